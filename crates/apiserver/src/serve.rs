@@ -5,45 +5,23 @@
 //! it. Everything a client is told about a refusal is an [`ApiError`], made into a
 //! `metav1.Status` in one place.
 
-mod accounts;
-mod addresses;
 pub mod answer;
 pub mod audit;
-pub mod body;
-mod commit;
-mod create;
-pub(crate) mod definitions;
-mod delete;
 mod events;
 mod exchange;
-pub mod fair;
 mod health;
-pub(crate) mod heavy;
-mod incoming;
-mod list;
+mod input;
+pub(crate) mod limits;
 mod metadata;
 pub mod metrics;
-mod namespace;
-pub mod negotiate;
-pub mod options;
-pub(crate) mod own;
-pub mod page;
-mod patch;
 mod paths;
-mod prepare;
-pub mod query;
-mod replace;
-pub mod request;
+mod read;
 mod resources;
-mod rules;
 mod security;
-mod selection;
-pub(crate) mod sending;
 pub(crate) mod shared;
 mod subresource;
 mod transform;
-mod validate;
-mod watch;
+pub(crate) mod write;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,6 +31,9 @@ use axum::response::Response;
 use http::header::CACHE_CONTROL;
 use http::{HeaderValue, Request};
 
+pub use input::{body, negotiate, options, query, request};
+pub use limits::fair;
+pub use read::page;
 pub use shared::{Connect, Version};
 
 use self::audit::Stage;

@@ -19,13 +19,13 @@ use crate::lifecycle::{self, LifecycleOptions};
 use crate::resource::CatalogCache;
 use crate::resource::{Catalog, Resource};
 use crate::serve::audit::{Audit, Silent};
-use crate::serve::definitions::Definitions;
-use crate::serve::fair::{Bounds, Fair};
-use crate::serve::heavy::Heavy;
+use crate::serve::limits::fair::{Bounds, Fair};
+use crate::serve::limits::heavy::Heavy;
+use crate::serve::limits::sending::Sending;
+pub use crate::serve::limits::sending::{ByteLimit, MemoryBounds};
 use crate::serve::metrics::Metrics;
-use crate::serve::sending::Sending;
-pub use crate::serve::sending::{ByteLimit, MemoryBounds};
 use crate::serve::shared::{LiveObjects, Shared};
+use crate::serve::write::definitions::Definitions;
 use crate::serve::{Connect, Version, answer};
 use crate::store::{OpenError, Store, StoreOptions};
 

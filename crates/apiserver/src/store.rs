@@ -8,22 +8,17 @@
 
 mod change;
 mod check;
-mod checkpoint;
-mod compact;
 mod copy;
 mod error;
 mod event;
 mod feed;
 mod layout;
 mod lock;
-mod looks;
 mod options;
-mod order;
 mod pins;
 mod read;
 mod readers;
 mod replay;
-mod room;
 mod space;
 mod stored;
 mod threads;
@@ -51,14 +46,14 @@ pub use stored::{Malformed, Stored};
 pub use watch::Watch;
 
 use change::Checked;
-use checkpoint::Growth;
 use feed::Feed;
 use layout::{Floors, Role};
 use lock::Lock;
-use order::{Order, Waiting};
 use pins::{Pin, Pins};
-use room::Room;
 use threads::Threads;
+use writer::checkpoint::Growth;
+use writer::order::{Order, Waiting};
+use writer::room::Room;
 use writer::{Tasks, Writer};
 
 /// KiB of changes that may wait for the writer.
@@ -126,7 +121,7 @@ impl Store {
         if space::convert(&mut conn, path, options.vfs.as_deref()) {
             conn = options.connect(path, Role::Write).map_err(failed)?;
         }
-        let history = compact::bytes(&conn).map_err(failed)?;
+        let history = writer::compact::bytes(&conn).map_err(failed)?;
         lock::sync_folder(path).map_err(|source| OpenError::File {
             path: path.to_owned(),
             source,

@@ -4,6 +4,7 @@ mod versions;
 
 use serde_json::{Value, json};
 
+use super::metadata::kind_and_name;
 use crate::json::{at, default, field, list, make, number, text};
 use crate::names;
 use crate::schema::Path;
@@ -122,14 +123,7 @@ pub(crate) fn status(value: &Value, found: &mut Findings) {
 }
 
 fn reference(value: &Value, core: bool, at: &Path<'_>, found: &mut Findings) {
-    for name in ["kind", "name"] {
-        let given = text(value, name);
-        if given.is_empty() {
-            found.required(&at.child(name), "");
-        } else {
-            found.all_invalid(&at.child(name), given, names::path_segment(given));
-        }
-    }
+    kind_and_name(value, at, found);
     let version = text(value, "apiVersion");
     let under = at.child("apiVersion");
     match version.matches('/').count() {

@@ -220,3 +220,14 @@ fn validate_change(new: &Value, old: &Value, at: &Path<'_>, found: &mut Findings
     annotations(object(new, "annotations"), &under, found);
     owners(new, &at.child("ownerReferences"), found);
 }
+/// Validates `kind` and `name` of a reference to another object.
+pub(crate) fn kind_and_name(value: &Value, at: &Path<'_>, found: &mut Findings) {
+    for name in ["kind", "name"] {
+        let given = text(value, name);
+        if given.is_empty() {
+            found.required(&at.child(name), "");
+        } else {
+            found.all_invalid(&at.child(name), given, names::path_segment(given));
+        }
+    }
+}

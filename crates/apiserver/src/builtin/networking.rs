@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use serde_json::{Value, json};
 
+use super::metadata::kind_and_name;
 use super::rbac::label_selector;
 use super::service::valid_port;
 use crate::json::{at, default, field, items, list, make, number, text, texts};
@@ -224,14 +225,7 @@ fn reference(value: &Value, at: &Path<'_>, found: &mut Findings) {
     if let Some(group) = value.get("apiGroup").and_then(Value::as_str) {
         found.all_invalid(&at.child("apiGroup"), group, names::dns_subdomain(group));
     }
-    for name in ["kind", "name"] {
-        let given = text(value, name);
-        if given.is_empty() {
-            found.required(&at.child(name), "");
-        } else {
-            found.all_invalid(&at.child(name), given, names::path_segment(given));
-        }
-    }
+    kind_and_name(value, at, found);
 }
 
 fn ingress_class(spec: &Value, found: &mut Findings) {

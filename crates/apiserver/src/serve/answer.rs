@@ -12,8 +12,8 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::Value;
 
-use super::heavy::Heavy;
-use super::negotiate::{Format, Transforms, accepted, header};
+use crate::serve::input::negotiate::{Format, Transforms, accepted, header};
+use crate::serve::limits::heavy::Heavy;
 use crate::status::ApiError;
 
 /// Names the request in audit records and answers.

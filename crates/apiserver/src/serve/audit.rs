@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use super::request::RequestInfo;
 use crate::access::Caller;
+use crate::serve::input::request::RequestInfo;
 
 /// A moment in a request's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

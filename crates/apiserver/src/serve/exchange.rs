@@ -9,15 +9,15 @@ use http::header::USER_AGENT;
 use http::{HeaderMap, Method, Uri};
 use parking_lot::Mutex;
 
-use super::audit::{Record, Stage};
-use super::body;
-use super::negotiate::header;
-use super::query::Query;
-use super::request::{self, RequestInfo};
-use super::sending::Held;
-use super::shared::Shared;
 use crate::access::Caller;
 use crate::select;
+use crate::serve::audit::{Record, Stage};
+use crate::serve::input::body;
+use crate::serve::input::negotiate::header;
+use crate::serve::input::query::Query;
+use crate::serve::input::request::{self, RequestInfo};
+use crate::serve::limits::sending::Held;
+use crate::serve::shared::Shared;
 use crate::status::ApiError;
 
 /// A request whose caller is known, and what is needed to answer it.
@@ -151,7 +151,7 @@ fn exact_name(query: &Query) -> Option<String> {
 fn audit_id(headers: &HeaderMap) -> String {
     const LONGEST: usize = 64;
     headers
-        .get(super::answer::AUDIT_ID)
+        .get(crate::serve::answer::AUDIT_ID)
         .and_then(|value| value.to_str().ok())
         .filter(|id| !id.is_empty() && id.len() <= LONGEST)
         .map_or_else(|| uuid::Uuid::new_v4().to_string(), str::to_owned)

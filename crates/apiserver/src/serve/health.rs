@@ -6,8 +6,8 @@ use axum::response::Response;
 use http::StatusCode;
 use serde_json::json;
 
-use super::answer;
-use super::exchange::Exchange;
+use crate::serve::answer;
+use crate::serve::exchange::Exchange;
 
 /// What is looked at, and what it says.
 struct Check {

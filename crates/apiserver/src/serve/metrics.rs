@@ -12,7 +12,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use super::request::RequestInfo;
+use crate::serve::input::request::RequestInfo;
 
 /// The server's metrics.
 #[derive(Debug)]
@@ -118,7 +118,7 @@ impl Metrics {
         // A path that nobody serves is not a label: clients could make up any number.
         let known = code != StatusCode::NOT_FOUND || info.resource.is_none();
         let path = info.resource.as_ref().filter(|_| known);
-        let text = |part: fn(&super::request::ResourcePath) -> &String| {
+        let text = |part: fn(&crate::serve::input::request::ResourcePath) -> &String| {
             path.map(part).cloned().unwrap_or_default()
         };
         let target = TargetLabels {
@@ -212,8 +212,8 @@ fn verb(info: &RequestInfo) -> &'static str {
 mod tests {
     use http::Method;
 
-    use super::super::request::parse;
     use super::*;
+    use crate::serve::input::request::parse;
 
     #[test]
     fn requests_are_counted_under_kubes_names() {

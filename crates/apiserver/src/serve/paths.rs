@@ -10,12 +10,12 @@ use http::header::{
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde_json::json;
 
-use super::exchange::Exchange;
-use super::heavy::Weight;
-use super::negotiate::{Format, Transforms, accepted, clauses, header};
-use super::{answer, health};
 use crate::discovery::{self, AGGREGATED, Aggregated};
 use crate::openapi::Documents;
+use crate::serve::exchange::Exchange;
+use crate::serve::input::negotiate::{Format, Transforms, accepted, clauses, header};
+use crate::serve::limits::heavy::Weight;
+use crate::serve::{answer, health};
 use crate::status::ApiError;
 
 /// Answers a request for such a path.

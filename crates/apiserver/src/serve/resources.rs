@@ -6,20 +6,23 @@ use axum::response::Response;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::commit::Outcome;
-use super::delete::Delete;
-use super::exchange::Exchange;
-use super::negotiate::{Transforms, accepted, body_format};
-use super::options::{DeleteOptions, ListOptions, WriteOptions, WriteVerb};
-use super::patch::{Patch, PatchKind};
-use super::replace::{Replace, Source};
-use super::request::ResourcePath;
-use super::security::Place;
-use super::selection::Selection;
-use super::shared::{Target, stored_schema, stored_version};
-use super::{answer, body, create, incoming, list, paths, subresource, transform, watch};
 use crate::access::ReviewKind;
 use crate::resource::{Catalog, Origin, Scope};
+use crate::serve::exchange::Exchange;
+use crate::serve::input::negotiate::{Transforms, accepted, body_format};
+use crate::serve::input::options::{DeleteOptions, ListOptions, WriteOptions, WriteVerb};
+use crate::serve::input::request::ResourcePath;
+use crate::serve::input::{body, incoming};
+use crate::serve::read::selection::Selection;
+use crate::serve::read::{list, watch};
+use crate::serve::security::Place;
+use crate::serve::shared::{Target, stored_schema, stored_version};
+use crate::serve::write::commit::Outcome;
+use crate::serve::write::create;
+use crate::serve::write::delete::Delete;
+use crate::serve::write::patch::{Patch, PatchKind};
+use crate::serve::write::replace::{Replace, Source};
+use crate::serve::{answer, paths, subresource, transform};
 use crate::status::ApiError;
 
 /// Answers a request that has passed.
@@ -247,8 +250,8 @@ async fn delete_collection(exchange: &Exchange, target: &Target) -> Result<Respo
     for stored in &found.items {
         let object = target.show(stored)?;
         let one = Target {
-            namespace: super::metadata::text(&object, "namespace").to_owned(),
-            name: super::metadata::name(&object).to_owned(),
+            namespace: crate::serve::metadata::text(&object, "namespace").to_owned(),
+            name: crate::serve::metadata::name(&object).to_owned(),
             ..target.clone()
         };
         let delete = Delete {

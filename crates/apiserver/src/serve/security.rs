@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::exchange::Exchange;
-use super::fair::{Seat, Standing, WatchSeat};
 use crate::access::{Attributes, Bearer, Caller, Target, bearer, forbidden, with_standing_groups};
+use crate::serve::exchange::Exchange;
+use crate::serve::limits::fair::{Seat, Standing, WatchSeat};
 use crate::status::ApiError;
 
 /// A request's place among those that run.

@@ -9,15 +9,6 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::audit::Audit;
-use super::definitions::Definitions;
-use super::events;
-use super::fair::Fair;
-use super::heavy::Heavy;
-use super::metadata;
-use super::metrics::Metrics;
-use super::request::ResourcePath;
-use super::sending::Sending;
 use crate::access::{
     Admission, Authenticate, Authorizer, Caller, Impersonation, Objects, Rbac, Tokens,
 };
@@ -27,6 +18,15 @@ use crate::openapi;
 use crate::resource::CatalogCache;
 use crate::resource::{Catalog, GroupResource, Origin, Resource};
 use crate::schema::Node;
+use crate::serve::audit::Audit;
+use crate::serve::events;
+use crate::serve::input::request::ResourcePath;
+use crate::serve::limits::fair::Fair;
+use crate::serve::limits::heavy::Heavy;
+use crate::serve::limits::sending::Sending;
+use crate::serve::metadata;
+use crate::serve::metrics::Metrics;
+use crate::serve::write::definitions::Definitions;
 use crate::status::ApiError;
 use crate::store::{Store, Stored};
 

@@ -8,14 +8,6 @@ use http::{Method, StatusCode};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use super::exchange::Exchange;
-use super::heavy::Weight;
-use super::negotiate::{Accepted, Transforms, accepted, body_format};
-use super::options::{DryRun, WriteOptions, WriteVerb};
-use super::request::ResourcePath;
-use super::resources::{patch_route, update_route};
-use super::shared::{Target, object_at};
-use super::{answer, create, incoming, list, metadata};
 use crate::access::{
     Attributes, Operation, Review, ReviewKind, Reviews, Target as AccessTarget, issue_requested,
 };
@@ -23,6 +15,17 @@ use crate::builtin;
 use crate::merge::{self, MergeKind, UpdateOptions};
 use crate::resource::Origin;
 use crate::schema::Node;
+use crate::serve::exchange::Exchange;
+use crate::serve::input::incoming;
+use crate::serve::input::negotiate::{Accepted, Transforms, accepted, body_format};
+use crate::serve::input::options::{DryRun, WriteOptions, WriteVerb};
+use crate::serve::input::request::ResourcePath;
+use crate::serve::limits::heavy::Weight;
+use crate::serve::read::list;
+use crate::serve::resources::{patch_route, update_route};
+use crate::serve::shared::{Target, object_at};
+use crate::serve::write::create;
+use crate::serve::{answer, metadata};
 use crate::status::ApiError;
 
 pub(crate) mod pods;

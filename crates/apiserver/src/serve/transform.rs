@@ -5,12 +5,12 @@ use axum::response::Response;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::answer;
-use super::exchange::Exchange;
-use super::heavy::Weight;
-use super::negotiate::{Accepted, Format, MetaVersion, Shape};
-use super::shared::Target;
 use crate::resource::{Origin, Resource};
+use crate::serve::answer;
+use crate::serve::exchange::Exchange;
+use crate::serve::input::negotiate::{Accepted, Format, MetaVersion, Shape};
+use crate::serve::limits::heavy::Weight;
+use crate::serve::shared::Target;
 use crate::status::ApiError;
 use crate::store::Stored;
 

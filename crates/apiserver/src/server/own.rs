@@ -13,10 +13,10 @@ use crate::crd;
 use crate::lifecycle::Propagation as Wish;
 use crate::lifecycle::{Act, Hub, ObjectPath, Observed, Page, observe};
 use crate::resource::{Catalog, GroupResource, Resource, key, prefix};
-use crate::serve::heavy::Weight;
+use crate::serve::limits::heavy::Weight;
 use crate::serve::options::{DeleteOptions, Propagation};
-use crate::serve::own::{Own, OwnWrite};
 use crate::serve::shared::{Shared, object_at};
+use crate::serve::write::own::{Own, OwnWrite};
 use crate::status::ApiError;
 use crate::store::{At, List, Rest, Stored};
 

@@ -8,7 +8,7 @@ use tower::ServiceExt as _;
 
 use super::*;
 use crate::access::Caller;
-use crate::serve::heavy::Weight;
+use crate::serve::limits::heavy::Weight;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 

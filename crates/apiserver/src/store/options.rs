@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::compact::Retention;
 use super::feed::Bounds;
 use super::layout::{self, Role};
 use super::pins::Pins;
+use super::writer::compact::Retention;
 
 /// How a store is kept.
 #[derive(Debug, Clone)]

@@ -6,13 +6,13 @@ use std::thread::{self, JoinHandle};
 
 use rusqlite::Connection;
 
-use super::checkpoint::Checkpoints;
 use super::error::OpenError;
 use super::feed::Feed;
 use super::layout::Role;
 use super::options::StoreOptions;
 use super::readers::Lane;
 use super::writer::Writer;
+use super::writer::checkpoint::Checkpoints;
 
 /// All threads of a store. Dropping it ends them and waits for them; the writer ends when it can
 /// have no more orders, so their sender is dropped before this.

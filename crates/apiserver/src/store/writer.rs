@@ -4,6 +4,12 @@
 //! after that, never before. If space runs out, or the disk fails, each change is told so, and the
 //! next is tried again.
 
+pub(super) mod checkpoint;
+pub(super) mod compact;
+pub(super) mod looks;
+pub(super) mod order;
+pub(super) mod room;
+
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
@@ -12,17 +18,17 @@ use parking_lot::RwLock;
 use rusqlite::{Connection, TransactionBehavior, ffi};
 use tokio::sync::oneshot;
 
+use self::checkpoint::Growth;
+use self::compact::{Retention, Step};
+use self::looks::Looks;
+use self::order::{Order, Waiting};
+use self::room::{Need, Room, is_full};
 use super::change::Outcome;
-use super::checkpoint::{self, Growth};
-use super::compact::{self, Retention, Step};
 use super::error::CommitError;
 use super::event::Event;
 use super::feed::Feed;
 use super::layout::{self, Floors, Header};
-use super::looks::{self, Looks};
-use super::order::{Order, Waiting};
 use super::replay;
-use super::room::{Need, Room, is_full};
 
 /// Changes in one transaction.
 const BATCH: usize = 512;

@@ -5,20 +5,20 @@ use futures::future::BoxFuture;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use super::super::answer;
-use super::super::commit::{self, Edit, Live, Next};
-use super::super::delete::{Delete, check_preconditions};
-use super::super::exchange::Exchange;
-use super::super::metadata;
-use super::super::negotiate::{Accepted, Transforms, accepted};
-use super::super::options::{DeleteOptions, DryRun, WriteOptions, WriteVerb};
-use super::super::query::Query;
-use super::super::shared::Target;
 use super::{decode_as, read_kind};
 use crate::access::Operation;
 use crate::builtin;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
+use crate::serve::answer;
+use crate::serve::exchange::Exchange;
+use crate::serve::input::negotiate::{Accepted, Transforms, accepted};
+use crate::serve::input::options::{DeleteOptions, DryRun, WriteOptions, WriteVerb};
+use crate::serve::input::query::Query;
+use crate::serve::metadata;
+use crate::serve::shared::Target;
+use crate::serve::write::commit::{self, Edit, Live, Next};
+use crate::serve::write::delete::{Delete, check_preconditions};
 use crate::status::ApiError;
 
 /// Deletes the pod; there are no disruption budgets here that could object.

@@ -7,20 +7,21 @@ use futures::future::BoxFuture;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::super::commit::{self, Edit, Live, MODIFIED, Next};
-use super::super::create::check_roles;
-use super::super::exchange::Exchange;
-use super::super::negotiate::{Transforms, accepted};
-use super::super::options::{WriteOptions, WriteVerb};
-use super::super::patch::{Patch, PatchKind};
-use super::super::shared::{Target, object_at};
-use super::super::{metadata, prepare, transform, validate};
 use super::read_kind;
 use crate::access::{Operation, Review};
 use crate::builtin;
 use crate::merge::{self, Managers, MergeKind, Path, ScaleManagers, UpdateOptions};
 use crate::resource::{Origin, ScalePaths};
 use crate::select::LabelSelector;
+use crate::serve::exchange::Exchange;
+use crate::serve::input::negotiate::{Transforms, accepted};
+use crate::serve::input::options::{WriteOptions, WriteVerb};
+use crate::serve::shared::{Target, object_at};
+use crate::serve::write::commit::{self, Edit, Live, MODIFIED, Next};
+use crate::serve::write::create::check_roles;
+use crate::serve::write::patch::{Patch, PatchKind};
+use crate::serve::write::{prepare, validate};
+use crate::serve::{metadata, transform};
 use crate::status::{ApiError, FieldError, FieldErrorKind};
 
 /// Answers a request for a Scale.

@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::super::negotiate::MetaVersion;
-use super::super::query::Query;
-use super::super::shared::Target;
 use super::metadata_only;
+use crate::serve::input::negotiate::MetaVersion;
+use crate::serve::input::query::Query;
+use crate::serve::shared::Target;
 use crate::status::ApiError;
 use crate::table;
 

@@ -1,0 +1,172 @@
+//! Request bodies: read up to a bound, decoded from JSON or YAML, duplicate fields noted.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+
+use crate::serve::input::negotiate::BodyFormat;
+use crate::status::ApiError;
+
+mod protobuf;
+mod strict;
+mod yaml;
+
+pub use strict::Decoded;
+pub(crate) use strict::sort_findings;
+
+/// The longest body that is read, in bytes: 3 MiB, as kube-apiserver's.
+pub const LIMIT: usize = 3 * 1024 * 1024;
+
+/// The longest that a body is waited for.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Reads a body to its end.
+///
+/// # Errors
+/// 413 once it is longer than [`LIMIT`]; 400 if the client breaks off; 408 if it takes longer than
+/// [`PATIENCE`], because a request has a place among those that run meanwhile.
+pub async fn read(body: Body) -> Result<Bytes, ApiError> {
+    tokio::time::timeout(PATIENCE, read_to_end(body))
+        .await
+        .unwrap_or_else(|_| {
+            Err(ApiError::new(
+                http::StatusCode::REQUEST_TIMEOUT,
+                "Timeout",
+                format!(
+                    "the request's body did not arrive within {} seconds",
+                    PATIENCE.as_secs()
+                ),
+            ))
+        })
+}
+
+async fn read_to_end(mut body: Body) -> Result<Bytes, ApiError> {
+    let mut first: Option<Bytes> = None;
+    let mut joined = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            ApiError::bad_request(format!("the request's body could not be read: {error}"))
+        })?;
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        let length = data.len() + joined.len() + first.as_ref().map_or(0, Bytes::len);
+        if length > LIMIT {
+            return Err(ApiError::too_large(LIMIT));
+        }
+        match first.take() {
+            // Most bodies are one frame, and are not copied.
+            None if joined.is_empty() => first = Some(data),
+            None => joined.extend_from_slice(&data),
+            Some(before) => {
+                joined.extend_from_slice(&before);
+                joined.extend_from_slice(&data);
+            }
+        }
+    }
+    Ok(first.unwrap_or_else(|| joined.freeze()))
+}
+
+/// Decodes a body.
+///
+/// # Errors
+/// What the parser says.
+pub fn decode(format: BodyFormat, bytes: &[u8]) -> Result<Decoded, String> {
+    match format {
+        BodyFormat::Json => strict::json(bytes).map_err(|error| {
+            if error.is_eof() {
+                "unexpected end of JSON input".to_owned()
+            } else {
+                error.to_string()
+            }
+        }),
+        BodyFormat::Yaml => yaml(bytes),
+        BodyFormat::Protobuf => protobuf::decode(bytes)
+            .map(|value| Decoded {
+                value,
+                ..Decoded::default()
+            })
+            .map_err(|error| error.to_string()),
+    }
+}
+
+/// Decodes YAML as kube-apiserver reads it: 1.1, and the first document. JSON is YAML too.
+///
+/// # Errors
+/// What the parser says.
+pub fn yaml(bytes: &[u8]) -> Result<Decoded, String> {
+    if let Ok(decoded) = strict::json(bytes)
+        && decoded.duplicates.is_empty()
+    {
+        return Ok(Decoded {
+            yaml: true,
+            ..decoded
+        });
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+    let document = yaml::read(text)?;
+    Ok(Decoded {
+        value: document.value,
+        duplicates: document.duplicates,
+        yaml: true,
+    })
+}
+
+/// The start of a body, for messages.
+pub fn summary(bytes: &[u8]) -> String {
+    const LENGTH: usize = 30;
+    let shown = &bytes[..bytes.len().min(LENGTH)];
+    let text = match bytes.first() {
+        None => return "<empty>".to_owned(),
+        Some(b'{') => String::from_utf8_lossy(shown).into_owned(),
+        // Writing to a String cannot fail.
+        Some(_) => shown.iter().fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        }),
+    };
+    if bytes.len() > LENGTH {
+        format!("{text} ...")
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_body_may_be_three_mebibytes_long_and_no_longer() {
+        let body = read(Body::from(vec![b' '; LIMIT])).await.unwrap();
+        assert_eq!(body.len(), LIMIT);
+        let error = read(Body::from(vec![b' '; LIMIT + 1])).await.unwrap_err();
+        assert_eq!(error.message, "Request entity too large: limit is 3145728");
+        assert_eq!(error.code, http::StatusCode::PAYLOAD_TOO_LARGE);
+    }
+
+    #[tokio::test]
+    async fn frames_are_joined_in_order() {
+        let frames = ["a", "", "b", "cd"].map(|text| Ok::<_, std::io::Error>(Bytes::from(text)));
+        let body = Body::from_stream(futures::stream::iter(frames));
+        assert_eq!(read(body).await.unwrap(), "abcd");
+    }
+
+    #[test]
+    fn yaml_and_json_decode_to_the_same() {
+        let json = decode(BodyFormat::Json, br#"{"a":[1,true,"x",null]}"#).unwrap();
+        let yaml = decode(BodyFormat::Yaml, b"a:\n- 1\n- true\n- x\n- null\n").unwrap();
+        assert_eq!(json.value, yaml.value);
+    }
+
+    #[test]
+    fn a_summary_is_short() {
+        assert_eq!(summary(b""), "<empty>");
+        assert_eq!(summary(b"{\"a\":1}"), "{\"a\":1}");
+        assert_eq!(summary(b"hi"), "6869");
+        assert_eq!(summary(&[b'{'; 40]), format!("{} ...", "{".repeat(30)));
+    }
+}

@@ -1,0 +1,259 @@
+//! `ListOptions`: what list, watch and deletecollection take.
+
+use super::{fault, refuse};
+use crate::serve::input::query::Query;
+use crate::status::{ApiError, FieldError, FieldErrorKind};
+
+/// How a list's resource version is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VersionMatch {
+    /// This very state.
+    Exact,
+    /// This state or a newer one.
+    NotOlderThan,
+}
+
+/// `metav1.ListOptions`, validated.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListOptions {
+    /// As the client wrote it.
+    pub label_selector: String,
+    /// As the client wrote it.
+    pub field_selector: String,
+    /// Whether changes are asked for rather than a list.
+    pub watch: bool,
+    /// Whether the client understands bookmarks.
+    pub bookmarks: bool,
+    /// As the client wrote it.
+    pub resource_version: String,
+    /// How the resource version is meant.
+    pub version_match: Option<VersionMatch>,
+    /// Seconds.
+    pub timeout: Option<i64>,
+    /// Items of a page; none means all.
+    pub limit: Option<usize>,
+    /// Where an earlier page ended.
+    pub continue_token: String,
+    /// Whether a watch starts with what there is.
+    pub send_initial_events: bool,
+}
+
+impl ListOptions {
+    /// Reads, completes and validates them.
+    ///
+    /// # Errors
+    /// 400 if a number is none, 422 with a cause for each option at fault.
+    pub fn of(query: &Query) -> Result<Self, ApiError> {
+        let timeout = query.integer("timeoutSeconds")?;
+        let limit = query.integer("limit")?;
+        let watch = query.flag("watch").unwrap_or(false);
+        let resource_version = query.text("resourceVersion");
+        let continue_token = query.text("continue");
+        let mut version_match = query.text("resourceVersionMatch");
+        let mut initial = query.flag("sendInitialEvents");
+        let from_anywhere = matches!(resource_version.as_str(), "" | "0");
+        // A watch from nowhere has always begun with what there is.
+        if watch && from_anywhere && initial.is_none() && version_match.is_empty() {
+            initial = Some(true);
+            "NotOlderThan".clone_into(&mut version_match);
+        }
+        let asked = Asked {
+            watch,
+            version_match: &version_match,
+            resource_version: &resource_version,
+            continues: !continue_token.is_empty(),
+            initial,
+        };
+        refuse("ListOptions", &asked.faults())?;
+        Ok(Self {
+            label_selector: query.text("labelSelector"),
+            field_selector: query.text("fieldSelector"),
+            watch,
+            bookmarks: query.flag("allowWatchBookmarks").unwrap_or(false),
+            version_match: match version_match.as_str() {
+                "Exact" => Some(VersionMatch::Exact),
+                "NotOlderThan" => Some(VersionMatch::NotOlderThan),
+                _ => None,
+            },
+            resource_version,
+            timeout,
+            limit: limit
+                .and_then(|limit| usize::try_from(limit).ok())
+                .filter(|limit| *limit > 0),
+            continue_token,
+            send_initial_events: initial.unwrap_or(false),
+        })
+    }
+}
+
+struct Asked<'a> {
+    watch: bool,
+    version_match: &'a str,
+    resource_version: &'a str,
+    continues: bool,
+    initial: Option<bool>,
+}
+
+const MATCH: &str = "resourceVersionMatch";
+
+impl Asked<'_> {
+    fn faults(&self) -> Vec<FieldError> {
+        if self.watch {
+            self.watch_faults()
+        } else {
+            self.list_faults()
+        }
+    }
+
+    fn list_faults(&self) -> Vec<FieldError> {
+        let mut faults = Vec::new();
+        let mut forbid = |path: &str, why: &str| {
+            faults.push(fault(FieldErrorKind::Forbidden, path, None, why));
+        };
+        let matched = !self.version_match.is_empty();
+        if matched && self.resource_version.is_empty() {
+            forbid(
+                MATCH,
+                "resourceVersionMatch is forbidden unless resourceVersion is provided",
+            );
+        }
+        if matched && self.continues {
+            forbid(
+                MATCH,
+                "resourceVersionMatch is forbidden when continue is provided",
+            );
+        }
+        if self.version_match == "Exact" && self.resource_version == "0" {
+            forbid(
+                MATCH,
+                "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
+            );
+        }
+        if self.initial.is_some() {
+            forbid(
+                "sendInitialEvents",
+                "sendInitialEvents is forbidden for list",
+            );
+        }
+        if !matches!(self.version_match, "" | "Exact" | "NotOlderThan") {
+            let detail = "supported values: \"Exact\", \"NotOlderThan\", \"\"";
+            faults.push(self.unknown_match(detail));
+        }
+        faults
+    }
+
+    fn watch_faults(&self) -> Vec<FieldError> {
+        let mut faults = Vec::new();
+        let mut forbid = |why: &str| {
+            faults.push(fault(FieldErrorKind::Forbidden, MATCH, None, why));
+        };
+        if self.initial.is_some() && self.version_match != "NotOlderThan" {
+            forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+        }
+        if self.version_match.is_empty() {
+            return faults;
+        }
+        if self.initial.is_none() {
+            forbid(
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+            );
+        }
+        if self.continues {
+            forbid("resourceVersionMatch is forbidden when continue is provided");
+        }
+        if self.version_match != "NotOlderThan" {
+            faults.push(self.unknown_match("supported values: \"NotOlderThan\""));
+        }
+        faults
+    }
+
+    fn unknown_match(&self, detail: &str) -> FieldError {
+        fault(
+            FieldErrorKind::NotSupported,
+            MATCH,
+            Some(self.version_match),
+            detail,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(query: &str) -> Result<ListOptions, ApiError> {
+        ListOptions::of(&Query::of(&format!("/?{query}").parse().unwrap()))
+    }
+
+    #[test]
+    fn resource_version_match_has_its_matrix() {
+        for (query, allowed) in [
+            ("", true),
+            ("resourceVersion=0", true),
+            ("resourceVersion=7", true),
+            ("resourceVersion=7&resourceVersionMatch=Exact", true),
+            ("resourceVersion=7&resourceVersionMatch=NotOlderThan", true),
+            ("resourceVersion=0&resourceVersionMatch=NotOlderThan", true),
+            ("resourceVersion=0&resourceVersionMatch=Exact", false),
+            ("resourceVersionMatch=Exact", false),
+            (
+                "resourceVersion=7&resourceVersionMatch=Exact&continue=x",
+                false,
+            ),
+            ("resourceVersion=7&resourceVersionMatch=Other", false),
+            ("sendInitialEvents=true", false),
+            ("watch=1", true),
+            ("watch=1&resourceVersion=7", true),
+            ("watch=1&sendInitialEvents=true", false),
+            (
+                "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
+                true,
+            ),
+            (
+                "watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan",
+                true,
+            ),
+            (
+                "watch=1&sendInitialEvents=true&resourceVersionMatch=Exact",
+                false,
+            ),
+            ("watch=1&resourceVersionMatch=NotOlderThan", false),
+        ] {
+            assert_eq!(list(query).is_ok(), allowed, "{query}");
+        }
+    }
+
+    #[test]
+    fn refusals_are_kubes() {
+        let error = list("resourceVersion=0&resourceVersionMatch=Exact").unwrap_err();
+        assert_eq!(
+            error.message,
+            "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: \
+             resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""
+        );
+        assert_eq!(error.code, http::StatusCode::UNPROCESSABLE_ENTITY);
+    }
+
+    #[test]
+    fn a_watch_from_nowhere_starts_with_what_there_is() {
+        assert!(list("watch=1").unwrap().send_initial_events);
+        assert!(
+            list("watch=1&resourceVersion=0")
+                .unwrap()
+                .send_initial_events
+        );
+        assert!(
+            !list("watch=1&resourceVersion=5")
+                .unwrap()
+                .send_initial_events
+        );
+        assert!(!list("").unwrap().send_initial_events);
+    }
+
+    #[test]
+    fn a_limit_of_zero_or_less_is_none() {
+        assert_eq!(list("limit=0").unwrap().limit, None);
+        assert_eq!(list("limit=-1").unwrap().limit, None);
+        assert_eq!(list("limit=500").unwrap().limit, Some(500));
+    }
+}

@@ -1,0 +1,249 @@
+//! Bytes that wait in memory for callers: answers that are made and not yet taken, the first objects
+//! of watches, bodies of requests. A caller who lets much wait is refused more.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::body::{Body, HttpBody as _};
+use axum::response::Response;
+use http_body_util::BodyExt as _;
+use parking_lot::Mutex;
+
+use crate::serve::answer;
+use crate::status::ApiError;
+
+/// Answers up to this are not counted.
+const SMALL: usize = 64 * 1024;
+
+/// Bytes that may wait at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ByteLimit {
+    /// For one caller.
+    pub of_caller: usize,
+    /// For all callers together.
+    pub of_all: usize,
+}
+
+/// What requests may hold in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryBounds {
+    /// Answers above 64 KiB that are not sent yet.
+    pub answers: ByteLimit,
+    /// First objects of watches, and lines that are not sent yet.
+    pub watches: ByteLimit,
+    /// Bodies of requests.
+    pub bodies: ByteLimit,
+}
+
+impl Default for MemoryBounds {
+    /// For a process with some GiB.
+    fn default() -> Self {
+        let large = ByteLimit {
+            of_caller: 256 << 20,
+            of_all: 1 << 30,
+        };
+        Self {
+            answers: large,
+            watches: large,
+            bodies: ByteLimit {
+                of_caller: 128 << 20,
+                of_all: 512 << 20,
+            },
+        }
+    }
+}
+
+/// Bytes of one sort that wait for all callers. Clones share them.
+#[derive(Debug, Clone)]
+pub(crate) struct Sending(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    limit: ByteLimit,
+    all: usize,
+    by_caller: BTreeMap<Arc<str>, usize>,
+}
+
+/// Bytes that wait for a caller; no longer when dropped.
+#[derive(Debug)]
+pub(crate) struct Held {
+    state: Arc<Mutex<State>>,
+    caller: Arc<str>,
+    bytes: usize,
+}
+
+impl Sending {
+    pub(crate) fn new(limit: ByteLimit) -> Self {
+        Self(Arc::new(Mutex::new(State {
+            limit,
+            all: 0,
+            by_caller: BTreeMap::new(),
+        })))
+    }
+
+    /// Counts bytes that wait for a caller.
+    ///
+    /// # Errors
+    /// 429 if too many wait already. One answer alone is never too large.
+    pub(crate) fn hold(&self, caller: &str, bytes: usize) -> Result<Held, ApiError> {
+        let mut held = Held {
+            state: Arc::clone(&self.0),
+            caller: caller.into(),
+            bytes: 0,
+        };
+        held.resize(bytes)?;
+        Ok(held)
+    }
+
+    /// Counts an answer for as long as it is not sent, or refuses it.
+    pub(crate) fn guard(&self, caller: &str, response: Response) -> Response {
+        let exact = response.body().size_hint().exact();
+        let Some(bytes) = exact.and_then(|bytes| usize::try_from(bytes).ok()) else {
+            return response;
+        };
+        if bytes <= SMALL {
+            return response;
+        }
+        match self.hold(caller, bytes) {
+            // The body keeps what it is mapped with, and its length.
+            Ok(held) => response.map(|body| {
+                Body::new(body.map_err(move |error| {
+                    let _until_it_is_dropped = &held;
+                    error
+                }))
+            }),
+            Err(error) => answer::status(&error),
+        }
+    }
+}
+
+impl Held {
+    /// Counts another number of bytes from now on.
+    ///
+    /// # Errors
+    /// 429 if more bytes than before would be too many; then none is counted.
+    pub(crate) fn resize(&mut self, bytes: usize) -> Result<(), ApiError> {
+        let before = self.bytes;
+        self.settle(0);
+        if bytes > before {
+            self.state.lock().check(&self.caller, bytes)?;
+        }
+        self.settle(bytes);
+        Ok(())
+    }
+
+    /// Counts another number of bytes, which are in memory already.
+    pub(crate) fn settle(&mut self, bytes: usize) {
+        let mut state = self.state.lock();
+        state.release(&self.caller, self.bytes);
+        state.take(&self.caller, bytes);
+        self.bytes = bytes;
+    }
+}
+
+impl State {
+    fn check(&self, caller: &str, bytes: usize) -> Result<(), ApiError> {
+        let own = self.by_caller.get(caller).copied().unwrap_or(0);
+        let is_too_much = own > 0 && own.saturating_add(bytes) > self.limit.of_caller
+            || self.all > 0 && self.all.saturating_add(bytes) > self.limit.of_all;
+        if is_too_much {
+            return Err(ApiError::too_many_requests(
+                "too many answers wait to be read, please read them first",
+                1,
+            ));
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, caller: &Arc<str>, bytes: usize) {
+        if bytes == 0 {
+            return;
+        }
+        self.all += bytes;
+        match self.by_caller.get_mut(caller) {
+            Some(own) => *own += bytes,
+            None => {
+                self.by_caller.insert(Arc::clone(caller), bytes);
+            }
+        }
+    }
+
+    fn release(&mut self, caller: &str, bytes: usize) {
+        self.all -= bytes;
+        if let Some(own) = self.by_caller.get_mut(caller) {
+            *own -= bytes;
+            if *own == 0 {
+                self.by_caller.remove(caller);
+            }
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.state.lock().release(&self.caller, self.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::StatusCode;
+
+    use super::*;
+
+    const LIMIT: ByteLimit = ByteLimit {
+        of_caller: 256 << 10,
+        of_all: 1 << 20,
+    };
+
+    fn large() -> Response {
+        answer::text(StatusCode::OK, vec![b'x'; LIMIT.of_caller / 2])
+    }
+
+    #[test]
+    fn who_reads_no_answers_gets_no_more_of_them() {
+        let sending = Sending::new(LIMIT);
+        let one = sending.guard("greedy", large());
+        let two = sending.guard("greedy", large());
+        assert_eq!(
+            (one.status(), two.status()),
+            (StatusCode::OK, StatusCode::OK)
+        );
+        let three = sending.guard("greedy", large());
+        assert_eq!(three.status(), StatusCode::TOO_MANY_REQUESTS);
+        let small = answer::text(StatusCode::OK, "x");
+        assert_eq!(sending.guard("greedy", small).status(), StatusCode::OK);
+        assert_eq!(sending.guard("modest", large()).status(), StatusCode::OK);
+        drop(one);
+        assert_eq!(sending.guard("greedy", large()).status(), StatusCode::OK);
+        drop(two);
+        assert!(sending.0.lock().by_caller.is_empty());
+    }
+
+    #[test]
+    fn one_answer_is_never_too_large_by_itself() {
+        let sending = Sending::new(LIMIT);
+        let alone = sending.hold("a", 2 * LIMIT.of_all).unwrap();
+        assert!(sending.hold("b", 1).is_err());
+        drop(alone);
+        assert!(sending.hold("b", 1).is_ok());
+    }
+    #[test]
+    fn resized_bytes_are_counted_once_and_growth_is_refused() {
+        let sending = Sending::new(LIMIT);
+        let mut one = sending.hold("a", 100 << 10).unwrap();
+        let mut two = sending.hold("a", 100 << 10).unwrap();
+        one.resize(200 << 10).unwrap_err();
+        assert_eq!(
+            sending.0.lock().all,
+            100 << 10,
+            "the refused one holds none"
+        );
+        one.resize(150 << 10).unwrap();
+        two.resize(10 << 10).unwrap();
+        assert_eq!(sending.0.lock().all, 160 << 10);
+        drop((one, two));
+        assert_eq!(sending.0.lock().all, 0);
+        assert!(sending.0.lock().by_caller.is_empty());
+    }
+}

@@ -1,0 +1,302 @@
+//! Get and list.
+
+use axum::response::Response;
+use http::StatusCode;
+
+use crate::serve::answer;
+use crate::serve::exchange::Exchange;
+use crate::serve::input::negotiate::{Format, Shape, Transforms, accepted};
+use crate::serve::input::options::{ListOptions, VersionMatch};
+use crate::serve::input::query::parse_resource_version;
+use crate::serve::limits::heavy::Weight;
+use crate::serve::read::page::Position;
+use crate::serve::read::selection::Selection;
+use crate::serve::shared::Target;
+use crate::serve::transform::{self, ListMeta};
+use crate::status::ApiError;
+use crate::store::{At, List, ListError, Page, Rest, Stored};
+
+/// Items of one read of the store while selectors pick from them.
+const CHUNK: usize = 2000;
+
+/// Answers a get.
+pub(crate) async fn get(exchange: &Exchange, target: &Target) -> Result<Response, ApiError> {
+    let accepted = accepted(&exchange.headers, Transforms::Allowed)?;
+    let version = parse_resource_version(&exchange.query.text("resourceVersion"))
+        .map_err(|why| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why))?;
+    check_seen(exchange, version)?;
+    let store = &exchange.shared.store;
+    let stored = store.get(&target.key()).await.map_err(ApiError::internal)?;
+    let stored = stored.ok_or_else(|| target.not_found())?;
+    let reads = &exchange.shared.reads;
+    let weight = Weight::of_bytes(stored.value.len());
+    if accepted.format == Format::Json && accepted.shape == Shape::Plain {
+        let work = || {
+            let mut body = Vec::with_capacity(stored.value.len() + 64);
+            let head = transform::own_head(&target.resource);
+            transform::write_object(&mut body, target, &head, &stored)?;
+            body.push(b'\n');
+            Ok::<_, ApiError>(body)
+        };
+        let body = reads.run(weight, work).await?;
+        return Ok(answer::json(reads, StatusCode::OK, &exchange.headers, body).await);
+    }
+    let object = reads.run(weight, || target.show(&stored)).await?;
+    transform::answer_object(exchange, target, StatusCode::OK, accepted, object).await
+}
+
+/// A revision that was never handed out cannot be waited for.
+fn check_seen(exchange: &Exchange, version: u64) -> Result<(), ApiError> {
+    let current = exchange.shared.store.revision();
+    if version > current {
+        return Err(ApiError::too_large_resource_version(version, current));
+    }
+    Ok(())
+}
+
+/// Answers a list.
+pub(crate) async fn list(
+    exchange: &Exchange,
+    target: &Target,
+    options: &ListOptions,
+) -> Result<Response, ApiError> {
+    let accepted = accepted(&exchange.headers, Transforms::Allowed)?;
+    let selection = Selection::of(target, options)?;
+    let found = find(exchange, &selection, options).await?;
+    let meta = ListMeta {
+        revision: found.revision,
+        continue_token: found.continue_token.as_deref(),
+        remaining: found.remaining,
+    };
+    if accepted.format == Format::Json && accepted.shape == Shape::Plain {
+        let reads = &exchange.shared.reads;
+        let work = || transform::write_list(target, &meta, &found.items);
+        let body = reads.run(Weight::of_stored(&found.items), work).await?;
+        return Ok(answer::json(reads, StatusCode::OK, &exchange.headers, body).await);
+    }
+    transform::answer_list(exchange, target, accepted, &meta, &found.items).await
+}
+
+/// What a list has found.
+pub(crate) struct Found {
+    pub(crate) items: Vec<Stored>,
+    pub(crate) revision: u64,
+    pub(crate) continue_token: Option<String>,
+    pub(crate) remaining: Option<u64>,
+}
+
+/// Where and as of when a list begins.
+struct Start {
+    at: At,
+    after: Option<String>,
+    paging: bool,
+}
+
+impl Start {
+    fn of(
+        exchange: &Exchange,
+        selection: &Selection,
+        options: &ListOptions,
+    ) -> Result<Self, ApiError> {
+        if selection.only.is_none() && !options.continue_token.is_empty() {
+            let position = Position::decode(&options.continue_token, &selection.prefix)
+                .map_err(|why| ApiError::bad_request(format!("invalid continue token: {why}")))?;
+            if !matches!(options.resource_version.as_str(), "" | "0") {
+                return Err(ApiError::bad_request(
+                    "specifying resource version is not allowed when using continue",
+                ));
+            }
+            return Ok(Self {
+                at: position.revision.map_or(At::Latest, At::Exact),
+                after: Some(position.after),
+                paging: true,
+            });
+        }
+        let version = parse_resource_version(&options.resource_version)
+            .map_err(|why| ApiError::bad_request(format!("invalid resource version: {why}")))?;
+        let exact = match options.version_match {
+            Some(VersionMatch::Exact) => true,
+            Some(VersionMatch::NotOlderThan) => false,
+            // How pages were asked for before there was a match.
+            None => options.limit.is_some() && version > 0,
+        };
+        if !exact {
+            check_seen(exchange, version)?;
+        }
+        Ok(Self {
+            at: if exact {
+                At::Exact(version)
+            } else {
+                At::Latest
+            },
+            after: None,
+            paging: false,
+        })
+    }
+}
+
+impl Found {
+    /// The last page, or the only one.
+    fn last(items: Vec<Stored>, revision: u64) -> Self {
+        Self {
+            items,
+            revision,
+            continue_token: None,
+            remaining: None,
+        }
+    }
+}
+
+/// Objects of one page. A list of any version comes whole, as from kube-apiserver's watch cache.
+fn page_size(options: &ListOptions) -> Option<usize> {
+    let any = options.resource_version == "0" && options.continue_token.is_empty();
+    options.limit.filter(|_| !any)
+}
+
+/// Finds the objects that are selected, all as of one revision.
+pub(crate) async fn find(
+    exchange: &Exchange,
+    selection: &Selection,
+    options: &ListOptions,
+) -> Result<Found, ApiError> {
+    let mut start = Start::of(exchange, selection, options)?;
+    if let (Some(key), At::Latest) = (&selection.only, start.at) {
+        return one(exchange, selection, key).await;
+    }
+    let everything = selection.is_everything();
+    let limit = page_size(options);
+    let mut picking = Picking {
+        selection,
+        limit,
+        items: Vec::new(),
+    };
+    loop {
+        let list = List {
+            prefix: selection.only.as_ref().unwrap_or(&selection.prefix).clone(),
+            after: start.after.clone(),
+            limit: if everything { limit } else { Some(CHUNK) },
+            at: start.at,
+            rest: if everything { Rest::Count } else { Rest::Peek },
+        };
+        let page = exchange.shared.store.list(list).await;
+        let page = page.map_err(|error| refusal(error, &start, selection))?;
+        start.at = At::Exact(page.revision);
+        let revision = page.revision;
+        let weight = if everything {
+            Weight::Light
+        } else {
+            Weight::of_stored(&page.items)
+        };
+        let picked = exchange.shared.reads.run(weight, || picking.take(page));
+        match picked.await? {
+            Picked::Enough { left } => {
+                return Ok(page_of(picking.items, revision, left, selection));
+            }
+            Picked::All => return Ok(Found::last(picking.items, revision)),
+            Picked::More { after } => start.after = Some(after),
+        }
+    }
+}
+
+/// Objects that are picked from the pages of the store.
+struct Picking<'s> {
+    selection: &'s Selection,
+    limit: Option<usize>,
+    items: Vec<Stored>,
+}
+
+/// What is left after a page.
+enum Picked {
+    /// As many are picked as are wanted; so many objects were not looked at.
+    Enough { left: u64 },
+    /// The store has more after this key.
+    More { after: String },
+    /// Nothing.
+    All,
+}
+
+impl Picking<'_> {
+    fn take(&mut self, page: Page) -> Result<Picked, ApiError> {
+        let everything = self.selection.is_everything();
+        let mut left = page.items.len() as u64 + page.remaining;
+        let last = page.items.last().map(|last| last.key.to_string());
+        for stored in page.items {
+            left -= 1;
+            if everything || self.selection.takes(&stored)? {
+                self.items.push(stored);
+            }
+            if self.limit.is_some_and(|limit| self.items.len() >= limit) {
+                return Ok(Picked::Enough { left });
+            }
+        }
+        Ok(match last {
+            Some(after) if left > 0 => Picked::More { after },
+            _ => Picked::All,
+        })
+    }
+}
+
+/// The one object that can be meant.
+async fn one(exchange: &Exchange, selection: &Selection, key: &str) -> Result<Found, ApiError> {
+    let store = &exchange.shared.store;
+    let seen = store.revision();
+    let stored = store.get(key).await.map_err(ApiError::internal)?;
+    let mut items = Vec::new();
+    if let Some(stored) = stored
+        && selection.takes(&stored)?
+    {
+        items.push(stored);
+    }
+    let revision = items
+        .iter()
+        .map(|stored| stored.revision)
+        .fold(seen, u64::max);
+    Ok(Found::last(items, revision))
+}
+
+/// A page that is full, with `left` objects after it that are not looked at yet.
+fn page_of(items: Vec<Stored>, revision: u64, left: u64, selection: &Selection) -> Found {
+    let Some(last) = items.last().filter(|_| left > 0) else {
+        return Found::last(items, revision);
+    };
+    let position = Position {
+        revision: Some(revision),
+        after: last.key.to_string(),
+    };
+    Found {
+        continue_token: Some(position.encode(&selection.prefix)),
+        remaining: selection.is_everything().then_some(left),
+        items,
+        revision,
+    }
+}
+
+/// What a client is told whose list cannot be had.
+fn refusal(error: ListError, start: &Start, selection: &Selection) -> ApiError {
+    match error {
+        ListError::Compacted { .. } if start.paging => {
+            let mut error = ApiError::expired(
+                "The provided continue parameter is too old to display a consistent list result. \
+                 You can start a new list without the continue parameter, or use the continue \
+                 token in this response to retrieve the remainder of the results. Continuing with \
+                 the provided token results in an inconsistent list - objects that were created, \
+                 modified, or deleted between the time the first chunk was returned and now may \
+                 show up in the list.",
+            );
+            let position = Position {
+                revision: None,
+                after: start.after.clone().unwrap_or_default(),
+            };
+            error.list_continue = Some(position.encode(&selection.prefix));
+            error
+        }
+        ListError::Compacted { .. } => {
+            ApiError::expired("The resourceVersion for the provided list is too old.")
+        }
+        ListError::Future { current } => match start.at {
+            At::Exact(asked) => ApiError::too_large_resource_version(asked, current),
+            At::Latest => ApiError::internal("the latest revision is in the future"),
+        },
+        ListError::Store(error) => ApiError::internal(error),
+    }
+}

@@ -1,0 +1,156 @@
+//! Which objects a list, a watch or a deletecollection is about.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::builtin::selected_field;
+use crate::resource::{Origin, Resource, Scope};
+use crate::select::{FieldSelector, LabelSelector};
+use crate::serve::input::options::ListOptions;
+use crate::serve::shared::Target;
+use crate::status::ApiError;
+use crate::store::Stored;
+
+/// Conditions on objects, and the part of the store that can meet them.
+#[derive(Debug, Clone)]
+pub(crate) struct Selection {
+    resource: Arc<Resource>,
+    labels: LabelSelector,
+    fields: FieldSelector,
+    /// Keys begin so.
+    pub(crate) prefix: String,
+    /// The key, if only one object can be meant.
+    pub(crate) only: Option<String>,
+}
+
+const NAME: &str = "metadata.name";
+const NAMESPACE: &str = "metadata.namespace";
+
+impl Selection {
+    /// What the options say about these objects.
+    ///
+    /// # Errors
+    /// 400 for selectors that cannot be read, or name fields that cannot be selected by.
+    pub(crate) fn of(target: &Target, options: &ListOptions) -> Result<Self, ApiError> {
+        let labels: LabelSelector = options
+            .label_selector
+            .parse()
+            .map_err(|error| ApiError::bad_request(format!("{error}")))?;
+        let fields: FieldSelector = options
+            .field_selector
+            .parse()
+            .map_err(|error| ApiError::bad_request(format!("{error}")))?;
+        check_fields(target, &fields)?;
+        let namespace = match target.namespace.as_str() {
+            "" => fields.exact(NAMESPACE).unwrap_or_default(),
+            namespace => namespace,
+        };
+        let name = match target.name.as_str() {
+            "" => fields.exact(NAME).unwrap_or_default(),
+            name => name,
+        };
+        if !target.name.is_empty()
+            && !fields.is_everything()
+            && fields.exact(NAME) != Some(target.name.as_str())
+        {
+            return Err(ApiError::bad_request(
+                "fieldSelector metadata.name doesn't match requested name",
+            ));
+        }
+        let resource = &target.resource;
+        let (prefix, only) = match resource.scope {
+            Scope::Cluster => (
+                // With the empty namespace, so that a page's token holds the bare name as kube's do.
+                resource.prefix(Some("")),
+                keyed(name, || resource.key("", name)),
+            ),
+            Scope::Namespaced if namespace.is_empty() => (resource.prefix(None), None),
+            Scope::Namespaced => (
+                resource.prefix(Some(namespace)),
+                keyed(name, || resource.key(namespace, name)),
+            ),
+        };
+        Ok(Self {
+            resource: Arc::clone(resource),
+            labels,
+            fields,
+            prefix,
+            only,
+        })
+    }
+
+    /// Whether all objects below the prefix meet it.
+    pub(crate) fn is_everything(&self) -> bool {
+        self.only.is_none() && self.labels.is_everything() && self.fields.is_everything()
+    }
+
+    /// Whether an object meets it.
+    ///
+    /// # Errors
+    /// If its bytes are not what was stored.
+    pub(crate) fn takes(&self, stored: &Stored) -> Result<bool, ApiError> {
+        if self.only.as_ref().is_some_and(|key| **key != *stored.key) {
+            return Ok(false);
+        }
+        if self.fields.is_everything() {
+            return self.takes_labels(stored);
+        }
+        let object = stored.object().map_err(ApiError::internal)?;
+        Ok(self.labels.matches_object(&object) && self.takes_fields(&object))
+    }
+
+    /// Reads no more of the object than its labels.
+    fn takes_labels(&self, stored: &Stored) -> Result<bool, ApiError> {
+        if self.labels.is_everything() {
+            return Ok(true);
+        }
+        let head: Head = serde_json::from_slice(&stored.value).map_err(ApiError::internal)?;
+        let labels = head.metadata.labels.unwrap_or_default();
+        Ok(self.labels.matches(&labels))
+    }
+
+    fn takes_fields(&self, object: &Value) -> bool {
+        self.fields.matches(|path| {
+            let path = path.trim_start_matches('.');
+            Some(selected_field(&self.resource, object, path).into())
+        })
+    }
+}
+
+fn keyed(name: &str, key: impl FnOnce() -> String) -> Option<String> {
+    (!name.is_empty()).then(key)
+}
+
+#[derive(Deserialize)]
+struct Head {
+    #[serde(default)]
+    metadata: Labels,
+}
+
+#[derive(Default, Deserialize)]
+struct Labels {
+    labels: Option<Map<String, Value>>,
+}
+
+fn check_fields(target: &Target, fields: &FieldSelector) -> Result<(), ApiError> {
+    let resource = &target.resource;
+    for term in fields.terms() {
+        let known = matches!(term.field.as_str(), NAME | NAMESPACE)
+            || resource.selectable.contains(&term.field);
+        if known {
+            continue;
+        }
+        let plain = resource.origin == Origin::BuiltIn && resource.selectable.is_empty();
+        return Err(ApiError::bad_request(if plain {
+            format!(
+                "{:?} is not a known field selector: only {NAME:?}, {NAMESPACE:?}",
+                term.field
+            )
+        } else {
+            format!("field label not supported: {}", term.field)
+        }));
+    }
+    Ok(())
+}

@@ -1,0 +1,340 @@
+//! Watch: what there is, if that is asked for, then every change, a line of JSON each.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, StatusCode};
+use tokio::time::{Instant, sleep_until};
+
+use crate::resource::Origin;
+use crate::serve::audit::Stage;
+use crate::serve::exchange::Exchange;
+use crate::serve::input::negotiate::{Shape, accepted_stream};
+use crate::serve::input::options::{ListOptions, VersionMatch};
+use crate::serve::input::query::parse_resource_version;
+use crate::serve::limits::fair::WatchSeat;
+use crate::serve::limits::sending::Held;
+use crate::serve::read::list::find;
+use crate::serve::read::selection::Selection;
+use crate::serve::shared::Target;
+use crate::serve::transform::table::TableOptions;
+use crate::status::ApiError;
+use crate::store::{Batch, Stored, Watch, WatchEnd, WatchError};
+
+mod event;
+
+use event::Encoder;
+
+/// How often a client that understands bookmarks gets one.
+const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
+/// How long before its end a watch says for the last time how far it is.
+const LAST_BOOKMARK: Duration = Duration::from_secs(2);
+/// Watches that name no end last this long, and up to as long again.
+const SHORTEST_SECS: u64 = 1800;
+/// No watch is open for longer, whatever its client asks for.
+const LONGEST: Duration = Duration::from_hours(24);
+/// Lines are joined up to about this many bytes.
+const CHUNK: usize = 64 * 1024;
+
+/// Answers a watch.
+pub(crate) async fn watch(
+    exchange: &Arc<Exchange>,
+    target: &Target,
+    options: &ListOptions,
+    seat: WatchSeat,
+) -> Result<Response, ApiError> {
+    let shape = accepted_stream(&exchange.headers)?;
+    let table = match shape {
+        Shape::Table(_) => TableOptions::of(&exchange.query)?,
+        _ => TableOptions::Metadata,
+    };
+    let selection = Selection::of(target, options)?;
+    let from = start_version(options)?;
+    let encoder = Encoder::new(target.clone(), selection, shape, table);
+    let now = Instant::now();
+    let deadline = now + lifetime(options);
+    let mut watching = Watching {
+        held: exchange.shared.watching.hold(&exchange.caller.name, 0)?,
+        first_bytes: 0,
+        exchange: Arc::clone(exchange),
+        encoder,
+        bookmarks: options.bookmarks,
+        source: None,
+        waiting: VecDeque::new(),
+        next_bookmark: Instant::now() + BOOKMARK_EVERY,
+        // A shorter watch gets none.
+        last_bookmark: deadline.checked_sub(LAST_BOOKMARK).filter(|at| *at > now),
+        deadline,
+        seen: 0,
+        over: false,
+        definitions: (target.resource.origin == Origin::Custom)
+            .then(|| exchange.shared.catalog_changed.subscribe()),
+        _seat: seat,
+    };
+    // What goes wrong from here on is told within the stream, as kube-apiserver does.
+    match watching.begin(options, from).await {
+        Ok(()) => {}
+        // A client waits for as long as `Retry-After` says only before the stream begins.
+        Err(error) if error.code == StatusCode::TOO_MANY_REQUESTS => return Err(error),
+        Err(error) => watching.fail(&error),
+    }
+    exchange.audit(Stage::Started(StatusCode::OK));
+    let lines = futures::stream::unfold(watching, |mut watching| async move {
+        let lines = watching.next().await?;
+        Some((Ok::<_, std::convert::Infallible>(lines), watching))
+    });
+    let mut response = Response::new(Body::from_stream(lines));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Ok(response)
+}
+
+fn start_version(options: &ListOptions) -> Result<u64, ApiError> {
+    parse_resource_version(&options.resource_version)
+        .map_err(|why| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why))
+}
+
+fn lifetime(options: &ListOptions) -> Duration {
+    let asked = options
+        .timeout
+        .and_then(|seconds| u64::try_from(seconds).ok());
+    match asked {
+        Some(seconds) if seconds > 0 => Duration::from_secs(seconds).min(LONGEST),
+        _ => {
+            // Spread, so that watches that began together do not all begin anew together.
+            let random = u64::from(uuid::Uuid::new_v4().as_fields().0);
+            Duration::from_secs(SHORTEST_SECS + random % SHORTEST_SECS)
+        }
+    }
+}
+
+/// A watch that is being answered.
+struct Watching {
+    exchange: Arc<Exchange>,
+    encoder: Encoder,
+    bookmarks: bool,
+    source: Option<Watch>,
+    /// What there was at the start and is still to be sent; none once that is done.
+    waiting: VecDeque<Initial>,
+    /// Bytes of the objects in `waiting`.
+    first_bytes: usize,
+    /// What this watch holds: `first_bytes`, and the lines that the connection took last.
+    held: Held,
+    next_bookmark: Instant,
+    last_bookmark: Option<Instant>,
+    deadline: Instant,
+    /// Events up to this revision are not sent: the client has seen them elsewhere.
+    seen: u64,
+    over: bool,
+    /// Tells of changed definitions, if the kind has one.
+    definitions: Option<tokio::sync::watch::Receiver<()>>,
+    _seat: WatchSeat,
+}
+
+enum Initial {
+    Object(Stored),
+    /// All was sent, as of this revision.
+    End(u64),
+    Line(Bytes),
+}
+
+impl Watching {
+    async fn begin(&mut self, options: &ListOptions, from: u64) -> Result<(), ApiError> {
+        let store = self.exchange.shared.store.clone();
+        let prefix = self.encoder.prefix();
+        let current = store.revision();
+        if options.send_initial_events {
+            if from > current {
+                return Err(ApiError::too_large_resource_version(from, current));
+            }
+            let latest = ListOptions {
+                version_match: Some(VersionMatch::NotOlderThan),
+                ..ListOptions::default()
+            };
+            // Refused before anything is read where the limit is reached already.
+            self.held.resize(1)?;
+            let found = find(&self.exchange, self.encoder.selection(), &latest).await?;
+            self.first_bytes = found.items.iter().map(Stored::weight).sum();
+            self.held.resize(self.first_bytes)?;
+            // The database may have a change already that the feed has not told of.
+            self.seen = found.revision;
+            self.source = Some(open(&store, prefix, found.revision.min(current))?);
+            self.waiting = found.items.into_iter().map(Initial::Object).collect();
+            if self.bookmarks {
+                self.waiting.push_back(Initial::End(found.revision));
+            }
+            return Ok(());
+        }
+        let start = if from == 0 { current } else { from };
+        self.seen = start;
+        self.source = Some(open(&store, prefix, start.min(current))?);
+        Ok(())
+    }
+
+    /// The next lines, or nothing once the watch is over.
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if !self.waiting.is_empty() {
+                return Some(self.initial());
+            }
+            if self.over {
+                return None;
+            }
+            // The connection asks for more only when it has taken the lines before.
+            self.held.settle(0);
+            let lines = self.changes().await;
+            if lines.is_empty() {
+                continue;
+            }
+            match self.held.resize(lines.len()) {
+                Ok(()) => return Some(lines.into()),
+                Err(error) => self.fail(&error),
+            }
+        }
+    }
+
+    fn initial(&mut self) -> Bytes {
+        let mut out = Vec::new();
+        while out.len() < CHUNK
+            && let Some(next) = self.waiting.pop_front()
+        {
+            match next {
+                Initial::Object(stored) => {
+                    self.first_bytes = self.first_bytes.saturating_sub(stored.weight());
+                    self.encoder.added(&mut out, &stored);
+                }
+                Initial::End(revision) => self.encoder.bookmark(&mut out, revision, true),
+                Initial::Line(line) => out.extend_from_slice(&line),
+            }
+        }
+        self.held.settle(self.first_bytes + out.len());
+        out.into()
+    }
+
+    /// Waits for changes; no lines if there was nothing to tell.
+    async fn changes(&mut self) -> Vec<u8> {
+        let Some(source) = &mut self.source else {
+            self.over = true;
+            return Vec::new();
+        };
+        let last = self.last_bookmark.unwrap_or(self.deadline);
+        let bookmark = if self.bookmarks {
+            self.next_bookmark.min(last)
+        } else {
+            self.deadline
+        };
+        tokio::select! {
+            biased;
+            () = self.exchange.shared.shutdown.cancelled() => self.over = true,
+            () = sleep_until(self.deadline) => self.over = true,
+            () = changed(&mut self.definitions) => {
+                let target = self.encoder.target();
+                self.over = !is_served(&self.exchange, target);
+            }
+            () = sleep_until(bookmark), if self.bookmarks => return self.bookmark(),
+            batch = source.next() => match batch {
+                Ok(batch) => return self.lines(&batch),
+                Err(end) => {
+                    let error = ended(&end, source.revision());
+                    self.fail(&error);
+                }
+            },
+        }
+        Vec::new()
+    }
+
+    fn bookmark(&mut self) -> Vec<u8> {
+        let now = Instant::now();
+        if self.last_bookmark.is_some_and(|last| last <= now) {
+            self.last_bookmark = None;
+        }
+        self.next_bookmark = now + BOOKMARK_EVERY;
+        let Some(source) = &mut self.source else {
+            return Vec::new();
+        };
+        let batch = source.progress();
+        let revision = source.revision().max(self.seen);
+        let mut out = batch.map(|batch| self.lines(&batch)).unwrap_or_default();
+        self.encoder.bookmark(&mut out, revision, false);
+        out
+    }
+
+    fn lines(&mut self, batch: &Batch) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut sent = 0;
+        for notice in &batch.events {
+            if notice.revision() > self.seen && self.encoder.change(&mut out, notice) {
+                sent += 1;
+            }
+        }
+        if sent > 0 {
+            let (group, version, resource) = self.encoder.labels();
+            let metrics = &self.exchange.shared.metrics;
+            metrics.watched(group, version, resource, sent);
+        }
+        out
+    }
+
+    /// Tells the client why its watch is over.
+    fn fail(&mut self, error: &ApiError) {
+        self.over = true;
+        self.waiting.push_back(Initial::Line(event::error(error)));
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.exchange.audit(Stage::Complete(StatusCode::OK));
+    }
+}
+
+/// Waits until definitions have changed; for ever for kinds that have none.
+async fn changed(definitions: &mut Option<tokio::sync::watch::Receiver<()>>) {
+    if let Some(definitions) = definitions
+        && definitions.changed().await.is_ok()
+    {
+        return;
+    }
+    std::future::pending::<()>().await;
+}
+
+/// Whether the kind is still served as it was: else clients should look at it anew.
+fn is_served(exchange: &Exchange, target: &Target) -> bool {
+    let resource = &target.resource;
+    let (group, version) = (
+        &resource.group_version.group,
+        &resource.group_version.version,
+    );
+    let catalog = exchange.shared.catalog.load();
+    let now = catalog.find(group, version, &resource.plural);
+    now.is_some_and(|now| Arc::ptr_eq(now, resource))
+}
+
+fn open(store: &crate::store::Store, prefix: &str, from: u64) -> Result<Watch, ApiError> {
+    store.watch(prefix, from).map_err(|error| match error {
+        WatchError::Compacted { floor } => {
+            ApiError::expired(format!("too old resource version: {from} ({floor})"))
+        }
+        WatchError::Future { current } => ApiError::too_large_resource_version(from, current),
+        WatchError::Closed => ApiError::unavailable("the server is shutting down"),
+    })
+}
+
+fn ended(end: &WatchEnd, told: u64) -> ApiError {
+    match end {
+        WatchEnd::Lagged => ApiError::expired(format!(
+            "too old resource version: {told} (the watch was too slow)"
+        )),
+        WatchEnd::Compacted { floor } => {
+            ApiError::expired(format!("too old resource version: {told} ({floor})"))
+        }
+        WatchEnd::Closed => ApiError::unavailable("the server is shutting down"),
+        WatchEnd::Store(error) => ApiError::internal(error),
+    }
+}

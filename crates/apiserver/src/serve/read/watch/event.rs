@@ -1,0 +1,160 @@
+//! The lines of a watch.
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use crate::serve::input::negotiate::Shape;
+use crate::serve::read::selection::Selection;
+use crate::serve::shared::Target;
+use crate::serve::transform::table::{self, TableOptions};
+use crate::serve::transform::{is_stored_form, metadata_only, own_head};
+use crate::status::ApiError;
+use crate::store::{Event, Notice, Stored};
+
+/// Writes events as one watch shows them.
+pub(super) struct Encoder {
+    target: Target,
+    selection: Selection,
+    shape: Shape,
+    table: TableOptions,
+    /// Whether nothing is selected and nothing converted: all such watches share their lines.
+    plain: bool,
+    head: Vec<u8>,
+    first: bool,
+}
+
+impl Encoder {
+    pub(super) fn new(
+        target: Target,
+        selection: Selection,
+        shape: Shape,
+        table: TableOptions,
+    ) -> Self {
+        let plain = shape == Shape::Plain && selection.is_everything();
+        Self {
+            head: own_head(&target.resource),
+            target,
+            selection,
+            shape,
+            table,
+            plain,
+            first: true,
+        }
+    }
+
+    pub(super) fn target(&self) -> &Target {
+        &self.target
+    }
+
+    pub(super) fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
+    /// What is watched in the store.
+    pub(super) fn prefix(&self) -> &str {
+        let selection = &self.selection;
+        selection.only.as_deref().unwrap_or(&selection.prefix)
+    }
+
+    /// Group, version and plural, for metrics.
+    pub(super) fn labels(&self) -> (&str, &str, &str) {
+        let resource = &self.target.resource;
+        (
+            &resource.group_version.group,
+            &resource.group_version.version,
+            &resource.plural,
+        )
+    }
+
+    /// Appends an object that was there at the start.
+    pub(super) fn added(&mut self, out: &mut Vec<u8>, stored: &Stored) {
+        self.line(out, "ADDED", stored);
+    }
+
+    /// Appends a change, if this watch shows it; says whether.
+    pub(super) fn change(&mut self, out: &mut Vec<u8>, notice: &Notice) -> bool {
+        let (Event::Put { stored, .. } | Event::Delete { stored, .. }) = &**notice;
+        if self.plain && is_stored_form(&self.target.resource, &self.head, stored) {
+            out.extend_from_slice(&notice.frame());
+            return true;
+        }
+        let takes = |stored: &Stored| self.selection.takes(stored).unwrap_or(false);
+        let (kind, shown) = match &**notice {
+            Event::Put { stored, previous } => {
+                let before = previous.as_ref().filter(|previous| takes(previous));
+                match (takes(stored), before) {
+                    (true, Some(_)) => ("MODIFIED", stored.clone()),
+                    (true, None) => ("ADDED", stored.clone()),
+                    // It is out of sight now: shown as it was, with the revision of the change.
+                    (false, Some(before)) => ("DELETED", before.at_revision(stored.revision)),
+                    (false, None) => return false,
+                }
+            }
+            Event::Delete { stored, revision } if takes(stored) => {
+                ("DELETED", stored.at_revision(*revision))
+            }
+            Event::Delete { .. } => return false,
+        };
+        self.line(out, kind, &shown);
+        true
+    }
+
+    /// Appends how far the watch is; the end of what there was at the start is marked.
+    pub(super) fn bookmark(&mut self, out: &mut Vec<u8>, revision: u64, initial_end: bool) {
+        let resource = &self.target.resource;
+        let mut object = json!({
+            "kind": resource.kind, "apiVersion": resource.group_version.to_string(),
+            "metadata": {"resourceVersion": revision.to_string()},
+        });
+        if initial_end {
+            object["metadata"]["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+        }
+        let object = self.shaped(object);
+        write(out, "BOOKMARK", &object);
+    }
+
+    fn line(&mut self, out: &mut Vec<u8>, kind: &str, stored: &Stored) {
+        let resource = &self.target.resource;
+        if self.shape == Shape::Plain && is_stored_form(resource, &self.head, stored) {
+            out.extend_from_slice(b"{\"type\":\"");
+            out.extend_from_slice(kind.as_bytes());
+            out.extend_from_slice(b"\",\"object\":");
+            stored.write_json(out);
+            out.extend_from_slice(b"}\n");
+            return;
+        }
+        match self.target.show(stored) {
+            Ok(object) => {
+                let object = self.shaped(object);
+                write(out, kind, &object);
+            }
+            Err(error) => out.extend_from_slice(&self::error(&error)),
+        }
+    }
+
+    fn shaped(&mut self, object: Value) -> Value {
+        match self.shape {
+            Shape::Plain => object,
+            Shape::Metadata(version) | Shape::MetadataList(version) => {
+                metadata_only(&object, version)
+            }
+            Shape::Table(version) => {
+                let first = std::mem::take(&mut self.first);
+                table::of_event(&self.target, version, self.table, &object, first)
+            }
+        }
+    }
+}
+
+fn write(out: &mut Vec<u8>, kind: &str, object: &Value) {
+    let line = json!({"type": kind, "object": object}).to_string();
+    out.extend_from_slice(line.as_bytes());
+    out.push(b'\n');
+}
+
+/// The line that ends a watch that went wrong.
+pub(super) fn error(error: &ApiError) -> Bytes {
+    let mut out = Vec::new();
+    write(&mut out, "ERROR", &error.to_value());
+    out.into()
+}

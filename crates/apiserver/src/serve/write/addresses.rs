@@ -1,0 +1,55 @@
+//! Addresses and node ports of Services: each belongs to one.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+use tokio::sync::MutexGuard;
+
+use crate::builtin::service;
+use crate::schema::findings::Findings;
+use crate::serve::exchange::Exchange;
+use crate::serve::limits::heavy::Weight;
+use crate::serve::shared::Target;
+use crate::status::{ApiError, FieldError};
+use crate::store::List;
+
+/// A write of a Service's turn: held from the look at what is taken until the write is done.
+pub(crate) async fn turn<'e>(
+    exchange: &'e Exchange,
+    target: &Target,
+) -> Option<MutexGuard<'e, ()>> {
+    if !target.is("", "services") || !target.subresource.is_empty() {
+        return None;
+    }
+    Some(exchange.shared.addresses.lock().await)
+}
+
+/// Gives a new Service what it does not ask for; what it asks for and others have is returned.
+pub(crate) async fn assign(
+    exchange: &Exchange,
+    target: &Target,
+    object: &mut Value,
+) -> Result<Vec<FieldError>, ApiError> {
+    let mut found = Findings::default();
+    if !target.is("", "services") {
+        return Ok(found.0);
+    }
+    let list = List::all(target.resource.prefix(None));
+    let page = exchange.shared.store.list(list).await;
+    let page = page.map_err(ApiError::internal)?;
+    let work = || {
+        let mut taken = HashSet::new();
+        for stored in &page.items {
+            let other = stored.object().map_err(ApiError::internal)?;
+            taken.extend(service::claims(&other));
+        }
+        Ok::<_, ApiError>(taken)
+    };
+    let weight = Weight::of_stored(&page.items);
+    // Not `reads`: all writes of Services wait for the mutex, and must not wait for long lists.
+    let taken = exchange.shared.heavy.run(weight, work).await?;
+    let is_taken = |claim: &str| taken.contains(claim);
+    service::collisions(object, &is_taken, &mut found);
+    service::assign(object, &is_taken);
+    Ok(found.0)
+}

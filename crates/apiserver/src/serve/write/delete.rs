@@ -1,0 +1,306 @@
+//! Delete: at once, gracefully, or once all finalizers are gone.
+
+use futures::future::BoxFuture;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use crate::access::{Operation, Review};
+use crate::lifecycle::{DEFINITION_CLEANUP, marked_for_deletion};
+use crate::serve::exchange::Exchange;
+use crate::serve::input::options::{DeleteOptions, DryRun, Propagation};
+use crate::serve::metadata;
+use crate::serve::shared::Target;
+use crate::serve::write::commit::{self, Edit, Live, Next, Outcome};
+use crate::serve::write::namespace;
+use crate::serve::write::rules::{self, Dependents};
+use crate::status::ApiError;
+
+/// The finalizer of an object whose dependents stay.
+pub(crate) const ORPHAN: &str = "orphan";
+/// The finalizer of an object whose dependents go before it.
+pub(crate) const FOREGROUND: &str = "foregroundDeletion";
+
+/// A deletion of one object.
+pub(crate) struct Delete<'e> {
+    pub(crate) exchange: &'e Exchange,
+    pub(crate) target: &'e Target,
+    pub(crate) options: &'e DeleteOptions,
+}
+
+/// Whether the object is the one that the caller means.
+pub(crate) fn check_preconditions(
+    options: &DeleteOptions,
+    target: &Target,
+    live: &Value,
+) -> Result<(), ApiError> {
+    let kind = &target.resource.kind;
+    let conflict = |why: String| Err(ApiError::conflict(target.group(), kind, &target.name, why));
+    let (uid, version) = (metadata::uid(live), metadata::resource_version(live));
+    if let Some(asked) = options.uid.as_deref().filter(|asked| *asked != uid) {
+        return conflict(format!(
+            "the UID in the precondition ({asked}) does not match the UID in record ({uid}). \
+             The object might have been deleted and then recreated"
+        ));
+    }
+    let asked = options.resource_version.as_deref();
+    if let Some(asked) = asked.filter(|asked| *asked != version) {
+        return conflict(format!(
+            "the ResourceVersion in the precondition ({asked}) does not match the \
+             ResourceVersion in record ({version}). The object might have been modified"
+        ));
+    }
+    Ok(())
+}
+
+/// What the client is told.
+pub(crate) struct Deleted {
+    /// The object, or a Status.
+    pub(crate) object: Value,
+    /// Whether it is gone.
+    pub(crate) gone: bool,
+}
+
+impl Delete<'_> {
+    /// Runs it.
+    pub(crate) async fn run(&self) -> Result<Deleted, ApiError> {
+        namespace::check_mortal(self.target)?;
+        let dry_run = self.options.dry_run.unwrap_or(DryRun::No);
+        let store = &self.exchange.shared.store;
+        let written = commit::run(store, self.target, dry_run, self).await?;
+        let gone = written.outcome == Outcome::Removed;
+        let mut object = written.object;
+        if gone && let Some(revision) = written.revision {
+            metadata::set(&mut object, "resourceVersion", revision.to_string());
+        }
+        let pending = written.outcome == Outcome::Kept;
+        if rules::shows_deleted(&self.target.resource) || !(gone || pending) {
+            return Ok(Deleted { object, gone });
+        }
+        let object = self.status(&object);
+        Ok(Deleted { object, gone })
+    }
+
+    async fn change(&self, live: Option<&Live>) -> Result<Next, ApiError> {
+        let Some(live) = live else {
+            return Err(self.target.not_found());
+        };
+        check_preconditions(self.options, self.target, &live.object)?;
+        let next = if self.target.is("", "namespaces") {
+            self.namespace(&live.object)
+        } else if self
+            .target
+            .is("apiextensions.k8s.io", "customresourcedefinitions")
+        {
+            self.definition(&live.object)
+        } else {
+            self.object(&live.object)
+        };
+        if matches!(next, Next::Keep) {
+            return Ok(next);
+        }
+        let review = Review {
+            caller: &self.exchange.caller,
+            operation: Operation::Delete,
+            resource: &self.target.resource,
+            subresource: &self.target.subresource,
+            namespace: &self.target.namespace,
+            name: &self.target.name,
+            object: None,
+            old: Some(&live.object),
+            dry_run: self.options.is_dry_run(),
+        };
+        self.exchange.shared.admission.admit(review).await?;
+        Ok(next)
+    }
+
+    /// A namespace is emptied first; who does that takes its finalizer off in the end.
+    fn namespace(&self, live: &Value) -> Next {
+        if metadata::is_deleting(live) {
+            let held = live["spec"]["finalizers"]
+                .as_array()
+                .is_some_and(|finalizers| !finalizers.is_empty());
+            return if held { Next::Keep } else { self.object(live) };
+        }
+        let mut object = live.clone();
+        metadata::set(&mut object, "deletionTimestamp", metadata::now());
+        object["status"]["phase"] = "Terminating".into();
+        let finalizers = self.finalizers(live);
+        metadata::set_finalizers(&mut object, &finalizers);
+        Next::Put(object)
+    }
+
+    /// The objects of a definition go first; its controller takes the finalizer off then.
+    fn definition(&self, live: &Value) -> Next {
+        if metadata::is_deleting(live) {
+            return self.object(live);
+        }
+        let mut object = live.clone();
+        metadata::set(&mut object, "deletionTimestamp", metadata::now());
+        let mut finalizers = self.finalizers(live);
+        if !finalizers.iter().any(|own| own == DEFINITION_CLEANUP) {
+            finalizers.push(DEFINITION_CLEANUP.to_owned());
+        }
+        metadata::set_finalizers(&mut object, &finalizers);
+        object["status"] = marked_for_deletion(&object, Timestamp::now());
+        Next::Put(object)
+    }
+
+    fn object(&self, live: &Value) -> Next {
+        let mut object = live.clone();
+        let graceful = match self.grace(&mut object) {
+            Grace::Pending => return Next::Keep,
+            Grace::Until(seconds) => Some(seconds),
+            Grace::None => None,
+        };
+        let finalizers = self.finalizers(live);
+        metadata::set_finalizers(&mut object, &finalizers);
+        if graceful.is_some_and(|seconds| seconds > 0) {
+            return Next::Put(object);
+        }
+        if finalizers.is_empty() {
+            return Next::Remove(if graceful.is_some() {
+                object
+            } else {
+                live.clone()
+            });
+        }
+        mark(&mut object, live, 0);
+        Next::Put(object)
+    }
+
+    /// Begins or shortens the grace period of a kind that has one.
+    fn grace(&self, object: &mut Value) -> Grace {
+        let asked = self.options.grace_period;
+        let live = object.clone();
+        let Some(period) = rules::grace_period(self.target, object, asked) else {
+            return Grace::None;
+        };
+        if !metadata::is_deleting(object) {
+            mark(object, &live, period);
+            return Grace::Until(period);
+        }
+        let running = metadata::integer(object, "deletionGracePeriodSeconds").unwrap_or(0);
+        if running == 0 {
+            return Grace::None;
+        }
+        match asked.map(|asked| if asked < 0 { 1 } else { asked }) {
+            Some(asked) if asked < running => {
+                let period = shorten(object, running, asked);
+                Grace::Until(period)
+            }
+            _ => Grace::Pending,
+        }
+    }
+
+    /// The finalizers with those that the wish about dependents asks for.
+    fn finalizers(&self, live: &Value) -> Vec<String> {
+        let all = metadata::finalizers(live);
+        if rules::dependents(&self.target.resource) == Dependents::Unsupported {
+            return all.into_iter().map(str::to_owned).collect();
+        }
+        let (orphan, foreground) = self.wish(&all);
+        let mut finalizers: Vec<String> = all
+            .into_iter()
+            .filter(|name| !matches!(*name, ORPHAN | FOREGROUND))
+            .map(str::to_owned)
+            .collect();
+        if orphan {
+            finalizers.push(ORPHAN.to_owned());
+        }
+        if foreground {
+            finalizers.push(FOREGROUND.to_owned());
+        }
+        finalizers
+    }
+
+    /// Whether dependents stay, and whether they go first.
+    fn wish(&self, finalizers: &[&str]) -> (bool, bool) {
+        if let Some(orphan) = self.options.orphan_dependents {
+            return (orphan, false);
+        }
+        match self.options.propagation {
+            Some(Propagation::Orphan) => return (true, false),
+            Some(Propagation::Foreground) => return (false, true),
+            Some(Propagation::Background) => return (false, false),
+            None => {}
+        }
+        match finalizers
+            .iter()
+            .find(|name| matches!(**name, ORPHAN | FOREGROUND))
+        {
+            Some(&ORPHAN) => (true, finalizers.contains(&FOREGROUND)),
+            Some(_) => (false, true),
+            None => {
+                let default = rules::dependents(&self.target.resource);
+                (default == Dependents::Orphan, false)
+            }
+        }
+    }
+
+    /// `metav1.Status` of a success; its kind is the resource.
+    fn status(&self, object: &Value) -> Value {
+        let mut details = json!({
+            "name": self.target.name, "kind": self.target.resource.plural,
+            "uid": metadata::uid(object),
+        });
+        if !self.target.group().is_empty() {
+            details["group"] = self.target.group().into();
+        }
+        json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
+            "details": details,
+        })
+    }
+}
+
+enum Grace {
+    /// The kind has no grace period, or it is over.
+    None,
+    /// It ends after these seconds.
+    Until(i64),
+    /// It is running, and does not get shorter.
+    Pending,
+}
+
+/// Notes that a deletion has begun, and when it ends.
+fn mark(object: &mut Value, live: &Value, period: i64) {
+    if !metadata::is_deleting(live)
+        && let Some(generation) = metadata::integer(live, "generation")
+        && generation > 0
+    {
+        metadata::set(object, "generation", generation + 1);
+    }
+    let end = Timestamp::now().saturating_add(SignedDuration::from_secs(period.max(0)));
+    let end = end.unwrap_or(Timestamp::MAX);
+    let begun = metadata::text(live, "deletionTimestamp").parse::<Timestamp>();
+    if begun.is_err() || begun.is_ok_and(|begun| begun > end) {
+        metadata::set(object, "deletionTimestamp", metadata::time(end));
+    }
+    metadata::set(object, "deletionGracePeriodSeconds", period);
+}
+
+/// Moves the end of a running grace period forward; returns the period, in seconds.
+fn shorten(object: &mut Value, running: i64, asked: i64) -> i64 {
+    let now = Timestamp::now();
+    let end = metadata::text(object, "deletionTimestamp")
+        .parse::<Timestamp>()
+        .unwrap_or(now);
+    let moved = end
+        .saturating_add(SignedDuration::from_secs(asked.saturating_sub(running)))
+        .unwrap_or(now);
+    // The end cannot be moved into the past; who was asked to be graceful gets a second.
+    let (end, period) = match (moved < now, asked) {
+        (false, asked) => (moved, asked),
+        (true, 0) => (now, 0),
+        (true, _) => (now, 1),
+    };
+    metadata::set(object, "deletionTimestamp", metadata::time(end));
+    metadata::set(object, "deletionGracePeriodSeconds", period);
+    period
+}
+
+impl Edit for Delete<'_> {
+    fn next<'a>(&'a self, live: Option<&'a Live>) -> BoxFuture<'a, Result<Next, ApiError>> {
+        Box::pin(self.change(live))
+    }
+}

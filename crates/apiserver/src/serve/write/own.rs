@@ -1,0 +1,107 @@
+//! Writes of the server itself: the verbs' handlers, without the HTTP around them.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use http::Request;
+use serde_json::Value;
+
+use crate::access::Caller;
+use crate::resource::Resource;
+use crate::serve::exchange::Exchange;
+use crate::serve::input::options::{DeleteOptions, DryRun, FieldValidation, WriteOptions};
+use crate::serve::shared::{Shared, Target, stored_schema, stored_version};
+use crate::serve::write::create;
+use crate::serve::write::delete::Delete;
+use crate::serve::write::patch::Patch;
+use crate::serve::write::replace::{Replace, Source};
+use crate::status::ApiError;
+
+/// Who writes to which object.
+pub(crate) struct Own<'o> {
+    pub(crate) shared: &'o Arc<Shared>,
+    pub(crate) caller: Caller,
+    /// The field manager.
+    pub(crate) manager: &'static str,
+    pub(crate) resource: Arc<Resource>,
+    pub(crate) namespace: &'o str,
+    pub(crate) name: &'o str,
+}
+
+/// What is written.
+pub(crate) enum OwnWrite {
+    Create(Value),
+    Update(Value, &'static str),
+    Apply(Value),
+    Delete(DeleteOptions),
+}
+
+impl Own<'_> {
+    /// Writes, as if `request` had asked for it.
+    pub(crate) async fn write(
+        self,
+        request: Request<Body>,
+        write: OwnWrite,
+    ) -> Result<(), ApiError> {
+        let mut exchange = Exchange::of(self.shared, request);
+        exchange.set_requestor(self.caller.clone());
+        let options = WriteOptions {
+            manager: self.manager.to_owned(),
+            dry_run: DryRun::No,
+            validation: FieldValidation::Ignore,
+            force: true,
+        };
+        let subresource = match &write {
+            OwnWrite::Update(_, subresource) => subresource,
+            _ => "",
+        };
+        let target = self.target(subresource);
+        let source = match write {
+            OwnWrite::Create(object) => {
+                let object = self.complete(object)?;
+                return create::create(&exchange, &target, &options, object)
+                    .await
+                    .map(drop);
+            }
+            OwnWrite::Delete(options) => {
+                let delete = Delete {
+                    exchange: &exchange,
+                    target: &target,
+                    options: &options,
+                };
+                return delete.run().await.map(drop);
+            }
+            OwnWrite::Update(object, _) => Source::Object(self.complete(object)?),
+            OwnWrite::Apply(object) => Source::Patch(Patch::of_apply(object)),
+        };
+        let replace = Replace {
+            exchange: &exchange,
+            target: &target,
+            options: &options,
+            source,
+        };
+        replace.run().await.map(drop)
+    }
+
+    fn target(&self, subresource: &str) -> Target {
+        let catalog = self.shared.catalog.load();
+        Target {
+            stored_version: stored_version(&catalog, &self.resource),
+            stored_schema: stored_schema(&catalog, &self.resource),
+            resource: Arc::clone(&self.resource),
+            namespace: self.namespace.to_owned(),
+            name: self.name.to_owned(),
+            subresource: subresource.to_owned(),
+        }
+    }
+
+    /// Reads the object as its kind, defaults filled in.
+    fn complete(&self, mut object: Value) -> Result<Value, ApiError> {
+        let resource = &self.resource;
+        object["apiVersion"] = resource.group_version.to_string().into();
+        object["kind"] = resource.kind.as_str().into();
+        resource.read(&mut object).map_err(ApiError::internal)?;
+        resource.fill(&mut object);
+        Ok(object)
+    }
+}

@@ -1,0 +1,74 @@
+//! What a write may not say itself: system fields are the server's, and each kind keeps some more.
+
+use serde_json::Value;
+
+use crate::resource::Resource;
+use crate::resource::WriteTarget;
+use crate::serve::metadata;
+use crate::serve::shared::Target;
+
+/// Gives a new object what every object has; the name is made by the caller.
+pub(crate) fn fill_system_fields(object: &mut Value) {
+    metadata::set(object, "creationTimestamp", metadata::now());
+    metadata::set(object, "uid", uuid::Uuid::new_v4().to_string());
+}
+
+/// Takes out of a new object what only the server says.
+pub(crate) fn wipe_system_fields(object: &mut Value) {
+    for field in [
+        "creationTimestamp",
+        "deletionGracePeriodSeconds",
+        "deletionTimestamp",
+        "selfLink",
+        "uid",
+    ] {
+        metadata::remove(object, field);
+    }
+}
+
+/// Prepares a new object.
+pub(crate) fn create(resource: &Resource, object: &mut Value) {
+    resource.prepare_create(object);
+}
+
+/// Prepares an object that takes another's place.
+pub(crate) fn update(target: &Target, object: &mut Value, old: &Value) {
+    let asked = object["metadata"]["resourceVersion"].take();
+    metadata::copy(old, object, "generation");
+    target
+        .resource
+        .prepare_update(object, old, write_target(target));
+    keep_system_fields(object, old);
+    match asked {
+        Value::Null => drop(metadata::remove(object, "resourceVersion")),
+        asked => metadata::set(object, "resourceVersion", asked),
+    }
+}
+
+/// The resource or subresource that the request writes.
+pub(crate) fn write_target(target: &Target) -> WriteTarget {
+    match target.subresource.as_str() {
+        "status" => WriteTarget::Status,
+        "finalize" => WriteTarget::Finalize,
+        "ephemeralcontainers" => WriteTarget::EphemeralContainers,
+        "resize" => WriteTarget::Resize,
+        "approval" => WriteTarget::Approval,
+        _ => WriteTarget::Object,
+    }
+}
+
+/// No update changes these.
+fn keep_system_fields(object: &mut Value, old: &Value) {
+    if metadata::uid(object).is_empty() {
+        metadata::copy(old, object, "uid");
+    }
+    for field in ["creationTimestamp", "deletionTimestamp"] {
+        if !metadata::text(old, field).is_empty() {
+            metadata::copy(old, object, field);
+        }
+    }
+    if metadata::integer(object, "deletionGracePeriodSeconds").is_none() {
+        metadata::copy(old, object, "deletionGracePeriodSeconds");
+    }
+    metadata::remove(object, "selfLink");
+}

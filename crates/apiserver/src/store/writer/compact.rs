@@ -1,0 +1,453 @@
+//! Cutting off the history's beginning, in steps too small to be felt.
+//!
+//! A step is part of a transaction that is written anyway, or one of its own when nothing else is
+//! to do. It ends after a number of rows or a few milliseconds, whichever comes first.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::store::event::Event;
+use crate::store::layout::Floors;
+use crate::store::pins::Pins;
+use crate::store::space;
+
+/// The longest that one step goes on before it lets the writer go on.
+const SLICE: Duration = Duration::from_millis(5);
+
+/// While nothing else is written, history may grow older than it need be by this part of its age.
+const TOGETHER: u32 = 8;
+
+/// How much history is kept.
+#[derive(Debug, Clone)]
+pub(in crate::store) struct Retention {
+    pub(in crate::store) history: Duration,
+    pub(in crate::store) history_changes: u64,
+    pub(in crate::store) history_bytes: u64,
+    pub(in crate::store) short_history: Duration,
+    pub(in crate::store) short_lived: Vec<String>,
+    /// What is needed although it is old.
+    pub(in crate::store) pins: Pins,
+}
+
+/// What one step did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::store) struct Step {
+    /// The floors after it.
+    pub(in crate::store) floors: Floors,
+    /// How many rows it cut off.
+    pub(in crate::store) cut: usize,
+    /// How many bytes of history these were.
+    pub(in crate::store) cut_bytes: u64,
+    /// How many pages it gave back to the disk.
+    pub(in crate::store) pages: usize,
+    /// Whether another step has something to do already.
+    pub(in crate::store) more: bool,
+    /// When else the next row is old enough to be worth a step; none if there is no row.
+    pub(in crate::store) next: Option<Duration>,
+}
+
+impl Step {
+    fn look_after(&mut self, pause: Duration) {
+        self.next = Some(self.next.map_or(pause, |next| next.min(pause)));
+    }
+}
+
+/// One row at the beginning of the history.
+struct Old {
+    revision: u64,
+    at_ms: i64,
+    short_lived: bool,
+    bytes: u64,
+}
+
+/// A class of keys whose history is cut off at its own age.
+struct Class<'a> {
+    /// The prefix that its floor is kept under; empty for all keys.
+    name: &'a str,
+    keep: Duration,
+    now: i64,
+}
+
+impl Class<'_> {
+    fn is_old(&self, row: &Old) -> bool {
+        row.at_ms < self.now.saturating_sub(ms(self.keep))
+    }
+
+    /// How long from now until a row is old enough for a step of its own: a while after it may go,
+    /// so that rows of about the same age go together, and none sooner if clocks went back.
+    fn ripens(&self, row: &Old) -> Duration {
+        let longest = self.keep + self.keep / TOGETHER;
+        let at = row.at_ms.saturating_add(ms(longest)).saturating_add(1);
+        let after = Duration::from_millis(at.saturating_sub(self.now).try_into().unwrap_or(0));
+        after.min(longest)
+    }
+}
+
+/// Now, in milliseconds since 1970.
+pub(in crate::store) fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    })
+}
+
+impl Retention {
+    /// Cuts off at most `rows` rows that are too old, too many bytes of all the `bytes` that
+    /// there are, or not after `forced`.
+    pub(in crate::store) fn step(
+        &self,
+        conn: &Connection,
+        floors: &Floors,
+        (revision, bytes): (u64, u64),
+        forced: u64,
+        rows: usize,
+    ) -> rusqlite::Result<Step> {
+        let deadline = Instant::now() + SLICE;
+        let start = floors.exactly("");
+        let forced = match self.excess(conn, start, bytes, rows)? {
+            Some(excess) => forced.max(excess),
+            None => forced,
+        };
+        let mut step = self.step_until(deadline, conn, floors, (revision, forced), rows)?;
+        let left = bytes.saturating_sub(step.cut_bytes);
+        step.more |= step.cut > 0 && left > self.history_bytes;
+        if !step.more {
+            let shrunk = space::shrink(conn, deadline)?;
+            (step.pages, step.more) = (shrunk.pages, shrunk.more);
+        }
+        Ok(step)
+    }
+
+    /// The last of the oldest rows that have to go because there are too many bytes.
+    fn excess(
+        &self,
+        conn: &Connection,
+        after: u64,
+        bytes: u64,
+        rows: usize,
+    ) -> rusqlite::Result<Option<u64>> {
+        let mut excess = bytes.saturating_sub(self.history_bytes);
+        let mut last = None;
+        if excess == 0 {
+            return Ok(last);
+        }
+        let limit = i64::try_from(rows).unwrap_or(i64::MAX);
+        let mut statement = conn.prepare_cached(OLDEST)?;
+        let mut found = statement.query(params![after.cast_signed(), limit])?;
+        while excess > 0
+            && let Some(row) = found.next()?
+        {
+            let old = self.old(row)?;
+            excess = excess.saturating_sub(old.bytes);
+            last = Some(old.revision);
+        }
+        Ok(last)
+    }
+
+    fn step_until(
+        &self,
+        deadline: Instant,
+        conn: &Connection,
+        floors: &Floors,
+        (revision, forced): (u64, u64),
+        rows: usize,
+    ) -> rusqlite::Result<Step> {
+        let now = now_ms();
+        let mut step = Step {
+            floors: floors.clone(),
+            cut: 0,
+            cut_bytes: 0,
+            pages: 0,
+            more: false,
+            next: None,
+        };
+        let forced = forced.max(revision.saturating_sub(self.history_changes));
+        let pinned = self.pins.lowest();
+        let all = Class {
+            name: "",
+            keep: self.history,
+            now,
+        };
+        self.cut(conn, &mut step, &all, rows, deadline, |old| {
+            old.revision <= forced || (old.revision <= pinned && all.is_old(old))
+        })?;
+        if !step.more && step.floors.exactly("") < forced {
+            raise(conn, &mut step.floors, "", forced)?;
+        }
+        if let Some(first) = self.short_lived.first() {
+            let short = Class {
+                name: first,
+                keep: self.short_history,
+                now,
+            };
+            self.cut(conn, &mut step, &short, rows, deadline, |old| {
+                old.revision <= pinned && short.is_old(old)
+            })?;
+        }
+        Ok(step)
+    }
+
+    /// Goes from the floor of `class` over rows that are too old. For the empty class all of
+    /// them are deleted, for others the short-lived ones.
+    fn cut(
+        &self,
+        conn: &Connection,
+        step: &mut Step,
+        class: &Class<'_>,
+        rows: usize,
+        deadline: Instant,
+        too_old: impl Fn(&Old) -> bool,
+    ) -> rusqlite::Result<()> {
+        let all = class.name.is_empty();
+        let start = step.floors.exactly("").max(step.floors.exactly(class.name));
+        let mut end = start;
+        let mut cut_short = false;
+        let mut delete = conn.prepare_cached("DELETE FROM log WHERE rev = ?")?;
+        for old in self.oldest(conn, start, rows, &too_old)? {
+            if all || old.short_lived {
+                let cut = delete.execute([old.revision.cast_signed()])?;
+                step.cut += cut;
+                step.cut_bytes += if cut > 0 { old.bytes } else { 0 };
+            }
+            end = old.revision;
+            // Only now, so that every step gets somewhere, however slow the disk is.
+            cut_short = Instant::now() > deadline;
+            if cut_short {
+                break;
+            }
+        }
+        match self.after(conn, end)? {
+            // There may be more of the same age.
+            Some(next) if cut_short || too_old(&next) => step.more = true,
+            Some(next) => step.look_after(class.ripens(&next)),
+            None => {}
+        }
+        if end > start {
+            let classes = self.short_lived.iter().map(String::as_str);
+            for class in classes.filter(|_| !all).chain(all.then_some("")) {
+                raise(conn, &mut step.floors, class, end)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows that are too old, but no more than so many.
+    fn oldest(
+        &self,
+        conn: &Connection,
+        after: u64,
+        rows: usize,
+        too_old: impl Fn(&Old) -> bool,
+    ) -> rusqlite::Result<Vec<Old>> {
+        let mut statement = conn.prepare_cached(OLDEST)?;
+        let limit = i64::try_from(rows).unwrap_or(i64::MAX);
+        // Read no further than the first that stays: most often that is the very first.
+        let rows = statement.query_map(params![after.cast_signed(), limit], |row| self.old(row))?;
+        rows.take_while(|row| row.as_ref().map_or(true, &too_old))
+            .collect()
+    }
+
+    /// The first row after a revision.
+    fn after(&self, conn: &Connection, after: u64) -> rusqlite::Result<Option<Old>> {
+        let mut statement = conn.prepare_cached(OLDEST)?;
+        statement
+            .query_row(params![after.cast_signed(), 1], |row| self.old(row))
+            .optional()
+    }
+
+    fn old(&self, row: &Row<'_>) -> rusqlite::Result<Old> {
+        let key = row.get_ref(2)?.as_str()?;
+        Ok(Old {
+            revision: row.get::<_, i64>(0)?.cast_unsigned(),
+            at_ms: row.get(1)?,
+            bytes: row.get::<_, i64>(3)?.cast_unsigned(),
+            short_lived: self
+                .short_lived
+                .iter()
+                .any(|prefix| key.starts_with(prefix)),
+        })
+    }
+}
+
+/// SQLite finds the length of a blob without reading the blob.
+const OLDEST: &str = "SELECT rev, at, key, length(key) + coalesce(length(previous), 0) FROM log
+    WHERE rev > ? ORDER BY rev LIMIT ?";
+
+/// The bytes of all history.
+pub(in crate::store) fn bytes(conn: &Connection) -> rusqlite::Result<u64> {
+    let sql = "SELECT coalesce(sum(length(key) + coalesce(length(previous), 0)), 0) FROM log";
+    conn.query_row(sql, [], |row| row.get(0).map(i64::cast_unsigned))
+}
+
+/// The bytes of history that an event leaves, as [`bytes`] counts them.
+pub(in crate::store) fn bytes_of(event: &Event) -> u64 {
+    let previous = match event {
+        Event::Put { previous, .. } => previous.as_ref(),
+        Event::Delete { stored, .. } => Some(stored),
+    };
+    let value = previous.map_or(0, |stored| stored.value.len());
+    // SQLite counts the characters of a text.
+    (event.key().chars().count() + value) as u64
+}
+
+fn ms(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn raise(conn: &Connection, floors: &mut Floors, class: &str, to: u64) -> rusqlite::Result<()> {
+    floors.raise(class, to);
+    conn.prepare_cached(
+        "INSERT INTO floors(prefix, rev) VALUES (?, ?)
+         ON CONFLICT(prefix) DO UPDATE SET rev = excluded.rev",
+    )?
+    .execute(params![class, floors.exactly(class).cast_signed()])
+    .map(drop)
+}
+
+/// The revision at the middle of what history is left: where to cut when space has run out.
+pub(in crate::store) fn middle(conn: &Connection) -> rusqlite::Result<Option<u64>> {
+    let (first, last): (Option<i64>, Option<i64>) =
+        conn.query_row("SELECT min(rev), max(rev) FROM log", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+    let (Some(first), Some(last)) = (first, last) else {
+        return Ok(None);
+    };
+    conn.query_row(
+        "SELECT rev FROM log WHERE rev >= ? ORDER BY rev LIMIT 1",
+        [first + (last - first) / 2],
+        |row| row.get::<_, i64>(0),
+    )
+    .optional()
+    .map(|middle| middle.map(i64::cast_unsigned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::StoreOptions;
+    use crate::store::layout::{self, Header, Role};
+
+    const MINUTE: i64 = 60_000;
+
+    struct Fixture {
+        _folder: tempfile::TempDir,
+        conn: Connection,
+        floors: Floors,
+        retention: Retention,
+    }
+
+    /// A history of rows so many milliseconds old.
+    fn fixture(rows: &[(i64, &str)]) -> Fixture {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("hub.db");
+        let options = StoreOptions::default();
+        let mut conn = options.connect(&path, Role::Write).unwrap();
+        let Header { floors, .. } = layout::migrate(&mut conn, &path).unwrap();
+        for (number, (age, key)) in (2_i64..).zip(rows) {
+            conn.execute(
+                "INSERT INTO log(rev, key, at, deleted) VALUES (?, ?, ?, 0)",
+                params![number, key, now_ms() - age],
+            )
+            .unwrap();
+        }
+        Fixture {
+            _folder: folder,
+            conn,
+            floors,
+            retention: options.retention(),
+        }
+    }
+
+    impl Fixture {
+        fn step(&self, rows: usize) -> Step {
+            let deadline = Instant::now() + Duration::from_hours(1);
+            let (conn, floors) = (&self.conn, &self.floors);
+            let step = self
+                .retention
+                .step_until(deadline, conn, floors, (100, 0), rows);
+            step.unwrap()
+        }
+    }
+
+    const POD: &str = "/core/pods/a/b";
+    const LEASE: &str = "/coordination.k8s.io/leases/a/b";
+
+    #[test]
+    fn a_store_without_history_need_not_be_looked_at() {
+        let step = fixture(&[]).step(10);
+        assert_eq!((step.more, step.next), (false, None));
+        let step = fixture(&[(10 * MINUTE, POD), (6 * MINUTE, LEASE)]).step(10);
+        assert_eq!((step.more, step.next), (false, None));
+    }
+
+    #[test]
+    fn what_is_left_says_when_it_will_be_old() {
+        let fixture = fixture(&[(10 * MINUTE, POD), (2 * MINUTE, POD), (0, POD)]);
+        let step = fixture.step(10);
+        assert!(!step.more);
+        // Those of two minutes are old for kinds with a short history, so the youngest is next.
+        let next = step.next.unwrap();
+        let minute = Duration::from_mins(1);
+        assert!(next > minute && next < minute + minute / 4, "{next:?}");
+        let step = self::fixture(&[(2 * MINUTE, POD)]).step(10);
+        let next = step.next.unwrap();
+        assert!(next > 3 * minute && next < 4 * minute, "{next:?}");
+    }
+
+    #[test]
+    fn a_step_that_did_not_get_through_says_that_there_is_more() {
+        let fixture = fixture(&[(10 * MINUTE, POD), (9 * MINUTE, POD), (0, POD)]);
+        let step = fixture.step(1);
+        assert!(step.more);
+        assert_eq!(step.floors.exactly(""), 2);
+    }
+
+    #[test]
+    fn old_history_is_kept_while_it_is_pinned() {
+        let mut fixture = fixture(&[(10 * MINUTE, POD), (9 * MINUTE, LEASE), (0, POD)]);
+        let pin = fixture.retention.pins.pin(2);
+        let step = fixture.step(10);
+        assert_eq!((step.floors.exactly(""), step.cut), (2, 1));
+        fixture.floors = step.floors;
+        assert_eq!(fixture.step(10).cut, 0);
+        pin.raise(3);
+        assert_eq!(fixture.step(10).cut, 1);
+    }
+
+    #[test]
+    fn pinned_history_is_cut_at_the_number_of_changes() {
+        let mut fixture = fixture(&[(10 * MINUTE, POD), (9 * MINUTE, POD), (0, POD)]);
+        let _pin = fixture.retention.pins.pin(1);
+        // The revision of the fixture is 100.
+        fixture.retention.history_changes = 97;
+        assert_eq!(fixture.step(10).floors.exactly(""), 3);
+    }
+
+    #[test]
+    fn history_is_cut_at_the_number_of_bytes() {
+        let mut fixture = fixture(&[(0, POD), (0, POD), (0, POD), (0, POD)]);
+        let row = POD.len() as u64;
+        let bytes = bytes(&fixture.conn).unwrap();
+        assert_eq!(bytes, 4 * row);
+        fixture.retention.history_bytes = 2 * row;
+        let (conn, floors) = (&fixture.conn, &fixture.floors);
+        let step = |bytes, rows| {
+            let step = fixture.retention.step(conn, floors, (100, bytes), 0, rows);
+            step.unwrap()
+        };
+        let first = step(bytes, 1);
+        assert_eq!((first.cut_bytes, first.more), (row, true));
+        let second = step(bytes - row, 10);
+        assert_eq!(second.cut_bytes, row);
+        assert_eq!(second.floors.exactly(""), 3);
+        assert_eq!(step(2 * row, 10).cut, 0);
+    }
+
+    #[test]
+    fn clocks_that_went_back_put_no_look_off_for_longer_than_history_lasts() {
+        let next = fixture(&[(-1000 * MINUTE, POD)]).step(10).next.unwrap();
+        assert!(next <= Duration::from_mins(2), "{next:?}");
+    }
+}
