@@ -4,6 +4,7 @@ use drover_api::rest::{AuditList, AuditOutcome, AuditSource, AuditView};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::lifetime;
+use crate::messages::t;
 use crate::shell;
 use crate::url::segment;
 
@@ -145,18 +146,18 @@ fn ago(text: &str, now: Timestamp) -> String {
 /// What is wrong with a time before the server is asked; nothing while none is typed.
 pub fn complaint_of_time(text: &str) -> Option<String> {
     let wrong = !text.is_empty() && time(text, Timestamp::UNIX_EPOCH).is_none();
-    wrong.then(|| "Such as 1h, 7d, or 2026-11-22T10:00:00Z.".to_owned())
+    wrong.then(|| t().audit.time_help().to_owned())
 }
 
 /// How a request ended, in words.
-pub const fn outcome(outcome: AuditOutcome) -> &'static str {
+pub fn outcome(outcome: AuditOutcome) -> &'static str {
     match outcome {
-        AuditOutcome::Open => "going on",
-        AuditOutcome::Complete => "complete",
-        AuditOutcome::Refused => "refused",
-        AuditOutcome::ClientGone => "client gone",
-        AuditOutcome::UpstreamGone => "cluster gone",
-        AuditOutcome::Revoked => "revoked",
+        AuditOutcome::Open => t().audit.open(),
+        AuditOutcome::Complete => t().audit.complete(),
+        AuditOutcome::Refused => t().audit.refused(),
+        AuditOutcome::ClientGone => t().audit.client_gone(),
+        AuditOutcome::UpstreamGone => t().audit.cluster_gone(),
+        AuditOutcome::Revoked => t().audit.revoked(),
     }
 }
 
@@ -187,7 +188,7 @@ pub const fn weight(record: &AuditView) -> Weight {
 pub fn what(record: &AuditView) -> String {
     let path = record.path.as_deref().unwrap_or_default();
     match (&record.object, record.count) {
-        (_, Some(count)) => format!("{count} requests of strangers"),
+        (_, Some(count)) => t().audit.unauthenticated(count),
         (Some(object), None) => format!("{path} ({object})"),
         (None, None) => path.to_owned(),
     }
@@ -206,12 +207,12 @@ pub fn end(record: &AuditView) -> String {
 pub fn lasted(record: &AuditView) -> String {
     let ms = record.duration_ms.max(0.0);
     if ms < 1000.0 {
-        return format!("{ms:.0} ms");
+        return t().durations.milliseconds_rounded(ms);
     }
     if ms < 60_000.0 {
-        return format!("{:.1} s", ms / 1000.0);
+        return t().durations.seconds_rounded(ms / 1000.0);
     }
-    format!("{:.0} min", ms / 60_000.0)
+    t().durations.minutes_rounded(ms / 60_000.0)
 }
 
 /// Every field of a record that says something, each with its heading.
@@ -219,26 +220,26 @@ pub fn facts(record: &AuditView) -> Vec<(&'static str, String)> {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let number = |number: Option<u64>| number.map(|it| it.to_string()).unwrap_or_default();
     let all = [
-        ("Time", record.time.to_string()),
-        ("Lasted", lasted(record)),
-        ("Request", text(&record.id)),
-        ("User", text(&record.user)),
-        ("User's UID", text(&record.user_uid)),
-        ("Token", text(&record.token)),
-        ("Acting as", text(&record.acting_as)),
-        ("From", text(&record.source)),
-        ("Cluster", text(&record.cluster)),
-        ("Cluster's UID", text(&record.cluster_uid)),
-        ("Verb", text(&record.verb)),
-        ("Method", text(&record.method)),
-        ("Path", text(&record.path)),
-        ("Path's whole length", number(record.path_bytes)),
-        ("About", text(&record.object)),
-        ("Requests", number(record.count)),
-        ("Ended", end(record)),
-        ("Reason", text(&record.reason)),
-        ("Bytes in", number(record.bytes_in)),
-        ("Bytes out", number(record.bytes_out)),
+        (t().audit.time(), record.time.to_string()),
+        (t().audit.duration(), lasted(record)),
+        (t().audit.request(), text(&record.id)),
+        (t().labels.user(), text(&record.user)),
+        (t().audit.user_uid(), text(&record.user_uid)),
+        (t().audit.token(), text(&record.token)),
+        (t().audit.impersonated(), text(&record.acting_as)),
+        (t().audit.source(), text(&record.source)),
+        (t().labels.cluster(), text(&record.cluster)),
+        (t().audit.cluster_uid(), text(&record.cluster_uid)),
+        (t().access.verb(), text(&record.verb)),
+        (t().audit.method(), text(&record.method)),
+        (t().audit.path(), text(&record.path)),
+        (t().audit.path_length(), number(record.path_bytes)),
+        (t().access.object(), text(&record.object)),
+        (t().audit.requests(), number(record.count)),
+        (t().audit.outcome(), end(record)),
+        (t().audit.reason(), text(&record.reason)),
+        (t().audit.bytes_in(), number(record.bytes_in)),
+        (t().audit.bytes_out(), number(record.bytes_out)),
     ];
     all.into_iter()
         .filter(|(_, value)| !value.is_empty())

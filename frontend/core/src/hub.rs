@@ -7,6 +7,8 @@ use drover_api::rest::{ClusterRights, ClusterView};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
+use crate::messages::t;
+
 /// Where administrators follow the clusters.
 pub const CLUSTERS: &str = "/k8s/clusters/local/apis/management.drover.dev/v1alpha1/clusters";
 
@@ -27,7 +29,7 @@ impl ApiVersion {
     /// that is written in Rust.
     pub fn words(&self) -> String {
         match self.compiler.as_str() {
-            "rustc" => format!("embedded, Kubernetes API {}", self.git_version),
+            "rustc" => t().about.embedded_hub(&self.git_version),
             _ => format!("Kubernetes {}", self.git_version),
         }
     }

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::messages::t;
 use crate::row::Note;
 use crate::severity::Severity;
 
@@ -48,8 +49,11 @@ fn condition(condition: &NodeCondition) -> Option<Note> {
     let message = condition.message.clone().unwrap_or_default();
     let (severity, words) = match (condition.r#type.as_str(), condition.status.as_str()) {
         ("Ready", "True") => return None,
-        ("Ready", "False") => (Severity::Failing, "kubelet says not ready".to_owned()),
-        ("Ready", _) => (Severity::Failing, "kubelet does not answer".to_owned()),
+        ("Ready", "False") => (
+            Severity::Failing,
+            t().workloads.kubelet_not_ready().to_owned(),
+        ),
+        ("Ready", _) => (Severity::Failing, t().workloads.kubelet_silent().to_owned()),
         // Every other condition of a node is a complaint.
         (kind, "True") => (Severity::Degraded, kind.to_owned()),
         _ => return None,
@@ -78,18 +82,15 @@ fn taint(taint: &Taint) -> Option<Note> {
         None => name.to_owned(),
     };
     let effect = match taint.effect.as_str() {
-        "NoSchedule" => "takes no new pods",
-        "PreferNoSchedule" => "takes pods only if it must",
-        "NoExecute" => "sends pods away",
+        "NoSchedule" => t().workloads.no_schedule(),
+        "PreferNoSchedule" => t().workloads.prefer_no_schedule(),
+        "NoExecute" => t().workloads.no_execute(),
         other => other,
     };
     Some(Note {
         severity: Severity::Idle,
         words: format!("{name}: {effect}"),
-        hint: format!(
-            "Pods that tolerate the taint {}:{} are excepted.",
-            taint.key, taint.effect
-        ),
+        hint: t().workloads.taint(&taint.key, &taint.effect),
     })
 }
 
@@ -117,9 +118,9 @@ mod tests {
             told,
             [
                 (Severity::Degraded, "MemoryPressure"),
-                (Severity::Failing, "kubelet does not answer"),
-                (Severity::Idle, "control-plane: takes no new pods"),
-                (Severity::Idle, "gpu=a100: sends pods away"),
+                (Severity::Failing, "kubelet does not report"),
+                (Severity::Idle, "control-plane: no new pods"),
+                (Severity::Idle, "gpu=a100: evicts pods"),
             ]
         );
         assert_eq!(hint, "little is left");

@@ -29,6 +29,7 @@ pub use pod::{PodLine, is_over};
 pub use related::{Related, related};
 
 use crate::kind::Kind;
+use crate::messages::t;
 
 /// An object. Nothing is taken for granted but that it is JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -117,7 +118,7 @@ impl Object {
         if let Some(deployment) = deployment {
             let target = Reference::to("apps/v1", "Deployment", self.namespace(), deployment);
             return Some(Reference {
-                words: format!("Deployment {deployment}, by ReplicaSet {name}"),
+                words: t().workloads.deployment_by_replica_set(deployment, name),
                 ..target
             });
         }

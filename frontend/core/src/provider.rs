@@ -11,6 +11,7 @@ use serde_json::Value;
 
 pub use self::draft::Draft;
 pub use self::field::{Entry, Field, PATHS};
+use crate::messages::t;
 use crate::readiness::{Readiness, Standing};
 use crate::search::has_words;
 use crate::url::segment;
@@ -46,19 +47,19 @@ impl Protocol {
     }
 
     /// What people call it.
-    pub const fn words(self) -> &'static str {
+    pub fn words(self) -> &'static str {
         match self {
-            Self::Oidc => "OpenID Connect",
+            Self::Oidc => t().providers.oidc(),
             Self::Github => "GitHub",
             Self::Ldap => "LDAP",
         }
     }
 
     /// What people call its secret.
-    pub const fn secret(self) -> &'static str {
+    pub fn secret(self) -> &'static str {
         match self {
-            Self::Oidc | Self::Github => "Client secret",
-            Self::Ldap => "Password of that account",
+            Self::Oidc | Self::Github => t().providers.client_secret(),
+            Self::Ldap => t().providers.bind_password(),
         }
     }
 
@@ -73,10 +74,10 @@ impl Protocol {
     }
 
     /// What signing out of Drover does there as well, if it goes on there.
-    pub const fn sign_out_there(self) -> &'static str {
+    pub fn sign_out_there(self) -> &'static str {
         match self {
-            Self::Github => "withdraws Drover's token there",
-            Self::Oidc | Self::Ldap => "goes on there",
+            Self::Github => t().providers.sign_out_github(),
+            Self::Oidc | Self::Ldap => t().providers.sign_out_elsewhere(),
         }
     }
 
@@ -110,7 +111,7 @@ pub fn enabled(spec: &Value, enabled: bool) -> Value {
 pub fn readiness(provider: &AuthProviderView) -> Readiness {
     let mut readiness = Readiness::of(&provider.conditions);
     if readiness.standing == Standing::Coming {
-        "not asked yet".clone_into(&mut readiness.words);
+        t().providers.not_checked().clone_into(&mut readiness.words);
     }
     readiness
 }
@@ -146,9 +147,9 @@ pub fn passes(provider: &AuthProviderView, typed: &str) -> bool {
     let protocol = Protocol::of(&provider.spec).map_or("", Protocol::words);
     let standing = readiness(provider).words;
     let enabled = if is_enabled(&provider.spec) {
-        "enabled"
+        t().users.enabled()
     } else {
-        "disabled"
+        t().users.disabled()
     };
     let shown = [
         provider.name.as_str(),

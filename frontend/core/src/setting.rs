@@ -1,6 +1,9 @@
 //! What the page knows of the server's settings beside what the server says: what a change does
 //! to whom, and how a value is typed.
 
+use crate::messages::english::Settings;
+use crate::messages::t;
+
 /// How a value is typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
@@ -30,12 +33,12 @@ impl Part {
     pub const ALL: [Self; 4] = [Self::Reach, Self::Lives, Self::Logs, Self::Other];
 
     /// The heading.
-    pub const fn words(self) -> &'static str {
+    pub fn words(self) -> &'static str {
         match self {
-            Self::Reach => "Address and agent",
-            Self::Lives => "Lives of tokens and sessions",
-            Self::Logs => "Logs",
-            Self::Other => "Other settings",
+            Self::Reach => t().settings.address_and_agent(),
+            Self::Lives => t().settings.token_lifetimes(),
+            Self::Logs => t().settings.logs(),
+            Self::Other => t().settings.other(),
         }
     }
 }
@@ -53,136 +56,131 @@ pub struct Note {
     pub entry: Entry,
 }
 
-const PULL_POLICIES: Entry = Entry::OneOf(&["IfNotPresent", "Always", "Never"]);
-const LIFE: &str = "A number and d, h, m or s: 60s to 3650d.";
+type Text = fn(&Settings) -> &'static str;
 
-const UNKNOWN: Note = Note {
+#[derive(Clone, Copy)]
+struct Known {
+    part: Part,
+    bounds: Text,
+    concerns: Text,
+    entry: Entry,
+}
+
+const PULL_POLICIES: Entry = Entry::OneOf(&["IfNotPresent", "Always", "Never"]);
+
+const UNKNOWN: Known = Known {
     part: Part::Other,
-    bounds: "",
-    concerns: "This page is older than the server and knows no more of it.",
+    bounds: Settings::no_bounds,
+    concerns: Settings::unknown,
     entry: Entry::Text,
 };
 
-const NOTES: [(&str, Note); 12] = [
+const NOTES: [(&str, Known); 12] = [
     (
         "server-url",
-        Note {
+        Known {
             part: Part::Reach,
-            bounds: "https://host or https://host:port, without a path.",
-            concerns: "Imports and kubeconfigs made from now on lead there. If nobody reaches the \
-                       server there, new clusters do not arrive and new kubeconfigs do not work; \
-                       what was made before keeps its address.",
+            bounds: Settings::server_url_bounds,
+            concerns: Settings::server_url_effect,
             entry: Entry::Text,
         },
     ),
     (
         "agent-image",
-        Note {
+        Known {
             part: Part::Reach,
-            bounds: "An image reference with a tag or digest; no spaces, no https://.",
-            concerns: "The agent of every connected cluster that upgrades automatically is told to \
-                       run it within the minute. If a cluster cannot pull it, its new agent does \
-                       not start there.",
+            bounds: Settings::agent_image_bounds,
+            concerns: Settings::agent_image_effect,
             entry: Entry::Text,
         },
     ),
     (
         "agent-image-registry",
-        Note {
+        Known {
             part: Part::Reach,
-            bounds: "A registry and a path; no spaces, no https://.",
-            concerns: "The same as agent-image, which counts more: clusters pull the agent from \
-                       there, in the server's own version.",
+            bounds: Settings::agent_image_registry_bounds,
+            concerns: Settings::agent_image_registry_effect,
             entry: Entry::Text,
         },
     ),
     (
         "agent-image-pull-policy",
-        Note {
+        Known {
             part: Part::Reach,
-            bounds: "IfNotPresent, Always or Never.",
-            concerns: "Manifests made from now on. With Never the image must lie on every node \
-                       already; with Always the agent cannot start while its registry is away.",
+            bounds: Settings::agent_image_pull_policy_bounds,
+            concerns: Settings::agent_image_pull_policy_effect,
             entry: PULL_POLICIES,
         },
     ),
     (
         "token-max-ttl",
-        Note {
+        Known {
             part: Part::Lives,
-            bounds: LIFE,
-            concerns: "Whoever makes a token from now on. Tokens that exist keep their end. The \
-                       longer it is, the longer a stolen token is worth something.",
+            bounds: Settings::lifetime_bounds,
+            concerns: Settings::token_max_ttl_effect,
             entry: Entry::Lifetime,
         },
     ),
     (
         "token-default-ttl",
-        Note {
+        Known {
             part: Part::Lives,
-            bounds: LIFE,
-            concerns: "Whoever makes a token from now on and does not say how long it shall live; \
-                       token-max-ttl is the most.",
+            bounds: Settings::lifetime_bounds,
+            concerns: Settings::token_default_ttl_effect,
             entry: Entry::Lifetime,
         },
     ),
     (
         "kubeconfig-token-ttl",
-        Note {
+        Known {
             part: Part::Lives,
-            bounds: LIFE,
-            concerns: "Kubeconfigs with tokens inside that are made from now on: kubectl stops \
-                       working with them after so long; token-max-ttl is the most.",
+            bounds: Settings::lifetime_bounds,
+            concerns: Settings::kubeconfig_token_ttl_effect,
             entry: Entry::Lifetime,
         },
     ),
     (
         "session-ttl",
-        Note {
+        Known {
             part: Part::Lives,
-            bounds: LIFE,
-            concerns: "Everybody who signs in from now on, here or with drover login: after so long \
-                       they sign in again. Sessions that exist keep their end.",
+            bounds: Settings::lifetime_bounds,
+            concerns: Settings::session_ttl_effect,
             entry: Entry::Lifetime,
         },
     ),
     (
         "session-idle-ttl",
-        Note {
+        Known {
             part: Part::Lives,
-            bounds: LIFE,
-            concerns: "Everybody who signs in with a browser from now on. Too short, and people are \
-                       signed out over lunch; too long, and a browser left alone stays signed in.",
+            bounds: Settings::lifetime_bounds,
+            concerns: Settings::session_idle_ttl_effect,
             entry: Entry::Lifetime,
         },
     ),
     (
         "groups-refresh",
-        Note {
+        Known {
             part: Part::Lives,
-            bounds: "A number and h, m or s: 5m to 6h.",
-            concerns: "Everybody who signs in with an identity provider: what changes there, such as \
-                       who is in which group, counts here after so long at the latest.",
+            bounds: Settings::groups_refresh_bounds,
+            concerns: Settings::groups_refresh_effect,
             entry: Entry::Lifetime,
         },
     ),
     (
         "provider-grace",
-        Note {
+        Known {
             part: Part::Lives,
-            bounds: "A number and d, h, m or s: 12h to 30d.",
-            concerns: "Everybody who signs in with an identity provider, while that does not answer: \
-                       after so long without a word from it, their access ends.",
+            bounds: Settings::provider_grace_bounds,
+            concerns: Settings::provider_grace_effect,
             entry: Entry::Lifetime,
         },
     ),
     (
         "log-filter",
-        Note {
+        Known {
             part: Part::Logs,
-            bounds: "A level (error, warn, info, debug, trace), or levels by target, with commas.",
-            concerns: "Whoever reads the server's logs. debug and trace write much more and slow \
-                       the server down; error hides warnings.",
+            bounds: Settings::log_filter_bounds,
+            concerns: Settings::log_filter_effect,
             entry: Entry::Text,
         },
     ),
@@ -191,7 +189,13 @@ const NOTES: [(&str, Note); 12] = [
 /// What the page knows of a setting.
 pub fn note(name: &str) -> Note {
     let found = NOTES.iter().find(|(known, _)| *known == name);
-    found.map_or(UNKNOWN, |(_, note)| *note)
+    let known = found.map_or(UNKNOWN, |(_, known)| *known);
+    Note {
+        part: known.part,
+        bounds: (known.bounds)(&t().settings),
+        concerns: (known.concerns)(&t().settings),
+        entry: known.entry,
+    }
 }
 
 #[cfg(test)]
@@ -201,20 +205,22 @@ mod tests {
 
     #[test]
     fn a_setting_that_the_page_does_not_know_can_be_set_all_the_same() {
-        assert_eq!(note("tomorrow"), UNKNOWN);
+        assert_eq!(note("tomorrow").concerns, t().settings.unknown());
         assert_eq!(note("session-ttl").entry, Entry::Lifetime);
     }
 
     #[test]
     fn bounds_of_lives_are_lives() {
         for text in ["60s", "3650d"] {
-            assert!(LIFE.contains(text) && lifetime::parse(text).is_some());
+            let bounds = t().settings.lifetime_bounds();
+            assert!(bounds.contains(text) && lifetime::parse(text).is_some());
         }
     }
 
     #[test]
     fn every_known_setting_stands_somewhere() {
-        for (name, note) in NOTES {
+        for (name, _) in NOTES {
+            let note = note(name);
             assert!(
                 note.part != Part::Other && !note.bounds.is_empty(),
                 "{name}"

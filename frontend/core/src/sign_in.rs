@@ -2,6 +2,8 @@
 
 use drover_api::rest::{ProviderView, SignInWay};
 
+use crate::messages::t;
+
 /// Longest way back that the server takes.
 const WAY_BACK: usize = 512;
 
@@ -37,9 +39,9 @@ impl Way {
     /// What stands on its button.
     pub fn words(&self) -> String {
         match self {
-            Self::Type(Account::Local) => "Sign in as a user of Drover".to_owned(),
+            Self::Type(Account::Local) => t().sign_in.local_user().to_owned(),
             Self::Type(Account::At(provider)) | Self::Go(provider) => {
-                format!("Sign in with {}", provider.title)
+                t().sign_in.with_provider(&provider.title)
             }
         }
     }
@@ -104,7 +106,7 @@ mod tests {
         };
         assert_eq!(
             words(&others(&providers, at_ldap)),
-            ["Sign in with CORP", "Sign in as a user of Drover"]
+            ["Sign in with CORP", "Sign in as a local user"]
         );
         assert_eq!(others(&[], &Account::Local), []);
     }

@@ -5,6 +5,7 @@ use drover_api::rest::TokenView;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::age::age;
+use crate::messages::t;
 use crate::search::has_words;
 
 /// Nobody has to look earlier than this before the end.
@@ -13,38 +14,38 @@ const SOON: SignedDuration = SignedDuration::from_hours(7 * 24);
 const LAST_PART: i32 = 5;
 
 /// What a token was made for, in a word.
-pub const fn purpose(purpose: TokenPurpose) -> &'static str {
+pub fn purpose(purpose: TokenPurpose) -> &'static str {
     match purpose {
-        TokenPurpose::Session => "command line",
-        TokenPurpose::Browser => "browser",
-        TokenPurpose::PasswordChange => "change of password",
-        TokenPurpose::Api => "API",
-        TokenPurpose::Kubeconfig => "kubeconfig",
-        TokenPurpose::Credential => "kubectl",
+        TokenPurpose::Session => t().tokens.session(),
+        TokenPurpose::Browser => t().tokens.browser(),
+        TokenPurpose::PasswordChange => t().tokens.password_change(),
+        TokenPurpose::Api => t().tokens.api(),
+        TokenPurpose::Kubeconfig => t().tokens.kubeconfig(),
+        TokenPurpose::Credential => t().tokens.kubectl(),
     }
 }
 
 /// The same in a sentence.
-pub const fn purpose_in_full(purpose: TokenPurpose) -> &'static str {
+pub fn purpose_in_full(purpose: TokenPurpose) -> &'static str {
     match purpose {
-        TokenPurpose::Session => "A drover login.",
-        TokenPurpose::Browser => "A browser's session.",
-        TokenPurpose::PasswordChange => "Sets a new password only.",
-        TokenPurpose::Api => "Made for a program.",
-        TokenPurpose::Kubeconfig => "Lies in a kubeconfig.",
-        TokenPurpose::Credential => "For kubectl, by drover credential.",
+        TokenPurpose::Session => t().tokens.session_help(),
+        TokenPurpose::Browser => t().tokens.browser_help(),
+        TokenPurpose::PasswordChange => t().tokens.password_change_help(),
+        TokenPurpose::Api => t().tokens.api_help(),
+        TokenPurpose::Kubeconfig => t().tokens.kubeconfig_help(),
+        TokenPurpose::Credential => t().tokens.credential_help(),
     }
 }
 
 /// What ends with a token.
-pub const fn ending(purpose: TokenPurpose) -> &'static str {
+pub fn ending(purpose: TokenPurpose) -> &'static str {
     match purpose {
-        TokenPurpose::Session => "That command line is signed out.",
-        TokenPurpose::Browser => "That browser is signed out.",
-        TokenPurpose::PasswordChange => "Whoever is changing the password has to sign in again.",
-        TokenPurpose::Api => "The program that uses it is refused.",
-        TokenPurpose::Kubeconfig => "kubectl is refused with that kubeconfig.",
-        TokenPurpose::Credential => "kubectl gets another by itself, while its login lasts.",
+        TokenPurpose::Session => t().tokens.session_end(),
+        TokenPurpose::Browser => t().tokens.browser_end(),
+        TokenPurpose::PasswordChange => t().tokens.password_change_end(),
+        TokenPurpose::Api => t().tokens.api_end(),
+        TokenPurpose::Kubeconfig => t().tokens.kubeconfig_end(),
+        TokenPurpose::Credential => t().tokens.credential_end(),
     }
 }
 
@@ -85,7 +86,7 @@ pub fn end(token: &TokenView, now: Timestamp) -> End {
 /// `in 12d`, `3h ago`.
 pub fn relative(at: Timestamp, now: Timestamp) -> String {
     if at > now {
-        format!("in {}", age(now, at))
+        t().durations.until(&age(now, at))
     } else {
         ago(at, now)
     }
@@ -93,7 +94,7 @@ pub fn relative(at: Timestamp, now: Timestamp) -> String {
 
 /// `3h ago`, of what is over: clocks differ a little, so it is never in the future.
 pub fn ago(at: Timestamp, now: Timestamp) -> String {
-    format!("{} ago", age(at, now))
+    t().durations.ago(&age(at, now))
 }
 
 /// Whether a token has every word that was typed, in what is shown of it.

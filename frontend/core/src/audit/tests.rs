@@ -102,11 +102,11 @@ fn a_record_says_what_was_done_and_how_it_ended() {
         ("204 complete", Weight::Fine)
     );
     let facts = facts(&made);
-    assert!(facts.contains(&("From", "192.0.2.7".to_owned())));
-    assert!(facts.contains(&("User's UID", "u-1".to_owned())));
+    assert!(facts.contains(&("Source", "192.0.2.7".to_owned())));
+    assert!(facts.contains(&("User UID", "u-1".to_owned())));
     assert!(!facts.iter().any(|(name, _)| *name == "Cluster"));
     let strangers = record(&json!({ "count": 40, "outcome": "refused", "code": 401 }));
-    assert_eq!(what(&strangers), "40 requests of strangers");
+    assert_eq!(what(&strangers), "40 unauthenticated requests");
     for (outcome, code, wanted) in [
         ("complete", 403, Weight::Refused),
         ("complete", 502, Weight::Failed),

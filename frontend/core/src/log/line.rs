@@ -1,6 +1,5 @@
 //! One line of a log: when it was written, what it says, and how it looks.
 
-use std::fmt::Write as _;
 use std::ops::Range;
 
 use jiff::Timestamp;
@@ -8,6 +7,7 @@ use jiff::Timestamp;
 use super::ansi::{self, Style};
 use super::level::Level;
 use crate::find::Find;
+use crate::messages::t;
 
 /// Of a longer line the rest is left out, and said so.
 const LONGEST: usize = 32 * 1024;
@@ -61,11 +61,7 @@ impl Entry {
         if text.len() > LONGEST {
             let left_out = text.len() - text.floor_char_boundary(LONGEST);
             text.truncate(text.floor_char_boundary(LONGEST));
-            // Writing to a string does not fail.
-            let _ = write!(
-                text,
-                " … ({left_out} more bytes of this line are not shown)"
-            );
+            text.push_str(&t().log.cut_line(left_out));
         }
         Self {
             at,

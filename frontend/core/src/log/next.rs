@@ -1,6 +1,7 @@
 //! What to do when the stream of a log has ended.
 
 use super::choice::Wish;
+use crate::messages::t;
 use crate::object::Life;
 use crate::problem::{Problem, ProblemKind};
 
@@ -37,7 +38,7 @@ pub fn next(wish: &Wish, ending: Ending, life: Option<Life>) -> Next {
         // A container may say nothing for long.
         Ending::Silent if wish.follows() => return Next::GoOn,
         Ending::Silent => return Next::Cut(Problem::offline()),
-        Ending::Done if !wish.follows() => return Next::Stop("This is all of it.".to_owned()),
+        Ending::Done if !wish.follows() => return Next::Stop(t().log.end().to_owned()),
         Ending::Done => return after(life),
     };
     match (problem.kind, life) {
@@ -60,17 +61,13 @@ pub fn next(wish: &Wish, ending: Ending, life: Option<Life>) -> Next {
 
 fn after(life: Option<Life>) -> Next {
     match life {
-        None => Next::Stop("The pod was deleted, so no more lines come.".to_owned()),
+        None => Next::Stop(t().log.pod_deleted().to_owned()),
         Some(Life::Ended {
             words,
             for_good: true,
-        }) => Next::Stop(format!("The container has ended for good. {words}")),
-        Some(Life::Ended { words, .. }) => Next::Wait(format!(
-            "The container ended and will be started again. {words}"
-        )),
-        Some(Life::Waits { words }) => {
-            Next::Wait(format!("The container waits for its next start. {words}"))
-        }
+        }) => Next::Stop(t().log.ended(&words)),
+        Some(Life::Ended { words, .. }) => Next::Wait(t().log.restarting(&words)),
+        Some(Life::Waits { words }) => Next::Wait(t().log.waiting(&words)),
         Some(Life::Runs | Life::Unknown) => Next::GoOn,
     }
 }
@@ -104,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_log_that_is_not_followed_ends() {
-        let stop = Next::Stop("This is all of it.".to_owned());
+        let stop = Next::Stop("End of the log.".to_owned());
         assert_eq!(
             next(&wish(false, false), Ending::Done, Some(Life::Runs)),
             stop

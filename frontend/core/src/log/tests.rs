@@ -88,7 +88,7 @@ fn a_line_is_colored_by_its_own_words() {
 fn a_line_of_a_megabyte_is_cut_and_says_so() {
     let line = Entry::read("ü".repeat(500_000).as_bytes());
     assert!(line.text.len() < 33 * 1024);
-    assert!(line.text.contains("more bytes of this line are not shown"));
+    assert!(line.text.contains("more bytes of this line"));
 }
 
 #[test]

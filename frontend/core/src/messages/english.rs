@@ -626,6 +626,8 @@ catalogue! {
 
     /// The sign-in page.
     sign_in: SignIn {
+        local_user = "Sign in as a local user";
+        with_provider(provider: &str) = format!("Sign in with {provider}");
     }
 
     /// The change of the own password.
@@ -638,23 +640,137 @@ catalogue! {
 
     /// API tokens.
     tokens: Tokens {
+        session = "login";
+        password_change = "password change";
+        api = "API";
+        session_help = "Created by drover login.";
+        browser_help = "Session of a browser.";
+        password_change_help = "Allows only a password change.";
+        api_help = "For programs.";
+        kubeconfig_help = "Stored in a kubeconfig.";
+        credential_help = "For kubectl, created by drover credential.";
+        session_end = "The command line is signed out.";
+        browser_end = "The browser is signed out.";
+        password_change_end = "The user must sign in again to change the password.";
+        api_end = "Programs with this token lose access.";
+        kubeconfig_end = "kubectl loses access with this kubeconfig.";
+        credential_end = "kubectl requests a new token while its login is valid.";
+        browser = "browser";
+        kubeconfig = "kubeconfig";
+        kubectl = "kubectl";
     }
 
     /// Settings.
     settings: Settings {
+        address_and_agent = "Address and agent";
+        token_lifetimes = "Token lifetimes";
+        logs = "Logs";
+        other = "Other settings";
+        no_bounds = "";
+        unknown = "Unknown setting: the server is newer than this page.";
+        lifetime_bounds = "A number and d, h, m or s: 60s to 3650d.";
+        server_url_bounds = "Host without a path: https://host or https://host:port.";
+        server_url_effect = "New imports and kubeconfigs use this address. If clients cannot reach it, new clusters do not connect and new kubeconfigs do not work. Existing ones keep their address.";
+        agent_image_bounds = "An image reference with a tag or digest; no spaces, no https://.";
+        agent_image_effect = "Connected clusters with automatic upgrades run this agent image within a minute. If a cluster cannot pull the image, its new agent does not start.";
+        agent_image_registry_bounds = "A registry and a path; no spaces, no https://.";
+        agent_image_registry_effect = "Clusters pull the agent in the version of the server from this registry. The setting agent-image has priority.";
+        agent_image_pull_policy_bounds = "IfNotPresent, Always or Never.";
+        agent_image_pull_policy_effect = "Applies to new manifests. With Never, every node must already have the image. With Always, the agent cannot start while the registry is unavailable.";
+        token_max_ttl_effect = "Applies to new tokens. A stolen token is valid until it expires.";
+        token_default_ttl_effect = "Applies to new tokens without a lifetime. The limit is token-max-ttl.";
+        kubeconfig_token_ttl_effect = "Applies to new kubeconfigs with tokens. kubectl loses access when the token expires. The limit is token-max-ttl.";
+        session_ttl_effect = "Applies to new sign-ins, in the browser and with drover login. Users sign in again after this time.";
+        session_idle_ttl_effect = "Applies to new browser sessions. A session without requests ends after this time.";
+        groups_refresh_bounds = "A number and h, m or s: 5m to 6h.";
+        groups_refresh_effect = "Applies to users of identity providers. Group changes take effect within this time.";
+        provider_grace_bounds = "A number and d, h, m or s: 12h to 30d.";
+        provider_grace_effect = "Applies to users of an identity provider that does not answer. Their access ends after this time.";
+        log_filter_bounds = "A level (error, warn, info, debug, trace), or comma-separated levels by target.";
+        log_filter_effect = "Levels debug and trace produce many more log lines and slow the server down. Level error hides warnings.";
     }
 
     /// The audit log.
     audit: Audit {
         administrators_only = "Only administrators read the audit log";
+        time_help = "Example: 1h, 7d, 2026-11-22T10:00:00Z.";
+        open = "open";
+        complete = "complete";
+        refused = "refused";
+        client_gone = "client disconnected";
+        cluster_gone = "cluster disconnected";
+        revoked = "revoked";
+        unauthenticated(count: u64) = format!("{count} unauthenticated requests");
+        time = "Time";
+        duration = "Duration";
+        request = "Request ID";
+        user_uid = "User UID";
+        token = "Token";
+        impersonated = "Impersonated user";
+        source = "Source";
+        cluster_uid = "Cluster UID";
+        method = "Method";
+        path = "Path";
+        path_length = "Path length";
+        requests = "Requests";
+        outcome = "Outcome";
+        reason = "Reason";
+        bytes_in = "Bytes in";
+        bytes_out = "Bytes out";
     }
 
     /// The page about this server.
     about: About {
+        embedded_hub(version: &str) = format!("embedded, Kubernetes API {version}");
     }
 
     /// Identity providers.
     providers: Providers {
+        oidc = "OpenID Connect";
+        client_secret = "Client secret";
+        bind_password = "Bind password";
+        sign_out_github = "revokes the token of Drover at the provider";
+        sign_out_elsewhere = "keeps the session at the provider";
+        not_checked = "not checked yet";
+        ca_bundle = "CA certificates";
+        ca_bundle_help = "PEM. Only these authorities are trusted. Empty: authorities of the system.";
+        issuer = "Issuer";
+        issuer_help = "Exact issuer URL of the provider: https://…";
+        client_id = "Client ID";
+        client_id_help = "Client ID of Drover at the provider.";
+        scopes = "Scopes";
+        scopes_help = "Additional scopes.";
+        groups_claim = "Groups claim";
+        groups_claim_help = "A dot selects a field of an object. Empty: groups.";
+        login_claim = "Login claim";
+        login_claim_help = "Claim with the login name at the provider. Empty: preferred_username.";
+        server = "Server";
+        server_help = "https://host of a GitHub Enterprise Server. Empty: github.com.";
+        github_client_id_help = "Client ID of an OAuth app. A GitHub App does not work.";
+        servers = "Servers";
+        servers_help = "One per line, in order of preference: ldaps://host, or ldap://host with StartTLS.";
+        bind_dn = "Bind DN";
+        bind_dn_help = "Distinguished name of an account that can read users and groups.";
+        users_base = "User base DN";
+        users_base_help = "Distinguished name above all users.";
+        users_filter = "User filter";
+        users_filter_help = "Example: (memberOf=CN=staff,DC=acme,DC=example). Empty: all users.";
+        login_attribute = "Login attribute";
+        login_attribute_help = "Empty: uid, or sAMAccountName in Active Directory.";
+        user_id_attribute = "User ID attribute";
+        id_attribute_help = "An attribute that is unique and never changes. Empty: entryUUID, or objectGUID.";
+        groups_filter = "Group filter";
+        groups_filter_help = "Empty: all groups.";
+        member_attribute = "Member attribute";
+        member_attribute_help = "member, uniqueMember or memberUid. Empty: member.";
+        group_id_attribute = "Group ID attribute";
+        groups_base = "Group base DN";
+        groups_base_help = "Distinguished name above all groups. Empty: no groups.";
+        schema = "Directory type";
+        no_help = "";
+        nested_groups = "Members of a nested group are also members of its parent group";
+        posix = "POSIX: OpenLDAP and others";
+        active_directory = "Active Directory";
     }
 
     /// Users.
@@ -738,6 +854,11 @@ catalogue! {
             Unit::Second => format!("{count}s"),
         };
         short_years(count: i64) = format!("{count}y");
+        seconds(count: i64) = format!("{count} s");
+        milliseconds_rounded(count: f64) = format!("{count:.0} ms");
+        seconds_rounded(count: f64) = format!("{count:.1} s");
+        minutes_rounded(count: f64) = format!("{count:.0} min");
+        until(age: &str) = format!("in {age}");
     }
 
     /// States in words.
@@ -761,18 +882,218 @@ catalogue! {
 
     /// Pods and containers.
     pods: Pods {
+        init = "init";
+        sidecar = "sidecar";
+        ephemeral = "ephemeral";
+        probe_failed = "The readiness or startup probe has not succeeded. Check the events.";
+        running_not_ready = "Running, not ready";
+        ended(reason: &str, code: i64) = format!("{reason}, exit code {code}");
+        exit_code(code: i64, meaning: &str) = format!("Exit code {code}: {meaning}.");
+        crash_loop = "The container keeps exiting, and the kubelet delays its restart. Check the logs of the previous run.";
+        image_pull = "The image cannot be pulled. Check its name and tag, the node's access to the registry, and the pull secret.";
+        invalid_image = "The image name is invalid. Correct it.";
+        image_never_pulled = "The image is not on the node, and the pull policy forbids pulling it.";
+        config_error = "A referenced ConfigMap, Secret or key is missing. Create it, or correct the reference.";
+        create_error = "The container cannot be created. Check its command, mounts and image.";
+        host_port(port: i64) = format!(", host port {port}");
+        startup = "Startup";
+        readiness = "Readiness";
+        liveness = "Liveness";
+        http_probe(path: &str, port: &str, scheme: &str) = format!("GET {path} on port {port} ({scheme})");
+        tcp_probe(port: &str) = format!("TCP port {port}");
+        grpc_probe(port: &str) = format!("gRPC health on port {port}");
+        exec_probe(command: &str) = format!("runs {command}");
+        probe(action: &str, period: i64, timeout: i64, failures: i64) = format!("{action}, every {period} s, timeout {timeout} s, fails after {}", counted(usize::try_from(failures).unwrap_or_default(), "failure", "failures"));
+        crash(code: Option<i64>, restarts: i64) = {
+            let restarts = counted(usize::try_from(restarts).unwrap_or_default(), "restart", "restarts");
+            match code {
+                Some(code) => format!("exit code {code}, {restarts}"),
+                None => restarts,
+            }
+        };
+        exit_oom = "out of memory. Raise the memory limit, or reduce the memory use";
+        exit_not_started = "the container could not be started. Check its command and its image";
+        exit_deadline = "the deadline was exceeded";
+        exit_success = "success";
+        exit_error = "general error. Check the logs";
+        exit_usage = "wrong usage, or a panic. Check the logs";
+        exit_runtime = "the container runtime failed";
+        exit_not_executable = "the command is not executable. Check the permissions of the file";
+        exit_not_found = "command not found. Check the image and the command";
+        exit_interrupted = "interrupted (SIGINT)";
+        exit_illegal = "illegal instruction (SIGILL). Check the processor architecture of the image";
+        exit_aborted = "aborted (SIGABRT). Check the logs";
+        exit_bus = "bus error (SIGBUS)";
+        exit_arithmetic = "arithmetic error (SIGFPE)";
+        exit_killed = "killed (SIGKILL): the node ran out of memory, the liveness probe failed, or the container did not stop in time";
+        exit_segfault = "segmentation fault (SIGSEGV)";
+        exit_pipe = "broken pipe (SIGPIPE)";
+        exit_terminated = "terminated (SIGTERM)";
+        exit_out_of_range = "exit status out of range";
+        exit_custom = "error code of the program";
+        exit_signal(signal: i64) = format!("ended by signal {signal}");
+        succeeded = "All containers ended without an error.";
+        unknown = "The node does not answer, so the state is unknown. Check the node.";
+        evicted = "The node was short of a resource and evicted the pod.";
+        deadline = "The pod exceeded activeDeadlineSeconds.";
+        node_lost = "The node does not answer.";
+        node_rejected = "The node rejected the pod.";
+        containers_ready = "Containers ready";
+        restarts = "Restarts";
+        pod_ip = "Pod IP";
+        node_ip = "Node IP";
+        qos = "QoS class";
+        service_account = "Service account";
+        restart_policy = "Restart policy";
+        priority_class = "Priority class";
+        volumes = "Volumes";
+        node = "Node";
+        deleting_now = "The pod is being deleted without a grace period.";
+        deleting_within(seconds: i64) = format!("The pod is being deleted. Its containers have {seconds} s to stop.");
+        deleting = "The pod is being deleted.";
+        container(name: &str) = format!("Container {name}");
+        container_of_role(role: &str, name: &str) = format!("{role} container {name}");
+        some_ready(ready: usize, all: usize) = format!("{ready} of {all} containers ready");
+        unschedulable(cause: &str) = format!("No node fits the pod: {cause}");
+        initializing(container: &str) = format!("Pending: init container {container}");
+        not_accepted(node: &str) = format!("The kubelet of node {node} has not accepted the pod yet. If this lasts, check whether the node is Ready.");
+        on_lost_node(node: &str) = format!("Node {node} is not Ready, so the state below is the last reported one. Check the machine and its network.");
+        ready_of(ready: usize, all: usize) = format!("{ready} of {all}");
+        guaranteed = "Guaranteed: evicted last under node pressure";
+        burstable = "Burstable: evicted before Guaranteed pods under node pressure";
+        best_effort = "BestEffort: evicted first under node pressure";
     }
 
     /// Workloads, jobs and nodes.
     workloads: Workloads {
+        deployment_by_replica_set(deployment: &str, replica_set: &str) = format!("Deployment {deployment}, by ReplicaSet {replica_set}");
+        complete = "complete";
+        failed = "failed";
+        suspended = "suspended";
+        waiting_for_pods = "waiting for pods";
+        job_running(done: i64, wanted: i64) = format!("running: {done} of {wanted} done");
+        job_running_parallel(active: i64) = format!("running: {active} in parallel");
+        job_failures(failures: i64, limit: i64) = format!("{failures} failed; the job stops after {limit} failures. Check the logs of the pods.", failures = counted(usize::try_from(failures).unwrap_or_default(), "pod", "pods"));
+        completions = "Completions";
+        active = "Active";
+        failed_pods = "Failed";
+        started = "Started";
+        completed = "Completed";
+        duration = "Duration";
+        parallelism = "Parallelism";
+        backoff_limit = "Backoff limit";
+        active_deadline = "Active deadline";
+        ttl_after_finished = "TTL after finished";
+        images = "Images";
+        runs = "Runs";
+        schedule = "Schedule";
+        time_zone = "Time zone";
+        cluster_time_zone = "time zone of the cluster";
+        last_run = "Last run";
+        last_success = "Last success";
+        running_jobs = "Running jobs";
+        concurrency_policy = "Concurrency policy";
+        starting_deadline = "Starting deadline";
+        successful_history = "Successful jobs kept";
+        failed_history = "Failed jobs kept";
+        done_of(done: i64, wanted: i64) = format!("{done} of {wanted}");
+        done_first_success(done: i64) = format!("{done}; the first success completes the job");
+        cron_suspended = "The cron job is suspended. Set suspend to false to start jobs.";
+        scheduled = "scheduled";
+        jobs_running(count: usize) = counted(count, "job running", "jobs running");
+        concurrency_allow = "Allow: jobs run concurrently";
+        concurrency_forbid = "Forbid: the next run is skipped";
+        concurrency_replace = "Replace: the next run replaces the running job";
+        cordoned = "The node is cordoned: no new pods are scheduled. Run kubectl uncordon to allow them.";
+        runtime = "Container runtime";
+        operating_system = "Operating system";
+        kernel = "Kernel";
+        architecture = "Architecture";
+        node_roles = "Roles";
+        addresses = "Addresses";
+        taints = "Taints";
+        pod_cidr = "Pod CIDR";
+        provider_id = "Provider ID";
+        capacity = "Capacity";
+        local_disk = "Ephemeral storage";
+        allocatable(part: &str, whole: &str) = format!("{part} of {whole} allocatable");
+        finalizers(names: &str) = format!("Finalizers delay the deletion: {names}. If they stay, check the logs of their controllers.");
+        not_observed = "updating";
+        not_observed_help = "The controller has not processed the last change yet.";
+        paused = "paused";
+        paused_help = "The rollout is paused. Resume it with kubectl rollout resume.";
+        no_node = "no matching node";
+        no_node_help = "No node matches the node selector, so no pod runs.";
+        scaled_to_zero = "scaled to 0";
+        check_pods = "Check the pods below that are not ready.";
+        rollout_stuck = "rollout stuck";
+        pods_rejected = "pods cannot be created";
+        desired = "Desired";
+        ready = "Ready";
+        updated = "Updated";
+        available = "Available";
+        misscheduled = "Misscheduled";
+        strategy = "Strategy";
+        selector = "Selector";
+        service = "Service";
+        pod_management = "Pod management";
+        node_selector = "Node selector";
+        volume_claims = "Volume claims";
+        revision = "Revision";
+        revision_history = "Revision history limit";
+        rolling_update = "rolling update";
+        recreate = "recreate: old pods stop before new pods start";
+        on_delete = "on delete: a pod is updated when it is deleted";
+        max_unavailable = "max unavailable";
+        max_surge = "max surge";
+        partition = "partition";
+        ordered_ready = "in order: each pod waits until the previous one is ready";
+        parallel = "parallel";
+        default_class = "default storage class";
+        rolling_out(updated: i64, wanted: i64) = format!("rolling out: {updated} of {wanted} updated");
+        some_available(available: i64, wanted: i64) = format!("{available} of {wanted} available");
+        all_ready(ready: i64, wanted: i64) = format!("{ready} of {wanted} ready");
+        kubelet_not_ready = "kubelet reports not ready";
+        kubelet_silent = "kubelet does not report";
+        no_schedule = "no new pods";
+        prefer_no_schedule = "avoids new pods";
+        no_execute = "evicts pods";
+        taint(key: &str, effect: &str) = format!("Except pods that tolerate the taint {key}:{effect}.");
     }
 
     /// Conditions of objects.
     conditions: Conditions {
+        node_unknown = "The kubelet does not report. Check the machine, its network and the kubelet's log.";
+        pod_unknown = "The state is unknown. Check whether the pod's node is Ready.";
+        rollout_paused = "The rollout is paused. Resume it with kubectl rollout resume.";
+        not_reported = "The controller does not report this condition. Check the events.";
+        scheduling_gated = "Scheduling gates hold the pod. It is scheduled when they are removed.";
+        unschedulable = "No node fits the pod. Add nodes, lower its requests, or check its node selector, affinity, tolerations and volumes.";
+        init_running = "An init container still runs. Check its state and its logs.";
+        containers_not_ready = "Some containers are not ready. Check their state, logs and readiness probes.";
+        sandbox_pending = "The node prepares network and volumes. If this takes long, check the events.";
+        disruption = "The pod is being evicted. Its controller creates a replacement.";
+        rollout_stuck = "The new pods do not become ready. Check the pods below, or roll back with kubectl rollout undo.";
+        too_few_available = "Too few pods are available. Check the pods below that are not ready.";
+        replica_failure = "Pods cannot be created: a quota, a webhook or a missing service account rejects them. The message shows the cause.";
+        backoff_limit = "The pods failed too often. Check their logs, then delete and recreate the job.";
+        deadline = "The job exceeded activeDeadlineSeconds. Raise the limit, or reduce the work.";
+        suspended = "The job is suspended. Set suspend to false to start it.";
+        node_not_ready = "The kubelet does not report the node as ready. Check the machine, its network and the kubelet's log.";
+        memory_pressure = "The node is short of memory and evicts pods. Lower requests on this node, or add nodes.";
+        disk_pressure = "The disk is nearly full. Remove images and logs, or enlarge the disk.";
+        pid_pressure = "Too many processes run on the node. Find the pod that starts them.";
+        network_unavailable = "The network of the node is not set up. Check the network plugin's pods on this node.";
     }
 
     /// Logs.
     log: Log {
+        end = "End of the log.";
+        pod_deleted = "The pod was deleted. The log is complete.";
+        ended(cause: &str) = format!("The container ended. {cause}");
+        restarting(cause: &str) = format!("The container ended and will be restarted. {cause}");
+        waiting(cause: &str) = format!("The container waits for its next start. {cause}");
+        cut_line(bytes: usize) = format!(" … ({bytes} more bytes of this line)");
     }
 
     /// Rights that a user lacks.

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::{Object, read};
 use crate::kind::Kind;
+use crate::messages::t;
 use crate::severity::Severity;
 
 /// What a cluster says of an object.
@@ -40,9 +41,9 @@ pub(crate) fn conditions(kind: Kind, object: &Object) -> Vec<Condition> {
 fn condition(kind: Kind, value: &Value) -> Option<Condition> {
     let name = read::text(value, "/type")?;
     let status = match read::text(value, "/status") {
-        Some("True") => "yes",
-        Some("False") => "no",
-        _ => "unknown",
+        Some("True") => Some(true),
+        Some("False") => Some(false),
+        _ => None,
     };
     let reason = read::text(value, "/reason").unwrap_or_default();
     let severity = severity(name, status, reason);
@@ -55,7 +56,11 @@ fn condition(kind: Kind, value: &Value) -> Option<Condition> {
     Some(Condition {
         name: name.to_owned(),
         severity,
-        status,
+        status: match status {
+            Some(true) => t().states.yes(),
+            Some(false) => t().states.no(),
+            None => t().states.unknown(),
+        },
         told: parts.join(": "),
         advice: advice(kind, name, status, reason).filter(|_| troubles),
         since: read::time(value, "/lastTransitionTime"),
@@ -90,24 +95,24 @@ const GOODS: [&str; 10] = [
     "PodResizeInProgress",
 ];
 
-fn severity(name: &str, status: &str, reason: &str) -> Severity {
+fn severity(name: &str, status: Option<bool>, reason: &str) -> Severity {
     // A pod that has done its work is not ready any more, and that is well.
     if reason == "PodCompleted" {
         return Severity::Idle;
     }
     match (TROUBLES.contains(&name), GOODS.contains(&name), status) {
-        (true, _, "yes") | (_, true, "no") => Severity::Failing,
-        (true, _, "no") | (_, true, "yes") => Severity::Healthy,
+        (true, _, Some(true)) | (_, true, Some(false)) => Severity::Failing,
+        (true, _, Some(false)) | (_, true, Some(true)) => Severity::Healthy,
         (true, _, _) | (_, true, _) => Severity::Degraded,
-        _ if name == "Suspended" && status == "yes" => Severity::Degraded,
+        _ if name == "Suspended" && status == Some(true) => Severity::Degraded,
         _ => Severity::Idle,
     }
 }
 
-fn advice(kind: Kind, name: &str, status: &str, reason: &str) -> Option<&'static str> {
+fn advice(kind: Kind, name: &str, status: Option<bool>, reason: &str) -> Option<&'static str> {
     match kind.name {
         // The advice below is for a state that is known.
-        kind if status == "unknown" => Some(of_unknown(kind, reason)),
+        kind if status.is_none() => Some(of_unknown(kind, reason)),
         "Pod" => of_pod(name, reason),
         "Node" => of_node(name),
         _ => of_workload(name, reason),
@@ -116,72 +121,44 @@ fn advice(kind: Kind, name: &str, status: &str, reason: &str) -> Option<&'static
 
 fn of_unknown(kind: &str, reason: &str) -> &'static str {
     match (kind, reason) {
-        ("Node", _) => {
-            "The kubelet does not report, so the state is not known: check whether the machine runs, its network, and the kubelet's log."
-        }
-        ("Pod", _) => "The state is not known: check whether the pod's node is Ready.",
-        (_, "DeploymentPaused") => "The rollout is paused: kubectl rollout resume continues it.",
-        _ => "The controller does not report this state: check the events.",
+        ("Node", _) => t().conditions.node_unknown(),
+        ("Pod", _) => t().conditions.pod_unknown(),
+        (_, "DeploymentPaused") => t().conditions.rollout_paused(),
+        _ => t().conditions.not_reported(),
     }
 }
 
 fn of_pod(name: &str, reason: &str) -> Option<&'static str> {
     Some(match (name, reason) {
-        ("PodScheduled", "SchedulingGated") => {
-            "Something holds it back on purpose: it goes on when its scheduling gates are removed."
-        }
-        ("PodScheduled", _) => {
-            "No node takes it: add nodes, ask for less, or look at node selector, affinity, taints and volumes."
-        }
-        ("Initialized", _) => {
-            "An init container has not ended yet: look at its state and its logs."
-        }
-        ("Ready" | "ContainersReady", _) => {
-            "Look at the containers that are not ready: their state, their logs and their readiness probe."
-        }
-        ("PodReadyToStartContainers", _) => {
-            "The node is making its network and volumes: if it takes long, the events say why."
-        }
-        ("DisruptionTarget", _) => "It is being moved away: what owns it makes another one.",
+        ("PodScheduled", "SchedulingGated") => t().conditions.scheduling_gated(),
+        ("PodScheduled", _) => t().conditions.unschedulable(),
+        ("Initialized", _) => t().conditions.init_running(),
+        ("Ready" | "ContainersReady", _) => t().conditions.containers_not_ready(),
+        ("PodReadyToStartContainers", _) => t().conditions.sandbox_pending(),
+        ("DisruptionTarget", _) => t().conditions.disruption(),
         _ => return None,
     })
 }
 
 fn of_workload(name: &str, reason: &str) -> Option<&'static str> {
     Some(match (name, reason) {
-        ("Progressing", "ProgressDeadlineExceeded") => {
-            "The new pods do not become ready: look at them below, or go back with kubectl rollout undo."
-        }
-        ("Available", _) => {
-            "Fewer pods than it needs are available: look at those below that are not ready."
-        }
-        ("ReplicaFailure", _) => {
-            "Pods cannot be made: a quota, a webhook or a missing service account refuses them, as the message says."
-        }
-        ("Failed", "BackoffLimitExceeded") => {
-            "Its pods failed too often: their logs say why. Then delete it and make it anew."
-        }
-        ("Failed", "DeadlineExceeded") => {
-            "It took longer than it may: raise activeDeadlineSeconds, or have it do less."
-        }
-        ("Suspended", _) => "It waits until somebody sets suspend to false.",
+        ("Progressing", "ProgressDeadlineExceeded") => t().conditions.rollout_stuck(),
+        ("Available", _) => t().conditions.too_few_available(),
+        ("ReplicaFailure", _) => t().conditions.replica_failure(),
+        ("Failed", "BackoffLimitExceeded") => t().conditions.backoff_limit(),
+        ("Failed", "DeadlineExceeded") => t().conditions.deadline(),
+        ("Suspended", _) => t().conditions.suspended(),
         _ => return None,
     })
 }
 
 fn of_node(name: &str) -> Option<&'static str> {
     Some(match name {
-        "Ready" => {
-            "Its kubelet does not say that it is well: look whether the machine runs, its network, and the kubelet's log."
-        }
-        "MemoryPressure" => {
-            "It is short of memory and puts pods out: ask for less there, or add nodes."
-        }
-        "DiskPressure" => "Its disk is nearly full: remove images and logs, or enlarge the disk.",
-        "PIDPressure" => "Too many processes run there: look which pod starts them.",
-        "NetworkUnavailable" => {
-            "Its network is not set up: look at the pods of the network plugin on it."
-        }
+        "Ready" => t().conditions.node_not_ready(),
+        "MemoryPressure" => t().conditions.memory_pressure(),
+        "DiskPressure" => t().conditions.disk_pressure(),
+        "PIDPressure" => t().conditions.pid_pressure(),
+        "NetworkUnavailable" => t().conditions.network_unavailable(),
         _ => return None,
     })
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::exit::meaning;
 use super::overview::Verdict;
 use super::{Object, read};
+use crate::messages::t;
 use crate::problem::sentence;
 use crate::severity::Severity;
 
@@ -24,12 +25,12 @@ pub enum Role {
 
 impl Role {
     /// A word before the container's name; none for the ordinary ones.
-    pub const fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
-            Self::Init => "init",
-            Self::Sidecar => "sidecar",
+            Self::Init => t().pods.init(),
+            Self::Sidecar => t().pods.sidecar(),
             Self::Main => "",
-            Self::Ephemeral => "ephemeral",
+            Self::Ephemeral => t().pods.ephemeral(),
         }
     }
 }
@@ -157,13 +158,10 @@ fn verdict(state: &Value, status: &Value, role: Role) -> Verdict {
     }
     let ready = read::is_true(status, "/ready");
     match role {
-        Role::Main | Role::Sidecar if !ready => Verdict::of(
-            Severity::Degraded,
-            "Running, not ready",
-        )
-        .because(
-            "Its readiness or startup probe has not succeeded: the events say what it answered.",
-        ),
+        Role::Main | Role::Sidecar if !ready => {
+            Verdict::of(Severity::Degraded, t().pods.running_not_ready())
+                .because(t().pods.probe_failed())
+        }
         Role::Init => Verdict::of(Severity::Progressing, "Running"),
         _ => Verdict::of(Severity::Healthy, "Running"),
     }
@@ -178,10 +176,10 @@ fn ended(state: &Value) -> Verdict {
         Severity::Failing
     };
     let words = match reason {
-        Some(reason) => format!("{reason}, exit code {code}"),
-        None => format!("Terminated, exit code {code}"),
+        Some(reason) => t().pods.ended(reason, code),
+        None => t().pods.ended("Terminated", code),
     };
-    let mut why = format!("Code {code}: {}.", meaning(code, reason));
+    let mut why = t().pods.exit_code(code, &meaning(code, reason));
     if let Some(message) = read::text(state, "/message") {
         why.push(' ');
         why.push_str(message.trim());
@@ -193,27 +191,16 @@ fn ended(state: &Value) -> Verdict {
 pub(crate) fn waits(reason: &str, message: &str) -> Verdict {
     let (severity, advice) = match reason {
         "ContainerCreating" | "PodInitializing" => (Severity::Progressing, ""),
-        "CrashLoopBackOff" => (
-            Severity::Failing,
-            "It ends again and again, so the kubelet waits before it starts it: the logs of its previous run say why it ended.",
-        ),
-        "ErrImagePull" | "ImagePullBackOff" | "RegistryUnavailable" => (
-            Severity::Failing,
-            "The image cannot be fetched: look at its name and tag, whether the node reaches the registry, and the pull secret.",
-        ),
-        "InvalidImageName" => (Severity::Failing, "The image's name is none: correct it."),
-        "ErrImageNeverPull" => (
-            Severity::Failing,
-            "The image is not on the node, and its pull policy forbids fetching it.",
-        ),
-        "CreateContainerConfigError" => (
-            Severity::Failing,
-            "Something that it refers to is missing, a ConfigMap, a Secret or a key in them: make it, or correct the reference.",
-        ),
-        "CreateContainerError" | "RunContainerError" => (
-            Severity::Failing,
-            "The container cannot be made: look at its command, its mounts and its image.",
-        ),
+        "CrashLoopBackOff" => (Severity::Failing, t().pods.crash_loop()),
+        "ErrImagePull" | "ImagePullBackOff" | "RegistryUnavailable" => {
+            (Severity::Failing, t().pods.image_pull())
+        }
+        "InvalidImageName" => (Severity::Failing, t().pods.invalid_image()),
+        "ErrImageNeverPull" => (Severity::Failing, t().pods.image_never_pulled()),
+        "CreateContainerConfigError" => (Severity::Failing, t().pods.config_error()),
+        "CreateContainerError" | "RunContainerError" => {
+            (Severity::Failing, t().pods.create_error())
+        }
         _ => (Severity::Degraded, ""),
     };
     let parts = [advice.to_owned(), sentence(message.to_owned())].into_iter();
@@ -225,7 +212,7 @@ fn port(port: &Value) -> Option<String> {
     let number = read::number(port, "/containerPort")?;
     let protocol = read::text(port, "/protocol").unwrap_or("TCP");
     let name = read::text(port, "/name").map(|name| format!(" {name}"));
-    let host = read::number(port, "/hostPort").map(|host| format!(", on the node {host}"));
+    let host = read::number(port, "/hostPort").map(|host| t().pods.host_port(host));
     Some(format!(
         "{number}/{protocol}{}{}",
         name.unwrap_or_default(),
@@ -243,9 +230,9 @@ fn resources(spec: &Value, pointer: &str) -> Option<String> {
 
 fn probes(spec: &Value) -> Vec<Probe> {
     let all = [
-        ("Startup", "/startupProbe"),
-        ("Readiness", "/readinessProbe"),
-        ("Liveness", "/livenessProbe"),
+        (t().pods.startup(), "/startupProbe"),
+        (t().pods.readiness(), "/readinessProbe"),
+        (t().pods.liveness(), "/livenessProbe"),
     ];
     let all = all.into_iter();
     all.filter_map(|(name, pointer)| {
@@ -263,22 +250,22 @@ fn probe_words(probe: &Value) -> String {
     let asks = if read::at(probe, "/httpGet").is_object() {
         let scheme = read::text(probe, "/httpGet/scheme").unwrap_or("HTTP");
         let path = read::text(probe, "/httpGet/path").unwrap_or("/");
-        format!("GET {path} on port {} ({scheme})", port("/httpGet/port"))
+        t().pods.http_probe(path, &port("/httpGet/port"), scheme)
     } else if read::at(probe, "/tcpSocket").is_object() {
-        format!("connects to port {}", port("/tcpSocket/port"))
+        t().pods.tcp_probe(&port("/tcpSocket/port"))
     } else if read::at(probe, "/grpc").is_object() {
-        format!("gRPC health on port {}", port("/grpc/port"))
+        t().pods.grpc_probe(&port("/grpc/port"))
     } else {
         let command = read::list(probe, "/exec/command").iter();
         let words: Vec<&str> = command.filter_map(Value::as_str).collect();
-        format!("runs {}", words.join(" "))
+        t().pods.exec_probe(&words.join(" "))
     };
     let of = |pointer, default| read::number(probe, pointer).unwrap_or(default);
-    format!(
-        "{asks}, every {} s, at most {} s, {} failures count",
+    t().pods.probe(
+        &asks,
         of("/periodSeconds", 10),
         of("/timeoutSeconds", 1),
-        of("/failureThreshold", 3)
+        of("/failureThreshold", 3),
     )
 }
 

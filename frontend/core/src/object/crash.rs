@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::container::{PLACES, Role, of_name, role_of};
 use super::{Object, Reference, Target, meaning, read};
 use crate::kind::Kind;
+use crate::messages::t;
 use crate::url::segment;
 
 /// A container whose last run ended with an error.
@@ -40,15 +41,7 @@ impl Crash {
 
     /// `exit code 1, 7 restarts`.
     pub fn numbers(&self) -> String {
-        let code = match self.code {
-            Some(code) => format!("exit code {code}, "),
-            None => String::new(),
-        };
-        let restarts = match self.restarts {
-            1 => "1 restart".to_owned(),
-            more => format!("{more} restarts"),
-        };
-        format!("{code}{restarts}")
+        t().pods.crash(self.code, self.restarts)
     }
 }
 
@@ -90,7 +83,7 @@ fn crash(pod: &Object, name: &str, status: &Value, role: Role) -> Option<Crash> 
         if works {
             return None;
         }
-        ("Running, not ready", last, true)
+        (t().pods.running_not_ready(), last, true)
     } else {
         return None;
     };

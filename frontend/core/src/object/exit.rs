@@ -1,39 +1,36 @@
 //! What the code means with which a process ended.
 
+use crate::messages::t;
+
 /// Why a process ended, in words. `reason` is what the cluster says beside the code.
 pub fn meaning(code: i64, reason: Option<&str>) -> String {
     match reason {
         Some("OOMKilled") => {
-            return "out of memory: it used more than its limit. Raise the limit, or have it use less"
-                .to_owned();
+            return t().pods.exit_oom().to_owned();
         }
         Some("ContainerCannotRun" | "StartError") => {
-            return "the container could not be started: look at its command and its image"
-                .to_owned();
+            return t().pods.exit_not_started().to_owned();
         }
-        Some("DeadlineExceeded") => return "it ran longer than it may".to_owned(),
+        Some("DeadlineExceeded") => return t().pods.exit_deadline().to_owned(),
         _ => {}
     }
     let words = match code {
-        0 => "it ended by itself, without an error",
-        1 => "the program ended with an error: its logs say which",
-        2 => "the program was called wrongly or panicked: its logs say more",
-        125 => "the container's runtime failed",
-        126 => "the command may not be run: look at the rights of the file",
-        127 => "the command was not found: look at the image and the command",
-        130 => "it was interrupted (SIGINT)",
-        132 => "illegal instruction (SIGILL): is the image made for this processor?",
-        134 => "the program aborted itself (SIGABRT): its logs say why",
-        135 => "it read memory wrongly (SIGBUS)",
-        136 => "it calculated wrongly (SIGFPE)",
-        137 => {
-            "it was killed (SIGKILL): the node ran out of memory, a liveness probe failed, or it did \
-             not stop in time"
-        }
-        139 => "it touched memory that is not its own (SIGSEGV)",
-        141 => "nobody read what it wrote (SIGPIPE)",
-        143 => "it was asked to stop (SIGTERM), and did",
-        255 => "the program ended with an error outside of its own codes",
+        0 => t().pods.exit_success(),
+        1 => t().pods.exit_error(),
+        2 => t().pods.exit_usage(),
+        125 => t().pods.exit_runtime(),
+        126 => t().pods.exit_not_executable(),
+        127 => t().pods.exit_not_found(),
+        130 => t().pods.exit_interrupted(),
+        132 => t().pods.exit_illegal(),
+        134 => t().pods.exit_aborted(),
+        135 => t().pods.exit_bus(),
+        136 => t().pods.exit_arithmetic(),
+        137 => t().pods.exit_killed(),
+        139 => t().pods.exit_segfault(),
+        141 => t().pods.exit_pipe(),
+        143 => t().pods.exit_terminated(),
+        255 => t().pods.exit_out_of_range(),
         _ => return other(code),
     };
     words.to_owned()
@@ -41,7 +38,7 @@ pub fn meaning(code: i64, reason: Option<&str>) -> String {
 
 fn other(code: i64) -> String {
     match code {
-        129..=192 => format!("it was ended by signal {}", code - 128),
-        _ => "the program ended with an error code of its own".to_owned(),
+        129..=192 => t().pods.exit_signal(code - 128),
+        _ => t().pods.exit_custom().to_owned(),
     }
 }

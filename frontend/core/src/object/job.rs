@@ -7,6 +7,7 @@ use super::workload::{images, number};
 use super::{Object, Reference, read};
 use crate::age::age;
 use crate::cluster::words;
+use crate::messages::t;
 use crate::severity::Severity;
 
 fn condition<'a>(job: &'a Value, kind: &str) -> Option<&'a Value> {
@@ -20,17 +21,18 @@ fn condition<'a>(job: &'a Value, kind: &str) -> Option<&'a Value> {
 pub(crate) fn verdict(job: &Object) -> Verdict {
     let job = job.value();
     if condition(job, "Complete").is_some() {
-        return Verdict::of(Severity::Healthy, "complete");
+        return Verdict::of(Severity::Healthy, t().workloads.complete());
     }
     if let Some(failed) = condition(job, "Failed") {
         let reason = read::text(failed, "/reason").unwrap_or_default();
         let message = read::text(failed, "/message").unwrap_or_default();
         let why = format!("{}. {message}", words(reason));
-        return Verdict::of(Severity::Failing, "failed").because(why.trim_start_matches(". "));
+        return Verdict::of(Severity::Failing, t().workloads.failed())
+            .because(why.trim_start_matches(". "));
     }
     if condition(job, "Suspended").is_some() || read::is_true(job, "/spec/suspend") {
-        return Verdict::of(Severity::Degraded, "suspended")
-            .because("It waits until somebody sets suspend to false.");
+        return Verdict::of(Severity::Degraded, t().workloads.suspended())
+            .because(t().conditions.suspended());
     }
     let (done, active) = (
         read::count(job, "/status/succeeded"),
@@ -38,17 +40,16 @@ pub(crate) fn verdict(job: &Object) -> Verdict {
     );
     let wanted = read::number(job, "/spec/completions");
     let words = match (active, wanted) {
-        (0, _) => "waiting for its pods".to_owned(),
-        (_, Some(wanted)) => format!("running: {done} of {wanted} done"),
-        (active, None) => format!("running: {active} at once"),
+        (0, _) => t().workloads.waiting_for_pods().to_owned(),
+        (_, Some(wanted)) => t().workloads.job_running(done, wanted),
+        (active, None) => t().workloads.job_running_parallel(active),
     };
     let failures = read::count(job, "/status/failed");
     if failures == 0 {
         return Verdict::of(Severity::Progressing, words);
     }
     let limit = read::number(job, "/spec/backoffLimit").unwrap_or(6);
-    let why =
-        format!("{failures} of its pods failed; it gives up after {limit}. Their logs say why.");
+    let why = t().workloads.job_failures(failures, limit);
     Verdict::of(Severity::Degraded, words).because(why)
 }
 
@@ -62,47 +63,55 @@ pub(crate) fn sections(job: &Object) -> Vec<Section> {
     );
     let took = began.zip(ended).map(|(began, ended)| age(began, ended));
     let numbers = Facts::default()
-        .text("Completions", Some(completions(job)))
-        .text("Active", status("active"))
-        .text("Failed", status("failed"))
-        .at("Started", began)
-        .at("Completed", ended)
-        .text("Took", took);
+        .text(t().workloads.completions(), Some(completions(job)))
+        .text(t().workloads.active(), status("active"))
+        .text(t().workloads.failed_pods(), status("failed"))
+        .at(t().workloads.started(), began)
+        .at(t().workloads.completed(), ended)
+        .text(t().workloads.duration(), took);
     let more = Facts::default()
-        .text("At once", number(job, "/spec/parallelism"))
-        .text("Gives up after failures", number(job, "/spec/backoffLimit"))
-        .text("May take", seconds(job, "/spec/activeDeadlineSeconds"))
         .text(
-            "Kept after its end",
+            t().workloads.parallelism(),
+            number(job, "/spec/parallelism"),
+        )
+        .text(
+            t().workloads.backoff_limit(),
+            number(job, "/spec/backoffLimit"),
+        )
+        .text(
+            t().workloads.active_deadline(),
+            seconds(job, "/spec/activeDeadlineSeconds"),
+        )
+        .text(
+            t().workloads.ttl_after_finished(),
             seconds(job, "/spec/ttlSecondsAfterFinished"),
         )
-        .codes("Images", images(job, "/spec/template/spec"));
-    vec![numbers.under("Runs"), more.under("Job")]
+        .codes(t().workloads.images(), images(job, "/spec/template/spec"));
+    vec![numbers.under(t().workloads.runs()), more.under("Job")]
 }
 
 fn completions(job: &Value) -> String {
     let done = read::count(job, "/status/succeeded");
     match read::number(job, "/spec/completions") {
-        Some(wanted) => format!("{done} of {wanted}"),
-        None => format!("{done}; the first success completes it"),
+        Some(wanted) => t().workloads.done_of(done, wanted),
+        None => t().workloads.done_first_success(done),
     }
 }
 
 fn seconds(job: &Value, pointer: &str) -> Option<String> {
-    read::number(job, pointer).map(|seconds| format!("{seconds} s"))
+    read::number(job, pointer).map(|seconds| t().durations.seconds(seconds))
 }
 
 /// How a cron job is.
 pub(crate) fn cron_verdict(cron: &Object) -> Verdict {
     let cron = cron.value();
     if read::is_true(cron, "/spec/suspend") {
-        return Verdict::of(Severity::Degraded, "suspended")
-            .because("It starts nothing until somebody sets suspend to false.");
+        return Verdict::of(Severity::Degraded, t().workloads.suspended())
+            .because(t().workloads.cron_suspended());
     }
     match read::list(cron, "/status/active").len() {
-        0 => Verdict::of(Severity::Healthy, "waiting for its time"),
-        1 => Verdict::of(Severity::Progressing, "1 job runs"),
-        more => Verdict::of(Severity::Progressing, format!("{more} jobs run")),
+        0 => Verdict::of(Severity::Healthy, t().workloads.scheduled()),
+        jobs => Verdict::of(Severity::Progressing, t().workloads.jobs_running(jobs)),
     }
 }
 
@@ -117,46 +126,55 @@ pub(crate) fn cron_sections(cron: &Object) -> Vec<Section> {
             Some(Reference::to("batch/v1", "Job", cron.namespace(), name))
         })
         .collect();
-    let never = || Worth::Text("never".to_owned());
+    let never = || Worth::Text(t().labels.never().to_owned());
     let ran = |pointer| Some(read::time(value, pointer).map_or_else(never, Worth::At));
     let runs = Facts::default()
-        .codes("Schedule", of("/spec/schedule").into_iter().collect())
-        .text(
-            "Time zone",
-            Some(of("/spec/timeZone").unwrap_or_else(|| "the cluster’s own".to_owned())),
+        .codes(
+            t().workloads.schedule(),
+            of("/spec/schedule").into_iter().collect(),
         )
-        .put("Last run", ran("/status/lastScheduleTime"))
-        .put("Last success", ran("/status/lastSuccessfulTime"))
-        .links("Running now", active);
+        .text(
+            t().workloads.time_zone(),
+            Some(
+                of("/spec/timeZone")
+                    .unwrap_or_else(|| t().workloads.cluster_time_zone().to_owned()),
+            ),
+        )
+        .put(t().workloads.last_run(), ran("/status/lastScheduleTime"))
+        .put(
+            t().workloads.last_success(),
+            ran("/status/lastSuccessfulTime"),
+        )
+        .links(t().workloads.running_jobs(), active);
     let more = Facts::default()
         .text(
-            "While one still runs",
+            t().workloads.concurrency_policy(),
             of("/spec/concurrencyPolicy").map(concurrency),
         )
         .text(
-            "May begin late by",
+            t().workloads.starting_deadline(),
             seconds(value, "/spec/startingDeadlineSeconds"),
         )
         .text(
-            "Successful jobs kept",
+            t().workloads.successful_history(),
             number(value, "/spec/successfulJobsHistoryLimit"),
         )
         .text(
-            "Failed jobs kept",
+            t().workloads.failed_history(),
             number(value, "/spec/failedJobsHistoryLimit"),
         )
         .codes(
-            "Images",
+            t().workloads.images(),
             images(value, "/spec/jobTemplate/spec/template/spec"),
         );
-    vec![runs.under("Runs"), more.under("CronJob")]
+    vec![runs.under(t().workloads.runs()), more.under("CronJob")]
 }
 
 fn concurrency(policy: String) -> String {
     match policy.as_str() {
-        "Allow" => "the next starts beside it".to_owned(),
-        "Forbid" => "the next is left out".to_owned(),
-        "Replace" => "the next takes its place".to_owned(),
+        "Allow" => t().workloads.concurrency_allow().to_owned(),
+        "Forbid" => t().workloads.concurrency_forbid().to_owned(),
+        "Replace" => t().workloads.concurrency_replace().to_owned(),
         _ => policy,
     }
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::overview::{Facts, Section, Verdict};
 use super::{Object, read};
 use crate::cluster::words;
+use crate::messages::t;
 use crate::quantity;
 use crate::severity::Severity;
 
@@ -25,9 +26,8 @@ pub(crate) fn verdict(node: &Object) -> Verdict {
         Some("True") => {}
         Some("False") => return Verdict::of(Severity::Failing, "NotReady").because(message),
         _ => {
-            return Verdict::of(Severity::Failing, "NotReady").because(
-                "Its kubelet does not report: look whether the machine runs, and at its network.",
-            );
+            return Verdict::of(Severity::Failing, "NotReady")
+                .because(t().conditions.node_unknown());
         }
     }
     let short = conditions.iter().find(|one| {
@@ -43,7 +43,7 @@ pub(crate) fn verdict(node: &Object) -> Verdict {
     }
     if read::is_true(node, "/spec/unschedulable") {
         return Verdict::of(Severity::Degraded, "Ready,SchedulingDisabled")
-            .because("It takes no new pods until somebody says kubectl uncordon.");
+            .because(t().workloads.cordoned());
     }
     Verdict::of(Severity::Healthy, "Ready")
 }
@@ -59,26 +59,26 @@ pub(crate) fn sections(node: &Object) -> Vec<Section> {
             Some(format!("{address} ({})", words(kind)))
         });
     let machine = Facts::default()
-        .text("Kubernetes", info("kubeletVersion"))
-        .text("Runtime", info("containerRuntimeVersion"))
-        .text("Operating system", info("osImage"))
-        .text("Kernel", info("kernelVersion"))
-        .text("Processor", info("architecture"))
-        .text("Roles", roles(node))
-        .codes("Addresses", addresses.collect())
+        .text(t().labels.kubernetes(), info("kubeletVersion"))
+        .text(t().workloads.runtime(), info("containerRuntimeVersion"))
+        .text(t().workloads.operating_system(), info("osImage"))
+        .text(t().workloads.kernel(), info("kernelVersion"))
+        .text(t().workloads.architecture(), info("architecture"))
+        .text(t().workloads.node_roles(), roles(node))
+        .codes(t().workloads.addresses(), addresses.collect())
         .codes(
-            "Taints",
+            t().workloads.taints(),
             read::list(value, "/spec/taints")
                 .iter()
                 .filter_map(taint)
                 .collect(),
         )
         .codes(
-            "Pods’ addresses",
+            t().workloads.pod_cidr(),
             read::owned(value, "/spec/podCIDR").into_iter().collect(),
         )
         .codes(
-            "Provider",
+            t().workloads.provider_id(),
             read::owned(value, "/spec/providerID").into_iter().collect(),
         );
     vec![machine.under("Node"), room(value)]
@@ -107,31 +107,30 @@ fn room(node: &Value) -> Section {
     let facts = capacity.fold(Facts::default(), |facts, (name, whole)| {
         let part = allocatable.get(name).and_then(read::scalar);
         let text = match part {
-            Some(part) => format!(
-                "{} of {} for pods",
-                amount(name, &part),
-                amount(name, &whole)
-            ),
+            Some(part) => t()
+                .workloads
+                .allocatable(&amount(name, &part), &amount(name, &whole)),
             None => amount(name, &whole),
         };
         facts.text(resource(name), Some(text))
     });
-    facts.under("Room")
+    facts.under(t().workloads.capacity())
 }
 
 fn resource(name: &str) -> String {
     match name {
-        "cpu" => "CPU".to_owned(),
-        "memory" => "Memory".to_owned(),
-        "pods" => "Pods".to_owned(),
-        "ephemeral-storage" => "Local disk".to_owned(),
+        "cpu" => t().labels.cpu().to_owned(),
+        "memory" => t().labels.memory().to_owned(),
+        "pods" => t().labels.pods().to_owned(),
+        "ephemeral-storage" => t().workloads.local_disk().to_owned(),
         other => other.to_owned(),
     }
 }
 
 fn amount(name: &str, text: &str) -> String {
     let shown = match name {
-        "cpu" => quantity::parse(text).map(|cores| format!("{} cores", quantity::cores(cores))),
+        "cpu" => quantity::parse(text)
+            .map(|cores| format!("{}{}", quantity::cores(cores), t().home.cores())),
         "memory" | "ephemeral-storage" => quantity::parse(text).map(quantity::bytes),
         name if name.starts_with("hugepages-") => quantity::parse(text).map(quantity::bytes),
         _ => None,

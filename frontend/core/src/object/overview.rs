@@ -6,6 +6,7 @@ use super::condition::{self, Condition};
 use super::container::{self, Container};
 use super::{Object, Reference, job, node, pod, workload};
 use crate::kind::Kind;
+use crate::messages::t;
 use crate::problem::sentence;
 use crate::severity::Severity;
 
@@ -148,8 +149,10 @@ impl Overview {
             ),
         };
         let verdict = match object.leaving() {
-            Some(_) if kind != Kind::PODS => Verdict::of(Severity::Progressing, "being deleted")
-                .because(finalizers(object).unwrap_or_default()),
+            Some(_) if kind != Kind::PODS => {
+                Verdict::of(Severity::Progressing, t().states.deleting())
+                    .because(finalizers(object).unwrap_or_default())
+            }
             _ => verdict,
         };
         sections.retain(|section| !section.facts.is_empty());
@@ -169,11 +172,5 @@ impl Overview {
 pub(crate) fn finalizers(object: &Object) -> Option<String> {
     let all = super::read::list(object.value(), "/metadata/finalizers");
     let names: Vec<&str> = all.iter().filter_map(serde_json::Value::as_str).collect();
-    (!names.is_empty()).then(|| {
-        format!(
-            "It goes when these have done their work: {}. If it stays for long, look at the logs of \
-             who should.",
-            names.join(", ")
-        )
-    })
+    (!names.is_empty()).then(|| t().workloads.finalizers(&names.join(", ")))
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::container::{Container, Role, containers};
 use super::overview::{Facts, Section, Verdict, Worth};
 use super::{Object, Reference, read};
+use crate::messages::t;
 use crate::severity::Severity;
 
 /// A pod in a list of those that belong to something.
@@ -88,15 +89,13 @@ pub(crate) fn verdict(pod: &Object) -> Verdict {
     let message = read::text(value, "/status/message").unwrap_or_default();
     let containers = containers(pod);
     match phase {
-        "Succeeded" => Verdict::of(Severity::Idle, "Succeeded")
-            .because("All of its containers ended without an error."),
+        "Succeeded" => Verdict::of(Severity::Idle, "Succeeded").because(t().pods.succeeded()),
         "Failed" => match (reason, worst(&containers)) {
             (None, Some(sick)) => told("Failed", sick),
             _ => Verdict::of(Severity::Failing, reason.unwrap_or("Failed"))
                 .because(failed(reason, message)),
         },
-        "Unknown" => Verdict::of(Severity::Failing, "Unknown")
-            .because("Its node does not answer, so nobody knows how it is: look at the node."),
+        "Unknown" => Verdict::of(Severity::Failing, "Unknown").because(t().pods.unknown()),
         "Running" => running(value, &containers),
         _ => pending(value, &containers),
     }
@@ -104,20 +103,20 @@ pub(crate) fn verdict(pod: &Object) -> Verdict {
 
 fn leaving(pod: &Value) -> Verdict {
     let why = match read::number(pod, "/metadata/deletionGracePeriodSeconds") {
-        Some(0) => "It is being deleted at once.".to_owned(),
-        Some(seconds) => format!("It is being deleted; its containers have {seconds} s to stop."),
-        None => "It is being deleted.".to_owned(),
+        Some(0) => t().pods.deleting_now().to_owned(),
+        Some(seconds) => t().pods.deleting_within(seconds),
+        None => t().pods.deleting().to_owned(),
     };
     Verdict::of(Severity::Progressing, "Terminating").because(why)
 }
 
 fn failed(reason: Option<&str>, message: &str) -> String {
     let advice = match reason {
-        Some("Evicted") => "Its node was short of something and put it out.",
-        Some("DeadlineExceeded") => "It ran longer than it may.",
-        Some("NodeLost") => "Its node does not answer.",
+        Some("Evicted") => t().pods.evicted(),
+        Some("DeadlineExceeded") => t().pods.deadline(),
+        Some("NodeLost") => t().pods.node_lost(),
         Some("UnexpectedAdmissionError" | "NodeAffinity" | "OutOfcpu" | "OutOfmemory") => {
-            "Its node could not take it."
+            t().pods.node_rejected()
         }
         _ => "",
     };
@@ -139,8 +138,8 @@ fn worst(containers: &[Container]) -> Option<&Container> {
 
 fn told(words: &str, sick: &Container) -> Verdict {
     let which = match sick.role.word() {
-        "" => format!("Container {}", sick.name),
-        role => format!("The {role} container {}", sick.name),
+        "" => t().pods.container(&sick.name),
+        role => t().pods.container_of_role(role, &sick.name),
     };
     let why = sick.state.why.as_deref().unwrap_or_default();
     let why = format!("{which}: {}. {why}", sick.state.words);
@@ -158,11 +157,8 @@ fn running(pod: &Value, containers: &[Container]) -> Verdict {
         });
         let why =
             sick.and_then(|sick| Some(format!("{}: {}", sick.name, sick.state.why.as_deref()?)));
-        return Verdict::of(
-            Severity::Degraded,
-            format!("{ready} of {all} containers ready"),
-        )
-        .because(why.unwrap_or_default());
+        return Verdict::of(Severity::Degraded, t().pods.some_ready(ready, all))
+            .because(why.unwrap_or_default());
     }
     Verdict::of(Severity::Healthy, "Running")
 }
@@ -178,17 +174,15 @@ fn pending(pod: &Value, containers: &[Container]) -> Verdict {
     if let Some(placed) = placed {
         let message = read::text(placed, "/message").unwrap_or_default();
         let reason = read::text(placed, "/reason").unwrap_or("Unschedulable");
-        return Verdict::of(Severity::Degraded, reason)
-            .because(format!("No node takes it: {message}"));
+        return Verdict::of(Severity::Degraded, reason).because(t().pods.unschedulable(message));
     }
     let busy = containers
         .iter()
         .find(|it| it.state.severity == Severity::Progressing);
     match busy {
-        Some(busy) if busy.role == Role::Init => Verdict::of(
-            Severity::Progressing,
-            format!("Pending: init container {}", busy.name),
-        ),
+        Some(busy) if busy.role == Role::Init => {
+            Verdict::of(Severity::Progressing, t().pods.initializing(&busy.name))
+        }
         Some(busy) => Verdict::of(Severity::Progressing, busy.state.words.clone()),
         None => not_started(pod),
     }
@@ -199,20 +193,16 @@ fn not_started(pod: &Value) -> Verdict {
     let node = read::text(pod, "/spec/nodeName");
     // The kubelet sets the start time when it accepts the pod.
     match node.filter(|_| read::time(pod, "/status/startTime").is_none()) {
-        Some(node) => Verdict::of(Severity::Degraded, "Pending").because(format!(
-            "The kubelet of the node {node} has not accepted the pod: if this lasts, check whether \
-             the node is Ready."
-        )),
+        Some(node) => {
+            Verdict::of(Severity::Degraded, "Pending").because(t().pods.not_accepted(node))
+        }
         None => Verdict::of(Severity::Progressing, "Pending"),
     }
 }
 
 /// A pod whose node does not report: the state of its containers is out of date.
 fn on_lost_node(node: &str) -> Verdict {
-    Verdict::of(Severity::Failing, "NodeNotReady").because(format!(
-        "The node {node} is not Ready, so the state below is the last that its kubelet reported: \
-         check whether the machine runs, and its network."
-    ))
+    Verdict::of(Severity::Failing, "NodeNotReady").because(t().pods.on_lost_node(node))
 }
 
 /// Whether the node controller has taken a pod's readiness away: its node does not report, and the
@@ -284,31 +274,39 @@ pub(crate) fn sections(pod: &Object) -> Vec<Section> {
         .filter_map(volume)
         .collect();
     let facts = Facts::default()
-        .text("Containers ready", Some(format!("{ready} of {all}")))
-        .text("Restarts", Some(restarts(value).to_string()))
-        .put("Node", node_of(value).map(|node| Worth::Links(vec![node])))
-        .codes("Pod IP", addresses)
-        .text("Node’s IP", of("/status/hostIP"))
-        .at("Started", read::time(value, "/status/startTime"))
         .text(
-            "Quality of service",
+            t().pods.containers_ready(),
+            Some(t().pods.ready_of(ready, all)),
+        )
+        .text(t().pods.restarts(), Some(restarts(value).to_string()))
+        .put(
+            t().pods.node(),
+            node_of(value).map(|node| Worth::Links(vec![node])),
+        )
+        .codes(t().pods.pod_ip(), addresses)
+        .text(t().pods.node_ip(), of("/status/hostIP"))
+        .at(
+            t().workloads.started(),
+            read::time(value, "/status/startTime"),
+        )
+        .text(
+            t().pods.qos(),
             of("/status/qosClass").map(|class| service(&class)),
         )
-        .text("Service account", of("/spec/serviceAccountName"))
-        .text("Restart policy", of("/spec/restartPolicy"))
-        .text("Priority class", of("/spec/priorityClassName"))
-        .codes("Volumes", volumes);
+        .text(t().pods.service_account(), of("/spec/serviceAccountName"))
+        .text(t().pods.restart_policy(), of("/spec/restartPolicy"))
+        .text(t().pods.priority_class(), of("/spec/priorityClassName"))
+        .codes(t().pods.volumes(), volumes);
     vec![facts.under("Pod")]
 }
 
 fn service(class: &str) -> String {
-    let meaning = match class {
-        "Guaranteed" => "put out last when the node is short",
-        "Burstable" => "put out before guaranteed ones when the node is short",
-        "BestEffort" => "put out first when the node is short",
-        _ => return class.to_owned(),
-    };
-    format!("{class}: {meaning}")
+    match class {
+        "Guaranteed" => t().pods.guaranteed().to_owned(),
+        "Burstable" => t().pods.burstable().to_owned(),
+        "BestEffort" => t().pods.best_effort().to_owned(),
+        _ => class.to_owned(),
+    }
 }
 
 /// A volume: its name, its kind, and what it is made from.

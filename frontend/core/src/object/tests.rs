@@ -50,7 +50,7 @@ fn a_pod_that_runs_is_well() {
     assert_eq!(web.requests.as_deref(), Some("cpu 100m, memory 64Mi"));
     assert_eq!(
         web.probes[0].words,
-        "GET /ready on port http (HTTP), every 5 s, at most 1 s, 3 failures count"
+        "GET /ready on port http (HTTP), every 5 s, timeout 1 s, fails after 3 failures"
     );
     let (last, at) = web.last.as_ref().unwrap();
     assert_eq!(last.words, "OOMKilled, exit code 137");
@@ -71,7 +71,7 @@ fn a_pod_says_what_is_wrong_with_it_and_what_to_do() {
     assert_eq!(crashing.verdict.severity, Severity::Failing);
     assert_eq!(crashing.verdict.words, "CrashLoopBackOff");
     let why = crashing.verdict.why.unwrap();
-    assert!(why.contains("logs of its previous run"), "{why}");
+    assert!(why.contains("logs of the previous run"), "{why}");
     for (reason, severity, words) in [
         ("ImagePullBackOff", Severity::Failing, "ImagePullBackOff"),
         (
@@ -97,7 +97,7 @@ fn a_pod_says_what_is_wrong_with_it_and_what_to_do() {
         unscheduled.conditions[0]
             .advice
             .unwrap()
-            .contains("add nodes")
+            .contains("Add nodes")
     );
     let mut leaving = pod("Running", &one, &json!([]));
     leaving["metadata"]["deletionTimestamp"] = json!("2026-11-22T00:00:00Z");
@@ -200,7 +200,7 @@ fn codes_have_meanings() {
     assert!(meaning(137, Some("Error")).contains("SIGKILL"));
     assert!(meaning(127, None).contains("not found"));
     assert!(meaning(138, None).contains("signal 10"));
-    assert!(meaning(-7, None).contains("of its own"));
+    assert!(meaning(-7, None).contains("of the program"));
 }
 
 #[test]
@@ -277,12 +277,12 @@ fn a_workload_says_how_far_it_is() {
     assert_eq!(of(0, 0, 0), (Severity::Idle, "scaled to 0".to_owned()));
     let mut newer = deployment(3, 3, 3);
     newer["metadata"]["generation"] = json!(3);
-    assert_eq!(verdict("deployments", newer).1, "changed just now");
+    assert_eq!(verdict("deployments", newer).1, "updating");
     let mut stuck = deployment(3, 1, 3);
     stuck["status"]["conditions"] = json!([{"type": "Progressing", "status": "False",
         "reason": "ProgressDeadlineExceeded", "message": "timed out"}]);
     let stuck = overview("deployments", stuck);
-    assert_eq!(stuck.verdict.words, "rollout is stuck");
+    assert_eq!(stuck.verdict.words, "rollout stuck");
     assert!(stuck.conditions[0].advice.unwrap().contains("rollout undo"));
     let daemons = json!({"status": {"desiredNumberScheduled": 2, "numberReady": 2,
         "updatedNumberScheduled": 2, "numberAvailable": 2}});
@@ -309,7 +309,7 @@ fn what_belongs_to_a_workload_is_found_by_its_selector() {
     );
     assert_eq!(
         fact(&overview, "Strategy"),
-        &Worth::Text("rolling update, at most unavailable 25%, at most beyond 1".to_owned())
+        &Worth::Text("rolling update, max unavailable 25%, max surge 1".to_owned())
     );
     // A selector that chooses nothing must not become one that chooses everything.
     assert_eq!(related(kind("deployments"), &Object::from(json!({}))), None);
@@ -339,9 +339,9 @@ fn jobs_say_what_is_done() {
     let cron = json!({"metadata": {"namespace": "shop"}, "spec": {"schedule": "*/5 * * * *"},
         "status": {"active": [{"name": "tidy-1"}]}});
     let cron = overview("cronjobs", cron);
-    assert_eq!(cron.verdict.words, "1 job runs");
+    assert_eq!(cron.verdict.words, "1 job running");
     assert_eq!(fact(&cron, "Last run"), &Worth::Text("never".to_owned()));
-    let Worth::Links(jobs) = fact(&cron, "Running now") else {
+    let Worth::Links(jobs) = fact(&cron, "Running jobs") else {
         panic!("jobs are links");
     };
     assert_eq!(
@@ -380,7 +380,7 @@ fn a_node_says_whether_pods_can_run_there() {
     let overview = overview("nodes", node("True", "True", false));
     assert_eq!(
         fact(&overview, "CPU"),
-        &Worth::Text("3.9 cores of 4 cores for pods".to_owned())
+        &Worth::Text("3.9 cores of 4 cores allocatable".to_owned())
     );
     assert_eq!(fact(&overview, "Memory"), &Worth::Text("16 GiB".to_owned()));
     assert_eq!(

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::overview::{Facts, Section, Verdict};
 use super::related::selector;
 use super::{Object, read};
+use crate::messages::t;
 use crate::severity::Severity;
 
 /// How many pods there should be, and how many there are.
@@ -47,27 +48,27 @@ pub(crate) fn verdict(kind: &str, object: &Object) -> Verdict {
     } = Replicas::of(kind, value);
     let seen = read::count(value, "/status/observedGeneration");
     if seen < read::count(value, "/metadata/generation") {
-        return Verdict::of(Severity::Progressing, "changed just now")
-            .because("The cluster has not acted on the last change yet.");
+        return Verdict::of(Severity::Progressing, t().workloads.not_observed())
+            .because(t().workloads.not_observed_help());
     }
     if let Some(stuck) = failing(value) {
         return stuck;
     }
     if read::is_true(value, "/spec/paused") {
-        return Verdict::of(Severity::Degraded, "paused")
-            .because("Changes are not rolled out until it is resumed: kubectl rollout resume.");
+        return Verdict::of(Severity::Degraded, t().workloads.paused())
+            .because(t().workloads.paused_help());
     }
     if wanted == 0 {
         return match kind {
-            "DaemonSet" => Verdict::of(Severity::Idle, "no node fits")
-                .because("No node has the labels that it wants, so it runs nowhere."),
-            _ => Verdict::of(Severity::Idle, "scaled to 0"),
+            "DaemonSet" => Verdict::of(Severity::Idle, t().workloads.no_node())
+                .because(t().workloads.no_node_help()),
+            _ => Verdict::of(Severity::Idle, t().workloads.scaled_to_zero()),
         };
     }
     if updated < wanted && !waits_for_people(value) {
         return Verdict::of(
             Severity::Progressing,
-            format!("rolling out: {updated} of {wanted} updated"),
+            t().workloads.rolling_out(updated, wanted),
         );
     }
     if available < wanted {
@@ -76,10 +77,10 @@ pub(crate) fn verdict(kind: &str, object: &Object) -> Verdict {
         } else {
             Severity::Degraded
         };
-        let words = format!("{available} of {wanted} available");
-        return Verdict::of(severity, words).because("Look at the pods below that are not ready.");
+        let words = t().workloads.some_available(available, wanted);
+        return Verdict::of(severity, words).because(t().workloads.check_pods());
     }
-    Verdict::of(Severity::Healthy, format!("{ready} of {wanted} ready"))
+    Verdict::of(Severity::Healthy, t().workloads.all_ready(ready, wanted))
 }
 
 /// Whether pods are made anew only when somebody deletes them, or only some of them are.
@@ -98,8 +99,8 @@ fn failing(object: &Value) -> Option<Verdict> {
         )
     })?;
     let words = match read::text(sick, "/type") {
-        Some("Progressing") => "rollout is stuck",
-        _ => "pods cannot be made",
+        Some("Progressing") => t().workloads.rollout_stuck(),
+        _ => t().workloads.pods_rejected(),
     };
     let message = read::text(sick, "/message").unwrap_or_default();
     Some(Verdict::of(Severity::Failing, words).because(message))
@@ -116,31 +117,34 @@ pub(crate) fn sections(kind: &str, object: &Object) -> Vec<Section> {
         available,
     } = Replicas::of(kind, value);
     let numbers = Facts::default()
-        .text("Wanted", Some(wanted.to_string()))
-        .text("Ready", Some(ready.to_string()))
-        .text("Updated", Some(updated.to_string()))
-        .text("Available", Some(available.to_string()))
-        .text("On wrong nodes", misplaced(value));
+        .text(t().workloads.desired(), Some(wanted.to_string()))
+        .text(t().workloads.ready(), Some(ready.to_string()))
+        .text(t().workloads.updated(), Some(updated.to_string()))
+        .text(t().workloads.available(), Some(available.to_string()))
+        .text(t().workloads.misscheduled(), misplaced(value));
     let more = Facts::default()
-        .text("Strategy", strategy(kind, value))
-        .codes("Images", images(value, "/spec/template/spec"))
-        .codes("Selector", selector(value).into_iter().collect())
-        .text("Service", of("/spec/serviceName"))
+        .text(t().workloads.strategy(), strategy(kind, value))
+        .codes(t().workloads.images(), images(value, "/spec/template/spec"))
+        .codes(
+            t().workloads.selector(),
+            selector(value).into_iter().collect(),
+        )
+        .text(t().workloads.service(), of("/spec/serviceName"))
         .text(
-            "Pods are made",
+            t().workloads.pod_management(),
             of("/spec/podManagementPolicy").map(management),
         )
         .codes(
-            "Only on nodes with",
+            t().workloads.node_selector(),
             read::assignments(value, "/spec/template/spec/nodeSelector"),
         )
-        .codes("Volumes for each pod", claims(value))
-        .text("Revision", revision(value))
+        .codes(t().workloads.volume_claims(), claims(value))
+        .text(t().workloads.revision(), revision(value))
         .text(
-            "Earlier revisions kept",
+            t().workloads.revision_history(),
             number(value, "/spec/revisionHistoryLimit"),
         );
-    vec![numbers.under("Pods"), more.under(heading(kind))]
+    vec![numbers.under(t().labels.pods()), more.under(heading(kind))]
 }
 
 fn heading(kind: &str) -> &'static str {
@@ -181,16 +185,19 @@ fn strategy(kind: &str, object: &Value) -> Option<String> {
     let strategy = read::at(object, place);
     let of = |name| read::scalar(read::at(strategy, name)).map(std::borrow::Cow::into_owned);
     let words = match read::text(strategy, "/type")? {
-        "RollingUpdate" => "rolling update",
-        "Recreate" => "recreate: all pods go before new ones come",
-        "OnDelete" => "on delete: a pod is renewed when somebody deletes it",
+        "RollingUpdate" => t().workloads.rolling_update(),
+        "Recreate" => t().workloads.recreate(),
+        "OnDelete" => t().workloads.on_delete(),
         other => other,
     };
     let limits = [
-        ("at most unavailable", of("/rollingUpdate/maxUnavailable")),
-        ("at most beyond", of("/rollingUpdate/maxSurge")),
         (
-            "from pod",
+            t().workloads.max_unavailable(),
+            of("/rollingUpdate/maxUnavailable"),
+        ),
+        (t().workloads.max_surge(), of("/rollingUpdate/maxSurge")),
+        (
+            t().workloads.partition(),
             of("/rollingUpdate/partition").filter(|from| from != "0"),
         ),
     ];
@@ -202,8 +209,8 @@ fn strategy(kind: &str, object: &Value) -> Option<String> {
 
 fn management(policy: String) -> String {
     match policy.as_str() {
-        "OrderedReady" => "one after the other, each when the one before is ready".to_owned(),
-        "Parallel" => "all at once".to_owned(),
+        "OrderedReady" => t().workloads.ordered_ready().to_owned(),
+        "Parallel" => t().workloads.parallel().to_owned(),
         _ => policy,
     }
 }
@@ -214,7 +221,8 @@ fn claims(object: &Value) -> Vec<String> {
         .filter_map(|claim| {
             let name = read::text(claim, "/metadata/name")?;
             let size = read::text(claim, "/spec/resources/requests/storage").unwrap_or("?");
-            let class = read::text(claim, "/spec/storageClassName").unwrap_or("default class");
+            let class = read::text(claim, "/spec/storageClassName")
+                .unwrap_or(t().workloads.default_class());
             Some(format!("{name}: {size}, {class}"))
         })
         .collect()

@@ -1,6 +1,8 @@
 //! The settings that each protocol has, as the form asks for them.
 
 use super::Protocol;
+use crate::messages::english::Providers;
+use crate::messages::t;
 
 /// One setting of a provider.
 #[derive(Clone, Copy, Debug)]
@@ -8,9 +10,9 @@ pub struct Field {
     /// Where it is in the spec, such as `spec.ldap.users.base`: as the server names it.
     pub path: &'static str,
     /// What people call it.
-    pub label: &'static str,
+    label: Text,
     /// What it has to be.
-    pub help: &'static str,
+    help: Text,
     /// How it is typed.
     pub entry: Entry,
     /// Whether there is none without it.
@@ -35,11 +37,11 @@ pub enum Entry {
     /// Yes or no.
     Flag,
     /// One of these, each with its words.
-    OneOf(&'static [(&'static str, &'static str)]),
+    OneOf(&'static [(&'static str, Text)]),
 }
 
 impl Field {
-    const fn new(path: &'static str, label: &'static str, help: &'static str) -> Self {
+    const fn new(path: &'static str, label: Text, help: Text) -> Self {
         Self {
             path,
             label,
@@ -49,6 +51,16 @@ impl Field {
             stays: false,
             begins: "",
         }
+    }
+
+    /// Its label.
+    pub fn label(&self) -> &'static str {
+        (self.label)(&t().providers)
+    }
+
+    /// What its value has to be; may be empty.
+    pub fn help(&self) -> &'static str {
+        (self.help)(&t().providers)
     }
 
     const fn needed(mut self) -> Self {
@@ -72,8 +84,7 @@ impl Field {
     }
 }
 
-const AUTHORITIES: &str =
-    "PEM. Empty: the system's. If set, its certificate may come from no other.";
+type Text = fn(&Providers) -> &'static str;
 
 /// Where the group part of a directory is: there is none without its base.
 pub(super) const GROUPS_BASE: &str = "spec.ldap.groups.base";
@@ -81,129 +92,139 @@ pub(super) const GROUPS_BASE: &str = "spec.ldap.groups.base";
 const OIDC: &[Field] = &[
     Field::new(
         "spec.oidc.issuer",
-        "Issuer",
-        "https://…, exactly as the provider names itself.",
+        Providers::issuer,
+        Providers::issuer_help,
     )
     .needed()
     .stays(),
     Field::new(
         "spec.oidc.clientId",
-        "Client ID",
-        "As which Drover is known there.",
+        Providers::client_id,
+        Providers::client_id_help,
     )
     .needed()
     .stays(),
     Field::new(
         "spec.oidc.scopes",
-        "Scopes",
-        "Words that are asked for beside openid.",
+        Providers::scopes,
+        Providers::scopes_help,
     )
     .typed(Entry::Words)
     .begins("profile email"),
     Field::new(
         "spec.oidc.groupsClaim",
-        "Claim with the groups",
-        "A dot leads into an object. Empty: groups.",
+        Providers::groups_claim,
+        Providers::groups_claim_help,
     )
     .stays()
     .begins("groups"),
     Field::new(
         "spec.oidc.loginClaim",
-        "Claim with the login",
-        "What a person types there to sign in. Empty: preferred_username.",
+        Providers::login_claim,
+        Providers::login_claim_help,
     )
     .begins("preferred_username"),
-    Field::new("spec.oidc.caBundle", "Authorities", AUTHORITIES).typed(Entry::Text),
+    Field::new(
+        "spec.oidc.caBundle",
+        Providers::ca_bundle,
+        Providers::ca_bundle_help,
+    )
+    .typed(Entry::Text),
 ];
 
 const GITHUB: &[Field] = &[
-    Field::new(
-        "spec.github.url",
-        "Server",
-        "https://host of a GitHub Enterprise Server. Empty: github.com.",
-    )
-    .stays(),
+    Field::new("spec.github.url", Providers::server, Providers::server_help).stays(),
     Field::new(
         "spec.github.clientId",
-        "Client ID",
-        "Of an OAuth app; a GitHub App does not work.",
+        Providers::client_id,
+        Providers::github_client_id_help,
     )
     .needed(),
-    Field::new("spec.github.caBundle", "Authorities", AUTHORITIES).typed(Entry::Text),
+    Field::new(
+        "spec.github.caBundle",
+        Providers::ca_bundle,
+        Providers::ca_bundle_help,
+    )
+    .typed(Entry::Text),
 ];
 
 const LDAP: &[Field] = &[
-    Field::new("spec.ldap.schema", "Kind of directory", "")
+    Field::new("spec.ldap.schema", Providers::schema, Providers::no_help)
         .typed(Entry::OneOf(&[
-            ("Posix", "Posix: OpenLDAP and others"),
-            ("ActiveDirectory", "Active Directory"),
+            ("Posix", Providers::posix),
+            ("ActiveDirectory", Providers::active_directory),
         ]))
         .needed()
         .stays()
         .begins("Posix"),
     Field::new(
         "spec.ldap.servers",
-        "Servers",
-        "One a line, asked in this order: ldaps://host, or ldap://host where StartTLS follows.",
+        Providers::servers,
+        Providers::servers_help,
     )
     .typed(Entry::Lines)
     .needed(),
     Field::new(
         "spec.ldap.bindDn",
-        "Account that looks people up",
-        "Its distinguished name. It needs to read people and groups, and nothing else.",
+        Providers::bind_dn,
+        Providers::bind_dn_help,
     )
     .needed(),
     Field::new(
         "spec.ldap.users.base",
-        "Where people are",
-        "Distinguished name beneath which all of them are.",
+        Providers::users_base,
+        Providers::users_base_help,
     )
     .needed(),
     Field::new(
         "spec.ldap.users.filter",
-        "People it matches only",
-        "A filter such as (memberOf=CN=staff,DC=acme,DC=example). Empty: all.",
+        Providers::users_filter,
+        Providers::users_filter_help,
     ),
     Field::new(
         "spec.ldap.users.loginAttribute",
-        "Attribute with the login",
-        "Empty: uid, or sAMAccountName in Active Directory.",
+        Providers::login_attribute,
+        Providers::login_attribute_help,
     ),
     Field::new(
         "spec.ldap.users.idAttribute",
-        "Attribute with a person's id",
-        "One that never changes and is never another's. Empty: entryUUID, or objectGUID.",
+        Providers::user_id_attribute,
+        Providers::id_attribute_help,
     )
     .stays(),
     Field::new(
         GROUPS_BASE,
-        "Where groups are",
-        "Distinguished name beneath which all of them are. Empty: nobody is in any.",
+        Providers::groups_base,
+        Providers::groups_base_help,
     ),
     Field::new(
         "spec.ldap.groups.filter",
-        "Groups it matches only",
-        "Empty: all.",
+        Providers::groups_filter,
+        Providers::groups_filter_help,
     ),
     Field::new(
         "spec.ldap.groups.memberAttribute",
-        "Attribute with the members",
-        "member, uniqueMember or memberUid. Empty: member.",
+        Providers::member_attribute,
+        Providers::member_attribute_help,
     ),
     Field::new(
         "spec.ldap.groups.idAttribute",
-        "Attribute with a group's id",
-        "One that never changes and is never another's. Empty: entryUUID, or objectGUID.",
+        Providers::group_id_attribute,
+        Providers::id_attribute_help,
     )
     .stays(),
     Field::new(
         "spec.ldap.groups.nested",
-        "Members of a group that is in a group are in both",
-        "",
+        Providers::nested_groups,
+        Providers::no_help,
     )
     .typed(Entry::Flag),
-    Field::new("spec.ldap.caBundle", "Authorities", AUTHORITIES).typed(Entry::Text),
+    Field::new(
+        "spec.ldap.caBundle",
+        Providers::ca_bundle,
+        Providers::ca_bundle_help,
+    )
+    .typed(Entry::Text),
 ];
 
 /// All of their paths: complaints about them stand at their fields.

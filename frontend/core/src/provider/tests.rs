@@ -192,7 +192,7 @@ fn providers_are_found_by_what_is_shown_of_them() {
         ("", true),
         ("OURS ldap", true),
         ("disabled", true),
-        ("not asked", true),
+        ("not checked", true),
         ("github", false),
     ] {
         assert_eq!(passes(&view, words), wanted, "{words}");

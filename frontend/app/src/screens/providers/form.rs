@@ -1,6 +1,7 @@
 //! The form in which an identity provider is set up, and the fields in which it is changed.
 
 use drover_api::rest::{AuthProviderCreate, AuthProviderView, Secret};
+use drover_ui_core::messages::t;
 use drover_ui_core::provider::{Draft, Entry, Field, PATHS, Protocol, callback, screen};
 use drover_ui_core::shell;
 use drover_ui_kit::code::Code;
@@ -147,7 +148,7 @@ pub(super) fn Settings(
     let (fixed, open): (Vec<_>, Vec<_>) = protocol.fields().iter().partition(|it| stays(it));
     let facts = fixed.into_iter().filter_map(|field| {
         let value = draft.with_untracked(|draft| draft.value(field).to_owned());
-        let shown = view! { <dt>{field.label}</dt><dd><code>{value.clone()}</code></dd> };
+        let shown = view! { <dt>{field.label()}</dt><dd><code>{value.clone()}</code></dd> };
         (!value.is_empty()).then_some(shown)
     });
     let facts = facts.collect_view();
@@ -175,27 +176,27 @@ fn Setting(
             let checked = checked.get();
             draft.update(|draft| draft.check(field, checked));
         });
-        return view! { <Checkbox label=field.label checked=checked/> }.into_any();
+        return view! { <Checkbox label=field.label() checked=checked/> }.into_any();
     }
     let value = RwSignal::new(draft.with_untracked(|draft| draft.value(field).to_owned()));
     Effect::new(move || {
         let value = value.get();
         draft.update(|draft| draft.set(field, value));
     });
-    let help = field.help.to_owned();
+    let help = field.help().to_owned();
     match field.entry {
         Entry::OneOf(values) => {
             let options = values
                 .iter()
-                .map(|(key, words)| ((*key).to_owned(), (*words).to_owned()));
-            view! { <Select label=field.label options=options.collect() value=value/> }.into_any()
+                .map(|(key, words)| ((*key).to_owned(), words(&t().providers).to_owned()));
+            view! { <Select label=field.label() options=options.collect() value=value/> }.into_any()
         }
         Entry::Lines | Entry::Text => view! {
-            <TextArea label=field.label value=value help=help error=error/>
+            <TextArea label=field.label() value=value help=help error=error/>
         }
         .into_any(),
         Entry::Line | Entry::Words | Entry::Flag => view! {
-            <TextField label=field.label value=value help=help error=error/>
+            <TextField label=field.label() value=value help=help error=error/>
         }
         .into_any(),
     }

@@ -195,7 +195,7 @@ fn Settings(draft: Draft) -> impl IntoView {
             Entry::Flag => view! { "yes" }.into_any(),
             _ => view! { <code class="lined">{value}</code> }.into_any(),
         };
-        Some(view! { <dt>{field.label}</dt><dd>{shown}</dd> })
+        Some(view! { <dt>{field.label()}</dt><dd>{shown}</dd> })
     });
     let facts = facts.collect_view();
     view! { <section class="card"><h2>"Settings"</h2><dl class="facts">{facts}</dl></section> }
