@@ -1,8 +1,9 @@
 //! Rules about what is written to the hub that no schema can say: about Drover's own kinds, the
 //! server's Secrets and accounts, and the hub's roles and bindings.
 //!
-//! The embedded hub asks [`admit`] in process; a hub elsewhere asks it through a webhook. Either
-//! way it is asked before anything is stored, whoever writes and by whichever road.
+//! The embedded hub asks [`admit`] in process; a hub elsewhere asks it through a webhook. The server
+//! asks it before it writes for a user who called REST. Administrators of Drover change users by REST
+//! without these rules: REST has its own, for example that no administrator deletes themselves.
 //!
 //! | who | may not | why |
 //! |---|---|---|
@@ -187,6 +188,15 @@ impl<'a> Asker<'a> {
         Self {
             server,
             controllers: Controllers::Accounts,
+        }
+    }
+
+    /// The server itself, before it writes to the hub for a person. Only people write this way, so
+    /// that no name is exempt.
+    pub const fn for_people() -> Self {
+        Self {
+            server: "",
+            controllers: Controllers::InProcess,
         }
     }
 

@@ -11,10 +11,12 @@ pub mod standing;
 pub mod webhook;
 
 use drover_access::admission::{self, Asker, Refusal, RoleName, Write};
+use drover_access::names::UserName;
 use k8s_openapi::api::rbac::v1::{ClusterRole, Role};
 use kube::{Api, Client};
 use serde_json::Value;
 use thiserror::Error;
+use tokio::sync::Semaphore;
 
 use super::{HubError, Stores, call};
 use drover_http_edge::status::Status;
@@ -70,15 +72,37 @@ impl std::fmt::Debug for Judge {
 }
 
 impl Judge {
-    /// Decides about one write.
+    /// Decides about one write that somebody sends to the hub, for example with kubectl.
     pub async fn decide(&self, asker: Asker<'_>, write: &Write<'_>) -> Result<(), NotAdmitted> {
+        self.ask(asker, write, &judge::WAITING_ON_HUB).await
+    }
+
+    /// Decides about one write that the server makes for a user. All rules apply that apply when the
+    /// user sends the write to the hub.
+    pub async fn decide_for(&self, user: &UserName, write: &Write<'_>) -> Result<(), NotAdmitted> {
+        let writer = user.to_string();
+        let write = Write {
+            writer: &writer,
+            groups: &[],
+            ..*write
+        };
+        self.ask(Asker::for_people(), &write, &judge::WAITING).await
+    }
+
+    /// Asks all rules; refusals wait in `room`.
+    async fn ask(
+        &self,
+        asker: Asker<'_>,
+        write: &Write<'_>,
+        room: &'static Semaphore,
+    ) -> Result<(), NotAdmitted> {
         let role = match admission::role_needed(write, asker) {
             None => None,
             Some(name) => read_role(&self.client, &name).await?,
         };
         admission::admit(write, asker, role.as_ref())?;
         if asker.concerns(write.writer) && admission::depends_on_roles(write) {
-            judge::judge_writer(&self.client, &self.stores, write).await?;
+            judge::judge_writer(&self.client, &self.stores, write, room).await?;
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ use super::caller::{Caller, Importer};
 use super::members::{self, InCluster};
 use super::page::PageQuery;
 use super::sight::{Sight, place_of_cluster};
-use super::written::or_take_back;
+use super::written::{Written, or_take_back};
 use crate::hub::{call, only};
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
@@ -87,6 +87,8 @@ pub(super) async fn create(
     };
     let mut cluster = Cluster::new(&request.name, spec);
     *cluster.labels_mut() = request.labels;
+    let written = Written::new(&state.hub, &caller, &state.hub.stores().clusters);
+    written.check_create(&cluster).await?;
     let api = state.hub.clusters();
     let created = call(
         "create a cluster",
@@ -126,6 +128,8 @@ pub(super) async fn delete(
     let sight = Sight::of(state.hub.stores(), &caller);
     let cluster = sight.cluster(&name)?;
     sight.must("delete", "clusters", &place_of_cluster(&cluster))?;
+    let written = Written::new(&state.hub, &caller, &state.hub.stores().clusters);
+    written.check_delete(&cluster).await?;
     let params = only(cluster.uid());
     call(
         "delete a cluster",

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::extract::State;
 use drover_access::grants::Place;
+use drover_access::identity::Identity;
 use drover_access::setting::Setting;
 use drover_api::group::SERVER_FIELD_MANAGER;
 use drover_api::kinds::{self, SettingSpec};
@@ -14,6 +15,7 @@ use serde_json::json;
 use super::RestState;
 use super::caller::OnHub;
 use super::sight::Sight;
+use super::written::Written;
 use crate::hub::{HubError, call};
 use crate::settings::Settings;
 use drover_http_edge::body::{Json, Name};
@@ -82,6 +84,7 @@ pub(super) async fn update(
         return Err(Status::forbidden(why));
     }
     Settings::check(setting, &request.value).map_err(|error| Status::invalid("value", error))?;
+    check(&state, &caller, setting, &request.value).await?;
     let written = write(&state, setting, &request.value).await?;
     state
         .hub
@@ -90,6 +93,29 @@ pub(super) async fn update(
         .wait_for(&written, VISIBLE_WITHIN)
         .await;
     Ok(axum::Json(view(&state, &sight, setting)))
+}
+
+/// Asks what admission asks of a change by kubectl.
+async fn check(
+    state: &RestState,
+    caller: &Identity,
+    setting: Setting,
+    value: &str,
+) -> Result<(), Status> {
+    let settings = &state.hub.stores().settings;
+    let written = Written::new(&state.hub, caller, settings);
+    let value = value.to_owned();
+    match settings.by_name(setting.name()) {
+        Some(old) => {
+            let mut changed = kinds::Setting::clone(&old);
+            changed.spec.value = value;
+            written.check_replace(&old, &changed).await
+        }
+        None => {
+            let new = kinds::Setting::new(setting.name(), SettingSpec { value });
+            written.check_create(&new).await
+        }
+    }
 }
 
 async fn write(

@@ -97,7 +97,10 @@ pub(super) async fn delete(
     Name(id): Name,
 ) -> Result<StatusCode, Status> {
     let token = state.hub.stores().tokens.by_name(&id);
-    let any = Sight::of(state.hub.stores(), &caller).may("delete", "tokens", &Place::Hub);
+    // The right with which kubectl deletes this token, by its name, on the hub.
+    let sight = Sight::of(state.hub.stores(), &caller);
+    let (grants, who) = (sight.grants(), sight.who());
+    let any = grants.may(who, "delete", "tokens", &id, &Place::Hub);
     let token = token
         .filter(|token| any || token.spec.user_uid == caller.user_uid)
         .ok_or_else(|| Status::not_found("Token", &id))?;

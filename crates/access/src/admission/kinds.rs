@@ -86,15 +86,15 @@ fn user(write: &Write<'_>) -> Result<(), Refusal> {
     let turned = |name| flag(write.object, name) != flag(write.old, name);
     if turned("administrator") {
         return Err(Refusal::new(
-            "only Drover's server makes and unmakes administrators: use \"drover user create \
-             --administrator\" or PATCH /v1/users/NAME, which check who asks",
+            "only administrators make and unmake administrators, with \"drover user create \
+             --administrator\" or PATCH /v1/users/NAME",
         ));
     }
     let administrator = flag(write.object, "administrator");
     if administrator && turned("enabled") {
         return Err(Refusal::new(
-            "only Drover's server disables and enables administrators: use \"drover user disable\" \
-             or \"drover user enable\", which see to it that one stays",
+            "only administrators disable and enable administrators, with \"drover user disable\" \
+             and \"drover user enable\"",
         ));
     }
     if administrator && write.changes("/metadata/ownerReferences") {
@@ -120,8 +120,7 @@ fn deleted_user(write: &Write<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::new(
-        "only Drover's server deletes administrators: use \"drover user delete\", which sees to it \
-         that one stays",
+        "only administrators delete administrators, with \"drover user delete\"",
     ))
 }
 

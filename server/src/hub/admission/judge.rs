@@ -26,8 +26,8 @@ use std::time::Duration;
 
 use drover_access::admission::roles::{Giver, Known, Person, Writer};
 use drover_access::admission::{
-    NamedKind, Refusal, Write, admit_by_roles, changed_user, deleted_role, depends_on_roles,
-    depends_on_writer, names_in,
+    NamedKind, Refusal, Write, admit_by_roles, changed_user, deleted_role, depends_on_writer,
+    names_in,
 };
 use drover_access::identity::Identity;
 use drover_access::names::UserName;
@@ -43,7 +43,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
-use super::NotAdmitted;
+use super::{Judge, NotAdmitted};
 use crate::hub::grants::Objects;
 use crate::hub::{Hub, HubError, Mirror, Stores, call};
 use crate::identity::groups::groups_of;
@@ -53,21 +53,22 @@ use drover_http_edge::status::Status;
 const VISIBLE_WITHIN: Duration = Duration::from_millis(500);
 /// Refusals that wait at a time; beyond them it is refused at once, so that whoever is refused all
 /// the time keeps nobody waiting.
-static WAITING: Semaphore = Semaphore::const_new(8);
+pub(super) static WAITING: Semaphore = Semaphore::const_new(8);
 /// The same of what is written to the hub directly, so that who asks there keeps no caller of this
 /// server from waiting.
-static WAITING_ON_HUB: Semaphore = Semaphore::const_new(8);
+pub(super) static WAITING_ON_HUB: Semaphore = Semaphore::const_new(8);
 
-/// Asks the rules on roles about a write that the server makes for somebody.
+/// Asks all rules about a write that the server makes for a caller.
 ///
 /// The writer and the groups of `write` are not looked at: it is the caller who is judged.
 pub async fn judge(hub: &Hub, caller: &Identity, write: &Write<'_>) -> Result<(), NotAdmitted> {
-    if !depends_on_roles(write) {
-        return Ok(());
-    }
-    let user = UserName::of(&caller.user_uid);
-    let (client, stores) = (hub.client(), hub.stores());
-    judge_by(&client, stores, write, &By::Person(user), &WAITING).await
+    let judge = Judge {
+        client: hub.client(),
+        stores: hub.stores().clone(),
+    };
+    judge
+        .decide_for(&UserName::of(&caller.user_uid), write)
+        .await
 }
 
 /// Asks the rules on roles about a write of whoever it names.
@@ -75,6 +76,7 @@ pub(super) async fn judge_writer(
     client: &Client,
     stores: &Stores,
     write: &Write<'_>,
+    room: &'static Semaphore,
 ) -> Result<(), NotAdmitted> {
     let by = match Writer::of(write) {
         Writer::Person(user) => By::Person(user),
@@ -83,7 +85,7 @@ pub(super) async fn judge_writer(
         }
         Writer::OfHub | Writer::Nobody => By::Known(Giver::Stranger),
     };
-    judge_by(client, stores, write, &by, &WAITING_ON_HUB).await
+    judge_by(client, stores, write, &by, room).await
 }
 
 /// Who writes.

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
-use drover_api::kinds::{Cluster, ClusterRoleTemplateBinding};
+use drover_access::admission::Asker;
+use drover_api::kinds::{Cluster, ClusterRoleTemplateBinding, User};
 use http::{Method, Request, Response};
 use kube::Client;
 use kube::client::Body;
@@ -8,6 +9,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 
 use super::*;
+use crate::hub::admission::Judge;
 
 type Asked = Arc<Mutex<Vec<(Method, String, Value)>>>;
 
@@ -74,6 +76,24 @@ fn object<K: DeserializeOwned>(kind: &str, name: &str, spec: &Value) -> (K, Valu
     (serde_json::from_value(whole.clone()).unwrap(), whole)
 }
 
+/// A caller of this name and UID. The stores say who administers Drover, and not this.
+fn caller(name: &str) -> Identity {
+    Identity {
+        user_uid: drover_api::ids::UserUid::new(name),
+        user_name: name.to_owned(),
+        display_name: None,
+        administrator: true,
+        groups: Vec::new(),
+        token: drover_access::identity::TokenLimits {
+            id: "t".to_owned(),
+            purpose: drover_api::kinds::TokenPurpose::Session,
+            cluster: None,
+            provider: None,
+            expires_at: jiff::Timestamp::MAX,
+        },
+    }
+}
+
 /// What an administrator is told who makes a binding whose name is taken by one with this spec, and
 /// how many bindings the hub was asked to make.
 async fn making_what_is_taken(taken_by: &Value) -> (Result<String, Status>, usize) {
@@ -103,20 +123,7 @@ async fn making_what_is_taken(taken_by: &Value) -> (Result<String, Status>, usiz
     });
     let keys = crate::hub::Keys::generate().unwrap();
     let hub = Hub::new(client, stores.clone(), keys);
-    let caller = Identity {
-        user_uid: drover_api::ids::UserUid::new("root"),
-        user_name: "root".to_owned(),
-        display_name: None,
-        administrator: true,
-        groups: Vec::new(),
-        token: drover_access::identity::TokenLimits {
-            id: "t".to_owned(),
-            purpose: drover_api::kinds::TokenPurpose::Session,
-            cluster: None,
-            provider: None,
-            expires_at: jiff::Timestamp::MAX,
-        },
-    };
+    let caller = caller("root");
     let (binding, _): (ClusterRoleTemplateBinding, _) =
         object("ClusterRoleTemplateBinding", "m-1", &spec);
     let written = Written::new(&hub, &caller, &stores.cluster_role_template_bindings);
@@ -144,4 +151,170 @@ async fn a_binding_whose_name_somebody_took_for_another_is_made_under_another_na
     let (made, posted) = making_what_is_taken(&same).await;
     assert_eq!(made.unwrap_err().code(), http::StatusCode::CONFLICT);
     assert_eq!(posted, 1);
+}
+
+/// A user with a changed part.
+fn user(change: &Value) -> User {
+    let mut whole = json!({
+        "apiVersion": "management.drover.dev/v1alpha1", "kind": "User",
+        "metadata": { "name": "bob", "uid": "bob" },
+        "spec": { "enabled": true, "administrator": false, "mustChangePassword": true },
+    });
+    for part in ["metadata", "spec", "status"] {
+        let changed = change.get(part).and_then(Value::as_object);
+        for (field, value) in changed.into_iter().flatten() {
+            whole[part][field] = value.clone();
+        }
+    }
+    serde_json::from_value(whole).unwrap()
+}
+
+/// What kubectl is told about the same write.
+async fn by_kubectl(hub: &Hub, old: Option<&User>, new: Option<&User>) -> Result<(), String> {
+    let json = |user: Option<&User>| user.map(|user| value(user).unwrap());
+    let (old, object) = (json(old), json(new));
+    let write = Write {
+        writer: "drover:user:ann",
+        groups: &[],
+        operation: match (&old, &object) {
+            (None, _) => Operation::Create,
+            (_, None) => Operation::Delete,
+            _ => Operation::Update,
+        },
+        group: GROUP,
+        resource: "users",
+        subresource: "",
+        namespace: "",
+        name: "bob",
+        object: object.as_ref(),
+        old: old.as_ref(),
+    };
+    let judge = Judge {
+        client: hub.client(),
+        stores: hub.stores().clone(),
+    };
+    let decided = judge.decide(Asker::embedded("drover:server"), &write).await;
+    decided.map_err(|error| error.to_string())
+}
+
+#[tokio::test(start_paused = true)]
+async fn rest_applies_the_rules_that_apply_to_kubectl() {
+    let stores = crate::hub::Stores::of_an_empty_hub();
+    let (ann, _) = object("User", "ann", &json!({}));
+    stores.users.apply(ann);
+    let (client, _) = hub(|_, _, _| failure(404));
+    let hub = Hub::new(
+        client,
+        stores.clone(),
+        crate::hub::Keys::generate().unwrap(),
+    );
+    let ann = caller("ann");
+    let written = Written::new(&hub, &ann, &stores.users);
+    let plain = || user(&json!({}));
+    let administrator = || user(&json!({ "spec": { "administrator": true } }));
+    let disabled = || user(&json!({ "spec": { "administrator": true, "enabled": false } }));
+    let owner = json!([{ "apiVersion": "v1", "kind": "Node", "name": "x", "uid": "x" }]);
+    let with = |change: &Value| Some(user(change));
+    for (what, old, new, allowed) in [
+        ("create", None, Some(plain()), true),
+        (
+            "create an administrator",
+            None,
+            Some(administrator()),
+            false,
+        ),
+        (
+            "make an administrator",
+            Some(plain()),
+            Some(administrator()),
+            false,
+        ),
+        (
+            "unmake an administrator",
+            Some(administrator()),
+            Some(plain()),
+            false,
+        ),
+        (
+            "disable an administrator",
+            Some(administrator()),
+            Some(disabled()),
+            false,
+        ),
+        (
+            "enable an administrator",
+            Some(disabled()),
+            Some(administrator()),
+            false,
+        ),
+        (
+            "change the name",
+            Some(plain()),
+            with(&json!({ "spec": { "displayName": "Bob" } })),
+            true,
+        ),
+        (
+            "change the name of an administrator",
+            Some(administrator()),
+            with(&json!({ "spec": { "administrator": true, "displayName": "Bob" } })),
+            false,
+        ),
+        (
+            "lift mustChangePassword",
+            Some(plain()),
+            with(&json!({ "spec": { "mustChangePassword": false } })),
+            false,
+        ),
+        (
+            "set an annotation of the server",
+            Some(plain()),
+            with(&json!({ "metadata": { "annotations": { "management.drover.dev/x": "1" } } })),
+            false,
+        ),
+        (
+            "set an owner",
+            Some(plain()),
+            with(&json!({ "metadata": { "ownerReferences": owner } })),
+            false,
+        ),
+        (
+            "set a finalizer",
+            Some(plain()),
+            with(&json!({ "metadata": { "finalizers": ["a.example/x"] } })),
+            false,
+        ),
+        (
+            "change the status",
+            Some(plain()),
+            with(&json!({ "status": { "lastLoginAt": "2026-01-01T00:00:00Z" } })),
+            false,
+        ),
+        ("delete", Some(plain()), None, true),
+        (
+            "delete an administrator",
+            Some(administrator()),
+            None,
+            false,
+        ),
+        (
+            "delete a disabled administrator",
+            Some(disabled()),
+            None,
+            false,
+        ),
+    ] {
+        if let Some(old) = &old {
+            stores.users.apply(old.clone());
+        }
+        let by_rest = match (&old, &new) {
+            (None, Some(new)) => written.check_create(new).await,
+            (Some(old), Some(new)) => written.check_replace(old, new).await,
+            (Some(old), None) => written.check_delete(old).await,
+            (None, None) => Ok(()),
+        };
+        assert_eq!(by_rest.is_ok(), allowed, "{what}: {by_rest:?}");
+        let by_rest = by_rest.map_err(|status| status.message().to_owned());
+        let by_kubectl = by_kubectl(&hub, old.as_ref(), new.as_ref()).await;
+        assert_eq!(by_rest, by_kubectl, "{what}");
+    }
 }

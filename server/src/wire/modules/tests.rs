@@ -1,6 +1,7 @@
 //! The whole server by its routes.
 
 mod changes;
+mod global_roles;
 mod listed;
 mod named;
 mod recorded;

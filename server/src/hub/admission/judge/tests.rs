@@ -45,6 +45,14 @@ fn silent() -> Client {
     Client::new(never, "default")
 }
 
+async fn judge_on_hub(
+    client: &Client,
+    stores: &Stores,
+    write: &Write<'_>,
+) -> Result<(), NotAdmitted> {
+    judge_writer(client, stores, write, &WAITING_ON_HUB).await
+}
+
 /// Making the global role `new`, which gives `reader` in every cluster.
 async fn giving(stores: &Stores, writer: &str, groups: &[&str]) -> Result<(), NotAdmitted> {
     let new = json!({ "metadata": { "name": "new" }, "spec": { "inEveryCluster": ["reader"] } });
@@ -61,7 +69,7 @@ async fn giving(stores: &Stores, writer: &str, groups: &[&str]) -> Result<(), No
         object: Some(&new),
         old: None,
     };
-    judge_writer(&silent(), stores, &write).await
+    judge_on_hub(&silent(), stores, &write).await
 }
 
 fn said(answer: Result<(), NotAdmitted>) -> String {
@@ -190,9 +198,14 @@ async fn what_the_server_writes_for_somebody_is_judged_as_theirs() {
         assert_eq!(status.code(), 403);
         assert!(status.message().contains(why), "{name}: {status}");
     }
-    // What depends on nobody's roles is not asked about here.
-    write.resource = "tokens";
+    // A cluster without an image of its own depends on nobody's roles.
+    write.resource = "clusters";
     judge(&hub, &caller("ann"), &write).await.unwrap();
+    // The rules that depend on nobody's roles apply as well.
+    write.resource = "tokens";
+    let refused = judge(&hub, &caller("root"), &write).await;
+    let status = Status::from(refused.unwrap_err());
+    assert_eq!(status.code(), 403, "{status}");
 }
 
 /// A hub on which whatever is asked for was made anew after memory heard of it.
@@ -229,7 +242,7 @@ async fn a_role_that_was_made_anew_is_not_bound_by_what_it_was() {
         object: Some(&new),
         old: None,
     };
-    let refused = judge_writer(&made_anew(), &stores, &write).await;
+    let refused = judge_on_hub(&made_anew(), &stores, &write).await;
     assert!(
         matches!(refused, Err(NotAdmitted::NotNow(_))),
         "{refused:?}"
@@ -237,7 +250,7 @@ async fn a_role_that_was_made_anew_is_not_bound_by_what_it_was() {
     let mut heard: GlobalRole = object("GlobalRole", "harmless", &json!({}));
     heard.metadata.uid = Some("another".to_owned());
     stores.global_roles.apply(heard);
-    judge_writer(&made_anew(), &stores, &write).await.unwrap();
+    judge_on_hub(&made_anew(), &stores, &write).await.unwrap();
 }
 
 /// A hub with one role more than memory has, which rests on `reader`; of the kind whose list it is in.
@@ -276,7 +289,7 @@ async fn a_role_stays_on_which_another_rests_that_memory_has_not_heard_of() {
         // Of what is deleted with others, the hub says no name.
         for name in ["reader", ""] {
             let hub = with_an_heir(list, heir.clone());
-            let refused = judge_writer(&hub, &stores, &Write { name, ..write }).await;
+            let refused = judge_on_hub(&hub, &stores, &Write { name, ..write }).await;
             assert!(
                 matches!(refused, Err(NotAdmitted::NotNow(_))),
                 "{list} {name:?}: {refused:?}"
@@ -284,7 +297,7 @@ async fn a_role_stays_on_which_another_rests_that_memory_has_not_heard_of() {
         }
     }
     let hub = with_an_heir("/nothing", json!({}));
-    judge_writer(&hub, &stores, &write).await.unwrap();
+    judge_on_hub(&hub, &stores, &write).await.unwrap();
     // As soon as memory hears of it, the refusal says which it is.
     let hub = with_an_heir("/roletemplates", inherits.clone());
     let heard = async {
@@ -294,7 +307,7 @@ async fn a_role_stays_on_which_another_rests_that_memory_has_not_heard_of() {
             .apply(object("RoleTemplate", "heir", &inherits));
         stores.grants.fresh(&stores);
     };
-    let (refused, ()) = tokio::join!(judge_writer(&hub, &stores, &write), heard);
+    let (refused, ()) = tokio::join!(judge_on_hub(&hub, &stores, &write), heard);
     let refused = said(refused);
     assert!(refused.contains("\"heir\" inherits from"), "{refused}");
 }

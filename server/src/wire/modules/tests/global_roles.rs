@@ -1,0 +1,260 @@
+//! Routes called by users whose global roles allow some of them.
+
+use drover_api::group::GROUP;
+use serde_json::json;
+
+use super::*;
+
+/// The same for one rule about kinds of Drover.
+fn with_global_role(whole: &Whole, role: &str, resources: &[&str], verbs: &[&str]) -> String {
+    let rules = json!([{ "apiGroups": [GROUP], "resources": resources, "verbs": verbs }]);
+    with_rules(whole, role, &rules)
+}
+
+/// Gives a new person a global role with these rules; gives their token.
+fn with_rules(whole: &Whole, role: &str, rules: &Value) -> String {
+    let object = |kind: &str, spec: &Value| {
+        json!({
+            "apiVersion": "management.drover.dev/v1alpha1", "kind": kind,
+            "metadata": { "name": role, "uid": role }, "spec": spec,
+        })
+    };
+    let user = format!("user-{}", whole.stores.tokens.len());
+    let token = whole.person(false, TokenPurpose::Session, None);
+    let global = object("GlobalRole", &json!({ "rules": rules }));
+    let binding = object(
+        "GlobalRoleBinding",
+        &json!({
+            "role": { "name": role, "uid": role },
+            "subject": { "user": { "name": user, "uid": user } },
+        }),
+    );
+    let stores = &whole.stores;
+    stores
+        .global_roles
+        .apply(serde_json::from_value(global).unwrap());
+    stores
+        .global_role_bindings
+        .apply(serde_json::from_value(binding).unwrap());
+    token
+}
+
+/// Lets the task that records the last use of tokens end. It writes once more when it stops, and would
+/// write what the requests of the test noted.
+async fn last_use_task_ends() {
+    tokio::task::yield_now().await;
+}
+
+const MANAGE: &[&str] = &[
+    "get", "list", "watch", "create", "update", "patch", "delete",
+];
+
+#[tokio::test]
+async fn holder_of_manage_users_changes_users_but_no_administrator() {
+    let whole = Whole::new();
+    last_use_task_ends().await;
+    // user-0 administers Drover, user-1 imports clusters, user-2 has no role, user-3 manages users.
+    let _admin = whole.person(true, TokenPurpose::Session, None);
+    let _importer = with_global_role(&whole, "clusters-import", &["clusters"], &["create"]);
+    let _bob = whole.person(false, TokenPurpose::Session, None);
+    let manager = with_global_role(&whole, "users-manage", &["users"], MANAGE);
+    let send = async |method: Method, path: &str, body: Value| {
+        let before = whole.writes.load(Ordering::SeqCst);
+        let (code, answer) = whole.send(method, path, &manager, body).await;
+        let wrote = whole.writes.load(Ordering::SeqCst) > before;
+        (code.as_u16(), wrote, answer)
+    };
+    let (code, _, list) = send(Method::GET, "/v1/users", Value::Null).await;
+    assert_eq!(code, 200, "{list}");
+    let rights = |name: &str| {
+        let users = list["items"].as_array().unwrap();
+        let user = users.iter().find(|user| user["name"] == name).unwrap();
+        user["rights"].clone()
+    };
+    let told = |change, delete, password| {
+        json!({
+            "mayChange": change, "mayDelete": delete, "maySetPassword": password,
+            "mayAdminister": false,
+        })
+    };
+    assert_eq!(rights("user-0"), told(false, false, false));
+    assert_eq!(rights("user-1"), told(true, true, false));
+    assert_eq!(rights("user-2"), told(true, true, true));
+
+    let password = json!({ "new": "a password that is long" });
+    let new = |administrator: bool| json!({ "name": "eve", "password": "a password that is long", "administrator": administrator });
+    for (what, method, path, body) in [
+        (
+            "an administrator is made",
+            Method::POST,
+            "/v1/users",
+            new(true),
+        ),
+        (
+            "somebody becomes one",
+            Method::PATCH,
+            "/v1/users/user-2",
+            json!({ "administrator": true }),
+        ),
+        (
+            "one is disabled",
+            Method::PATCH,
+            "/v1/users/user-0",
+            json!({ "enabled": false }),
+        ),
+        (
+            "one is deleted",
+            Method::DELETE,
+            "/v1/users/user-0",
+            Value::Null,
+        ),
+        (
+            "the password of one is set",
+            Method::POST,
+            "/v1/users/user-0/password",
+            password.clone(),
+        ),
+        (
+            "the password of a user with other rights is set",
+            Method::POST,
+            "/v1/users/user-1/password",
+            password.clone(),
+        ),
+        (
+            "an identity is linked",
+            Method::POST,
+            "/v1/users/user-2/identities",
+            json!({ "from": "user-1" }),
+        ),
+        (
+            "a cluster is made",
+            Method::POST,
+            "/v1/clusters",
+            json!({ "name": "b" }),
+        ),
+        (
+            "settings are read",
+            Method::GET,
+            "/v1/settings",
+            Value::Null,
+        ),
+    ] {
+        let (code, wrote, answer) = send(method, path, body).await;
+        assert_eq!((code, wrote), (403, false), "{what}: {answer}");
+    }
+    // The hub of these tests takes nothing, but was asked to.
+    for (method, path, body) in [
+        (Method::POST, "/v1/users", new(false)),
+        (
+            Method::PATCH,
+            "/v1/users/user-1",
+            json!({ "enabled": false }),
+        ),
+        (Method::POST, "/v1/users/user-2/password", password),
+    ] {
+        let (code, wrote, answer) = send(method.clone(), path, body).await;
+        assert!(wrote && code != 403, "{method} {path}: {code} {answer}");
+    }
+    let (_, _, me) = send(Method::GET, "/v1/me", Value::Null).await;
+    assert_eq!(me["rights"]["mayCreateUsers"], true, "{me}");
+    assert_eq!(me["rights"]["mayImportClusters"], false, "{me}");
+}
+
+#[tokio::test]
+async fn routes_follow_the_rights_of_global_roles() {
+    let whole = Whole::new();
+    last_use_task_ends().await;
+    let importer = with_global_role(&whole, "clusters-import", &["clusters"], &["create"]);
+    let kinds = ["users", "settings", "authproviders", "tokens", "clusters"];
+    let viewer = with_global_role(&whole, "viewer", &kinds, &["get", "list", "watch"]);
+    let code = async |token: &str, method: Method, path: &str, body: Value| {
+        let (code, _) = whole.send(method, path, token, body).await;
+        code.as_u16()
+    };
+    for (path, imports, views) in [
+        ("/v1/users", 403, 200),
+        ("/v1/users/user-0", 403, 200),
+        ("/v1/settings", 403, 200),
+        ("/v1/auth-providers", 403, 200),
+        ("/v1/audit", 403, 403),
+    ] {
+        let got = (
+            code(&importer, Method::GET, path, Value::Null).await,
+            code(&viewer, Method::GET, path, Value::Null).await,
+        );
+        assert_eq!(got, (imports, views), "{path}");
+    }
+    let (_, own) = whole
+        .send(Method::GET, "/v1/tokens", &importer, Value::Null)
+        .await;
+    let (_, all) = whole
+        .send(Method::GET, "/v1/tokens", &viewer, Value::Null)
+        .await;
+    let count = |list: &Value| list["items"].as_array().map(Vec::len);
+    assert_eq!((count(&own), count(&all)), (Some(1), Some(2)));
+    let theirs = own["items"][0]["id"].as_str().unwrap();
+    let path = format!("/v1/tokens/{theirs}");
+    assert_eq!(code(&viewer, Method::DELETE, &path, Value::Null).await, 404);
+    for (method, path, body) in [
+        (Method::POST, "/v1/clusters", json!({ "name": "b" })),
+        (Method::DELETE, "/v1/users/user-0", Value::Null),
+        (
+            Method::PUT,
+            "/v1/settings/token-default-ttl",
+            json!({ "value": "1h" }),
+        ),
+        (Method::DELETE, "/v1/auth-providers/x", Value::Null),
+    ] {
+        let refused = code(&viewer, method.clone(), path, body).await;
+        assert_eq!(refused, 403, "{method} {path}");
+    }
+    assert_eq!(whole.writes.load(Ordering::SeqCst), 0);
+    // The hub of these tests takes nothing, but was asked to.
+    code(
+        &importer,
+        Method::POST,
+        "/v1/clusters",
+        json!({ "name": "b" }),
+    )
+    .await;
+    assert_eq!(whole.writes.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn token_is_deleted_by_its_user_and_with_the_right_to_delete_it() {
+    let whole = Whole::new();
+    last_use_task_ends().await;
+    // Tokens are named by the order in which they are made.
+    let user = whole.person(false, TokenPurpose::Session, None);
+    let other = whole.person(false, TokenPurpose::Session, None);
+    let (_, own) = whole
+        .send(Method::GET, "/v1/tokens", &user, Value::Null)
+        .await;
+    let id = own["items"][0]["id"].as_str().unwrap().to_owned();
+    let rule = |verb: &str, names: Option<&str>| {
+        let mut rule = json!({ "apiGroups": [GROUP], "resources": ["tokens"], "verbs": [verb] });
+        if let Some(name) = names {
+            rule["resourceNames"] = json!([name]);
+        }
+        json!([rule])
+    };
+    let lister = with_rules(&whole, "lister", &rule("list", None));
+    let named = with_rules(&whole, "named", &rule("delete", Some(&id)));
+    let elsewhere = with_rules(&whole, "elsewhere", &rule("delete", Some("another")));
+    let deleter = with_rules(&whole, "deleter", &rule("delete", None));
+    let path = format!("/v1/tokens/{id}");
+    for (who, token, deletes) in [
+        ("another user", &other, false),
+        ("a user who lists tokens", &lister, false),
+        ("a user who deletes another token", &elsewhere, false),
+        ("a user who deletes this token", &named, true),
+        ("a user who deletes tokens", &deleter, true),
+        ("the user of the token", &user, true),
+    ] {
+        let before = whole.writes.load(Ordering::SeqCst);
+        let (code, answer) = whole.send(Method::DELETE, &path, token, Value::Null).await;
+        let wrote = whole.writes.load(Ordering::SeqCst) > before;
+        let wanted = if deletes { 204 } else { 404 };
+        assert_eq!((code.as_u16(), wrote), (wanted, deletes), "{who}: {answer}");
+    }
+}
