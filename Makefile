@@ -98,13 +98,13 @@ pictures: ## Take the pictures of README.md anew, of the demonstration in a real
 	@$(XTASK) pictures
 
 .PHONY: bench
-bench: bench-road bench-hub bench-scale bench-access bench-ui ## Every bench
+bench: bench-proxy bench-hub bench-scale bench-access bench-ui ## Every bench
 
-.PHONY: bench-road
-bench-road: ## kubectl's road: added latency, throughput, stalled readers, memory
+.PHONY: bench-proxy
+bench-proxy: ## Proxied requests: added latency, throughput, stalled readers, memory
 	@.ci/install bench
 	@cargo build $(CARGO_ALL) --release --bins
-	@$(CARGO_TARGET_DIR)/release/drover-bench road
+	@$(CARGO_TARGET_DIR)/release/drover-bench proxy
 
 .PHONY: bench-hub
 bench-hub: ## The embedded hub beside kube-apiserver and etcd: writes, reads, watches, memory, start

@@ -1,6 +1,6 @@
 //! `drover-bench access`: who may do what, with very many people and bindings.
 //!
-//! The index is made of as many objects as a large company has, and asked as a request on the road
+//! The index is made of as many objects as a large company has, and asked as a proxied request
 //! asks: may they go there, which of their groups count there, what may they do there. How roles come
 //! into clusters is measured on a server, see [`sync`].
 

@@ -1,12 +1,10 @@
-//! What can be typed.
+//! The command line.
 
 use std::error::Error;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use std::time::Duration;
-
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use drover_e2e::with_causes;
 
 use crate::access::Access;
@@ -14,7 +12,7 @@ use crate::api::Api;
 use crate::backend::Backend;
 use crate::fleet::Fleet;
 use crate::hub::Hub;
-use crate::road::Road;
+use crate::proxy::ProxyBench;
 use crate::scale::Agents;
 use crate::scale::Scale;
 use crate::ui::Ui;
@@ -23,8 +21,8 @@ use crate::ui::Ui;
 #[derive(Parser)]
 #[command(name = "drover-bench")]
 enum Bench {
-    /// kubectl's road: added latency, throughput, stalled readers, memory
-    Road(Road),
+    /// Proxied requests: added latency, throughput, stalled readers, memory
+    Proxy(ProxyBench),
     /// The embedded hub beside kube-apiserver on etcd: writes, reads, watches, memory, start
     Hub(Hub),
     /// The server with very many clusters: memory of each, reconnecting after a crash, latency
@@ -48,37 +46,6 @@ enum Bench {
     Api(Api),
 }
 
-/// What every bench can be told; its parts are `P`.
-#[derive(Clone, clap::Args)]
-pub(crate) struct Measure<P: ValueEnum + Send + Sync + 'static> {
-    /// Turns that each comparison takes
-    #[arg(long, default_value_t = 5)]
-    pub(crate) turns: u32,
-    /// Seconds of each measurement
-    #[arg(long, default_value_t = 3)]
-    seconds: u64,
-    /// Only these parts, while looking for what costs time; the figures are not kept
-    #[arg(long, value_delimiter = ',')]
-    only: Vec<P>,
-}
-
-impl<P: ValueEnum + PartialEq + Send + Sync + 'static> Measure<P> {
-    /// How long each measurement takes.
-    pub(crate) const fn duration(&self) -> Duration {
-        Duration::from_secs(self.seconds)
-    }
-
-    /// Whether this part is asked for.
-    pub(crate) fn wants(&self, part: &P) -> bool {
-        self.is_whole() || self.only.contains(part)
-    }
-
-    /// Whether all of it is measured, so that the figures are to be kept.
-    pub(crate) const fn is_whole(&self) -> bool {
-        self.only.is_empty()
-    }
-}
-
 pub(crate) fn run() -> ExitCode {
     let bench = Bench::parse();
     match start(bench) {
@@ -97,7 +64,7 @@ fn start(bench: Bench) -> Result<(), Box<dyn Error>> {
         .install_default()
         .map_err(|_| "the provider of cryptography is already chosen")?;
     match bench {
-        Bench::Road(road) => generates(road.run()),
+        Bench::Proxy(proxy) => generates(proxy.run()),
         Bench::Hub(hub) => generates(hub.run()),
         Bench::Scale(scale) => generates(scale.run()),
         Bench::Access(access) => generates(access.run()),

@@ -141,7 +141,7 @@ mod tests {
         let mut figures = Figures::default();
         figures.add("added_p50_ms", 0.25, Goal::AtMost(0.5));
         figures.add("rps_ratio", 2.0, Goal::AtLeast(3.0));
-        let table = figures.table("road");
+        let table = figures.table("proxy");
         assert!(table.contains("0.250  ≤ 0.5  reached"), "{table}");
         assert!(table.contains("2.00  ≥ 3  NOT reached"), "{table}");
     }

@@ -10,9 +10,10 @@ mod figures;
 mod fleet;
 mod hub;
 mod load;
+mod measure;
 mod meter;
 mod process;
-mod road;
+mod proxy;
 mod scale;
 mod ui;
 

@@ -13,7 +13,6 @@ use crate::{files, read};
 /// add one.
 const CRATES_WITH_CYCLES: &[&str] = &[
     "agent",
-    "bench",
     "crates/access",
     "crates/cli",
     "crates/reconcile",

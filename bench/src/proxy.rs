@@ -1,4 +1,4 @@
-//! `drover-bench road`: what Drover adds to kubectl's way to a cluster, and what it can carry.
+//! `drover-bench proxy`: the latency that Drover adds to requests to a cluster, and its throughput.
 //!
 //! Everything is real and on this machine: a hub, a server, an agent, TLS on each leg. Only the
 //! cluster's API server is one of our own ([`crate::backend`]), because a real one would be the
@@ -16,17 +16,17 @@ mod stall;
 
 use std::time::Instant;
 
-use crate::args::Measure;
 use crate::figures::machine;
 use crate::figures::{Figures, FiguresError};
 use crate::load::ExchangeError;
+use crate::measure::Measure;
 use crate::meter::{Meter, say, shares_line};
 use crate::process::ProcessError;
 use stage::{Stage, StageError};
 
 /// Why there are no figures.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum RoadError {
+pub(crate) enum ProxyBenchError {
     /// Something did not start.
     #[error(transparent)]
     Stage(#[from] StageError),
@@ -45,13 +45,13 @@ pub(crate) enum RoadError {
 }
 
 /// Which load a failure belongs to.
-fn under<T>(what: &'static str, result: Result<T, ExchangeError>) -> Result<T, RoadError> {
-    result.map_err(|source| RoadError::Load { what, source })
+fn under<T>(what: &'static str, result: Result<T, ExchangeError>) -> Result<T, ProxyBenchError> {
+    result.map_err(|source| ProxyBenchError::Load { what, source })
 }
 
-/// `drover-bench road`.
+/// `drover-bench proxy`.
 #[derive(clap::Args)]
-pub(crate) struct Road {
+pub(crate) struct ProxyBench {
     #[command(flatten)]
     measure: Measure<Part>,
 }
@@ -73,25 +73,29 @@ enum Part {
     Ready,
 }
 
-impl Road {
-    pub(crate) async fn run(self) -> Result<(), RoadError> {
+impl ProxyBench {
+    pub(crate) async fn run(self) -> Result<(), ProxyBenchError> {
         let start = Instant::now();
         let mut figures = Figures::default();
         say("starting hub, cluster, server, agent and the reference");
         let mut stage = Stage::start().await?;
         let measured = self.measure(&mut stage, &mut figures).await;
         figures.note(format!("{} s", start.elapsed().as_secs()));
-        say(&figures.table(&format!("road: {}", machine::description())));
+        say(&figures.table(&format!("proxy: {}", machine::description())));
         // What was measured before a failure is worth seeing, but is no result to keep.
         measured?;
         if !self.measure.is_whole() {
             return Ok(());
         }
-        say(&format!("written to {}", figures.write("road")?.display()));
+        say(&format!("written to {}", figures.write("proxy")?.display()));
         Ok(())
     }
 
-    async fn measure(&self, stage: &mut Stage, figures: &mut Figures) -> Result<(), RoadError> {
+    async fn measure(
+        &self,
+        stage: &mut Stage,
+        figures: &mut Figures,
+    ) -> Result<(), ProxyBenchError> {
         let wanted = |part| self.measure.wants(&part);
         if wanted(Part::Footprint) {
             footprint::measure(stage, figures).await?;

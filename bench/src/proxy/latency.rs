@@ -1,9 +1,9 @@
 //! What Drover adds to the latency of small requests.
 
-use super::{Meter, Part, RoadError, Stage, say, shares_line, under};
-use crate::args::Measure;
+use super::{Meter, Part, ProxyBenchError, Stage, say, shares_line, under};
 use crate::figures::{Figures, Goal, median};
 use crate::load::{Latencies, at_rate, closed_loop};
+use crate::measure::Measure;
 
 const CONNECTIONS: usize = 16;
 /// The share of what direct can do that is sent; a server in daily use is not full.
@@ -13,7 +13,7 @@ pub(super) async fn measure(
     stage: &Stage,
     effort: &Measure<Part>,
     figures: &mut Figures,
-) -> Result<(), RoadError> {
+) -> Result<(), ProxyBenchError> {
     let (direct, drover) = (stage.direct("/small"), stage.drover("/small"));
     let full = under(
         "direct",
@@ -36,7 +36,7 @@ pub(super) async fn measure(
             "direct",
             at_rate(&direct, CONNECTIONS, rate, effort.duration()).await,
         )?;
-        let meter = Meter::start(&stage.on_the_road())?;
+        let meter = Meter::start(&stage.proxy_processes())?;
         let through = under(
             "Drover",
             at_rate(&drover, CONNECTIONS, rate, effort.duration()).await,

@@ -1,9 +1,9 @@
 //! How many bytes fit through, beside the reference.
 
-use super::{Meter, Part, RoadError, Stage, say, shares_line, under};
-use crate::args::Measure;
+use super::{Meter, Part, ProxyBenchError, Stage, say, shares_line, under};
 use crate::figures::{Figures, Goal, median};
 use crate::load::closed_loop;
+use crate::measure::Measure;
 
 /// Downloads at once.
 const DOWNLOADS: usize = 4;
@@ -15,12 +15,12 @@ pub(super) async fn measure(
     stage: &Stage,
     effort: &Measure<Part>,
     figures: &mut Figures,
-) -> Result<(), RoadError> {
+) -> Result<(), ProxyBenchError> {
     say("downloads of 100 MiB, four at once");
     let (mut ours, mut theirs, mut plain) = (Vec::new(), Vec::new(), Vec::new());
     let mut shares = Vec::new();
     for _ in 0..effort.turns.min(TURNS) {
-        let meter = Meter::start(&stage.on_the_road())?;
+        let meter = Meter::start(&stage.proxy_processes())?;
         let bytes = closed_loop(&stage.drover("/big"), DOWNLOADS, effort.duration()).await;
         ours.push(under("Drover", bytes)?.bytes / MIB);
         shares = meter.shares()?;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::joining::{join, permit_all_lanes};
 use super::stage::StageError;
-use super::{RoadError, Stage, say, under};
+use super::{ProxyBenchError, Stage, say, under};
 use crate::figures::{Figures, Goal, median};
 use crate::load::{Connection, ExchangeError, Target};
 use crate::process::rss_kib;
@@ -20,7 +20,7 @@ const STARTS: usize = 5;
 const ORDERLY: Duration = Duration::from_secs(15);
 const PATIENCE: Duration = Duration::from_mins(1);
 
-pub(super) async fn measure(stage: &Stage, figures: &mut Figures) -> Result<(), RoadError> {
+pub(super) async fn measure(stage: &Stage, figures: &mut Figures) -> Result<(), ProxyBenchError> {
     say("memory at rest, with 3 clusters");
     permit_all_lanes(&stage.cluster).await?;
     let logs = stage.folder.path();
@@ -47,7 +47,7 @@ pub(super) async fn measure(stage: &Stage, figures: &mut Figures) -> Result<(), 
 pub(super) async fn measure_ready(
     stage: &mut Stage,
     figures: &mut Figures,
-) -> Result<(), RoadError> {
+) -> Result<(), ProxyBenchError> {
     say("starts of the server");
     let ready = stage.server_itself("/readyz");
     let mut seen = Vec::new();

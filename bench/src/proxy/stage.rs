@@ -1,4 +1,4 @@
-//! Everything that the road bench runs.
+//! The programs of the proxy bench.
 
 use std::fs;
 use std::io;
@@ -47,7 +47,7 @@ pub(crate) enum StageError {
     /// A port.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),
-    /// The road did not open.
+    /// The connection through Drover did not open.
     #[error(transparent)]
     TimedOut(#[from] TimedOut),
     /// A file or folder.
@@ -166,8 +166,8 @@ impl Stage {
         self.targets.plain_peer.at(path)
     }
 
-    /// The processes on Drover's road, for a meter.
-    pub(super) fn on_the_road(&self) -> [(&'static str, u32); 3] {
+    /// The processes that carry a request, for a meter.
+    pub(super) fn proxy_processes(&self) -> [(&'static str, u32); 3] {
         [
             ("server", self.server.id()),
             ("agent", self.agent.id()),

@@ -1,9 +1,9 @@
 //! How many small requests fit through, beside the reference.
 
-use super::{Meter, Part, RoadError, Stage, say, shares_line, under};
-use crate::args::Measure;
+use super::{Meter, Part, ProxyBenchError, Stage, say, shares_line, under};
 use crate::figures::{Figures, Goal, median};
 use crate::load::closed_loop;
+use crate::measure::Measure;
 
 const CONNECTIONS: usize = 128;
 
@@ -11,12 +11,12 @@ pub(super) async fn measure(
     stage: &Stage,
     effort: &Measure<Part>,
     figures: &mut Figures,
-) -> Result<(), RoadError> {
+) -> Result<(), ProxyBenchError> {
     say("requests a second at 128 connections");
     let (mut ours, mut theirs, mut plain) = (Vec::new(), Vec::new(), Vec::new());
     let (mut our_shares, mut their_shares) = (Vec::new(), Vec::new());
     for _ in 0..effort.turns {
-        let meter = Meter::start(&stage.on_the_road())?;
+        let meter = Meter::start(&stage.proxy_processes())?;
         let rate = closed_loop(&stage.drover("/small"), CONNECTIONS, effort.duration()).await;
         ours.push(under("Drover", rate)?.rate);
         our_shares = meter.shares()?;

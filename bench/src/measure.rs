@@ -1,0 +1,36 @@
+//! The arguments of every bench.
+
+use std::time::Duration;
+
+use clap::ValueEnum;
+
+/// The arguments of every bench; its parts are `P`.
+#[derive(Clone, clap::Args)]
+pub(crate) struct Measure<P: ValueEnum + Send + Sync + 'static> {
+    /// Number of turns in each comparison
+    #[arg(long, default_value_t = 5)]
+    pub(crate) turns: u32,
+    /// Duration of each measurement in seconds
+    #[arg(long, default_value_t = 3)]
+    seconds: u64,
+    /// Measure only these parts and do not write the figures; for profiling
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<P>,
+}
+
+impl<P: ValueEnum + PartialEq + Send + Sync + 'static> Measure<P> {
+    /// The duration of each measurement.
+    pub(crate) const fn duration(&self) -> Duration {
+        Duration::from_secs(self.seconds)
+    }
+
+    /// Whether the part is selected.
+    pub(crate) fn wants(&self, part: &P) -> bool {
+        self.is_whole() || self.only.contains(part)
+    }
+
+    /// Whether all parts are measured; only then are the figures written.
+    pub(crate) const fn is_whole(&self) -> bool {
+        self.only.is_empty()
+    }
+}
