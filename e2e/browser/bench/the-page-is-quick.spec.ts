@@ -194,7 +194,7 @@ test("the home page of two thousand clusters", async ({ browser, request, termin
   await useList(context, {
     name: "clusters",
     path: "/",
-    all: /^2\D?003 in all$/,
+    all: /^2\D?003 in total$/,
     typed: ["env=prod", "fleet-01", "region=r5", "waiting -prod", ""],
     sorted: ["Name", "Age", "CPU", "Name", "State"],
   });
@@ -213,7 +213,7 @@ test("a list of ten thousand pods", async ({ browser, request, terminal }) => {
   await useList(context, {
     name: "pods",
     path: "/clusters/demo-small/pods?namespace=default",
-    all: /^10\D?000 in all$/,
+    all: /^10\D?000 in total$/,
     typed: ["pod-01", "app=app-7", "state:pending", "-app", ""],
     sorted: ["Name", "Age", "Status", "Name", "Age"],
   });

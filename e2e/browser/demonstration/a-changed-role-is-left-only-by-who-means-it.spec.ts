@@ -2,12 +2,12 @@ import { asAdministrator as test, expect } from "../stage/people.ts";
 
 test("a changed role is left by a link, or by the way back, only when it is meant", async ({ page }) => {
   await page.goto("/roles");
-  await page.getByRole("link", { name: "Make a role", exact: true }).click();
+  await page.getByRole("link", { name: "Create role", exact: true }).click();
   const name = page.getByLabel("Name", { exact: true });
   await name.fill("half-a-role");
-  const asked = page.getByRole("dialog", { name: "Leave without saving?" });
+  const asked = page.getByRole("dialog", { name: "Discard unsaved changes?" });
   const stay = async () => {
-    await asked.getByRole("button", { name: "Stay here" }).click();
+    await asked.getByRole("button", { name: "Keep editing" }).click();
     await asked.waitFor({ state: "hidden" });
     await expect(page).toHaveURL(/\/new-role$/);
     await expect(name).toHaveValue("half-a-role");
@@ -18,7 +18,7 @@ test("a changed role is left by a link, or by the way back, only when it is mean
   await page.goBack();
   await stay();
   await page.goBack();
-  await asked.getByRole("button", { name: "Leave without saving" }).click();
+  await asked.getByRole("button", { name: "Discard changes" }).click();
   await page.getByRole("heading", { name: "Roles", exact: true }).waitFor();
   await expect(page).toHaveURL(/\/roles$/);
 
@@ -28,13 +28,13 @@ test("a changed role is left by a link, or by the way back, only when it is mean
   await expect(name).toHaveValue("");
   await name.fill("half-a-role");
   await page.getByRole("link", { name: "Projects", exact: true }).click();
-  await asked.getByRole("button", { name: "Leave without saving" }).click();
+  await asked.getByRole("button", { name: "Discard changes" }).click();
   await page.getByRole("heading", { name: "Projects", exact: true }).waitFor();
 });
 
 test("a role that was not changed is left without a question", async ({ page }) => {
   await page.goto("/roles");
-  await page.getByRole("link", { name: "Make a role", exact: true }).click();
+  await page.getByRole("link", { name: "Create role", exact: true }).click();
   await page.getByLabel("Name", { exact: true }).waitFor();
   await page.goBack();
   await page.getByRole("heading", { name: "Roles", exact: true }).waitFor();

@@ -47,7 +47,7 @@ test("a keyboard is enough, and the focus is always visible", async ({ page }) =
   await page.keyboard.press("Enter");
   await page.getByRole("link", { name: "demo-small" }).waitFor();
 
-  expect(await press(page, "Tab"), "the first step leads past the frame").toBe("Skip to the content");
+  expect(await press(page, "Tab"), "the first step leads past the frame").toBe("Skip to content");
   await page.keyboard.press("Control+k");
   await expect(page.getByRole("combobox", { name: /Search for a cluster/ })).toBeFocused();
   await page.keyboard.type("demo-small");
@@ -71,10 +71,10 @@ test("a keyboard is enough, and the focus is always visible", async ({ page }) =
 
   // A rule is made of boxes and fields, and a role of rules.
   await page.goto("/new-role");
-  await page.getByRole("heading", { name: "Make a role", exact: true }).waitFor();
-  await tabTo(page, "Add a rule");
+  await page.getByRole("heading", { name: "Create role", exact: true }).waitFor();
+  await tabTo(page, "Add rule");
   await page.keyboard.press("Enter");
-  await page.getByRole("region", { name: "Rules: In the whole cluster" }).waitFor();
+  await page.getByRole("region", { name: "Rules: Cluster" }).waitFor();
   await page.keyboard.press("Shift+Tab");
   await page.keyboard.press("Shift+Tab");
   await page.keyboard.press("Shift+Tab");
@@ -86,9 +86,9 @@ test("a keyboard is enough, and the focus is always visible", async ({ page }) =
 
   // What was changed is left only by who means it.
   await page.keyboard.press("Control+k");
-  await page.keyboard.type("set up an identity");
+  await page.keyboard.type("create identity");
   await page.keyboard.press("Enter");
-  const leaving = page.getByRole("dialog", { name: "Leave without saving?" });
+  const leaving = page.getByRole("dialog", { name: "Discard unsaved changes?" });
   await leaving.waitFor();
   await page.keyboard.press("Escape");
   await leaving.waitFor({ state: "hidden" });
@@ -96,10 +96,10 @@ test("a keyboard is enough, and the focus is always visible", async ({ page }) =
   await expect(last).toBeChecked();
 
   await page.keyboard.press("Control+k");
-  await page.keyboard.type("set up an identity");
+  await page.keyboard.type("create identity");
   await page.keyboard.press("Enter");
   await leaving.waitFor();
-  await tabTo(page, "Leave without saving");
+  await tabTo(page, "Discard changes");
   await page.keyboard.press("Enter");
   const provider = page.getByRole("dialog", { name: "Set up an identity provider" });
   await provider.waitFor();
@@ -111,15 +111,15 @@ test("a keyboard is enough, and the focus is always visible", async ({ page }) =
   await provider.waitFor({ state: "hidden" });
 
   await page.keyboard.press("Control+k");
-  await page.keyboard.type("make a project");
+  await page.keyboard.type("create project");
   await page.keyboard.press("Enter");
-  const project = page.getByRole("dialog", { name: "Make a project" });
+  const project = page.getByRole("dialog", { name: "Create project" });
   await project.waitFor();
   await expect(project.getByLabel("Name", { exact: true })).toBeFocused();
   await page.keyboard.type("shop");
-  await tabTo(page, "requests.cpu: together");
+  await tabTo(page, "requests.cpu: project total");
   await page.keyboard.type("lots");
-  await expect(project.getByText("Such as 500m", { exact: false })).toBeVisible();
+  await expect(project.getByText("Example: 500m", { exact: false })).toBeVisible();
   await page.keyboard.press("Escape");
   await project.waitFor({ state: "hidden" });
 
@@ -140,7 +140,7 @@ test("a keyboard is enough, and the focus is always visible", async ({ page }) =
   await page.keyboard.type("about");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "About", exact: true }).waitFor();
-  await tabTo(page, "You, and how the page looks");
+  await tabTo(page, "Account and theme");
   await page.keyboard.press("Enter");
   await expect(page.getByRole("menuitemradio").first()).toBeFocused();
   expect(await press(page, "End")).toBe("Sign out everywhere…");

@@ -9,11 +9,11 @@ async function scrollTop(page: Page, selector: string): Promise<number> {
   return page.locator(selector).evaluate((element) => Math.round(element.scrollTop));
 }
 
-test("Skip to the content moves the focus and keeps the screen", async ({ page }) => {
+test("Skip to content moves the focus and keeps the screen", async ({ page }) => {
   await page.goto("/projects");
   await page.getByRole("heading", { name: "Projects", exact: true }).waitFor();
   await page.keyboard.press("Tab");
-  await expect(page.getByRole("link", { name: "Skip to the content" })).toBeFocused();
+  await expect(page.getByRole("link", { name: "Skip to content" })).toBeFocused();
   await page.keyboard.press("Enter");
   await expect(page.locator("#main")).toBeFocused();
   await expect(page).toHaveURL(/\/projects$/);
@@ -47,19 +47,19 @@ test("a load of the import page creates no token", async ({ page }) => {
     if (request.method() === "POST") asked.push(new URL(request.url()).pathname);
   });
   await page.goto(`/import?cluster=${WAITING}`);
-  const create = page.getByRole("button", { name: "Create a command" });
+  const create = page.getByRole("button", { name: "Create command" });
   await create.waitFor();
   await page.reload();
   await create.waitFor();
   expect(asked.filter((path) => path.endsWith("/import"))).toEqual([]);
   await create.click();
-  await page.getByRole("heading", { name: "Its arrival" }).waitFor();
+  await page.getByRole("heading", { name: "Status" }).waitFor();
   expect(asked.filter((path) => path.endsWith("/import"))).toHaveLength(1);
 });
 
 test("the callback URL is shown in full", async ({ page }) => {
   await page.setViewportSize({ width: 480, height: 900 });
-  await page.goto("/providers?do=make");
+  await page.goto("/providers?do=create");
   const dialog = page.getByRole("dialog", { name: "Set up an identity provider" });
   await dialog.getByLabel("Name", { exact: true }).fill("a-provider-with-quite-a-long-name-of-sixty-letters-x");
   const url = dialog.locator(".code.wraps pre").first();
@@ -69,7 +69,7 @@ test("the callback URL is shown in full", async ({ page }) => {
 
 test("descriptions stay within the list of roles", async ({ page }) => {
   await page.goto("/clusters/demo-small/members");
-  await page.getByRole("button", { name: "Give a role" }).click();
+  await page.getByRole("button", { name: "Grant role" }).click();
   await page.getByRole("dialog").getByRole("combobox", { name: "Role" }).click();
   const list = page.getByRole("listbox").filter({ hasText: "Cluster Owner" });
   await list.waitFor();
@@ -79,8 +79,8 @@ test("descriptions stay within the list of roles", async ({ page }) => {
 
 test("a refusal of a long form is brought into view", async ({ page }) => {
   await page.setViewportSize({ width: 900, height: 420 });
-  await page.goto("/projects?do=make");
-  const dialog = page.getByRole("dialog", { name: "Make a project" });
+  await page.goto("/projects?do=create");
+  const dialog = page.getByRole("dialog", { name: "Create project" });
   await page.route("**/v1/projects", (route) =>
     route.request().method() === "POST"
       ? route.fulfill({ status: 409, json: { kind: "Status", status: "Failure", code: 409, reason: "Conflict", message: "refused for this test" } })
@@ -89,7 +89,7 @@ test("a refusal of a long form is brought into view", async ({ page }) => {
   await dialog.getByLabel("Name", { exact: true }).fill("refused");
   await dialog.getByRole("combobox", { name: "Cluster" }).fill("demo-small");
   await dialog.getByRole("option", { name: "demo-small" }).click();
-  const make = dialog.getByRole("button", { name: "Make the project" });
+  const make = dialog.getByRole("button", { name: "Create project" });
   await make.scrollIntoViewIfNeeded();
   await make.click();
   await expect(dialog.getByText("refused for this test")).toBeInViewport();
@@ -115,12 +115,12 @@ test("a new user has its own URL, and Back leads to the list", async ({ page }) 
 
 test("a new project has its own URL, and Back leads to the list", async ({ page, terminal }) => {
   const name = `created-${Date.now()}`;
-  await page.goto("/projects?do=make");
-  const dialog = page.getByRole("dialog", { name: "Make a project" });
+  await page.goto("/projects?do=create");
+  const dialog = page.getByRole("dialog", { name: "Create project" });
   await dialog.getByLabel("Name", { exact: true }).fill(name);
   await dialog.getByRole("combobox", { name: "Cluster" }).fill("demo-small");
   await dialog.getByRole("option", { name: "demo-small" }).click();
-  await dialog.getByRole("button", { name: "Make the project" }).click();
+  await dialog.getByRole("button", { name: "Create project" }).click();
   await expect(page).toHaveURL(new RegExp(`/projects/${name}$`));
   await page.reload();
   await page.getByRole("heading", { name, exact: true }).waitFor();
@@ -134,9 +134,9 @@ test("a new project has its own URL, and Back leads to the list", async ({ page,
 test("a new role replaces the step of its form in the history", async ({ page, terminal }) => {
   const name = `created-${Date.now()}`;
   await page.goto("/roles");
-  await page.getByRole("link", { name: "Make a role", exact: true }).click();
+  await page.getByRole("link", { name: "Create role", exact: true }).click();
   await page.getByLabel("Name", { exact: true }).fill(name);
-  await page.getByRole("button", { name: "Make the role" }).click();
+  await page.getByRole("button", { name: "Create role" }).click();
   await expect(page).toHaveURL(new RegExp(`/roles/${name}$`));
   await page.goBack();
   await expect(page).toHaveURL(/\/roles$/);
@@ -145,12 +145,12 @@ test("a new role replaces the step of its form in the history", async ({ page, t
 
 test("the headings of a role's rules follow its context", async ({ page }) => {
   await page.goto("/new-role");
-  const context = page.getByLabel("Given", { exact: true });
-  const inProject = page.getByRole("heading", { name: "In the project's namespaces" });
-  await context.selectOption("In projects");
+  const context = page.getByLabel("Scope", { exact: true });
+  const inProject = page.getByRole("heading", { name: "Namespaces of the project" });
+  await context.selectOption("Projects");
   await inProject.waitFor();
-  await context.selectOption("In clusters");
-  await page.getByRole("heading", { name: "In the whole cluster" }).waitFor();
+  await context.selectOption("Clusters");
+  await page.getByRole("heading", { name: "Cluster", exact: true }).waitFor();
   await expect(inProject).toBeHidden();
   await page.getByRole("tab", { name: "YAML" }).click();
   const text = page.getByLabel("YAML", { exact: true });

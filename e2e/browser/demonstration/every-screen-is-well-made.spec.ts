@@ -61,7 +61,7 @@ test.describe("before the door", () => {
     await page.getByRole("button", { name: "Sign in with Directory" }).click();
     await page.getByText("With your name and password of Directory.").waitFor();
     await expect(page.getByLabel("Name", { exact: true })).toBeFocused();
-    await page.getByRole("button", { name: "Sign in as a user of Drover" }).waitFor();
+    await page.getByRole("button", { name: "Sign in as a local user" }).waitFor();
     await expectWellMade(page, "sign-in-with-providers");
   });
 

@@ -6,9 +6,9 @@ const CHOSEN = ["demo-large", "demo-small"];
 const LABEL = "tried-by=browser";
 
 async function choose(page: Page): Promise<void> {
-  for (const name of CHOSEN) await page.getByRole("checkbox", { name: `Choose ${name}`, exact: true }).check();
-  await page.getByText("2 chosen", { exact: true }).waitFor();
-  await page.getByRole("button", { name: "Labels…" }).click();
+  for (const name of CHOSEN) await page.getByRole("checkbox", { name: `Select ${name}`, exact: true }).check();
+  await page.getByText("2 selected", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Edit labels…" }).click();
 }
 
 test("labels of many clusters are a plan before they are changed, and then what the command line shows", async ({ page, terminal }) => {
@@ -25,16 +25,16 @@ test("labels of many clusters are a plan before they are changed, and then what 
   await expect(dialog.getByText(`sets ${LABEL} on 2 clusters`)).toBeVisible();
   expect(await labelled(), "a plan changes nothing").toEqual([]);
   await dialog.getByRole("button", { name: "Change 2 clusters" }).click();
-  await page.getByText("The labels of 2 clusters are changed.").waitFor();
+  await page.getByText("Changed the labels of 2 clusters.").waitFor();
   await expect(dialog).toBeHidden();
   expect(await labelled()).toEqual(CHOSEN);
 
   await page.getByLabel("Filter clusters").fill(LABEL);
   await expect(page.getByRole("row").getByRole("link")).toHaveText(CHOSEN);
-  await page.getByRole("button", { name: "Labels…" }).click();
+  await page.getByRole("button", { name: "Edit labels…" }).click();
   await dialog.getByRole("checkbox", { name: /tried-by/ }).check();
-  await expect(dialog.getByText("removes tried-by from 2 clusters (was browser)")).toBeVisible();
+  await expect(dialog.getByText("removes tried-by from 2 clusters (before: browser)")).toBeVisible();
   await dialog.getByRole("button", { name: "Change 2 clusters" }).click();
-  await page.getByRole("heading", { name: "No cluster fits" }).waitFor();
+  await page.getByRole("heading", { name: "No results" }).waitFor();
   expect(await labelled()).toEqual([]);
 });

@@ -36,7 +36,7 @@ export const SCREENS: readonly Screen[] = [
       await page.getByRole("row", { name: /demo-troubled/ }).getByText("3 / 4").waitFor();
     },
   },
-  { name: "no-cluster-that-fits", path: "/?q=nothing-like-this", ready: heading("No cluster fits") },
+  { name: "no-cluster-that-fits", path: "/?q=nothing-like-this", ready: heading("No results") },
   {
     name: "a-cluster",
     path: "/clusters/demo-troubled",
@@ -45,7 +45,7 @@ export const SCREENS: readonly Screen[] = [
   {
     name: "a-cluster-that-waits",
     path: `/clusters/${WAITING}`,
-    ready: (page) => page.getByRole("link", { name: "Show the import command" }).waitFor(),
+    ready: (page) => page.getByRole("link", { name: "Show import command" }).waitFor(),
   },
   {
     name: "a-list-of-nodes",
@@ -73,18 +73,18 @@ export const SCREENS: readonly Screen[] = [
     name: "a-list-of-nothing-that-fits",
     path: "/clusters/demo-small/pods?q=nothing-like-this",
     steady: false,
-    ready: (page) => page.getByText("Fewer words", { exact: false }).waitFor(),
+    ready: (page) => page.getByText("Remove words", { exact: false }).waitFor(),
   },
   {
     name: "a-list-of-a-cluster-that-waits",
     path: `/clusters/${WAITING}/pods`,
-    ready: heading(`${WAITING} cannot be asked: waiting for its manifest`),
+    ready: heading(`Cannot reach ${WAITING}: waiting for its manifest`),
   },
   {
     name: "a-list-that-is-refused",
     path: "/clusters/demo-small/pods",
     answers: { to: /demo-small\/api\/v1\/pods/, code: 403, message: 'pods is forbidden: User "drover:u-1" cannot list resource "pods"' },
-    ready: heading("You may not list Pods in all of demo-small"),
+    ready: heading("No permission to list Pods in all namespaces of demo-small"),
   },
   {
     name: "a-list-of-a-kind-that-is-not-served",
@@ -123,7 +123,7 @@ export const SCREENS: readonly Screen[] = [
   },
   {
     name: "a-new-directory",
-    path: "/providers?do=make",
+    path: "/providers?do=create",
     then: async (page) => {
       await page.getByLabel("Protocol").selectOption("ldap");
     },
@@ -194,19 +194,19 @@ export const SCREENS: readonly Screen[] = [
     path: "/clusters/demo-small/pods/shop/nothing-like-this",
     ready: (page) => page.getByRole("heading", { name: /There is no pod “nothing-like-this”/ }).waitFor(),
   },
-  { name: "a-kind-without-a-screen", path: "/clusters/demo-small/secrets", ready: heading("There is no screen for “secrets”") },
-  { name: "a-cluster-that-is-not-there", path: "/clusters/nowhere", ready: heading("There is no cluster “nowhere” for you") },
+  { name: "a-kind-without-a-screen", path: "/clusters/demo-small/secrets", ready: heading("No screen for secrets") },
+  { name: "a-cluster-that-is-not-there", path: "/clusters/nowhere", ready: heading("Cluster nowhere not found") },
   {
     name: "members-of-a-cluster",
     path: "/clusters/demo-small/members",
     steady: false,
-    ready: (page) => page.getByRole("button", { name: "Give a role" }).waitFor(),
+    ready: (page) => page.getByRole("button", { name: "Grant role" }).waitFor(),
   },
   {
     name: "a-role-to-give",
     path: "/clusters/demo-small/members",
-    then: press("Give a role"),
-    ready: dialog("Give a role in demo-small"),
+    then: press("Grant role"),
+    ready: dialog("Grant role in cluster demo-small"),
   },
   {
     name: "members-that-are-refused",
@@ -216,21 +216,21 @@ export const SCREENS: readonly Screen[] = [
       code: 403,
       message: "your roles in this cluster do not let you list clusterroletemplatebindings: ask an owner or an administrator",
     },
-    ready: heading("You may not see the members"),
+    ready: heading("No permission to list members"),
   },
   { name: "a-kubeconfig", path: "/clusters/demo-small", then: press("Kubeconfig"), ready: dialog("Kubeconfig") },
-  { name: "a-clusters-deletion", path: "/clusters/demo-small", then: press("Delete…"), ready: dialog("Delete this cluster?") },
-  { name: "the-import-form", path: "/import", ready: heading("Import a cluster") },
+  { name: "a-clusters-deletion", path: "/clusters/demo-small", then: press("Delete…"), ready: dialog("Delete cluster?") },
+  { name: "the-import-form", path: "/import", ready: heading("Import cluster") },
   {
     name: "an-import-command-to-create",
     path: `/import?cluster=${WAITING}`,
-    ready: (page) => page.getByRole("button", { name: "Create a command" }).waitFor(),
+    ready: (page) => page.getByRole("button", { name: "Create command" }).waitFor(),
   },
   {
     name: "the-import-command",
     path: `/import?cluster=${WAITING}`,
-    then: press("Create a command"),
-    ready: heading("Its arrival"),
+    then: press("Create command"),
+    ready: heading("Status"),
   },
   {
     name: "about",
@@ -249,14 +249,14 @@ export const SCREENS: readonly Screen[] = [
     },
   },
   { name: "projects", path: "/projects", ready: heading("No projects yet") },
-  { name: "a-new-project", path: "/projects", then: press("Make a project"), ready: dialog("Make a project") },
-  { name: "a-project-that-is-not-there", path: "/projects/nowhere", ready: heading("There is no project “nowhere” for you") },
+  { name: "a-new-project", path: "/projects", then: press("Create project"), ready: dialog("Create project") },
+  { name: "a-project-that-is-not-there", path: "/projects/nowhere", ready: heading("Project nowhere not found") },
   { name: "roles", path: "/roles", steady: false, ready: (page) => page.getByRole("link", { name: "Cluster Owner" }).waitFor() },
   {
     name: "a-role-of-the-start",
     path: "/roles/project-member",
     steady: false,
-    ready: heading("What it allows, with all that it inherits"),
+    ready: heading("Effective permissions, including inherited roles"),
   },
   {
     name: "a-role-as-yaml",
@@ -265,7 +265,7 @@ export const SCREENS: readonly Screen[] = [
     then: (page) => page.getByRole("tab", { name: "YAML" }).click(),
     ready: (page) => page.getByLabel("YAML", { exact: true }).waitFor(),
   },
-  { name: "a-new-role", path: "/new-role", ready: heading("Make a role") },
+  { name: "a-new-role", path: "/new-role", ready: heading("Create role") },
   {
     name: "leaving-a-changed-role",
     path: "/new-role",
@@ -273,22 +273,22 @@ export const SCREENS: readonly Screen[] = [
       await page.getByLabel("Name", { exact: true }).fill("half-a-role");
       await page.getByRole("link", { name: "Projects", exact: true }).click();
     },
-    ready: dialog("Leave without saving?"),
+    ready: dialog("Discard unsaved changes?"),
   },
   {
     name: "a-copy-of-a-role",
     path: "/new-role?copy=project-member",
-    ready: heading("In the project's namespaces"),
+    ready: heading("Namespaces of the project"),
   },
-  { name: "a-global-role", path: "/global-roles/viewer", steady: false, ready: heading("Gives in every cluster") },
-  { name: "a-role-that-is-not-there", path: "/roles/nowhere", ready: heading("There is no role “nowhere”") },
-  { name: "members-everywhere", path: "/global-members", ready: heading("Nobody has a role here") },
-  { name: "who-can-do-what", path: "/access", ready: heading("Who can do what") },
+  { name: "a-global-role", path: "/global-roles/viewer", steady: false, ready: heading("Roles granted in all clusters") },
+  { name: "a-role-that-is-not-there", path: "/roles/nowhere", ready: heading("Role nowhere not found") },
+  { name: "members-everywhere", path: "/global-members", ready: heading("No members") },
+  { name: "who-can-do-what", path: "/access", ready: heading("Check access") },
   {
     name: "who-can-read-pods",
     path: "/access?cluster=demo-small&verb=get&resource=pods",
     steady: false,
-    ready: heading("admin can do this"),
+    ready: heading("admin is allowed to do this"),
   },
   { name: "a-log-in-to-confirm", path: "/device", ready: heading("Confirm a log-in") },
   {
@@ -315,7 +315,7 @@ export const SCREENS: readonly Screen[] = [
   {
     name: "the-persons-menu",
     path: "/about",
-    then: (page) => page.getByRole("button", { name: /You, and how the page looks$/ }).click(),
+    then: (page) => page.getByRole("button", { name: /Account and theme$/ }).click(),
     ready: (page) => page.getByRole("menuitem", { name: "Change password" }).waitFor(),
   },
   {
@@ -331,7 +331,7 @@ export const SCREENS: readonly Screen[] = [
 
 /** What somebody without rights sees. */
 export const SCREENS_WITHOUT_RIGHTS: readonly Screen[] = [
-  { name: "no-clusters-for-a-visitor", path: "/", ready: heading("You have no role in any cluster") },
-  { name: "no-import-for-a-visitor", path: "/import", ready: heading("You may not import clusters") },
-  { name: "no-cluster-for-a-visitor", path: "/clusters/demo-small", ready: heading("There is no cluster “demo-small” for you") },
+  { name: "no-clusters-for-a-visitor", path: "/", ready: heading("No role in any cluster") },
+  { name: "no-import-for-a-visitor", path: "/import", ready: heading("No permission to import clusters") },
+  { name: "no-cluster-for-a-visitor", path: "/clusters/demo-small", ready: heading("Cluster demo-small not found") },
 ];

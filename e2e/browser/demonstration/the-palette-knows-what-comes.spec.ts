@@ -11,7 +11,7 @@ test("clusters that come while the palette is open are found in it", async ({ pa
   await page.getByRole("heading", { name: "About", exact: true }).waitFor();
   await page.keyboard.press("Control+k");
   await page.keyboard.type("demo-large");
-  await page.getByText("Nothing fits. Try fewer letters.").waitFor();
+  await page.getByText("No results. Use fewer letters.").waitFor();
   release();
   await page.getByRole("option", { name: "demo-large" }).waitFor();
   await page.keyboard.press("Enter");

@@ -16,7 +16,7 @@ test("filter, state and order are in the URL, and come back from it", async ({ p
 
 test("the theme is chosen once, and nothing but it is kept in the browser", async ({ page }) => {
   await page.goto("/about");
-  await page.getByRole("button", { name: /You, and how the page looks$/ }).click();
+  await page.getByRole("button", { name: /Account and theme$/ }).click();
   await page.getByRole("menuitemradio", { name: "Dark" }).click();
   await page.reload();
   await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");

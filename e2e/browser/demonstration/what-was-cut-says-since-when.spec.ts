@@ -18,7 +18,7 @@ test("a server that answers nothing is told, and asking again helps", async ({ p
   complaints.expect(/net::ERR_FAILED/);
   await context.route("**/v1/session", (route) => route.abort());
   await page.goto("/about");
-  await page.getByRole("heading", { name: "Drover is not answering" }).waitFor();
+  await page.getByRole("heading", { name: "The server does not answer" }).waitFor();
   await context.unroute("**/v1/session");
   await page.getByRole("button", { name: "Try again" }).click();
   await expect(page.getByRole("heading", { name: "About", exact: true })).toBeVisible();
@@ -57,7 +57,7 @@ test("a cluster that refuses Drover's agent signs nobody out", async ({ page, co
   const status = { kind: "Status", apiVersion: "v1", status: "Failure", code: 401, message: "Unauthorized" };
   await context.route(/\/k8s\/clusters\/demo-small\//, (route) => route.fulfill({ status: 401, json: status }));
   await page.goto("/clusters/demo-small/pods");
-  await page.getByRole("heading", { name: "demo-small refuses Drover’s agent" }).waitFor();
+  await page.getByRole("heading", { name: "demo-small does not accept the agent's credentials" }).waitFor();
   await page.getByRole("link", { name: "Clusters", exact: true }).click();
   await page.getByRole("link", { name: "demo-large" }).waitFor();
 });

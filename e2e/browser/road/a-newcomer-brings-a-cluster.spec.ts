@@ -18,7 +18,7 @@ const ARRIVES_MS = 90_000;
 const SHORTEST_SESSION = "60s";
 const EXPIRES_MS = 90_000;
 /** What the sign-in says then. */
-const ENDED = "Your session has ended, and anything that you had not saved is lost. Sign in to come back to where you were.";
+const ENDED = "Your session has ended. Unsaved changes are lost. Sign in to return to this page.";
 
 test.describe.configure({ mode: "serial" });
 test.setTimeout(120_000);
@@ -96,7 +96,7 @@ test("the first password opens one door only, behind which another is chosen", a
   await expect(page.getByRole("button", { name: "Change password" })).toBeDisabled();
   await choosePassword(page, PASSWORD);
   // What was asked for first is where the way leads.
-  await page.getByRole("heading", { name: "Import a cluster" }).waitFor();
+  await page.getByRole("heading", { name: "Import cluster" }).waitFor();
   await page.getByRole("link", { name: "Clusters", exact: true }).click();
   await page.getByRole("heading", { name: "No clusters yet" }).waitFor();
 });
@@ -108,25 +108,25 @@ test("a second person may do nothing yet, in a session that will be short", asyn
   await visitor.goto("/clusters/east?tab=later");
   await signIn(visitor, "mary", "the first password of mary");
   await choosePassword(visitor, PASSWORD);
-  await visitor.getByRole("heading", { name: "There is no cluster “east” for you" }).waitFor();
+  await visitor.getByRole("heading", { name: "Cluster east not found" }).waitFor();
   await administrator.run("drover setting set session-ttl ''");
   const denied = await visitor.evaluate(async () => (await fetch("/v1/users")).status);
   expect(denied, "the page hides nothing that the server would give").toBe(403);
 });
 
 test("the command that was copied brings the cluster, and the page notices", async () => {
-  await page.getByRole("link", { name: "Import a cluster" }).click();
+  await page.getByRole("link", { name: "Import cluster" }).click();
   await page.getByLabel("Name", { exact: true }).fill(CLUSTER);
   await page.getByLabel("Description").fill("the first of ours");
   await page.getByLabel("Labels").fill("env=test");
-  await page.getByRole("button", { name: "Next: the command" }).click();
-  await page.getByText("Nothing has come yet.", { exact: false }).waitFor();
+  await page.getByRole("button", { name: "Create cluster and show command" }).click();
+  await page.getByText("Waiting for the agent.", { exact: false }).waitFor();
   await page.getByRole("button", { name: "Copy: Command" }).click();
   await page.getByText("Copied.").waitFor();
   const line = await page.evaluate(() => navigator.clipboard.readText());
   await owner.run(line);
-  await page.getByText("It has arrived, and can be used.").waitFor({ timeout: ARRIVES_MS });
-  await page.getByRole("link", { name: "Go to the cluster" }).click();
+  await page.getByText("The cluster is connected.").waitFor({ timeout: ARRIVES_MS });
+  await page.getByRole("link", { name: "Open cluster" }).click();
   await page.getByText("1 of 1 ready").waitFor();
   await expect(page.getByText("env=test")).toBeVisible();
   await state("ready").waitFor();
@@ -177,7 +177,7 @@ test("an agent that is cut off is told at once, and so is its return", async () 
   await page.getByRole("link", { name: "Clusters", exact: true }).click();
   await expect(page.getByRole("row", { name: new RegExp(CLUSTER) })).toContainText("agent not connected");
   await page.goto(`/clusters/${CLUSTER}/pods`);
-  await page.getByRole("heading", { name: `${CLUSTER} cannot be asked: agent not connected` }).waitFor();
+  await page.getByRole("heading", { name: `Cannot reach ${CLUSTER}: agent not connected` }).waitFor();
   await owner.run("kubectl -n drover-agent scale deployment/drover-agent --replicas=2");
   await page.getByRole("table", { name: "Pods" }).waitFor({ timeout: ARRIVES_MS });
   await page.getByRole("link", { name: "Clusters", exact: true }).click();
@@ -201,7 +201,7 @@ test("signing out everywhere ends the session of another browser", async ({ open
 test("a session that has expired is told, and the way back leads to where it was", async () => {
   await visitor.getByText(ENDED).waitFor({ timeout: EXPIRES_MS });
   await signIn(visitor, "mary", PASSWORD);
-  await visitor.getByRole("heading", { name: "There is no cluster “east” for you" }).waitFor();
+  await visitor.getByRole("heading", { name: "Cluster east not found" }).waitFor();
   expect(visitor.url()).toBe(`${stage.url}/clusters/east?tab=later`);
 });
 
@@ -219,13 +219,13 @@ somebodyOfAProvider({
 test("a cluster that is deleted by its name is gone, and so is everything of Drover's in it", async () => {
   await openCluster();
   await page.getByRole("button", { name: "Delete…" }).click();
-  const dialog = page.getByRole("dialog", { name: "Delete this cluster?" });
+  const dialog = page.getByRole("dialog", { name: "Delete cluster?" });
   const confirm = dialog.getByRole("button", { name: "Delete", exact: true });
   await dialog.getByRole("textbox").fill("eas");
   await expect(confirm).toBeDisabled();
   await dialog.getByRole("textbox").fill(CLUSTER);
   await confirm.click();
-  await page.getByText(`${CLUSTER} is being deleted.`).waitFor();
+  await page.getByText(`Deleting ${CLUSTER}.`).waitFor();
   await page.getByRole("heading", { name: "No clusters yet" }).waitFor({ timeout: 60_000 });
   await owner.run("kubectl wait --for=delete namespace/drover-agent --timeout=90s");
   expect(await owner.run("kubectl get namespace made-by-kubectl -o name"), "what ran goes on").toContain("made-by-kubectl");

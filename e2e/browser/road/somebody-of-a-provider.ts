@@ -70,12 +70,12 @@ export function somebodyOfAProvider(story: Story): void {
     await theirs.getByPlaceholder("and password").fill("any");
     await theirs.getByRole("button", { name: "Sign-in" }).click();
     await theirs.getByRole("button", { name: "Continue" }).click();
-    await theirs.getByRole("heading", { name: "You have no role in any cluster" }).waitFor();
+    await theirs.getByRole("heading", { name: "No role in any cluster" }).waitFor();
     expect(theirs.url()).toBe(`${stage.url}/`);
     await theirs.goto(`/clusters/${story.cluster}`);
-    await theirs.getByRole("heading", { name: `There is no cluster “${story.cluster}” for you` }).waitFor();
+    await theirs.getByRole("heading", { name: `Cluster ${story.cluster} not found` }).waitFor();
     await theirs.goto("/projects");
-    await theirs.getByRole("heading", { name: "No projects for you yet" }).waitFor();
+    await theirs.getByRole("heading", { name: "No projects in which you have a role" }).waitFor();
   });
 
   test("a member of a project sees that project and no other, in the page", async () => {
@@ -89,15 +89,15 @@ export function somebodyOfAProvider(story: Story): void {
 
     const page = story.page();
     await page.goto(`/projects/${PROJECT}`);
-    await page.getByRole("button", { name: "Give a role" }).click();
-    const dialog = page.getByRole("dialog", { name: `Give a role in ${PROJECT}` });
-    await dialog.getByLabel("Who", { exact: true }).fill(PERSON);
+    await page.getByRole("button", { name: "Grant role" }).click();
+    const dialog = page.getByRole("dialog", { name: `Grant role in project ${PROJECT}` });
+    await dialog.getByLabel("Subject", { exact: true }).fill(PERSON);
     // Another provider may have somebody of that name.
     await dialog.getByText(new RegExp(`\\b${PROVIDER}: `)).waitFor();
     await dialog.getByRole("combobox", { name: "Role" }).click();
     await dialog.getByRole("option", { name: /^Project Member/ }).click();
-    await dialog.getByRole("button", { name: "Give the role" }).click();
-    await page.getByText(`${PERSON} has the role.`).waitFor();
+    await dialog.getByRole("button", { name: "Grant role" }).click();
+    await page.getByText(`Granted the role to ${PERSON}.`).waitFor();
 
     await theirs.goto("/projects");
     await theirs.getByRole("link", { name: PROJECT }).waitFor();
@@ -106,12 +106,12 @@ export function somebodyOfAProvider(story: Story): void {
     await theirs.getByRole("link", { name: NAMESPACE }).click();
     await theirs.getByRole("link", { name: /^counter-/ }).waitFor({ timeout: STARTS_MS });
     await theirs.goto(`/clusters/${story.cluster}/pods?namespace=vault`);
-    await theirs.getByRole("heading", { name: "You may not list Pods in vault" }).waitFor();
+    await theirs.getByRole("heading", { name: "No permission to list Pods in vault" }).waitFor();
     // The list chooses the only namespace of the member.
     await theirs.goto(`/clusters/${story.cluster}/pods`);
     await theirs.getByRole("link", { name: /^counter-/ }).waitFor();
     await theirs.goto("/projects/other");
-    await theirs.getByRole("heading", { name: "There is no project “other” for you" }).waitFor();
+    await theirs.getByRole("heading", { name: "Project other not found" }).waitFor();
   });
 
   test("and with kubectl, once a log-in is confirmed in the browser", async () => {
@@ -148,9 +148,9 @@ export function somebodyOfAProvider(story: Story): void {
     story.complaints.expect(/ERR_HTTP2_PROTOCOL_ERROR .*\/log\?/);
     const page = story.page();
     await page.goto(`/projects/${PROJECT}`);
-    await page.getByRole("button", { name: `Take Project Member from ${PERSON} away` }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Take it away" }).click();
-    await page.getByText(`The role is taken from ${PERSON}.`).waitFor();
+    await page.getByRole("button", { name: `Remove Project Member from ${PERSON}` }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Remove role" }).click();
+    await page.getByText(`Removed the role from ${PERSON}.`).waitFor();
     const taken = Date.now();
     const last = async () => [...(await log.innerText()).matchAll(/line (\d+)/g)].map((found) => Number(found[1])).at(-1);
     // A line comes each second, so two that are the same tell that it is over.
@@ -163,7 +163,7 @@ export function somebodyOfAProvider(story: Story): void {
     // There is no such cluster for them, and so nothing to show to one.
     await expect(terminal.run(`kubectl get pods -n ${NAMESPACE}`)).rejects.toThrow(/not found/);
     await theirs.goto("/");
-    await theirs.getByRole("heading", { name: "You have no role in any cluster" }).waitFor();
+    await theirs.getByRole("heading", { name: "No role in any cluster" }).waitFor();
     await theirs.context().close();
   });
 }

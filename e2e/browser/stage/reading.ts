@@ -17,7 +17,7 @@ const CHANGING: readonly [RegExp, string][] = [
   // Jobs make pods.
   [/cell "\d+ of (\d+)"/g, 'cell "# of $1"'],
   [/\d+ of (\d+) AGE"/g, '# of $1 AGE"'],
-  [/(term: Pods\n\s*- definition: )\d+, room/g, "$1#, room"],
+  [/(term: Pods\n\s*- definition: )\d+, capacity/g, "$1#, capacity"],
 ];
 
 /** What is in front: a dialog, a menu, or the screen itself. What is around it has a test of its own. */

@@ -79,6 +79,6 @@ export async function choosePassword(page: Page, password: string): Promise<void
 
 /** Opens the person's menu and chooses from it. */
 export async function chooseFromMenu(page: Page, words: string): Promise<void> {
-  await page.getByRole("button", { name: /You, and how the page looks$/ }).click();
+  await page.getByRole("button", { name: /Account and theme$/ }).click();
   await page.getByRole("menu").getByText(words, { exact: true }).click();
 }

@@ -264,7 +264,7 @@ fn places() -> Vec<Deed> {
         go(
             Icon::Plus,
             t().palette.create_project(),
-            "/projects?do=make".to_owned(),
+            "/projects?do=create".to_owned(),
         ),
         go(Icon::Lock, t().palette.access(), "/access".to_owned()),
         go(Icon::Lock, t().frame.roles(), "/roles".to_owned()),
@@ -272,7 +272,7 @@ fn places() -> Vec<Deed> {
         go(
             Icon::Plus,
             t().palette.create_token(),
-            "/tokens?do=make".to_owned(),
+            "/tokens?do=create".to_owned(),
         ),
         go(Icon::Info, t().palette.about(), "/about".to_owned()),
         go(Icon::Terminal, t().palette.device(), "/device".to_owned()),
@@ -293,7 +293,7 @@ fn places() -> Vec<Deed> {
         places.push(go(
             Icon::Plus,
             t().palette.create_user(),
-            "/users?do=make".to_owned(),
+            "/users?do=create".to_owned(),
         ));
     }
     if rights.may_list_providers {
@@ -315,7 +315,7 @@ fn places() -> Vec<Deed> {
         ));
     }
     if gate.is_administrator() {
-        let set_up = "/providers?do=make".to_owned();
+        let set_up = "/providers?do=create".to_owned();
         places.push(go(Icon::Plus, t().palette.create_provider(), set_up));
         places.push(go(Icon::Lines, t().palette.audit(), "/audit".to_owned()));
     }

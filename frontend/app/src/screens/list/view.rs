@@ -53,7 +53,7 @@ impl View {
             });
             let sorting = address::sorting(&of("sort"), &sortable, by_default);
             view.sorting.set(sorting);
-            view.making.set(of("do") == "make");
+            view.making.set(of("do") == "create");
         });
         address::keep(move || view.path(screen, by_default));
         view
@@ -71,7 +71,7 @@ impl View {
 
     fn path(self, screen: &str, by_default: Sorting) -> String {
         let sorting = address::sorting_text(self.sorting.get(), by_default);
-        let making = if self.making.get() { "make" } else { "" };
+        let making = if self.making.get() { "create" } else { "" };
         let mut parts = vec![("q", self.text.get())];
         self.filters.with_value(|filters| {
             parts.extend(filters.iter().map(|it| (it.name, it.word.get())));
