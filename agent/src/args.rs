@@ -4,10 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Parser;
+use drover_agent_link::server::ProxyUrl;
 use drover_api::group::AGENT_NAMESPACE;
 use drover_tunnel::memory::MemorySize;
-
-use crate::server::ProxyUrl;
 
 /// Connects a Kubernetes cluster to a Drover server.
 ///

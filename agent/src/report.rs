@@ -1,7 +1,7 @@
-//! The report stream: what this cluster is and how it fares, a line of JSON at a time.
+//! The report stream: newline-delimited JSON about the cluster.
 //!
-//! Watches run only while the server reads, on the report lane's service account; of each object
-//! only what it adds to the sums is kept.
+//! Watches run only while the server reads the stream, with the report lane's service account. The
+//! agent keeps only the values of an object that the report needs.
 
 mod applied;
 pub mod health;
@@ -16,10 +16,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use drover_agent_link::lanes::refusals::Refusals;
+use drover_agent_link::lanes::{LaneHandler, TunnelContext};
+use drover_agent_link::upstream::Body;
 use drover_tunnel::protocol::Version;
 use futures::StreamExt as _;
+use futures::future::BoxFuture;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Request, Response};
 use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
+use hyper::body::Incoming;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -27,29 +34,27 @@ use tokio_util::sync::CancellationToken;
 
 use self::line::Composer;
 use self::observed::Observed;
-use crate::lanes::refusals::Refusals;
-use crate::upstream::Body;
 
 /// The longest silence of a stream.
 pub const HEARTBEAT: Duration = Duration::from_secs(10);
-/// The shortest time between two lines, so that a busy cluster does not flood the server.
-const BREATH: Duration = Duration::from_secs(1);
-/// Lines that wait for the server to read; a server that reads slowly gets newer ones instead.
-const WAITING_LINES: usize = 2;
+/// The shortest time between two lines, which limits the lines of a busy cluster.
+const DEBOUNCE: Duration = Duration::from_secs(1);
+/// Capacity of the queue of lines; a server that reads slowly gets newer lines later.
+const QUEUED_LINES: usize = 2;
 
-/// Makes report streams.
+/// Creates report streams; serves the report lane.
 #[derive(Clone, Debug)]
 pub struct Reporter {
     source: Arc<Source>,
 }
 
-/// What a report is made from.
+/// The sources of a report.
 pub struct Source {
-    /// Speaks as the report lane's service account.
+    /// Has the report lane's service account.
     pub client: kube::Client,
     /// The agent's own namespace.
     pub namespace: String,
-    /// What the lanes refused.
+    /// Counts of refused requests.
     pub refusals: Arc<Refusals>,
 }
 
@@ -71,7 +76,7 @@ impl Reporter {
 
     /// Starts one stream; it and its watches end when the body is dropped.
     pub fn stream(&self, protocol: Version) -> Body {
-        let (lines, taken) = mpsc::channel(WAITING_LINES);
+        let (lines, taken) = mpsc::channel(QUEUED_LINES);
         let ended = CancellationToken::new();
         let guard = ended.clone().drop_guard();
         tokio::spawn(run(Arc::clone(&self.source), protocol, lines, ended));
@@ -80,6 +85,21 @@ impl Reporter {
             Some((Ok(Frame::data(line)), (taken, guard)))
         });
         StreamBody::new(frames.boxed()).boxed_unsync()
+    }
+}
+
+impl LaneHandler for Reporter {
+    fn handle(
+        &self,
+        tunnel: &TunnelContext,
+        _request: Request<Incoming>,
+    ) -> BoxFuture<'static, Response<Body>> {
+        let mut response = Response::new(self.stream(tunnel.protocol));
+        response.headers_mut().insert(
+            CONTENT_TYPE,
+            HeaderValue::from_static("application/x-ndjson"),
+        );
+        Box::pin(std::future::ready(response))
     }
 }
 
@@ -108,7 +128,7 @@ async fn write_lines(
     let mut composer = Composer::new(protocol);
     let mut beat = Instant::now();
     loop {
-        // Room first, content second: what waits in the channel is never older than it must be.
+        // Reserves the capacity first, so that the line is as new as possible.
         let Ok(room) = lines.reserve().await else {
             return;
         };
@@ -117,7 +137,7 @@ async fn write_lines(
             beat = Instant::now() + HEARTBEAT;
             room.send(line::encode(&line));
         }
-        tokio::time::sleep(BREATH).await;
+        tokio::time::sleep(DEBOUNCE).await;
         let quiet = tokio::time::sleep_until(beat);
         tokio::select! {
             () = observed.changed() => {}

@@ -1,82 +1,69 @@
-//! How this replica is connected, told where people look: ConfigMap, Event, log, `/readyz`.
+//! Writes the connection's status of this replica to a ConfigMap and to Events.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use drover_agent_link::status::ConnectionStatus;
+use drover_api::client_error::ClientError;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::api::core::v1::{ConfigMap, ObjectReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{Api, Patch, PatchParams, PostParams};
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
-use serde::{Deserialize, Serialize};
+use serde_json::json;
+use thiserror::Error;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, info, warn};
+use tracing::debug;
 
-use crate::registration::{DEPLOYMENT, STATUS_CONFIG_MAP, Store};
-
-/// Replicas whose word is kept; pods come and go under new names.
-const MOST_REPLICAS: usize = 6;
-/// Most time for an Event.
+/// Name of the agent's Deployment.
+pub const DEPLOYMENT: &str = "drover-agent";
+/// ConfigMap with the status of each replica.
+pub const STATUS_CONFIG_MAP: &str = "drover-agent-status";
+/// Number of replicas in the ConfigMap; names of pods change.
+const MAX_REPLICAS: usize = 6;
+/// Timeout of a call.
+const CALL_TIMEOUT: Duration = Duration::from_secs(15);
+/// Timeout of an Event.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Most time for what is still to be written when the agent ends.
-const LAST_WORD: Duration = Duration::from_secs(5);
+/// Time to write the last status after the agent has stopped.
+const FINAL_WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What a replica says of itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Condition {
-    /// Whether it holds a tunnel.
-    pub connected: bool,
-    /// PascalCase cause.
-    pub reason: String,
-    /// A sentence: what is so, and what to do.
-    pub message: String,
-    /// Since when it is so.
-    pub since: Timestamp,
+/// Cannot write the status.
+#[derive(Debug, Error)]
+enum WriteError {
+    /// A call failed.
+    #[error(transparent)]
+    Api(#[from] ClientError),
+    /// A call took too long.
+    #[error("no answer within {} s", CALL_TIMEOUT.as_secs())]
+    Timeout,
 }
 
-impl Condition {
-    /// The state of a program that has just begun.
-    pub fn starting() -> Self {
-        Self {
-            connected: false,
-            reason: "Starting".to_owned(),
-            message: "the agent has just started".to_owned(),
-            since: Timestamp::now(),
-        }
-    }
-
-    fn means(&self, other: &Self) -> bool {
-        self.connected == other.connected
-            && self.reason == other.reason
-            && self.message == other.message
-    }
-}
-
-/// Where the condition is told; clones share it.
+/// Writes the status of one replica; clones share it.
 #[derive(Clone)]
-pub struct StatusBoard {
+pub struct StatusWriter {
     inner: Arc<Inner>,
 }
 
 struct Inner {
     replica: String,
-    store: Store,
+    config_maps: Api<ConfigMap>,
     recorder: Recorder,
     deployment: ObjectReference,
-    now: watch::Sender<Condition>,
 }
 
-impl std::fmt::Debug for StatusBoard {
+impl std::fmt::Debug for StatusWriter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("StatusBoard")
+        f.debug_struct("StatusWriter")
             .field("replica", &self.inner.replica)
             .finish_non_exhaustive()
     }
 }
 
-impl StatusBoard {
-    /// The board of one replica.
+impl StatusWriter {
+    /// The writer of one replica; `client` has the agent's own service account.
     pub fn new(client: kube::Client, namespace: &str, replica: &str) -> Self {
         let reporter = Reporter {
             controller: DEPLOYMENT.to_owned(),
@@ -92,103 +79,92 @@ impl StatusBoard {
         Self {
             inner: Arc::new(Inner {
                 replica: replica.to_owned(),
-                store: Store::new(client.clone(), namespace),
+                config_maps: Api::namespaced(client.clone(), namespace),
                 recorder: Recorder::new(client, reporter),
                 deployment,
-                now: watch::Sender::new(Condition::starting()),
             }),
         }
     }
 
-    /// Follows what is told here.
-    pub fn subscribe(&self) -> watch::Receiver<Condition> {
-        self.inner.now.subscribe()
-    }
-
-    /// Tells what is so now; nothing happens unless it means something else than before.
+    /// Writes each later status, one at a time, and skips a status that changed before its turn. The
+    /// connection does not wait for it: a hanging API server does not delay a tunnel.
     ///
-    /// Waits for nobody: [`Self::keep_written`] writes it down.
-    pub fn tell(&self, connected: bool, reason: &str, message: String) {
-        let fresh = Condition {
-            connected,
-            reason: reason.to_owned(),
-            message,
-            since: Timestamp::now(),
-        };
-        let changed = self.inner.now.send_if_modified(|now| {
-            let changed = !now.means(&fresh);
-            if changed {
-                now.clone_from(&fresh);
-            }
-            changed
-        });
-        if !changed {
-            return;
-        }
-        if connected {
-            info!(reason, "{}", fresh.message);
-        } else {
-            warn!(reason, "{}", fresh.message);
-        }
-    }
-
-    /// Writes what is told from now on to the cluster's API, one after the other and beside
-    /// everything else: an API server that hangs holds no tunnel up. What was told meanwhile is
-    /// written as its latest only.
-    ///
-    /// Ends after `over`, with the last word written if that is possible in `LAST_WORD`.
-    pub fn keep_written(&self, over: CancellationToken) -> impl Future<Output = ()> + use<> {
-        let board = self.clone();
-        let mut told = self.subscribe();
+    /// Returns after `stopped`, with the last status written if that takes at most 5 s.
+    pub fn run(
+        &self,
+        mut status: watch::Receiver<ConnectionStatus>,
+        stopped: CancellationToken,
+    ) -> impl Future<Output = ()> + use<> {
+        let writer = self.clone();
         async move {
-            let late = async {
-                over.cancelled().await;
-                tokio::time::sleep(LAST_WORD).await;
+            let timeout = async {
+                stopped.cancelled().await;
+                tokio::time::sleep(FINAL_WRITE_TIMEOUT).await;
             };
             let writing = async {
-                while news(&mut told, &over).await {
-                    let fresh = told.borrow_and_update().clone();
-                    board.write_down(&fresh).await;
+                while changed(&mut status, &stopped).await {
+                    let current = status.borrow_and_update().clone();
+                    writer.write(&current).await;
                 }
             };
             tokio::select! {
                 () = writing => {}
-                () = late => debug!("the last condition is in the log only"),
+                () = timeout => debug!("the last status is only in the log"),
             }
         }
     }
 
-    /// Fails when the API server is what is missing; the log line is out by then.
-    async fn write_down(&self, fresh: &Condition) {
-        if let Err(error) = self.write(fresh).await {
-            debug!(%error, "the condition is in the log only");
+    /// Fails when the API server is not available; the status is in the log already.
+    async fn write(&self, status: &ConnectionStatus) {
+        if let Err(error) = self.write_config_map(status).await {
+            debug!(%error, "cannot write the status to the ConfigMap");
         }
-        if tokio::time::timeout(EVENT_TIMEOUT, self.publish(fresh))
+        if tokio::time::timeout(EVENT_TIMEOUT, self.publish(status))
             .await
             .is_err()
         {
-            debug!("the condition is in no event: the API server does not answer");
+            debug!("cannot publish the status as an event: the API server does not answer");
         }
     }
 
-    async fn write(&self, fresh: &Condition) -> Result<(), crate::registration::StoreError> {
-        let reading = "read ConfigMap drover-agent-status";
-        let written = self.inner.store.config(reading, STATUS_CONFIG_MAP).await?;
-        self.inner
-            .store
-            .write_status(&entries(&written, &self.inner.replica, fresh))
-            .await
+    async fn write_config_map(&self, status: &ConnectionStatus) -> Result<(), WriteError> {
+        let config_maps = &self.inner.config_maps;
+        let found = call(config_maps.get_opt(STATUS_CONFIG_MAP)).await?;
+        let Some(found) = found else {
+            let entries = entries(&BTreeMap::new(), &self.inner.replica, status);
+            let map = ConfigMap {
+                metadata: ObjectMeta {
+                    name: Some(STATUS_CONFIG_MAP.to_owned()),
+                    ..Default::default()
+                },
+                data: Some(
+                    entries
+                        .into_iter()
+                        .filter_map(|(key, value)| Some((key, value?)))
+                        .collect(),
+                ),
+                ..Default::default()
+            };
+            call(config_maps.create(&PostParams::default(), &map)).await?;
+            return Ok(());
+        };
+        let written = found.data.unwrap_or_default();
+        let entries = entries(&written, &self.inner.replica, status);
+        let patch = Patch::Merge(json!({ "data": entries }));
+        let params = PatchParams::default();
+        call(config_maps.patch(STATUS_CONFIG_MAP, &params, &patch)).await?;
+        Ok(())
     }
 
-    async fn publish(&self, fresh: &Condition) {
+    async fn publish(&self, status: &ConnectionStatus) {
         let event = Event {
-            type_: if fresh.connected {
+            type_: if status.connected {
                 EventType::Normal
             } else {
                 EventType::Warning
             },
-            reason: fresh.reason.clone(),
-            note: Some(fresh.message.chars().take(1000).collect()),
+            reason: status.reason.clone(),
+            note: Some(status.message.chars().take(1000).collect()),
             action: "Connect".to_owned(),
             secondary: None,
         };
@@ -198,28 +174,31 @@ impl StatusBoard {
             .publish(&event, &self.inner.deployment)
             .await
         {
-            debug!(%error, "the condition is in no event");
+            debug!(%error, "cannot publish the status as an event");
         }
     }
 }
 
-/// Waits for something to write; false once there is nothing and there will be nothing.
-async fn news(told: &mut watch::Receiver<Condition>, over: &CancellationToken) -> bool {
+/// Waits for a change; false after the last one.
+async fn changed(
+    status: &mut watch::Receiver<ConnectionStatus>,
+    stopped: &CancellationToken,
+) -> bool {
     tokio::select! {
         biased;
-        changed = told.changed() => changed.is_ok(),
-        () = over.cancelled() => false,
+        changed = status.changed() => changed.is_ok(),
+        () = stopped.cancelled() => false,
     }
 }
 
-/// Our entry, and removals of the longest silent replicas beyond [`MOST_REPLICAS`].
+/// The entry of this replica, and removals of the oldest entries beyond [`MAX_REPLICAS`].
 fn entries(
     written: &BTreeMap<String, String>,
     replica: &str,
-    fresh: &Condition,
+    status: &ConnectionStatus,
 ) -> BTreeMap<String, Option<String>> {
     let since = |text: &String| {
-        serde_json::from_str::<Condition>(text).map_or(Timestamp::MIN, |condition| condition.since)
+        serde_json::from_str::<ConnectionStatus>(text).map_or(Timestamp::MIN, |status| status.since)
     };
     let mut others: Vec<_> = written
         .iter()
@@ -227,25 +206,33 @@ fn entries(
         .map(|(name, text)| (since(text), name))
         .collect();
     others.sort_unstable();
-    let too_many = (others.len() + 1).saturating_sub(MOST_REPLICAS);
+    let excess = (others.len() + 1).saturating_sub(MAX_REPLICAS);
     let mut entries: BTreeMap<_, _> = others
         .into_iter()
-        .take(too_many)
+        .take(excess)
         .map(|(_, name)| (name.clone(), None))
         .collect();
-    let ours = serde_json::to_string(fresh).expect("a condition is text, a flag and a time");
-    entries.insert(replica.to_owned(), Some(ours));
+    let own = serde_json::to_string(status).expect("a status is text, a flag and a time");
+    entries.insert(replica.to_owned(), Some(own));
     entries
+}
+
+async fn call<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, WriteError> {
+    match tokio::time::timeout(CALL_TIMEOUT, request).await {
+        Ok(result) => Ok(result.map_err(ClientError::from)?),
+        Err(_) => Err(WriteError::Timeout),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use drover_agent_link::status::StatusPublisher;
     use http_body_util::BodyExt as _;
 
     use super::*;
 
-    fn condition(second: i64) -> Condition {
-        Condition {
+    fn status_since(second: i64) -> ConnectionStatus {
+        ConnectionStatus {
             connected: false,
             reason: "DNSFailed".into(),
             message: "m".into(),
@@ -253,19 +240,20 @@ mod tests {
         }
     }
 
-    /// An API server that hangs whenever an Event comes; and what it was told in the ConfigMap.
-    fn no_events() -> (StatusBoard, Arc<parking_lot::Mutex<Vec<String>>>) {
-        let told = Arc::new(parking_lot::Mutex::new(Vec::new()));
-        let noted = Arc::clone(&told);
+    /// The writer for an API server that hangs on Events, and the bodies of its ConfigMap patches.
+    fn hanging_events() -> (StatusWriter, Arc<parking_lot::Mutex<Vec<String>>>) {
+        let patches = Arc::new(parking_lot::Mutex::new(Vec::new()));
+        let recorded = Arc::clone(&patches);
         let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
-            let noted = Arc::clone(&noted);
+            let recorded = Arc::clone(&recorded);
             async move {
                 if request.uri().path().contains("/events") {
                     return std::future::pending().await;
                 }
                 if request.method() == http::Method::PATCH {
                     let body = request.into_body().collect().await.unwrap().to_bytes();
-                    noted.lock().push(String::from_utf8(body.to_vec()).unwrap());
+                    let body = String::from_utf8(body.to_vec()).unwrap();
+                    recorded.lock().push(body);
                 }
                 let map = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"}}"#;
                 let map = http_body_util::Full::new(bytes::Bytes::from(map));
@@ -273,53 +261,59 @@ mod tests {
             }
         });
         let client = kube::Client::new(service, "drover-agent");
-        (StatusBoard::new(client, "drover-agent", "pod-1"), told)
+        let writer = StatusWriter::new(client, "drover-agent", "pod-1");
+        (writer, patches)
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_event_that_hangs_holds_no_later_condition_up() {
-        let (board, told) = no_events();
-        let over = CancellationToken::new();
-        tokio::spawn(board.keep_written(over.clone()));
-        board.tell(true, "Connected", "as cluster a".to_owned());
+    async fn hanging_event_does_not_block_later_statuses() {
+        let (writer, patches) = hanging_events();
+        let status = StatusPublisher::default();
+        tokio::spawn(writer.run(status.subscribe(), CancellationToken::new()));
+        status.publish(true, "Connected", "as cluster a".to_owned());
         tokio::time::sleep(Duration::from_secs(1)).await;
-        assert_eq!(told.lock().len(), 1);
-        board.tell(false, "TunnelLost", "it broke".to_owned());
+        assert_eq!(patches.lock().len(), 1);
+        status.publish(false, "TunnelLost", "it broke".to_owned());
         tokio::time::sleep(Duration::from_secs(10)).await;
-        let told = told.lock();
+        let patches = patches.lock();
         assert!(
-            told.len() == 2 && told[1].contains("TunnelLost"),
-            "{told:?}"
+            patches.len() == 2 && patches[1].contains("TunnelLost"),
+            "{patches:?}"
         );
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_last_word_is_written_before_the_agent_ends_but_does_not_keep_it() {
-        let (board, told) = no_events();
-        let over = CancellationToken::new();
-        let written = board.keep_written(over.clone());
-        board.tell(true, "Connected", "as cluster a".to_owned());
-        board.tell(false, "Stopped", "it was told to".to_owned());
-        over.cancel();
+    async fn last_status_is_written_within_its_timeout_when_the_agent_stops() {
+        let (writer, patches) = hanging_events();
+        let stopped = CancellationToken::new();
+        let status = StatusPublisher::default();
+        let written = writer.run(status.subscribe(), stopped.clone());
+        status.publish(true, "Connected", "as cluster a".to_owned());
+        status.publish(false, "Stopped", "it was told to".to_owned());
+        stopped.cancel();
         let begin = tokio::time::Instant::now();
         written.await;
-        assert!(begin.elapsed() <= LAST_WORD, "{:?}", begin.elapsed());
-        let told = told.lock();
-        assert!(told.last().unwrap().contains("Stopped"), "{told:?}");
+        assert!(
+            begin.elapsed() <= FINAL_WRITE_TIMEOUT,
+            "{:?}",
+            begin.elapsed()
+        );
+        let patches = patches.lock();
+        assert!(patches.last().unwrap().contains("Stopped"), "{patches:?}");
     }
 
     #[test]
-    fn the_longest_silent_replicas_make_room() {
+    fn oldest_entries_are_removed() {
         let mut written: BTreeMap<_, _> = (0..8)
             .map(|n| {
                 (
                     format!("pod-{n}"),
-                    serde_json::to_string(&condition(100 - n)).unwrap(),
+                    serde_json::to_string(&status_since(100 - n)).unwrap(),
                 )
             })
             .collect();
         written.insert("junk".into(), "not json".into());
-        let entries = entries(&written, "pod-3", &condition(200));
+        let entries = entries(&written, "pod-3", &status_since(200));
         let removed: Vec<_> = entries
             .iter()
             .filter(|(_, v)| v.is_none())

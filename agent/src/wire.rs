@@ -1,13 +1,19 @@
-//! Builds the agent out of its parts.
+//! Constructs and starts the agent.
 
 use std::sync::Arc;
 
+use drover_agent_link::connection::Connection;
+use drover_agent_link::lanes::refusals::Refusals;
+use drover_agent_link::lanes::tokens::LaneTokens;
+use drover_agent_link::lanes::{Lanes, lane_client};
+use drover_agent_link::memory::TunnelMemory;
+use drover_agent_link::probes::Probes;
+use drover_agent_link::registration::Store;
+use drover_agent_link::server::Proxy;
+use drover_agent_link::upstream::{Upstream, UpstreamError};
 use drover_api::agent::Lane;
 use drover_api::client_error::ClientError;
 use drover_tunnel::memory::{MemoryLimit, MemorySize};
-use drover_tunnel::protocol::Version;
-use http::header::AUTHORIZATION;
-use http::{HeaderValue, Request};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
@@ -15,47 +21,38 @@ use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
 use crate::args::Args;
-use crate::connect::Replica;
-use crate::health::Probes;
-use crate::lanes::Lanes;
-use crate::lanes::refusals::Refusals;
-use crate::lanes::tokens::LaneTokens;
-use crate::memory::TunnelMemory;
-use crate::registration::Store;
 use crate::report::{Reporter, Source};
-use crate::server::Proxy;
-use crate::status::StatusBoard;
-use crate::upstream::{Upstream, UpstreamError, boxed};
+use crate::status::StatusWriter;
 
-/// Why the agent did not start.
+/// The agent cannot start.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// No way to the cluster.
+    /// The kubeconfig is not usable.
     #[error("cannot use kubeconfig {file}: {source}")]
     Kubeconfig {
         /// The file.
         file: String,
-        /// What is wrong with it.
+        /// The error.
         #[source]
         source: Box<kube::config::KubeconfigError>,
     },
     /// Not in a pod.
-    #[error("this is no pod of a cluster ({0}); give --kubeconfig to run outside of one")]
+    #[error("not in a pod of a cluster ({0}); set --kubeconfig to run outside of a cluster")]
     NotInCluster(#[source] kube::config::InClusterError),
-    /// The API server cannot be verified.
+    /// The API server's configuration is not usable.
     #[error(transparent)]
     Upstream(#[from] UpstreamError),
-    /// The client cannot be built.
+    /// Cannot build the client.
     #[error("cannot build a client for the cluster: {0}")]
     Client(#[source] ClientError),
-    /// The log filter is none.
-    #[error("--log: {0}; write for example info or info,drover_agent=debug")]
+    /// The log filter is not valid.
+    #[error("--log: {0}; use for example info or info,drover_agent=debug")]
     Log(String),
-    /// The address is taken or not ours.
+    /// Cannot listen at the address.
     #[error("--health-listen: {0}")]
     Health(#[source] std::io::Error),
     /// The runtime or its signals.
-    #[error("the system did not give what the agent needs: {0}")]
+    #[error("cannot start the runtime: {0}")]
     System(#[source] std::io::Error),
 }
 
@@ -77,7 +74,7 @@ pub fn main(args: &Args) -> Result<(), StartError> {
         .block_on(run(args))
 }
 
-/// Chooses the one TLS provider; a second call changes nothing.
+/// Installs the TLS provider; a second call has no effect.
 pub fn install_crypto() {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
 }
@@ -92,37 +89,31 @@ async fn run(args: &Args) -> Result<(), StartError> {
         shutdown.clone(),
     )?;
     let limit = MemoryLimit::new(args.memory_limit.map(MemorySize::bytes));
-    replica.memory = Some(TunnelMemory::of(limit));
-    replica.proxy = args
+    replica.connection.memory = Some(TunnelMemory::new(limit));
+    replica.connection.proxy = args
         .https_proxy
         .as_ref()
         .map(|url| Proxy::new(url, args.no_proxy.as_deref()));
-    let probes = match args.health_listen {
-        Some(address) => {
-            let probes = Probes::bind(address, replica.board.subscribe()).await;
-            Some(probes.map_err(StartError::Health)?)
-        }
-        None => None,
-    };
-    if let Some(probes) = probes {
-        tokio::spawn(probes.serve());
+    if let Some(address) = args.health_listen {
+        let probes = Probes::bind(address, replica.connection.status.subscribe()).await;
+        tokio::spawn(probes.map_err(StartError::Health)?.serve());
     }
     let mut terminate = signal(SignalKind::terminate()).map_err(StartError::System)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(StartError::System)?;
-    let life = replica.run();
-    tokio::pin!(life);
+    let running = replica.run();
+    tokio::pin!(running);
     tokio::select! {
-        () = &mut life => return Ok(()),
+        () = &mut running => return Ok(()),
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
-    // Requests under way end first; the tunnel bounds how long that takes.
+    // Open requests end first, within the tunnel's timeout.
     shutdown.cancel();
-    life.await;
+    running.await;
     Ok(())
 }
 
-/// How to reach the cluster, from the kubeconfig or the pod's service account.
+/// The client configuration from the kubeconfig or the pod's service account.
 async fn cluster(args: &Args) -> Result<kube::Config, StartError> {
     let Some(file) = &args.kubeconfig else {
         return kube::Config::incluster().map_err(StartError::NotInCluster);
@@ -139,17 +130,17 @@ async fn cluster(args: &Args) -> Result<kube::Config, StartError> {
     let mut config = kube::Config::from_custom_kubeconfig(kubeconfig, &options)
         .await
         .map_err(problem)?;
-    // HTTPS_PROXY is for the server. The client has no support for proxies, and would refuse.
+    // HTTPS_PROXY applies to the server. The client does not support proxies and would fail.
     config.proxy_url = None;
     Ok(config)
 }
 
 fn replica_name(args: &Args) -> String {
-    let given = args
+    let name = args
         .replica
         .clone()
         .or_else(|| std::fs::read_to_string("/etc/hostname").ok());
-    let name: String = given
+    let name: String = name
         .unwrap_or_default()
         .trim()
         .chars()
@@ -163,7 +154,31 @@ fn replica_name(args: &Args) -> String {
     }
 }
 
-/// One replica on a cluster; [`Replica::run`] starts it.
+/// One replica of the cluster agent.
+#[derive(Debug)]
+pub struct Replica {
+    /// The connection to the server.
+    pub connection: Connection<Store>,
+    /// Writes the connection's status to the cluster.
+    pub status: StatusWriter,
+}
+
+impl Replica {
+    /// Connects until the shutdown, and writes the connection's status meanwhile.
+    pub async fn run(&self) {
+        let stopped = CancellationToken::new();
+        let written = self
+            .status
+            .run(self.connection.status.subscribe(), stopped.clone());
+        let connected = async {
+            self.connection.run().await;
+            stopped.cancel();
+        };
+        tokio::join!(written, connected);
+    }
+}
+
+/// A replica for the cluster of this client configuration.
 pub fn assemble(
     config: &kube::Config,
     namespace: &str,
@@ -176,8 +191,7 @@ pub fn assemble(
     Ok(assemble_on(upstream, own, namespace, name, shutdown))
 }
 
-/// One replica on a cluster that is reached in this way; `own` speaks as the agent's own service
-/// account.
+/// A replica for the API server `upstream`; `own` has the agent's own service account.
 pub fn assemble_on(
     upstream: Upstream,
     own: kube::Client,
@@ -192,48 +206,16 @@ pub fn assemble_on(
         namespace: namespace.to_owned(),
         refusals: Arc::clone(&refusals),
     });
+    let lanes = Lanes {
+        upstream,
+        tokens,
+        refusals,
+        report: Some(Arc::new(reporter)),
+    };
+    let status = StatusWriter::new(own.clone(), namespace, &name);
+    let store = Store::new(own, namespace);
     Replica {
-        board: StatusBoard::new(own.clone(), namespace, &name),
-        name,
-        store: Store::new(own, namespace),
-        lanes: Arc::new(Lanes {
-            upstream,
-            tokens,
-            refusals,
-            reporter,
-        }),
-        protocols: Version::KNOWN.to_vec(),
-        source: None,
-        memory: None,
-        proxy: None,
-        shutdown,
+        connection: Connection::new(name, store, lanes, shutdown),
+        status,
     }
-}
-
-/// A client that speaks as a lane's service account.
-fn lane_client(
-    upstream: &Upstream,
-    tokens: &Arc<LaneTokens>,
-    lane: Lane,
-    namespace: &str,
-) -> kube::Client {
-    let (upstream, tokens) = (upstream.clone(), Arc::clone(tokens));
-    let service = tower::service_fn(move |request: Request<kube::client::Body>| {
-        let (upstream, tokens) = (upstream.clone(), Arc::clone(&tokens));
-        async move {
-            let authorization = tokens.authorization(lane).await?;
-            let mut request = request.map(boxed);
-            request
-                .headers_mut()
-                .insert(AUTHORIZATION, authorization.clone());
-            let host = HeaderValue::from_str(upstream.authority().as_str())?;
-            request.headers_mut().insert(http::header::HOST, host);
-            let response = upstream.send(request).await?;
-            if response.status() == http::StatusCode::UNAUTHORIZED {
-                tokens.forget(lane, &authorization);
-            }
-            Ok::<_, drover_tunnel::BoxError>(response)
-        }
-    });
-    kube::Client::new(service, namespace)
 }

@@ -8,9 +8,8 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use drover_agent::connect::Replica;
-use drover_agent::status::Condition;
-use drover_agent::wire::{self, StartError};
+use drover_agent::wire::{self, Replica, StartError};
+use drover_agent_link::status::ConnectionStatus;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -58,7 +57,7 @@ pub(crate) fn name(number: u32) -> String {
 /// Waits until each of these agents is connected, prints `ready`, and goes on until the process is
 /// ended.
 pub(crate) async fn stay_connected(
-    conditions: Vec<(String, watch::Receiver<Condition>)>,
+    conditions: Vec<(String, watch::Receiver<ConnectionStatus>)>,
     deadline: Instant,
 ) -> Result<(), FleetError> {
     for (namespace, mut condition) in conditions {
@@ -96,7 +95,7 @@ impl Fleet {
                         source,
                     },
                 )?;
-            conditions.push((namespace, replica.board.subscribe()));
+            conditions.push((namespace, replica.connection.status.subscribe()));
             tokio::task::spawn_local(async move { replica.run().await });
         }
         stay_connected(conditions, Instant::now() + PATIENCE).await

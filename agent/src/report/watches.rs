@@ -24,7 +24,7 @@ use super::pods::{self, PodSpec, PodStatus};
 use super::resource_list::ResourceList;
 use super::sums::NodeFacts;
 use super::{Source, applied, health};
-use crate::registration::DEPLOYMENT;
+use crate::status::DEPLOYMENT;
 
 /// Objects a page of a first list; bounds what is decoded at once.
 const PAGE: u32 = 250;

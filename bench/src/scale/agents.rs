@@ -7,9 +7,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use drover_agent::connect::Replica;
-use drover_agent::upstream::Upstream;
-use drover_agent::wire;
+use drover_agent::wire::{self, Replica};
+use drover_agent_link::upstream::Upstream;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -95,8 +94,8 @@ impl Agents {
                 })?;
             }
             let mut replica = assemble(&upstream, &stub, &name);
-            replica.source = Some(network(number));
-            conditions.push((name, replica.board.subscribe()));
+            replica.connection.source = Some(network(number));
+            conditions.push((name, replica.connection.status.subscribe()));
             tokio::spawn(async move { replica.run().await });
             tokio::time::sleep_until(start + pause * number).await;
         }

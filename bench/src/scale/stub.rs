@@ -23,7 +23,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use drover_agent::upstream::{Body, Upstream};
+use drover_agent_link::upstream::{Body, Upstream};
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use http::header::CONTENT_TYPE;
@@ -73,7 +73,7 @@ impl Stub {
     /// The way of the agents' lanes to it.
     pub(crate) fn upstream(&self) -> Upstream {
         let stub = self.clone();
-        Upstream::inside(move |request| Box::pin(stub.clone().answer(request)))
+        Upstream::in_process(move |request| Box::pin(stub.clone().answer(request)))
     }
 
     async fn answer<B>(self, request: Request<B>) -> Response<Body>

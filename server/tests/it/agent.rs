@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use drover_agent::upstream::Upstream;
+use drover_agent_link::upstream::Upstream;
 use http::Request;
 use http_body_util::{BodyExt as _, Full};
 use rcgen::CertifiedKey;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use aws_lc_rs::digest::{SHA256, digest};
 use drover_access::proof::register_message;
 use drover_access::token::RegistrationToken;
-use drover_agent::key::ClusterKey;
+use drover_agent_link::key::AgentKey;
 use drover_api::ids::ClusterUid;
 use drover_e2e::eventually;
 use k8s_openapi::api::core::v1::Secret;
@@ -39,7 +39,7 @@ async fn wanted(server: &Server, admin: &str, name: &str) -> Wanted {
     }
 }
 
-async fn register(server: &Server, key: &ClusterKey, wanted: &Wanted) -> (u16, Value) {
+async fn register(server: &Server, key: &AgentKey, wanted: &Wanted) -> (u16, Value) {
     let uid = ClusterUid::new(&*wanted.uid);
     let token = RegistrationToken::parse(&wanted.token).unwrap();
     let message = register_message(&uid, key.public(), token.id());
@@ -57,7 +57,7 @@ async fn register(server: &Server, key: &ClusterKey, wanted: &Wanted) -> (u16, V
 }
 
 /// Names of the Clusters to which a key is bound.
-async fn bound(server: &Server, key: &ClusterKey) -> Vec<String> {
+async fn bound(server: &Server, key: &AgentKey) -> Vec<String> {
     let clusters = server.hub.clusters();
     let all = clusters.list(&ListParams::default()).await.unwrap();
     let encoded = key.public().encode();
@@ -69,8 +69,8 @@ async fn bound(server: &Server, key: &ClusterKey) -> Vec<String> {
     registered.filter_map(|it| it.metadata.name).collect()
 }
 
-fn key() -> ClusterKey {
-    ClusterKey::from_pkcs8(&ClusterKey::generate().unwrap()).unwrap()
+fn key() -> AgentKey {
+    AgentKey::from_pkcs8(&AgentKey::generate().unwrap()).unwrap()
 }
 
 async fn claims(server: &Server) -> Vec<Secret> {
@@ -137,7 +137,7 @@ async fn one_key_is_never_bound_to_two_clusters(hub: TestHub) {
 async fn a_deleted_cluster_frees_its_key(
     server: &Server,
     admin: &str,
-    key: &ClusterKey,
+    key: &AgentKey,
     holder: &Wanted,
     other: &Wanted,
 ) {
@@ -170,7 +170,7 @@ async fn a_deleted_cluster_frees_its_key(
 }
 
 /// A claim as the server writes it.
-async fn claim(server: &Server, key: &ClusterKey, uid: &str, name: &str) {
+async fn claim(server: &Server, key: &AgentKey, uid: &str, name: &str) {
     let fingerprint = digest(&SHA256, key.public().encode().as_bytes());
     let hex: Vec<_> = fingerprint
         .as_ref()

@@ -36,10 +36,14 @@ const ROOMS: &[(&str, &[&str])] = &[
         &["drover-tunnel", "drover-access", "drover-api"],
     ),
     (
+        "drover-agent-link",
+        &["drover-tunnel", "drover-access", "drover-api"],
+    ),
+    (
         "drover-agent",
         &[
+            "drover-agent-link",
             "drover-tunnel",
-            "drover-access",
             "drover-quantity",
             "drover-api",
         ],
@@ -50,6 +54,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             // For `--demo-clusters` only: simulated clusters are joined by the real agent's code.
             "drover-agent",
             "drover-cli",
+            "drover-agent-link",
             "drover-simulate",
             "drover-apiserver",
             "drover-entropy",
@@ -71,6 +76,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         "drover-bench",
         &[
             "drover-agent",
+            "drover-agent-link",
             "drover-apiserver",
             "drover-e2e",
             "drover-access",

@@ -1,7 +1,8 @@
 //! Proofs at connect, and what agents say when they cannot.
 
 use drover_access::proof::connect_message;
-use drover_agent::registration::{BINDING_CONFIG_MAP, STATUS_CONFIG_MAP};
+use drover_agent::status::STATUS_CONFIG_MAP;
+use drover_agent_link::binding::BINDING_CONFIG_MAP;
 use drover_api::agent::ConnectProof;
 use drover_e2e::{ControlPlane, eventually};
 use drover_tunnel::protocol::{self, Version};
@@ -38,7 +39,7 @@ async fn connect(rig: &Rig, proof: &ConnectProof, versions: &str) -> (StatusCode
 async fn a_proof_serves_its_own_cluster_once() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
-    let member = Steps::of(&cluster).await.registrar().walk().await.unwrap();
+    let member = Steps::of(&cluster).await.registrar().run().await.unwrap();
     let other = rig.create("other").await;
     let challenge = async |uid: &str| {
         let path = "/v1/agent/challenge";
@@ -103,7 +104,7 @@ async fn agents_of_the_previous_protocol_work() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let mut old = replica(&in_pod(&cluster).await, "pod-0");
-    old.protocols = vec![Version::V1];
+    old.connection.protocols = vec![Version::V1];
     let _agent = run(old);
     rig.wait_for("shop", "Ready", ("True", "Ready")).await;
     let status = rig.status("shop").await;

@@ -1,6 +1,6 @@
 //! From a manifest to a member.
 
-use drover_agent::registration::{KEY_SECRET, REGISTRATION_SECRET, Step};
+use drover_agent_link::registration::{KEY_SECRET, REGISTRATION_SECRET, Step};
 use drover_e2e::{ControlPlane, eventually};
 use reqwest::Method;
 use secrecy::ExposeSecret as _;
@@ -57,13 +57,13 @@ async fn a_crash_between_any_two_steps_of_registration_heals() {
         let name = format!("shop-{crash_after}");
         let uid = rig.join(&name, &cluster).await;
         let steps = Steps::of(&cluster).await;
-        let mut step = Step::Begin;
+        let mut step = Step::Start;
         for _ in 0..crash_after {
             step = steps.registrar().advance(step).await.unwrap();
         }
         drop(step);
 
-        let member = steps.registrar().walk().await.unwrap();
+        let member = steps.registrar().run().await.unwrap();
         assert_eq!(member.cluster_uid.as_str(), uid, "after step {crash_after}");
         assert_registered_and_forgotten(&rig, &cluster, &name).await;
         let bound = rig.status(&name).await.registration.unwrap();
@@ -105,7 +105,7 @@ async fn a_server_that_crashed_between_binding_and_deleting_the_token_heals() {
     rig.join("shop", &cluster).await;
     let steps = Steps::of(&cluster).await;
     let token = steps.store.registration_token().await.unwrap().unwrap();
-    let first = steps.registrar().walk().await.unwrap();
+    let first = steps.registrar().run().await.unwrap();
     // As if the token had not been deleted, and the agent had heard nothing: the same request,
     // without the hub's object, and with nothing remembered.
     let stale = json!({ "stringData": { "token": token.expose_secret() } }).to_string();
@@ -128,7 +128,7 @@ async fn a_server_that_crashed_between_binding_and_deleting_the_token_heals() {
             .await
             .unwrap();
     }
-    let again = steps.registrar().walk().await.unwrap();
+    let again = steps.registrar().run().await.unwrap();
     assert_eq!(first.key.public(), again.key.public());
     assert_registered_and_forgotten(&rig, &cluster, "shop").await;
 }
@@ -139,7 +139,7 @@ async fn two_replicas_that_start_at_once_share_one_key() {
     rig.join("shop", &cluster).await;
     let (one, two) = (Steps::of(&cluster).await, Steps::of(&cluster).await);
     let (first, second) = (one.registrar(), two.registrar());
-    let (left, right) = tokio::join!(first.walk(), second.walk());
+    let (left, right) = tokio::join!(first.run(), second.walk());
     let (left, right) = (left.unwrap(), right.unwrap());
     assert_eq!(left.key.public(), right.key.public());
     let bound = rig.status("shop").await.registration.unwrap();
@@ -266,13 +266,13 @@ async fn a_deleted_cluster_leaves_nothing_behind() {
 async fn one_cluster_cannot_be_registered_as_two() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
-    Steps::of(&cluster).await.registrar().walk().await.unwrap();
+    Steps::of(&cluster).await.registrar().run().await.unwrap();
     // The manifest of another Cluster, in the same cluster: the same key.
     rig.join("twin", &cluster).await;
     let error = Steps::of(&cluster)
         .await
         .registrar()
-        .walk()
+        .run()
         .await
         .unwrap_err();
     assert!(
@@ -286,10 +286,5 @@ async fn one_cluster_cannot_be_registered_as_two() {
     );
     let elsewhere = control_plane("elsewhere").await;
     apply(&elsewhere, &rig.import("twin").await).await;
-    Steps::of(&elsewhere)
-        .await
-        .registrar()
-        .walk()
-        .await
-        .unwrap();
+    Steps::of(&elsewhere).await.registrar().run().await.unwrap();
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use drover_agent::lanes::{Lanes, Tunnel as Context};
+use drover_agent_link::lanes::{Lanes, TunnelContext as Context};
 use drover_api::agent::REFUSED_HEADER;
 use drover_e2e::{Component, ControlPlane};
 use drover_tunnel::protocol::Version;
@@ -25,7 +25,7 @@ struct Hostile {
 
 async fn hostile(config: &kube::Config) -> Hostile {
     let (near, far) = tokio::io::duplex(256 * 1024);
-    let lanes = Arc::clone(&replica(config, "pod-0").lanes);
+    let lanes = Arc::clone(&replica(config, "pod-0").connection.lanes);
     let context = Arc::new(Context {
         protocol: Version::V2,
         closed: CancellationToken::new(),

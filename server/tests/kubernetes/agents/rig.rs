@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use drover_agent::connect::Replica;
-use drover_agent::registration::{BINDING_CONFIG_MAP, Registrar, Store};
-use drover_agent::server::{Server as Road, ServerBinding};
-use drover_agent::wire::assemble;
+use drover_agent::wire::{Replica, assemble};
+use drover_agent_link::binding::ServerBinding;
+use drover_agent_link::registration::{Registrar, Store};
+use drover_agent_link::server::Server as DialledServer;
 use drover_api::kinds::{Cluster, ClusterStatus};
 use drover_e2e::{ControlPlane, Options, eventually};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
@@ -194,7 +194,7 @@ pub(super) fn replica(config: &kube::Config, name: &str) -> Replica {
 
 /// Starts a replica.
 pub(super) fn run(replica: Replica) -> Running {
-    let shutdown = replica.shutdown.clone();
+    let shutdown = replica.connection.shutdown.clone();
     Running {
         shutdown,
         task: tokio::spawn(async move { replica.run().await }),
@@ -210,7 +210,7 @@ pub(super) async fn start(cluster: &ControlPlane, name: &str) -> Running {
 pub(super) struct Steps {
     pub(super) store: Store,
     pub(super) binding: ServerBinding,
-    pub(super) road: Road,
+    pub(super) server: DialledServer,
 }
 
 impl Steps {
@@ -218,13 +218,12 @@ impl Steps {
         let config = in_pod(cluster).await;
         let client = kube::Client::try_from(config).unwrap();
         let store = Store::new(client, NAMESPACE);
-        let map = store.config("read", BINDING_CONFIG_MAP).await.unwrap();
-        let binding = ServerBinding::read(&map).unwrap();
-        let road = Road::new(Arc::new(binding.clone())).unwrap();
+        let binding = store.binding().await.unwrap();
+        let server = DialledServer::new(Arc::new(binding.clone())).unwrap();
         Self {
             store,
             binding,
-            road,
+            server,
         }
     }
 
@@ -232,8 +231,8 @@ impl Steps {
         Registrar {
             store: &self.store,
             binding: &self.binding,
-            server: &self.road,
-            trust_memory: true,
+            server: &self.server,
+            trust_record: true,
         }
     }
 }

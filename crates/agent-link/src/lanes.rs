@@ -1,9 +1,10 @@
-//! What the agent does with a tunnelled request.
+//! Serves the requests of a tunnel.
 //!
-//! The order is the defence: the guard admits or refuses, then every header that is not the
-//! request's own business goes, then the lane's token is set, then one place is asked. Nothing
-//! that the server sends can choose another account or another place.
+//! The order protects the cluster: the guard admits or refuses the request, the agent strips
+//! hop-by-hop headers, sets the lane's token, and forwards to its own API server. The server can
+//! choose neither another service account nor another address.
 
+mod client;
 pub mod refusals;
 pub mod tokens;
 
@@ -14,6 +15,7 @@ use drover_access::headers::strip_hop_by_hop;
 use drover_api::agent::{LANE_HEADER, Lane, REFUSED_HEADER};
 use drover_tunnel::protocol::Version;
 use drover_tunnel::upgrade::{self, RelayError};
+use futures::future::BoxFuture;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, EXPECT, HOST};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
@@ -24,37 +26,56 @@ use tracing::{info, warn};
 
 use self::refusals::Refusals;
 use self::tokens::{LaneTokens, TokenError};
-use crate::report::Reporter;
-use crate::upstream::{Body, ForwardError, Upstream, boxed, chain};
+use crate::error_chain::error_chain;
+use crate::upstream::{Body, ForwardError, Upstream, boxed};
+pub use client::lane_client;
 
-/// What a request's tunnel is.
+/// The tunnel that carries a request.
 #[derive(Clone, Debug)]
-pub struct Tunnel {
-    /// The version agreed on.
+pub struct TunnelContext {
+    /// The negotiated version.
     pub protocol: Version,
-    /// Cancelled when the tunnel has ended, and with it what runs on it.
+    /// Cancelled when the tunnel has ended; stops everything that runs on it.
     pub closed: CancellationToken,
 }
 
-/// Everything a tunnelled request may reach.
+/// Serves the requests of one lane in the agent.
+pub trait LaneHandler: std::fmt::Debug + Send + Sync {
+    /// Handles a request that the guard has admitted.
+    fn handle(
+        &self,
+        tunnel: &TunnelContext,
+        request: Request<Incoming>,
+    ) -> BoxFuture<'static, Response<Body>>;
+}
+
+/// Serves tunnelled requests: forwards the user and controller lanes, hands the report lane to a
+/// handler.
 #[derive(Debug)]
 pub struct Lanes {
     /// The cluster's API server.
     pub upstream: Upstream,
     /// The lanes' credentials.
     pub tokens: Arc<LaneTokens>,
-    /// What was refused.
+    /// Counts of refused requests.
     pub refusals: Arc<Refusals>,
-    /// The report lane.
-    pub reporter: Reporter,
+    /// Serves the report lane; an agent without one refuses the lane.
+    pub report: Option<Arc<dyn LaneHandler>>,
 }
 
 impl Lanes {
     /// Answers one request of a tunnel.
-    pub async fn serve(&self, tunnel: &Tunnel, request: Request<Incoming>) -> Response<Body> {
+    pub async fn serve(
+        &self,
+        tunnel: &TunnelContext,
+        request: Request<Incoming>,
+    ) -> Response<Body> {
         match guard::admit(request.method(), request.uri(), request.headers()) {
             Err(refused) => self.refuse(&request, refused),
-            Ok(Lane::Report) => self.report(tunnel.protocol),
+            Ok(Lane::Report) => match &self.report {
+                Some(handler) => handler.handle(tunnel, request).await,
+                None => self.refuse(&request, Refused::UnknownLane),
+            },
             Ok(lane) => self.forward(tunnel, lane, request).await,
         }
     }
@@ -65,7 +86,7 @@ impl Lanes {
             .get(LANE_HEADER)
             .and_then(|value| value.to_str().ok());
         let (lane, message) = (lane.unwrap_or("none"), refused.to_string());
-        // Neither path nor headers: a query or a header may hold a secret.
+        // Log neither path nor headers: a query or a header may contain a secret.
         warn!(lane, reason = refused.reason(), method = %request.method(), "refused a tunnelled request: {message}");
         self.refusals.count(lane, refused.reason(), &message);
         let advice = format!(
@@ -78,18 +99,9 @@ impl Lanes {
         response
     }
 
-    fn report(&self, protocol: Version) -> Response<Body> {
-        let mut response = Response::new(self.reporter.stream(protocol));
-        response.headers_mut().insert(
-            CONTENT_TYPE,
-            HeaderValue::from_static("application/x-ndjson"),
-        );
-        response
-    }
-
     async fn forward(
         &self,
-        tunnel: &Tunnel,
+        tunnel: &TunnelContext,
         lane: Lane,
         mut request: Request<Incoming>,
     ) -> Response<Body> {
@@ -99,7 +111,7 @@ impl Lanes {
         };
         self.prepare(&mut request, &authorization);
         let answer = if request.method() == Method::CONNECT {
-            // Boxed: it is rare, and large; the future of each request would have room for it.
+            // Boxed: an upgrade is rare, and its future is large.
             Box::pin(self.upgrade(tunnel, request)).await
         } else {
             self.upstream.send(request.map(boxed)).await
@@ -107,7 +119,7 @@ impl Lanes {
         match answer {
             Ok(mut response) => {
                 if response.status() == StatusCode::UNAUTHORIZED {
-                    self.tokens.forget(lane, &authorization);
+                    self.tokens.discard(lane, &authorization);
                 }
                 strip_hop_by_hop(response.headers_mut());
                 response
@@ -116,13 +128,13 @@ impl Lanes {
         }
     }
 
-    /// exec, attach and port-forward: a connection of its own, whose bytes are not parsed.
+    /// exec, attach and port-forward: relays the bytes of a separate connection without parsing them.
     async fn upgrade(
         &self,
-        tunnel: &Tunnel,
+        tunnel: &TunnelContext,
         request: Request<Incoming>,
     ) -> Result<Response<Body>, ForwardError> {
-        let broken = |error: RelayError| ForwardError::Broken(chain(&error));
+        let broken = |error: RelayError| ForwardError::Broken(error_chain(&error));
         let (request, tunneled) = upgrade::upstream_request(request).map_err(broken)?;
         let stream = self.upstream.connect().await?;
         let cancel = tunnel.closed.child_token();
@@ -132,14 +144,14 @@ impl Lanes {
         Ok(answer.map(boxed))
     }
 
-    /// What the API server may see of the request, and the lane's token.
+    /// Removes headers that are not for the API server, and sets the lane's token.
     fn prepare(&self, request: &mut Request<Incoming>, authorization: &HeaderValue) {
         let host = HeaderValue::from_str(self.upstream.authority().as_str())
             .expect("an authority that was parsed from a URI is a header value");
         let headers = request.headers_mut();
         strip_hop_by_hop(headers);
         headers.remove(LANE_HEADER);
-        // Answered on this side already: the body is on its way.
+        // The agent has answered it already.
         headers.remove(EXPECT);
         headers.insert(HOST, host);
         headers.insert(AUTHORIZATION, authorization.clone());
@@ -147,7 +159,7 @@ impl Lanes {
 }
 
 fn no_token(error: &TokenError) -> Response<Body> {
-    info!(%error, "a lane has no token");
+    info!(%error, "no token for a lane");
     let advice = format!(
         "{error}; apply the manifest of \"drover cluster import\" again if its roles were changed"
     );
@@ -159,17 +171,16 @@ fn no_token(error: &TokenError) -> Response<Body> {
 }
 
 fn unreachable_response(error: &ForwardError) -> Response<Body> {
-    info!(%error, "the API server gave no answer");
+    info!(%error, "no response from the API server");
     let (code, reason) = match error {
         ForwardError::Connect(_) => (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable"),
         ForwardError::Broken(_) => (StatusCode::BAD_GATEWAY, "BadGateway"),
     };
-    let advice =
-        format!("the agent is connected, but {error}; look at the cluster's control plane");
+    let advice = format!("the agent is connected, but {error}; check the cluster's control plane");
     status_response(code, reason, &advice)
 }
 
-/// The agent's own answer, in Kubernetes' form.
+/// A response of the agent itself, as a Kubernetes `Status`.
 fn status_response(code: StatusCode, reason: &str, message: &str) -> Response<Body> {
     let status = Status {
         status: Some("Failure".to_owned()),

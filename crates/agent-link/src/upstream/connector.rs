@@ -15,15 +15,15 @@ use tokio_rustls::TlsConnector;
 use tower::Service as _;
 
 use super::CONNECT_TIMEOUT;
-use super::lines::Io;
+use super::pool::Io;
 
-/// Most time for TCP, divided among the addresses of the API server's name: one that drops what it
-/// is sent must leave time for the others, and for TLS.
+/// Timeout of TCP, divided among the addresses of the API server's name: an address that drops
+/// packets must leave time for the others and for TLS.
 const TCP_TIMEOUT: Duration = Duration::from_secs(4);
-/// Silence after which the API server's machine is asked whether it lives, how often, and how many
-/// times. There is no limit on unacknowledged bytes beside it: Linux would apply that to a peer,
-/// too, that lives and does not read, such as a process in a pod that leaves its input alone.
-const ALIVE: (Duration, Duration, u32) = (Duration::from_secs(30), Duration::from_secs(10), 3);
+/// TCP keep-alive: idle time, interval and number of probes. There is no `TCP_USER_TIMEOUT`: Linux
+/// also applies it to a live peer that does not read, such as a process in a pod that ignores its
+/// input.
+const KEEP_ALIVE: (Duration, Duration, u32) = (Duration::from_secs(30), Duration::from_secs(10), 3);
 
 /// Opens connections to one host and port.
 #[derive(Clone)]
@@ -65,16 +65,16 @@ impl Connector {
     }
 }
 
-/// Makes TCP connections that notice when the other machine is gone.
+/// Opens TCP connections that detect a lost peer.
 fn tcp<R>(resolver: R) -> HttpConnector<R> {
     let mut connector = HttpConnector::new_with_resolver(resolver);
     connector.enforce_http(false);
     connector.set_nodelay(true);
     connector.set_connect_timeout(Some(TCP_TIMEOUT));
-    let (silence, interval, times) = ALIVE;
-    connector.set_keepalive(Some(silence));
+    let (idle, interval, probes) = KEEP_ALIVE;
+    connector.set_keepalive(Some(idle));
     connector.set_keepalive_interval(Some(interval));
-    connector.set_keepalive_retries(Some(times));
+    connector.set_keepalive_retries(Some(probes));
     connector
 }
 
@@ -87,22 +87,22 @@ mod tests {
 
     use super::*;
 
-    /// A listener that drops what else it is sent: its queue is full, and nobody accepts.
+    /// A listener that drops further connections: its queue is full, and it accepts none.
     async fn black_hole() -> (TcpListener, Vec<TcpStream>) {
         let socket = TcpSocket::new_v4().unwrap();
         socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
         let listener = socket.listen(1).unwrap();
         let mut queued = Vec::new();
         let address = listener.local_addr().unwrap();
-        let patience = Duration::from_millis(500);
-        while let Ok(connected) = timeout(patience, TcpStream::connect(address)).await {
+        let wait = Duration::from_millis(500);
+        while let Ok(connected) = timeout(wait, TcpStream::connect(address)).await {
             queued.push(connected.unwrap());
         }
         (listener, queued)
     }
 
     #[tokio::test]
-    async fn address_that_drops_everything_does_not_hide_the_next_one() {
+    async fn unresponsive_address_leaves_time_for_the_next_one() {
         let (hole, _queued) = black_hole().await;
         let lives = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let addresses = [hole.local_addr().unwrap(), lives.local_addr().unwrap()];

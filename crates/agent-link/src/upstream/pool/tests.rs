@@ -12,27 +12,30 @@ use super::*;
 
 type Pipe = TokioIo<DuplexStream>;
 
-/// An API server of few words: `/endless` never ends, everything else is its own path.
+/// An API server: `/endless` never ends, other paths respond with the path.
 #[derive(Clone, Default)]
-struct Place {
-    carried_out: Arc<AtomicUsize>,
+struct ApiServer {
+    served: Arc<AtomicUsize>,
 }
 
-impl Place {
+impl ApiServer {
     /// A new connection to it; the task ends when the connection has.
-    async fn connect(&self) -> (Line<Pipe>, JoinHandle<()>) {
+    async fn connect(&self) -> (PooledConnection<Pipe>, JoinHandle<()>) {
         let (near, far) = tokio::io::duplex(64 * 1024);
-        let carried_out = Arc::clone(&self.carried_out);
+        let served = Arc::clone(&self.served);
         let service = service_fn(move |request: Request<Incoming>| {
-            carried_out.fetch_add(1, Ordering::SeqCst);
+            served.fetch_add(1, Ordering::SeqCst);
             async move { Ok::<_, Infallible>(answer(request).await) }
         });
         let serving = tokio::spawn(async move {
             let connection = server::Builder::new().serve_connection(TokioIo::new(far), service);
-            // A connection that the other end closes under an answer is an error, as it should be.
+            // A connection that the client closes during a response is an error, as expected.
             let _ = connection.await;
         });
-        (Line::new(TokioIo::new(near)).await.unwrap(), serving)
+        (
+            PooledConnection::new(TokioIo::new(near)).await.unwrap(),
+            serving,
+        )
     }
 }
 
@@ -44,14 +47,14 @@ async fn answer(request: Request<Incoming>) -> Response<BoxBody<Bytes, Infallibl
             Response::new(StreamBody::new(futures::StreamExt::chain(first, rest)).boxed())
         }
         "/early" => {
-            // Answers at once, and reads what it is sent all the same.
-            let (tell, told) = tokio::sync::oneshot::channel();
+            // Responds at once and then reads the request.
+            let (sender, received) = tokio::sync::oneshot::channel();
             tokio::spawn(async move {
                 let sent = request.into_body().collect().await.unwrap().to_bytes();
-                tell.send(sent.len()).unwrap();
+                sender.send(sent.len()).unwrap();
             });
             let length = futures::stream::once(async move {
-                let length = told.await.unwrap().to_string();
+                let length = received.await.unwrap().to_string();
                 Ok(Frame::data(Bytes::from(length)))
             });
             Response::new(StreamBody::new(Box::pin(length)).boxed())
@@ -73,67 +76,67 @@ fn request(path: &str, body: &'static str) -> Request<Body> {
         .unwrap()
 }
 
-async fn read(response: Response<Answer<Pipe>>) -> Bytes {
+async fn read(response: Response<ResponseBody<Pipe>>) -> Bytes {
     response.into_body().collect().await.unwrap().to_bytes()
 }
 
 #[tokio::test]
-async fn one_connection_carries_one_request_after_the_other() {
-    let (place, idle) = (Place::default(), Idle::default());
-    let (line, _serving) = place.connect().await;
-    let first = line.exchange(request("/first", ""), &idle).await;
+async fn connection_is_reused_for_later_requests() {
+    let (server, idle) = (ApiServer::default(), IdlePool::default());
+    let (pooled, _serving) = server.connect().await;
+    let first = pooled.send(request("/first", ""), &idle).await;
     assert_eq!(read(first.map_err(|e| e.error).unwrap()).await, "/first");
     for (path, body, wanted) in [
         ("/second", "", "/second"),
         ("/nothing", "", ""),
-        ("/echo", "what was sent", "what was sent"),
-        ("/last", "not read by anybody", "/last"),
+        ("/echo", "request body", "request body"),
+        ("/last", "ignored", "/last"),
     ] {
-        let response = idle.exchange(request(path, body)).await.unwrap().unwrap();
+        let response = idle.send(request(path, body)).await.unwrap().unwrap();
         assert_eq!(read(response).await, wanted, "{path}");
     }
-    assert_eq!(place.carried_out.load(Ordering::SeqCst), 5);
+    assert_eq!(server.served.load(Ordering::SeqCst), 5);
 }
 
 #[tokio::test]
-async fn a_request_on_a_connection_that_was_closed_meanwhile_comes_back_and_is_carried_out_once() {
-    let (place, idle) = (Place::default(), Idle::default());
-    let (line, serving) = place.connect().await;
-    let first = line.exchange(request("/first", ""), &idle).await;
+async fn request_on_a_closed_connection_is_returned_and_served_once() {
+    let (server, idle) = (ApiServer::default(), IdlePool::default());
+    let (pooled, serving) = server.connect().await;
+    let first = pooled.send(request("/first", ""), &idle).await;
     read(first.map_err(|e| e.error).unwrap()).await;
     serving.abort();
     assert!(serving.await.unwrap_err().is_cancelled());
 
-    let unsent = idle.exchange(request("/echo", "once")).await.unwrap();
+    let unsent = idle.send(request("/echo", "once")).await.unwrap();
     let unsent = unsent.err().expect("there is no connection left");
-    let (line, _serving) = place.connect().await;
-    let second = line.exchange(unsent, &idle).await;
+    let (pooled, _serving) = server.connect().await;
+    let second = pooled.send(unsent, &idle).await;
     assert_eq!(read(second.map_err(|e| e.error).unwrap()).await, "once");
-    assert_eq!(place.carried_out.load(Ordering::SeqCst), 2);
+    assert_eq!(server.served.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test]
-async fn an_answer_that_nobody_reads_on_closes_its_connection() {
-    let (place, idle) = (Place::default(), Idle::default());
-    let (line, serving) = place.connect().await;
-    let watch = line.exchange(request("/endless", ""), &idle).await;
+async fn dropped_response_closes_its_connection() {
+    let (server, idle) = (ApiServer::default(), IdlePool::default());
+    let (pooled, serving) = server.connect().await;
+    let watch = pooled.send(request("/endless", ""), &idle).await;
     let mut watch = watch.map_err(|e| e.error).unwrap().into_body();
     let frame = watch.frame().await.unwrap().unwrap();
     assert_eq!(frame.into_data().unwrap(), "line");
     drop(watch);
     serving.await.unwrap();
-    let next = idle.exchange(request("/next", "")).await.unwrap();
+    let next = idle.send(request("/next", "")).await.unwrap();
     assert!(next.is_err(), "it was not kept");
 }
 
 #[tokio::test]
-async fn a_request_given_up_before_its_answer_closes_its_connection() {
+async fn dropped_request_closes_its_connection() {
     let (near, far) = tokio::io::duplex(1024);
-    let line = Line::new(TokioIo::new(near)).await.unwrap();
-    let idle = Idle::default();
-    let waiting = line.exchange(request("/silent", ""), &idle);
-    let given_up = tokio::time::timeout(Duration::from_millis(10), waiting).await;
-    assert!(given_up.is_err());
+    let pooled = PooledConnection::new(TokioIo::new(near)).await.unwrap();
+    let idle = IdlePool::default();
+    let waiting = pooled.send(request("/silent", ""), &idle);
+    let cancelled = tokio::time::timeout(Duration::from_millis(10), waiting).await;
+    assert!(cancelled.is_err());
     let mut far = far;
     let mut seen = Vec::new();
     // The head, and then the end.
@@ -144,14 +147,14 @@ async fn a_request_given_up_before_its_answer_closes_its_connection() {
 }
 
 #[tokio::test]
-async fn what_is_sent_arrives_though_nobody_reads_the_answer_yet() {
+async fn request_body_is_sent_before_the_response_is_read() {
     const LENGTH: usize = 1 << 20;
-    let (place, idle) = (Place::default(), Idle::default());
-    let (line, serving) = place.connect().await;
+    let (server, idle) = (ApiServer::default(), IdlePool::default());
+    let (pooled, serving) = server.connect().await;
     let (upload, body) = futures::channel::mpsc::channel(0);
     let body: Body = StreamBody::new(body).boxed_unsync();
     let request = Request::post("/early").header("host", "api").body(body);
-    let early = line.exchange(request.unwrap(), &idle).await;
+    let early = pooled.send(request.unwrap(), &idle).await;
     let answer = early.map_err(|e| e.error).unwrap();
     let chunk = || Ok::<_, drover_tunnel::BoxError>(Frame::data(Bytes::from(vec![0; 1 << 14])));
     let chunks = futures::stream::iter((0..LENGTH >> 14).map(|_| Ok(chunk())));
@@ -162,30 +165,33 @@ async fn what_is_sent_arrives_though_nobody_reads_the_answer_yet() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_idle_connection_is_closed_in_time_and_those_used_since_stay() {
-    let (place, idle) = (Place::default(), Idle::default());
+async fn expired_idle_connection_is_closed_and_used_ones_stay() {
+    let (server, idle) = (ApiServer::default(), IdlePool::default());
     let mut ends = Vec::new();
     for _ in 0..2 {
-        let (line, serving) = place.connect().await;
-        idle.put(line);
+        let (pooled, serving) = server.connect().await;
+        idle.put(pooled);
         ends.push(serving);
     }
-    tokio::time::sleep(IDLE_TIME / 2).await;
-    let used = idle.exchange(request("/used", "")).await.unwrap().unwrap();
+    tokio::time::sleep(IDLE_TIMEOUT / 2).await;
+    let used = idle.send(request("/used", "")).await.unwrap().unwrap();
     read(used).await;
-    tokio::time::sleep(IDLE_TIME * 3 / 4).await;
-    assert!(ends[0].is_finished(), "the one that nobody used");
+    tokio::time::sleep(IDLE_TIMEOUT * 3 / 4).await;
+    assert!(ends[0].is_finished(), "the unused connection");
     assert!(!ends[1].is_finished());
-    tokio::time::sleep(IDLE_TIME).await;
+    tokio::time::sleep(IDLE_TIMEOUT).await;
     assert!(ends[1].is_finished());
-    assert!(!idle.0.lock().swept, "nobody looks where nothing is");
+    assert!(
+        !idle.0.lock().sweeping,
+        "no task runs without idle connections"
+    );
 }
 
 #[tokio::test]
-async fn only_so_many_idle_connections_are_kept() {
-    let (place, idle) = (Place::default(), Idle::default());
-    for _ in 0..MOST + 3 {
-        idle.put(place.connect().await.0);
+async fn number_of_idle_connections_is_limited() {
+    let (server, idle) = (ApiServer::default(), IdlePool::default());
+    for _ in 0..MAX_IDLE + 3 {
+        idle.put(server.connect().await.0);
     }
-    assert_eq!(idle.0.lock().lines.len(), MOST);
+    assert_eq!(idle.0.lock().connections.len(), MAX_IDLE);
 }

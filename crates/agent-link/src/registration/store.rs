@@ -1,4 +1,4 @@
-//! The agent's own objects in its cluster.
+//! The agent's own objects in its cluster: key, registration token and binding.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,56 +13,47 @@ use secrecy::{ExposeSecret as _, SecretSlice, SecretString};
 use serde_json::json;
 use thiserror::Error;
 
+use crate::binding::{BINDING_CONFIG_MAP, BindingError, ServerBinding};
 use crate::key::KeyError;
 
-/// Name of the agent's Deployment.
-pub const DEPLOYMENT: &str = "drover-agent";
-/// Secret with the cluster's key and what was registered with it; made by the agent.
+/// Secret with the cluster's key and its registration; the agent creates it.
 pub const KEY_SECRET: &str = "drover-agent-key";
-/// Secret with the registration token; made by the manifest, emptied by the agent.
+/// Secret with the registration token; the manifest creates it, the agent empties it.
 pub const REGISTRATION_SECRET: &str = "drover-agent-registration";
-/// ConfigMap with the server's URL and CA and the Cluster's UID; made by the manifest.
-pub const BINDING_CONFIG_MAP: &str = "drover-agent-server";
-/// ConfigMap in which each replica says how it is connected.
-pub const STATUS_CONFIG_MAP: &str = "drover-agent-status";
 
-/// Keys inside the objects.
-pub mod data {
+/// Keys in the objects.
+mod data {
     /// In [`KEY_SECRET`](super::KEY_SECRET): PKCS#8.
-    pub const KEY: &str = "key.pkcs8";
+    pub(super) const KEY: &str = "key.pkcs8";
     /// In [`KEY_SECRET`](super::KEY_SECRET): UID of the Cluster that the key is bound to.
-    pub const CLUSTER_UID: &str = "cluster-uid";
+    pub(super) const CLUSTER_UID: &str = "cluster-uid";
     /// In [`KEY_SECRET`](super::KEY_SECRET): that Cluster's name.
-    pub const CLUSTER_NAME: &str = "cluster-name";
+    pub(super) const CLUSTER_NAME: &str = "cluster-name";
     /// In [`REGISTRATION_SECRET`](super::REGISTRATION_SECRET).
-    pub const TOKEN: &str = "token";
-    /// In [`BINDING_CONFIG_MAP`](super::BINDING_CONFIG_MAP): `https://host:port`.
-    pub const SERVER_URL: &str = "server-url";
-    /// In [`BINDING_CONFIG_MAP`](super::BINDING_CONFIG_MAP): PEM, the only roots trusted.
-    pub const SERVER_CA: &str = "server-ca.crt";
+    pub(super) const TOKEN: &str = "token";
 }
 
-/// Annotation in which `kubectl apply` keeps a copy of what it applied: the token too.
+/// Annotation in which `kubectl apply` keeps a copy of the object, with the token.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-/// Most time for one call.
+/// Timeout of a call.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// What the cluster's own API did not do.
+/// A call to the cluster's API failed.
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// A call failed.
     #[error("cannot {what} in the agent's namespace: {source}")]
     Api {
-        /// What was tried.
+        /// The operation.
         what: &'static str,
-        /// What the API server said.
+        /// The API server's error.
         #[source]
         source: ClientError,
     },
     /// A call took too long.
     #[error("cannot {what} in the agent's namespace: no answer within {} s", TIMEOUT.as_secs())]
     Timeout {
-        /// What was tried.
+        /// The operation.
         what: &'static str,
     },
     /// An object lacks a key.
@@ -73,21 +64,32 @@ pub enum StoreError {
         /// Key inside it.
         key: &'static str,
     },
-    /// No key could be made.
+    /// Cannot generate a key.
     #[error(transparent)]
     Key(#[from] KeyError),
 }
 
-/// What an earlier registration left.
+/// Cannot read the binding.
+#[derive(Debug, Error)]
+pub enum ReadBindingError {
+    /// The cluster's API.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The binding is not valid.
+    #[error(transparent)]
+    Binding(#[from] BindingError),
+}
+
+/// The record of a completed registration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Memory {
+pub struct RegistrationRecord {
     /// UID of the Cluster that the key is bound to.
     pub cluster_uid: ClusterUid,
     /// Its name.
     pub cluster_name: String,
 }
 
-/// The agent's namespace.
+/// The objects in the agent's namespace.
 #[derive(Clone)]
 pub struct Store {
     secrets: Api<Secret>,
@@ -101,7 +103,7 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// Speaks as the agent's own service account.
+    /// `client` has the agent's own service account.
     pub fn new(client: kube::Client, namespace: &str) -> Self {
         Self {
             secrets: Api::namespaced(client.clone(), namespace),
@@ -109,15 +111,16 @@ impl Store {
         }
     }
 
-    /// The stored key, or `make`'s if there is none: whoever creates first wins, others read.
+    /// The stored key, or a generated one. The replica that creates the Secret first wins; the others
+    /// read it.
     pub async fn key_or_create(
         &self,
-        make: impl Fn() -> Result<SecretSlice<u8>, KeyError>,
-    ) -> Result<(SecretSlice<u8>, Option<Memory>), StoreError> {
+        generate: impl Fn() -> Result<SecretSlice<u8>, KeyError>,
+    ) -> Result<(SecretSlice<u8>, Option<RegistrationRecord>), StoreError> {
         let reading = "read Secret drover-agent-key";
         let secret = match call(reading, self.secrets.get_opt(KEY_SECRET)).await? {
             Some(found) => found,
-            None => match self.create_key(&make()?).await? {
+            None => match self.create_key(&generate()?).await? {
                 Some(created) => created,
                 None => call(reading, self.secrets.get(KEY_SECRET)).await?,
             },
@@ -127,10 +130,10 @@ impl Store {
             object: "Secret drover-agent-key",
             key: data::KEY,
         })?;
-        Ok((SecretSlice::from(key.0), memory(&data)))
+        Ok((SecretSlice::from(key.0), recorded(&data)))
     }
 
-    /// `None` when another replica was first.
+    /// `None` when another replica created the Secret first.
     async fn create_key(&self, key: &SecretSlice<u8>) -> Result<Option<Secret>, StoreError> {
         let secret = Secret {
             metadata: ObjectMeta {
@@ -153,11 +156,11 @@ impl Store {
         }
     }
 
-    /// Writes down that the key is registered.
-    pub async fn remember(&self, memory: &Memory) -> Result<(), StoreError> {
+    /// Records that the key is registered.
+    pub async fn record(&self, record: &RegistrationRecord) -> Result<(), StoreError> {
         let patch = json!({"stringData": {
-            data::CLUSTER_UID: memory.cluster_uid.as_str(),
-            data::CLUSTER_NAME: memory.cluster_name,
+            data::CLUSTER_UID: record.cluster_uid.as_str(),
+            data::CLUSTER_NAME: record.cluster_name,
         }});
         self.patch_secret(
             "write the registration into Secret drover-agent-key",
@@ -167,7 +170,7 @@ impl Store {
         .await
     }
 
-    /// The registration token; `None` when it was used up.
+    /// The registration token; `None` after it was used.
     pub async fn registration_token(&self) -> Result<Option<SecretString>, StoreError> {
         let reading = "read Secret drover-agent-registration";
         let secret = call(reading, self.secrets.get_opt(REGISTRATION_SECRET)).await?;
@@ -179,8 +182,8 @@ impl Store {
             .map(SecretString::from))
     }
 
-    /// Empties the registration Secret, with the copy that `kubectl apply` keeps on it.
-    pub async fn forget_registration_token(&self) -> Result<(), StoreError> {
+    /// Empties the registration Secret and removes the copy that `kubectl apply` keeps in it.
+    pub async fn delete_registration_token(&self) -> Result<(), StoreError> {
         let reading = "read Secret drover-agent-registration";
         let Some(secret) = call(reading, self.secrets.get_opt(REGISTRATION_SECRET)).await? else {
             return Ok(());
@@ -201,50 +204,12 @@ impl Store {
         .await
     }
 
-    /// A ConfigMap's contents; empty when there is none.
-    pub async fn config(
-        &self,
-        what: &'static str,
-        name: &str,
-    ) -> Result<BTreeMap<String, String>, StoreError> {
-        let found = call(what, self.config_maps.get_opt(name)).await?;
-        Ok(found.and_then(|map| map.data).unwrap_or_default())
-    }
-
-    /// Sets keys of the status ConfigMap and removes those that are `None`.
-    pub async fn write_status(
-        &self,
-        entries: &BTreeMap<String, Option<String>>,
-    ) -> Result<(), StoreError> {
-        let what = "write ConfigMap drover-agent-status";
-        let patch = Patch::Merge(json!({"data": entries}));
-        let params = PatchParams::default();
-        match call(
-            what,
-            self.config_maps.patch(STATUS_CONFIG_MAP, &params, &patch),
-        )
-        .await
-        {
-            Ok(_) => return Ok(()),
-            Err(StoreError::Api { source, .. }) if is_missing(&source) => {}
-            Err(other) => return Err(other),
-        }
-        let map = ConfigMap {
-            metadata: ObjectMeta {
-                name: Some(STATUS_CONFIG_MAP.to_owned()),
-                ..Default::default()
-            },
-            data: Some(
-                entries
-                    .iter()
-                    .filter_map(|(k, v)| Some((k.clone(), v.clone()?)))
-                    .collect(),
-            ),
-            ..Default::default()
-        };
-        call(what, self.config_maps.create(&PostParams::default(), &map))
-            .await
-            .map(|_| ())
+    /// The binding of the manifest.
+    pub async fn binding(&self) -> Result<ServerBinding, ReadBindingError> {
+        let reading = "read ConfigMap drover-agent-server";
+        let found = call(reading, self.config_maps.get_opt(BINDING_CONFIG_MAP)).await?;
+        let data = found.and_then(|map| map.data).unwrap_or_default();
+        Ok(ServerBinding::read(&data)?)
     }
 
     async fn patch_secret(
@@ -263,9 +228,9 @@ impl Store {
     }
 }
 
-fn memory(data: &BTreeMap<String, ByteString>) -> Option<Memory> {
+fn recorded(data: &BTreeMap<String, ByteString>) -> Option<RegistrationRecord> {
     let text = |key| String::from_utf8(data.get(key).map(|b: &ByteString| b.0.clone())?).ok();
-    Some(Memory {
+    Some(RegistrationRecord {
         cluster_uid: ClusterUid::new(text(data::CLUSTER_UID)?),
         cluster_name: text(data::CLUSTER_NAME)?,
     })
@@ -273,9 +238,9 @@ fn memory(data: &BTreeMap<String, ByteString>) -> Option<Memory> {
 
 async fn call<T>(
     what: &'static str,
-    asked: impl Future<Output = kube::Result<T>>,
+    request: impl Future<Output = kube::Result<T>>,
 ) -> Result<T, StoreError> {
-    tokio::time::timeout(TIMEOUT, asked)
+    tokio::time::timeout(TIMEOUT, request)
         .await
         .map_err(|_| StoreError::Timeout { what })?
         .map_err(|source| StoreError::Api {
@@ -286,8 +251,4 @@ async fn call<T>(
 
 fn is_conflict(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 409)
-}
-
-fn is_missing(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(status) if status.code == 404)
 }

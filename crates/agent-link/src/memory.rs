@@ -1,4 +1,4 @@
-//! Memory budget of the agent's tunnels, as parts of the agent's memory limit.
+//! Memory budget of the agent's tunnels, as shares of the agent's memory limit.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use drover_tunnel::ServeOptions;
 use drover_tunnel::memory::MemoryLimit;
 use drover_tunnel::waiting::ResponseBudget;
 
-/// Sixteenths of the limit for responses that the server has not taken. Readers that keep up may use
-/// as much again.
+/// Sixteenths of the limit for responses that the server has not read yet. Fast readers may use the
+/// same amount in addition.
 const RESPONSES: u64 = 3;
-/// Sixteenths of the limit for bodies of requests that the API server has not taken.
+/// Sixteenths of the limit for request bodies that the API server has not read yet.
 const REQUESTS: u64 = 2;
 /// Upper bounds, for machines with much memory.
-const MOST_RESPONSES: usize = 512 << 20;
-const MOST_REQUESTS: usize = 256 << 20;
+const MAX_RESPONSES: usize = 512 << 20;
+const MAX_REQUESTS: usize = 256 << 20;
 
 /// Memory budget of the tunnels of one process; clones share it.
 #[derive(Clone, Debug)]
@@ -23,11 +23,11 @@ pub struct TunnelMemory {
 }
 
 impl TunnelMemory {
-    /// The parts of a limit.
-    pub fn of(limit: MemoryLimit) -> Self {
+    /// Divides a limit.
+    pub fn new(limit: MemoryLimit) -> Self {
         let (responses, requests) = (
-            limit.share(RESPONSES, MOST_RESPONSES),
-            limit.share(REQUESTS, MOST_REQUESTS),
+            limit.share(RESPONSES, MAX_RESPONSES),
+            limit.share(REQUESTS, MAX_REQUESTS),
         );
         tracing::info!(
             memory.limit_mib = limit.bytes >> 20,
@@ -42,7 +42,7 @@ impl TunnelMemory {
         }
     }
 
-    /// How a tunnel is served.
+    /// Options of a tunnel with this budget.
     pub fn options(&self) -> ServeOptions {
         ServeOptions {
             responses: Some(Arc::clone(&self.responses)),
@@ -57,8 +57,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_charts_limit_of_512_mib_is_divided() {
-        let memory = TunnelMemory::of(MemoryLimit::new(Some(512 << 20)));
+    fn memory_limit_of_512_mib_is_divided() {
+        let memory = TunnelMemory::new(MemoryLimit::new(Some(512 << 20)));
         assert_eq!(memory.request_bytes, 64 << 20);
         assert!(!memory.responses.is_full());
     }

@@ -1,10 +1,10 @@
-//! The one API server that this agent forwards to.
+//! The API server that the agent forwards to.
 //!
-//! Everything that leaves on a lane goes through [`Upstream`]: it knows a single authority, checks
-//! its certificate against the cluster's own CA, follows no redirect, and holds no credential.
+//! Every forwarded request uses [`Upstream`]. It knows a single authority, verifies the certificate
+//! with the cluster's own CA, follows no redirect, and has no credential.
 
 mod connector;
-mod lines;
+mod pool;
 
 use std::io;
 use std::sync::Arc;
@@ -25,72 +25,74 @@ use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
 use self::connector::Connector;
-use self::lines::{Broken, Idle, Io, Line};
+use self::pool::{IdlePool, Io, PooledConnection, SendError};
+use crate::error_chain::error_chain;
 
-/// A body on its way through the agent: streamed, never collected.
+/// A body that the agent streams; it never collects one.
 pub type Body = UnsyncBoxBody<Bytes, drover_tunnel::BoxError>;
 
-/// Most time for TCP and TLS to the API server.
+/// Timeout of TCP and TLS to the API server.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Why the API server's address cannot be used.
+
+/// The configuration of the API server is not usable.
 #[derive(Debug, Error)]
 pub enum UpstreamError {
     /// Plain HTTP, or no host.
     #[error("the API server's URL {0} must be https://host[:port]")]
     Url(Uri),
-    /// A path that requests would have to be put under.
+    /// The URL has a path prefix.
     #[error(
         "the API server's URL {0} has a path; give a kubeconfig that points at the API server itself"
     )]
     Path(Uri),
-    /// Nothing to check the certificate with.
+    /// There is no CA certificate.
     #[error(
         "there is no CA certificate for the API server: put certificate-authority-data into the kubeconfig"
     )]
     NoAuthority,
-    /// Verification is switched off.
+    /// Verification is disabled.
     #[error(
-        "the kubeconfig switches certificate checks off (insecure-skip-tls-verify): give the cluster's CA instead"
+        "the kubeconfig disables certificate checks (insecure-skip-tls-verify): give the cluster's CA instead"
     )]
     Unverified,
-    /// The CA certificate is not one.
-    #[error("the API server's CA certificate cannot be used")]
+    /// The CA certificate is not valid.
+    #[error("the API server's CA certificate is not valid")]
     Root(#[source] rustls::Error),
-    /// The host is no name and no address.
-    #[error("the API server's name {0:?} is not one a certificate can have")]
+    /// The host is neither a name nor an address.
+    #[error("the API server's name {0:?} is not valid in a certificate")]
     Name(String),
 }
 
-/// Why a request got no answer.
+/// A request got no response.
 #[derive(Debug, Error)]
 pub enum ForwardError {
     /// No connection within [`CONNECT_TIMEOUT`].
     #[error("the API server does not answer: {0}")]
     Connect(String),
-    /// The connection broke under the request.
+    /// The connection broke during the request.
     #[error("the connection to the API server broke: {0}")]
     Broken(String),
 }
 
-/// How to reach the API server.
+/// The client of the API server.
 #[derive(Clone)]
 pub struct Upstream {
     authority: Authority,
-    way: Way,
+    transport: Transport,
 }
 
 /// An API server in this process.
-type Inside = Arc<dyn Fn(Request<Body>) -> BoxFuture<'static, Response<Body>> + Send + Sync>;
+type InProcess = Arc<dyn Fn(Request<Body>) -> BoxFuture<'static, Response<Body>> + Send + Sync>;
 
 #[derive(Clone)]
-enum Way {
+enum Transport {
     /// Over TLS.
     Network {
         connector: Connector,
-        idle: Idle<Io>,
+        idle: IdlePool<Io>,
     },
-    /// By a call.
-    Inside(Inside),
+    /// By a function call.
+    InProcess(InProcess),
 }
 
 impl std::fmt::Debug for Upstream {
@@ -102,8 +104,8 @@ impl std::fmt::Debug for Upstream {
 }
 
 impl Upstream {
-    /// Takes address and CA from a client configuration, and nothing else: a client certificate in
-    /// it would make the API server ignore the lane's token.
+    /// Uses only the address and the CA of `config`: with a client certificate, the API server would
+    /// ignore the lane's token.
     pub fn new(config: &kube::Config) -> Result<Self, UpstreamError> {
         let url = &config.cluster_url;
         let (Some("https"), Some(authority)) = (url.scheme_str(), url.authority()) else {
@@ -130,51 +132,51 @@ impl Upstream {
         let connector = Connector::new(url.clone(), server, tls);
         Ok(Self {
             authority: authority.clone(),
-            way: Way::Network {
+            transport: Transport::Network {
                 connector,
-                idle: Idle::default(),
+                idle: IdlePool::default(),
             },
         })
     }
 
-    /// An API server in this process, which takes no upgrades: one that plays the API server of
-    /// very many clusters, where each connection to it would be two open files.
-    pub fn inside(
+    /// An API server in this process, without upgrades. It simulates the API servers of many clusters,
+    /// where each connection would cost two open files.
+    pub fn in_process(
         call: impl Fn(Request<Body>) -> BoxFuture<'static, Response<Body>> + Send + Sync + 'static,
     ) -> Self {
         Self {
-            authority: Authority::from_static("inside"),
-            way: Way::Inside(Arc::new(call)),
+            authority: Authority::from_static("in-process"),
+            transport: Transport::InProcess(Arc::new(call)),
         }
     }
 
-    /// Sends one request; only its method, path, query, headers and body count.
+    /// Sends a request; uses only its method, path, query, headers and body.
     pub async fn send(&self, request: Request<Body>) -> Result<Response<Body>, ForwardError> {
-        let broken = |error: hyper::Error| ForwardError::Broken(chain(&error));
-        let (connector, idle) = match &self.way {
-            Way::Network { connector, idle } => (connector, idle),
-            Way::Inside(call) => return Ok(call(request).await),
+        let broken = |error: hyper::Error| ForwardError::Broken(error_chain(&error));
+        let (connector, idle) = match &self.transport {
+            Transport::Network { connector, idle } => (connector, idle),
+            Transport::InProcess(call) => return Ok(call(request).await),
         };
-        let request = match idle.exchange(to_origin(request)).await.map_err(broken)? {
+        let request = match idle.send(to_origin(request)).await.map_err(broken)? {
             Ok(response) => return Ok(response.map(boxed)),
             Err(request) => request,
         };
-        // Boxed: it is rare, and large; the future of each request would have room for it.
+        // Boxed: a new connection is rare, and its future is large.
         let opening = Box::pin(async {
             let io = connector.open().await;
             let io = io.map_err(|error| not_connected(&error))?;
-            Line::new(io).await.map_err(broken)
+            PooledConnection::new(io).await.map_err(broken)
         });
-        let exchange = opening.await?.exchange(request, idle).await;
-        let response = exchange.map_err(|Broken { error, .. }| broken(error))?;
+        let sent = opening.await?.send(request, idle).await;
+        let response = sent.map_err(|SendError { error, .. }| broken(error))?;
         Ok(response.map(boxed))
     }
 
-    /// A fresh connection of its own, for an upgrade.
+    /// Opens a separate connection for an upgrade.
     pub async fn connect(&self) -> Result<TlsStream<ReadAhead<TcpStream>>, ForwardError> {
-        let Way::Network { connector, .. } = &self.way else {
-            let why = "it is in the agent's process, where there are no upgrades";
-            return Err(ForwardError::Connect(why.to_owned()));
+        let Transport::Network { connector, .. } = &self.transport else {
+            let reason = "an API server in the agent's process has no upgrades";
+            return Err(ForwardError::Connect(reason.to_owned()));
         };
         connector
             .open()
@@ -189,15 +191,15 @@ impl Upstream {
     }
 }
 
-/// A body of the API server's, or of a tunnelled request, as a body on its way.
-pub(crate) fn boxed<B>(body: B) -> Body
+/// Boxes a body of a response or a tunnelled request.
+pub fn boxed<B>(body: B) -> Body
 where
     B: http_body::Body<Data = Bytes, Error: Into<drover_tunnel::BoxError>> + Send + 'static,
 {
     body.map_err(Into::into).boxed_unsync()
 }
 
-/// The request as it is written to the one place that it can go to: a URI of path and query only.
+/// Reduces the URI to path and query, so that the request cannot name another server.
 fn to_origin(mut request: Request<Body>) -> Request<Body> {
     let path = request.uri().path_and_query().cloned();
     *request.uri_mut() = Uri::from(path.unwrap_or_else(|| PathAndQuery::from_static("/")));
@@ -205,7 +207,7 @@ fn to_origin(mut request: Request<Body>) -> Request<Body> {
     request
 }
 
-/// TLS that trusts the cluster's CA only and presents no client certificate.
+/// TLS that trusts the cluster's CA only and has no client certificate.
 fn tls(roots: &[Vec<u8>]) -> Result<Arc<ClientConfig>, rustls::Error> {
     let mut store = rustls::RootCertStore::empty();
     for der in roots {
@@ -219,22 +221,7 @@ fn tls(roots: &[Vec<u8>]) -> Result<Arc<ClientConfig>, rustls::Error> {
 }
 
 fn not_connected(error: &io::Error) -> ForwardError {
-    ForwardError::Connect(chain(error))
-}
-
-/// An error and its causes on one line.
-pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        source = cause.source();
-    }
-    text
+    ForwardError::Connect(error_chain(error))
 }
 
 #[cfg(test)]
@@ -263,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn unverifiable_api_servers_are_refused_with_the_fix() {
+    fn unverifiable_api_server_is_rejected_with_the_fix() {
         for (text, wanted) in [
             (
                 refusal(|c| c.cluster_url = "http://10.0.0.1".parse().unwrap()),
@@ -286,7 +273,7 @@ mod tests {
         }
     }
 
-    /// An API server that answers each request with `name`.
+    /// An API server that responds to each request with `name`.
     async fn listen(authority: &Authority, name: &'static str) -> SocketAddr {
         let certified = authority.certify("127.0.0.1");
         let chain = CertificateDer::pem_slice_iter(certified.certificate.as_bytes());
@@ -314,7 +301,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn agent_dials_its_own_api_server_whatever_authority_a_request_names() {
+    async fn agent_dials_its_own_api_server_for_every_authority_in_a_request() {
         // One authority certifies both servers, so TLS does not tell them apart.
         let authority = Authority::new();
         let own = listen(&authority, "own").await;
@@ -341,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_request_names_another_place() {
+    fn request_uri_is_reduced_to_path_and_query() {
         for (asked, wanted) in [
             ("http://169.254.169.254/latest?x=1", "/latest?x=1"),
             ("/api/v1/pods?watch=1", "/api/v1/pods?watch=1"),

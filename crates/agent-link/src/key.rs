@@ -1,4 +1,4 @@
-//! The cluster's Ed25519 key: the lasting credential, shared by the agent's replicas.
+//! An agent's Ed25519 key, its lasting credential. The replicas of a cluster agent share one key.
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use base64::Engine as _;
@@ -10,32 +10,32 @@ use thiserror::Error;
 /// Why there is no usable key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum KeyError {
-    /// The bytes are no PKCS#8 Ed25519 key.
+    /// The bytes are not a PKCS#8 Ed25519 key.
     #[error(
         "the stored key is not a PKCS#8 Ed25519 key; delete the Secret drover-agent-key and import the cluster again"
     )]
     Malformed,
-    /// The system gave no randomness.
-    #[error("the system could not make a key")]
+    /// The system has no randomness.
+    #[error("the system cannot generate a key")]
     Generation,
 }
 
-/// A cluster's key pair.
-pub struct ClusterKey {
+/// An agent's key pair.
+pub struct AgentKey {
     pair: Ed25519KeyPair,
     public: PublicKey,
 }
 
-impl std::fmt::Debug for ClusterKey {
+impl std::fmt::Debug for AgentKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ClusterKey")
+        f.debug_struct("AgentKey")
             .field("public", &self.public.encode())
             .finish_non_exhaustive()
     }
 }
 
-impl ClusterKey {
-    /// Makes a fresh key, as PKCS#8 (RFC 8410) to be stored before it is used.
+impl AgentKey {
+    /// Generates a key as PKCS#8 (RFC 8410). The caller stores it before using it.
     pub fn generate() -> Result<SecretSlice<u8>, KeyError> {
         let pair = Ed25519KeyPair::generate().map_err(|_| KeyError::Generation)?;
         let document = pair.to_pkcs8().map_err(|_| KeyError::Generation)?;
@@ -57,12 +57,12 @@ impl ClusterKey {
         })
     }
 
-    /// The half that the server binds to the Cluster.
+    /// The public key, which the server binds to the Cluster.
     pub fn public(&self) -> &PublicKey {
         &self.public
     }
 
-    /// A signature, as base64.
+    /// Signs a message; returns base64.
     pub fn sign(&self, message: &[u8]) -> String {
         STANDARD.encode(self.pair.sign(message))
     }
@@ -73,24 +73,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stored_key_signs_what_its_public_half_verifies() {
-        let stored = ClusterKey::generate().unwrap();
+    fn public_key_verifies_signature_of_stored_key() {
+        let stored = AgentKey::generate().unwrap();
         let (one, again) = (
-            ClusterKey::from_pkcs8(&stored).unwrap(),
-            ClusterKey::from_pkcs8(&stored).unwrap(),
+            AgentKey::from_pkcs8(&stored).unwrap(),
+            AgentKey::from_pkcs8(&stored).unwrap(),
         );
         assert_eq!(one.public(), again.public());
         assert_eq!(one.public().verify(b"m", &again.sign(b"m")), Ok(()));
     }
 
     #[test]
-    fn a_damaged_key_is_refused_and_none_is_shown() {
+    fn malformed_key_is_rejected_and_debug_output_hides_the_key() {
         let damaged = SecretSlice::from(vec![1, 2, 3]);
         assert_eq!(
-            ClusterKey::from_pkcs8(&damaged).unwrap_err(),
+            AgentKey::from_pkcs8(&damaged).unwrap_err(),
             KeyError::Malformed
         );
-        let key = ClusterKey::from_pkcs8(&ClusterKey::generate().unwrap()).unwrap();
+        let key = AgentKey::from_pkcs8(&AgentKey::generate().unwrap()).unwrap();
         assert!(!format!("{key:?}").contains("pair"));
     }
 }

@@ -1,16 +1,16 @@
-//! Requests that the agent refused, counted for the next report.
+//! Counts of requests that the agent refused, for the next report.
 
 use std::collections::BTreeMap;
 
 use drover_api::report::Refusal;
 use parking_lot::Mutex;
 
-/// Kinds of refusal kept between reports; more come only from a server gone mad.
-const MOST_KINDS: usize = 64;
-/// Most characters kept of what a request gave as its lane.
-const LANE_LENGTH: usize = 32;
+/// Number of refusal kinds counted between reports; a sound server causes fewer.
+const MAX_KINDS: usize = 64;
+/// Length limit of the lane's name.
+const MAX_LANE_CHARS: usize = 32;
 
-/// The lane as the request gave it, and the reason.
+/// The lane's name in the request, and the reason.
 type Kind = (String, &'static str);
 
 /// Refusals since the last report.
@@ -20,15 +20,15 @@ pub struct Refusals {
 }
 
 impl Refusals {
-    /// Counts one.
+    /// Counts a refusal.
     pub fn count(&self, lane: &str, reason: &'static str, message: &str) {
         let lane: String = lane
             .chars()
             .filter(|c| !c.is_control())
-            .take(LANE_LENGTH)
+            .take(MAX_LANE_CHARS)
             .collect();
         let mut since = self.since.lock();
-        if since.len() >= MOST_KINDS && !since.contains_key(&(lane.clone(), reason)) {
+        if since.len() >= MAX_KINDS && !since.contains_key(&(lane.clone(), reason)) {
             return;
         }
         let (_, count) = since
@@ -37,7 +37,7 @@ impl Refusals {
         *count = count.saturating_add(1);
     }
 
-    /// Takes what was counted since the last call.
+    /// Takes the counts since the last call.
     pub fn take(&self) -> Vec<Refusal> {
         std::mem::take(&mut *self.since.lock())
             .into_iter()
@@ -69,12 +69,12 @@ mod tests {
             );
         }
         let taken = refusals.take();
-        assert_eq!(taken.len(), MOST_KINDS);
+        assert_eq!(taken.len(), MAX_KINDS);
         assert!(taken.iter().any(|r| r.lane == "user" && r.count == 3));
         assert!(
             taken
                 .iter()
-                .all(|r| r.lane.len() <= LANE_LENGTH && !r.lane.contains('\n'))
+                .all(|r| r.lane.len() <= MAX_LANE_CHARS && !r.lane.contains('\n'))
         );
         assert!(refusals.take().is_empty());
     }

@@ -1,4 +1,4 @@
-//! DNS, TCP and TLS to the server, each failure told apart.
+//! DNS, TCP and TLS to the server, with an error for each failure.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -12,32 +12,32 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::{HopError, Server};
+use super::{ProxyError, Server};
 
-/// Most time to resolve the server's name.
+/// Timeout of DNS.
 const DNS_TIMEOUT: Duration = Duration::from_secs(10);
-/// Most time for TCP to one address.
+/// Timeout of TCP to one address.
 const TCP_TIMEOUT: Duration = Duration::from_secs(10);
-/// Most time for the answer of an HTTP proxy, which dials the server meanwhile.
+/// Timeout of the HTTP proxy's response, which includes its own connection to the server.
 const PROXY_TIMEOUT: Duration = Duration::from_secs(15);
-/// Most time for the TLS handshake.
+/// Timeout of the TLS handshake.
 const TLS_TIMEOUT: Duration = Duration::from_secs(10);
-/// Addresses of one name that are tried.
-const MOST_ADDRESSES: usize = 8;
+/// Number of addresses of one name to try.
+const MAX_ADDRESSES: usize = 8;
 
-/// How the clocks of two machines differ, as far as one can tell.
+/// Difference between the clocks of this machine and the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Skew(SignedDuration);
+pub struct ClockSkew(SignedDuration);
 
-impl Skew {
-    /// Differences that explain nothing are none.
+impl ClockSkew {
+    /// `None` up to a minute, which no check of the server depends on.
     pub fn between(ours: Timestamp, theirs: Timestamp) -> Option<Self> {
         let difference = ours.duration_since(theirs);
         (difference.abs() > SignedDuration::from_secs(60)).then_some(Self(difference))
     }
 }
 
-impl std::fmt::Display for Skew {
+impl std::fmt::Display for ClockSkew {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let seconds = self.0.abs().as_secs();
         let side = if self.0.is_negative() {
@@ -52,52 +52,52 @@ impl std::fmt::Display for Skew {
     }
 }
 
-/// Why there is no verified connection to the server.
+/// Cannot open a verified connection to the server.
 #[derive(Debug, Error)]
 pub enum DialError {
     /// The name has no address.
     #[error(
-        "the name {host} cannot be resolved ({why}): check DNS in this cluster, the server-url setting and HTTPS_PROXY"
+        "the name {host} cannot be resolved ({detail}): check DNS in this cluster, the server-url setting and HTTPS_PROXY"
     )]
     Dns {
         /// The name.
         host: String,
-        /// What the resolver said.
-        why: String,
+        /// The resolver's message.
+        detail: String,
     },
-    /// Something answered that nothing listens.
+    /// The address refused the connection.
     #[error("{address} refuses connections: is the server running there, and the port right?")]
     TcpRefused {
-        /// Where.
+        /// The address.
         address: SocketAddr,
     },
-    /// Nothing answered.
+    /// The address did not respond.
     #[error(
         "{address} does not answer: check routes and firewalls from this cluster's nodes to it"
     )]
     TcpTimeout {
-        /// Where.
+        /// The address.
         address: SocketAddr,
     },
     /// Another failure of TCP.
-    #[error("no connection to {address}: {source}")]
+    #[error("cannot connect to {address}: {source}")]
     Tcp {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
-    /// The HTTP proxy opened no connection to the server.
-    #[error("no way through the HTTP proxy at {address}: {source}")]
+    /// The HTTP proxy did not connect to the server.
+    #[error("cannot connect through the HTTP proxy at {address}: {source}")]
     Proxy {
-        /// Where the proxy is.
+        /// The proxy's address.
         address: SocketAddr,
-        /// Its answer.
+        /// The proxy's answer.
         #[source]
-        source: HopError,
+        source: ProxyError,
     },
-    /// The certificate was not issued by a root of the manifest.
+    /// No root of the manifest issued the certificate.
     #[error(
         "the server's certificate is not issued by the CA in the manifest: the server's CA has changed, or something between intercepts TLS; import the cluster again if the change was meant"
     )]
@@ -110,7 +110,7 @@ pub enum DialError {
         /// The name dialled.
         host: String,
     },
-    /// The certificate's time is over.
+    /// The certificate has expired.
     #[error(
         "the server's certificate has expired, or this machine's clock is ahead: it says {now}"
     )]
@@ -118,7 +118,7 @@ pub enum DialError {
         /// This machine's time.
         now: Timestamp,
     },
-    /// The certificate's time has not begun.
+    /// The certificate is not valid yet.
     #[error(
         "the server's certificate is not valid yet: this machine's clock is behind, it says {now}"
     )]
@@ -127,12 +127,12 @@ pub enum DialError {
         now: Timestamp,
     },
     /// Another failure of TLS.
-    #[error("no TLS with {address}: {why}")]
+    #[error("cannot establish TLS with {address}: {detail}")]
     Tls {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// What went wrong.
-        why: String,
+        /// The error.
+        detail: String,
     },
 }
 
@@ -154,7 +154,7 @@ impl DialError {
     }
 }
 
-/// Connects from `source`, if it is of the address's family.
+/// Connects from `source` if both addresses have the same family.
 async fn connect(source: Option<IpAddr>, address: SocketAddr) -> io::Result<TcpStream> {
     match source {
         Some(source) if source.is_ipv4() == address.is_ipv4() => {
@@ -170,9 +170,9 @@ async fn connect(source: Option<IpAddr>, address: SocketAddr) -> io::Result<TcpS
 }
 
 impl Server {
-    /// A fresh, verified connection.
+    /// Opens a verified connection.
     pub async fn dial(&self) -> Result<TlsStream<ReadAhead<TcpStream>>, DialError> {
-        let (tcp, address) = self.connected().await?;
+        let (tcp, address) = self.connect_tcp().await?;
         let connector = TlsConnector::from(self.tls.clone());
         let connecting = connector.connect(self.name.clone(), ReadAhead::new(tcp));
         match tokio::time::timeout(TLS_TIMEOUT, connecting).await {
@@ -180,33 +180,33 @@ impl Server {
             Ok(Err(error)) => Err(self.tls_error(address, &error)),
             Err(_) => Err(DialError::Tls {
                 address,
-                why: format!("the handshake took over {} s", TLS_TIMEOUT.as_secs()),
+                detail: format!("the handshake took over {} s", TLS_TIMEOUT.as_secs()),
             }),
         }
     }
 
-    /// TCP to the server: its own address, or that of the proxy on the way.
-    async fn connected(&self) -> Result<(TcpStream, SocketAddr), DialError> {
+    /// Opens TCP to the server, through the proxy if there is one.
+    async fn connect_tcp(&self) -> Result<(TcpStream, SocketAddr), DialError> {
         let binding = self.binding();
         let proxy = self.proxy.as_ref();
-        let Some(hop) = proxy.and_then(|proxy| proxy.of(&binding.authority())) else {
+        let Some(route) = proxy.and_then(|proxy| proxy.route(&binding.authority())) else {
             return self.tcp(&binding.host, binding.port).await;
         };
-        let (host, port) = hop.address();
+        let (host, port) = route.address();
         let (stream, address) = self.tcp(&host, port).await?;
-        let silent = || HopError(format!("no answer in {} s", PROXY_TIMEOUT.as_secs()));
-        let opened = tokio::time::timeout(PROXY_TIMEOUT, hop.open(stream))
+        let timed_out = || ProxyError(format!("no answer in {} s", PROXY_TIMEOUT.as_secs()));
+        let opened = tokio::time::timeout(PROXY_TIMEOUT, route.open(stream))
             .await
-            .unwrap_or_else(|_| Err(silent()));
+            .unwrap_or_else(|_| Err(timed_out()));
         let stream = opened.map_err(|source| DialError::Proxy { address, source })?;
         Ok((stream, address))
     }
 
-    /// Tries the name's addresses in order; the last failure tells.
+    /// Tries the name's addresses in order; returns the last error.
     async fn tcp(&self, host: &str, port: u16) -> Result<(TcpStream, SocketAddr), DialError> {
-        let dns = |why: String| DialError::Dns {
+        let dns = |detail: String| DialError::Dns {
             host: host.to_owned(),
-            why,
+            detail,
         };
         let lookup = tokio::net::lookup_host((host, port));
         let addresses = tokio::time::timeout(DNS_TIMEOUT, lookup)
@@ -214,11 +214,10 @@ impl Server {
             .map_err(|_| dns(format!("no answer within {} s", DNS_TIMEOUT.as_secs())))?
             .map_err(|error| dns(error.to_string()))?;
         let mut last = dns("it has no address".to_owned());
-        for address in addresses.take(MOST_ADDRESSES) {
+        for address in addresses.take(MAX_ADDRESSES) {
             match tokio::time::timeout(TCP_TIMEOUT, connect(self.source, address)).await {
                 Ok(Ok(stream)) => {
-                    // Without it small frames wait for acknowledgements; with no such option the
-                    // connection still works.
+                    // Avoids a delay of small frames. The connection works without the option too.
                     let _ = stream.set_nodelay(true);
                     return Ok((stream, address));
                 }
@@ -238,7 +237,7 @@ impl Server {
             .and_then(|inner| inner.downcast_ref::<rustls::Error>());
         let now = Timestamp::now();
         match tls {
-            Some(rustls::Error::InvalidCertificate(why)) => match why {
+            Some(rustls::Error::InvalidCertificate(cause)) => match cause {
                 CertificateError::UnknownIssuer | CertificateError::BadSignature => {
                     DialError::TlsUnknownAuthority
                 }
@@ -254,12 +253,12 @@ impl Server {
                 }
                 other => DialError::Tls {
                     address,
-                    why: other.to_string(),
+                    detail: other.to_string(),
                 },
             },
             _ => DialError::Tls {
                 address,
-                why: error.to_string(),
+                detail: error.to_string(),
             },
         }
     }
@@ -270,7 +269,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_server_is_dialled_from_the_address_that_was_chosen() {
+    async fn source_address_is_used_for_servers_of_the_same_family() {
         let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
             .await
             .unwrap();
@@ -288,12 +287,12 @@ mod tests {
     }
 
     #[test]
-    fn only_a_difference_that_matters_is_a_skew() {
+    fn clock_skew_ignores_differences_below_a_minute() {
         let at = |s| Timestamp::from_second(s).unwrap();
-        assert_eq!(Skew::between(at(1000), at(1030)), None);
-        let ahead = Skew::between(at(1000), at(100)).unwrap().to_string();
+        assert_eq!(ClockSkew::between(at(1000), at(1030)), None);
+        let ahead = ClockSkew::between(at(1000), at(100)).unwrap().to_string();
         assert!(ahead.contains("900 s ahead of"), "{ahead}");
-        let behind = Skew::between(at(100), at(1000)).unwrap().to_string();
+        let behind = ClockSkew::between(at(100), at(1000)).unwrap().to_string();
         assert!(behind.contains("900 s behind"), "{behind}");
     }
 }

@@ -13,37 +13,34 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tracing::debug;
 
-use crate::status::Condition;
+use crate::status::ConnectionStatus;
 
-/// Connections at once; the kubelet needs one.
-const MOST_CONNECTIONS: usize = 16;
-/// Most time for a request's head, and for a connection as a whole.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Concurrent connections; the kubelet needs one.
+const MAX_CONNECTIONS: usize = 16;
+/// Timeout of a request's head, and of a connection.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where the probes go, bound and ready.
+/// The listener for the kubelet's probes.
 #[derive(Debug)]
 pub struct Probes {
     listener: TcpListener,
-    condition: watch::Receiver<Condition>,
+    status: watch::Receiver<ConnectionStatus>,
 }
 
 impl Probes {
     /// Listens at `address`.
     pub async fn bind(
         address: SocketAddr,
-        condition: watch::Receiver<Condition>,
+        status: watch::Receiver<ConnectionStatus>,
     ) -> std::io::Result<Self> {
         let listener = match TcpListener::bind(address).await {
-            // A node without IPv6 has no `[::]`; the manifest cannot know.
+            // A node without IPv6 has no `[::]`, and the manifest does not know the node.
             Err(_) if address.ip() == Ipv6Addr::UNSPECIFIED => {
                 TcpListener::bind((Ipv4Addr::UNSPECIFIED, address.port())).await?
             }
             bound => bound?,
         };
-        Ok(Self {
-            listener,
-            condition,
-        })
+        Ok(Self { listener, status })
     }
 
     /// Where it listens.
@@ -53,45 +50,45 @@ impl Probes {
 
     /// Answers until the future is dropped.
     pub async fn serve(self) {
-        let places = std::sync::Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        let permits = std::sync::Arc::new(Semaphore::new(MAX_CONNECTIONS));
         loop {
-            let Ok(place) = std::sync::Arc::clone(&places).acquire_owned().await else {
+            let Ok(permit) = std::sync::Arc::clone(&permits).acquire_owned().await else {
                 return;
             };
             let stream = match self.listener.accept().await {
                 Ok((stream, _)) => stream,
                 Err(error) => {
-                    debug!(%error, "a probe's connection was not accepted");
+                    debug!(%error, "cannot accept a probe's connection");
                     tokio::time::sleep(Duration::from_millis(100)).await;
                     continue;
                 }
             };
-            let condition = self.condition.clone();
+            let status = self.status.clone();
             tokio::spawn(async move {
                 let service = service_fn(move |request: Request<Incoming>| {
-                    let answer = answer(request.uri().path(), &condition.borrow());
+                    let answer = answer(request.uri().path(), &status.borrow());
                     async move { Ok::<_, Infallible>(answer) }
                 });
                 let connection = hyper::server::conn::http1::Builder::new()
                     .timer(TokioTimer::new())
-                    .header_read_timeout(PATIENCE)
+                    .header_read_timeout(TIMEOUT)
                     .keep_alive(false)
                     .serve_connection(TokioIo::new(stream), service);
-                // A probe that breaks off is the kubelet's business.
-                let _ = tokio::time::timeout(PATIENCE, connection).await;
-                drop(place);
+                // The kubelet retries a probe that fails.
+                let _ = tokio::time::timeout(TIMEOUT, connection).await;
+                drop(permit);
             });
         }
     }
 }
 
-/// Alive as long as it answers; ready while it holds a tunnel.
-fn answer(path: &str, condition: &Condition) -> Response<Full<Bytes>> {
-    let (status, text) = match path {
+/// `/livez` is always healthy; `/readyz` is healthy while the agent has a tunnel.
+fn answer(path: &str, status: &ConnectionStatus) -> Response<Full<Bytes>> {
+    let (code, text) = match path {
         "/livez" => (StatusCode::OK, "ok\n".to_owned()),
         "/readyz" => {
-            let text = format!("{}: {}\n", condition.reason, condition.message);
-            let ready = if condition.connected {
+            let text = format!("{}: {}\n", status.reason, status.message);
+            let ready = if status.connected {
                 StatusCode::OK
             } else {
                 StatusCode::SERVICE_UNAVAILABLE
@@ -100,11 +97,11 @@ fn answer(path: &str, condition: &Condition) -> Response<Full<Bytes>> {
         }
         _ => (
             StatusCode::NOT_FOUND,
-            "there is /livez and /readyz\n".to_owned(),
+            "not found; use /livez or /readyz\n".to_owned(),
         ),
     };
     let mut response = Response::new(Full::from(text));
-    *response.status_mut() = status;
+    *response.status_mut() = code;
     response
 }
 
@@ -113,20 +110,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pod_is_ready_while_it_holds_a_tunnel_and_alive_in_any_case() {
-        let mut condition = Condition::starting();
+    fn pod_is_ready_while_it_has_a_tunnel_and_always_alive() {
+        let mut status = ConnectionStatus::starting();
         for (connected, path, wanted) in [
             (false, "/livez", 200),
             (false, "/readyz", 503),
             (true, "/readyz", 200),
             (true, "/metrics", 404),
         ] {
-            condition.connected = connected;
-            assert_eq!(
-                answer(path, &condition).status(),
-                wanted,
-                "{path} {connected}"
-            );
+            status.connected = connected;
+            assert_eq!(answer(path, &status).status(), wanted, "{path} {connected}");
         }
     }
 }

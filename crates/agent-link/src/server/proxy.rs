@@ -1,5 +1,5 @@
 //! An HTTP proxy between the agent and the server: `CONNECT` (RFC 9110 §9.3.6), then TLS to the
-//! server inside. The proxy sees the server's host and port and nothing else.
+//! server inside. The proxy sees only the server's host and port.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -12,6 +12,8 @@ use thiserror::Error;
 use tokio::net::TcpStream;
 use tower::ServiceExt as _;
 
+use crate::error_chain::error_chain;
+
 /// URL of an HTTP proxy, from `HTTPS_PROXY`; may hold a user name and a password.
 #[derive(Clone)]
 pub struct ProxyUrl(String);
@@ -22,10 +24,10 @@ impl std::fmt::Debug for ProxyUrl {
     }
 }
 
-/// The text is no URL of a proxy that the agent can use. The text itself may hold a password, so the
-/// error does not repeat it.
+/// The text is not the URL of a supported proxy. The error does not repeat the text, which may
+/// contain a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("write http://[USER:PASSWORD@]HOST:PORT; no other kind of proxy can be used")]
+#[error("write http://[USER:PASSWORD@]HOST:PORT; other kinds of proxies are not supported")]
 pub struct ProxyUrlError;
 
 impl FromStr for ProxyUrl {
@@ -42,7 +44,7 @@ impl FromStr for ProxyUrl {
     }
 }
 
-/// Chooses the proxy for a server.
+/// The proxy settings, which select the proxy for a server.
 #[derive(Clone, Debug)]
 pub struct Proxy(Arc<Matcher>);
 
@@ -56,29 +58,29 @@ impl Proxy {
         Self(Arc::new(matcher.build()))
     }
 
-    /// The proxy for `https://authority`, if one is used for it.
-    pub(super) fn of(&self, authority: &str) -> Option<Hop> {
+    /// The proxy for `https://authority`; `None` if the server is reached directly.
+    pub(super) fn route(&self, authority: &str) -> Option<ProxyRoute> {
         let server: Uri = format!("https://{authority}").parse().ok()?;
         let proxy = self.0.intercept(&server)?;
-        Some(Hop { proxy, server })
+        Some(ProxyRoute { proxy, server })
     }
 }
 
-/// The proxy on the way to one server.
-pub(super) struct Hop {
+/// A proxy and the server behind it.
+pub(super) struct ProxyRoute {
     proxy: Intercept,
     server: Uri,
 }
 
-/// Why the proxy opened no connection to the server: its refusal, or how it broke off.
+/// The proxy refused the connection, or broke it off.
 #[derive(Debug, Error)]
 #[error(
     "{0}; allow CONNECT to the server's host and port there, and put a user name and a password into \
      HTTPS_PROXY if the proxy wants them"
 )]
-pub struct HopError(pub(super) String);
+pub struct ProxyError(pub(super) String);
 
-impl Hop {
+impl ProxyRoute {
     /// Host of the proxy, without brackets, and its port.
     pub(super) fn address(&self) -> (String, u16) {
         let uri = self.proxy.uri();
@@ -87,12 +89,16 @@ impl Hop {
         (host.to_owned(), uri.port_u16().unwrap_or(80))
     }
 
-    /// Asks the proxy at the other end of `stream` for a connection to the server.
-    pub(super) async fn open(&self, stream: TcpStream) -> Result<TcpStream, HopError> {
+    /// Requests a connection to the server from the proxy at the other end of `stream`.
+    pub(super) async fn open(&self, stream: TcpStream) -> Result<TcpStream, ProxyError> {
         let mut stream = Some(TokioIo::new(stream));
         let connected = tower::service_fn(move |_: Uri| {
             let stream = stream.take();
-            async move { stream.ok_or_else(|| std::io::Error::other("a proxy is asked once")) }
+            async move {
+                stream.ok_or_else(|| {
+                    std::io::Error::other("the connection to the proxy is used already")
+                })
+            }
         });
         let mut tunnel = Tunnel::new(self.proxy.uri().clone(), connected);
         if let Some(authorization) = self.proxy.basic_auth() {
@@ -101,7 +107,7 @@ impl Hop {
         let opened = tunnel.oneshot(self.server.clone()).await;
         opened
             .map(TokioIo::into_inner)
-            .map_err(|error| HopError(crate::upstream::chain(&error)))
+            .map_err(|error| ProxyError(error_chain(&error)))
     }
 }
 
@@ -113,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn proxy_url_is_http_with_a_host_and_never_shown() {
+    fn proxy_url_must_be_http_and_is_hidden_in_debug_output() {
         for text in [
             "",
             "proxy:3128",
@@ -130,21 +136,21 @@ mod tests {
     }
 
     #[test]
-    fn exceptions_are_reached_without_the_proxy() {
+    fn exceptions_bypass_the_proxy() {
         let url: ProxyUrl = "http://[2001:db8::1]:3128".parse().unwrap();
         let proxy = Proxy::new(&url, Some(".corp.example,10.0.0.0/8"));
-        assert!(proxy.of("drover.corp.example:8443").is_none());
-        assert!(proxy.of("10.1.2.3:8443").is_none());
-        let hop = proxy.of("drover.example.com:8443").unwrap();
-        assert_eq!(hop.address(), ("2001:db8::1".to_owned(), 3128));
+        assert!(proxy.route("drover.corp.example:8443").is_none());
+        assert!(proxy.route("10.1.2.3:8443").is_none());
+        let route = proxy.route("drover.example.com:8443").unwrap();
+        assert_eq!(route.address(), ("2001:db8::1".to_owned(), 3128));
     }
 
-    /// Opens a connection through a proxy that answers so; gives the result and the proxy's request.
-    async fn through(answer: &'static str) -> (Result<(), HopError>, String) {
+    /// Opens a connection through a proxy with this response; returns the result and the request.
+    async fn through(answer: &'static str) -> (Result<(), ProxyError>, String) {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let url: ProxyUrl = format!("http://ann:hunter2@{address}").parse().unwrap();
-        let hop = Proxy::new(&url, None).of("drover.example:8443").unwrap();
+        let route = Proxy::new(&url, None).route("drover.example:8443").unwrap();
         let proxy = async {
             let (mut stream, _) = listener.accept().await.unwrap();
             let mut request = vec![0; 4096];
@@ -154,13 +160,13 @@ mod tests {
         };
         let client = async {
             let stream = TcpStream::connect(address).await.unwrap();
-            hop.open(stream).await.map(drop)
+            route.open(stream).await.map(drop)
         };
         tokio::join!(client, proxy)
     }
 
     #[tokio::test]
-    async fn proxy_is_asked_for_the_server_with_its_own_credential() {
+    async fn connect_request_names_the_server_and_authenticates_to_the_proxy() {
         let (opened, request) = through("HTTP/1.1 200 OK\r\n\r\n").await;
         opened.unwrap();
         assert!(
@@ -172,7 +178,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn refusal_of_a_proxy_says_what_to_do_and_no_password() {
+    async fn proxy_error_states_the_fix_and_hides_the_password() {
         for (answer, wanted) in [
             (
                 "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n",

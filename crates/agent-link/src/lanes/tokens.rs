@@ -1,4 +1,4 @@
-//! Short-lived tokens of the lanes' service accounts, held in memory only.
+//! Short-lived tokens of the lanes' service accounts, kept in memory only.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,41 +14,41 @@ use parking_lot::Mutex;
 use thiserror::Error;
 use tokio::time::Instant;
 
-/// Life asked for, in seconds.
-const LIFE: i64 = 3600;
-/// Most time for the API server to issue one.
+/// Requested lifetime in seconds.
+const LIFETIME_S: i64 = 3600;
+/// Timeout of a token request.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Between attempts to renew a token that still serves.
-const RENEW_AGAIN_AFTER: Duration = Duration::from_secs(30);
+/// Interval between attempts to renew a token that is still valid.
+const RETRY_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Why a lane has no token.
+/// A lane has no token.
 #[derive(Debug, Error)]
 pub enum TokenError {
-    /// The API server refused or did not answer.
-    #[error("the agent got no token for service account {account}: {source}")]
+    /// The request failed.
+    #[error("cannot get a token for service account {account}: {source}")]
     Request {
         /// The lane's account.
         account: &'static str,
-        /// What the API server said.
+        /// The API server's error.
         #[source]
         source: ClientError,
     },
-    /// The API server took too long.
+    /// The API server did not answer in time.
     #[error("the API server did not issue a token for service account {account} within {} s", TIMEOUT.as_secs())]
     Timeout {
         /// The lane's account.
         account: &'static str,
     },
-    /// The answer holds no token, or one that cannot stand in a header.
-    #[error("the API server's token for service account {account} cannot be used")]
+    /// The response has no token, or a token that is not valid in a header.
+    #[error("the API server's token for service account {account} is not usable")]
     Malformed {
         /// The lane's account.
         account: &'static str,
     },
 }
 
-/// The lanes' tokens; each is asked for when first needed and again well before it ends. Clones
-/// share them.
+/// The lanes' tokens. Each is requested when first needed and renewed before it expires. Clones share
+/// them.
 #[derive(Clone)]
 pub struct LaneTokens {
     accounts: Api<ServiceAccount>,
@@ -58,36 +58,36 @@ pub struct LaneTokens {
 #[derive(Default)]
 struct Slot {
     state: Mutex<State>,
-    /// Held while asking, so that a burst of requests asks once.
-    asking: Arc<tokio::sync::Mutex<()>>,
+    /// Locked during a token request, so that concurrent requests share it.
+    requesting: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Default)]
 struct State {
-    held: Option<Held>,
+    token: Option<Token>,
     failure: Option<Failure>,
 }
 
 #[derive(Clone)]
-struct Held {
+struct Token {
     authorization: HeaderValue,
     refresh_at: Timestamp,
     expires_at: Timestamp,
 }
 
-/// The last answer that was no token.
+/// The last failed token request.
 #[derive(Clone)]
 struct Failure {
     at: Instant,
     error: Arc<TokenError>,
 }
 
-/// What a lane's slot says to a request.
-enum Answer {
-    /// A token; whether it is time to ask for its successor.
-    Token { header: HeaderValue, stale: bool },
-    /// None: it has to be asked for.
-    Nothing,
+/// State of a lane's token.
+enum Lookup {
+    /// A valid token; `stale` when it is time to renew it.
+    Valid { header: HeaderValue, stale: bool },
+    /// No valid token.
+    Missing,
 }
 
 impl std::fmt::Debug for LaneTokens {
@@ -107,70 +107,71 @@ impl LaneTokens {
 
     /// The `Authorization` header of a lane, marked sensitive.
     ///
-    /// Waits only where there is no valid token; one that is about to end is renewed meanwhile.
+    /// Waits only if there is no valid token. A token that is about to expire is renewed in the
+    /// background.
     pub async fn authorization(&self, lane: Lane) -> Result<HeaderValue, Arc<TokenError>> {
         let slot = self.slot(lane);
         let begin = Instant::now();
-        match slot.answer(Timestamp::now()) {
-            Answer::Token { header, stale } => {
+        match slot.lookup(Timestamp::now()) {
+            Lookup::Valid { header, stale } => {
                 if stale {
                     self.renew(lane);
                 }
                 Ok(header)
             }
-            Answer::Nothing => {
-                let _turn = slot.asking.lock().await;
-                if let Answer::Token { header, .. } = slot.answer(Timestamp::now()) {
+            Lookup::Missing => {
+                let _guard = slot.requesting.lock().await;
+                if let Lookup::Valid { header, .. } = slot.lookup(Timestamp::now()) {
                     return Ok(header);
                 }
-                // Whoever asked while this one waited for its turn asked for it, too.
+                // A request that finished during the wait applies to this caller too.
                 match slot.failure_since(begin) {
                     Some(error) => Err(error),
-                    None => Box::pin(self.ask(lane)).await,
+                    None => Box::pin(self.request_and_store(lane)).await,
                 }
             }
         }
     }
 
-    /// Drops a token that the API server refused, so that the next request asks for another.
-    pub fn forget(&self, lane: Lane, refused: &HeaderValue) {
-        let held = &mut self.slot(lane).state.lock().held;
-        if held
+    /// Discards a token that the API server refused, so that the next request gets another.
+    pub fn discard(&self, lane: Lane, refused: &HeaderValue) {
+        let token = &mut self.slot(lane).state.lock().token;
+        if token
             .as_ref()
-            .is_some_and(|held| held.authorization == refused)
+            .is_some_and(|token| token.authorization == refused)
         {
-            *held = None;
+            *token = None;
         }
     }
 
-    /// Asks for a token beside everything else, unless somebody does or one just failed to.
+    /// Requests a token in the background, unless a request runs already or failed recently.
     fn renew(&self, lane: Lane) {
         let slot = self.slot(lane);
-        let too_soon = Instant::now().checked_sub(RENEW_AGAIN_AFTER);
+        let too_soon = Instant::now().checked_sub(RETRY_INTERVAL);
         if too_soon.is_some_and(|then| slot.failure_since(then).is_some()) {
             return;
         }
-        let Ok(turn) = Arc::clone(&slot.asking).try_lock_owned() else {
+        let Ok(guard) = Arc::clone(&slot.requesting).try_lock_owned() else {
             return;
         };
         let tokens = self.clone();
         tokio::spawn(async move {
-            if let Err(error) = tokens.ask(lane).await {
-                tracing::warn!(%error, "a lane's token was not renewed; the present one still serves");
+            if let Err(error) = tokens.request_and_store(lane).await {
+                tracing::warn!(%error, "cannot renew a lane's token; the current token is still valid");
             }
-            drop(turn);
+            drop(guard);
         });
     }
 
-    /// Asks, in one's turn, and notes what came.
-    async fn ask(&self, lane: Lane) -> Result<HeaderValue, Arc<TokenError>> {
-        let asked = self.request(lane).await;
+    /// Requests a token and stores the result. The caller has locked `requesting`.
+    async fn request_and_store(&self, lane: Lane) -> Result<HeaderValue, Arc<TokenError>> {
+        let result = self.request(lane).await;
         let mut state = self.slot(lane).state.lock();
-        match asked {
-            Ok(held) => {
-                let header = held.authorization.clone();
+        match result {
+            Ok(token) => {
+                let header = token.authorization.clone();
                 *state = State {
-                    held: Some(held),
+                    token: Some(token),
                     failure: None,
                 };
                 Ok(header)
@@ -190,20 +191,20 @@ impl LaneTokens {
         &self.slots[index(lane)]
     }
 
-    async fn request(&self, lane: Lane) -> Result<Held, TokenError> {
+    async fn request(&self, lane: Lane) -> Result<Token, TokenError> {
         let account = lane.service_account();
-        let wanted = TokenRequest {
+        let request = TokenRequest {
             spec: Some(TokenRequestSpec {
-                expiration_seconds: Some(LIFE),
+                expiration_seconds: Some(LIFETIME_S),
                 ..Default::default()
             }),
             ..Default::default()
         };
         let params = PostParams::default();
-        let asked = self
+        let response = self
             .accounts
-            .create_token_request(account, &params, &wanted);
-        let status = tokio::time::timeout(TIMEOUT, asked)
+            .create_token_request(account, &params, &request);
+        let status = tokio::time::timeout(TIMEOUT, response)
             .await
             .map_err(|_| TokenError::Timeout { account })?
             .map_err(|source| TokenError::Request {
@@ -212,35 +213,37 @@ impl LaneTokens {
             })?
             .status
             .unwrap_or_default();
-        let (Some(token), Some(says)) = (status.token, status.expiration_timestamp) else {
+        let (Some(token), Some(expiry)) = (status.token, status.expiration_timestamp) else {
             return Err(TokenError::Malformed { account });
         };
         let mut authorization = HeaderValue::from_str(&format!("Bearer {token}"))
             .map_err(|_| TokenError::Malformed { account })?;
         authorization.set_sensitive(true);
-        Ok(held(authorization, Timestamp::now(), says.0))
+        Ok(Token::new(authorization, Timestamp::now(), expiry.0))
     }
 }
 
-/// Some API servers extend a token's life beyond what was asked; the agent does not use that.
-fn held(authorization: HeaderValue, now: Timestamp, says: Timestamp) -> Held {
-    let expires_at = says.min(now + SignedDuration::from_secs(LIFE));
-    let life = expires_at.duration_since(now);
-    Held {
-        authorization,
-        refresh_at: now + life * 3 / 4,
-        expires_at,
+impl Token {
+    /// Some API servers extend a token's lifetime beyond the request; the agent does not use that.
+    fn new(authorization: HeaderValue, now: Timestamp, issued_until: Timestamp) -> Self {
+        let expires_at = issued_until.min(now + SignedDuration::from_secs(LIFETIME_S));
+        let lifetime = expires_at.duration_since(now);
+        Self {
+            authorization,
+            refresh_at: now + lifetime * 3 / 4,
+            expires_at,
+        }
     }
 }
 
 impl Slot {
-    fn answer(&self, now: Timestamp) -> Answer {
-        match &self.state.lock().held {
-            Some(held) if now < held.expires_at => Answer::Token {
-                header: held.authorization.clone(),
-                stale: now >= held.refresh_at,
+    fn lookup(&self, now: Timestamp) -> Lookup {
+        match &self.state.lock().token {
+            Some(token) if now < token.expires_at => Lookup::Valid {
+                header: token.authorization.clone(),
+                stale: now >= token.refresh_at,
             },
-            _ => Answer::Nothing,
+            _ => Lookup::Missing,
         }
     }
 
@@ -268,19 +271,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_renewed_before_it_ends_and_used_an_hour_at_most() {
+    fn token_is_renewed_before_expiry_and_used_for_an_hour_at_most() {
         let now = Timestamp::from_second(1_000_000).unwrap();
         let second = SignedDuration::from_secs;
         let header = || HeaderValue::from_static("Bearer x");
-        for (says, refresh, expiry) in [(3600, 2700, 3600), (86_400, 2700, 3600), (600, 450, 600)] {
-            let held = held(header(), now, now + second(says));
-            assert_eq!(held.refresh_at, now + second(refresh), "{says}");
-            assert_eq!(held.expires_at, now + second(expiry), "{says}");
+        for (issued, refresh, expiry) in [(3600, 2700, 3600), (86_400, 2700, 3600), (600, 450, 600)]
+        {
+            let token = Token::new(header(), now, now + second(issued));
+            assert_eq!(token.refresh_at, now + second(refresh), "{issued}");
+            assert_eq!(token.expires_at, now + second(expiry), "{issued}");
         }
     }
 
-    /// Tokens of an API server that issues none, slowly; and how often it was asked.
-    fn unissued() -> (LaneTokens, Arc<AtomicUsize>) {
+    /// Tokens of an API server that does not respond, and the number of requests.
+    fn unresponsive() -> (LaneTokens, Arc<AtomicUsize>) {
         let asked = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&asked);
         let service = tower::service_fn(move |_: http::Request<kube::client::Body>| {
@@ -291,29 +295,33 @@ mod tests {
         (LaneTokens::new(client, "drover-agent"), asked)
     }
 
-    fn hold(tokens: &LaneTokens, expires_in: i64) {
+    fn store(tokens: &LaneTokens, expires_in: i64) {
         let now = Timestamp::now();
         let second = SignedDuration::from_secs;
-        let began = now - second(LIFE - expires_in);
-        let held = held(
+        let began = now - second(LIFETIME_S - expires_in);
+        let token = Token::new(
             HeaderValue::from_static("Bearer x"),
             began,
             now + second(expires_in),
         );
-        tokens.slot(Lane::User).state.lock().held = Some(held);
+        tokens.slot(Lane::User).state.lock().token = Some(token);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_stale_token_serves_at_once_while_its_successor_is_asked_for_now_and_then() {
-        let (tokens, asked) = unissued();
-        hold(&tokens, 800);
+    async fn stale_token_is_used_while_it_is_renewed_in_the_background() {
+        let (tokens, asked) = unresponsive();
+        store(&tokens, 800);
         let begin = Instant::now();
         for _ in 0..100 {
             tokens.authorization(Lane::User).await.unwrap();
             tokio::task::yield_now().await;
         }
-        assert_eq!(begin.elapsed(), Duration::ZERO, "nobody waits");
-        assert_eq!(asked.load(Ordering::SeqCst), 1, "one asks for all");
+        assert_eq!(begin.elapsed(), Duration::ZERO, "no request waits");
+        assert_eq!(
+            asked.load(Ordering::SeqCst),
+            1,
+            "one token request serves all"
+        );
         for (later, times) in [(20, 1), (19, 1), (2, 2)] {
             tokio::time::sleep(Duration::from_secs(later)).await;
             tokens.authorization(Lane::User).await.unwrap();
@@ -323,9 +331,9 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn requests_without_a_token_fail_together_and_not_one_after_the_other() {
-        let (tokens, asked) = unissued();
-        hold(&tokens, -1);
+    async fn concurrent_requests_without_a_token_share_one_failed_request() {
+        let (tokens, asked) = unresponsive();
+        store(&tokens, -1);
         let begin = Instant::now();
         let waiting = (0..100).map(|_| tokens.authorization(Lane::User));
         for answer in futures::future::join_all(waiting).await {
@@ -334,15 +342,15 @@ mod tests {
         assert_eq!(begin.elapsed(), TIMEOUT);
         assert_eq!(asked.load(Ordering::SeqCst), 1);
         assert!(tokens.authorization(Lane::User).await.is_err());
-        assert_eq!(asked.load(Ordering::SeqCst), 2, "the next one asks again");
+        assert_eq!(asked.load(Ordering::SeqCst), 2, "the next request retries");
     }
 
     #[test]
-    fn a_token_is_stale_for_its_last_quarter_and_nothing_afterwards() {
+    fn token_is_stale_in_its_last_quarter_and_missing_afterwards() {
         let now = Timestamp::from_second(1_000_000).unwrap();
         let second = SignedDuration::from_secs;
         let slot = Slot::default();
-        slot.state.lock().held = Some(held(
+        slot.state.lock().token = Some(Token::new(
             HeaderValue::from_static("Bearer x"),
             now,
             now + second(3600),
@@ -353,9 +361,9 @@ mod tests {
             (2700, Some(true)),
             (3600, None),
         ] {
-            let stale = match slot.answer(now + second(at)) {
-                Answer::Token { stale, .. } => Some(stale),
-                Answer::Nothing => None,
+            let stale = match slot.lookup(now + second(at)) {
+                Lookup::Valid { stale, .. } => Some(stale),
+                Lookup::Missing => None,
             };
             assert_eq!(stale, wanted, "{at}");
         }

@@ -1,30 +1,27 @@
-//! The road to the server: which one, how it is verified, and what it is asked.
-
-mod call;
-mod dial;
-mod proxy;
+//! The server that an agent belongs to, as the import manifest states it.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
-use std::sync::Arc;
 
 use drover_api::ids::ClusterUid;
 use http::Uri;
-use rustls::ClientConfig;
+use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName};
 use thiserror::Error;
 
-use crate::registration::data;
+/// Name of the ConfigMap with the binding; the import manifest creates it.
+pub const BINDING_CONFIG_MAP: &str = "drover-agent-server";
 
-pub use call::CallError;
-pub use dial::{DialError, Skew};
-pub use proxy::{HopError, Proxy, ProxyUrl, ProxyUrlError};
+/// Keys in [`BINDING_CONFIG_MAP`].
+pub mod data {
+    /// `https://host:port`.
+    pub const SERVER_URL: &str = "server-url";
+    /// PEM; the agent trusts these roots only.
+    pub const SERVER_CA: &str = "server-ca.crt";
+    /// UID of the Cluster.
+    pub const CLUSTER_UID: &str = "cluster-uid";
+}
 
-/// Key of the binding ConfigMap that holds the Cluster's UID.
-const CLUSTER_UID: &str = data::CLUSTER_UID;
-
-/// Why the manifest's binding cannot be used.
+/// The binding in the manifest is not valid.
 #[derive(Debug, Error)]
 pub enum BindingError {
     /// A key is absent or empty.
@@ -38,26 +35,26 @@ pub enum BindingError {
     /// The CA certificate is not PEM.
     #[error("ConfigMap drover-agent-server: server-ca.crt holds no PEM certificate")]
     Authority,
-    /// A certificate in it cannot be a root.
+    /// A certificate in it is not a valid root.
     #[error("ConfigMap drover-agent-server: a certificate in server-ca.crt cannot be used: {0}")]
     Root(#[source] rustls::Error),
 }
 
-/// Which server, verified by which roots, and as which Cluster.
+/// The server's address and trusted roots, and the UID of the Cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerBinding {
-    /// Host as the URL spells it, without brackets.
+    /// Host of the URL, without brackets.
     pub host: String,
     /// Port of the URL.
     pub port: u16,
-    /// The only roots trusted, DER.
+    /// The trusted roots, DER.
     pub roots: Vec<CertificateDer<'static>>,
-    /// UID of the Cluster that this cluster is.
+    /// UID of the Cluster.
     pub cluster_uid: ClusterUid,
 }
 
 impl ServerBinding {
-    /// Reads the ConfigMap of the manifest.
+    /// Parses the data of [`BINDING_CONFIG_MAP`].
     pub fn read(map: &BTreeMap<String, String>) -> Result<Self, BindingError> {
         let get = |key| {
             map.get(key)
@@ -77,11 +74,11 @@ impl ServerBinding {
             host,
             port,
             roots,
-            cluster_uid: ClusterUid::new(get(CLUSTER_UID)?),
+            cluster_uid: ClusterUid::new(get(data::CLUSTER_UID)?),
         })
     }
 
-    /// Host and port, for people and for the `Host` header.
+    /// Host and port, for messages and the `Host` header.
     pub fn authority(&self) -> String {
         if self.host.contains(':') {
             format!("[{}]:{}", self.host, self.port)
@@ -106,80 +103,18 @@ fn origin(url: &str) -> Option<(String, u16)> {
     (plain && !host.is_empty()).then(|| (host.to_owned(), authority.port_u16().unwrap_or(443)))
 }
 
-/// A server that can be dialled.
-#[derive(Clone)]
-pub struct Server {
-    binding: Arc<ServerBinding>,
-    name: ServerName<'static>,
-    tls: Arc<ClientConfig>,
-    source: Option<IpAddr>,
-    proxy: Option<Proxy>,
-}
-
-impl std::fmt::Debug for Server {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Server")
-            .field("authority", &self.binding.authority())
-            .finish_non_exhaustive()
-    }
-}
-
-impl Server {
-    /// Prepares TLS that trusts the binding's roots and no others.
-    pub fn new(binding: Arc<ServerBinding>) -> Result<Self, BindingError> {
-        let mut roots = rustls::RootCertStore::empty();
-        for root in &binding.roots {
-            roots.add(root.clone()).map_err(BindingError::Root)?;
-        }
-        let name = ServerName::try_from(binding.host.clone())
-            .map_err(|_| BindingError::Url(binding.host.clone()))?;
-        let mut tls = ClientConfig::builder()
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        // The tunnel's opening is an HTTP/1.1 upgrade.
-        tls.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Self {
-            binding,
-            name,
-            tls: Arc::new(tls),
-            source: None,
-            proxy: None,
-        })
-    }
-
-    /// The same server, dialled from this address of the machine where the server's is of the same
-    /// family.
-    #[must_use]
-    pub const fn dialled_from(mut self, source: Option<IpAddr>) -> Self {
-        self.source = source;
-        self
-    }
-
-    /// The same server, dialled through this proxy.
-    #[must_use]
-    pub fn dialled_through(mut self, proxy: Option<Proxy>) -> Self {
-        self.proxy = proxy;
-        self
-    }
-
-    /// Which server this is.
-    pub fn binding(&self) -> &ServerBinding {
-        &self.binding
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_binding_names_the_key_that_is_wrong() {
+    fn invalid_binding_names_the_wrong_key() {
         let certificate = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
         let read = |url: &str, ca: &str, uid: &str| {
             ServerBinding::read(&BTreeMap::from([
                 (data::SERVER_URL.to_owned(), url.to_owned()),
                 (data::SERVER_CA.to_owned(), ca.to_owned()),
-                (CLUSTER_UID.to_owned(), uid.to_owned()),
+                (data::CLUSTER_UID.to_owned(), uid.to_owned()),
             ]))
         };
         for (url, ca, uid, wanted) in [

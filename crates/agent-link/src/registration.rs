@@ -1,12 +1,12 @@
-//! How the agent becomes a member: key, registration, memory, and the token forgotten.
+//! Registration of the cluster's key at the server.
 //!
 //! ```text
-//!  Begin ─► Keyed ─┬─(remembered)──────────────► Remembered ─► Done
-//!                  └─► Armed ─► Registered ─────►┘
+//!  Start ─► KeyLoaded ─┬─(recorded)────────────────► Recorded ─► Done
+//!                      └─► Unregistered ─► Registered ─►┘
 //! ```
 //!
-//! Each arrow is one write, or none; a crash on either side of any of them is healed by walking
-//! from `Begin` again, and two replicas may walk at once.
+//! Each arrow is at most one write. A crash at any point is repaired by a new run from `Start`, and
+//! two replicas may run at the same time.
 
 mod store;
 
@@ -19,32 +19,32 @@ use drover_api::ids::ClusterUid;
 use secrecy::{ExposeSecret as _, SecretString};
 use thiserror::Error;
 
-use crate::key::{ClusterKey, KeyError};
-use crate::server::{CallError, Server, ServerBinding};
+use crate::binding::ServerBinding;
+use crate::key::{AgentKey, KeyError};
+use crate::server::{CallError, Server};
 pub use store::{
-    BINDING_CONFIG_MAP, DEPLOYMENT, KEY_SECRET, Memory, REGISTRATION_SECRET, STATUS_CONFIG_MAP,
-    Store, StoreError, data,
+    KEY_SECRET, REGISTRATION_SECRET, ReadBindingError, RegistrationRecord, Store, StoreError,
 };
 
-/// Why the agent is not a member yet.
+/// The agent could not register.
 #[derive(Debug, Error)]
 pub enum RegistrationError {
-    /// The cluster's own API did not do what it must.
+    /// The cluster's API.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The key cannot be used.
+    /// The key is not usable.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The token in the Secret is no registration token.
+    /// The Secret does not contain a registration token.
     #[error(
         "the token in Secret {REGISTRATION_SECRET} is not a registration token; apply the manifest of \"drover cluster import\" again"
     )]
     MalformedToken,
-    /// The server did not register the key.
+    /// The call to the server.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The server speaks of another cluster than the one asked for.
-    #[error("the server registered cluster {got} where {wanted} was asked for")]
+    /// The server answered with another Cluster.
+    #[error("the server registered cluster {got} instead of {wanted}")]
     OtherCluster {
         /// UID in the manifest.
         wanted: ClusterUid,
@@ -53,61 +53,61 @@ pub enum RegistrationError {
     },
 }
 
-/// What a member has: enough to connect.
+/// A registered key: the credential of a connection.
 #[derive(Clone, Debug)]
 pub struct Membership {
-    /// Name of the Cluster at the server, for people.
+    /// Name of the Cluster at the server, for messages.
     pub cluster_name: String,
     /// Its UID.
     pub cluster_uid: ClusterUid,
     /// The bound key.
-    pub key: Arc<ClusterKey>,
+    pub key: Arc<AgentKey>,
 }
 
-/// Where the walk stands; each state holds all that the next arrow needs.
+/// State of the registration; each state holds the input of the next step.
 #[derive(Debug)]
 pub enum Step {
-    /// Nothing is known.
-    Begin,
-    /// The key exists in the cluster, whoever made it.
-    Keyed {
+    /// Nothing is loaded.
+    Start,
+    /// The key is stored in the cluster.
+    KeyLoaded {
         /// The shared key.
-        key: Arc<ClusterKey>,
-        /// What an earlier walk remembered.
-        memory: Option<Memory>,
+        key: Arc<AgentKey>,
+        /// The record of an earlier registration.
+        record: Option<RegistrationRecord>,
     },
-    /// Not registered as far as is known; a token may be there.
-    Armed {
+    /// No registration is recorded.
+    Unregistered {
         /// The shared key.
-        key: Arc<ClusterKey>,
-        /// Absent when it was used up; then only a bound key is accepted.
+        key: Arc<AgentKey>,
+        /// Absent after it was used; then the server accepts only a key that is bound already.
         token: Option<SecretString>,
     },
     /// The server has bound the key.
     Registered(Membership),
-    /// The cluster remembers that it is registered.
-    Remembered(Membership),
-    /// The token is forgotten too.
+    /// The cluster has the record of the registration.
+    Recorded(Membership),
+    /// The token is deleted.
     Done(Membership),
 }
 
-/// Walks from [`Step::Begin`] to [`Step::Done`].
+/// Walks from [`Step::Start`] to [`Step::Done`].
 #[derive(Debug)]
 pub struct Registrar<'a> {
     /// The agent's objects in its cluster.
     pub store: &'a Store,
-    /// Which server, and as which Cluster.
+    /// The server's address and the Cluster's UID.
     pub binding: &'a ServerBinding,
-    /// The road there.
+    /// The server's client.
     pub server: &'a Server,
-    /// Whether to believe what an earlier walk remembered; not once the server has denied it.
-    pub trust_memory: bool,
+    /// Whether to accept the record of an earlier registration; false after the server denied it.
+    pub trust_record: bool,
 }
 
 impl Registrar<'_> {
-    /// Walks to the end.
-    pub async fn walk(&self) -> Result<Membership, RegistrationError> {
-        let mut step = Step::Begin;
+    /// Runs every step.
+    pub async fn run(&self) -> Result<Membership, RegistrationError> {
+        let mut step = Step::Start;
         loop {
             step = match step {
                 Step::Done(membership) => return Ok(membership),
@@ -116,55 +116,59 @@ impl Registrar<'_> {
         }
     }
 
-    /// Takes one arrow.
+    /// Runs one step.
     pub async fn advance(&self, step: Step) -> Result<Step, RegistrationError> {
         Ok(match step {
-            Step::Begin => {
-                let (stored, memory) = self.store.key_or_create(ClusterKey::generate).await?;
-                Step::Keyed {
-                    key: Arc::new(ClusterKey::from_pkcs8(&stored)?),
-                    memory,
+            Step::Start => {
+                let (stored, record) = self.store.key_or_create(AgentKey::generate).await?;
+                Step::KeyLoaded {
+                    key: Arc::new(AgentKey::from_pkcs8(&stored)?),
+                    record,
                 }
             }
-            Step::Keyed { key, memory } => match self.remembered(&key, memory) {
-                Some(membership) => Step::Remembered(membership),
-                None => Step::Armed {
+            Step::KeyLoaded { key, record } => match self.recorded(&key, record) {
+                Some(membership) => Step::Recorded(membership),
+                None => Step::Unregistered {
                     key,
                     token: self.store.registration_token().await?,
                 },
             },
-            Step::Armed { key, token } => Step::Registered(self.register(key, token).await?),
+            Step::Unregistered { key, token } => Step::Registered(self.register(key, token).await?),
             Step::Registered(membership) => {
                 self.store
-                    .remember(&Memory {
+                    .record(&RegistrationRecord {
                         cluster_uid: membership.cluster_uid.clone(),
                         cluster_name: membership.cluster_name.clone(),
                     })
                     .await?;
-                Step::Remembered(membership)
+                Step::Recorded(membership)
             }
-            Step::Remembered(membership) => {
-                self.store.forget_registration_token().await?;
+            Step::Recorded(membership) => {
+                self.store.delete_registration_token().await?;
                 Step::Done(membership)
             }
             Step::Done(membership) => Step::Done(membership),
         })
     }
 
-    /// A memory counts for the Cluster it speaks of; a manifest of another one begins afresh.
-    fn remembered(&self, key: &Arc<ClusterKey>, memory: Option<Memory>) -> Option<Membership> {
-        let memory = memory
-            .filter(|memory| self.trust_memory && memory.cluster_uid == self.binding.cluster_uid)?;
+    /// A record is valid for its own Cluster only; the manifest may name another one now.
+    fn recorded(
+        &self,
+        key: &Arc<AgentKey>,
+        record: Option<RegistrationRecord>,
+    ) -> Option<Membership> {
+        let record = record
+            .filter(|record| self.trust_record && record.cluster_uid == self.binding.cluster_uid)?;
         Some(Membership {
-            cluster_name: memory.cluster_name,
-            cluster_uid: memory.cluster_uid,
+            cluster_name: record.cluster_name,
+            cluster_uid: record.cluster_uid,
             key: Arc::clone(key),
         })
     }
 
     async fn register(
         &self,
-        key: Arc<ClusterKey>,
+        key: Arc<AgentKey>,
         token: Option<SecretString>,
     ) -> Result<Membership, RegistrationError> {
         let token_id = match &token {

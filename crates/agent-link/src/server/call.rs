@@ -1,4 +1,4 @@
-//! One JSON call to the server.
+//! A JSON call to the server's API.
 
 use std::time::Duration;
 
@@ -13,57 +13,58 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use super::{DialError, Server, Skew};
+use super::{ClockSkew, DialError, Server};
+use crate::error_chain::error_chain;
 
-/// Most time from a sent request to a read answer.
+/// Timeout from the request to the complete response.
 const TIMEOUT: Duration = Duration::from_secs(15);
-/// Most bytes of an answer.
-const MOST_ANSWER: usize = 64 * 1024;
-/// Most characters of a server's message that are passed on.
-const MOST_MESSAGE: usize = 1024;
+/// Size limit of a response.
+const MAX_RESPONSE_BYTES: usize = 64 * 1024;
+/// Length limit of a server's message.
+const MAX_MESSAGE_CHARS: usize = 1024;
 
-/// Why a call brought no answer that can be used.
+/// A call to the server failed.
 #[derive(Debug, Error)]
 pub enum CallError {
     /// No connection.
     #[error(transparent)]
     Dial(#[from] DialError),
-    /// The server said no; its own words say why.
+    /// The server refused the call.
     #[error("the server refused ({status}): {message}{}", hint(*.skew))]
     Refused {
-        /// Its status.
+        /// Status code.
         status: StatusCode,
-        /// PascalCase cause, where the answer has one.
+        /// PascalCase cause; empty if the response has none.
         reason: String,
-        /// Its message.
+        /// The server's message.
         message: String,
-        /// Present when the clocks differ by more than a minute.
-        skew: Option<Skew>,
+        /// Set when the clocks differ by more than a minute.
+        skew: Option<ClockSkew>,
     },
-    /// The server cannot answer now.
+    /// The server is not available.
     #[error("the server cannot answer now ({status}): {message}")]
     Unavailable {
-        /// Its status.
+        /// Status code.
         status: StatusCode,
-        /// Its message.
+        /// The server's message.
         message: String,
     },
-    /// What answered is no Drover server.
+    /// The response does not come from a Drover server.
     #[error(
-        "what answers at {authority} is not a Drover server ({what}): check the server-url setting and the load balancer in front of it"
+        "{authority} is not a Drover server ({detail}): check the server-url setting and the load balancer in front of it"
     )]
     NotDrover {
         /// Host and port.
         authority: String,
-        /// What was strange.
-        what: String,
+        /// The unexpected part of the response.
+        detail: String,
     },
-    /// The connection broke or nothing came.
+    /// The connection broke, or the server did not respond in time.
     #[error("the server did not answer: {0}")]
     Broken(String),
 }
 
-fn hint(skew: Option<Skew>) -> String {
+fn hint(skew: Option<ClockSkew>) -> String {
     skew.map(|skew| format!("; {skew}")).unwrap_or_default()
 }
 
@@ -81,42 +82,42 @@ impl CallError {
         }
     }
 
-    /// Sorts a refusal by its status, headers and body.
-    pub(crate) fn from_answer(
+    /// Classifies a response that is not 200 by its status, headers and body.
+    pub(crate) fn from_response(
         authority: &str,
         status: StatusCode,
         headers: &HeaderMap,
         body: &[u8],
     ) -> Self {
-        let Some(said) = Said::read(body) else {
+        let Some(answer) = StatusBody::parse(body) else {
             return Self::NotDrover {
                 authority: authority.to_owned(),
-                what: format!("it answered {status} without a Status"),
+                detail: format!("it answered {status} without a Status"),
             };
         };
         if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
             return Self::Unavailable {
                 status,
-                message: said.message,
+                message: answer.message,
             };
         }
         Self::Refused {
             status,
-            reason: said.reason,
-            message: said.message,
-            skew: date(headers).and_then(|theirs| Skew::between(Timestamp::now(), theirs)),
+            reason: answer.reason,
+            message: answer.message,
+            skew: date(headers).and_then(|theirs| ClockSkew::between(Timestamp::now(), theirs)),
         }
     }
 }
 
-/// What matters of a `metav1.Status`.
-struct Said {
+/// The used fields of a `metav1.Status`.
+struct StatusBody {
     reason: String,
     message: String,
 }
 
-impl Said {
-    fn read(body: &[u8]) -> Option<Self> {
+impl StatusBody {
+    fn parse(body: &[u8]) -> Option<Self> {
         let status: serde_json::Value = serde_json::from_slice(body).ok()?;
         if status.get("kind")?.as_str()? != "Status" {
             return None;
@@ -126,10 +127,10 @@ impl Said {
                 .and_then(|v| v.as_str())
                 .unwrap_or_default()
                 .chars()
-                .take(MOST_MESSAGE)
+                .take(MAX_MESSAGE_CHARS)
                 .collect()
         };
-        // The cause inside `details` is finer than the reason, which is one of Kubernetes' own.
+        // The cause in `details` is more specific than the reason, which is one of Kubernetes'.
         let cause = status
             .pointer("/details/causes/0/reason")
             .or_else(|| status.get("reason"));
@@ -149,7 +150,7 @@ fn date(headers: &HeaderMap) -> Option<Timestamp> {
 }
 
 impl Server {
-    /// `POST`s JSON, with a bearer where one is given.
+    /// `POST`s JSON, with a bearer token if there is one.
     pub async fn call<Q: Serialize, A: DeserializeOwned>(
         &self,
         path: &'static str,
@@ -162,30 +163,30 @@ impl Server {
         let exchange = async {
             let (mut sender, connection) =
                 hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-            // Ends by itself when `sender` and the answer are gone.
+            // The task ends when `sender` and the response are dropped.
             tokio::spawn(connection);
             let (head, body) = sender.send_request(request).await?.into_parts();
-            let body = Limited::new(body, MOST_ANSWER).collect().await;
+            let body = Limited::new(body, MAX_RESPONSE_BYTES).collect().await;
             Ok::<_, hyper::Error>((head, body.map(http_body_util::Collected::to_bytes)))
         };
         let (head, body) = tokio::time::timeout(TIMEOUT, exchange)
             .await
-            .map_err(|_| CallError::Broken(format!("nothing within {} s", TIMEOUT.as_secs())))?
-            .map_err(|error| CallError::Broken(crate::upstream::chain(&error)))?;
-        let not_drover = |what: &str| CallError::NotDrover {
+            .map_err(|_| CallError::Broken(format!("no response within {} s", TIMEOUT.as_secs())))?
+            .map_err(|error| CallError::Broken(error_chain(&error)))?;
+        let not_drover = |detail: &str| CallError::NotDrover {
             authority: authority.clone(),
-            what: what.to_owned(),
+            detail: detail.to_owned(),
         };
-        let body = body.map_err(|_| not_drover("its answer is too long or broke off"))?;
+        let body = body.map_err(|_| not_drover("its response is too long or incomplete"))?;
         if head.status != StatusCode::OK {
-            return Err(CallError::from_answer(
+            return Err(CallError::from_response(
                 &authority,
                 head.status,
                 &head.headers,
                 &body,
             ));
         }
-        serde_json::from_slice(&body).map_err(|_| not_drover("its answer is of another form"))
+        serde_json::from_slice(&body).map_err(|_| not_drover("its response has another format"))
     }
 }
 
@@ -195,16 +196,16 @@ fn request<Q: Serialize>(
     bearer: Option<&SecretString>,
     body: &Q,
 ) -> Result<Request<Full<Bytes>>, CallError> {
-    let broken = |what: &str| CallError::Broken(what.to_owned());
-    let body = serde_json::to_vec(body).map_err(|_| broken("the request has no JSON form"))?;
+    let broken = |detail: &str| CallError::Broken(detail.to_owned());
+    let body = serde_json::to_vec(body).map_err(|_| broken("cannot encode the request as JSON"))?;
     let mut request = Request::post(path)
         .header(HOST, authority)
         .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
         .body(Full::from(body))
-        .map_err(|_| broken("the server's name cannot stand in a Host header"))?;
+        .map_err(|_| broken("the server's name is not valid in a Host header"))?;
     if let Some(bearer) = bearer {
         let mut value = HeaderValue::from_str(&format!("Bearer {}", bearer.expose_secret()))
-            .map_err(|_| broken("the registration token cannot stand in a header"))?;
+            .map_err(|_| broken("the registration token is not valid in a header"))?;
         value.set_sensitive(true);
         request.headers_mut().insert(AUTHORIZATION, value);
     }
@@ -221,11 +222,11 @@ mod tests {
             headers.insert(DATE, HeaderValue::from_str(date).unwrap());
         }
         let status = StatusCode::from_u16(status).unwrap();
-        CallError::from_answer("h:1", status, &headers, body.as_bytes())
+        CallError::from_response("h:1", status, &headers, body.as_bytes())
     }
 
     #[test]
-    fn answers_are_told_apart_by_reason() {
+    fn responses_are_classified_by_reason() {
         let said = r#"{"kind":"Status","reason":"Forbidden","message":"no",
             "details":{"causes":[{"reason":"TokenExpired"}]}}"#;
         let plain = r#"{"kind":"Status","reason":"Unauthorized","message":"no"}"#;
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bearer_is_in_one_sensitive_header_and_nowhere_else() {
+    fn bearer_token_is_only_in_a_sensitive_header() {
         let token = SecretString::from("droverimport_x_y");
         let request = request("h:1", "/v1/agent/register", Some(&token), &()).unwrap();
         assert_eq!(request.uri().to_string(), "/v1/agent/register");

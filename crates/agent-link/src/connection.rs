@@ -1,0 +1,387 @@
+//! The agent's connection: enrolls, dials, proves the key, serves the tunnel, and reconnects.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use drover_access::proof;
+use drover_api::agent::{Challenge, ChallengeRequest, ConnectProof, PROOF_HEADER};
+use drover_tunnel::protocol::{self, Version, VersionError};
+use drover_tunnel::reconnect::{Policy, Session, Sessions};
+use drover_tunnel::ws::{self, DialOptions};
+use drover_tunnel::{ReadAhead, ServeError, ServeOptions, serve};
+use http::header::HOST;
+use http::{HeaderMap, Request, StatusCode};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+use tracing::debug;
+
+use crate::binding::{BindingError, ServerBinding};
+use crate::error_chain::error_chain;
+use crate::lanes::{Lanes, TunnelContext};
+use crate::memory::TunnelMemory;
+use crate::registration::{
+    Membership, ReadBindingError, Registrar, RegistrationError, Store, StoreError,
+};
+use crate::server::{CallError, DialError, Proxy, Server};
+use crate::status::StatusPublisher;
+
+/// Interval of reading the binding while connected.
+const BINDING_POLL_INTERVAL: Duration = Duration::from_secs(30);
+/// Reason of a server that knows the Cluster but has no key of it.
+const NOT_REGISTERED: &str = "NotRegistered";
+
+/// There is no tunnel.
+#[derive(Debug, Error)]
+pub enum ConnectError {
+    /// The agent's own cluster.
+    #[error(transparent)]
+    Store(StoreError),
+    /// The binding in the manifest.
+    #[error(transparent)]
+    Binding(#[from] BindingError),
+    /// The agent is not registered.
+    #[error(transparent)]
+    Registration(#[from] RegistrationError),
+    /// A call to the server failed.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// No connection to the server.
+    #[error(transparent)]
+    Dial(#[from] DialError),
+    /// No common protocol version.
+    #[error("{0}")]
+    Protocol(String),
+    /// The WebSocket handshake failed.
+    #[error("the tunnel did not open: {0}")]
+    Upgrade(String),
+    /// The tunnel broke.
+    #[error("the tunnel ended: {0}")]
+    Lost(#[from] ServeError),
+}
+
+impl From<ReadBindingError> for ConnectError {
+    fn from(error: ReadBindingError) -> Self {
+        match error {
+            ReadBindingError::Store(error) => Self::Store(error),
+            ReadBindingError::Binding(error) => Self::Binding(error),
+        }
+    }
+}
+
+impl ConnectError {
+    /// PascalCase cause, stable across releases.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Store(_) | Self::Registration(RegistrationError::Store(_)) => {
+                "OwnClusterUnavailable"
+            }
+            Self::Binding(_) => "ManifestIncomplete",
+            Self::Registration(RegistrationError::Call(error)) | Self::Call(error) => {
+                error.reason()
+            }
+            Self::Registration(RegistrationError::Key(_)) => "KeyUnusable",
+            Self::Registration(RegistrationError::MalformedToken) => "TokenMalformed",
+            Self::Registration(RegistrationError::OtherCluster { .. }) => "OtherCluster",
+            Self::Dial(error) => error.reason(),
+            Self::Protocol(_) => "ProtocolMismatch",
+            Self::Upgrade(_) => "UpgradeFailed",
+            Self::Lost(_) => "TunnelLost",
+        }
+    }
+}
+
+/// Supplies the server's address and the credential of a connection.
+///
+/// The cluster agent implements it with [`Store`]: the binding is a ConfigMap, the key a Secret, and
+/// a registration token registers the key.
+pub trait Enrollment: Send + Sync {
+    /// The server to connect to now.
+    fn binding(&self) -> impl Future<Output = Result<ServerBinding, ReadBindingError>> + Send;
+
+    /// The registered key; registers it if needed.
+    ///
+    /// `trust_record` is false after the server denied an earlier registration.
+    fn enroll(
+        &self,
+        binding: &ServerBinding,
+        server: &Server,
+        trust_record: bool,
+    ) -> impl Future<Output = Result<Membership, RegistrationError>> + Send;
+
+    /// Deletes single-use credentials that are no longer needed. Called regularly while connected.
+    fn clean_up(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
+}
+
+impl Enrollment for Store {
+    async fn binding(&self) -> Result<ServerBinding, ReadBindingError> {
+        Self::binding(self).await
+    }
+
+    async fn enroll(
+        &self,
+        binding: &ServerBinding,
+        server: &Server,
+        trust_record: bool,
+    ) -> Result<Membership, RegistrationError> {
+        let registrar = Registrar {
+            store: self,
+            binding,
+            server,
+            trust_record,
+        };
+        registrar.run().await
+    }
+
+    async fn clean_up(&self) -> Result<(), StoreError> {
+        self.delete_registration_token().await
+    }
+}
+
+/// An open tunnel.
+struct OpenTunnel {
+    binding: Arc<ServerBinding>,
+    member: Membership,
+    stream: Stream,
+    protocol: Version,
+}
+
+/// The connection of one replica to the server.
+#[derive(Debug)]
+pub struct Connection<E> {
+    /// Name of the pod; distinguishes replicas.
+    pub name: String,
+    /// Supplies the server's address and the key.
+    pub enrollment: E,
+    /// Serves tunnelled requests.
+    pub lanes: Arc<Lanes>,
+    /// Publishes the connection's status.
+    pub status: StatusPublisher,
+    /// Protocol versions to offer.
+    pub protocols: Vec<Version>,
+    /// Local address to dial from; the system chooses if there is none.
+    pub source: Option<IpAddr>,
+    /// HTTP proxy to dial through.
+    pub proxy: Option<Proxy>,
+    /// Memory budget of the tunnels; no limit if absent.
+    pub memory: Option<TunnelMemory>,
+    /// Stops the connection.
+    pub shutdown: CancellationToken,
+}
+
+impl<E: Enrollment> Connection<E> {
+    /// A connection with every protocol version of this build, and no proxy or memory limit.
+    pub fn new(name: String, enrollment: E, lanes: Lanes, shutdown: CancellationToken) -> Self {
+        Self {
+            name,
+            enrollment,
+            lanes: Arc::new(lanes),
+            status: StatusPublisher::default(),
+            protocols: Version::KNOWN.to_vec(),
+            source: None,
+            proxy: None,
+            memory: None,
+            shutdown,
+        }
+    }
+
+    /// Connects until the shutdown and publishes the status. Open requests end before it returns.
+    pub async fn run(&self) {
+        Box::pin(self.reconnect()).await;
+        let message = "the agent was told to stop".to_owned();
+        self.status.publish(false, "Stopped", message);
+    }
+
+    /// Runs one session after the other, with a random pause in between.
+    async fn reconnect(&self) {
+        let mut trust_record = true;
+        let mut sessions = Sessions::new(Policy::default(), self.shutdown.clone());
+        while let Some(session) = sessions.next(random_fraction()).await {
+            let result = self.session(trust_record, session).await;
+            if self.shutdown.is_cancelled() {
+                return;
+            }
+            let (reason, message) = match &result {
+                Ok(()) => ("TunnelClosed", "the server closed the tunnel".to_owned()),
+                Err(error) => (error.reason(), error.to_string()),
+            };
+            // The agent registers again only if the server has lost the registration.
+            trust_record = reason != NOT_REGISTERED;
+            self.status.publish(false, reason, message);
+        }
+    }
+
+    /// Opens a tunnel and serves it until it ends.
+    async fn session(
+        &self,
+        trust_record: bool,
+        mut session: Session<'_>,
+    ) -> Result<(), ConnectError> {
+        let tunnel = tokio::select! {
+            // Boxed: the open tunnel does not need the memory of this future.
+            tunnel = Box::pin(self.connect(trust_record)) => tunnel?,
+            () = self.shutdown.cancelled() => return Ok(()),
+        };
+        session.opened();
+        let message = format!(
+            "connected to {} as cluster {:?}, protocol {}",
+            tunnel.binding.authority(),
+            tunnel.member.cluster_name,
+            tunnel.protocol
+        );
+        self.status.publish(true, "Connected", message);
+        self.serve(tunnel).await
+    }
+
+    /// Serves until the server closes the tunnel, the agent stops or the binding changes.
+    async fn serve(&self, tunnel: OpenTunnel) -> Result<(), ConnectError> {
+        let ended = self.shutdown.child_token();
+        let closed = CancellationToken::new();
+        let _closed_on_return = closed.clone().drop_guard();
+        let context = Arc::new(TunnelContext {
+            protocol: tunnel.protocol,
+            closed,
+        });
+        let lanes = Arc::clone(&self.lanes);
+        let service = service_fn(move |request: Request<Incoming>| {
+            let (lanes, context) = (Arc::clone(&lanes), Arc::clone(&context));
+            async move { Ok::<_, std::convert::Infallible>(lanes.serve(&context, request).await) }
+        });
+        let options = self.memory.as_ref();
+        let options = options.map_or_else(ServeOptions::default, TunnelMemory::options);
+        let served = serve(tunnel.stream, service, options, ended.clone());
+        tokio::pin!(served);
+        tokio::select! {
+            result = &mut served => return Ok(result?),
+            () = self.binding_change(&tunnel.binding) => ended.cancel(),
+        }
+        Ok(served.await?)
+    }
+
+    /// Reads the binding, registers if needed, and opens a tunnel.
+    async fn connect(&self, trust_record: bool) -> Result<OpenTunnel, ConnectError> {
+        let binding = Arc::new(self.enrollment.binding().await?);
+        let server = Server::new(Arc::clone(&binding))?
+            .dialled_from(self.source)
+            .dialled_through(self.proxy.clone());
+        let enrolled = self.enrollment.enroll(&binding, &server, trust_record);
+        let member = enrolled.await?;
+        let (stream, protocol) = self.open(&server, &member).await?;
+        Ok(OpenTunnel {
+            binding,
+            member,
+            stream,
+            protocol,
+        })
+    }
+
+    /// Resolves when the binding has changed to another valid one.
+    async fn binding_change(&self, binding: &ServerBinding) {
+        loop {
+            tokio::time::sleep(BINDING_POLL_INTERVAL).await;
+            match self.enrollment.binding().await {
+                Ok(current) if current != *binding => return,
+                // The manifest may have been applied again, with a token that is not needed.
+                Ok(_) => {
+                    if let Err(error) = self.enrollment.clean_up().await {
+                        debug!(%error, "cannot delete the registration token; will retry");
+                    }
+                }
+                Err(error) => debug!(%error, "cannot read the binding; keeping the connection"),
+            }
+        }
+    }
+
+    async fn open(
+        &self,
+        server: &Server,
+        member: &Membership,
+    ) -> Result<(Stream, Version), ConnectError> {
+        let request = ChallengeRequest {
+            cluster_uid: member.cluster_uid.clone(),
+        };
+        let Challenge { nonce } = server.call("/v1/agent/challenge", None, &request).await?;
+        let message = proof::connect_message(&member.cluster_uid, &nonce, &self.name);
+        let proof = ConnectProof {
+            cluster_uid: member.cluster_uid.clone(),
+            nonce,
+            replica: self.name.clone(),
+            agent_version: env!("CARGO_PKG_VERSION").to_owned(),
+            signature: member.key.sign(&message),
+        };
+        let authority = server.binding().authority();
+        let request = self.connect_request(&authority, &proof)?;
+        let stream = server.dial().await?;
+        let dialed = ws::dial(stream, request, DialOptions::default())
+            .await
+            .map_err(|error| handshake_error(&authority, error))?;
+        let version = protocol::confirm(&dialed.headers, &self.protocols)
+            .map_err(|error: VersionError| ConnectError::Protocol(error.to_string()))?;
+        Ok((dialed.stream, version))
+    }
+
+    fn connect_request(
+        &self,
+        authority: &str,
+        proof: &ConnectProof,
+    ) -> Result<Request<()>, ConnectError> {
+        let json = serde_json::to_vec(proof).expect("a proof is text");
+        Request::get("/v1/connect")
+            .header(HOST, authority)
+            .header(PROOF_HEADER, STANDARD.encode(json))
+            .header(protocol::VERSION_HEADER, protocol::offer(&self.protocols))
+            .body(())
+            .map_err(|error| ConnectError::Upgrade(error.to_string()))
+    }
+}
+
+type Stream =
+    ws::ByteStream<ws::Prefixed<tokio_rustls::client::TlsStream<ReadAhead<tokio::net::TcpStream>>>>;
+
+fn handshake_error(authority: &str, error: ws::DialError) -> ConnectError {
+    match error {
+        ws::DialError::Refused {
+            status: StatusCode::UPGRADE_REQUIRED,
+            headers,
+            body,
+        } => ConnectError::Protocol(protocol_mismatch(&headers, &body)),
+        ws::DialError::Refused {
+            status,
+            headers,
+            body,
+        } => ConnectError::Call(CallError::from_response(
+            authority,
+            status,
+            &headers,
+            body.as_bytes(),
+        )),
+        other => ConnectError::Upgrade(error_chain(&other)),
+    }
+}
+
+fn protocol_mismatch(headers: &HeaderMap, body: &str) -> String {
+    let known = headers
+        .get(protocol::KNOWN_HEADER)
+        .and_then(|value| value.to_str().ok());
+    match known {
+        Some(known) => format!(
+            "the server speaks tunnel protocol {known}, this agent {}: upgrade the older of the two",
+            Version::KNOWN.map(|version| version.to_string()).join(", ")
+        ),
+        None => format!("the server asks for another protocol: {body}"),
+    }
+}
+
+/// Uniform in `0.0..1.0`; 0.5 when the system has no randomness.
+fn random_fraction() -> f64 {
+    let mut bytes = [0; 4];
+    match SystemRandom::new().fill(&mut bytes) {
+        Ok(()) => f64::from(u32::from_be_bytes(bytes)) / (f64::from(u32::MAX) + 1.0),
+        Err(_) => 0.5,
+    }
+}

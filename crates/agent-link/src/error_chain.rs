@@ -1,0 +1,18 @@
+//! An error with its causes on one line.
+
+use std::error::Error;
+
+/// Joins an error and its causes; skips a cause that the text already contains.
+pub(crate) fn error_chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,38 @@
+//! A Kubernetes client that acts as a lane's service account.
+
+use std::sync::Arc;
+
+use drover_api::agent::Lane;
+use http::header::{AUTHORIZATION, HOST};
+use http::{HeaderValue, Request, StatusCode};
+
+use super::tokens::LaneTokens;
+use crate::upstream::{Upstream, boxed};
+
+/// A client for the API server behind `upstream` with the token of `lane`.
+pub fn lane_client(
+    upstream: &Upstream,
+    tokens: &Arc<LaneTokens>,
+    lane: Lane,
+    namespace: &str,
+) -> kube::Client {
+    let (upstream, tokens) = (upstream.clone(), Arc::clone(tokens));
+    let service = tower::service_fn(move |request: Request<kube::client::Body>| {
+        let (upstream, tokens) = (upstream.clone(), Arc::clone(&tokens));
+        async move {
+            let authorization = tokens.authorization(lane).await?;
+            let mut request = request.map(boxed);
+            request
+                .headers_mut()
+                .insert(AUTHORIZATION, authorization.clone());
+            let host = HeaderValue::from_str(upstream.authority().as_str())?;
+            request.headers_mut().insert(HOST, host);
+            let response = upstream.send(request).await?;
+            if response.status() == StatusCode::UNAUTHORIZED {
+                tokens.discard(lane, &authorization);
+            }
+            Ok::<_, drover_tunnel::BoxError>(response)
+        }
+    });
+    kube::Client::new(service, namespace)
+}

@@ -1,0 +1,85 @@
+//! The state of the agent's connection, published to every subscriber and to the log.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+use tracing::{info, warn};
+
+/// State of a replica's connection.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionStatus {
+    /// Whether the replica has a tunnel.
+    pub connected: bool,
+    /// PascalCase cause.
+    pub reason: String,
+    /// A sentence: the state and the next step.
+    pub message: String,
+    /// Time of the last change.
+    pub since: Timestamp,
+}
+
+impl ConnectionStatus {
+    /// The state of a program that has just started.
+    pub fn starting() -> Self {
+        Self {
+            connected: false,
+            reason: "Starting".to_owned(),
+            message: "the agent has just started".to_owned(),
+            since: Timestamp::now(),
+        }
+    }
+
+    /// Compares everything except the time.
+    fn same_meaning(&self, other: &Self) -> bool {
+        self.connected == other.connected
+            && self.reason == other.reason
+            && self.message == other.message
+    }
+}
+
+/// Publishes the connection's status; clones share it.
+#[derive(Clone, Debug)]
+pub struct StatusPublisher {
+    current: watch::Sender<ConnectionStatus>,
+}
+
+impl Default for StatusPublisher {
+    fn default() -> Self {
+        Self {
+            current: watch::Sender::new(ConnectionStatus::starting()),
+        }
+    }
+}
+
+impl StatusPublisher {
+    /// The status and its changes.
+    pub fn subscribe(&self) -> watch::Receiver<ConnectionStatus> {
+        self.current.subscribe()
+    }
+
+    /// Publishes and logs a status if its meaning changed. Does not wait for subscribers.
+    pub fn publish(&self, connected: bool, reason: &str, message: String) {
+        let new = ConnectionStatus {
+            connected,
+            reason: reason.to_owned(),
+            message,
+            since: Timestamp::now(),
+        };
+        let changed = self.current.send_if_modified(|current| {
+            let changed = !current.same_meaning(&new);
+            if changed {
+                current.clone_from(&new);
+            }
+            changed
+        });
+        if !changed {
+            return;
+        }
+        if connected {
+            info!(reason, "{}", new.message);
+        } else {
+            warn!(reason, "{}", new.message);
+        }
+    }
+}

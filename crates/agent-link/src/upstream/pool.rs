@@ -1,0 +1,340 @@
+//! Connections to the API server; the task of a request polls its connection.
+//!
+//! The usual pool has a task for every connection, so that each head and each chunk of a body change
+//! tasks. Here the task that waits for the response or reads it polls the connection, and arriving
+//! bytes wake only that task. No task polls an idle connection: a closed one is detected at its next
+//! use, before a byte of the request is written.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use drover_tunnel::ReadAhead;
+use http::{Request, Response};
+use http_body::{Body as _, Frame, SizeHint};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{self, Connection, SendRequest};
+use hyper::rt::{Read, Write};
+use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
+use tokio::net::TcpStream;
+use tokio::time::Instant;
+use tokio_rustls::client::TlsStream;
+
+use super::Body;
+
+/// Number of idle connections to keep, for the peak of concurrent requests: without an idle
+/// connection, a request costs a TLS handshake.
+const MAX_IDLE: usize = 256;
+/// Lifetime of an idle connection; API servers close theirs later.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(55);
+/// The API server may have closed a connection that was idle for longer.
+const RECHECK_AFTER: Duration = Duration::from_millis(10);
+
+/// The byte stream of a connection.
+pub(super) trait Stream: Read + Write + Unpin + Send + 'static {}
+
+impl<T: Read + Write + Unpin + Send + 'static> Stream for T {}
+
+/// The byte stream of a connection to the API server.
+pub(super) type Io = TokioIo<TlsStream<ReadAhead<TcpStream>>>;
+
+/// A connection to the API server.
+pub(super) struct PooledConnection<T: Stream> {
+    sender: SendRequest<Upload>,
+    /// `None` after it has ended: dropping it returns a request that was not sent.
+    /// Boxed, because a request's future contains it and is moved.
+    connection: Option<Box<Connection<T, Upload>>>,
+}
+
+/// A request got no response on a connection.
+pub(super) struct SendError {
+    /// The request, if no byte of it was written: the caller can use another connection.
+    pub(super) unsent: Option<Request<Body>>,
+    pub(super) error: hyper::Error,
+}
+
+impl<T: Stream> PooledConnection<T> {
+    pub(super) async fn new(io: T) -> Result<Self, hyper::Error> {
+        let (sender, connection) = http1::handshake(io).await?;
+        Ok(Self {
+            sender,
+            connection: Some(Box::new(connection)),
+        })
+    }
+
+    /// Reads and writes without blocking.
+    fn drive(&mut self, cx: &mut Context<'_>) {
+        if let Some(connection) = &mut self.connection {
+            // The response's reader gets the error, if any.
+            if Pin::new(connection.as_mut()).poll(cx).is_ready() {
+                self.connection = None;
+            }
+        }
+    }
+
+    /// Whether it can carry another request.
+    fn is_ready(&self) -> bool {
+        self.connection.is_some() && self.sender.is_ready()
+    }
+
+    /// Completes the request in a separate task, independent of the response's reader: an API server
+    /// may respond early and read the rest only after its response is read, or the other way round.
+    fn detach(self) {
+        if let Some(connection) = self.connection {
+            // The response's reader gets the error, if any.
+            tokio::spawn(async { drop(connection.await) });
+        }
+    }
+
+    /// Sends a request. Dropping the future closes the connection, which cancels the request at the
+    /// API server.
+    pub(super) async fn send(
+        mut self,
+        request: Request<Body>,
+        idle: &IdlePool<T>,
+    ) -> Result<Response<ResponseBody<T>>, SendError> {
+        let (request, sent) = track_upload(request);
+        let answer = self.sender.try_send_request(request);
+        let mut answer = std::pin::pin!(answer);
+        let answered = std::future::poll_fn(|cx| {
+            self.drive(cx);
+            answer.as_mut().poll(cx)
+        });
+        let response = answered.await.map_err(|mut error| SendError {
+            unsent: error
+                .take_message()
+                .map(|unsent| unsent.map(Upload::into_body)),
+            error: error.into_error(),
+        })?;
+        let (head, incoming) = response.into_parts();
+        let pooled = if sent.is_complete() {
+            Some(self)
+        } else {
+            self.detach();
+            None
+        };
+        let mut answer = ResponseBody {
+            incoming,
+            pooled,
+            idle: idle.clone(),
+        };
+        if answer.incoming.is_end_stream() {
+            std::future::poll_fn(|cx| {
+                answer.return_to_pool(cx);
+                Poll::Ready(())
+            })
+            .await;
+        }
+        Ok(Response::from_parts(head, answer))
+    }
+}
+
+/// A request's body; hyper drops it when it has been sent.
+struct Upload {
+    body: Body,
+    _held: Arc<()>,
+}
+
+/// Tells whether a request's body has been sent.
+struct UploadProgress(Arc<()>);
+
+fn track_upload(request: Request<Body>) -> (Request<Upload>, UploadProgress) {
+    let sent = UploadProgress(Arc::new(()));
+    let held = Arc::clone(&sent.0);
+    (request.map(|body| Upload { body, _held: held }), sent)
+}
+
+impl UploadProgress {
+    fn is_complete(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
+    }
+}
+
+impl Upload {
+    fn into_body(self) -> Body {
+        self.body
+    }
+}
+
+impl http_body::Body for Upload {
+    type Data = Bytes;
+    type Error = drover_tunnel::BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// The body of a response. Reading it polls the connection; its end returns the connection to the
+/// pool.
+pub(super) struct ResponseBody<T: Stream> {
+    incoming: Incoming,
+    pooled: Option<PooledConnection<T>>,
+    idle: IdlePool<T>,
+}
+
+impl<T: Stream> ResponseBody<T> {
+    /// Returns the connection for the next request. Closes it if it is not ready, for example because
+    /// the request's body is not sent yet.
+    fn return_to_pool(&mut self, cx: &mut Context<'_>) {
+        if let Some(mut pooled) = self.pooled.take() {
+            pooled.drive(cx);
+            if pooled.is_ready() {
+                self.idle.put(pooled);
+            }
+        }
+    }
+
+    fn poll_incoming(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        if let Some(pooled) = &mut self.pooled {
+            pooled.drive(cx);
+        }
+        if let Poll::Ready(frame) = Pin::new(&mut self.incoming).poll_frame(cx) {
+            return Poll::Ready(frame);
+        }
+        // Hyper reads a body only after the first poll, which was just now.
+        if let Some(pooled) = &mut self.pooled {
+            pooled.drive(cx);
+        }
+        Pin::new(&mut self.incoming).poll_frame(cx)
+    }
+}
+
+impl<T: Stream> http_body::Body for ResponseBody<T> {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let frame = ready!(self.poll_incoming(cx));
+        if frame.is_none() || self.incoming.is_end_stream() {
+            self.return_to_pool(cx);
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.incoming.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.incoming.size_hint()
+    }
+}
+
+/// Idle connections; clones share them.
+pub(super) struct IdlePool<T: Stream>(Arc<Mutex<IdleConnections<T>>>);
+
+struct IdleConnections<T: Stream> {
+    /// Ordered by last use; the last one is used again first.
+    connections: Vec<(Instant, PooledConnection<T>)>,
+    /// Whether a task closes expired connections.
+    sweeping: bool,
+}
+
+impl<T: Stream> Clone for IdlePool<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T: Stream> Default for IdlePool<T> {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(IdleConnections {
+            connections: Vec::new(),
+            sweeping: false,
+        })))
+    }
+}
+
+impl<T: Stream> IdlePool<T> {
+    /// Sends a request on the connection used last that is still open; returns the request if there is
+    /// none.
+    ///
+    /// Retries only a request of which no byte was written, so that no request is executed twice.
+    pub(super) async fn send(
+        &self,
+        mut request: Request<Body>,
+    ) -> Result<Result<Response<ResponseBody<T>>, Request<Body>>, hyper::Error> {
+        while let Some((since, pooled)) = self.take() {
+            if since.elapsed() >= RECHECK_AFTER {
+                // Lets the runtime process a close by the API server.
+                tokio::task::yield_now().await;
+            }
+            match pooled.send(request, self).await {
+                Ok(response) => return Ok(Ok(response)),
+                Err(SendError {
+                    unsent: Some(unsent),
+                    ..
+                }) => request = unsent,
+                Err(SendError { error, .. }) => return Err(error),
+            }
+        }
+        Ok(Err(request))
+    }
+
+    /// Takes the connection used last, and the time of that use.
+    fn take(&self) -> Option<(Instant, PooledConnection<T>)> {
+        self.0.lock().connections.pop()
+    }
+
+    fn put(&self, pooled: PooledConnection<T>) {
+        let mut idle = self.0.lock();
+        if idle.connections.len() >= MAX_IDLE {
+            return;
+        }
+        idle.connections.push((Instant::now(), pooled));
+        if !idle.sweeping {
+            idle.sweeping = true;
+            tokio::spawn(self.clone().sweep());
+        }
+    }
+
+    /// Closes expired connections until there are no idle connections.
+    async fn sweep(self) {
+        while let Some(next) = self.close_expired() {
+            tokio::time::sleep_until(next).await;
+        }
+    }
+
+    /// Returns the time of the next expiry, if a connection is left.
+    fn close_expired(&self) -> Option<Instant> {
+        let mut idle = self.0.lock();
+        let now = Instant::now();
+        let expired = idle
+            .connections
+            .partition_point(|(since, _)| *since + IDLE_TIMEOUT <= now);
+        let closed: Vec<_> = idle.connections.drain(..expired).collect();
+        let next = idle
+            .connections
+            .first()
+            .map(|(since, _)| *since + IDLE_TIMEOUT);
+        idle.sweeping = next.is_some();
+        drop(idle);
+        // Outside the lock: closing a connection writes.
+        drop(closed);
+        next
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,17 @@
+//! Runs the fuzzer's corpus as an ordinary test.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "../../fuzz/properties.rs"]
+mod properties;
+
+#[test]
+fn corpus_of_bindings_holds() {
+    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/binding");
+    let mut count = 0;
+    for entry in std::fs::read_dir(&corpus).unwrap() {
+        properties::binding(&std::fs::read(entry.unwrap().path()).unwrap());
+        count += 1;
+    }
+    assert!(count >= 5, "{} has only {count} entries", corpus.display());
+}
