@@ -19,5 +19,6 @@ pub mod proof;
 pub mod roles;
 pub mod same_origin;
 pub mod setting;
+pub mod target;
 pub mod token;
 pub mod verb;

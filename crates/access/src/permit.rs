@@ -1,6 +1,6 @@
 //! Permits: proof that an identity may do this on that cluster.
 
-use drover_api::ids::{ClusterUid, UserUid};
+use drover_api::ids::UserUid;
 use drover_api::kinds::TokenPurpose;
 use jiff::Timestamp;
 use thiserror::Error;
@@ -8,15 +8,7 @@ use thiserror::Error;
 use crate::grants::{Basis, Grants, Who};
 use crate::identity::{Account, Identity, Principal};
 use crate::names::{KubernetesIdentity, UserName};
-
-/// Where a request wants to go.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// The hub itself, known as cluster `local`.
-    Hub,
-    /// A managed cluster.
-    Cluster(ClusterUid),
-}
+pub use crate::target::Target;
 
 /// Proof that somebody may use a target; the proxy takes nothing else.
 ///
@@ -156,6 +148,8 @@ fn decide_account(account: &Account, target: &Target, now: Timestamp) -> Result<
 
 #[cfg(test)]
 mod tests {
+    use drover_api::ids::ClusterUid;
+
     use super::*;
     use crate::account_token::AccountToken;
     use crate::grants::tests::world::{World, group, rule, user};

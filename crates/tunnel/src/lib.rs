@@ -47,6 +47,7 @@ pub mod reconnect;
 pub mod serve;
 pub mod tunnel;
 pub mod upgrade;
+mod upgrade_headers;
 pub mod waiting;
 pub mod ws;
 

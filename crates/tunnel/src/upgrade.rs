@@ -18,20 +18,11 @@ pub use agent::{RelayBody, RelayError, Tunneled, is_upgrade, relay, upstream_req
 pub use server::{Forwarded, Splice, forward, token};
 pub use splice::{SpliceEnd, splice};
 
-use http::{HeaderMap, HeaderName};
+use http::HeaderMap;
 
-/// The method of the request that asked for the upgrade; CONNECT has taken its place.
-pub const METHOD_HEADER: HeaderName = HeaderName::from_static("drover-upgrade-method");
-/// The `Upgrade` header's value, which HTTP/2 has no place for: the client's going, the
-/// upstream's coming.
-pub const TOKEN_HEADER: HeaderName = HeaderName::from_static("drover-upgrade");
-/// On a 200: the upstream switched protocols.
-pub const SWITCHED_HEADER: HeaderName = HeaderName::from_static("drover-upgrade-switched");
-/// The upstream's status, where a refusal's own cannot travel: a CONNECT that is answered
-/// 2xx is open, so a 200 that does not switch needs another.
-pub const STATUS_HEADER: HeaderName = HeaderName::from_static("drover-upgrade-status");
+pub use crate::upgrade_headers::{METHOD_HEADER, STATUS_HEADER, SWITCHED_HEADER, TOKEN_HEADER};
 
-/// Takes our private headers out of what a stranger sent.
+/// Removes the headers of the tunnel's own protocol from an untrusted message.
 fn strip_private(headers: &mut HeaderMap) {
     for name in [METHOD_HEADER, TOKEN_HEADER, SWITCHED_HEADER, STATUS_HEADER] {
         headers.remove(name);

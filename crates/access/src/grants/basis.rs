@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::held::leads_to;
 use super::{Grants, Place, Role, Who};
-use crate::permit::Target;
+use crate::target::Target;
 
 /// The roles that led somebody somewhere, with what they allowed by then.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use drover_rbac::Asked;
 
 use super::{Binding, BindingKind, Facts, Grant, Grants, Names, Place, Roles, Subject};
 use crate::names::{GroupName, UserName};
-use crate::permit::Target;
 use crate::roles::Rights;
+use crate::target::Target;
 
 /// Somebody, with all groups that they are in.
 #[derive(Clone, Copy, Debug)]

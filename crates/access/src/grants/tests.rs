@@ -6,8 +6,8 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use self::world::{World, cluster, group, project, rule, user};
 use super::*;
-use crate::permit::Target;
 use crate::roles::Rights;
+use crate::target::Target;
 
 fn pods() -> Rights {
     Rights::of(&[rule("", "pods", "get")])

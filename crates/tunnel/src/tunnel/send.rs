@@ -21,7 +21,7 @@ use super::stream::{Live, Sending, Stream, TunnelStream};
 use super::{Shared, Tunnel};
 use crate::BoxError;
 use crate::budget::StreamPermit;
-use crate::upgrade::SWITCHED_HEADER;
+use crate::upgrade_headers::SWITCHED_HEADER;
 
 /// A request's extension: most time until the head of its response.
 ///

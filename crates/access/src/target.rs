@@ -1,0 +1,12 @@
+//! The destination of a request.
+
+use drover_api::ids::ClusterUid;
+
+/// The hub or a managed cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The hub itself, known as cluster `local`.
+    Hub,
+    /// A managed cluster.
+    Cluster(ClusterUid),
+}
