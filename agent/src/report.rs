@@ -3,7 +3,7 @@
 //! Watches run only while the server reads the stream, with the report lane's service account. The
 //! agent keeps only the values of an object that the report needs.
 
-mod applied;
+mod drift;
 pub mod health;
 pub mod line;
 pub mod observed;

@@ -10,6 +10,7 @@ pub mod access;
 pub mod bindings;
 pub mod cluster;
 pub mod credentials;
+mod drift;
 mod hub_uid;
 mod keeper;
 pub mod objects;
@@ -19,7 +20,6 @@ pub mod projects;
 pub mod registration_tokens;
 pub mod removal;
 pub mod roles;
-mod touched;
 pub mod upgrade;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! What the next line of the stream holds.
+//! The lines of the report stream.
 
 use bytes::Bytes;
 use drover_api::report::{Refusal, Report};
@@ -8,24 +8,24 @@ use drover_tunnel::protocol::Version;
 #[derive(Debug)]
 pub struct Composer {
     protocol: Version,
-    said: Report,
+    sent: Report,
 }
 
 impl Composer {
-    /// A stream that has said nothing yet.
+    /// A stream without lines.
     pub fn new(protocol: Version) -> Self {
         Self {
             protocol,
-            said: Report::default(),
+            sent: Report::default(),
         }
     }
 
-    /// The next line: `None` when there is nothing to say and no heartbeat is due.
+    /// The next line; `None` without changes and without a due heartbeat.
     ///
-    /// `now` holds every section that is known, and the events since the last call.
+    /// `now` has every known section, and the events since the last call.
     pub fn next(&mut self, mut now: Report, refusals: Vec<Refusal>, due: bool) -> Option<Report> {
         let events = std::mem::take(&mut now.events);
-        let mut changes = difference(&self.said, &now);
+        let mut changes = difference(&self.sent, &now);
         let quiet = changes == Report::default() && events.is_empty() && refusals.is_empty();
         if quiet && !due {
             return None;
@@ -33,35 +33,34 @@ impl Composer {
         if self.protocol == Version::V1 {
             changes = now.clone();
         }
-        self.said = now;
+        self.sent = now;
         changes.events = events;
         changes.refusals = refusals;
         Some(changes)
     }
 }
 
-/// The sections of `now` that `said` does not hold.
-fn difference(said: &Report, now: &Report) -> Report {
-    fn changed<T: Clone + PartialEq>(said: Option<&T>, now: Option<&T>) -> Option<T> {
-        now.filter(|now| said != Some(*now)).cloned()
+/// The sections of `now` that differ from `sent`.
+fn difference(sent: &Report, now: &Report) -> Report {
+    fn changed<T: Clone + PartialEq>(sent: Option<&T>, now: Option<&T>) -> Option<T> {
+        now.filter(|now| sent != Some(*now)).cloned()
     }
     Report {
         kubernetes_version: changed(
-            said.kubernetes_version.as_ref(),
+            sent.kubernetes_version.as_ref(),
             now.kubernetes_version.as_ref(),
         ),
-        cluster_uid: changed(said.cluster_uid.as_ref(), now.cluster_uid.as_ref()),
-        nodes: changed(said.nodes.as_ref(), now.nodes.as_ref()),
-        components: changed(said.components.as_ref(), now.components.as_ref()),
-        agent: changed(said.agent.as_ref(), now.agent.as_ref()),
-        access: changed(said.access.as_ref(), now.access.as_ref()),
-        projects: changed(said.projects.as_ref(), now.projects.as_ref()),
+        cluster_uid: changed(sent.cluster_uid.as_ref(), now.cluster_uid.as_ref()),
+        nodes: changed(sent.nodes.as_ref(), now.nodes.as_ref()),
+        components: changed(sent.components.as_ref(), now.components.as_ref()),
+        agent: changed(sent.agent.as_ref(), now.agent.as_ref()),
+        drift: now.drift.changed_since(&sent.drift),
         refusals: Vec::new(),
         events: Vec::new(),
     }
 }
 
-/// One line as it goes on the wire.
+/// Encodes a line.
 pub(super) fn encode(report: &Report) -> Bytes {
     let mut line = serde_json::to_vec(report).expect("a report is maps of text and numbers");
     line.push(b'\n');
@@ -89,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn protocol_2_says_a_section_when_it_changes_and_beats_when_nothing_does() {
+    fn protocol_2_sends_changed_sections_and_heartbeats() {
         let mut composer = Composer::new(Version::V2);
         assert_eq!(
             composer.next(version("1"), vec![], false),
@@ -108,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn protocol_1_says_everything_each_time() {
+    fn protocol_1_sends_every_section_in_each_line() {
         let mut composer = Composer::new(Version::V1);
         assert_eq!(
             composer.next(version("1"), vec![], true),
@@ -122,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_and_events_are_said_once() {
+    fn refusals_and_events_are_sent_once() {
         for protocol in Version::KNOWN {
             let mut composer = Composer::new(protocol);
             let _ = composer.next(version("1"), vec![], true);

@@ -1,6 +1,6 @@
 //! What the watches have seen so far.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use drover_api::kinds::ComponentHealth;
@@ -8,7 +8,7 @@ use drover_api::report::{AgentReport, EventReport, Report};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::applied;
+use super::drift::{self, WATCHES_PER_OWNER};
 use super::resource_list::ResourceList;
 use super::sums::{NodeFacts, PodFacts, Tally, nodes_report};
 
@@ -39,10 +39,8 @@ pub struct State {
     pub components: Option<Vec<ComponentHealth>>,
     /// `None` where the agent runs outside the cluster.
     pub agent: Option<AgentReport>,
-    /// Versions of the roles and bindings that are Drover's, by kind and UID.
-    pub access: [Tally<String>; 3],
-    /// Versions of the namespaces of projects, and of what is Drover's in them, by kind and UID.
-    pub projects: [Tally<String>; 3],
+    /// Versions of the applied objects by owner; each watch of an owner has a tally by UID.
+    pub applied: BTreeMap<&'static str, [Tally<String>; WATCHES_PER_OWNER]>,
     /// Not yet reported, oldest first.
     pub events: VecDeque<EventReport>,
 }
@@ -78,8 +76,7 @@ impl Observed {
             nodes: nodes_report(&state.nodes, &state.pods, &state.usage),
             components: state.components.clone(),
             agent: state.agent.clone(),
-            access: applied::digest(&state.access),
-            projects: applied::digest(&state.projects),
+            drift: drift::digests(&state.applied),
             refusals: Vec::new(),
             events: std::mem::take(&mut state.events).into(),
         }

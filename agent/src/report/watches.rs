@@ -23,7 +23,7 @@ use super::observed::Observed;
 use super::pods::{self, PodSpec, PodStatus};
 use super::resource_list::ResourceList;
 use super::sums::NodeFacts;
-use super::{Source, applied, health};
+use super::{Source, drift, health};
 use crate::status::DEPLOYMENT;
 
 /// Objects a page of a first list; bounds what is decoded at once.
@@ -67,7 +67,7 @@ pub(super) fn start(tasks: &mut JoinSet<()>, source: &Arc<Source>, observed: &Ob
     tasks.spawn(pods(source.client.clone(), observed.clone()));
     tasks.spawn(events(source.client.clone(), observed.clone()));
     tasks.spawn(polls(Arc::clone(source), observed.clone()));
-    applied::start(tasks, &source.client, observed);
+    drift::start(tasks, &source.client, observed);
 }
 
 fn core(kind: &str) -> ApiResource {

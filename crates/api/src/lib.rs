@@ -17,6 +17,7 @@ pub mod agent;
 pub mod client_error;
 pub mod cluster_state;
 pub mod conditions;
+pub mod drift;
 pub mod group;
 pub mod ids;
 pub mod kinds;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::drift::Drift;
 use crate::kinds::{ComponentHealth, NodeCount, PodCount};
 
 /// Names of nodes in a report.
@@ -31,13 +32,9 @@ pub struct Report {
     /// Image of the agent's Deployment and how its roll-out stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentReport>,
-    /// Digest of which roles and bindings of Drover's are there, and in which version of each: another
-    /// one means that somebody touched them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub access: Option<String>,
-    /// The same of the namespaces of projects, and of what they may use.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub projects: Option<String>,
+    /// Digests of the applied objects, by owner; an owner without a digest has not changed.
+    #[serde(flatten)]
+    pub drift: Drift,
     /// Requests that the agent refused since the last line, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refusals: Vec<Refusal>,

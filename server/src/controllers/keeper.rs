@@ -101,9 +101,14 @@ impl Shared {
         self.state.lock().heard.clone()
     }
 
-    /// One of the digests of what is in the cluster, as last heard.
-    pub(super) fn heard_digest(&self, digest: fn(&Heard) -> &Option<String>) -> Option<String> {
-        digest(&self.state.lock().heard).clone()
+    /// The last reported digest of an owner's objects in the cluster.
+    pub(super) fn drift_digest(&self, owner: &str) -> Option<String> {
+        self.state
+            .lock()
+            .heard
+            .drift
+            .digest(owner)
+            .map(str::to_owned)
     }
 
     /// Merges into what was heard; a stream that begins starts from nothing.

@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use drover_api::agent::Lane;
+use drover_api::drift::ACCESS;
 use drover_api::group::ACCESS_LABEL;
 
 use super::act::apply;
 use super::foreign::{Bound, Swept, sweep};
 use super::wanted::in_cluster;
 use crate::controllers::cluster::decide::AccessState;
+use crate::controllers::drift::DriftWatch;
 use crate::controllers::keeper::Shared;
 use crate::controllers::objects::ApplyError;
-use crate::controllers::touched::Touched;
 
 /// What somebody changed in the cluster is put right at least this often.
 const REPAIR_EVERY: Duration = Duration::from_mins(5);
@@ -26,7 +27,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(20);
 pub(in crate::controllers) async fn keep(shared: &Shared) {
     let mut changed = shared.controllers.hub.stores().grants.changed();
     let mut applied = None;
-    let mut touched = Touched::new(|heard| &heard.access);
+    let mut drift = DriftWatch::new(ACCESS);
     loop {
         reachable(shared, applied).await;
         // What memory does not hold yet would be taken away.
@@ -34,7 +35,7 @@ pub(in crate::controllers) async fn keep(shared: &Shared) {
             tokio::time::sleep(TRUSTED_AGAIN).await;
         }
         changed.mark_unchanged();
-        touched.look(shared);
+        drift.start(shared);
         let digest = digest(shared);
         let done = Box::pin(apply_once(shared)).await;
         let pause = match &done {
@@ -55,12 +56,12 @@ pub(in crate::controllers) async fn keep(shared: &Shared) {
         let again = tokio::time::timeout(pause, async {
             tokio::select! {
                 () = others => false,
-                () = touched.told(shared) => true,
+                () = drift.changed(shared) => true,
                 () = shared.reconnected() => false,
             }
         })
         .await;
-        touched.waited(again.unwrap_or(false));
+        drift.ended(again.unwrap_or(false));
         applied = Some(digest);
     }
 }

@@ -5,10 +5,14 @@
 
 mod bound;
 
+use drover_api::drift::Drift;
 use drover_api::kinds::ComponentHealth;
 use drover_api::report::{AgentReport, EventReport, NodesReport, Refusal, Report};
 
 use self::bound::bounded;
+
+/// Number of owners whose digest is kept; an agent reports fewer.
+const MAX_OWNERS: usize = 64;
 
 /// The latest of each section.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,10 +27,8 @@ pub struct Heard {
     pub components: Option<Vec<ComponentHealth>>,
     /// The agent's own Deployment; `None` also where the agent runs outside of the cluster.
     pub agent: Option<AgentReport>,
-    /// Digest of which roles and bindings of Drover's are there.
-    pub access: Option<String>,
-    /// Digest of the namespaces of projects, and of what is Drover's in them.
-    pub projects: Option<String>,
+    /// Digests of the applied objects, by owner.
+    pub drift: Drift,
 }
 
 /// What a line brought that is told once.
@@ -52,8 +54,7 @@ impl Heard {
         newer(&mut self.nodes, line.nodes);
         newer(&mut self.components, line.components);
         newer(&mut self.agent, line.agent);
-        newer(&mut self.access, line.access);
-        newer(&mut self.projects, line.projects);
+        self.drift.merge(line.drift, MAX_OWNERS);
         News {
             refusals: line.refusals,
             events: line.events,

@@ -9,6 +9,7 @@ use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use drover_api::agent::Lane;
+use drover_api::drift::PROJECTS;
 use drover_api::kinds::{OwnedNamespace, Project, ProjectStatus};
 use kube::ResourceExt as _;
 use thiserror::Error;
@@ -20,9 +21,9 @@ use super::decide::{
 };
 use super::{of_cluster, status};
 use crate::controllers::cluster::decide::SETTLED_AFTER;
+use crate::controllers::drift::DriftWatch;
 use crate::controllers::keeper::Shared;
 use crate::controllers::objects::{ApplyError, Failure};
-use crate::controllers::touched::Touched;
 use crate::hub::HubError;
 
 /// What somebody changed in the cluster is put right at least this often.
@@ -81,10 +82,10 @@ struct Memory {
 /// Keeps the namespaces of one cluster's projects as the hub wants them.
 pub(in crate::controllers) async fn keep(shared: &Shared) {
     let mut memory = Memory::default();
-    let mut touched = Touched::new(|heard| &heard.projects);
+    let mut drift = DriftWatch::new(PROJECTS);
     loop {
         Box::pin(reachable(shared)).await;
-        touched.look(shared);
+        drift.start(shared);
         let before = digest(shared);
         // Boxed: most clusters rest, and every cluster's task would keep the room for this.
         let looked = tokio::time::timeout(LOOK_WITHIN, look(shared, &mut memory));
@@ -105,12 +106,12 @@ pub(in crate::controllers) async fn keep(shared: &Shared) {
         let again = tokio::time::timeout(pause, async {
             tokio::select! {
                 () = changed(shared, before) => false,
-                () = touched.told(shared) => true,
+                () = drift.changed(shared) => true,
                 () = shared.disconnected() => false,
             }
         })
         .await;
-        touched.waited(again.unwrap_or(false));
+        drift.ended(again.unwrap_or(false));
     }
 }
 

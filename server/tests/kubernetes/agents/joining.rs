@@ -139,7 +139,7 @@ async fn two_replicas_that_start_at_once_share_one_key() {
     rig.join("shop", &cluster).await;
     let (one, two) = (Steps::of(&cluster).await, Steps::of(&cluster).await);
     let (first, second) = (one.registrar(), two.registrar());
-    let (left, right) = tokio::join!(first.run(), second.walk());
+    let (left, right) = tokio::join!(first.run(), second.run());
     let (left, right) = (left.unwrap(), right.unwrap());
     assert_eq!(left.key.public(), right.key.public());
     let bound = rig.status("shop").await.registration.unwrap();

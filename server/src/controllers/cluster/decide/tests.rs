@@ -1,3 +1,4 @@
+use drover_api::drift::Drift;
 use drover_api::kinds::{AgentUpgrade, ClusterSpec, ComponentHealth, NodeCount, Registration};
 use drover_api::report::{AgentReport, NodesReport};
 
@@ -41,8 +42,7 @@ fn healthy() -> Known {
                 ..Default::default()
             }),
             components: Some(vec![component]),
-            access: None,
-            projects: None,
+            drift: Drift::default(),
             agent: Some(AgentReport {
                 image: IMAGE.into(),
                 updated_available: 2,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use drover_api::drift::Drift;
 use drover_api::kinds::ComponentHealth;
 use drover_api::report::{EventReport, MAX_NOT_READY, NodesReport, Refusal, Report};
 
@@ -24,8 +25,7 @@ pub(super) fn bounded(mut line: Report) -> Report {
         nodes: line.nodes.as_ref().map(nodes),
         components: line.components.map(components),
         agent: line.agent,
-        access: line.access.map(text),
-        projects: line.projects.map(text),
+        drift: drift(&line.drift),
         refusals: line.refusals.iter().take(MOST).map(refusal).collect(),
         events: line.events.iter().take(MOST).map(event).collect(),
     }
@@ -60,6 +60,13 @@ fn amounts(amounts: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let bounded = amounts.iter().take(MOST);
     bounded
         .map(|(name, amount)| (cut(name, LONGEST), cut(amount, LONGEST)))
+        .collect()
+}
+
+fn drift(drift: &Drift) -> Drift {
+    let bounded = drift.iter().take(MOST);
+    bounded
+        .map(|(owner, digest)| (cut(owner, LONGEST), cut(digest, LONGEST)))
         .collect()
 }
 
@@ -141,6 +148,9 @@ mod tests {
                 image: long(),
                 ..AgentReport::default()
             }),
+            drift: (0..5000)
+                .map(|n| (format!("{n}{}", long()), long()))
+                .collect(),
             refusals: vec![refusal; 100],
             ..Report::default()
         };

@@ -1,11 +1,13 @@
-//! Which objects of Drover's are in the cluster, and in which version of each: the server puts right
-//! what differs, and looks when it hears that somebody touched them.
+//! Digests of the objects that the server applied, by owner. The server reconciles an owner's objects
+//! when its digest changes.
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::time::Duration;
 
 use aws_lc_rs::digest::{Context, Digest, SHA256, digest as hash_of};
 use drover_api::client_error::watch_message;
+use drover_api::drift::{ACCESS, Drift, PROJECTS};
 use drover_api::group::{ACCESS_LABEL, GROUP, PROJECT_LABEL};
 use futures::{Stream, StreamExt as _};
 use k8s_openapi::api::core::v1::{LimitRange, Namespace, ResourceQuota};
@@ -19,40 +21,50 @@ use serde::de::DeserializeOwned;
 use tokio::task::JoinSet;
 use tracing::debug;
 
-use super::observed::{Observed, State};
+use super::observed::Observed;
 use super::sums::Tally;
 
-/// Before a watch that failed is tried again, at first and at most.
+/// First and longest pause before a failed watch is retried.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// The same for one that the cluster does not let the agent have.
-const REFUSED_PAUSE: Duration = Duration::from_mins(5);
+const MAX_PAUSE: Duration = Duration::from_secs(30);
+/// Pause before a forbidden watch is retried.
+const FORBIDDEN_PAUSE: Duration = Duration::from_mins(5);
 
-/// Starts the watches. Metadata is all that is asked for, where it changes only with what an object
-/// says: the server reads that where it matters.
+/// Number of watches of each owner.
+pub(super) const WATCHES_PER_OWNER: usize = 3;
+
+/// Starts the watches. They request metadata only where each change of an object changes its resource
+/// version for a reason that the server compares.
 pub(super) fn start(tasks: &mut JoinSet<()>, client: &Client, observed: &Observed) {
     type Meta<K> = PartialObjectMeta<K>;
-    let to = |tally: Of| (observed.clone(), tally);
-    let roles = marked::<Meta<ClusterRole>>(client, ACCESS_LABEL);
-    tasks.spawn(follow(roles, version, to(|state| &mut state.access[0])));
-    let bindings = marked::<Meta<ClusterRoleBinding>>(client, ACCESS_LABEL);
-    tasks.spawn(follow(bindings, version, to(|state| &mut state.access[1])));
-    let bindings = marked::<Meta<RoleBinding>>(client, ACCESS_LABEL);
-    tasks.spawn(follow(bindings, version, to(|state| &mut state.access[2])));
-    let namespaces = marked::<Meta<Namespace>>(client, PROJECT_LABEL);
-    let kept = to(|state| &mut state.projects[0]);
-    tasks.spawn(follow(namespaces, namespace, kept));
-    let quotas = marked::<ResourceQuota>(client, PROJECT_LABEL);
-    tasks.spawn(follow(quotas, quota, to(|state| &mut state.projects[1])));
-    let limits = marked::<Meta<LimitRange>>(client, PROJECT_LABEL);
-    tasks.spawn(follow(limits, version, to(|state| &mut state.projects[2])));
+    let tally = |owner, watch| Target {
+        observed: observed.clone(),
+        owner,
+        watch,
+    };
+    let roles = labelled::<Meta<ClusterRole>>(client, ACCESS_LABEL);
+    tasks.spawn(follow(roles, resource_version, tally(ACCESS, 0)));
+    let bindings = labelled::<Meta<ClusterRoleBinding>>(client, ACCESS_LABEL);
+    tasks.spawn(follow(bindings, resource_version, tally(ACCESS, 1)));
+    let bindings = labelled::<Meta<RoleBinding>>(client, ACCESS_LABEL);
+    tasks.spawn(follow(bindings, resource_version, tally(ACCESS, 2)));
+    let namespaces = labelled::<Meta<Namespace>>(client, PROJECT_LABEL);
+    tasks.spawn(follow(namespaces, namespace_version, tally(PROJECTS, 0)));
+    let quotas = labelled::<ResourceQuota>(client, PROJECT_LABEL);
+    tasks.spawn(follow(quotas, quota_version, tally(PROJECTS, 1)));
+    let limits = labelled::<Meta<LimitRange>>(client, PROJECT_LABEL);
+    tasks.spawn(follow(limits, resource_version, tally(PROJECTS, 2)));
 }
 
-/// Which of the tallies an object is in.
-type Of = fn(&mut State) -> &mut Tally<String>;
+/// The tally of one watch of an owner.
+struct Target {
+    observed: Observed,
+    owner: &'static str,
+    watch: usize,
+}
 
-/// The objects of a kind that carry one of Drover's labels.
-fn marked<K>(
+/// The objects of a kind with one of Drover's labels.
+fn labelled<K>(
     client: &Client,
     label: &str,
 ) -> impl Stream<Item = watcher::Result<Event<K>>> + Send + use<K>
@@ -66,36 +78,36 @@ where
 async fn follow<K: Resource>(
     events: impl Stream<Item = watcher::Result<Event<K>>> + Send,
     version: fn(&K) -> String,
-    (observed, tally): (Observed, Of),
+    target: Target,
 ) {
     let (mut events, mut pause) = (std::pin::pin!(events), FIRST_PAUSE);
-    let seen = |object: &K| (object.uid().unwrap_or_default(), version(object));
+    let entry = |object: &K| (object.uid().unwrap_or_default(), version(object));
     while let Some(event) = events.next().await {
         let event = match event {
             Ok(event) => event,
             Err(error) => {
-                debug!(error = watch_message(&error), "a watch begins again");
-                let refused = is_refused(&error);
-                tokio::time::sleep(if refused { REFUSED_PAUSE } else { pause }).await;
-                pause = (pause * 2).min(LONGEST_PAUSE);
+                debug!(error = watch_message(&error), "restarting a watch");
+                let forbidden = is_forbidden(&error);
+                tokio::time::sleep(if forbidden { FORBIDDEN_PAUSE } else { pause }).await;
+                pause = (pause * 2).min(MAX_PAUSE);
                 continue;
             }
         };
-        // That a list begins is no answer yet.
+        // `Init` comes before the API server's response.
         if !matches!(event, Event::Init) {
             pause = FIRST_PAUSE;
         }
-        observed.update(|state| {
-            let tally = tally(state);
+        target.observed.update(|state| {
+            let tally = &mut state.applied.entry(target.owner).or_default()[target.watch];
             match event {
                 Event::Init => tally.begin(),
                 Event::InitApply(object) => {
-                    let (uid, version) = seen(&object);
+                    let (uid, version) = entry(&object);
                     tally.listed(uid, version);
                 }
                 Event::InitDone => tally.finish(),
                 Event::Apply(object) => {
-                    let (uid, version) = seen(&object);
+                    let (uid, version) = entry(&object);
                     tally.put(uid, Some(version));
                 }
                 Event::Delete(object) => tally.put(object.uid().unwrap_or_default(), None),
@@ -104,38 +116,38 @@ async fn follow<K: Resource>(
     }
 }
 
-fn version<K: Resource>(object: &K) -> String {
+fn resource_version<K: Resource>(object: &K) -> String {
     object.resource_version().unwrap_or_default()
 }
 
-/// What Drover says of a namespace, whatever others note on it.
-fn namespace(namespace: &PartialObjectMeta<Namespace>) -> String {
+/// Ignores annotations that are not Drover's.
+fn namespace_version(namespace: &PartialObjectMeta<Namespace>) -> String {
     let mut meta = namespace.metadata.clone();
     if let Some(annotations) = &mut meta.annotations {
         annotations.retain(|key, _| key.starts_with(GROUP));
     }
-    said(&meta, &())
+    version(&meta, &())
 }
 
-/// What a quota says, whatever is used of it: that changes with every pod.
-fn quota(quota: &ResourceQuota) -> String {
-    said(&quota.metadata, &quota.spec)
+/// Ignores the status, which changes with every pod.
+fn quota_version(quota: &ResourceQuota) -> String {
+    version(&quota.metadata, &quota.spec)
 }
 
-/// A version of what the server compares.
-fn said(meta: &ObjectMeta, spec: &impl Serialize) -> String {
+/// A version of the fields that the server compares.
+fn version(meta: &ObjectMeta, spec: &impl Serialize) -> String {
     let owned = (
         &meta.finalizers,
         &meta.owner_references,
         &meta.deletion_timestamp,
     );
-    let said = serde_json::to_vec(&(&meta.labels, &meta.annotations, owned, spec));
-    short(hash_of(&SHA256, &said.unwrap_or_default()))
+    let fields = serde_json::to_vec(&(&meta.labels, &meta.annotations, owned, spec));
+    short(hash_of(&SHA256, &fields.unwrap_or_default()))
 }
 
-/// Whether the agent's account may not look, as it has the rights of an older version until somebody
-/// applies the manifest or the chart again; or whether the cluster has no such kind, as a simulated one.
-fn is_refused(error: &watcher::Error) -> bool {
+/// Whether the watch is forbidden, because the agent's account has the rights of an older version, or
+/// whether the cluster does not have the kind, like a simulated cluster.
+fn is_forbidden(error: &watcher::Error) -> bool {
     let (watcher::Error::InitialListFailed(cause)
     | watcher::Error::WatchStartFailed(cause)
     | watcher::Error::WatchFailed(cause)) = error
@@ -145,8 +157,18 @@ fn is_refused(error: &watcher::Error) -> bool {
     matches!(cause, kube::Error::Api(status) if matches!(status.code, 403 | 404))
 }
 
-/// The digest of what is there; `None` until everything was listed once.
-pub(super) fn digest(kinds: &[Tally<String>]) -> Option<String> {
+/// The digest of every owner whose objects are all listed.
+pub(super) fn digests(
+    applied: &BTreeMap<&'static str, [Tally<String>; WATCHES_PER_OWNER]>,
+) -> Drift {
+    let digests = applied.iter();
+    digests
+        .filter_map(|(owner, tallies)| Some((*owner, digest(tallies)?)))
+        .collect()
+}
+
+/// The digest of an owner's objects; `None` until each watch has listed its objects.
+fn digest(kinds: &[Tally<String>]) -> Option<String> {
     if !kinds.iter().all(Tally::complete) {
         return None;
     }
@@ -187,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_is_another_when_anything_came_went_or_changed() {
+    fn digest_changes_when_an_object_is_created_changed_or_deleted() {
         let of = |roles: &[(&str, &str)]| digest(&[listed(roles), listed(&[]), listed(&[])]);
         let before = of(&[("a", "1"), ("b", "1")]);
         assert!(before.is_some());
@@ -205,29 +227,28 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_is_another_when_it_allows_something_else_and_not_when_more_of_it_is_used() {
+    fn quota_version_depends_on_the_spec_and_not_on_the_usage() {
         let of = |hard: &str, used: &str| {
             let object = json!({
                 "metadata": { "name": "drover-project", "resourceVersion": used },
                 "spec": { "hard": { "pods": hard } },
                 "status": { "used": { "pods": used } },
             });
-            quota(&serde_json::from_value(object).unwrap())
+            quota_version(&serde_json::from_value(object).unwrap())
         };
         assert_eq!(of("10", "1"), of("10", "2"));
         assert_ne!(of("10", "1"), of("11", "1"));
     }
 
     #[test]
-    fn a_namespace_is_another_when_drover_or_its_owner_says_so_and_not_when_others_note_something()
-    {
+    fn namespace_version_depends_on_labels_and_annotations_of_drover_only() {
         let of = |annotation: (&str, &str), label: &str| {
             let (key, value) = annotation;
             let object = json!({ "metadata": {
                 "name": "dev", "labels": { "management.drover.dev/project": label },
                 "annotations": { key: value },
             }});
-            namespace(&serde_json::from_value(object).unwrap())
+            namespace_version(&serde_json::from_value(object).unwrap())
         };
         let noted = of(("example.com/seen", "1"), "p1");
         assert_eq!(noted, of(("example.com/seen", "2"), "p1"));
@@ -240,7 +261,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_an_account_may_not_look_at_is_asked_for_every_few_minutes() {
+    async fn forbidden_watch_is_retried_every_few_minutes() {
         let asked = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&asked);
         let service = tower::service_fn(move |_: http::Request<kube::client::Body>| {
@@ -252,9 +273,14 @@ mod tests {
             std::future::ready(Ok::<_, std::convert::Infallible>(response))
         });
         let client = Client::new(service, "default");
-        let quotas = marked::<ResourceQuota>(&client, PROJECT_LABEL);
+        let quotas = labelled::<ResourceQuota>(&client, PROJECT_LABEL);
         let observed = Observed::default();
-        let following = follow(quotas, quota, (observed, |state| &mut state.projects[1]));
+        let target = Target {
+            observed,
+            owner: PROJECTS,
+            watch: 1,
+        };
+        let following = follow(quotas, quota_version, target);
         let hour = tokio::time::timeout(Duration::from_hours(1), following);
         assert!(hour.await.is_err());
         let asked = asked.load(Ordering::Relaxed);
