@@ -1,6 +1,7 @@
 //! Figures: gathered, printed as a table, written as JSON.
 
 pub(crate) mod machine;
+pub(crate) mod measure;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 use crate::figures::machine;
+use crate::figures::measure::Measure;
 use crate::figures::{Figures, FiguresError, Goal, median};
 use crate::load::{ExchangeError, closed_loop};
-use crate::measure::Measure;
 use crate::meter::{Meter, say, shares_line};
 use crate::process::ProcessError;
 use stage::{Side, Stage, StageError};

@@ -10,7 +10,6 @@ mod figures;
 mod fleet;
 mod hub;
 mod load;
-mod measure;
 mod meter;
 mod process;
 mod proxy;

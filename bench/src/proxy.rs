@@ -17,9 +17,9 @@ mod stall;
 use std::time::Instant;
 
 use crate::figures::machine;
+use crate::figures::measure::Measure;
 use crate::figures::{Figures, FiguresError};
 use crate::load::ExchangeError;
-use crate::measure::Measure;
 use crate::meter::{Meter, say, shares_line};
 use crate::process::ProcessError;
 use stage::{Stage, StageError};

@@ -15,9 +15,9 @@ mod stub;
 use std::time::Instant;
 
 use crate::figures::machine;
+use crate::figures::measure::Measure;
 use crate::figures::{Figures, FiguresError, Goal};
 use crate::load::ExchangeError;
-use crate::measure::Measure;
 use crate::meter::say;
 use crate::process::{ProcessError, rss_kib};
 pub(crate) use agents::Agents;

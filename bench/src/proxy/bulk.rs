@@ -1,9 +1,9 @@
 //! How many bytes fit through, beside the reference.
 
 use super::{Meter, Part, ProxyBenchError, Stage, say, shares_line, under};
+use crate::figures::measure::Measure;
 use crate::figures::{Figures, Goal, median};
 use crate::load::closed_loop;
-use crate::measure::Measure;
 
 /// Downloads at once.
 const DOWNLOADS: usize = 4;

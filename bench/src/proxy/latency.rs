@@ -1,9 +1,9 @@
 //! What Drover adds to the latency of small requests.
 
 use super::{Meter, Part, ProxyBenchError, Stage, say, shares_line, under};
+use crate::figures::measure::Measure;
 use crate::figures::{Figures, Goal, median};
 use crate::load::{Latencies, at_rate, closed_loop};
-use crate::measure::Measure;
 
 const CONNECTIONS: usize = 16;
 /// The share of what direct can do that is sent; a server in daily use is not full.

@@ -1,9 +1,9 @@
 //! What a reader that has all but stopped does to everybody else.
 
 use super::{Part, ProxyBenchError, Stage, say, under};
+use crate::figures::measure::Measure;
 use crate::figures::{Figures, Goal, median};
 use crate::load::{Connection, at_rate, closed_loop};
-use crate::measure::Measure;
 
 const CONNECTIONS: usize = 16;
 const SHARE: f64 = 0.25;

@@ -2,9 +2,9 @@
 
 use super::stage::Stage;
 use super::{Part, ScaleError};
+use crate::figures::measure::Measure;
 use crate::figures::{Figures, Goal, median};
 use crate::load::at_rate;
-use crate::measure::Measure;
 use crate::meter::{Meter, say, shares_line};
 
 const CONNECTIONS: usize = 16;
