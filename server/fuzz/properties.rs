@@ -10,9 +10,9 @@ use drover_api::group::GROUP;
 use drover_api::report::Report;
 use drover_http_edge::listen::proxied;
 use drover_http_edge::networks::TrustedProxies;
+use drover_hub::admission::review;
 use drover_server::audit::Position;
 use drover_server::controllers::cluster::heard::{Heard, Lines};
-use drover_server::hub::admission::review;
 use drover_server::registration::connect::read_proof;
 use http::{HeaderMap, HeaderValue};
 

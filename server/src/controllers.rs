@@ -32,11 +32,11 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::hub::Hub;
-use crate::hub::lease::{Leadership, Standing};
 use crate::registration::notice::Notices;
-use crate::settings::Settings;
 use crate::tunnels::Tunnels;
+use drover_hub::Hub;
+use drover_hub::lease::{Leadership, Standing};
+use drover_hub::settings::Settings;
 
 /// The longest time between two looks at which clusters there are.
 const LOOK_EVERY: Duration = Duration::from_secs(10);

@@ -28,9 +28,9 @@ pub use limits::{Limits, TooMany};
 pub use memory::in_small_pages;
 pub use place::DemoFolder;
 
-use crate::hub::{Hub, HubError, call, only};
 use crate::registration::RegistrationState;
 use drover_entropy::backoff::Backoff;
+use drover_hub::{Hub, HubError, call, only};
 
 /// Label of a Cluster that this module made: no other is ever touched.
 const SIMULATED: &str = "management.drover.dev/simulated";

@@ -8,7 +8,6 @@ pub mod administrators;
 pub mod authenticator;
 pub mod device;
 pub mod first_administrator;
-pub mod groups;
 pub mod last_use;
 pub mod limits;
 pub mod login;
@@ -16,6 +15,8 @@ mod lookup;
 pub mod passwords;
 pub mod providers;
 mod sign_in_sources;
+#[cfg(test)]
+mod silent_hub;
 pub mod tokens;
 
 pub use accounts::Accounts;

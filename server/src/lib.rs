@@ -10,8 +10,6 @@ pub mod controllers;
 #[cfg(feature = "server")]
 pub mod demo;
 #[cfg(feature = "server")]
-pub mod hub;
-#[cfg(feature = "server")]
 pub mod identity;
 #[cfg(feature = "server")]
 pub mod memory;
@@ -25,8 +23,6 @@ pub mod registration;
 pub mod rest;
 #[cfg(feature = "server")]
 pub mod routes;
-#[cfg(feature = "server")]
-pub mod settings;
 #[cfg(feature = "server")]
 pub mod tunnels;
 #[cfg(feature = "server")]

@@ -6,7 +6,9 @@
 
 use std::fmt;
 
+use crate::tunnels::TunnelMemory;
 use drover_apiserver::server::{ByteLimit, MemoryBounds};
+use drover_hub::embedded::HubMemory;
 use drover_tunnel::Limits;
 use drover_tunnel::memory::MemoryLimit;
 
@@ -18,8 +20,6 @@ const BODIES: u64 = 2;
 const TUNNELS: u64 = 3;
 /// Part of a limit for all that one caller or one tunnel may use alone.
 const OF_ONE: usize = 4;
-/// Upper bounds, for machines with much memory.
-const MOST_EVENTS: usize = 256 << 20;
 
 /// What each part of the process may hold, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,24 +30,6 @@ pub struct MemoryPlan {
     pub hub: HubMemory,
     /// Bytes from clusters that clients have not read, on all tunnels and on one.
     pub tunnels: TunnelMemory,
-}
-
-/// What the embedded hub may hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HubMemory {
-    /// For requests.
-    pub requests: MemoryBounds,
-    /// Changes that wait for watchers.
-    pub events: usize,
-}
-
-/// What tunnels may hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TunnelMemory {
-    /// All of them together.
-    pub all: usize,
-    /// One tunnel.
-    pub one: usize,
 }
 
 impl MemoryPlan {
@@ -70,7 +52,7 @@ impl MemoryPlan {
                     watches: part(WATCHES, most.watches),
                     bodies: part(BODIES, most.bodies),
                 },
-                events: limit.share(EVENTS, MOST_EVENTS),
+                events: limit.share(EVENTS, HubMemory::default().events),
             },
             tunnels: TunnelMemory {
                 all: tunnels,
@@ -111,26 +93,6 @@ impl fmt::Display for MemoryPlan {
             mib(bodies.of_all),
             mib(self.tunnels.all),
         )
-    }
-}
-
-impl Default for HubMemory {
-    /// For a process with some GiB.
-    fn default() -> Self {
-        Self {
-            requests: MemoryBounds::default(),
-            events: MOST_EVENTS,
-        }
-    }
-}
-
-impl Default for TunnelMemory {
-    /// For a process with some GiB.
-    fn default() -> Self {
-        Self {
-            all: Limits::SERVER.buffered_bytes,
-            one: Limits::TUNNEL.buffered_bytes,
-        }
     }
 }
 

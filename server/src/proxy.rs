@@ -36,9 +36,9 @@ pub use self::open::{CutReason, OpenStreams, end_in_order, watch_permits};
 pub use self::refusal::Refusal;
 pub use self::road::REQUEST_ID;
 use crate::audit::Audit;
-use crate::hub::Hub;
 use crate::identity::Authenticator;
 use crate::tunnels::Tunnels;
+use drover_hub::Hub;
 
 use drover_telemetry::Metrics;
 

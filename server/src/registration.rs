@@ -38,18 +38,18 @@ use self::connect::ChallengeRate;
 use self::decide::Refusal;
 use self::notice::Notices;
 use self::register::refusal;
-use crate::hub::Hub;
 use crate::identity::Authenticator;
 use crate::rest::audited::{Noted, identify};
 use crate::rest::caller::check_token;
-use crate::rest::sight::{Sight, place_of_cluster};
-use crate::settings::Settings;
 use crate::tunnels::Tunnels;
 use drover_http_edge::body;
 use drover_http_edge::listen::Place;
 use drover_http_edge::networks::{Quota, Rates, sender};
 use drover_http_edge::status::Status;
 use drover_http_edge::unauthenticated::AgentsJson;
+use drover_hub::Hub;
+use drover_hub::settings::Settings;
+use drover_hub::visibility::{Sight, place_of_cluster};
 
 /// Requests of agents that make the hub work: at once, and then each second. As many again are for
 /// networks from which agents have proved their keys.

@@ -26,7 +26,6 @@ mod roles;
 mod server;
 mod session;
 mod settings;
-pub(crate) mod sight;
 mod spec;
 mod stored_role;
 pub mod telemetry;
@@ -48,13 +47,13 @@ use utoipa_axum::routes;
 pub use self::explain::beside::Asking;
 pub use self::people::Lookups;
 use crate::audit::Reader;
-use crate::hub::Hub;
 use crate::identity::{
     Authenticator, Devices, Logins, Refresher, SignInSources, SignIns, SignOuts,
 };
 use crate::registration;
-use crate::settings::Settings;
 use crate::tunnels::Tunnels;
+use drover_hub::Hub;
+use drover_hub::settings::Settings;
 
 /// What the handlers stand on; cheap to clone.
 #[derive(Clone, Debug)]

@@ -29,11 +29,29 @@ pub use self::choice::Health;
 use self::client::Through;
 pub use self::client::{ANSWER_BYTES, TOLD_BYTES, shortened, told};
 use self::seat::Seat;
-use crate::memory::TunnelMemory;
 use drover_telemetry::Metrics;
 
 /// Tunnels that one cluster may hold; a further one replaces the oldest.
 const MAX_TUNNELS: usize = 8;
+
+/// What tunnels may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TunnelMemory {
+    /// All of them together.
+    pub all: usize,
+    /// One tunnel.
+    pub one: usize,
+}
+
+impl Default for TunnelMemory {
+    /// For a process with some GiB.
+    fn default() -> Self {
+        Self {
+            all: Limits::SERVER.buffered_bytes,
+            one: Limits::TUNNEL.buffered_bytes,
+        }
+    }
+}
 
 /// What an agent said of itself when it connected; shown to people, trusted for nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,25 +14,27 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use crate::demo::DemoOptions;
-pub use crate::hub::connect::HubOptions;
+pub use drover_hub::connect::HubOptions;
 
 use crate::audit::OpenAuditError;
-use crate::hub::admission::account::introduce;
-use crate::hub::admission::address::Address;
-use crate::hub::authority::AuthorityError;
-use crate::hub::connect::{ConnectError, Connection, HubMetrics, connect_within, ensure_namespace};
-use crate::hub::definitions::{self, InstallError};
-use crate::hub::keys::{Keys, KeysError};
-use crate::hub::lease::{self, Ending, Leadership, Presence, Standing};
-use crate::hub::stores::TRUSTED_FOR;
-use crate::hub::{Hub, HubError, Stores};
 use crate::identity::first_administrator::{self, FirstAdministratorError};
 use crate::identity::passwords::PasswordError;
 use crate::identity::{Passwords, SignInSources};
 use crate::memory::MemoryPlan;
-use crate::settings::Settings;
 use drover_http_edge::listen;
 use drover_http_edge::listen::{Limits, Proxies, address, files};
+use drover_hub::admission::account::introduce;
+use drover_hub::admission::address::Address;
+use drover_hub::authority::AuthorityError;
+use drover_hub::connect::{ConnectError, Connection, HubMetrics, connect_within, ensure_namespace};
+use drover_hub::definitions;
+use drover_hub::definitions::InstallError;
+use drover_hub::keys::{Keys, KeysError};
+use drover_hub::lease;
+use drover_hub::lease::{Ending, Leadership, Presence, Standing};
+use drover_hub::settings::Settings;
+use drover_hub::stores::TRUSTED_FOR;
+use drover_hub::{Hub, HubError, Stores};
 use drover_telemetry::LogFilter;
 use drover_tls::{TlsError, install_provider};
 

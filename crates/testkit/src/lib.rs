@@ -14,6 +14,7 @@ pub mod authority;
     reason = "what a GitHub has is called as GitHub calls it"
 )]
 pub mod github;
+pub mod kinds;
 pub mod openid;
 pub mod slapd;
 pub mod tunnel;

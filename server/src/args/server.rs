@@ -9,8 +9,8 @@ use drover_tunnel::memory::MemorySize;
 
 use super::hub::HubKubeconfig;
 use super::image::ServerImage;
-use crate::hub::admission::address::Address;
 use drover_http_edge::networks::Prefix;
+use drover_hub::admission::address::Address;
 
 /// `drover server`, alone or with a subcommand.
 #[derive(Debug, Args)]

@@ -8,12 +8,12 @@ use tempfile::TempDir;
 use tower::ServiceExt as _;
 
 use super::*;
-use crate::hub::{Hub, Keys, Stores};
 use crate::identity::{Authenticator, LastUse};
 use crate::proxy;
 use crate::proxy::{OpenStreams, Road};
 use crate::tunnels::Tunnels;
 use drover_access::verb::Verb;
+use drover_hub::{Hub, Keys, Stores};
 
 pub(super) fn record(audit: &Audit) -> Record {
     let subject = Subject {

@@ -31,7 +31,7 @@ use tokio::time::Instant;
 use self::decide::Judged;
 use self::orphans::Orphans;
 use super::outdated::{Due, Outdated, Pace, due, held, write_all};
-use crate::hub::{Hub, HubError, Mirror, Stores};
+use drover_hub::{Hub, HubError, Mirror, Stores};
 
 /// Short: what is bound just now counts when it is pinned.
 const SETTLE: Duration = Duration::from_millis(50);

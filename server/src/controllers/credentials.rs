@@ -15,9 +15,9 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::outdated::{Pace, held, outdated, write_all};
-use crate::hub::{Hub, HubError, Stores};
 use crate::identity::authenticator::idle_from;
-use crate::identity::providers::standing;
+use drover_hub::stores::standing;
+use drover_hub::{Hub, HubError, Stores};
 
 /// Changes that come together, a user and their first token above all, are looked at together.
 const SETTLE: Duration = Duration::from_secs(1);

@@ -8,8 +8,8 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::ResourceExt as _;
 use kube::api::Api;
 
-use crate::hub::{Hub, call};
 use drover_entropy::backoff::Backoff;
+use drover_hub::{Hub, call};
 
 const NAMESPACE: &str = "kube-system";
 const FIRST_PAUSE: Duration = Duration::from_secs(1);

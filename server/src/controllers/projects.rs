@@ -22,7 +22,7 @@ use std::sync::Arc;
 use drover_api::ids::ClusterUid;
 use drover_api::kinds::Project;
 
-use crate::hub::Stores;
+use drover_hub::Stores;
 
 /// Annotation for people's eyes: the project's name.
 const NAME_ANNOTATION: &str = "management.drover.dev/project-name";

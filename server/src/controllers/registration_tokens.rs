@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use kube::ResourceExt as _;
 use kube::api::DeleteParams;
 
-use crate::hub::{Hub, call};
+use drover_hub::{Hub, call};
 
 /// Between two sweeps.
 const EVERY: Duration = Duration::from_mins(1);

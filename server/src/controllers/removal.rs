@@ -24,8 +24,8 @@ use super::access::wanted::Wanted;
 use super::keeper::Shared;
 use super::objects::{ApplyError, call as cluster_call, unless_gone};
 use super::projects;
-use crate::hub::{Hub, HubError, call};
 use drover_entropy::backoff::Backoff;
+use drover_hub::{Hub, HubError, call};
 
 /// What makes deletion wait for `finish`.
 pub const FINALIZER: &str = "management.drover.dev/cluster";

@@ -15,8 +15,8 @@ use kube::{Api, ResourceExt as _};
 use tokio::time::Instant;
 
 use super::outdated::{Pace, held, no, outdated, write_all, yes};
-use crate::hub::grants::Objects;
-use crate::hub::{Hub, HubError};
+use drover_hub::stores::grants::Objects;
+use drover_hub::{Hub, HubError};
 
 /// Changes that come together, a role and those that inherit it above all, are looked at together.
 const SETTLE: Duration = Duration::from_secs(1);

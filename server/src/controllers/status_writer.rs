@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::hub::{HubError, Mirror, Stores, call};
 use drover_entropy::backoff::Backoff;
+use drover_hub::{HubError, Mirror, Stores, call};
 
 /// Writes at once, of each kind.
 const AT_ONCE: usize = 4;

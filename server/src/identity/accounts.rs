@@ -34,9 +34,9 @@ use self::followed::{Bond, Followed};
 use self::known::{Accepted, Known, make_room};
 use self::review::review;
 use super::lookup::LookupError;
-use crate::hub::{Hub, HubError};
 use drover_http_edge::networks;
 use drover_http_edge::networks::{Rates, network};
+use drover_hub::{Hub, HubError};
 
 /// Reviews a second of tokens that the hub has not accepted before, for one network, wider ones, and for all
 /// together; as many as of two, and of five, seconds may come at once after a quiet time.

@@ -6,7 +6,7 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 use thiserror::Error;
 
-use crate::hub::{HubError, call};
+use drover_hub::{HubError, call};
 
 /// Whether somebody can administer Drover at present.
 pub fn is_administrator(user: &User) -> bool {

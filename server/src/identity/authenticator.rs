@@ -19,12 +19,13 @@ use secrecy::{ExposeSecret as _, SecretString};
 use thiserror::Error;
 
 use super::accounts::Accounts;
-use super::groups::groups_of;
 use super::last_use::{LAG, LastUse};
 use super::lookup::{Lookup, LookupError};
-use super::providers::standing::{self, Fallen};
-use crate::hub::{Hub, Stores, StoresHealth};
 use drover_http_edge::status::Status;
+use drover_hub::stores::groups::groups_of;
+use drover_hub::stores::standing;
+use drover_hub::stores::standing::Fallen;
+use drover_hub::{Hub, Stores, StoresHealth};
 
 /// Why a request has no identity.
 #[derive(Debug, Error)]

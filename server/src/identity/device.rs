@@ -27,11 +27,11 @@ use super::authenticator::is_idle;
 use super::limits::{LoginLimits, RetryAfter};
 use super::providers::sign_in::still_stands;
 use super::tokens::{self, TokenError, TokenWish};
-use crate::hub::{Hub, call};
-use crate::settings::Settings;
 use drover_entropy::{NoRandomness, random};
 use drover_http_edge::networks::has_room;
 use drover_http_edge::status::Status;
+use drover_hub::settings::Settings;
+use drover_hub::{Hub, call};
 
 /// A log-in can be confirmed, and then fetched, for so long.
 pub const LIFE: SignedDuration = SignedDuration::from_mins(10);

@@ -14,8 +14,8 @@ use thiserror::Error;
 
 use super::administrators::is_administrator;
 use super::passwords::{PasswordError, Passwords, create_hash, read_hash, write_hash};
-use crate::hub::{Hub, HubError, call};
 use drover_entropy::{NoRandomness, random_password};
+use drover_hub::{Hub, HubError, call};
 
 /// Name of the first administrator.
 pub const NAME: &str = "admin";

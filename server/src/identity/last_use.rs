@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::hub::{Hub, call};
+use drover_hub::{Hub, call};
 
 /// How often what was noted is written.
 const EVERY: Duration = Duration::from_mins(1);
@@ -118,8 +118,8 @@ mod tests {
     use drover_api::kinds::TokenStatus;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-    use super::super::authenticator::tests::token;
     use super::*;
+    use drover_testkit::kinds::token;
 
     #[test]
     fn a_recent_record_costs_no_further_write() {

@@ -20,9 +20,9 @@ use super::passwords::{
     PasswordError, PasswordVersion, Passwords, check_rules, read_hash, write_hash,
 };
 use super::tokens::{self, EndError, TokenError, TokenWish};
-use crate::hub::{Hub, HubError, call};
-use crate::settings::Settings;
 use drover_http_edge::status::Status;
+use drover_hub::settings::Settings;
+use drover_hub::{Hub, HubError, call};
 
 /// Life of a token that is good for nothing but setting a new password.
 const PASSWORD_CHANGE_TTL: Duration = Duration::from_mins(15);

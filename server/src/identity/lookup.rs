@@ -15,8 +15,8 @@ use thiserror::Error;
 use tokio::time::Instant;
 
 use super::authenticator::Found;
-use crate::hub::{Hub, HubError, call};
 use drover_http_edge::status::Status;
+use drover_hub::{Hub, HubError, call};
 
 /// Reads a second, all clients together.
 const READS_PER_SECOND: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");

@@ -12,10 +12,10 @@ use secrecy::{ExposeSecret as _, SecretString};
 use thiserror::Error;
 use tokio::sync::Semaphore;
 
-use crate::hub::secret::{Data, entry, secret};
-use crate::hub::{Hub, HubError, call};
 use drover_entropy::{NoRandomness, random_password};
 use drover_http_edge::status::Status;
+use drover_hub::secret::{Data, entry, secret};
+use drover_hub::{Hub, HubError, call};
 
 /// Characters that a password has at least and at most.
 pub const LENGTH: std::ops::RangeInclusive<usize> = 12..=512;

@@ -1,7 +1,7 @@
 //! People who come from identity providers.
 //!
 //! *Owns* signing in with a provider, what is kept of it, asking providers what has become of
-//! people, and the one decision whether what a provider said still counts ([`standing`]). *Never*
+//! people, and the one decision whether what a provider said still counts (`drover_hub::stores::standing`). *Never*
 //! believes more of an answer than `drover_providers` does, and never gives a provider's people
 //! another's user: people are known by the provider's UID and their id there.
 
@@ -15,7 +15,6 @@ pub mod refresh;
 pub mod seen;
 pub mod sign_in;
 pub mod sign_out;
-pub mod standing;
 pub mod state;
 pub mod trial;
 

@@ -15,10 +15,10 @@ use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
 use super::authenticator::is_idle;
-use crate::hub::lease::Leadership;
-use crate::hub::{Hub, HubError, call, only};
 use drover_entropy::{NoRandomness, random};
 use drover_http_edge::status::Status;
+use drover_hub::lease::Leadership;
+use drover_hub::{Hub, HubError, call, only};
 
 /// Longest to wait until memory shows what was written; after that the hub is asked instead.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::args::{DataFolder, HubArgs, HubBackup, HubCheck, HubCommand, HubRestore};
-use crate::hub::connect::Surroundings;
-use crate::hub::embedded::place::Place;
+use drover_hub::connect::Surroundings;
+use drover_hub::embedded::place::Place;
 
 /// Does what was asked with the hub's file.
 pub(super) async fn run(args: HubArgs) -> Result<(), Failure> {

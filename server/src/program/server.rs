@@ -10,16 +10,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::{self, HubKubeconfig, Recover, ServerArgs, ServerCommand, ServerOptions};
 use crate::demo::{DemoFolder, DemoOptions, Limits, in_small_pages};
-use crate::hub::admission::account::not_the_server;
-use crate::hub::connect::{Connection, HubOptions, Surroundings, connect};
-use crate::hub::{Hub, Keys, Stores};
 use crate::identity::administrators::Candidate;
 use crate::identity::{Logins, Passwords, administrators};
 use crate::memory::MemoryPlan;
-use crate::settings::Settings;
 use drover_entropy::random_password;
 use drover_http_edge::listen::Proxies;
 use drover_http_edge::networks::TrustedProxies;
+use drover_hub::admission::account::not_the_server;
+use drover_hub::connect::{Connection, HubOptions, Surroundings, connect};
+use drover_hub::settings::Settings;
+use drover_hub::{Hub, Keys, Stores};
 
 use crate::wire;
 use drover_telemetry::{Collector, LogFilter, LogFormat, LogOptions};

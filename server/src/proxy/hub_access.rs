@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 use crate::controllers::access::HUB_LABEL;
 use crate::controllers::access::act::apply;
 use crate::controllers::access::wanted::on_hub;
-use crate::hub::Hub;
 use drover_entropy::backoff::Backoff;
+use drover_hub::Hub;
 
 /// Looked at again after this long even without a change, in case somebody else changed something.
 const AGAIN: Duration = Duration::from_mins(5);

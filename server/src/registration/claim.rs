@@ -18,8 +18,8 @@ use kube::api::{ListParams, PostParams};
 use kube::{Resource as _, ResourceExt};
 
 use super::decide::bound_key;
-use crate::hub::secret::{Data, entry, secret};
-use crate::hub::{Hub, HubError, call};
+use drover_hub::secret::{Data, entry, secret};
+use drover_hub::{Hub, HubError, call};
 
 /// Start of the names of claims; `drover_access::admission::SERVERS_SECRETS` protects them.
 const PREFIX: &str = "cluster-key-";

@@ -17,10 +17,10 @@ use super::RegistrationState;
 use super::decide::{Refusal, TokenState};
 use super::manifest::Manifest;
 use super::register::{current_cluster, refusal, token_state};
-use crate::hub::call;
-use crate::settings::Settings;
 use drover_entropy::random;
 use drover_http_edge::status::Status;
+use drover_hub::call;
+use drover_hub::settings::Settings;
 
 /// Life of a token that asks for none, in seconds.
 const DAY: u64 = 86_400;

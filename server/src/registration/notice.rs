@@ -11,7 +11,7 @@ use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::hub::Hub;
+use drover_hub::Hub;
 
 /// The same is said of a Cluster at most once in this time.
 const QUIET: Duration = Duration::from_mins(1);

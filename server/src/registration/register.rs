@@ -20,8 +20,8 @@ use std::time::Duration;
 use super::RegistrationState;
 use super::claim::{self, Claim};
 use super::decide::{Observed, Refusal, TokenState, Verdict, bound_key, decide};
-use crate::hub::{Hub, HubError, call};
 use drover_http_edge::status::Status;
+use drover_hub::{Hub, HubError, call};
 
 /// Tries when somebody else writes the Cluster at the same time.
 const TRIES: usize = 8;

@@ -20,15 +20,15 @@ use super::RestState;
 use super::audited::Noted;
 use super::caller::{Administrator, OnHub};
 use super::page::PageQuery;
-use super::sight::created_at;
 use super::spec;
-use crate::hub::secret::{Data, secret};
-use crate::hub::{HubError, call, only};
 use crate::identity::providers::configured::{UseError, secret_of};
 use crate::identity::providers::trial;
 use drover_entropy::random;
 use drover_http_edge::body::{Json, Name, OptionalJson, Query};
 use drover_http_edge::status::Status;
+use drover_hub::secret::{Data, secret};
+use drover_hub::visibility::created_at;
+use drover_hub::{HubError, call, only};
 
 /// Longest to wait until memory shows what was written.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);

@@ -14,9 +14,9 @@ use kube::{Resource, ResourceExt as _};
 
 use super::RestState;
 use super::audited::{Noted, identify};
-use super::sight::Sight;
 use crate::audit::Person;
 use drover_http_edge::status::Status;
+use drover_hub::visibility::Sight;
 
 /// Anybody with a valid token, one that only allows a password change included.
 #[derive(Debug)]

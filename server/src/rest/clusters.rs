@@ -16,11 +16,11 @@ use super::audited::Noted;
 use super::caller::{Caller, Importer};
 use super::members::{self, InCluster};
 use super::page::PageQuery;
-use super::sight::{Sight, place_of_cluster};
 use super::written::{Written, or_take_back};
-use crate::hub::{call, only};
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
+use drover_hub::visibility::{Sight, place_of_cluster};
+use drover_hub::{call, only};
 
 /// Longest to wait until memory shows what was written.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);

@@ -24,11 +24,11 @@ use self::known::{Known, sees_everywhere};
 use self::resource::{Resource, Served, resolve};
 use super::RestState;
 use super::caller::Caller;
-use super::sight::{Sight, place_of_cluster};
-use crate::hub::Stores;
-use crate::identity::groups::groups_of;
 use drover_http_edge::body::Query;
 use drover_http_edge::status::Status;
+use drover_hub::Stores;
+use drover_hub::stores::groups::groups_of;
+use drover_hub::visibility::{Sight, place_of_cluster};
 
 /// Roles that are told at most.
 const MOST: usize = 500;

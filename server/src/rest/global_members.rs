@@ -11,10 +11,10 @@ use super::audited::Noted;
 use super::caller::OnHub;
 use super::members::given::{Given, Logins, PREFIX, called, view, wished};
 use super::page::PageQuery;
-use super::sight::Sight;
 use super::written::Written;
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
+use drover_hub::visibility::Sight;
 
 /// Everybody who has a global role, by a binding.
 #[utoipa::path(get, path = "/v1/global-members", tag = "access", params(PageQuery),

@@ -12,10 +12,10 @@ use super::audited::Noted;
 use super::caller::OnHub;
 use super::page::PageQuery;
 use super::role_sight::RoleSight;
-use super::sight::Sight;
 use super::stored_role;
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
+use drover_hub::visibility::Sight;
 
 /// Roles on the hub and in every cluster: what they are called and are for, and what the caller may
 /// do with them.

@@ -10,10 +10,10 @@ use super::RestState;
 use super::audited::Noted;
 use super::caller::Administrator;
 use super::users::{find, refuse_oneself, view};
-use crate::hub::Stores;
 use crate::identity::providers::link::{LinkError, Links};
 use drover_http_edge::body::{Json, Name, Names};
 use drover_http_edge::status::Status;
+use drover_hub::Stores;
 
 /// Moves an identity of a provider to a user from the one who has it: they are one person.
 ///

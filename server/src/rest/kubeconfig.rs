@@ -19,11 +19,11 @@ use serde_json::{Value, json};
 
 use super::RestState;
 use super::caller::Caller;
-use super::sight::Sight;
 use super::tokens::{expiry, scope};
 use crate::identity::tokens::{self, TokenWish};
 use drover_http_edge::body::Json;
 use drover_http_edge::status::Status;
+use drover_hub::visibility::Sight;
 
 /// Clusters in one file at most when tokens are made for them.
 const TOKENS: usize = 100;

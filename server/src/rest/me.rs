@@ -13,14 +13,14 @@ use secrecy::{ExposeSecret as _, SecretString};
 use super::RestState;
 use super::audited::Noted;
 use super::caller::{AnyToken, Held};
-use super::sight::Sight;
 use super::tokens::view;
 use crate::audit::Person;
-use crate::hub::Stores;
 use crate::identity::{By, tokens};
 use drover_http_edge::body::Json;
 use drover_http_edge::status::Status;
 use drover_http_edge::unauthenticated::StrangersJson;
+use drover_hub::Stores;
+use drover_hub::visibility::Sight;
 
 /// Logs a local user in with a password.
 #[utoipa::path(post, path = "/v1/login", tag = "me", request_body = LoginRequest,

@@ -22,11 +22,11 @@ use super::RestState;
 use super::audited::Noted;
 use super::caller::Caller;
 use super::page::PageQuery;
-use super::sight::Sight;
 use super::written::Written;
-use crate::hub::call;
 use drover_http_edge::body::{Json, Name, Names, Query};
 use drover_http_edge::status::Status;
+use drover_hub::call;
+use drover_hub::visibility::Sight;
 
 /// Longest to wait until memory shows what was written.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);

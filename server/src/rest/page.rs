@@ -7,8 +7,8 @@ use kube::ResourceExt;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::hub::Mirror;
 use drover_http_edge::status::Status;
+use drover_hub::Mirror;
 
 /// Items on a page that asks for no number, and at most.
 const MOST: usize = 500;
@@ -79,7 +79,7 @@ mod tests {
     use drover_api::kinds::{Setting, SettingSpec};
 
     use super::*;
-    use crate::hub::mirror::Changed;
+    use drover_hub::stores::mirror::Changed;
 
     #[test]
     fn ten_thousand_rows_come_in_twenty_pages() {

@@ -17,11 +17,11 @@ use super::RestState;
 use super::caller::Caller;
 use super::members::given::identities_of;
 use super::members::{InCluster, InProject, place};
-use super::sight::Sight;
-use crate::hub::Stores;
-use crate::identity::providers::standing;
 use drover_http_edge::body::Query;
 use drover_http_edge::status::Status;
+use drover_hub::Stores;
+use drover_hub::stores::standing;
+use drover_hub::visibility::Sight;
 
 /// People who are shown at most: more than have one login at different providers.
 const MOST: usize = 20;
@@ -127,7 +127,7 @@ fn goes_by(user: &User, name: &str, counts: impl Fn(&ProviderIdentity) -> bool) 
 
 #[cfg(test)]
 mod tests {
-    use crate::identity::providers::standing::tests::person;
+    use drover_testkit::kinds::person;
 
     use super::*;
 

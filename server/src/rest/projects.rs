@@ -20,10 +20,10 @@ use super::audited::Noted;
 use super::caller::Caller;
 use super::members::{self, InProject};
 use super::page::PageQuery;
-use super::sight::{Sight, created_at, place_of};
 use super::written::{Written, or_take_back};
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
+use drover_hub::visibility::{Sight, created_at, place_of};
 
 /// Longest to ask a cluster for the UIDs of namespaces.
 const ASK_WITHIN: Duration = Duration::from_secs(5);

@@ -11,8 +11,8 @@ use drover_api::rest::{
 };
 use kube::ResourceExt as _;
 
-use super::sight::{Sight, created_at};
-use crate::hub::Stores;
+use drover_hub::Stores;
+use drover_hub::visibility::{Sight, created_at};
 
 const TEMPLATES: &str = "roletemplates";
 const GLOBAL_ROLES: &str = "globalroles";

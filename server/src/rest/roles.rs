@@ -12,10 +12,10 @@ use super::audited::Noted;
 use super::caller::{Caller, OnHub};
 use super::page::PageQuery;
 use super::role_sight::{GivenAt, RoleSight};
-use super::sight::{Sight, known_place_of, place_of_cluster};
 use super::stored_role;
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
+use drover_hub::visibility::{Sight, known_place_of, place_of_cluster};
 
 /// Which roles, and where somebody would be given one.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]

@@ -23,10 +23,10 @@ use super::RestState;
 use super::audited::Noted;
 use super::caller::{AnyToken, Caller, Held};
 use super::me::{describe, log_in};
-use crate::hub::Stores;
 use crate::identity::{By, tokens};
 use drover_http_edge::status::Status;
 use drover_http_edge::unauthenticated::StrangersJson;
+use drover_hub::Stores;
 
 /// What browsers are told of the cookie: for this host and TLS only, and for no script and no
 /// other site's page.

@@ -14,12 +14,12 @@ use serde_json::json;
 
 use super::RestState;
 use super::caller::OnHub;
-use super::sight::Sight;
 use super::written::Written;
-use crate::hub::{HubError, call};
-use crate::settings::Settings;
 use drover_http_edge::body::{Json, Name};
 use drover_http_edge::status::Status;
+use drover_hub::settings::Settings;
+use drover_hub::visibility::Sight;
+use drover_hub::{HubError, call};
 
 /// Longest to wait until memory shows what was written.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);

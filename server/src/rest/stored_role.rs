@@ -15,8 +15,8 @@ use serde::de::DeserializeOwned;
 use super::RestState;
 use super::spec;
 use super::written::Written;
-use crate::hub::{Mirror, Stores, call};
 use drover_http_edge::status::Status;
+use drover_hub::{Mirror, Stores, call};
 
 /// One of the two kinds of roles.
 pub(super) trait StoredRole:

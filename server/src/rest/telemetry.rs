@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::hub::connect::HubMetrics;
 use crate::identity::Authenticator;
 use crate::rest::audited::identify;
 use crate::rest::caller::check_administrator;
 use drover_http_edge::body;
 use drover_http_edge::status::Status;
+use drover_hub::connect::HubMetrics;
 use drover_telemetry::{Findings, Health, LogFilter, LogFilterError, Metrics};
 
 /// What the routes show.

@@ -18,10 +18,10 @@ use super::RestState;
 use super::audited::Noted;
 use super::caller::Caller;
 use super::page::PageQuery;
-use super::sight::{Sight, created_at};
 use crate::identity::tokens::{self as store, TokenWish};
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
+use drover_hub::visibility::{Sight, created_at};
 
 /// Life of a token for kubectl that asks for none.
 const CREDENTIAL_TTL: Duration = Duration::from_mins(15);

@@ -12,11 +12,11 @@ use drover_api::rest::UserRights;
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 
-use super::sight::Sight;
-use crate::hub::Stores;
-use crate::hub::grants::Objects;
-use crate::identity::groups::groups_of;
 use drover_http_edge::status::Status;
+use drover_hub::Stores;
+use drover_hub::stores::grants::Objects;
+use drover_hub::stores::groups::groups_of;
+use drover_hub::visibility::Sight;
 
 const USERS: &str = "users";
 

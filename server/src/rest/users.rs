@@ -17,15 +17,15 @@ use super::RestState;
 use super::audited::Noted;
 use super::caller::{Administrator, OnHub};
 use super::page::PageQuery;
-use super::sight::{Sight, created_at};
 use super::user_rights;
 use super::written::Written;
-use crate::hub::{Stores, call, only};
 use crate::identity::administrators::NO_OWNERS;
 use crate::identity::providers::people;
 use crate::identity::tokens;
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
+use drover_hub::visibility::{Sight, created_at};
+use drover_hub::{Stores, call, only};
 
 /// Longest to wait until memory shows what was written.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);

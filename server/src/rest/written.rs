@@ -16,10 +16,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::hub::admission::judge::judge;
-use crate::hub::{Hub, Mirror, call, only};
 use drover_entropy::random;
 use drover_http_edge::status::Status;
+use drover_hub::admission::judge::judge;
+use drover_hub::{Hub, Mirror, call, only};
 
 /// Longest to wait until memory shows what was written.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);

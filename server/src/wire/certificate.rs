@@ -14,10 +14,10 @@ use x509_parser::pem::parse_x509_pem;
 
 use self::files::Followed;
 use super::{StartError, TlsFiles};
-use crate::hub::Hub;
-use crate::hub::authority::{Authority, AuthorityError};
-use crate::settings::Settings;
 use drover_entropy::backoff::Backoff;
+use drover_hub::Hub;
+use drover_hub::authority::{Authority, AuthorityError};
+use drover_hub::settings::Settings;
 use drover_tls::roots::Roots;
 use drover_tls::{Shown, TlsError, chain, from_files};
 
@@ -168,7 +168,7 @@ impl Own {
                 error = &error as &dyn std::error::Error,
                 "unusable certificate"
             );
-            AuthorityError::Damaged(crate::hub::authority::SERVING_SECRET)
+            AuthorityError::Damaged(drover_hub::authority::SERVING_SECRET)
         })
     }
 }

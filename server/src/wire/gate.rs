@@ -8,9 +8,9 @@ use http::header::{CONTENT_SECURITY_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT
 use http::{HeaderMap, HeaderValue};
 
 use super::certificate::Certificate;
-use crate::hub::lease::{Leadership, Standing};
 use crate::ui;
 use drover_http_edge::status::Status;
+use drover_hub::lease::{Leadership, Standing};
 
 /// What a browser may do with an answer that has no policy of its own: nothing, in no frame.
 const POLICY: &str =

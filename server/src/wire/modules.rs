@@ -10,12 +10,6 @@ use super::{Base, ServerOptions, StartError};
 use crate::audit::{Audit, Destination};
 use crate::controllers::Controllers;
 use crate::demo;
-use crate::hub::Stores;
-use crate::hub::admission::Judge;
-use crate::hub::admission::install::Installer;
-use crate::hub::admission::review::{self, Reviews};
-use crate::hub::admission::standing::{RulesStanding, Standing as Rules};
-use crate::hub::lease::{Leadership, Standing};
 use crate::identity::accounts::Followable;
 use crate::identity::providers::state;
 use crate::identity::{
@@ -29,9 +23,16 @@ use crate::rest::audited::audited;
 use crate::rest::telemetry;
 use crate::rest::telemetry::Telemetry;
 use crate::rest::{self, Asking, RestState};
-use crate::settings::keeper;
 use crate::tunnels::Tunnels;
 use crate::ui;
+use drover_hub::Stores;
+use drover_hub::admission::Judge;
+use drover_hub::admission::install::Installer;
+use drover_hub::admission::review;
+use drover_hub::admission::review::Reviews;
+use drover_hub::admission::standing::{RulesStanding, Standing as Rules};
+use drover_hub::lease::{Leadership, Standing};
+use drover_hub::settings::keeper;
 use drover_telemetry::{Health, Metrics};
 
 /// Builds the modules, starts what they do in the background, and gives their routes.

@@ -4,12 +4,10 @@ use std::time::Duration;
 
 use drover_api::kinds::{Cluster, ClusterSpec};
 use drover_e2e::{Component, eventually};
-use drover_server::hub::authority::{CA_SECRET, SERVING_SECRET};
-use drover_server::hub::connect::connect;
-use drover_server::hub::definitions::{
-    InstallError, REVISION_ANNOTATION, SCHEMA_REVISION, install,
-};
-use drover_server::hub::lease::{LIFE, Leadership, Standing};
+use drover_hub::authority::{CA_SECRET, SERVING_SECRET};
+use drover_hub::connect::connect;
+use drover_hub::definitions::{InstallError, REVISION_ANNOTATION, SCHEMA_REVISION, install};
+use drover_hub::lease::{LIFE, Leadership, Standing};
 use drover_server::wire;
 use futures::TryStreamExt as _;
 use kube::api::PostParams;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use drover_server::hub::connect::HubOptions;
+use drover_hub::connect::HubOptions;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::json;
 use tokio::process::Command;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use drover_server::hub::lease::Standing;
+use drover_hub::lease::Standing;
 use drover_server::memory::MemoryPlan;
 use drover_server::wire::{self, EndError, ServerOptions};
 use drover_telemetry::LogFilter;
@@ -23,7 +23,7 @@ const SOON: Duration = Duration::from_secs(30);
 /// A running server and a client of it.
 pub(crate) struct Server {
     pub(crate) url: String,
-    pub(crate) hub: drover_server::hub::Hub,
+    pub(crate) hub: drover_hub::Hub,
     pub(crate) trust: String,
     http: reqwest::Client,
     stop: CancellationToken,
@@ -235,7 +235,7 @@ pub(crate) fn token(body: &Value) -> String {
     body["token"].as_str().unwrap().to_owned()
 }
 
-pub(crate) async fn authority(hub: &drover_server::hub::Hub) -> String {
+pub(crate) async fn authority(hub: &drover_hub::Hub) -> String {
     let secret = hub.secrets().get("server-ca").await.unwrap();
     String::from_utf8(secret.data.unwrap()["tls.crt"].0.clone()).unwrap()
 }

@@ -22,14 +22,35 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("drover-telemetry", &["drover-access", "drover-tls"]),
     (
         "drover-http-edge",
-        &["drover-api", "drover-entropy", "drover-tls", "drover-tunnel"],
+        &[
+            "drover-api",
+            "drover-entropy",
+            "drover-tls",
+            "drover-tunnel",
+        ],
+    ),
+    (
+        "drover-hub",
+        &[
+            "drover-access",
+            "drover-api",
+            "drover-apiserver",
+            "drover-entropy",
+            "drover-http-edge",
+            "drover-rbac",
+            "drover-telemetry",
+            "drover-tls",
+        ],
     ),
     ("drover-providers", &["drover-api"]),
     (
         "drover-simulate",
         &["drover-apiserver", "drover-quantity", "drover-reconcile"],
     ),
-    ("drover-cli", &["drover-api", "drover-entropy", "drover-tls"]),
+    (
+        "drover-cli",
+        &["drover-api", "drover-entropy", "drover-tls"],
+    ),
     ("drover-tunnel", &["drover-access", "drover-api"]),
     (
         "drover-testkit",
@@ -59,6 +80,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "drover-apiserver",
             "drover-entropy",
             "drover-http-edge",
+            "drover-hub",
             "drover-providers",
             "drover-telemetry",
             "drover-tls",
@@ -103,6 +125,7 @@ const RESERVED: &[(&str, &[&str])] = &[
         &[
             "drover-apiserver",
             "drover-http-edge",
+            "drover-hub",
             "drover-server",
             "drover-simulate",
         ],

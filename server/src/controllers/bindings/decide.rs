@@ -13,7 +13,7 @@ use kube::ResourceExt;
 use serde_json::{Value, json};
 
 use crate::controllers::outdated::{no, yes};
-use crate::hub::{Mirror, Stores};
+use drover_hub::{Mirror, Stores};
 
 /// What is to be done about an object.
 #[derive(Clone, Debug, PartialEq)]

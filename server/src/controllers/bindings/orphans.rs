@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 use super::decide::{Holder, Pinned, pinned};
 use crate::controllers::outdated::{Due, Outdated};
-use crate::hub::{HubError, Stores, call};
+use drover_hub::{HubError, Stores, call};
 
 /// Bindings that are deleted in one look; what is beyond waits for the next.
 const MOST: usize = 100;

@@ -10,8 +10,8 @@ use tokio::time::Instant;
 
 use super::decide::decide;
 use crate::controllers::keeper::Shared;
-use crate::hub::{HubError, call};
 use crate::registration::import::wanted_image;
+use drover_hub::{HubError, call};
 
 /// Silence and times are looked at this often.
 const LOOK_EVERY: Duration = Duration::from_secs(5);

@@ -9,7 +9,7 @@ use kube::ResourceExt as _;
 
 use crate::controllers::outdated::{no, yes};
 use crate::identity::authenticator::is_idle;
-use crate::identity::providers::standing::Fallen;
+use drover_hub::stores::standing::Fallen;
 
 /// `Ready` of a User: whether the person can work; `fallen` tells of each of their identities why it
 /// does not count, if it does not.

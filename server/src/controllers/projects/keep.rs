@@ -24,7 +24,7 @@ use crate::controllers::cluster::decide::SETTLED_AFTER;
 use crate::controllers::drift::DriftWatch;
 use crate::controllers::keeper::Shared;
 use crate::controllers::objects::{ApplyError, Failure};
-use crate::hub::HubError;
+use drover_hub::HubError;
 
 /// What somebody changed in the cluster is put right at least this often.
 const REPAIR_EVERY: Duration = Duration::from_mins(5);

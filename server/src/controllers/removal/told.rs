@@ -9,8 +9,8 @@ use kube::api::PostParams;
 
 use super::CLEAN_WITHIN;
 use crate::controllers::keeper::Shared;
-use crate::hub::call;
 use crate::registration::manifest::{AGENT, NAME_LABEL};
+use drover_hub::call;
 
 /// Before anything was tried.
 pub(super) fn trying(connected: bool) -> Verdict {

@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use crate::controllers::outdated::{Due, Outdated, Pace, write_all};
-use crate::hub::{Hub, HubError, Mirror, call};
+use drover_hub::{Hub, HubError, Mirror, call};
 
 const SETTLE: Duration = Duration::from_millis(100);
 /// The longest time between two looks, should the hub have been out of reach.

@@ -15,8 +15,8 @@ use parking_lot::RwLock;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::hub::Hub;
-use crate::hub::follow::{Form, Sink, follow_into};
+use drover_hub::Hub;
+use drover_hub::stores::follow::{Form, Sink, follow_into};
 
 /// Silence of the hub after which its objects are not known any more: a watch ends every 45 s.
 const CURRENT_FOR: Duration = Duration::from_secs(90);

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::api::PostParams;
 use kube::{Api, ResourceExt as _};
 
-use crate::hub::{Hub, HubError, call};
+use drover_hub::{Hub, HubError, call};
 
 /// Start of the extras by which Kubernetes tells a token, its pod and its node.
 const EXTRAS: &str = "authentication.kubernetes.io/";

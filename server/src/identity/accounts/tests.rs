@@ -13,10 +13,10 @@ use kube::api::{DeleteParams, PostParams};
 use super::followed::Object;
 use super::review::account;
 use super::*;
-use crate::hub::connect::{HubOptions, connect};
-use crate::hub::embedded::place::Place;
-use crate::hub::follow::Sink as _;
-use crate::hub::{Keys, Stores};
+use drover_hub::connect::{HubOptions, connect};
+use drover_hub::embedded::place::Place;
+use drover_hub::stores::follow::Sink as _;
+use drover_hub::{Keys, Stores};
 
 const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 const ELSEWHERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::BROADCAST);

@@ -1,26 +1,13 @@
 use drover_access::token::{ForUsers, issue};
-use drover_api::kinds::{TokenPurpose, TokenSpec, TokenStatus, UserSpec};
+use drover_api::kinds::{TokenPurpose, TokenStatus, UserSpec};
 use http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
 use http::{HeaderMap, HeaderValue, Method, Uri};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::*;
-use crate::hub::{Keys, Stores};
+use drover_testkit::kinds::token;
 
-pub(crate) fn token(id: &str, user_uid: &str) -> Token {
-    let spec = TokenSpec {
-        user_name: "ann".to_owned(),
-        user_uid: UserUid::new(user_uid),
-        purpose: TokenPurpose::Api,
-        hash: TokenHash::of_nothing().as_str().to_owned(),
-        cluster: None,
-        provider: None,
-        description: None,
-        expires_at: Time(Timestamp::MAX),
-        idle_seconds: None,
-    };
-    Token::new(id, spec)
-}
+use super::*;
+use drover_hub::{Keys, Stores};
 
 fn user(uid: &str) -> User {
     let spec = UserSpec {
@@ -347,7 +334,7 @@ async fn nobody_is_known_once_the_memory_is_too_old() {
     let authenticator = Authenticator::new(hub, LastUse::default());
     let headers = bearer(issued.token.expose_secret());
     assert!(authenticator.identify(head(&headers)).await.is_ok());
-    tokio::time::advance(crate::hub::stores::TRUSTED_FOR).await;
+    tokio::time::advance(drover_hub::stores::TRUSTED_FOR).await;
     let error = authenticator.identify(head(&headers)).await.unwrap_err();
     assert_eq!(Status::from(error).code(), 503);
 }

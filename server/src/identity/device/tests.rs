@@ -3,9 +3,9 @@ use std::net::Ipv4Addr;
 use drover_access::identity::TokenLimits;
 
 use super::*;
-use crate::hub::{Keys, Stores};
-use crate::identity::authenticator::tests::token;
-use crate::identity::providers::standing::tests::person;
+use drover_hub::{Keys, Stores};
+use drover_testkit::kinds::person;
+use drover_testkit::kinds::token;
 
 fn from(last: u8) -> IpAddr {
     Ipv4Addr::new(192, 0, 2, last).into()

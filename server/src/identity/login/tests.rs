@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::*;
-use crate::hub::{Keys, Stores};
+use drover_hub::{Keys, Stores};
 
 const PASSWORD: &str = "correct horse battery";
 const ANN: &str = "uid-ann";

@@ -14,8 +14,8 @@ use parking_lot::Mutex;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 
-use crate::hub::keys::Seal;
 use drover_entropy::{NoRandomness, random};
+use drover_hub::keys::Seal;
 
 /// Ends that are remembered; a sign-in beyond it has to wait until older ones cannot end any more.
 const REMEMBERED: usize = 50_000;
@@ -171,7 +171,7 @@ impl Ended {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hub::Keys;
+    use drover_hub::Keys;
 
     fn begun() -> Begun {
         let pending = code_flow::Pending::begin("https://drover.test/back", Timestamp::now());

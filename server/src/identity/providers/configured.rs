@@ -23,8 +23,8 @@ use thiserror::Error;
 use tokio::sync::{MutexGuard, Semaphore};
 use tokio::time::{Instant, timeout};
 
-use crate::hub::{Hub, HubError, call};
 use drover_entropy::backoff::Backoff;
+use drover_hub::{Hub, HubError, call};
 
 /// How long a Secret is believed to be as it was read.
 const SECRET_FOR: Duration = Duration::from_secs(15);

@@ -13,9 +13,9 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::hub::secret::{Data, entry, secret};
-use crate::hub::{Hub, HubError, call};
 use drover_entropy::NoRandomness;
+use drover_hub::secret::{Data, entry, secret};
+use drover_hub::{Hub, HubError, call};
 
 /// Tries when somebody else changes the same Secret.
 const TRIES: usize = 5;

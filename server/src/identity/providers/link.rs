@@ -20,10 +20,11 @@ use tracing::Instrument as _;
 use super::kept::{self, KeptError};
 use super::one_by_one::OneByOne;
 use super::people::{self, PeopleError};
-use super::standing::{self, Fallen};
-use crate::hub::{Hub, HubError, call};
 use crate::identity::passwords::read_hash;
 use crate::identity::tokens::{self, EndError};
+use drover_hub::stores::standing;
+use drover_hub::stores::standing::Fallen;
+use drover_hub::{Hub, HubError, call};
 
 /// Why two users were not linked, or one was not unlinked.
 #[derive(Debug, Error)]

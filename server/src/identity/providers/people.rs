@@ -15,9 +15,10 @@ use kube::{Api, Resource as _, ResourceExt as _};
 use serde_json::json;
 use thiserror::Error;
 
-use super::{seen, standing};
-use crate::hub::{Hub, HubError, call, only};
+use super::seen;
 use drover_entropy::{NoRandomness, random};
+use drover_hub::stores::standing;
+use drover_hub::{Hub, HubError, call, only};
 
 /// Longest to wait until memory shows what was written.
 pub(super) const VISIBLE_WITHIN: Duration = Duration::from_secs(5);

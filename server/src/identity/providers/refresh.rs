@@ -28,12 +28,13 @@ use super::configured::{Configured, Providers, Speaker, UseError, is_there, not_
 use super::kept::{self, Kept, KeptError};
 use super::one_by_one::OneByOne;
 use super::people::{self, PeopleError};
+use super::seen;
 use super::sign_in::NOT_ALLOWED;
-use super::{seen, standing};
-use crate::hub::lease::Leadership;
-use crate::hub::{Hub, HubError};
 use drover_entropy::backoff::Backoff;
 use drover_http_edge::status::Status;
+use drover_hub::lease::Leadership;
+use drover_hub::stores::standing;
+use drover_hub::{Hub, HubError};
 
 /// Between two looks at who is due.
 const LOOK_EVERY: Duration = Duration::from_secs(15);

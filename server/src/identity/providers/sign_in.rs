@@ -22,12 +22,13 @@ use super::begun::{Begun, Ended, EndedBefore, Pending, WayBack};
 use super::configured::{Configured, Providers, Speaker, is_there};
 use super::kept::{self, Kept};
 use super::one_by_one::OneByOne;
-use super::{people, seen, standing};
-use crate::hub::Hub;
+use super::{people, seen};
 use crate::identity::By;
 use crate::identity::limits::{LoginLimits, RetryAfter};
 use crate::identity::tokens::{self, TokenWish};
-use crate::settings::Settings;
+use drover_hub::Hub;
+use drover_hub::settings::Settings;
+use drover_hub::stores::standing;
 
 /// A sign-in that a browser is to go on with.
 #[derive(Debug)]

@@ -25,9 +25,10 @@ use tracing::Instrument as _;
 use super::configured::{Configured, Providers, Speaker, UseError, is_there};
 use super::kept::{self, KeptError};
 use super::one_by_one::OneByOne;
-use super::{sign_in, standing};
-use crate::hub::Hub;
-use crate::settings::Settings;
+use super::sign_in;
+use drover_hub::Hub;
+use drover_hub::settings::Settings;
+use drover_hub::stores::standing;
 
 /// Longest that somebody who signs out waits for where to go on.
 const FORM_WITHIN: Duration = Duration::from_secs(3);

@@ -21,8 +21,8 @@ use tokio_util::sync::CancellationToken;
 use super::SignIns;
 use super::configured::{Configured, UseError, is_there};
 use super::trial::{self, Trial, reasons};
-use crate::hub::lease::Leadership;
-use crate::hub::{Hub, HubError, call};
+use drover_hub::lease::Leadership;
+use drover_hub::{Hub, HubError, call};
 
 /// Between two looks at what has changed; a Secret tells nobody that it has.
 const LOOK_EVERY: Duration = Duration::from_secs(30);

@@ -15,11 +15,11 @@ use tokio_util::sync::CancellationToken;
 use super::super::journey::Journey;
 use super::{CutReason, OpenStreams};
 use crate::audit::Audit;
-use crate::hub::Stores;
 use crate::identity::accounts::Standing;
-use crate::identity::groups::groups_of;
-use crate::identity::providers::standing;
 use crate::identity::{Accounts, Authenticator, LastUse};
+use drover_hub::Stores;
+use drover_hub::stores::groups::groups_of;
+use drover_hub::stores::standing;
 
 /// Time between looks without a change: tokens expire by the clock alone.
 const EVERY: Duration = Duration::from_secs(1);

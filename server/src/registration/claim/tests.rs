@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::hub::{Keys, Stores};
+use drover_hub::{Keys, Stores};
 
 /// A hub's objects by their path.
 #[derive(Clone, Default)]

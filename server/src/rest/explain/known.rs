@@ -7,8 +7,8 @@ use drover_access::names::UserName;
 use drover_api::ids::ClusterUid;
 use kube::ResourceExt as _;
 
-use crate::hub::Stores;
-use crate::rest::sight::Sight;
+use drover_hub::Stores;
+use drover_hub::visibility::Sight;
 
 /// The people whom an asker finds among the members of a cluster and its projects, or among all people.
 /// Bindings that somebody made in the cluster may name others, of whom the asker learns no name.

@@ -16,9 +16,9 @@ use kube::{Resource, ResourceExt as _};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::hub::{Mirror, Stores};
-use crate::rest::sight::{Sight, known_place_of, place_of_cluster};
 use drover_http_edge::status::Status;
+use drover_hub::visibility::{Sight, known_place_of, place_of_cluster};
+use drover_hub::{Mirror, Stores};
 
 /// A kind of binding: a role for a subject.
 pub(in crate::rest) trait Binding:

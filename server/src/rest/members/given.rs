@@ -10,11 +10,11 @@ use jiff::Timestamp;
 use kube::ResourceExt as _;
 
 use super::binding::{Binding, Said};
-use crate::hub::Stores;
-use crate::identity::providers::standing;
-use crate::rest::sight::Sight;
-use crate::rest::sight::created_at;
 use drover_http_edge::status::Status;
+use drover_hub::Stores;
+use drover_hub::stores::standing;
+use drover_hub::visibility::Sight;
+use drover_hub::visibility::created_at;
 
 /// What the id of a member begins with.
 pub(in crate::rest) const PREFIX: &str = "m-";

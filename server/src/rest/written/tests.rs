@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 
 use super::*;
-use crate::hub::admission::Judge;
+use drover_hub::admission::Judge;
 
 type Asked = Arc<Mutex<Vec<(Method, String, Value)>>>;
 
@@ -101,7 +101,7 @@ async fn making_what_is_taken(taken_by: &Value) -> (Result<String, Status>, usiz
         "cluster": { "name": "shop" }, "role": { "name": "reader" },
         "subject": { "user": { "name": "root" } },
     });
-    let stores = crate::hub::Stores::of_an_empty_hub();
+    let stores = drover_hub::Stores::of_an_empty_hub();
     let (root, _) = object("User", "root", &json!({ "administrator": true }));
     stores.users.apply(root);
     let (shop, shop_said) = object("Cluster", "shop", &json!({}));
@@ -121,7 +121,7 @@ async fn making_what_is_taken(taken_by: &Value) -> (Result<String, Status>, usiz
             _ => failure(404),
         }
     });
-    let keys = crate::hub::Keys::generate().unwrap();
+    let keys = drover_hub::Keys::generate().unwrap();
     let hub = Hub::new(client, stores.clone(), keys);
     let caller = caller("root");
     let (binding, _): (ClusterRoleTemplateBinding, _) =
@@ -199,14 +199,14 @@ async fn by_kubectl(hub: &Hub, old: Option<&User>, new: Option<&User>) -> Result
 
 #[tokio::test(start_paused = true)]
 async fn rest_applies_the_rules_that_apply_to_kubectl() {
-    let stores = crate::hub::Stores::of_an_empty_hub();
+    let stores = drover_hub::Stores::of_an_empty_hub();
     let (ann, _) = object("User", "ann", &json!({}));
     stores.users.apply(ann);
     let (client, _) = hub(|_, _, _| failure(404));
     let hub = Hub::new(
         client,
         stores.clone(),
-        crate::hub::Keys::generate().unwrap(),
+        drover_hub::Keys::generate().unwrap(),
     );
     let ann = caller("ann");
     let written = Written::new(&hub, &ann, &stores.users);

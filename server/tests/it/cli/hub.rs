@@ -3,8 +3,8 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use drover_server::hub::connect::{Connection, HubOptions, connect};
-use drover_server::hub::embedded::place::Place;
+use drover_hub::connect::{Connection, HubOptions, connect};
+use drover_hub::embedded::place::Place;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::{ObjectMeta, PostParams};

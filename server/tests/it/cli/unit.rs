@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use drover_server::hub::connect::{HubOptions, Surroundings};
-use drover_server::hub::embedded::place::Place;
+use drover_hub::connect::{HubOptions, Surroundings};
+use drover_hub::embedded::place::Place;
 
 use super::program::Drover;
 

@@ -11,8 +11,8 @@ use drover_api::ids::{ClusterUid, UserUid};
 use drover_api::kinds::{
     Cluster, ClusterScope, ClusterSpec, Token, TokenPurpose, TokenSpec, User, UserSpec,
 };
+use drover_hub::{Hub, Keys, Stores};
 use drover_server::audit::{Audit, Destination};
-use drover_server::hub::{Hub, Keys, Stores};
 use drover_server::identity::accounts::Followable;
 use drover_server::identity::{Authenticator, LastUse};
 use drover_server::proxy::{self, OpenStreams, Road, watch_permits};

@@ -1,6 +1,6 @@
 //! Health, metrics and the log filter.
 
-use drover_server::hub::connect::HubMetrics;
+use drover_hub::connect::HubMetrics;
 use drover_server::rest::telemetry::{Telemetry, router};
 use drover_telemetry::{Health, LogFilter};
 use http_body_util::Full;

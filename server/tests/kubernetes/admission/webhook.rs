@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use drover_e2e::{ControlPlane, eventually};
-use drover_server::hub::connect::HubOptions;
+use drover_hub::connect::HubOptions;
 use drover_server::wire::{self, ServerOptions};
 use futures::StreamExt as _;
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
@@ -20,7 +20,7 @@ use crate::server::{Server, authority, client, options};
 struct Running {
     url: String,
     trust: String,
-    hub: drover_server::hub::Hub,
+    hub: drover_hub::Hub,
     stop: CancellationToken,
     ended: tokio::task::JoinHandle<Result<(), wire::EndError>>,
 }

@@ -7,7 +7,7 @@ use drover_api::ids::{ClusterUid, ProjectUid, UserUid};
 use drover_api::kinds::{BindingSubject, Cluster, ClusterReference, Project};
 use kube::ResourceExt as _;
 
-use crate::hub::Stores;
+use drover_hub::Stores;
 
 /// Everybody whom a binding names that is about a cluster, or about all of them; whether it gives
 /// anything at present or not.

@@ -3,7 +3,7 @@ use drover_api::kinds::{ClusterRoleTemplateBinding, User};
 use serde_json::json;
 
 use super::*;
-use crate::hub::Stores;
+use drover_hub::Stores;
 
 fn subject(kind: &str, name: &str) -> Subject {
     Subject {

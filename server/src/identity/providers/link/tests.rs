@@ -1,7 +1,8 @@
 use jiff::SignedDuration;
 
 use super::*;
-use crate::identity::providers::standing::tests::{person, provider, silent_hub};
+use crate::identity::silent_hub::silent_hub;
+use drover_testkit::kinds::{person, provider};
 
 /// Whom the provider `p1` confirmed so many hours ago.
 fn confirmed(hours: i64) -> User {

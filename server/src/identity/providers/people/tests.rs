@@ -1,5 +1,6 @@
 use super::*;
-use crate::identity::providers::standing::tests::{person, silent_hub};
+use crate::identity::silent_hub::silent_hub;
+use drover_testkit::kinds::person;
 
 #[tokio::test]
 async fn one_id_at_two_providers_is_two_people_and_a_login_is_nobodys_id() {

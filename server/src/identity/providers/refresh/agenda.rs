@@ -10,9 +10,8 @@ use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt as _;
 
 use super::{Outcome, Whom};
-use crate::hub::Hub;
-use crate::settings;
 use drover_entropy::backoff::Backoff;
+use drover_hub::Hub;
 
 /// A provider that does not answer is left alone for so long, longer each time.
 const REST: (Duration, Duration) = (Duration::from_secs(10), Duration::from_mins(5));
@@ -54,7 +53,7 @@ impl Agenda {
     /// Who is to be asked about now, `room` people at most.
     pub(super) fn due(&mut self, hub: &Hub, room: usize, now: Timestamp) -> Vec<Whom> {
         let stores = hub.stores();
-        let every = settings::duration(stores, Setting::GroupsRefresh);
+        let every = stores.duration(Setting::GroupsRefresh);
         let every = SignedDuration::try_from(every).unwrap_or(SignedDuration::MAX);
         // Of whom nothing is in use, nothing needs to be known.
         let tokens = stores.tokens.all().into_iter();

@@ -5,8 +5,8 @@ use drover_api::kinds::AuthProvider;
 use parking_lot::Mutex;
 
 use super::*;
-use crate::hub::{Keys, Stores};
-use crate::identity::providers::standing::tests::{person, provider};
+use drover_hub::{Keys, Stores};
+use drover_testkit::kinds::{person, provider};
 
 /// Of a hub that fails; the second is what it was asked for.
 fn refresher() -> (Refresher, Arc<Mutex<BTreeSet<String>>>) {

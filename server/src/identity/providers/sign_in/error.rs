@@ -7,7 +7,6 @@ use drover_providers::allowed::NotAllowed;
 use thiserror::Error;
 use tokio::task::JoinError;
 
-use crate::hub::HubError;
 use crate::identity::limits::RetryAfter;
 use crate::identity::providers::configured::UseError;
 use crate::identity::providers::kept::KeptError;
@@ -15,6 +14,7 @@ use crate::identity::providers::people::PeopleError;
 use crate::identity::tokens::TokenError;
 use drover_entropy::NoRandomness;
 use drover_http_edge::status::Status;
+use drover_hub::HubError;
 
 /// Why somebody did not get in.
 #[derive(Debug, Error)]

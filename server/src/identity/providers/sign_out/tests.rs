@@ -2,8 +2,9 @@ use jiff::SignedDuration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::*;
-use crate::identity::authenticator::tests::token;
-use crate::identity::providers::standing::tests::{person, provider, silent_hub};
+use crate::identity::silent_hub::silent_hub;
+use drover_testkit::kinds::token;
+use drover_testkit::kinds::{person, provider};
 
 fn corp() -> TokenProvider {
     TokenProvider {

@@ -1,9 +1,9 @@
 use drover_api::kinds::Token;
 
 use super::*;
-use crate::hub::{Keys, Stores};
-use crate::identity::authenticator::tests::token;
-use crate::identity::providers::standing::tests::person;
+use drover_hub::{Keys, Stores};
+use drover_testkit::kinds::person;
+use drover_testkit::kinds::token;
 
 fn hub() -> Hub {
     let service = tower::service_fn(|_: http::Request<kube::client::Body>| async {

@@ -1,0 +1,376 @@
+use k8s_openapi::api::authentication::v1::{
+    SelfSubjectReview, TokenRequest, TokenRequestSpec, TokenReview, TokenReviewSpec,
+};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret, ServiceAccount};
+use kube::Api;
+use kube::api::{ObjectMeta, PostParams};
+
+use super::*;
+
+async fn open(folder: &std::path::Path) -> Embedded {
+    Embedded::open(&Place::new(folder), HubMemory::default())
+        .await
+        .unwrap()
+}
+
+fn map(name: &str) -> ConfigMap {
+    ConfigMap {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            ..ObjectMeta::default()
+        },
+        ..ConfigMap::default()
+    }
+}
+
+#[tokio::test]
+async fn what_one_server_wrote_the_next_reads_as_soon_as_the_first_has_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let hub = open(folder.path()).await;
+    // A client that outlives its hub does not keep the file.
+    let client = hub.client();
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
+    maps.create(&PostParams::default(), &map("kept"))
+        .await
+        .unwrap();
+    hub.close().await;
+    let refused = maps.get("kept").await.unwrap_err();
+    assert!(format!("{refused:?}").contains("Closed"), "{refused:?}");
+
+    let hub = open(folder.path()).await;
+    let maps: Api<ConfigMap> = Api::namespaced(hub.client(), "default");
+    maps.get("kept").await.unwrap();
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn embedded_hub_rejects_pods() {
+    let folder = tempfile::tempdir().unwrap();
+    let hub = open(folder.path()).await;
+    let pods: Api<Pod> = Api::namespaced(hub.client(), "default");
+    let (options, pod) = (PostParams::default(), Pod::default());
+    let refused = pods.create(&options, &pod).await.unwrap_err();
+    let kube::Error::Api(status) = &refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(status.code, 404, "{refused:?}");
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn a_second_server_on_one_folder_is_refused_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let hub = open(folder.path()).await;
+    let refused = Embedded::open(&Place::new(folder.path()), HubMemory::default())
+        .await
+        .unwrap_err();
+    assert!(matches!(refused, EmbeddedError::InUse(_)), "{refused:?}");
+    assert!(refused.to_string().contains("--data-dir"), "{refused}");
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn no_header_makes_a_caller_and_those_that_impersonate_do_what_they_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let hub = open(folder.path()).await;
+    let ask = async |header: Option<(&str, &str)>| {
+        let review = serde_json::to_vec(&SelfSubjectReview::default()).unwrap();
+        let uri = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+        let mut request = Request::post(uri)
+            .header("content-type", "application/json")
+            .extension(Caller::user("somebody", []));
+        if let Some((name, value)) = header {
+            request = request.header(name, value);
+        }
+        let request = request.body(review).unwrap();
+        let answer: SelfSubjectReview = hub.client().request(request).await.unwrap();
+        answer.status.unwrap().user_info.unwrap().username.unwrap()
+    };
+    assert_eq!(ask(None).await, SERVER);
+    assert_eq!(ask(Some(("x-remote-user", "eve"))).await, SERVER);
+    assert_eq!(ask(Some(("impersonate-user", "eve"))).await, "eve");
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn somebody_without_rights_gets_none_by_being_impersonated() {
+    let folder = tempfile::tempdir().unwrap();
+    let hub = open(folder.path()).await;
+    let request = Request::get("/api/v1/namespaces")
+        .header("impersonate-user", "drover:user:1")
+        .body(Vec::new())
+        .unwrap();
+    let refused = hub
+        .client()
+        .request::<kube::core::ObjectList<Namespace>>(request)
+        .await
+        .unwrap_err();
+    let kube::Error::Api(status) = refused else {
+        unreachable!("{refused}")
+    };
+    assert_eq!(status.code, 403);
+    hub.close().await;
+}
+
+/// Makes the account `robot` in `default`.
+async fn robot(hub: &Embedded) -> Api<ServiceAccount> {
+    let accounts: Api<ServiceAccount> = Api::namespaced(hub.client(), "default");
+    let mut account = ServiceAccount::default();
+    account.metadata.name = Some("robot".to_owned());
+    let made = accounts.create(&PostParams::default(), &account).await;
+    made.unwrap();
+    accounts
+}
+
+#[tokio::test]
+async fn a_service_accounts_token_is_known_to_the_hub() {
+    let folder = tempfile::tempdir().unwrap();
+    let hub = open(folder.path()).await;
+    let accounts = robot(&hub).await;
+    let request = TokenRequest {
+        spec: Some(TokenRequestSpec::default()),
+        ..TokenRequest::default()
+    };
+    let made = accounts
+        .create_token_request("robot", &PostParams::default(), &request)
+        .await
+        .unwrap();
+    let token = made.status.unwrap().token.unwrap();
+    let reviews: Api<TokenReview> = Api::all(hub.client());
+    let review = async |token: &str| {
+        let review = TokenReview {
+            spec: TokenReviewSpec {
+                token: token.to_owned(),
+                ..TokenReviewSpec::default()
+            },
+            ..TokenReview::default()
+        };
+        let said = reviews.create(&PostParams::default(), &review).await;
+        said.unwrap().status.unwrap()
+    };
+    let said = review(&token).await;
+    let user = said.user.unwrap().username.unwrap();
+    assert_eq!(user, "system:serviceaccount:default:robot");
+    assert_ne!(review("a.b.c").await.authenticated, Some(true));
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn an_accounts_token_lives_ninety_days_at_most_whatever_is_asked_for() {
+    const DAY: i64 = 24 * 60 * 60;
+    let folder = tempfile::tempdir().unwrap();
+    let hub = open(folder.path()).await;
+    let accounts = robot(&hub).await;
+    for (asked, granted) in [
+        (1 << 32, 90 * DAY),
+        (90 * DAY + 1, 90 * DAY),
+        (90 * DAY, 90 * DAY),
+        (3600, 3600),
+    ] {
+        let request = TokenRequest {
+            spec: Some(TokenRequestSpec {
+                expiration_seconds: Some(asked),
+                ..TokenRequestSpec::default()
+            }),
+            ..TokenRequest::default()
+        };
+        let made = accounts
+            .create_token_request("robot", &PostParams::default(), &request)
+            .await
+            .unwrap();
+        // The answer says what was granted, and when it ends.
+        assert_eq!(made.spec.unwrap().expiration_seconds, Some(granted));
+        let ends = made.status.unwrap().expiration_timestamp.unwrap();
+        let ends = ends.0.as_second();
+        let begins = made.metadata.creation_timestamp.unwrap().0.as_second();
+        assert_eq!(ends - begins, granted, "{asked}");
+    }
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn token_in_a_secret_lives_ninety_days_at_most() {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    const DAY: i64 = 24 * 60 * 60;
+    let folder = tempfile::tempdir().unwrap();
+    let hub = open(folder.path()).await;
+    hub.trust("PEM".to_owned());
+    robot(&hub).await;
+    let secrets: Api<Secret> = Api::namespaced(hub.client(), "default");
+    let secret = serde_json::json!({
+        "type": "kubernetes.io/service-account-token",
+        "metadata": {"name": "lasting",
+            "annotations": {"kubernetes.io/service-account.name": "robot"}},
+    });
+    let secret: Secret = serde_json::from_value(secret).unwrap();
+    secrets
+        .create(&PostParams::default(), &secret)
+        .await
+        .unwrap();
+    let filled = async {
+        loop {
+            let data = secrets.get("lasting").await.unwrap().data;
+            if let Some(data) = data {
+                return data;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let data = tokio::time::timeout(Duration::from_secs(30), filled)
+        .await
+        .unwrap();
+    assert_eq!(data["ca.crt"].0, b"PEM");
+    let token = String::from_utf8(data["token"].0.clone()).unwrap();
+    let claims = URL_SAFE_NO_PAD
+        .decode(token.split('.').nth(1).unwrap())
+        .unwrap();
+    let claims: serde_json::Value = serde_json::from_slice(&claims).unwrap();
+    let (begins, ends) = (claims["iat"].as_i64(), claims["exp"].as_i64());
+    assert_eq!(ends.unwrap() - begins.unwrap(), 90 * DAY);
+    assert_eq!(claims["kubernetes.io"]["secret"]["name"], "lasting");
+    hub.close().await;
+}
+
+/// Their bindings are not judged again when they are restored, so people change none of them.
+#[test]
+fn every_role_that_this_hub_restores_is_one_that_people_do_not_change() {
+    use drover_access::admission::{Asker, Operation, RBAC, Write, admit};
+    use drover_apiserver::access::bootstrap_objects;
+    let roles = bootstrap_objects()
+        .into_iter()
+        .filter(|object| matches!(object.kind.resource(), "roles" | "clusterroles"));
+    for role in roles {
+        // Made by somebody in its place, it says nothing of itself.
+        let plain = serde_json::json!({});
+        let write = Write {
+            writer: "drover:user:1",
+            groups: &[],
+            operation: Operation::Create,
+            group: RBAC,
+            resource: role.kind.resource(),
+            subresource: "",
+            namespace: &role.namespace,
+            name: &role.name,
+            object: Some(&plain),
+            old: None,
+        };
+        let refused = admit(&write, Asker::embedded(SERVER), None).unwrap_err();
+        assert!(refused.to_string().contains("default role"), "{refused}");
+    }
+}
+
+/// What somebody who has one of Kubernetes' own roles holds is reckoned from a copy of it.
+#[test]
+fn what_is_known_of_kubernetes_own_roles_is_what_this_hub_makes_of_them() {
+    use drover_access::roles::known_rules;
+    use drover_apiserver::access::{BootstrapObject, bootstrap_objects};
+    use drover_rbac::{Rule, missing};
+
+    fn gathered(role: &BootstrapObject, all: &[BootstrapObject]) -> Vec<Rule> {
+        let mut rules = Rule::parse_all(&role.object);
+        let selectors = role.object["aggregationRule"]["clusterRoleSelectors"].as_array();
+        for selector in selectors.into_iter().flatten() {
+            let wanted = selector["matchLabels"].as_object().unwrap();
+            for other in all.iter().filter(|other| other.name != role.name) {
+                let labels = &other.object["metadata"]["labels"];
+                if wanted.iter().all(|(key, value)| labels[key] == *value) {
+                    rules.extend(gathered(other, all));
+                }
+            }
+        }
+        rules
+    }
+
+    let mut all = bootstrap_objects();
+    all.retain(|object| object.kind.resource() == "clusterroles");
+    for name in ["admin", "cluster-admin", "edit", "view"] {
+        let role = all.iter().find(|role| role.name == name).unwrap();
+        let (known, made) = (known_rules(name), gathered(role, &all));
+        assert_eq!(missing(&made, known), [], "{name} is less than is known");
+        assert_eq!(missing(known, &made), [], "{name} is more than is known");
+    }
+    assert_eq!(known_rules("something-else"), []);
+}
+
+/// Writes as somebody who may do everything by the hub's own roles; gives the code and its words.
+async fn write_as(
+    hub: &Embedded,
+    writer: &str,
+    method: http::Method,
+    path: &str,
+    body: &serde_json::Value,
+) -> (u16, String) {
+    let request = Request::builder()
+        .method(method)
+        .uri(format!("/apis/management.drover.dev/v1alpha1/{path}"))
+        .header("content-type", "application/json")
+        .header("impersonate-user", writer)
+        .header("impersonate-group", "system:masters")
+        .body(serde_json::to_vec(body).unwrap())
+        .unwrap();
+    match hub.client().request::<serde_json::Value>(request).await {
+        Ok(_) => (200, String::new()),
+        Err(kube::Error::Api(status)) => (status.code, status.message.clone()),
+        Err(other) => panic!("{path}: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn who_writes_to_the_hub_itself_binds_no_more_than_they_have() {
+    use drover_api::kinds::User;
+    use http::Method;
+    use serde_json::json;
+
+    let folder = tempfile::tempdir().unwrap();
+    let hub = open(folder.path()).await;
+    let client = hub.client();
+    crate::definitions::install(&client).await.unwrap();
+    let object = |kind: &str, spec: serde_json::Value| {
+        json!({
+            "apiVersion": "management.drover.dev/v1alpha1", "kind": kind,
+            "metadata": { "name": "ann" }, "spec": spec,
+        })
+    };
+    let everything = json!([{ "apiGroups": ["*"], "resources": ["*"], "verbs": ["*"] }]);
+    let role = object("GlobalRole", json!({ "rules": everything }));
+    let binding = object(
+        "GlobalRoleBinding",
+        json!({ "role": { "name": "ann" }, "subject": { "user": { "name": "ann" } } }),
+    );
+    let users: Api<User> = Api::all(client.clone());
+    let ann = serde_json::from_value(object("User", json!({}))).unwrap();
+    let ann = users.create(&PostParams::default(), &ann).await.unwrap();
+    let ann = format!("drover:user:{}", ann.metadata.uid.unwrap());
+
+    // Before the server knows who has what, nobody else writes.
+    let (code, said) = write_as(&hub, "jane", Method::POST, "globalroles", &role).await;
+    assert_eq!(code, 503, "{said}");
+
+    let (stores, tasks) = (Stores::new(), tokio_util::task::TaskTracker::new());
+    let stop = CancellationToken::new();
+    stores.follow(&client, &tasks, &stop);
+    hub.judge_by(stores.clone());
+    assert!(stores.wait_until_synced(CLOSED_WITHIN).await);
+    // Whoever may do everything on the hub may do this, and nobody else with them.
+    let (code, said) = write_as(&hub, "jane", Method::POST, "globalroles", &role).await;
+    assert_eq!(code, 200, "{said}");
+    let (code, said) = write_as(&hub, &ann, Method::POST, "globalrolebindings", &binding).await;
+    assert!(
+        code == 403 && said.contains("on the hub lack"),
+        "{code} {said}"
+    );
+    let (code, said) = write_as(&hub, "jane", Method::POST, "globalrolebindings", &binding).await;
+    assert_eq!(code, 200, "{said}");
+    let path = "globalrolebindings/ann";
+    let (code, said) = write_as(&hub, &ann, Method::DELETE, path, &json!({})).await;
+    assert!(
+        code == 403 && said.contains("on the hub lack"),
+        "{code} {said}"
+    );
+
+    stop.cancel();
+    tasks.close();
+    tasks.wait().await;
+    hub.close().await;
+}

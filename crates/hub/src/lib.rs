@@ -1,0 +1,152 @@
+//! The hub: the Kubernetes API that holds the server's own state.
+//!
+//! *Owns* the connection, the kinds installed there, the server's Secrets, settings and Lease, the
+//! admission of writes, and the stores in memory from which requests are decided. *Never* offers
+//! another way to state: everything goes through one [`kube::Client`].
+
+pub mod admission;
+pub mod authority;
+pub mod connect;
+pub mod definitions;
+pub mod embedded;
+pub mod error;
+pub mod keys;
+pub mod lease;
+pub mod secret;
+pub mod settings;
+pub mod stores;
+pub mod visibility;
+pub mod webhook_name;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use drover_api::group::HUB_NAMESPACE;
+use drover_api::kinds::{Cluster, ClusterRegistrationToken, Project, Setting, Token, User};
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{DeleteParams, Preconditions};
+use kube::{Api, Client};
+
+pub use error::HubError;
+pub use keys::Keys;
+pub use stores::mirror::Mirror;
+pub use stores::{Stores, StoresHealth};
+
+/// Longest that one call to the hub may take, watches aside.
+pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The hub as every other module sees it; cheap to clone.
+#[derive(Clone)]
+pub struct Hub {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    client: Client,
+    stores: Stores,
+    keys: Keys,
+}
+
+impl std::fmt::Debug for Hub {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hub")
+            .field("namespace", &HUB_NAMESPACE)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Hub {
+    /// A hub behind a client, with mirrors that somebody else fills.
+    pub fn new(client: Client, stores: Stores, keys: Keys) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                client,
+                stores,
+                keys,
+            }),
+        }
+    }
+
+    /// The one client; the server's own account.
+    pub fn client(&self) -> Client {
+        self.inner.client.clone()
+    }
+
+    /// Namespace of the server's Secrets and Lease.
+    pub fn namespace(&self) -> &'static str {
+        HUB_NAMESPACE
+    }
+
+    /// What the hub holds, from memory.
+    pub fn stores(&self) -> &Stores {
+        &self.inner.stores
+    }
+
+    /// The server's own keys.
+    pub fn keys(&self) -> &Keys {
+        &self.inner.keys
+    }
+
+    /// Calls about Users.
+    pub fn users(&self) -> Api<User> {
+        Api::all(self.client())
+    }
+
+    /// Calls about Tokens.
+    pub fn tokens(&self) -> Api<Token> {
+        Api::all(self.client())
+    }
+
+    /// Calls about Clusters.
+    pub fn clusters(&self) -> Api<Cluster> {
+        Api::all(self.client())
+    }
+
+    /// Calls about Projects.
+    pub fn projects(&self) -> Api<Project> {
+        Api::all(self.client())
+    }
+
+    /// Calls about Settings.
+    pub fn settings(&self) -> Api<Setting> {
+        Api::all(self.client())
+    }
+
+    /// Calls about ClusterRegistrationTokens.
+    pub fn registration_tokens(&self) -> Api<ClusterRegistrationToken> {
+        Api::all(self.client())
+    }
+
+    /// Calls about the server's Secrets.
+    pub fn secrets(&self) -> Api<Secret> {
+        Api::namespaced(self.client(), HUB_NAMESPACE)
+    }
+}
+
+/// Deletes the object with this UID, and no other that has its name by then.
+pub fn only(uid: Option<String>) -> DeleteParams {
+    DeleteParams {
+        preconditions: Some(Preconditions {
+            uid,
+            resource_version: None,
+        }),
+        ..DeleteParams::default()
+    }
+}
+
+/// Waits for one call to the hub, at most [`CALL_TIMEOUT`].
+///
+/// `operation` completes the sentence "could not …".
+pub async fn call<T>(
+    operation: &'static str,
+    call: impl Future<Output = kube::Result<T>>,
+) -> Result<T, HubError> {
+    match tokio::time::timeout(CALL_TIMEOUT, call).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(source)) => Err(HubError::of_call(operation, source)),
+        Err(_) => Err(HubError::TimedOut {
+            operation,
+            after: CALL_TIMEOUT,
+        }),
+    }
+}

@@ -1,0 +1,260 @@
+//! Keeps the hub's Setting objects honest: each known setting has one, and its status says what
+//! is in effect.
+
+use std::time::Duration;
+
+use drover_access::setting::Setting;
+use drover_api::conditions::{Tristate, VALID, Verdict, set_condition};
+use drover_api::group::SERVER_FIELD_MANAGER;
+use drover_api::kinds::{self, SettingSpec, SettingStatus};
+use jiff::Timestamp;
+use kube::ResourceExt;
+use kube::api::{Patch, PatchParams, PostParams};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::Settings;
+use crate::lease::{Leadership, Standing};
+use crate::{Hub, HubError, call};
+use drover_entropy::backoff::Backoff;
+use drover_telemetry::LogFilter;
+
+/// Changes that come together are handled together.
+const SETTLE: Duration = Duration::from_millis(100);
+
+/// What has to be done about one setting.
+#[derive(Debug, PartialEq)]
+enum Step {
+    Nothing,
+    Create,
+    WriteStatus(SettingStatus),
+}
+
+/// Keeps the objects until `stop`, while this server leads.
+pub async fn keep(
+    hub: Hub,
+    settings: Settings,
+    mut leadership: Leadership,
+    stop: CancellationToken,
+) {
+    let mut changed = hub.stores().changed();
+    let mut backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(30));
+    let keeping = async {
+        while leadership.wait_for(Standing::may_control).await.is_some() {
+            if let Err(error) = step_all(&hub, &settings).await {
+                warn(&error);
+                tokio::time::sleep(backoff.next_delay()).await;
+                continue;
+            }
+            backoff.reset();
+            if changed.changed().await.is_err() {
+                return;
+            }
+            tokio::time::sleep(SETTLE).await;
+            changed.mark_unchanged();
+        }
+    };
+    stop.run_until_cancelled(keeping).await;
+}
+
+/// Puts the setting `log-filter` into effect whenever it changes, until `stop`.
+pub async fn follow_log_filter(settings: Settings, filter: LogFilter, stop: CancellationToken) {
+    let mut changed = settings.stores.changed();
+    let following = async {
+        let mut before = filter.current();
+        loop {
+            let wanted = settings.in_effect(Setting::LogFilter);
+            if wanted != before {
+                match filter.set(&wanted) {
+                    Ok(()) => tracing::info!(filter = wanted, "the log filter was changed"),
+                    Err(error) => {
+                        let error = &error as &dyn std::error::Error;
+                        tracing::warn!(error, "the setting log-filter cannot be used");
+                    }
+                }
+                before = wanted;
+            }
+            if changed.changed().await.is_err() {
+                return;
+            }
+        }
+    };
+    stop.run_until_cancelled(following).await;
+}
+
+fn warn(error: &HubError) {
+    let error = error as &dyn std::error::Error;
+    tracing::warn!(error, "the hub's settings are not up to date");
+}
+
+async fn step_all(hub: &Hub, settings: &Settings) -> Result<(), HubError> {
+    if !hub.stores().settings.is_synced() {
+        return Ok(());
+    }
+    for setting in Setting::ALL {
+        let stored = hub.stores().settings.by_name(setting.name());
+        match decide(settings, setting, stored.as_deref(), Timestamp::now()) {
+            Step::Nothing => {}
+            Step::Create => create(hub, setting).await?,
+            Step::WriteStatus(status) => write_status(hub, setting, &status).await?,
+        }
+    }
+    Ok(())
+}
+
+fn decide(
+    settings: &Settings,
+    setting: Setting,
+    stored: Option<&kinds::Setting>,
+    now: Timestamp,
+) -> Step {
+    let Some(stored) = stored else {
+        return Step::Create;
+    };
+    let before = stored.status.clone().unwrap_or_default();
+    let mut after = SettingStatus {
+        in_effect: settings.judge(setting, &stored.spec.value),
+        conditions: before.conditions.clone(),
+    };
+    let verdict = verdict(settings, setting, &stored.spec.value);
+    set_condition(
+        &mut after.conditions,
+        VALID,
+        &verdict,
+        stored.metadata.generation,
+        now,
+    );
+    if after == before {
+        Step::Nothing
+    } else {
+        Step::WriteStatus(after)
+    }
+}
+
+fn verdict(settings: &Settings, setting: Setting, value: &str) -> Verdict {
+    let checked = Settings::check(setting, value);
+    if let (Ok(()), Some(why)) = (&checked, settings.overruled(setting)) {
+        return Verdict {
+            status: Tristate::True,
+            reason: "Overruled",
+            message: format!("not in effect: {why}"),
+        };
+    }
+    match checked {
+        Ok(()) if value.is_empty() => Verdict {
+            status: Tristate::True,
+            reason: "Default",
+            message: "nothing is set; the default is in effect".to_owned(),
+        },
+        Ok(()) => Verdict {
+            status: Tristate::True,
+            reason: "Set",
+            message: "the value is in effect".to_owned(),
+        },
+        Err(error) => Verdict {
+            status: Tristate::False,
+            reason: "Invalid",
+            message: format!("{error}; the default is in effect"),
+        },
+    }
+}
+
+async fn create(hub: &Hub, setting: Setting) -> Result<(), HubError> {
+    let object = kinds::Setting::new(
+        setting.name(),
+        SettingSpec {
+            value: String::new(),
+        },
+    );
+    match call(
+        "show a setting",
+        hub.settings().create(&PostParams::default(), &object),
+    )
+    .await
+    {
+        Ok(_) => Ok(()),
+        Err(error) if error.is_conflict() => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+async fn write_status(hub: &Hub, setting: Setting, status: &SettingStatus) -> Result<(), HubError> {
+    let patch = Patch::Merge(json!({ "status": status }));
+    let params = PatchParams {
+        field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
+    let api = hub.settings();
+    match call(
+        "write a setting's status",
+        api.patch_status(setting.name(), &params, &patch),
+    )
+    .await
+    {
+        Ok(written) => {
+            tracing::info!(
+                setting.name = written.name_any(),
+                value = status.in_effect,
+                "setting in effect"
+            );
+            Ok(())
+        }
+        Err(error) if error.is_not_found() => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Stores;
+
+    #[test]
+    fn a_filter_that_is_not_in_effect_is_not_said_to_be() {
+        let settings = Settings::new(Stores::new(), "https://127.0.0.1:8443");
+        let typed = settings.clone().with_log_filter(Some("warn".to_owned()));
+        for (settings, value, status, reason) in [
+            (&settings, "debug", "True", "Set"),
+            (&settings, "a=loud", "False", "Invalid"),
+            (&typed, "debug", "True", "Overruled"),
+            (&typed, "a=loud", "False", "Invalid"),
+        ] {
+            let verdict = verdict(settings, Setting::LogFilter, value);
+            assert_eq!((verdict.status.as_str(), verdict.reason), (status, reason));
+        }
+    }
+
+    #[test]
+    fn a_setting_is_shown_judged_and_then_left_alone() {
+        let settings = Settings::new(Stores::new(), "https://127.0.0.1:8443");
+        let now = Timestamp::UNIX_EPOCH;
+        assert_eq!(
+            decide(&settings, Setting::SessionTtl, None, now),
+            Step::Create
+        );
+        for (value, in_effect, status, reason) in [
+            ("", "16h", "True", "Default"),
+            ("2h", "2h", "True", "Set"),
+            ("soon", "16h", "False", "Invalid"),
+        ] {
+            let spec = SettingSpec {
+                value: value.to_owned(),
+            };
+            let mut object = kinds::Setting::new("session-ttl", spec);
+            let Step::WriteStatus(written) =
+                decide(&settings, Setting::SessionTtl, Some(&object), now)
+            else {
+                panic!("{value:?} is not judged");
+            };
+            assert_eq!(written.in_effect, in_effect);
+            let condition = &written.conditions[0];
+            assert_eq!((&*condition.status, &*condition.reason), (status, reason));
+            object.status = Some(written);
+            let later = Timestamp::from_second(60).unwrap();
+            assert_eq!(
+                decide(&settings, Setting::SessionTtl, Some(&object), later),
+                Step::Nothing
+            );
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! The mirrors that requests are decided from, and how far they can be trusted.
+
+pub mod follow;
+pub mod grants;
+pub mod groups;
+pub mod mirror;
+pub mod standing;
+
+use std::time::Duration;
+
+use drover_access::setting;
+use drover_api::kinds::{
+    AuthProvider, Cluster, ClusterRegistrationToken, ClusterRoleTemplateBinding, GlobalRole,
+    GlobalRoleBinding, Project, ProjectRoleTemplateBinding, RoleTemplate, Setting, Token, User,
+};
+use kube::Client;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use self::follow::follow;
+use self::grants::LiveGrants;
+use self::mirror::{Changed, Followed, Mirror};
+use drover_http_edge::status::Status;
+
+/// How long decisions hold with the hub out of reach; afterwards everything is refused.
+pub const TRUSTED_FOR: Duration = Duration::from_mins(10);
+
+/// Everything that requests are decided from; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Stores {
+    /// Users by name and UID.
+    pub users: Mirror<User>,
+    /// Tokens by id, which is their name.
+    pub tokens: Mirror<Token>,
+    /// Clusters by name and UID.
+    pub clusters: Mirror<Cluster>,
+    /// Settings by name.
+    pub settings: Mirror<Setting>,
+    /// Registration tokens by id, which is their name.
+    pub registration_tokens: Mirror<ClusterRegistrationToken>,
+    /// Identity providers by name.
+    pub auth_providers: Mirror<AuthProvider>,
+    /// Roles in clusters and projects by name.
+    pub role_templates: Mirror<RoleTemplate>,
+    /// Roles on the hub and in every cluster by name.
+    pub global_roles: Mirror<GlobalRole>,
+    /// Who has which global role.
+    pub global_role_bindings: Mirror<GlobalRoleBinding>,
+    /// Who has which role in a cluster.
+    pub cluster_role_template_bindings: Mirror<ClusterRoleTemplateBinding>,
+    /// Who has which role in a project.
+    pub project_role_template_bindings: Mirror<ProjectRoleTemplateBinding>,
+    /// Sets of namespaces by name.
+    pub projects: Mirror<Project>,
+    /// Who has which role where.
+    pub grants: LiveGrants,
+    changed: Changed,
+}
+
+/// What the stores know, and since when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoresHealth {
+    /// Every kind has been listed once.
+    pub synced: bool,
+    /// Time since the hub last proved the most outdated mirror to be current.
+    pub oldest: Duration,
+}
+
+impl StoresHealth {
+    /// Whether decisions may still be taken from memory.
+    pub fn is_trusted(self) -> bool {
+        self.synced && self.oldest < TRUSTED_FOR
+    }
+
+    /// The refusal to give when they may not.
+    pub fn check(self) -> Result<(), Status> {
+        if self.is_trusted() {
+            return Ok(());
+        }
+        let message = if self.synced {
+            format!(
+                "the hub has been out of reach for {} s, longer than decisions about access hold; \
+                 check the hub's API server",
+                self.oldest.as_secs()
+            )
+        } else {
+            "the server has not read its state from the hub yet; try again in some seconds"
+                .to_owned()
+        };
+        Err(Status::unavailable(message, 5))
+    }
+}
+
+impl Default for Stores {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Stores {
+    /// Empty stores that nothing fills yet.
+    pub fn new() -> Self {
+        let changed = Changed::default();
+        Self {
+            users: Mirror::new(changed.clone()),
+            tokens: Mirror::new(changed.clone()),
+            clusters: Mirror::new(changed.clone()),
+            settings: Mirror::new(changed.clone()),
+            registration_tokens: Mirror::new(changed.clone()),
+            auth_providers: Mirror::new(changed.clone()),
+            role_templates: Mirror::new(changed.clone()),
+            global_roles: Mirror::new(changed.clone()),
+            global_role_bindings: Mirror::new(changed.clone()),
+            cluster_role_template_bindings: Mirror::new(changed.clone()),
+            project_role_template_bindings: Mirror::new(changed.clone()),
+            projects: Mirror::new(changed.clone()),
+            grants: LiveGrants::default(),
+            changed,
+        }
+    }
+
+    /// Stores that have heard that the hub holds nothing.
+    pub fn of_an_empty_hub() -> Self {
+        let stores = Self::new();
+        for mirror in stores.mirrors() {
+            mirror.clear();
+        }
+        stores
+    }
+
+    /// Fills the stores from the hub until `stop`; every task is on `tasks`.
+    pub fn follow(&self, client: &Client, tasks: &TaskTracker, stop: &CancellationToken) {
+        macro_rules! follow_each {
+            ($($kind:ident),* $(,)?) => {$(
+                tasks.spawn(follow(client.clone(), self.$kind.clone(), stop.clone()));
+            )*};
+        }
+        follow_each!(
+            users,
+            tokens,
+            clusters,
+            settings,
+            registration_tokens,
+            auth_providers,
+            role_templates,
+            global_roles,
+            global_role_bindings,
+            cluster_role_template_bindings,
+            project_role_template_bindings,
+            projects,
+        );
+        tasks.spawn(self.grants.clone().follow(self.clone(), stop.clone()));
+    }
+
+    /// Every mirror.
+    fn mirrors(&self) -> [&dyn Followed; 12] {
+        [
+            &self.users,
+            &self.tokens,
+            &self.clusters,
+            &self.settings,
+            &self.registration_tokens,
+            &self.auth_providers,
+            &self.role_templates,
+            &self.global_roles,
+            &self.global_role_bindings,
+            &self.cluster_role_template_bindings,
+            &self.project_role_template_bindings,
+            &self.projects,
+        ]
+    }
+
+    /// The duration that a setting has in effect.
+    pub fn duration(&self, setting: setting::Setting) -> Duration {
+        let object = self.settings.by_name(setting.name());
+        let wanted = object.as_ref().map_or("", |object| &*object.spec.value);
+        let in_effect = setting::parse_ttl(setting.in_effect(wanted));
+        in_effect.unwrap_or(Duration::from_hours(1))
+    }
+
+    /// A receiver whose `changed()` resolves after the next change of any kind.
+    pub fn changed(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    /// What the stores know, and since when.
+    pub fn health(&self) -> StoresHealth {
+        let mirrors = self.mirrors();
+        let ages = mirrors.iter().map(|mirror| mirror.age());
+        StoresHealth {
+            synced: mirrors.iter().all(|mirror| mirror.is_synced()),
+            oldest: ages.max().unwrap_or_default(),
+        }
+    }
+
+    /// Waits until every kind has been listed once, or `limit` passes; returns whether it has.
+    pub async fn wait_until_synced(&self, limit: Duration) -> bool {
+        let mut changed = self.changed();
+        let waiting = async {
+            while !self.health().synced {
+                if changed.changed().await.is_err() {
+                    break;
+                }
+            }
+        };
+        tokio::time::timeout(limit, waiting).await.is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn decisions_hold_a_bounded_time_without_the_hub_then_fail_closed() {
+        let stores = Stores::new();
+        assert_eq!(stores.health().check().unwrap_err().code(), 503);
+        let mirrors = stores.mirrors();
+        for mirror in &mirrors[1..] {
+            mirror.clear();
+        }
+        assert!(!stores.health().is_trusted(), "one kind is missing");
+        mirrors[0].clear();
+        assert!(stores.health().is_trusted());
+        tokio::time::advance(Duration::from_secs(599)).await;
+        assert!(stores.health().is_trusted());
+        // All but one hear of the hub again.
+        stores.users.touch();
+        stores.clusters.touch();
+        tokio::time::advance(Duration::from_secs(1)).await;
+        let refusal = stores.health().check().unwrap_err();
+        assert_eq!(refusal.code(), 503);
+        assert!(refusal.message().contains("out of reach"), "{refusal}");
+    }
+}

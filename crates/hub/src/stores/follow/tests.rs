@@ -1,0 +1,189 @@
+use std::sync::Arc;
+
+use drover_api::kinds::Setting;
+use http::{Request, Response};
+use kube::client::Body;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::stores::mirror::Changed;
+
+fn object(name: &str, version: &str, value: &Value) -> Value {
+    json!({
+        "apiVersion": "management.drover.dev/v1alpha1",
+        "kind": "Setting",
+        "metadata": { "name": name, "uid": format!("uid-{name}"), "resourceVersion": version },
+        "spec": { "value": value },
+    })
+}
+
+fn listing(version: &str, items: &[Value]) -> Vec<Value> {
+    vec![json!({
+        "apiVersion": "management.drover.dev/v1alpha1",
+        "kind": "SettingList",
+        "metadata": { "resourceVersion": version },
+        "items": items,
+    })]
+}
+
+/// A hub that gives prepared answers in turn, then watches in silence; and what it was asked.
+fn hub(answers: Vec<Vec<Value>>) -> (Client, Arc<Mutex<Vec<String>>>) {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&asked);
+    let mut answers = answers.into_iter();
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let query = request.uri().query().unwrap_or_default();
+        let is_watch = query.contains("watch=true");
+        let from = query
+            .split('&')
+            .find(|pair| pair.starts_with("resourceVersion="));
+        noted.lock().push(match (is_watch, from) {
+            (true, from) => format!("watch {}", from.unwrap_or("from nowhere")),
+            (false, _) => query
+                .split('&')
+                .find_map(|pair| pair.strip_prefix("continue="))
+                .map_or_else(|| "list".to_owned(), |after| format!("list {after}")),
+        });
+        let body = match answers.next() {
+            Some(lines) => {
+                let text = lines
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+                    .join("\n")
+                    + "\n";
+                axum::body::Body::from(text)
+            }
+            None => axum::body::Body::from_stream(futures::stream::pending::<
+                Result<bytes::Bytes, std::io::Error>,
+            >()),
+        };
+        std::future::ready(Ok::<_, tower::BoxError>(Response::new(body)))
+    });
+    (Client::new(service, "default"), asked)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mirror_follows_resumes_lists_again_and_survives_what_it_cannot_read() {
+    let (client, asked) = hub(vec![
+        listing(
+            "5",
+            &[
+                object("a", "3", &json!("1")),
+                object("unreadable", "4", &json!({ "from": "the future" })),
+            ],
+        ),
+        vec![
+            json!({ "type": "ADDED", "object": object("b", "6", &json!("1")) }),
+            json!({ "type": "MODIFIED", "object": object("a", "7", &json!({ "un": "readable" })) }),
+            json!({ "type": "BOOKMARK", "object": {
+                "apiVersion": "management.drover.dev/v1alpha1",
+                "kind": "Setting",
+                "metadata": { "resourceVersion": "8" },
+            } }),
+        ],
+        // The first watch ended in good order; this one is too late.
+        vec![json!({ "type": "ERROR", "object": {
+            "kind": "Status", "apiVersion": "v1", "status": "Failure",
+            "code": 410, "reason": "Expired", "message": "too old resource version",
+        } })],
+        listing("20", &[object("c", "19", &json!("1"))]),
+    ]);
+    let mirror = Mirror::<Setting>::new(Changed::default());
+    let stop = CancellationToken::new();
+    let following = tokio::spawn(follow(client, mirror.clone(), stop.clone()));
+    let names = || {
+        mirror
+            .all()
+            .iter()
+            .map(|s| s.name_any())
+            .collect::<Vec<_>>()
+    };
+
+    let limit = Duration::from_mins(1);
+    let expected: Setting = serde_json::from_value(object("b", "6", &json!("1"))).unwrap();
+    assert!(mirror.wait_for(&expected, limit).await);
+    let expected: Setting = serde_json::from_value(object("c", "19", &json!("1"))).unwrap();
+    assert!(mirror.wait_for(&expected, limit).await);
+    // What was deleted while nobody watched is gone, and so is what cannot be read any more.
+    assert_eq!(names(), ["c"]);
+    // The silent watch goes on; after its time is overdue, it is opened anew from where it was.
+    tokio::time::sleep(SILENCE + Duration::from_secs(30)).await;
+    let asked = asked.lock().clone();
+    assert_eq!(
+        asked[..6],
+        [
+            "list",
+            "watch resourceVersion=5",
+            "watch resourceVersion=8",
+            "list",
+            "watch resourceVersion=20",
+            "watch resourceVersion=20",
+        ]
+    );
+    stop.cancel();
+    following.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_of_several_pages_is_mirrored_whole() {
+    let mut first = listing("5", &[object("a", "3", &json!("1"))]);
+    first[0]["metadata"]["continue"] = json!("after-a");
+    let last = listing("5", &[object("b", "4", &json!("1"))]);
+    let (client, asked) = hub(vec![first, last]);
+    let mirror = Mirror::<Setting>::new(Changed::default());
+    let stop = CancellationToken::new();
+    tokio::spawn(follow(client, mirror.clone(), stop.clone()));
+    let expected: Setting = serde_json::from_value(object("b", "4", &json!("1"))).unwrap();
+    assert!(mirror.wait_for(&expected, Duration::from_mins(1)).await);
+    assert_eq!(mirror.all().len(), 2);
+    assert_eq!(asked.lock()[..2], ["list", "list after-a"]);
+    stop.cancel();
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_makes_a_mirror_old_and_an_answer_makes_it_young() {
+    let (client, _) = hub(vec![listing("5", &[])]);
+    let mirror = Mirror::<Setting>::new(Changed::default());
+    let stop = CancellationToken::new();
+    tokio::spawn(follow(client, mirror.clone(), stop.clone()));
+    tokio::time::sleep(Duration::from_secs(50)).await;
+    assert!(mirror.is_synced());
+    assert!(
+        mirror.age() >= Duration::from_secs(45),
+        "{:?}",
+        mirror.age()
+    );
+    // The next watch is answered: the hub is there.
+    tokio::time::sleep(Duration::from_secs(12)).await;
+    assert!(mirror.age() < Duration::from_secs(45), "{:?}", mirror.age());
+    stop.cancel();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mirror_holds_nothing_of_who_wrote_which_field() {
+    let mut listed = object("a", "3", &json!("1"));
+    listed["metadata"]["managedFields"] = json!([{
+        "manager": "kubectl", "operation": "Apply", "apiVersion": "management.drover.dev/v1alpha1",
+        "fieldsType": "FieldsV1", "fieldsV1": { "f:spec": { "f:value": {} } },
+    }]);
+    let mut watched = listed.clone();
+    watched["metadata"]["name"] = json!("b");
+    watched["metadata"]["resourceVersion"] = json!("6");
+    let (client, _) = hub(vec![
+        listing("5", &[listed]),
+        vec![json!({ "type": "ADDED", "object": watched })],
+    ]);
+    let mirror = Mirror::<Setting>::new(Changed::default());
+    let stop = CancellationToken::new();
+    tokio::spawn(follow(client, mirror.clone(), stop.clone()));
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let held: Vec<_> = mirror
+        .all()
+        .iter()
+        .map(|s| s.metadata.managed_fields.clone())
+        .collect();
+    assert_eq!(held, [None, None]);
+    stop.cancel();
+}

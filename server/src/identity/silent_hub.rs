@@ -1,0 +1,12 @@
+//! A hub for unit tests.
+
+use drover_hub::{Hub, Keys, Stores};
+
+/// A hub that answers nothing and has heard that it holds nothing.
+pub(crate) fn silent_hub() -> Hub {
+    let service = tower::service_fn(|_: http::Request<kube::client::Body>| async {
+        Err::<http::Response<kube::client::Body>, tower::BoxError>("no hub".into())
+    });
+    let client = kube::Client::new(service, "default");
+    Hub::new(client, Stores::of_an_empty_hub(), Keys::generate().unwrap())
+}
