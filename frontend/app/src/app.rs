@@ -10,7 +10,6 @@ use leptos_router::path;
 
 use crate::clock::Clock;
 use crate::frame::Frame;
-use crate::frame::leaving::Leaving;
 use crate::gate::{Door, Gate};
 use crate::screens::about::About;
 use crate::screens::access::Access;
@@ -33,6 +32,7 @@ use crate::screens::settings::SettingsPage;
 use crate::screens::sign_in::SignIn;
 use crate::screens::tokens::Tokens;
 use crate::screens::users::{UserPage, Users};
+use crate::unsaved::UnsavedGuard;
 
 /// Puts the page in the place of the words that it is starting.
 pub(crate) fn mount() {
@@ -77,7 +77,7 @@ fn Unreachable(advice: String) -> impl IntoView {
 
 #[component]
 fn Inside() -> impl IntoView {
-    Leaving::provide();
+    UnsavedGuard::provide();
     view! {
         <Router>
             <Frame>

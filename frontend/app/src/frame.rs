@@ -1,6 +1,5 @@
 //! What is around every screen: the rail with the ways to go, the person, the palette.
 
-pub(crate) mod leaving;
 mod scrolled;
 
 use drover_ui_core::messages::t;
@@ -12,38 +11,22 @@ use drover_ui_kit::rich::rich;
 use drover_ui_kit::theme::{Theme, ThemeChoice};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
-use leptos::task::spawn_local;
 use leptos_router::components::A;
 use leptos_router::hooks::use_location;
 use wasm_bindgen::JsCast as _;
 use web_sys::{FocusOptions, HtmlElement};
 
-use crate::gate::{Gate, display_name};
+use crate::brand::Brand;
+use crate::gate::{Gate, display_name, sign_out};
 use crate::live::Clusters;
 use crate::palette::{Palette, PaletteOpen};
-use leaving::{LeaveQuestion, Leaving};
-
-/// The mark, as in `page/icon.svg`.
-#[component]
-pub(crate) fn Brand() -> impl IntoView {
-    view! {
-        <svg viewBox="0 0 32 32" aria-hidden="true" focusable="false">
-            <rect width="32" height="32" rx="7" fill="#2d7a6d"></rect>
-            <g fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round" stroke-linejoin="round">
-                <path d="M8 8v16"></path>
-                <path d="M8 9.5h6.5a9 6.5 0 0 1 0 13H8"></path>
-            </g>
-            <circle cx="24.5" cy="16" r="2.2" fill="#f2b84b"></circle>
-        </svg>
-        <span>"Drover"</span>
-    }
-}
+use crate::unsaved::{UnsavedDialog, UnsavedGuard};
 
 /// The frame around a screen.
 #[component]
 pub(crate) fn Frame(children: Children) -> impl IntoView {
     Clusters::provide();
-    let (leaving, palette) = (Leaving::within_router(), PaletteOpen::provide());
+    let (guard, palette) = (UnsavedGuard::within_router(), PaletteOpen::provide());
     let everywhere = RwSignal::new(false);
     scrolled::keep();
     let skip = move |event: web_sys::MouseEvent| {
@@ -77,7 +60,7 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
         <Arrival/>
         <SignOutEverywhere open=everywhere/>
         <Palette/>
-        <LeaveQuestion leaving=leaving/>
+        <UnsavedDialog guard=guard/>
     }
 }
 
@@ -164,7 +147,7 @@ fn modifier() -> &'static str {
 fn PersonMenu(everywhere: RwSignal<bool>) -> impl IntoView {
     let (gate, themes) = (expect_context::<Gate>(), expect_context::<ThemeChoice>());
     let toasts = expect_context::<Toasts>();
-    let leaving = expect_context::<Leaving>();
+    let guard = expect_context::<UnsavedGuard>();
     let once = |icon, words: &str, on_choose| Item {
         icon,
         words: words.to_owned(),
@@ -176,7 +159,7 @@ fn PersonMenu(everywhere: RwSignal<bool>) -> impl IntoView {
     let mut items: Vec<Item> = Theme::ALL
         .into_iter()
         .map(|theme| Item {
-            icon: theme_icon(theme),
+            icon: theme.icon(),
             words: theme.words().to_owned(),
             checked: Some(Signal::derive(move || themes.current() == theme)),
             on_choose: Callback::new(move |()| themes.choose(theme)),
@@ -184,9 +167,9 @@ fn PersonMenu(everywhere: RwSignal<bool>) -> impl IntoView {
             missing: None,
         })
         .collect();
-    let go = |path: &'static str| Callback::new(move |()| leaving.go(path));
+    let go = |path: &'static str| Callback::new(move |()| guard.go(path));
     let (tokens, change) = (go("/tokens"), go("/password"));
-    let leave = Callback::new(move |()| leaving.before(move || sign_out(gate, toasts, false)));
+    let leave = Callback::new(move |()| guard.before(move || sign_out(gate, toasts, false)));
     let leave_all = Callback::new(move |()| everywhere.set(true));
     items.push(once(Icon::Key, t().frame.tokens(), tokens));
     // A provider's password is not Drover's to change.
@@ -211,32 +194,13 @@ fn PersonMenu(everywhere: RwSignal<bool>) -> impl IntoView {
     }
 }
 
-/// The icon of a theme.
-pub(crate) fn theme_icon(theme: Theme) -> Icon {
-    match theme {
-        Theme::System => Icon::Terminal,
-        Theme::Light => Icon::Sun,
-        Theme::Dark => Icon::Moon,
-        Theme::Contrast => Icon::Info,
-    }
-}
-
-/// Signs out, or says why not.
-pub(crate) fn sign_out(gate: Gate, toasts: Toasts, everywhere: bool) {
-    spawn_local(async move {
-        if let Err(problem) = gate.sign_out(everywhere).await {
-            toasts.warn(problem.message);
-        }
-    });
-}
-
 #[component]
 fn SignOutEverywhere(open: RwSignal<bool>) -> impl IntoView {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
-    let leaving = expect_context::<Leaving>();
+    let guard = expect_context::<UnsavedGuard>();
     let go = move |()| {
         open.set(false);
-        leaving.before(move || sign_out(gate, toasts, true));
+        guard.before(move || sign_out(gate, toasts, true));
     };
     view! {
         <Dialog open=open title=t().frame.sign_out_everywhere_title()>

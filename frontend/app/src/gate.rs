@@ -12,6 +12,7 @@ use drover_ui_core::messages::t;
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::sign_in::Provider;
 use drover_ui_core::url::segment;
+use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use serde::Serialize;
@@ -353,6 +354,15 @@ impl Gate {
             self.session.set(Some(session));
         }
     }
+}
+
+/// Signs out, or shows why that failed.
+pub(crate) fn sign_out(gate: Gate, toasts: Toasts, everywhere: bool) {
+    spawn_local(async move {
+        if let Err(problem) = gate.sign_out(everywhere).await {
+            toasts.warn(problem.message);
+        }
+    });
 }
 
 fn path_of(provider: &Provider) -> String {

@@ -6,6 +6,7 @@
 )]
 
 mod app;
+mod brand;
 mod clock;
 mod command;
 mod fetch;
@@ -19,6 +20,7 @@ mod network;
 mod palette;
 mod screens;
 mod stream;
+mod unsaved;
 
 fn main() {
     app::mount();

@@ -11,11 +11,11 @@ use leptos::html;
 use leptos::prelude::*;
 use web_sys::KeyboardEvent;
 
-use crate::frame::leaving::Leaving;
-use crate::frame::{sign_out, theme_icon};
 use crate::gate::Gate;
+use crate::gate::sign_out;
 use crate::live::Clusters;
-use crate::screens::cluster::{members_of, path_of};
+use crate::unsaved::UnsavedGuard;
+use drover_ui_core::cluster::{members_screen, screen as cluster_screen};
 
 /// More would not be read.
 const SHOWN: usize = 50;
@@ -228,10 +228,13 @@ fn deeds() -> Memo<Vec<Deed>> {
 
 fn deeds_with(clusters: &[String]) -> Vec<Deed> {
     let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
-    let (themes, leaving) = (expect_context::<ThemeChoice>(), expect_context::<Leaving>());
+    let (themes, guard) = (
+        expect_context::<ThemeChoice>(),
+        expect_context::<UnsavedGuard>(),
+    );
     let mut all = places();
     all.extend(Theme::ALL.into_iter().map(|theme| Deed {
-        icon: theme_icon(theme),
+        icon: theme.icon(),
         title: t().palette.theme(&theme.words().to_lowercase()),
         kind: t().palette.kind_command(),
         run: Callback::new(move |()| themes.choose(theme)),
@@ -240,19 +243,19 @@ fn deeds_with(clusters: &[String]) -> Vec<Deed> {
         icon: Icon::SignOut,
         title: t().frame.sign_out().to_owned(),
         kind: t().palette.kind_command(),
-        run: Callback::new(move |()| leaving.before(move || sign_out(gate, toasts, false))),
+        run: Callback::new(move |()| guard.before(move || sign_out(gate, toasts, false))),
     });
     all.extend(of_clusters(clusters));
     all
 }
 
 fn go(icon: Icon, title: &str, path: String) -> Deed {
-    let leaving = expect_context::<Leaving>();
+    let guard = expect_context::<UnsavedGuard>();
     Deed {
         icon,
         title: title.to_owned(),
         kind: t().palette.kind_page(),
-        run: Callback::new(move |()| leaving.go(&path)),
+        run: Callback::new(move |()| guard.go(&path)),
     }
 }
 
@@ -327,18 +330,18 @@ fn of_clusters(clusters: &[String]) -> Vec<Deed> {
     let here = window().location().pathname().unwrap_or_default();
     let in_sight = clusters
         .iter()
-        .filter(|name| is_within(&here, &path_of(name)));
+        .filter(|name| is_within(&here, &cluster_screen(name)));
     let screens = in_sight.flat_map(|cluster| {
         let kinds = Kind::all().map(move |kind| {
             let title = t().palette.of_cluster(cluster, kind.heading);
             go(icon_of(kind), &title, kind.list_screen(cluster))
         });
         let members = t().palette.of_cluster(cluster, t().palette.members());
-        kinds.chain([go(Icon::Users, &members, members_of(cluster))])
+        kinds.chain([go(Icon::Users, &members, members_screen(cluster))])
     });
     let all = clusters
         .iter()
-        .map(|name| go(Icon::Clusters, name, path_of(name)));
+        .map(|name| go(Icon::Clusters, name, cluster_screen(name)));
     screens.chain(all).collect()
 }
 

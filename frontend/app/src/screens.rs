@@ -1,29 +1,16 @@
 //! The screens, each at its URL.
 
 pub(crate) mod about;
-pub(crate) mod access;
-pub(crate) mod address;
-pub(crate) mod audit;
-mod batch;
-mod cells;
-pub(crate) mod cluster;
-pub(crate) mod device;
-mod form;
-pub(crate) mod home;
-pub(crate) mod import;
-pub(crate) mod kinds;
+mod account;
+mod administration;
+mod clusters;
 pub(crate) mod kit;
-mod labels;
-mod list;
-pub(crate) mod members;
 pub(crate) mod not_found;
-pub(crate) mod object;
-pub(crate) mod password;
-pub(crate) mod projects;
-pub(crate) mod providers;
-pub(crate) mod roles;
-pub(crate) mod settings;
-pub(crate) mod sign_in;
-mod title;
-pub(crate) mod tokens;
-pub(crate) mod users;
+mod parts;
+
+pub(crate) use account::{device, password, sign_in, tokens};
+pub(crate) use administration::{
+    access, audit, members, projects, providers, roles, settings, users,
+};
+pub(crate) use clusters::{cluster, home, import, kinds, labels, object};
+pub(crate) use parts::{address, batch, cells, form, list, title};

@@ -6,6 +6,17 @@ pub use drover_api::cluster_state::{
 use drover_api::rest::ClusterView;
 
 use crate::quantity;
+use crate::url::segment;
+
+/// The address of the page of a cluster.
+pub fn screen(name: &str) -> String {
+    format!("/clusters/{}", segment(name))
+}
+
+/// The address of the members of a cluster.
+pub fn members_screen(name: &str) -> String {
+    format!("{}/members", screen(name))
+}
 
 /// How much of something a cluster has, and how much of it is taken.
 #[derive(Clone, Copy, Debug, PartialEq)]

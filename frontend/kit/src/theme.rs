@@ -4,6 +4,8 @@ use drover_ui_core::messages::t;
 use leptos::prelude::*;
 use web_sys::Storage;
 
+use crate::icon::Icon;
+
 /// The key in the browser's storage; `page/theme.js` reads it before the first paint.
 const KEY: &str = "drover-theme";
 
@@ -32,6 +34,16 @@ impl Theme {
             Self::Light => t().kit.theme_light(),
             Self::Dark => t().kit.theme_dark(),
             Self::Contrast => t().kit.theme_contrast(),
+        }
+    }
+
+    /// Its icon.
+    pub const fn icon(self) -> Icon {
+        match self {
+            Self::System => Icon::Terminal,
+            Self::Light => Icon::Sun,
+            Self::Dark => Icon::Moon,
+            Self::Contrast => Icon::Info,
         }
     }
 

@@ -18,7 +18,6 @@ const CRATES_WITH_CYCLES: &[&str] = &[
     "crates/reconcile",
     "crates/simulate",
     "crates/tunnel",
-    "frontend/app",
     "server",
 ];
 

@@ -359,10 +359,11 @@ fn texts(source: &str) -> Vec<Literal> {
     literals
 }
 
-/// The screen of a file, as [`UNCONVERTED`] names it.
-fn screen(file: &str) -> Option<&str> {
+/// The screen of a file, if it is one of [`UNCONVERTED`].
+fn unconverted_screen(file: &str) -> Option<&'static str> {
     let path = file.strip_prefix("frontend/app/src/screens/")?;
-    path.split(['/', '.']).next()
+    let mut parts = path.split(['/', '.']);
+    parts.find_map(|part| UNCONVERTED.iter().find(|it| **it == part).copied())
 }
 
 #[test]
@@ -375,8 +376,8 @@ fn views_take_their_text_from_the_message_catalogue() {
     let (mut found, mut unconverted) = (Vec::new(), BTreeSet::new());
     for file in files(".rs").iter().filter(views) {
         let texts = texts(&read(file));
-        match screen(file).and_then(|screen| UNCONVERTED.iter().find(|it| **it == screen)) {
-            Some(screen) if !texts.is_empty() => drop(unconverted.insert(*screen)),
+        match unconverted_screen(file) {
+            Some(screen) if !texts.is_empty() => drop(unconverted.insert(screen)),
             Some(_) => {}
             None => {
                 let lines = texts

@@ -11,7 +11,7 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 use web_sys::{Element, Event};
 
-use super::leaving::hear_first;
+use crate::unsaved::listen_first;
 
 /// The elements that scroll.
 const SCROLLERS: &str = ".main, .table-place";
@@ -42,9 +42,9 @@ pub(super) fn keep() {
         retries: StoredValue::new(0),
     };
     // Scroll events do not bubble.
-    hear_first(window().into(), "scroll", move |_: Event| scrolled.record());
+    listen_first(window().into(), "scroll", move |_: Event| scrolled.record());
     for name in ["wheel", "pointerdown", "keydown", "touchstart"] {
-        hear_first(window().into(), name, move |_: Event| {
+        listen_first(window().into(), name, move |_: Event| {
             scrolled.restoring.set_value(None);
         });
     }

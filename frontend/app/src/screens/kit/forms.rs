@@ -74,7 +74,7 @@ fn Overlays() -> impl IntoView {
     let (toasts, themes) = (expect_context::<Toasts>(), expect_context::<ThemeChoice>());
     let open = RwSignal::new(false);
     let items = Theme::ALL.into_iter().map(|theme| Item {
-        icon: crate::frame::theme_icon(theme),
+        icon: theme.icon(),
         words: theme.words().to_owned(),
         checked: Some(Signal::derive(move || themes.current() == theme)),
         on_choose: Callback::new(move |()| themes.choose(theme)),

@@ -9,8 +9,9 @@ use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
+use crate::brand::Brand;
 use crate::command::SameCommand;
-use crate::frame::{Brand, sign_out};
+use crate::gate::sign_out;
 use crate::gate::{Door, Gate};
 use crate::screens::title::title;
 

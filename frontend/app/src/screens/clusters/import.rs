@@ -26,7 +26,7 @@ use crate::file::save;
 use crate::gate::Gate;
 use crate::live::Clusters;
 use crate::screens::address::in_place;
-use crate::screens::cluster::path_of;
+use drover_ui_core::cluster::screen as cluster_screen;
 
 use crate::screens::home::tone;
 use crate::screens::title::title;
@@ -237,7 +237,7 @@ fn Command(name: String, import: Import) -> impl IntoView {
 #[component]
 fn Arrival(name: String) -> impl IntoView {
     let clusters = expect_context::<Clusters>();
-    let path = path_of(&name);
+    let path = cluster_screen(&name);
     let told = Memo::new(move |_| {
         let items = clusters.items()?;
         let cluster = items.iter().find(|cluster| cluster.name == name)?;

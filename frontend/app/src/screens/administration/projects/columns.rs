@@ -10,7 +10,7 @@ use drover_ui_kit::table::{Column, Row, Sorting};
 use leptos::prelude::*;
 
 use crate::screens::cells::{self, time, two};
-use crate::screens::cluster::path_of;
+use drover_ui_core::cluster::screen as cluster_screen;
 
 /// By name.
 pub(super) const BY_DEFAULT: Sorting = Sorting {
@@ -85,7 +85,7 @@ fn standing(row: &ProjectRow) -> AnyView {
 
 fn cluster(row: &ProjectRow) -> AnyView {
     let name = row.project.cluster.clone();
-    view! { <a class="cut" href=path_of(&name)>{name.clone()}</a> }.into_any()
+    view! { <a class="cut" href=cluster_screen(&name)>{name.clone()}</a> }.into_any()
 }
 
 fn namespaces(row: &ProjectRow) -> AnyView {

@@ -25,16 +25,6 @@ use facts::{Components, Conditions, Overview, Resources};
 pub(crate) use frame::{ClusterFrame, InSight};
 pub(crate) use members::ClusterMembers;
 
-/// Where a cluster is shown.
-pub(crate) fn path_of(name: &str) -> String {
-    format!("/clusters/{}", segment(name))
-}
-
-/// Where its members are shown.
-pub(crate) fn members_of(name: &str) -> String {
-    format!("{}/members", path_of(name))
-}
-
 /// The screen.
 #[component]
 pub(crate) fn ClusterPage() -> impl IntoView {

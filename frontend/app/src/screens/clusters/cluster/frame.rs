@@ -13,12 +13,12 @@ use leptos::prelude::*;
 use leptos_router::components::A;
 use leptos_router::hooks::use_params_map;
 
-use super::{members_of, path_of};
 use crate::freshness::{Freshness, FreshnessMark};
 use crate::live::Clusters;
 use crate::screens::address;
 use crate::screens::home::tone;
 use crate::screens::title::title;
+use drover_ui_core::cluster::{members_screen, screen as cluster_screen};
 
 /// The cluster whose screen this is; everything within [`ClusterFrame`] finds it in the context.
 #[derive(Clone, Copy, Debug)]
@@ -178,7 +178,7 @@ fn Ways(name: Memo<String>, namespace: RwSignal<Option<String>>) -> impl IntoVie
     view! {
         <nav class="ways" aria-label=t().cluster.navigation()>
             <ul>
-                <li><A href=move || path_of(&name.get()) exact=true>{t().cluster.overview()}</A></li>
+                <li><A href=move || cluster_screen(&name.get()) exact=true>{t().cluster.overview()}</A></li>
             </ul>
             <ul aria-label=t().cluster.workloads()>{workloads.into_iter().collect_view()}</ul>
             <ul>
@@ -186,7 +186,7 @@ fn Ways(name: Memo<String>, namespace: RwSignal<Option<String>>) -> impl IntoVie
                 {way(Kind::EVENTS)}
             </ul>
             <ul>
-                <li><A href=move || members_of(&name.get())>{t().palette.members()}</A></li>
+                <li><A href=move || members_screen(&name.get())>{t().palette.members()}</A></li>
             </ul>
         </nav>
     }

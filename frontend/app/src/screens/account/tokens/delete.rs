@@ -15,8 +15,8 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 use super::columns::TokenRow;
-use crate::frame::sign_out;
 use crate::gate::Gate;
+use crate::gate::sign_out;
 use crate::live::listing::Listing;
 use crate::screens::batch::{Batch, BatchProgress};
 

@@ -12,9 +12,9 @@ use drover_ui_kit::notice::{Banner, Mood};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
+use crate::brand::Brand;
 use crate::command::{SameCommand, origin};
 use crate::fetch::Request;
-use crate::frame::Brand;
 use crate::gate::Gate;
 use crate::screens::title::title;
 

@@ -24,10 +24,10 @@ use crate::freshness::{Freshness, FreshnessMark, StaleBanner};
 use crate::live::listing::Listing;
 use crate::screens::address;
 use crate::screens::cells::tone;
-use crate::screens::cluster::path_of;
 use crate::screens::list::{NoneOfThem, OneScreen};
 use crate::screens::members::Members;
 use crate::screens::title::title;
+use drover_ui_core::cluster::screen as cluster_screen;
 
 const NOTHING: &str = "–";
 
@@ -131,7 +131,7 @@ fn Facts(project: ProjectView) -> impl IntoView {
                 <dl class="facts">
                     <dt>{t().labels.name()}</dt><dd>{project.name}</dd>
                     <dt>{t().labels.cluster()}</dt>
-                    <dd><a href=path_of(&project.cluster)>{project.cluster.clone()}</a></dd>
+                    <dd><a href=cluster_screen(&project.cluster)>{project.cluster.clone()}</a></dd>
                     <dt>{t().labels.description()}</dt><dd>{described}</dd>
                     <dt>{t().projects.pod_security()}</dt><dd>{security}</dd>
                     <dt>{t().labels.created()}</dt><dd>{in_full(project.created_at).to_string()}</dd>

@@ -16,7 +16,7 @@ use leptos::prelude::*;
 use super::tone;
 use crate::clock::Clock;
 use crate::screens::cells::two;
-use crate::screens::cluster::path_of;
+use drover_ui_core::cluster::screen as cluster_screen;
 
 /// What is wrong comes first.
 pub(super) const BY_DEFAULT: Sorting = Sorting {
@@ -138,7 +138,7 @@ fn name_cell(row: &ClusterRow) -> AnyView {
         Some(text) => text.clone(),
         None => labels.collect::<Vec<_>>().join("  "),
     };
-    let link = view! { <a class="cut" href=path_of(&name)>{name.clone()}</a> };
+    let link = view! { <a class="cut" href=cluster_screen(&name)>{name.clone()}</a> };
     two(link, &below)
 }
 

@@ -17,11 +17,11 @@ use leptos_router::hooks::{use_navigate, use_query_map};
 
 use super::load::{Unread, create, read};
 use super::work::{Work, WorkOn};
-use crate::frame::leaving::Leaving;
 use crate::gate::Gate;
 use crate::screens::address::in_place;
 use crate::screens::form::{Refusal, Sending};
 use crate::screens::title::title;
+use crate::unsaved::UnsavedGuard;
 
 /// The screen of a new role in clusters or projects.
 #[component]
@@ -103,7 +103,7 @@ fn Form(said: Said) -> impl IntoView {
         busy: sending.busy(),
     };
     let changed = Memo::new(move |_| work.differs(&begun) || name.with(|name| !name.is_empty()));
-    expect_context::<Leaving>().ask_while(changed);
+    expect_context::<UnsavedGuard>().ask_while(changed);
     // Rules that left their list because a role in clusters has only one.
     let moved = RwSignal::new(Vec::new());
     let told = move || {

@@ -20,7 +20,7 @@ type Wish = Arc<dyn Fn() + Send + Sync>;
 
 /// Whether something would be lost, and what is wanted nevertheless.
 #[derive(Clone, Copy)]
-pub(crate) struct Leaving {
+pub(crate) struct UnsavedGuard {
     /// Whether what is shown was changed, as its screen says; a screen that is gone says nothing.
     changed: RwSignal<Option<Memo<bool>>>,
     /// What is done once the person says so.
@@ -45,11 +45,11 @@ struct Way {
     navigate: Callback<(String, NavigateOptions)>,
 }
 
-impl Leaving {
+impl UnsavedGuard {
     /// Begins to see to links and the history, for all screens. The router has to come later: of the
     /// history, browsers tell in the order in which they were asked to, capture or not.
     pub(crate) fn provide() {
-        let leaving = Self {
+        let guard = Self {
             changed: RwSignal::new(None),
             wish: StoredValue::new(None),
             asking: RwSignal::new(false),
@@ -59,29 +59,29 @@ impl Leaving {
             way: StoredValue::new(None),
         };
         let page = || window().into();
-        hear_first(page(), "click", move |event| leaving.by_link(&event));
-        hear_first(page(), "popstate", move |event| leaving.by_history(&event));
+        listen_first(page(), "click", move |event| guard.by_link(&event));
+        listen_first(page(), "popstate", move |event| guard.by_history(&event));
         if let Some(navigation) = history::navigation() {
-            hear_first(navigation, "currententrychange", move |event: Event| {
+            listen_first(navigation, "currententrychange", move |event: Event| {
                 // A step may yet be undone.
                 if history::is_new(&event) {
-                    leaving.place.set_value(history::place());
+                    guard.place.set_value(history::place());
                 }
             });
         }
-        provide_context(leaving);
+        provide_context(guard);
     }
 
     /// The same, inside of the router.
-    pub(super) fn within_router() -> Self {
-        let leaving = expect_context::<Self>();
+    pub(crate) fn within_router() -> Self {
+        let guard = expect_context::<Self>();
         let (navigate, here) = (use_navigate(), use_location());
-        leaving.way.set_value(Some(Way {
+        guard.way.set_value(Some(Way {
             pathname: here.pathname,
             search: here.search,
             navigate: Callback::new(move |(path, options): (String, _)| navigate(&path, options)),
         }));
-        leaving
+        guard
     }
 
     /// Asks from now on, while this is so and the screen that says it is there.
@@ -216,7 +216,7 @@ fn followed(event: &MouseEvent) -> Option<String> {
 }
 
 /// Hears of an event before everything else on the page does, until the owner is gone.
-pub(super) fn hear_first<E: FromWasmAbi + 'static>(
+pub(crate) fn listen_first<E: FromWasmAbi + 'static>(
     at: EventTarget,
     name: &'static str,
     hear: impl Fn(E) + 'static,
@@ -236,26 +236,26 @@ pub(super) fn hear_first<E: FromWasmAbi + 'static>(
 
 /// The question.
 #[component]
-pub(crate) fn LeaveQuestion(leaving: Leaving) -> impl IntoView {
+pub(crate) fn UnsavedDialog(guard: UnsavedGuard) -> impl IntoView {
     let pathname = use_location().pathname;
     Effect::new(move |_| {
         // A screen that went by itself, for what it did, leaves nothing to ask.
         pathname.track();
-        leaving.asking.set(false);
+        guard.asking.set(false);
     });
     Effect::new(move |_| {
         // Nor does what was saved meanwhile, or put back.
-        if !leaving.would_lose() {
-            leaving.asking.set(false);
+        if !guard.would_lose() {
+            guard.asking.set(false);
         }
     });
     view! {
         <Confirm
-            open=leaving.asking
+            open=guard.asking
             title=t().frame.leave_title()
             verb=t().frame.leave()
             keep=t().frame.stay()
-            on_confirm=move |()| leaving.leave()
+            on_confirm=move |()| guard.leave()
         >
             <p>{t().frame.leave_effect()}</p>
         </Confirm>

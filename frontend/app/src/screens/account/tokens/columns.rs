@@ -13,7 +13,7 @@ use leptos::prelude::*;
 use super::delete::Ending;
 use crate::clock::{Clock, in_full};
 use crate::screens::cells::{time, time_or_never, two};
-use crate::screens::cluster::path_of;
+use drover_ui_core::cluster::screen as cluster_screen;
 
 /// What ends next comes first.
 pub(super) const BY_DEFAULT: Sorting = Sorting {
@@ -119,7 +119,7 @@ fn purpose_cell(row: &TokenRow) -> AnyView {
 fn cluster(row: &TokenRow) -> AnyView {
     match &row.token.cluster {
         Some(scope) => {
-            let (path, name) = (path_of(&scope.name), scope.name.clone());
+            let (path, name) = (cluster_screen(&scope.name), scope.name.clone());
             view! { <a class="cut" href=path>{name}</a> }.into_any()
         }
         None => view! { <span class="soft cut">"everywhere"</span> }.into_any(),

@@ -24,10 +24,10 @@ use super::load::{Outcome, Unread, read, update};
 use super::meanwhile::Meanwhile;
 use super::work::{Work, WorkOn};
 use crate::command::SameCommand;
-use crate::frame::leaving::Leaving;
 use crate::gate::Gate;
 use crate::screens::form::{Refusal, Sending};
 use crate::screens::title::title;
+use crate::unsaved::UnsavedGuard;
 
 /// The screen of a role in clusters or projects; the URL's parameter `role` names it.
 #[component]
@@ -199,7 +199,7 @@ fn Saying(role: RwSignal<Stored>) -> impl IntoView {
     // What somebody else has made of it meanwhile.
     let meanwhile = RwSignal::new(None::<Stored>);
     let changed = Memo::new(move |_| role.with(|role| work.differs(&role.said)));
-    expect_context::<Leaving>().ask_while(changed);
+    expect_context::<UnsavedGuard>().ask_while(changed);
     let unreadable = Signal::derive(move || work.draft.with(|draft| draft.problem().is_some()));
     let foot = NodeRef::<html::Div>::new();
     let save = move |()| {

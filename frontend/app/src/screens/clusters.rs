@@ -1,0 +1,8 @@
+//! Clusters and the objects in them.
+
+pub(crate) mod cluster;
+pub(crate) mod home;
+pub(crate) mod import;
+pub(crate) mod kinds;
+pub(crate) mod labels;
+pub(crate) mod object;

@@ -1,0 +1,8 @@
+//! Parts that several screens have.
+
+pub(crate) mod address;
+pub(crate) mod batch;
+pub(crate) mod cells;
+pub(crate) mod form;
+pub(crate) mod list;
+pub(crate) mod title;

@@ -1,0 +1,18 @@
+//! What Drover manages itself: users, roles, projects, providers, tokens and settings.
+
+pub mod audit;
+pub mod explain;
+pub mod hub;
+pub mod label;
+pub mod lifetime;
+pub mod member;
+pub mod password;
+pub mod project;
+pub mod provider;
+pub mod readiness;
+pub mod rights;
+pub mod role;
+pub mod setting;
+pub mod sign_in;
+pub mod token;
+pub mod user;
