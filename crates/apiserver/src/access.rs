@@ -1,8 +1,7 @@
-//! Who asks, what they may do, and how they prove it.
+//! Authentication, impersonation, authorization and reviews, as in kube-apiserver.
 //!
-//! Authentication, impersonation, RBAC and the reviews behave as kube-apiserver's do. Everything
-//! here is pure or works through small traits ([`Objects`], [`Authenticate`], [`Authorizer`],
-//! [`Admission`]), so that the embedding program can put its own in their place.
+//! All code here is pure or uses small traits ([`Objects`], [`Authenticate`], [`Authorizer`],
+//! [`Admission`]), so that the embedding program can supply its own implementations.
 
 mod authenticate;
 mod bootstrap;
@@ -25,7 +24,7 @@ use crate::resource::Resource;
 use crate::status::ApiError;
 
 pub use authenticate::{
-    Authenticate, AuthenticateError, Authenticated, Bearer, bearer, with_standing_groups,
+    Authenticate, AuthenticateError, Authenticated, Bearer, bearer, with_authenticated_group,
 };
 pub use bootstrap::{BootstrapObject, Reconciled, bootstrap_objects, reconcile};
 pub use drover_rbac::Rule;
@@ -40,41 +39,41 @@ pub use token::{BoundTo, Claims, Clock, IssueError, NameAndUid, Subject, Tokens,
 pub(crate) use token_request::seconds_only;
 pub use token_request::{TokenRequest, issue_requested};
 
-/// What a caller wants to do.
+/// An authorization request.
 #[derive(Debug, Clone, Copy)]
 pub struct Attributes<'a> {
-    /// Who asks.
+    /// The user who sends the request.
     pub caller: &'a Caller,
-    /// Such as `list`; the lower-case HTTP method for a path.
+    /// A verb such as `list`; for a path, the lower-case HTTP method.
     pub verb: &'a str,
-    /// What it is about.
+    /// The resource or path of the request.
     pub target: Target<'a>,
 }
 
-/// What a request is about.
+/// The resource or path of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target<'a> {
-    /// Objects; parts that the request does not name are empty.
+    /// Objects; components that the request does not set are empty.
     Resource {
         /// Empty for the core group.
         group: &'a str,
-        /// Such as `v1`, or `*`.
+        /// A version such as `v1`, or `*`.
         version: &'a str,
-        /// The plural.
+        /// The plural name.
         resource: &'a str,
-        /// Such as `status`.
+        /// A subresource such as `status`, or empty.
         subresource: &'a str,
         /// Empty for cluster-scoped objects and for all namespaces.
         namespace: &'a str,
         /// Empty for a collection.
         name: &'a str,
     },
-    /// Any other path, such as `/version`.
+    /// A non-resource path such as `/version`.
     Path(&'a str),
 }
 
 impl<'a> Target<'a> {
-    /// What rules are asked about it.
+    /// The part of the target that RBAC rules match.
     fn asked(self) -> Asked<'a> {
         match self {
             Self::Path(path) => Asked::Path(path),
@@ -94,17 +93,17 @@ impl<'a> Target<'a> {
     }
 }
 
-/// An authoriser's answer.
+/// The decision of an authorizer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// Whether the caller may.
+    /// Whether the request is allowed.
     pub allowed: bool,
-    /// Why, as reviews show it; may be empty.
+    /// The reason that reviews show; may be empty.
     pub reason: String,
 }
 
 impl Verdict {
-    /// The caller may.
+    /// Allows the request.
     pub fn allow(reason: impl Into<String>) -> Self {
         Self {
             allowed: true,
@@ -112,7 +111,7 @@ impl Verdict {
         }
     }
 
-    /// Nothing says that the caller may.
+    /// Does not allow the request.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self {
             allowed: false,
@@ -121,19 +120,19 @@ impl Verdict {
     }
 }
 
-/// Decides what callers may do; must be quick, it is asked for each request.
+/// Decides whether a request is allowed. Runs for each request, so it must not block.
 pub trait Authorizer: Send + Sync {
-    /// Whether the caller may.
+    /// Decides one request.
     fn authorize(&self, attributes: &Attributes<'_>) -> Verdict;
 
-    /// The rules that hold for a caller in a namespace, for `SelfSubjectRulesReview`; the text is
-    /// the evaluation error, empty if there was none.
+    /// The rules that apply to a caller in a namespace, for `SelfSubjectRulesReview`, and the
+    /// evaluation error (empty without one).
     fn rules_for(&self, caller: &Caller, namespace: &str) -> (Vec<Rule>, String);
 }
 
-/// Reads live objects, as they are stored; the server implements it on its store.
+/// Reads stored objects. The server implements it on its store.
 pub trait Objects: Send + Sync {
-    /// One object, or `None`; the namespace is empty for cluster-scoped ones.
+    /// One object, or `None`. `namespace` is empty for cluster-scoped objects.
     fn find<'a>(
         &'a self,
         group: &'a str,
@@ -143,47 +142,47 @@ pub trait Objects: Send + Sync {
     ) -> BoxFuture<'a, Result<Option<Value>, ApiError>>;
 }
 
-/// A write that is about to be stored, for admission.
+/// A write for admission to review, before it is stored.
 #[derive(Debug, Clone, Copy)]
 pub struct Review<'a> {
-    /// Who writes.
+    /// The user who sends the request.
     pub caller: &'a Caller,
-    /// What is done.
+    /// The type of write.
     pub operation: Operation,
-    /// To objects of which resource.
+    /// The resource of the object.
     pub resource: &'a Resource,
-    /// Such as `status`; empty for the object itself.
+    /// A subresource such as `status`; empty for the object itself.
     pub subresource: &'a str,
     /// Empty for cluster-scoped objects.
     pub namespace: &'a str,
-    /// The object's name; empty where it is not known yet.
+    /// The object's name; empty while it is unknown.
     pub name: &'a str,
-    /// As it would be stored; none on delete.
+    /// The object to store; `None` on delete.
     pub object: Option<&'a Value>,
-    /// As it is stored; none on create.
+    /// The stored object; `None` on create.
     pub old: Option<&'a Value>,
-    /// Whether nothing will be stored.
+    /// Whether the request is a dry run.
     pub dry_run: bool,
 }
 
 /// `admission.k8s.io` `Operation`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// A new object.
+    /// The object is new.
     Create,
-    /// A changed one.
+    /// The object exists.
     Update,
-    /// One that goes.
+    /// The object is deleted.
     Delete,
 }
 
-/// Rules about writes that the embedding program adds.
+/// Admission rules of the embedding program, in addition to the server's own.
 pub trait Admission: Send + Sync {
-    /// Refuses a write by an error, which is what the client is shown.
+    /// Rejects a write with an error, which the client receives.
     fn admit<'a>(&'a self, review: Review<'a>) -> BoxFuture<'a, Result<(), ApiError>>;
 }
 
-/// Admission that lets everything pass.
+/// Admission that allows all writes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AdmitAll;
 
@@ -193,7 +192,7 @@ impl Admission for AdmitAll {
     }
 }
 
-/// The answer to a request that is not authorised, in kube-apiserver's words.
+/// The response to an unauthorized request, in kube-apiserver's words.
 pub fn forbidden(attributes: &Attributes<'_>, reason: &str) -> ApiError {
     let message = escape_html(&denial(attributes));
     let why: Cow<'_, str> = if reason.is_empty() {
@@ -241,7 +240,7 @@ fn denial(attributes: &Attributes<'_>) -> String {
     }
 }
 
-/// Names are the caller's to choose, and browsers may show what is answered.
+/// Callers choose names, and browsers may render the response as HTML.
 fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
@@ -276,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_denied_list_names_user_verb_resource_group_and_namespace() {
+    fn forbidden_list_error_has_user_verb_resource_group_and_namespace() {
         let caller = Caller::user("u", ["system:authenticated"]);
         let error = forbidden(&ask(&caller, "list", pods("d", "", "")), "");
         assert_eq!(
@@ -287,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_denied_subresource_is_named_with_its_resource_and_the_reason_follows() {
+    fn forbidden_subresource_error_has_resource_and_reason() {
         let caller = Caller::user("u", []);
         let error = forbidden(&ask(&caller, "get", pods("", "p", "log")), "because");
         assert_eq!(
@@ -297,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_denied_path_is_named_and_markup_in_names_is_made_harmless() {
+    fn forbidden_path_error_escapes_html() {
         let caller = Caller::user("<b>&", []);
         let error = forbidden(&ask(&caller, "get", Target::Path("/metrics")), "");
         assert_eq!(

@@ -1,5 +1,6 @@
-//! The kinds that are compiled in: what Kubernetes publishes about them (`schemas/`, written by
-//! `cargo xtask apiserver-schemas`), and in the submodules what it does beyond that.
+//! Built-in kinds: published schemas and discovery (`schemas/`, written by `cargo xtask
+//! apiserver-schemas`), and in the submodules defaults and validation that Kubernetes implements in
+//! Go.
 
 pub(crate) mod admission;
 pub(crate) mod apps;
@@ -85,13 +86,13 @@ fn is_of_hub(resource: &Resource) -> bool {
     )
 }
 
-/// The schema of `metadata` of every object.
+/// The schema of `metadata`.
 pub fn object_meta() -> Arc<Node> {
     published().node("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")
 }
 
-/// The schema of a kind that is no resource of its own, such as `autoscaling/v1` `Scale`,
-/// `policy/v1` `Eviction` and `meta/v1` `DeleteOptions`.
+/// The schema of a kind without a resource, such as `autoscaling/v1` `Scale`, `policy/v1`
+/// `Eviction` and `meta/v1` `DeleteOptions`.
 pub fn kind(group: &str, version: &str, kind: &str) -> Option<Arc<Node>> {
     published().kind(group, version, kind)
 }
@@ -126,7 +127,7 @@ fn served(published: &Published, list: &published::List, resource: &ApiResource)
             .collect(),
         status: has("status"),
         scale: has("scale").then(scale_paths),
-        // Events are stored in the core group's shape, autoscalers in that of `v2`.
+        // Events are stored as core/v1, autoscalers as autoscaling/v2.
         storage: !matches!(
             (group, version),
             ("events.k8s.io", _) | ("autoscaling", "v1")
@@ -143,7 +144,7 @@ fn served(published: &Published, list: &published::List, resource: &ApiResource)
     }
 }
 
-/// The verbs of discovery.
+/// Returns the static text of a discovery verb; `None` for an unknown verb.
 fn known(verb: &str) -> Option<&'static str> {
     [
         "create",
@@ -163,13 +164,13 @@ fn scale_paths() -> ScalePaths {
     ScalePaths {
         spec_replicas: ".spec.replicas".to_owned(),
         status_replicas: ".status.replicas".to_owned(),
-        // The selector of these is an object; Scale wants its text.
+        // The selector is an object; Scale contains it as text.
         label_selector: Some(".spec.selector".to_owned()),
     }
 }
 
-/// Fields beside `metadata.name` and `metadata.namespace` that field selectors may name
-/// (the registries' `SelectableFields`).
+/// Fields that field selectors may use in addition to `metadata.name` and `metadata.namespace`
+/// (`SelectableFields` of the registries).
 fn selectable(group: &str, plural: &str) -> &'static [&'static str] {
     match (group, plural) {
         ("", "pods") => &[
@@ -218,11 +219,11 @@ fn selectable(group: &str, plural: &str) -> &'static [&'static str] {
     }
 }
 
-/// What a field selector's field is in this object, as text; the empty text when it is not set.
+/// The value of a field selector's field as text; empty if the field is unset.
 pub fn selected_field(resource: &Resource, object: &Value, field: &str) -> String {
     let group = resource.group_version.group.as_str();
     let path = match (group, resource.plural.as_str(), field) {
-        // An old writer names itself only in the source, a new one only as the reporter.
+        // Old clients set `source.component` only, new clients `reportingComponent` only.
         ("", "events", "source") => {
             let component = text_at(object, "source.component");
             return match component.as_str() {
@@ -265,7 +266,7 @@ mod tests {
     use crate::schema::{ListType, PatchStrategy, Shape};
 
     #[test]
-    fn every_published_kind_that_is_served_has_its_schema() {
+    fn served_kinds_have_schemas() {
         let catalog = catalog(Kinds::Cluster);
         assert_eq!(catalog.iter().count(), 48);
         for resource in catalog.iter() {
@@ -315,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_a_pod_merge_by_their_published_keys() {
+    fn pod_lists_have_published_merge_keys() {
         let catalog = catalog(Kinds::Cluster);
         let pods = catalog.find("", "v1", "pods").unwrap();
         let containers = pods
@@ -342,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_written_back_as_its_go_type_would() {
+    fn decoded_object_has_the_fields_of_its_go_type() {
         let catalog = catalog(Kinds::Cluster);
         let pods = catalog.find("", "v1", "pods").unwrap();
         let mut pod = json!({
@@ -375,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_another_type_is_told_as_go_tells_it() {
+    fn type_errors_have_the_text_of_go() {
         let catalog = catalog(Kinds::Cluster);
         let deployments = catalog.find("apps", "v1", "deployments").unwrap();
         let mut wrong = json!({"spec": {"replicas": "3"}});
@@ -388,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jobs_success_is_selected_by_another_name() {
+    fn job_field_selector_status_successful_reads_succeeded() {
         let catalog = catalog(Kinds::Cluster);
         let jobs = catalog.find("batch", "v1", "jobs").unwrap();
         let field = |job| selected_field(jobs, &job, "status.successful");

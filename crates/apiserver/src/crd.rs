@@ -1,5 +1,4 @@
-//! CustomResourceDefinitions: the resources that they define, what is wrong with them, and the
-//! rules (CEL) that their objects keep.
+//! CustomResourceDefinitions: conversion to [`Resource`]s, and validation.
 
 mod names;
 mod parts;
@@ -24,20 +23,20 @@ use parts::{columns, scale};
 pub(crate) use served::{is_readable, served_names};
 pub(crate) use validation::{validate, validate_update};
 
-/// Why a CRD's object cannot be turned into resources; validation lets none such be stored.
+/// A CRD cannot be converted to resources. Validation prevents that such a CRD is stored.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The schema of a version is not one.
+    /// The schema of a version cannot be parsed.
     #[error("schema of version {version}")]
     Schema {
-        /// Which one.
+        /// The name of the version.
         version: String,
-        /// Why.
+        /// The JSON error.
         source: serde_json::Error,
     },
 }
 
-/// The resources of a CRD's served versions, with the names that were accepted.
+/// The resources of a CRD's served versions, with the accepted names.
 ///
 /// # Errors
 /// See [`ReadError`].
@@ -50,8 +49,8 @@ pub fn resources(crd: &Value) -> Result<Vec<Resource>, ReadError> {
         .collect()
 }
 
-/// The resource of the version that objects are stored in, served or not: what is stored can
-/// always be deleted. A schema that cannot be read admits everything.
+/// The resource of the storage version, even if the version is not served, so that stored objects
+/// can be deleted. A schema that cannot be parsed allows everything.
 pub(crate) fn stored_resource(crd: &Value) -> Option<Resource> {
     let spec = field(crd, "spec");
     let version = stored(spec)?;
@@ -59,7 +58,7 @@ pub(crate) fn stored_resource(crd: &Value) -> Option<Resource> {
     Some(resource(crd, spec, version, schema))
 }
 
-/// The storage version's name.
+/// The name of the storage version.
 pub fn storage_version(crd: &Value) -> Option<&str> {
     stored(field(crd, "spec")).map(|version| text(version, "name"))
 }
@@ -70,7 +69,7 @@ fn stored(spec: &Value) -> Option<&Value> {
 }
 
 fn resource(crd: &Value, spec: &Value, version: &Value, schema: Node) -> Resource {
-    // Names that were once accepted are served even while changed ones are in conflict.
+    // Accepted names stay in use while new names are in conflict.
     let accepted = field(field(crd, "status"), "acceptedNames");
     let names = match text(accepted, "plural") {
         "" => field(spec, "names"),
@@ -127,7 +126,7 @@ fn resource(crd: &Value, spec: &Value, version: &Value, schema: Node) -> Resourc
     }
 }
 
-/// The version's schema as served: its own, with what every object has.
+/// The schema of a version, with `apiVersion`, `kind` and `metadata`.
 fn schema(version: &Value) -> Result<Node, ReadError> {
     let written = field(field(version, "schema"), "openAPIV3Schema");
     let mut node = read(written).map_err(|source| ReadError::Schema {
@@ -153,7 +152,7 @@ fn schema(version: &Value) -> Result<Node, ReadError> {
     Ok(node)
 }
 
-/// Reads a schema as it stands in a CRD.
+/// Parses the schema of a CRD.
 pub(crate) fn read(written: &Value) -> Result<Node, serde_json::Error> {
     let definition: Definition = serde_json::from_value(written.clone())?;
     let mut node = Reader::alone().node(&definition);
@@ -168,7 +167,7 @@ pub(crate) fn read(written: &Value) -> Result<Node, serde_json::Error> {
     Ok(node)
 }
 
-/// ObjectMeta, with the bounds that a CRD may set on names.
+/// The schema of `ObjectMeta`, with the CRD's limits on `name` and `generateName`.
 fn metadata(own: Option<&Node>) -> Arc<Node> {
     let published = builtin::object_meta();
     let bounds: Vec<(&str, _)> = ["name", "generateName"]
@@ -198,7 +197,7 @@ pub(crate) mod tests {
     use crate::resource::WriteTarget;
     use crate::schema::findings::Findings;
 
-    /// A definition with a bit of everything.
+    /// A CRD that uses most features.
     pub(crate) fn widgets() -> Value {
         serde_json::from_str(include_str!("crd/widgets.json")).unwrap()
     }
@@ -223,10 +222,10 @@ pub(crate) mod tests {
         found.iter().map(ToString::to_string).collect()
     }
 
-    // Expectations below are what kube-apiserver 1.36.3 answers to the same objects.
+    // kube-apiserver 1.36.3 returns these messages for the same objects.
 
     #[test]
-    fn a_wrong_custom_object_is_told_as_kube_apiserver_tells_it() {
+    fn custom_object_errors_are_those_of_kube_apiserver() {
         let wrong = object(json!({
             "size": 0, "color": "green", "choice": {}, "when": "x",
             "ports": [{"name": "abcdefgh", "port": 1.5}, {"port": 3}],
@@ -256,7 +255,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_number_of_replicas_that_is_text_is_told_twice() {
+    fn text_in_replicas_field_is_reported_twice() {
         let found = told(&widget(), &object(json!({"size": "5"})));
         assert!(
             found.contains(
@@ -269,7 +268,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn rules_are_looked_at_when_all_else_is_right() {
+    fn cel_rules_run_only_on_otherwise_valid_objects() {
         let found = told(&widget(), &object(json!({"size": 7})));
         assert_eq!(found, ["spec: Invalid value: seven is right out"]);
         let (old, new) = (object(json!({"size": 5})), object(json!({"size": 4})));
@@ -281,7 +280,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn unknown_fields_go_and_are_told_with_those_of_metadata_first() {
+    fn unknown_fields_are_removed_and_reported_metadata_first() {
         let mut object = object(json!({
             "size": 5, "bogus": 1, "color": null, "free": {"x": {"y": 1}},
             "ports": [{"name": "a", "u": 1}],
@@ -307,7 +306,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn only_a_changed_spec_counts_a_generation_and_status_has_its_own_way() {
+    fn spec_change_increments_generation_and_status_is_separate() {
         let widget = widget();
         let mut old = object(json!({"size": 5}));
         old["status"] = json!({"phase": "New"});
@@ -338,7 +337,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_right_definition_has_nothing_wrong_and_a_wrong_one_is_told_where() {
+    fn crd_errors_have_field_paths() {
         let mut definition = widgets();
         let resource = crate::builtin::catalog(crate::builtin::Kinds::Cluster);
         let resource = resource
@@ -372,7 +371,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_name_that_another_definition_has_is_not_accepted() {
+    fn names_of_another_crd_are_not_accepted() {
         let mut taken = widgets();
         taken["metadata"]["name"] = "gadgets.example.com".into();
         taken["status"]["acceptedNames"] =

@@ -1,7 +1,6 @@
-//! What clients are told is served: `/api`, `/apis`, the lists below them, and all of it at once
-//! (aggregated discovery).
+//! Discovery documents: `/api`, `/apis`, the lists of resources, and aggregated discovery.
 //!
-//! Built-in groups are told as Kubernetes publishes them, custom ones as apiextensions makes them.
+//! Built-in groups are as Kubernetes publishes them, custom groups as apiextensions generates them.
 
 mod documents;
 
@@ -17,7 +16,7 @@ pub use documents::{Aggregated, Documents};
 use crate::builtin::{ApiResource, published};
 use crate::resource::{Catalog, Origin, Resource, Scope};
 
-/// The media type's parameters that ask for [`aggregated_core`] and [`aggregated_groups`].
+/// The media type of [`aggregated_core`] and [`aggregated_groups`].
 pub const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /// `/api`: the versions of the core group.
@@ -54,7 +53,7 @@ pub fn resources(catalog: &Catalog, group: &str, version: &str) -> Option<Value>
     let list: Vec<Value> = resources.iter().map(api_resource).collect();
     let kind = "APIResourceList";
     let group_version = group.group_version(version);
-    // The core group's list is of before its kind had a version.
+    // The core group's list has no `apiVersion`, for compatibility with old clients.
     Some(match group.name.as_str() {
         "" => json!({"kind": kind, "groupVersion": group_version, "resources": list}),
         _ => json!({
@@ -73,7 +72,7 @@ pub fn aggregated_groups(catalog: &Catalog) -> Value {
     aggregated(catalog, false)
 }
 
-/// SHA-512 in capitals, as kube-apiserver writes it.
+/// SHA-512 in upper-case hexadecimal, as in kube-apiserver's ETags.
 pub(crate) fn hash(body: &[u8]) -> String {
     let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, body);
     let mut text = String::with_capacity(2 * digest.as_ref().len());
@@ -98,7 +97,7 @@ fn aggregated(catalog: &Catalog, core: bool) -> Value {
 
 struct Group {
     name: String,
-    /// In order of preference.
+    /// Ordered by preference.
     versions: Vec<(String, Vec<ApiResource>)>,
     origin: Origin,
 }
@@ -129,7 +128,7 @@ fn all_groups(catalog: &Catalog) -> Vec<Group> {
     groups
 }
 
-/// The built-in groups with what the catalog has of them.
+/// The built-in groups, with the resources that the catalog contains.
 fn built_in(catalog: &Catalog) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for list in &published().lists {
@@ -156,8 +155,7 @@ fn built_in(catalog: &Catalog) -> Vec<Group> {
     groups
 }
 
-/// Kubernetes' order of versions: general before beta before alpha, then by number, and names that
-/// are none of these last.
+/// Sort key of versions as in Kubernetes: GA, beta, alpha, then by number; other names last.
 fn rank(version: &str) -> (u8, u32, u32, std::cmp::Reverse<String>) {
     let unknown = (0, 0, 0, std::cmp::Reverse(version.to_owned()));
     let Some(rest) = version.strip_prefix('v') else {
@@ -216,7 +214,7 @@ fn of_custom(resource: &Resource) -> Vec<ApiResource> {
     all
 }
 
-/// The first bytes of a SHA-256 of what objects are stored as.
+/// `storageVersionHash`: the first bytes of SHA-256 of group, version and kind.
 fn storage_hash(group: &str, version: &str, kind: &str) -> String {
     let text = format!("{group}/{version}/{kind}");
     let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, text.as_bytes());
@@ -299,7 +297,7 @@ impl Group {
         all
     }
 
-    /// Built-in kinds of the list's own group say none; apiextensions fills them in.
+    /// Built-in resources omit the group and version of their list; apiextensions sets them.
     fn response_kind(&self, version: &str, resource: &ApiResource) -> Value {
         let (group, version) = match (self.origin, resource.version.as_str()) {
             (Origin::Custom, "") => (self.name.as_str(), version),
@@ -348,7 +346,7 @@ mod tests {
     use crate::builtin::{Kinds, catalog};
 
     #[test]
-    fn versions_are_preferred_as_kubernetes_prefers_them() {
+    fn version_order_is_that_of_kubernetes() {
         let mut versions = vec!["v1beta1", "foo", "v2alpha1", "v1", "v10", "v2", "v1beta2"];
         versions.sort_by_key(|version| std::cmp::Reverse(rank(version)));
         assert_eq!(
@@ -358,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_custom_kind_is_discovered_as_apiextensions_tells_it() {
+    fn discovery_of_custom_kinds_is_that_of_apiextensions() {
         let mut all = catalog(Kinds::Cluster);
         for resource in crate::crd::resources(&crate::crd::tests::widgets()).unwrap() {
             all.insert(resource.into());
@@ -377,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn subresources_stand_below_their_resource() {
+    fn aggregated_discovery_nests_subresources() {
         let all = catalog(Kinds::Cluster);
         let core = aggregated_core(&all);
         let resources = core["items"][0]["versions"][0]["resources"]

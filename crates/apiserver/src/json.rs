@@ -1,13 +1,13 @@
-//! Looking into objects; what is absent is empty, as it is in Go.
+//! Accessors for JSON objects. Absent fields read as empty, as in Go.
 
 use serde_json::{Map, Value};
 
-/// A field's text.
+/// A string field; empty if absent.
 pub(crate) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A field's items.
+/// A list field; empty if absent.
 pub(crate) fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
     value
         .get(name)
@@ -15,27 +15,27 @@ pub(crate) fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
         .map_or(&[], Vec::as_slice)
 }
 
-/// A field's texts.
+/// The strings in a list field.
 pub(crate) fn texts<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a str> {
     list(value, name).iter().filter_map(Value::as_str)
 }
 
-/// A field's number.
+/// An integer field.
 pub(crate) fn number(value: &Value, name: &str) -> Option<i64> {
     value.get(name)?.as_i64()
 }
 
-/// Whether a field is set and true.
+/// A boolean field; false if absent.
 pub(crate) fn flag(value: &Value, name: &str) -> bool {
     value.get(name).and_then(Value::as_bool).unwrap_or_default()
 }
 
-/// A field that is an object or a map.
+/// An object field.
 pub(crate) fn object<'a>(value: &'a Value, name: &str) -> Option<&'a Map<String, Value>> {
     value.get(name)?.as_object()
 }
 
-/// A field, or `null`.
+/// A field; `null` if absent.
 pub(crate) fn field<'a>(value: &'a Value, name: &str) -> &'a Value {
     static NOTHING: Value = Value::Null;
     value.get(name).unwrap_or(&NOTHING)
@@ -46,7 +46,7 @@ pub(crate) fn at<'a>(value: &'a Value, path: &str) -> &'a Value {
     path.split('.').fold(value, field)
 }
 
-/// Sets a field that is absent.
+/// Sets a field that is absent, null or an empty string.
 pub(crate) fn default(value: &mut Value, name: &str, set: impl Into<Value>) {
     if let Some(map) = value.as_object_mut() {
         let unset = match map.get(name) {
@@ -60,7 +60,7 @@ pub(crate) fn default(value: &mut Value, name: &str, set: impl Into<Value>) {
     }
 }
 
-/// A field's object, made if absent; `None` when something else stands there.
+/// An object field, created if absent; `None` if the value is no object.
 pub(crate) fn make<'a>(value: &'a mut Value, name: &str) -> Option<&'a mut Value> {
     let map = value.as_object_mut()?;
     let inside = map.entry(name).or_insert(Value::Null);
@@ -70,7 +70,7 @@ pub(crate) fn make<'a>(value: &'a mut Value, name: &str) -> Option<&'a mut Value
     inside.is_object().then_some(inside)
 }
 
-/// A field's items, to change.
+/// A list field, mutable; empty if absent.
 pub(crate) fn items<'a>(value: &'a mut Value, name: &str) -> &'a mut [Value] {
     value
         .get_mut(name)

@@ -1,30 +1,29 @@
-//! The JSONPath of printer columns: fields, indexes, slices, wildcards and simple filters
-//! (client-go `util/jsonpath`, as far as columns use it).
+//! JSONPath of printer columns: fields, indexes, slices, wildcards and simple filters (the subset
+//! of client-go `util/jsonpath` that columns use).
 
 use serde_json::Value;
 
-/// The longest path, in bytes.
+/// Maximum length of a path in bytes.
 pub(crate) const MAX_BYTES: usize = 1024;
-/// How deep filters may be in one another.
+/// Maximum nesting depth of filters.
 pub(crate) const MAX_FILTER_DEPTH: usize = 4;
-/// Values that are looked at to find the first one.
-const VISITS: usize = 100_000;
+/// Maximum number of visited values per path.
+const MAX_VISITS: usize = 100_000;
 
-/// The first value at a path; nothing also when the path is not understood, or leads to more
-/// values than a column is worth looking at.
+/// The first value at a path; `None` if the path is malformed or visits too many values.
 pub(crate) fn first<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
     let steps = parse(path)?;
-    let mut visits = Visits(VISITS);
+    let mut visits = Visits(MAX_VISITS);
     let found = visits.follow(&steps, object)?;
     found.first().copied()
 }
 
-/// Whether a path is short and shallow enough to be followed.
+/// Whether a path respects the limits of length and filter depth.
 pub(crate) fn is_bounded(path: &str) -> bool {
     path.len() <= MAX_BYTES && path.matches("?(").count() <= MAX_FILTER_DEPTH
 }
 
-/// A value as `%v` and kubectl's JSONPath print it.
+/// A value as Go's `%v` and kubectl's JSONPath print it.
 pub(crate) fn printed(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -56,7 +55,7 @@ enum Operator {
     GreaterOrEqual,
 }
 
-/// How many values may still be looked at.
+/// The remaining number of values to visit.
 struct Visits(usize);
 
 impl Visits {
@@ -182,7 +181,7 @@ impl Operator {
 }
 
 fn parse(path: &str) -> Option<Vec<Step>> {
-    // Filters are in one another no deeper than there are filters.
+    // The number of filters limits their nesting depth.
     if !is_bounded(path) {
         return None;
     }
@@ -216,7 +215,7 @@ fn dotted<'a>(rest: &'a str, steps: &mut Vec<Step>) -> Option<&'a str> {
     Some(rest)
 }
 
-/// A field's name; a backslash keeps a dot from ending it.
+/// Parses a field name; a backslash escapes a dot.
 fn name(text: &str) -> (String, &str) {
     let mut name = String::new();
     let mut characters = text.char_indices();
@@ -230,7 +229,7 @@ fn name(text: &str) -> (String, &str) {
     (name, "")
 }
 
-/// Where the bracket ends, quotes and brackets inside passed over.
+/// The position of the closing bracket, outside of quotes and nested brackets.
 fn closing(text: &str) -> Option<usize> {
     let mut quote = None;
     let mut depth = 0;
@@ -316,7 +315,7 @@ mod tests {
     use super::{first, parse};
 
     #[test]
-    fn a_path_that_would_take_too_long_finds_nothing() {
+    fn path_with_too_many_visits_finds_nothing() {
         let deep = format!(".a{}", "[?(@".repeat(20_000));
         assert_eq!(parse(&deep), None);
         let closed = format!(".a{}{}", "[?(@".repeat(200), ")]".repeat(200));
@@ -332,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_find_what_client_go_finds() {
+    fn columns_find_the_same_values_as_client_go() {
         let object = json!({
             "spec": {"list": [{"n": "a", "v": 1}, {"n": "b", "v": 2}], "a.b": 3, "m": {"x": {"y": 4}}},
             "status": {"conditions": [

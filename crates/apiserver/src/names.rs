@@ -1,4 +1,4 @@
-//! What names may look like (apimachinery `util/validation`), with its messages.
+//! Validation of names (apimachinery `util/validation`).
 
 use std::sync::LazyLock;
 
@@ -12,10 +12,10 @@ const QUALIFIED: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const LABEL_VALUE: &str = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?";
 const CONFIG_KEY: &str = "[-._a-zA-Z0-9]+";
 
-/// A check of a name: what is wrong with it, one message each.
+/// Validates a name; returns one message per error, none if the name is valid.
 pub type NameCheck = fn(&str) -> Vec<String>;
 
-/// `regex used for validation is …`, after examples.
+/// An error message with examples and the regular expression.
 pub(crate) fn regex_message(message: &str, format: &str, examples: &[&str]) -> String {
     if examples.is_empty() {
         return format!("{message} (regex used for validation is '{format}')");
@@ -53,7 +53,7 @@ fn too_long(text: &str, most: usize, unit: &str) -> Vec<String> {
     }
 }
 
-/// A label of RFC 1123.
+/// Validates an RFC 1123 label.
 pub fn dns_label(text: &str) -> Vec<String> {
     let mut found = too_long(text, 63, "characters");
     if !is_label(text) {
@@ -71,7 +71,7 @@ pub fn dns_label(text: &str) -> Vec<String> {
     found
 }
 
-/// A subdomain of RFC 1123.
+/// Validates an RFC 1123 subdomain.
 pub fn dns_subdomain(text: &str) -> Vec<String> {
     let mut found = too_long(text, 253, "characters");
     if !is_subdomain(text) {
@@ -85,7 +85,7 @@ pub fn dns_subdomain(text: &str) -> Vec<String> {
     found
 }
 
-/// A subdomain of RFC 1123 below a wildcard, such as `*.example.com`.
+/// Validates a wildcard and an RFC 1123 subdomain, such as `*.example.com`.
 pub fn wildcard_subdomain(text: &str) -> Vec<String> {
     let mut found = too_long(text, 253, "characters");
     if !is_wildcard(text) {
@@ -100,7 +100,7 @@ pub fn wildcard_subdomain(text: &str) -> Vec<String> {
     found
 }
 
-/// A label of RFC 1035.
+/// Validates an RFC 1035 label.
 pub fn dns_1035_label(text: &str) -> Vec<String> {
     let mut found = too_long(text, 63, "characters");
     if !is_dns_1035(text) {
@@ -114,7 +114,7 @@ pub fn dns_1035_label(text: &str) -> Vec<String> {
     found
 }
 
-/// A name that is one segment of a path (`path.IsValidPathSegmentName`), as RBAC's objects have.
+/// Validates a path segment (`path.IsValidPathSegmentName`), as in names of RBAC objects.
 pub fn path_segment(text: &str) -> Vec<String> {
     if text == "." || text == ".." {
         return vec![format!("may not be '{text}'")];
@@ -126,7 +126,7 @@ pub fn path_segment(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// A label's or annotation's key.
+/// Validates a key of labels or annotations.
 pub fn qualified_name(text: &str) -> Vec<String> {
     const MESSAGE: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must \
                            start and end with an alphanumeric character";
@@ -169,7 +169,7 @@ pub fn qualified_name(text: &str) -> Vec<String> {
     found
 }
 
-/// A label's value.
+/// Validates a label value.
 pub fn label_value(text: &str) -> Vec<String> {
     let mut found = too_long(text, 63, "bytes");
     if !is_label_value(text) {
@@ -183,7 +183,7 @@ pub fn label_value(text: &str) -> Vec<String> {
     found
 }
 
-/// A key of a ConfigMap's or Secret's data.
+/// Validates a data key of a ConfigMap or Secret.
 pub fn config_key(text: &str) -> Vec<String> {
     let mut found = too_long(text, 253, "characters");
     if !is_config_key(text) {
@@ -201,7 +201,7 @@ pub fn config_key(text: &str) -> Vec<String> {
     found
 }
 
-/// A port's name (IANA_SVC_NAME).
+/// Validates a port name (IANA_SVC_NAME).
 pub fn port_name(text: &str) -> Vec<String> {
     let mut found = too_long(text, 15, "characters");
     let right = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -226,7 +226,7 @@ pub fn port_name(text: &str) -> Vec<String> {
     found
 }
 
-/// An environment variable's name (`IsRelaxedEnvVarName`).
+/// Validates the name of an environment variable (`IsRelaxedEnvVarName`).
 pub fn environment_name(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     if text.is_empty() {
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_name_is_told_in_the_words_of_apimachinery() {
+    fn invalid_names_have_the_messages_of_apimachinery() {
         assert_eq!(
             dns_subdomain("Bad_Name"),
             [

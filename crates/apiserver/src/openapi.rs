@@ -1,7 +1,7 @@
-//! OpenAPI v3: an index with hashes, and a document for each group's version.
+//! OpenAPI v3: an index with hashes, and a document per group and version.
 //!
-//! Built-in documents are put together from the committed files line by line, without reading them
-//! as JSON: each line is one path or one definition.
+//! Built-in documents are concatenated from the committed files, which have one path or definition
+//! per line, without parsing JSON.
 
 mod custom;
 mod gnostic;
@@ -18,16 +18,16 @@ use crate::discovery::hash;
 use crate::resource::{Catalog, GroupVersion, Origin, Resource};
 
 const REFERENCE: &str = "#/components/schemas/";
-/// A document, and its hash for `ETag` and `?hash=`.
+/// A document with its hash for `ETag` and `?hash=`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
     /// JSON.
     pub body: Bytes,
-    /// SHA-512, as in the index.
+    /// SHA-512 in upper-case hexadecimal, as in the index.
     pub hash: String,
 }
 
-/// The documents of one catalog, each made when it is first asked for.
+/// The documents of one catalog, each made on the first request.
 #[derive(Debug)]
 pub struct Documents {
     catalog: Arc<Catalog>,
@@ -36,7 +36,7 @@ pub struct Documents {
     whole: OnceLock<Whole>,
 }
 
-/// All that is served in one document: OpenAPI v2.
+/// The OpenAPI v2 document, which contains all groups.
 #[derive(Debug)]
 pub struct Whole {
     /// JSON.
@@ -61,7 +61,7 @@ impl From<Arc<Catalog>> for Documents {
 }
 
 impl Documents {
-    /// Whether nothing has to be made for the index, or for the document of a path.
+    /// Whether the index (`None`) or the document of a path is already made.
     pub fn is_made(&self, path: Option<&str>) -> bool {
         match path {
             None => self.index.get().is_some(),
@@ -69,12 +69,12 @@ impl Documents {
         }
     }
 
-    /// Whether nothing has to be made for [`whole`](Self::whole).
+    /// Whether [`whole`](Self::whole) is already made.
     pub fn is_whole_made(&self) -> bool {
         self.whole.get().is_some()
     }
 
-    /// `/openapi/v2`: everything at once.
+    /// `/openapi/v2`.
     pub fn whole(&self) -> &Whole {
         self.whole.get_or_init(|| {
             let document = v2::document(self);
@@ -87,7 +87,7 @@ impl Documents {
         })
     }
 
-    /// `/openapi/v3`: where the documents are, with a hash that changes when they do.
+    /// `/openapi/v3`: the URL of each document, with its hash.
     pub fn index(&self) -> &Value {
         self.index.get_or_init(|| {
             let mut paths = Map::new();
@@ -168,7 +168,7 @@ fn documents(catalog: &Catalog) -> Vec<Source<'_>> {
     all
 }
 
-/// The group and the version of a path such as `apis/apps/v1`, and what follows them.
+/// Splits a path such as `apis/apps/v1/deployments` into group, version and the rest.
 fn group_version(path: &str) -> (&str, &str, &str) {
     let (group, rest) = match path.strip_prefix("apis/") {
         Some(rest) => rest.split_once('/').unwrap_or((rest, "")),
@@ -178,7 +178,7 @@ fn group_version(path: &str) -> (&str, &str, &str) {
     (group, version, rest)
 }
 
-/// Whether the catalog has a built-in resource of the document's group and version.
+/// Whether the catalog contains a built-in resource of the group and version of `path`.
 fn is_any_served(catalog: &Catalog, path: &str) -> bool {
     let (group, version, _) = group_version(path);
     catalog.iter().any(|resource| {
@@ -187,7 +187,8 @@ fn is_any_served(catalog: &Catalog, path: &str) -> bool {
     })
 }
 
-/// Whether a path is the list of a group's version, or of a resource that the catalog has.
+/// Whether the catalog contains the resource of `path`; always true for the path of a resource
+/// list.
 fn is_served(catalog: &Catalog, path: &str) -> bool {
     let (group, version, rest) = group_version(path.trim_start_matches('/'));
     let inside = rest.strip_prefix("namespaces/{namespace}/");
@@ -231,7 +232,7 @@ impl Source<'_> {
     }
 }
 
-/// The paths of a committed file that the catalog serves.
+/// The paths that the catalog serves.
 fn served_entries<'a>(
     catalog: &'a Catalog,
     lines: &'a str,
@@ -239,7 +240,7 @@ fn served_entries<'a>(
     entries(lines).filter(|(path, _)| is_served(catalog, path))
 }
 
-/// The lines of a committed file: an entry's name, and its JSON.
+/// Parses the lines of a committed file to pairs of name and JSON.
 fn entries(lines: &str) -> impl Iterator<Item = (&str, &str)> {
     lines.lines().filter_map(|line| {
         let line = line.strip_suffix(',').unwrap_or(line);
@@ -248,7 +249,7 @@ fn entries(lines: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// Puts a document together from paths and definitions, with those that they refer to.
+/// Assembles a document from paths and definitions, including all referenced definitions.
 fn built_in(paths: &[(&str, &str)], own: &BTreeMap<String, String>) -> Vec<u8> {
     let published: BTreeMap<&str, &str> = entries(builtin::DEFINITIONS).collect();
     let mut wanted: Vec<&str> = paths
@@ -337,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_are_made_once_for_each_catalog() {
+    fn documents_are_made_once_per_catalog() {
         let (catalog, cache) = (Arc::new(all()), CatalogCache::<Documents>::default());
         let documents = cache.get(&catalog);
         assert!(!documents.is_made(None) && !documents.is_made(Some("apis/example.com/v1")));
@@ -352,7 +353,7 @@ mod tests {
         assert!(Arc::ptr_eq(&cache.get(&other.catalog), &other));
     }
 
-    /// No reference may lead nowhere.
+    /// Checks that all references resolve.
     fn check(document: &Value) {
         let text = document.to_string();
         for name in references(&text) {
@@ -362,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn every_document_of_the_index_is_whole() {
+    fn every_document_of_the_index_resolves_its_references() {
         let all = Documents::from(Arc::new(all()));
         let index = all.index();
         let paths = index["paths"].as_object().unwrap();
@@ -377,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_served_is_in_one_document_too() {
+    fn openapi_v2_contains_all_served_kinds() {
         let documents = Documents::from(Arc::new(all()));
         let whole = documents.whole();
         let document: Value = serde_json::from_slice(&whole.json).unwrap();
@@ -397,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn a_built_in_document_is_as_published() {
+    fn built_in_document_is_the_published_one() {
         let apps = read("apis/apps/v1");
         let item = "/apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale";
         assert_eq!(apps["paths"][item]["get"]["x-kubernetes-action"], "get");
@@ -407,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_custom_document_is_as_apiextensions_makes_it() {
+    fn custom_document_is_that_of_apiextensions() {
         let document = read("apis/example.com/v1");
         let paths: Vec<&String> = document["paths"].as_object().unwrap().keys().collect();
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What is served: one [`Resource`] for each kind at each version, and the [`Catalog`] of all.
+//! Served resources: a [`Resource`] per kind and version, and the [`Catalog`] of all.
 
 mod catalog_cache;
 
@@ -14,12 +14,12 @@ pub(crate) use catalog_cache::CatalogCache;
 pub struct GroupVersion {
     /// Empty for the core group.
     pub group: String,
-    /// Such as `v1beta1`.
+    /// A version such as `v1beta1`.
     pub version: String,
 }
 
 impl fmt::Display for GroupVersion {
-    /// As in `apiVersion`.
+    /// The form of `apiVersion`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.group.is_empty() {
             f.write_str(&self.version)
@@ -29,12 +29,12 @@ impl fmt::Display for GroupVersion {
     }
 }
 
-/// Whether objects live in namespaces.
+/// Whether objects are namespaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// In none.
+    /// Objects have no namespace.
     Cluster,
-    /// Each in one.
+    /// Each object is in a namespace.
     Namespaced,
 }
 
@@ -55,10 +55,10 @@ pub enum WriteTarget {
     Approval,
 }
 
-/// Where a resource comes from.
+/// The origin of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// Compiled in.
+    /// Compiled into the server.
     BuiltIn,
     /// A CustomResourceDefinition.
     Custom,
@@ -67,80 +67,78 @@ pub enum Origin {
 /// Paths of the scale subresource (apiextensions `CustomResourceSubresourceScale`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScalePaths {
-    /// Such as `.spec.replicas`.
+    /// A path such as `.spec.replicas`.
     pub spec_replicas: String,
-    /// Such as `.status.replicas`.
+    /// A path such as `.status.replicas`.
     pub status_replicas: String,
-    /// Such as `.status.selector`.
+    /// A path such as `.status.selector`.
     pub label_selector: Option<String>,
 }
 
 /// A column of the resource's Table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// Its heading.
+    /// The heading.
     pub name: String,
     /// `integer`, `number`, `string`, `boolean` or `date`.
     pub kind: String,
-    /// Such as `name`, or empty.
+    /// An OpenAPI format such as `name`, or empty.
     pub format: String,
-    /// For people.
+    /// Human-readable.
     pub description: String,
-    /// 0 is always shown, more only with `-o wide`.
+    /// 0 for columns that are always shown; larger for `-o wide`.
     pub priority: i32,
-    /// JSONPath of a CRD's column; a built-in's printer needs none.
+    /// The JSONPath of a CRD's column; `None` for built-in kinds.
     pub path: Option<String>,
 }
 
-/// One resource at one version.
+/// A resource in one version.
 #[derive(Debug, Clone)]
 pub struct Resource {
-    /// Group and version.
     pub group_version: GroupVersion,
-    /// Such as `Deployment`.
+    /// A kind such as `Deployment`.
     pub kind: String,
-    /// Such as `DeploymentList`.
+    /// A kind such as `DeploymentList`.
     pub list_kind: String,
-    /// Such as `deployments`: the path's segment.
+    /// The name in paths, such as `deployments`.
     pub plural: String,
-    /// Such as `deployment`.
+    /// A name such as `deployment`.
     pub singular: String,
-    /// Such as `deploy`.
+    /// Names such as `deploy`.
     pub short_names: Vec<String>,
-    /// Such as `all`.
+    /// Categories such as `all`.
     pub categories: Vec<String>,
-    /// Whether in namespaces.
+    /// Whether objects are namespaced.
     pub scope: Scope,
-    /// Where from.
+    /// Built-in or custom.
     pub origin: Origin,
-    /// Verbs of the resource itself, as discovery lists them; no `get` means create-only reviews.
+    /// Verbs in discovery. Reviews have `create` only.
     pub verbs: Vec<&'static str>,
-    /// Whether there is a status subresource.
+    /// Whether the resource has a status subresource.
     pub status: bool,
-    /// The scale subresource, if there is one.
+    /// The scale subresource.
     pub scale: Option<ScalePaths>,
-    /// Whether this is the version that is stored.
+    /// Whether this is the storage version.
     pub storage: bool,
-    /// The object's schema, metadata included.
+    /// The schema of the object, metadata included.
     pub schema: Arc<Node>,
-    /// Its Table; empty for the default of name and age.
+    /// Table columns; empty for the default columns name and age.
     pub columns: Vec<Column>,
-    /// Fields beside metadata's that a field selector may name (CRD `selectableFields`, and the
-    /// built-ins' own).
+    /// Fields that field selectors may use in addition to `metadata.name` and `metadata.namespace`
+    /// (CRD `selectableFields`).
     pub selectable: Vec<String>,
 }
 
-/// A resource without its version: what rights and stored keys are about.
+/// A resource without its version, as in RBAC rules and store keys.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupResource {
     /// Empty for the core group.
     pub group: String,
-    /// The plural.
+    /// The plural name.
     pub resource: String,
 }
 
 impl Resource {
-    /// Group and plural.
     pub fn group_resource(&self) -> GroupResource {
         GroupResource {
             group: self.group_version.group.clone(),
@@ -148,19 +146,18 @@ impl Resource {
         }
     }
 
-    /// The store's prefix of all its objects, or of those in one namespace.
+    /// The store's key prefix of all objects, or of those in one namespace.
     pub fn prefix(&self, namespace: Option<&str>) -> String {
         prefix(&self.group_version.group, &self.plural, namespace)
     }
 
-    /// The store's key of one object; the namespace is empty for cluster-scoped ones.
+    /// The store's key of an object. `namespace` is empty for cluster-scoped resources.
     pub fn key(&self, namespace: &str, name: &str) -> String {
         format!("{}{name}", self.prefix(Some(namespace)))
     }
 }
 
-/// The store's prefix of all objects of a kind that need not be served, or of those in one
-/// namespace.
+/// Like [`Resource::prefix`], for a resource that may not be served.
 pub fn prefix(group: &str, resource: &str, namespace: Option<&str>) -> String {
     let group = stored_group(group, resource);
     match namespace {
@@ -169,7 +166,7 @@ pub fn prefix(group: &str, resource: &str, namespace: Option<&str>) -> String {
     }
 }
 
-/// The store's key of one object, whose kind need not be at hand.
+/// Like [`Resource::key`], for a resource that may not be served.
 pub fn key(group: &str, resource: &str, namespace: &str, name: &str) -> String {
     let group = stored_group(group, resource);
     format!("/{group}/{resource}/{namespace}/{name}")
@@ -178,20 +175,20 @@ pub fn key(group: &str, resource: &str, namespace: &str, name: &str) -> String {
 fn stored_group<'a>(group: &'a str, resource: &str) -> &'a str {
     match group {
         "" => "core",
-        // One kind in two shapes; the core group's is stored.
+        // Events of both groups are stored as core/v1.
         "events.k8s.io" if resource == "events" => "core",
         group => group,
     }
 }
 
-/// All that is served at one moment.
+/// The resources that a server serves at one time.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     resources: BTreeMap<GroupVersion, BTreeMap<String, Arc<Resource>>>,
 }
 
 impl Catalog {
-    /// A catalog of these.
+    /// A catalog of these resources.
     pub fn new(resources: impl IntoIterator<Item = Arc<Resource>>) -> Self {
         let mut catalog = Self::default();
         for resource in resources {
@@ -200,7 +197,7 @@ impl Catalog {
         catalog
     }
 
-    /// Adds a resource, in the place of one with the same group, version and plural.
+    /// Adds a resource; replaces one with the same group, version and plural.
     pub fn insert(&mut self, resource: Arc<Resource>) {
         self.resources
             .entry(resource.group_version.clone())
@@ -208,7 +205,7 @@ impl Catalog {
             .insert(resource.plural.clone(), resource);
     }
 
-    /// The resource of this group, version and plural.
+    /// Finds a resource by group, version and plural.
     pub fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
         let group_version = GroupVersion {
             group: group.to_owned(),
@@ -217,7 +214,7 @@ impl Catalog {
         self.resources.get(&group_version)?.get(plural)
     }
 
-    /// All of them, by group, version and plural.
+    /// All resources, ordered by group, version and plural.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Resource>> {
         self.resources.values().flat_map(BTreeMap::values)
     }

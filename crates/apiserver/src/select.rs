@@ -1,5 +1,4 @@
-//! Which objects of a list are meant: label selectors and field selectors, with kube-apiserver's
-//! words for those that cannot be read.
+//! Label selectors and field selectors, with kube-apiserver's error messages.
 
 mod field;
 mod label;

@@ -1,5 +1,4 @@
-//! The server as a whole: opened on a store, called through a router, kept alive by its
-//! controllers.
+//! The server: opens the store, provides the router, and runs the controllers.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -39,41 +38,41 @@ pub use unserved::UnservedError;
 
 use own::OwnHub;
 
-/// How a server is set up.
+/// Options of a server.
 pub struct Options {
-    /// Where the store is; made if it is not there.
+    /// Path of the database file; created if missing.
     pub path: PathBuf,
-    /// How the store works.
+    /// Options of the store.
     pub store: StoreOptions,
-    /// Asked before the server's own service-account tokens.
+    /// Authenticators that run before those of service account tokens.
     pub authenticators: Vec<Box<dyn Authenticate>>,
-    /// What decides in place of RBAC.
+    /// Replaces RBAC.
     pub authorizer: Option<Arc<dyn Authorizer>>,
-    /// Rules about writes beside the server's own.
+    /// Admission rules in addition to the server's own.
     pub admission: Arc<dyn Admission>,
-    /// Told who asked for what.
+    /// Receives audit events.
     pub audit: Arc<dyn Audit>,
-    /// Answers subresources that the server does not know, and the kinds of `answered`.
+    /// Answers subresources that the server does not implement, and all requests for `answered`.
     pub connect: Option<Arc<dyn Connect>>,
     /// The built-in kinds that the server serves. [`ApiServer::open`] deletes stored objects of
     /// all others.
     pub kinds: Kinds,
-    /// Kinds that `connect` answers for as a whole, as an aggregated API would.
+    /// Kinds that `connect` answers, as an aggregated API would.
     pub answered: Vec<Resource>,
-    /// How much runs and waits at once.
+    /// Limits on concurrent and queued requests.
     pub bounds: Bounds,
-    /// What requests may hold in memory.
+    /// Limits on the memory of requests.
     pub memory: MemoryBounds,
-    /// What `/version` says.
+    /// The content of `/version`.
     pub version: Version,
-    /// How service-account tokens are issued.
+    /// Options of service account tokens.
     pub tokens: TokensOptions,
-    /// What the server's own controllers need to know.
+    /// Options of the controllers.
     pub lifecycle: LifecycleOptions,
 }
 
 impl Options {
-    /// A server with RBAC and no callers but its service accounts and those in this process.
+    /// Options with RBAC and service account tokens, and without other authenticators.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
@@ -94,21 +93,21 @@ impl Options {
     }
 }
 
-/// Why a server cannot be opened.
+/// Errors of [`ApiServer::open`].
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The store cannot be opened.
     #[error("the store at {path} cannot be opened")]
     Store {
-        /// Where.
+        /// Path of the database file.
         path: PathBuf,
-        /// Why.
+        /// The store's error.
         source: OpenError,
     },
-    /// The keys that sign tokens can neither be read nor made.
+    /// The keys that sign tokens cannot be loaded or created.
     #[error("the keys that sign service-account tokens cannot be had")]
     Keys(#[from] KeysError),
-    /// What must be there from the start cannot be made.
+    /// The bootstrap namespaces, roles or bindings cannot be created.
     #[error("the first objects cannot be made")]
     First(#[from] lifecycle::StartError),
     /// Stored objects of kinds that are not served cannot be deleted.
@@ -116,8 +115,8 @@ pub enum StartError {
     Unserved(#[from] UnservedError),
 }
 
-/// A Kubernetes API server. Clones are the same server; it ends with the last of them and of its
-/// routers.
+/// A Kubernetes API server. Clones share it; it ends when the last clone and the last router are
+/// dropped.
 #[derive(Clone)]
 pub struct ApiServer {
     inner: Arc<Inner>,
@@ -126,7 +125,7 @@ pub struct ApiServer {
 struct Inner {
     shared: Arc<Shared>,
     lifecycle: LifecycleOptions,
-    /// Ends the watches and what follows the store.
+    /// Ends watches, and the tasks that follow the store.
     _end: DropGuard,
 }
 
@@ -135,7 +134,7 @@ impl ApiServer {
     /// `options.kinds` does not contain, and logs how many.
     ///
     /// # Errors
-    /// If the store or the keys in it cannot be used.
+    /// If the store or its signing keys cannot be used.
     pub async fn open(options: Options) -> Result<Self, StartError> {
         let store =
             Store::open(&options.path, options.store).map_err(|source| StartError::Store {
@@ -201,7 +200,7 @@ impl ApiServer {
         })
     }
 
-    /// Runs the server's own controllers until `shutdown`; then ends all watches.
+    /// Runs the controllers until `shutdown`, then ends all watches.
     pub async fn run(&self, shutdown: CancellationToken) {
         let hub = Arc::new(OwnHub(Arc::clone(&self.inner.shared)));
         let shared = &self.inner.shared;
@@ -214,7 +213,7 @@ impl ApiServer {
         self.inner.shared.shutdown.cancel();
     }
 
-    /// What answers requests. A [`crate::access::Caller`] as a request's extension is believed;
+    /// The router. A request extension of type [`crate::access::Caller`] authenticates the request;
     /// only code in this process can set one.
     pub fn router(&self) -> Router {
         Router::new()
@@ -229,18 +228,18 @@ impl ApiServer {
         &self.inner.shared.store
     }
 
-    /// Resolves once the last clone of the server and of its routers is gone and the store is
-    /// closed: from then on it can be opened again.
+    /// Resolves when the last clone and the last router are dropped and the store is closed, so
+    /// that the store can be opened again.
     pub fn closed(&self) -> WaitForCancellationFutureOwned {
         self.inner.shared.store.closed()
     }
 
-    /// What is served now.
+    /// The current catalog.
     pub fn catalog(&self) -> Arc<Catalog> {
         self.inner.shared.catalog.load_full()
     }
 
-    /// The server's metrics, for the embedding program to add to.
+    /// The metrics of the server; the embedding program can add its own.
     pub fn metrics(&self) -> &Metrics {
         &self.inner.shared.metrics
     }

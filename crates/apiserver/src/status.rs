@@ -1,7 +1,6 @@
-//! The one error of the HTTP edge, as `metav1.Status`.
+//! [`ApiError`]: the error of all requests, as `metav1.Status`.
 //!
-//! Messages are kube-apiserver's, word for word where a client may read them
-//! (apimachinery `pkg/api/errors`).
+//! Messages are kube-apiserver's (apimachinery `pkg/api/errors`), because clients may parse them.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -11,18 +10,18 @@ mod edge;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-/// Why a request failed, in the form that clients are shown.
+/// An error response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApiError {
-    /// The HTTP status, which is also `code`.
+    /// The HTTP status, and the field `code`.
     pub code: StatusCode,
     /// `metav1.StatusReason`, such as `NotFound`.
     pub reason: &'static str,
-    /// For people.
+    /// Human-readable.
     pub message: String,
-    /// `metav1.StatusDetails`, if there is more to say.
+    /// `metav1.StatusDetails`.
     pub details: Option<Box<Details>>,
-    /// `metadata.continue`: where an expired list may go on, inconsistently.
+    /// `metadata.continue`: the token to continue an expired list with, inconsistently.
     pub list_continue: Option<String>,
 }
 
@@ -37,9 +36,9 @@ pub struct Details {
     pub kind: String,
     /// The object's UID.
     pub uid: String,
-    /// One for each field at fault.
+    /// One per invalid field.
     pub causes: Vec<Cause>,
-    /// Seconds until another try may succeed; also the header `Retry-After`.
+    /// Seconds until a retry may succeed; also the header `Retry-After`.
     pub retry_after: Option<u32>,
 }
 
@@ -48,47 +47,47 @@ pub struct Details {
 pub struct Cause {
     /// `metav1.CauseType`, such as `FieldValueInvalid`.
     pub reason: &'static str,
-    /// For people.
+    /// Human-readable.
     pub message: String,
     /// The field's path, such as `spec.replicas`.
     pub field: String,
 }
 
-/// A field at fault; apimachinery's `field.Error`.
+/// A validation error of a field; apimachinery's `field.Error`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldError {
-    /// What is wrong with it.
+    /// The type of error.
     pub kind: FieldErrorKind,
-    /// Its path, such as `spec.template.spec.containers[0].name`.
+    /// The field path, such as `spec.template.spec.containers[0].name`.
     pub path: String,
-    /// The value at fault, if it is shown.
+    /// The invalid value, if the message shows it.
     pub value: Option<Value>,
-    /// What would be right.
+    /// The explanation.
     pub detail: String,
 }
 
 /// apimachinery's `field.ErrorType`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldErrorKind {
-    /// Not found.
+    /// The value refers to a missing object.
     NotFound,
-    /// A value is missing.
+    /// A value is required.
     Required,
-    /// There twice.
+    /// The value occurs twice.
     Duplicate,
-    /// Not a right value.
+    /// The value is malformed.
     Invalid,
-    /// None of the values that are known.
+    /// The value is none of the supported values.
     NotSupported,
-    /// Right, but not here and now.
+    /// The value is valid, but not allowed here.
     Forbidden,
-    /// Too long.
+    /// The value is too long.
     TooLong,
-    /// Too many.
+    /// The list has too many items.
     TooMany,
-    /// Of another type.
+    /// The value has the wrong type.
     TypeInvalid,
-    /// Our own fault.
+    /// The server failed.
     Internal,
 }
 
@@ -138,7 +137,7 @@ impl FieldError {
         let mut text = match shown {
             None => kind.to_owned(),
             Some(Value::String(text)) => format!("{kind}: {text:?}"),
-            // Go prints structures its own way; JSON is what can be had here.
+            // Go prints structures in its own syntax; JSON is the closest available.
             Some(value) => format!("{kind}: {value}"),
         };
         if !self.detail.is_empty() {
@@ -164,7 +163,7 @@ impl fmt::Display for ApiError {
 impl std::error::Error for ApiError {}
 
 impl ApiError {
-    /// An error with no details.
+    /// An error without details.
     pub fn new(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -185,19 +184,19 @@ impl ApiError {
         self
     }
 
-    /// There is no such object.
+    /// The object does not exist.
     pub fn not_found(group: &str, resource: &str, name: &str) -> Self {
         let message = format!("{} {name:?} not found", qualified(resource, group));
         Self::new(StatusCode::NOT_FOUND, "NotFound", message).about(group, resource, name)
     }
 
-    /// There is such an object already.
+    /// The object already exists.
     pub fn already_exists(group: &str, resource: &str, name: &str) -> Self {
         let message = format!("{} {name:?} already exists", qualified(resource, group));
         Self::new(StatusCode::CONFLICT, "AlreadyExists", message).about(group, resource, name)
     }
 
-    /// The object changed in between, or a precondition does not hold.
+    /// The object was modified concurrently, or a precondition failed.
     pub fn conflict(group: &str, resource: &str, name: &str, why: impl fmt::Display) -> Self {
         let message = format!(
             "Operation cannot be fulfilled on {} {name:?}: {why}",
@@ -206,17 +205,17 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, "Conflict", message).about(group, resource, name)
     }
 
-    /// The request cannot be understood.
+    /// The request is malformed.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "BadRequest", message)
     }
 
-    /// Nobody, or not who they say.
+    /// The request is not authenticated.
     pub fn unauthorized() -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "Unauthorized", "Unauthorized")
     }
 
-    /// Known, but may not.
+    /// The caller is not authorized.
     pub fn forbidden(group: &str, resource: &str, name: &str, why: impl fmt::Display) -> Self {
         let subject = match (resource, name) {
             ("", _) if group.is_empty() => "forbidden: ".to_owned(),
@@ -227,7 +226,7 @@ impl ApiError {
         Self::new(StatusCode::FORBIDDEN, "Forbidden", message).about(group, resource, name)
     }
 
-    /// Fields of the object are at fault; `kind` is the kind, not the resource.
+    /// Validation failed; `kind` is the kind, not the resource.
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
         let mut seen = HashSet::new();
         let mut told: Vec<String> = errors.iter().map(ToString::to_string).collect();
@@ -252,12 +251,12 @@ impl ApiError {
         error
     }
 
-    /// The resourceVersion is too old to go on from.
+    /// The resourceVersion is too old.
     pub fn expired(message: impl Into<String>) -> Self {
         Self::new(StatusCode::GONE, "Expired", message)
     }
 
-    /// Our own fault.
+    /// The server failed.
     pub fn internal(what: impl fmt::Display) -> Self {
         let what = what.to_string();
         let message = format!("Internal error occurred: {what}");
@@ -328,7 +327,7 @@ impl Cause {
     }
 }
 
-/// `deployments.apps`, or `pods`.
+/// `deployments.apps`, or `pods` for the core group.
 fn qualified(resource: &str, group: &str) -> String {
     if group.is_empty() {
         resource.to_owned()

@@ -1,5 +1,5 @@
-//! What `kubectl get` shows: columns, and the cells of an object (printers/internalversion for
-//! built-in kinds, JSONPath for custom ones).
+//! Tables for `kubectl get`: columns and cells (printers/internalversion for built-in kinds,
+//! JSONPath for custom kinds).
 
 mod age;
 mod cluster;
@@ -21,7 +21,7 @@ use crate::resource::{Column, Origin, Resource};
 
 pub use age::human_duration;
 
-/// A resource's columns; those with a priority only show with `-o wide`.
+/// The columns of a resource. Columns with a priority above 0 are for `-o wide`.
 pub fn columns(resource: &Resource) -> Vec<Column> {
     if resource.origin == Origin::Custom {
         let mut columns = vec![name_column()];
@@ -42,7 +42,7 @@ pub fn columns(resource: &Resource) -> Vec<Column> {
     vec![name_column(), created]
 }
 
-/// An object's cells, one for each of its resource's columns.
+/// The cells of an object, one per column.
 pub fn cells(resource: &Resource, object: &Value, now: Timestamp) -> Vec<Value> {
     let metadata = field(object, "metadata");
     if resource.origin == Origin::Custom {
@@ -82,7 +82,7 @@ pub fn cells(resource: &Resource, object: &Value, now: Timestamp) -> Vec<Value> 
     }
 }
 
-/// A row's conditions: a Pod that is done is greyed out.
+/// The conditions of a row: kubectl greys out completed pods.
 pub fn conditions(resource: &Resource, object: &Value) -> Option<Value> {
     if resource.kind != "Pod" || resource.origin == Origin::Custom {
         return None;
@@ -97,7 +97,7 @@ pub fn conditions(resource: &Resource, object: &Value) -> Option<Value> {
     }]))
 }
 
-/// An object that is shown, and when.
+/// An object, and the time for its age.
 struct View<'a> {
     object: &'a Value,
     now: Timestamp,
@@ -130,12 +130,12 @@ impl<'a> View<'a> {
     }
 }
 
-/// A number of the status; none is zero.
+/// An integer of the status; 0 if absent.
 fn count(value: &Value, name: &str) -> i64 {
     field(value, name).as_i64().unwrap_or_default()
 }
 
-/// Text, or this where there is none.
+/// The text, or `otherwise` if it is empty.
 fn or<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
     if text.is_empty() { otherwise } else { text }
 }
@@ -190,7 +190,7 @@ fn name_column() -> Column {
     column
 }
 
-/// What ObjectMeta's documentation says of a field: as the built-ins' columns repeat it.
+/// The documentation of an `ObjectMeta` field, which built-in columns repeat.
 fn metadata_says(name: &str) -> String {
     let wanted = if name == "name" { "Name" } else { "Age" };
     PRINTERS

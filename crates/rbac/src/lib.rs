@@ -1,12 +1,12 @@
-//! Rules of Kubernetes' RBAC (`rbac.authorization.k8s.io`): what one allows, and whether some cover
-//! others.
+//! Kubernetes RBAC rules (`rbac.authorization.k8s.io`): matching of requests, and coverage of rules
+//! by other rules.
 //!
-//! *Owns* that arithmetic, for the embedded API and for Drover's roles alike. *Never* knows whose
-//! the rules are, or where they hold.
+//! The embedded API and Drover's roles share this crate. It does not know subjects, bindings or
+//! namespaces.
 
 mod rule;
 
 pub use rule::{
-    Asked, MOST_ATOMS, MOST_MISSING, Rule, describe_missing, everything, missing, quoted_list,
+    Asked, MAX_ATOMS, MAX_MISSING, Rule, describe_missing, everything, missing, quoted_list,
     strings,
 };

@@ -1,49 +1,49 @@
-//! Policy rules: what one allows, and whether some cover others.
+//! Policy rules: matching and coverage.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-/// Rules that come to more rights are not taken apart.
-pub const MOST_ATOMS: usize = 100_000;
-/// More missing rights are not told one by one.
-pub const MOST_MISSING: usize = 1_000;
+/// Maximum number of atomic rights that a rule is expanded to.
+pub const MAX_ATOMS: usize = 100_000;
+/// Maximum number of missing rights that [`missing`] returns.
+pub const MAX_MISSING: usize = 1_000;
 
-/// What a rule is asked about.
+/// The resource or path that a rule is matched against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked<'a> {
-    /// Objects; parts that are not named are empty.
+    /// Objects; components that the request does not set are empty.
     Resource {
         /// Empty for the core group.
         group: &'a str,
-        /// The plural.
+        /// The plural name.
         resource: &'a str,
-        /// Such as `status`.
+        /// A subresource such as `status`, or empty.
         subresource: &'a str,
         /// Empty for a collection.
         name: &'a str,
     },
-    /// Any other path, such as `/version`.
+    /// A non-resource path such as `/version`.
     Path(&'a str),
 }
 
 /// A `PolicyRule`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rule {
-    /// Or `*`.
+    /// Verbs, or `*`.
     pub verbs: Vec<String>,
-    /// Or `*`; the core group is empty.
+    /// API groups, or `*`; the core group is empty.
     pub groups: Vec<String>,
     /// `pods`, `pods/log`, `*/scale` or `*`.
     pub resources: Vec<String>,
-    /// Empty for all.
+    /// Object names; empty for all objects.
     pub names: Vec<String>,
-    /// Paths; a trailing `*` stands for anything.
+    /// Non-resource paths; a trailing `*` matches any suffix.
     pub urls: Vec<String>,
 }
 
 impl Rule {
-    /// Reads a rule of a stored role; absent parts are empty.
+    /// Parses a rule of a stored role; absent fields are empty.
     pub fn parse(value: &Value) -> Self {
         Self {
             verbs: strings(&value["verbs"]),
@@ -54,7 +54,7 @@ impl Rule {
         }
     }
 
-    /// Reads the list of rules of a role.
+    /// Parses `rules` of a role.
     pub fn parse_all(role: &Value) -> Vec<Self> {
         role["rules"]
             .as_array()
@@ -62,7 +62,7 @@ impl Rule {
             .unwrap_or_default()
     }
 
-    /// The rule as roles hold it.
+    /// The rule as JSON of `PolicyRule`.
     pub fn to_value(&self) -> Value {
         let mut value = json!({ "verbs": self.verbs });
         for (key, list) in [
@@ -78,7 +78,7 @@ impl Rule {
         value
     }
 
-    /// Whether the rule allows what is asked; the verb of a path is the lower-case HTTP method.
+    /// Whether the rule allows the request. The verb of a path is the lower-case HTTP method.
     pub fn allows(&self, verb: &str, asked: Asked<'_>) -> bool {
         if !holds(&self.verbs, verb) {
             return false;
@@ -112,7 +112,7 @@ impl Rule {
         })
     }
 
-    /// How many rights of one verb, group, resource and name each the rule comes to.
+    /// The number of atomic rights: combinations of one verb, group, resource and name.
     pub fn size(&self) -> usize {
         let on_objects = [&self.groups, &self.resources, &self.verbs]
             .iter()
@@ -122,7 +122,7 @@ impl Rule {
         on_objects.saturating_add(self.urls.len().saturating_mul(self.verbs.len()))
     }
 
-    /// The same rights as rules of one verb, group, resource and name each.
+    /// The rule expanded to atomic rights of one verb, group, resource and name.
     fn atoms(&self) -> impl Iterator<Item = Self> {
         let names = self.names.iter().map(Some);
         let any = self.names.is_empty().then_some(None);
@@ -153,7 +153,7 @@ impl Rule {
         on_objects.chain(on_paths)
     }
 
-    /// Whether this rule alone includes all that another allows.
+    /// Whether this single rule allows everything that `atom` allows.
     fn covers(&self, atom: &Self) -> bool {
         let includes =
             |own: &[String], wanted: &[String]| wanted.iter().all(|wanted| holds(own, wanted));
@@ -183,7 +183,8 @@ impl Rule {
         })
     }
 
-    /// The form of escalation messages: `{APIGroups:["apps"], Resources:["pods"], Verbs:["get"]}`.
+    /// The rule in kube-apiserver's escalation messages: `{APIGroups:["apps"], Resources:["pods"],
+    /// Verbs:["get"]}`.
     pub fn compact(&self) -> String {
         let parts: Vec<String> = [
             ("APIGroups", &self.groups),
@@ -200,7 +201,7 @@ impl Rule {
     }
 }
 
-/// The rules that allow everything.
+/// Rules that allow all requests.
 pub fn everything() -> [Rule; 2] {
     let all = || vec!["*".to_owned()];
     [
@@ -218,33 +219,32 @@ pub fn everything() -> [Rule; 2] {
     ]
 }
 
-/// What `wanted` allows and `owned` does not, as rules of one right each; never more than
-/// [`MOST_MISSING`] of them.
+/// The rights of `wanted` that `owned` does not cover, as atomic rules; at most [`MAX_MISSING`].
 ///
-/// A rule that comes to more than [`MOST_ATOMS`] is not taken apart: it is missing as it is, unless
-/// one of the owned covers all of it.
+/// A rule of more than [`MAX_ATOMS`] rights is not expanded: it is missing as a whole, unless a
+/// single owned rule covers it.
 pub fn missing(owned: &[Rule], wanted: &[Rule]) -> Vec<Rule> {
     let mut missing = Vec::new();
     for rule in wanted {
         if owned.iter().any(|own| own.covers(rule)) {
             continue;
         }
-        if rule.size() > MOST_ATOMS {
+        if rule.size() > MAX_ATOMS {
             missing.push(rule.clone());
             continue;
         }
         let lacking = rule
             .atoms()
             .filter(|atom| !owned.iter().any(|own| own.covers(atom)));
-        missing.extend(lacking.take(MOST_MISSING.saturating_sub(missing.len())));
-        if missing.len() >= MOST_MISSING {
+        missing.extend(lacking.take(MAX_MISSING.saturating_sub(missing.len())));
+        if missing.len() >= MAX_MISSING {
             break;
         }
     }
     missing
 }
 
-/// Missing rights for people: one line for each resource, sorted.
+/// Missing rights for error messages: one sorted line per resource.
 pub fn describe_missing(missing: &[Rule]) -> String {
     let mut lines = BTreeSet::new();
     let mut by_resource: BTreeMap<_, Vec<String>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Bearer tokens and those who know whose they are.
+//! Bearer tokens and authenticators.
 
 use futures::future::BoxFuture;
 use http::HeaderMap;
@@ -7,23 +7,24 @@ use http::header::AUTHORIZATION;
 use super::Caller;
 use super::identity::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED};
 
-/// Someone who proved who they are.
+/// An authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authenticated {
-    /// Who.
+    /// The user.
     pub caller: Caller,
-    /// Those asked for that the token is meant for.
+    /// The requested audiences that the token is valid for.
     pub audiences: Vec<String>,
 }
 
-/// A token that is of a known kind, but does not hold.
+/// The token is of a known type, but invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct AuthenticateError(pub String);
 
-/// Knows whose a bearer token is; the embedding program can bring its own.
+/// Authenticates bearer tokens; the embedding program can add its own implementation.
 pub trait Authenticate: Send + Sync {
-    /// Whose the token is, for one of these audiences; `None` if it is of a kind unknown here.
+    /// The user of the token, valid for one of `audiences`; `None` if the authenticator does not
+    /// know this type of token.
     fn authenticate<'a>(
         &'a self,
         token: &'a str,
@@ -31,7 +32,7 @@ pub trait Authenticate: Send + Sync {
     ) -> BoxFuture<'a, Result<Option<Authenticated>, AuthenticateError>>;
 }
 
-/// Several, asked in turn; the first that knows the token answers.
+/// Asks each authenticator in order; the first that knows the type of token decides.
 impl<A: Authenticate + ?Sized> Authenticate for Vec<Box<A>> {
     fn authenticate<'a>(
         &'a self,
@@ -55,18 +56,18 @@ impl<A: Authenticate + ?Sized> Authenticate for Vec<Box<A>> {
     }
 }
 
-/// What an `Authorization` header holds.
+/// The content of an `Authorization` header.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Bearer<'a> {
-    /// No bearer token: the caller is anonymous.
+    /// The header has no bearer token: the caller is anonymous.
     None,
-    /// None, because of a space too many; the client gets this as a warning.
+    /// The token is ignored because of an additional space; the client receives this warning.
     Ignored(&'static str),
-    /// A token, to be proven.
+    /// A token to authenticate.
     Token(&'a str),
 }
 
-/// Reads the bearer token of a request as kube-apiserver does.
+/// Parses the bearer token of a request as kube-apiserver does.
 pub fn bearer(headers: &HeaderMap) -> Bearer<'_> {
     let Some(Ok(value)) = headers.get(AUTHORIZATION).map(|value| value.to_str()) else {
         return Bearer::None;
@@ -88,10 +89,10 @@ pub fn bearer(headers: &HeaderMap) -> Bearer<'_> {
     }
 }
 
-/// Adds the group that all callers have who proved who they are; an authenticator may have put
-/// the caller among the unauthenticated itself.
+/// Adds `system:authenticated`, unless the authenticator has put the caller into
+/// `system:unauthenticated`.
 #[must_use]
-pub fn with_standing_groups(mut caller: Caller) -> Caller {
+pub fn with_authenticated_group(mut caller: Caller) -> Caller {
     if caller.name == ANONYMOUS {
         caller.join(UNAUTHENTICATED);
     } else if !caller.in_group(UNAUTHENTICATED) {
@@ -111,21 +112,21 @@ mod tests {
     }
 
     #[test]
-    fn a_bearer_token_is_read_whatever_the_schemes_case() {
+    fn bearer_scheme_is_case_insensitive() {
         assert_eq!(read("Bearer abc"), Bearer::Token("abc"));
         assert_eq!(read("bEARER abc ignored"), Bearer::Token("abc"));
         assert_eq!(bearer(&HeaderMap::new()), Bearer::None);
     }
 
     #[test]
-    fn other_schemes_and_empty_tokens_prove_nothing() {
+    fn other_schemes_and_empty_tokens_are_anonymous() {
         for value in ["Basic abc", "Bearer", "Bearer ", "abc", ""] {
             assert_eq!(read(value), Bearer::None, "{value:?}");
         }
     }
 
     #[test]
-    fn a_space_too_many_is_ignored_with_a_warning() {
+    fn token_after_two_spaces_is_ignored_with_a_warning() {
         assert!(
             matches!(read("Bearer  abc"), Bearer::Ignored(text) if text.contains("extra space"))
         );
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_several_authenticators_the_first_that_knows_the_token_answers() {
+    async fn first_authenticator_that_knows_the_token_decides() {
         let known = ask(vec![
             Fixed(Ok(None)),
             Fixed(Err("bad")),
@@ -173,8 +174,8 @@ mod tests {
     }
 
     #[test]
-    fn everyone_known_is_authenticated_unless_said_otherwise() {
-        let groups = |caller: Caller| with_standing_groups(caller).groups;
+    fn authenticated_group_is_added_unless_caller_is_unauthenticated() {
+        let groups = |caller: Caller| with_authenticated_group(caller).groups;
         assert_eq!(groups(Caller::user("u", [])), ["system:authenticated"]);
         assert_eq!(groups(Caller::user("u", ["system:authenticated"])).len(), 1);
         assert_eq!(

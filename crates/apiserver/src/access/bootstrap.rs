@@ -1,7 +1,7 @@
-//! The roles and bindings that are there from the start, and how they are kept up to date.
+//! Roles and bindings that the server creates when it starts, and updates later.
 //!
-//! `bootstrap.json` holds what kube-apiserver v1.36.3 makes on an empty store, without the
-//! `system:controller:` roles: the controllers here run in process and need none.
+//! `bootstrap.json` holds the objects that kube-apiserver v1.36.3 creates in an empty store,
+//! without the `system:controller:` roles: the controllers here run in process and need no roles.
 
 use drover_rbac::{Rule, missing};
 use serde_json::{Map, Value, json};
@@ -11,35 +11,36 @@ use super::rbac::{GROUP, RbacKind, RoleRef};
 const POLICY: &str = include_str!("bootstrap.json");
 const AUTO_UPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
 
-/// A role or binding that is there from the start.
+/// A role or binding that the server creates when it starts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BootstrapObject {
-    /// Which of the four.
+    /// Role, ClusterRole, RoleBinding or ClusterRoleBinding.
     pub kind: RbacKind,
-    /// Empty for those of the cluster.
+    /// Empty for cluster-scoped objects.
     pub namespace: String,
-    /// Its name.
+    /// `metadata.name`.
     pub name: String,
-    /// The object as it is made.
+    /// The object to create.
     pub object: Value,
 }
 
-/// What makes an object that is stored what it should be.
+/// The write that brings a stored object up to date.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reconciled {
-    /// It is.
+    /// The object is up to date.
     Nothing,
-    /// It is not, but its annotation says that it stays as it is.
+    /// The object is outdated, but its annotation `rbac.authorization.kubernetes.io/autoupdate`
+    /// forbids updates.
     Protected,
-    /// Make it.
+    /// The object is missing.
     Create(Value),
-    /// Store this in its place.
+    /// Replace the object.
     Update(Value),
-    /// Delete it and make this: a binding's role cannot change.
+    /// Delete and create the object: the role of a binding is immutable.
     Recreate(Value),
 }
 
-/// All roles and bindings that are there from the start; roles come before bindings.
+/// All bootstrap roles and bindings; roles come first.
 pub fn bootstrap_objects() -> Vec<BootstrapObject> {
     let policy = policy();
     [
@@ -92,7 +93,7 @@ fn whole(kind: RbacKind, entry: &Value) -> BootstrapObject {
     }
 }
 
-/// Compares what is stored with what should be; rights that were added are kept.
+/// Compares a stored object with the expected one. Additional rights and subjects stay.
 pub fn reconcile(expected: &BootstrapObject, stored: Option<&Value>) -> Reconciled {
     let Some(stored) = stored else {
         return Reconciled::Create(expected.object.clone());
@@ -128,7 +129,7 @@ pub fn reconcile(expected: &BootstrapObject, stored: Option<&Value>) -> Reconcil
     }
 }
 
-/// Adds expected labels or annotations; those that are stored win.
+/// Adds missing labels or annotations; existing values stay.
 fn adopt(metadata: &mut Value, key: &str, expected: &Value) {
     let mut merged = expected.as_object().cloned().unwrap_or_default();
     if let Some(own) = metadata[key].as_object() {
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn every_binding_of_the_start_names_a_role_of_the_start() {
+    fn bootstrap_bindings_refer_to_bootstrap_roles() {
         let objects = bootstrap_objects();
         for binding in objects.iter().filter(|object| object.kind.binds()) {
             let role = RoleRef::parse(&binding.object);
@@ -216,8 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn everyone_may_read_the_version_and_only_the_authenticated_may_discover_and_review_themselves()
-    {
+    fn anonymous_users_read_version_and_authenticated_users_also_discovery_and_self_reviews() {
         let rbac = fresh_index();
         let path = |caller: &Caller, path: &'static str| {
             let target = Target::Path(path);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_of_the_start_that_is_stored_as_it_was_made_needs_nothing() {
+    fn unchanged_bootstrap_object_needs_no_write() {
         for object in bootstrap_objects() {
             assert_eq!(
                 reconcile(&object, Some(&object.object)),
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn rights_taken_away_come_back_and_rights_added_stay() {
+    fn removed_rights_are_restored_and_added_rights_stay() {
         let expected = named(RbacKind::ClusterRole, "system:kube-dns");
         let mut stored = expected.object.clone();
         let own = json!({"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]});
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_annotated_false_stays_as_it_is() {
+    fn autoupdate_false_prevents_updates() {
         let expected = named(RbacKind::ClusterRole, "system:discovery");
         let mut stored = expected.object.clone();
         stored["rules"] = json!([]);
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_binding_to_another_role_is_made_anew_and_lost_subjects_come_back() {
+    fn binding_to_another_role_is_recreated_and_missing_subjects_are_restored() {
         let expected = named(RbacKind::ClusterRoleBinding, "system:public-info-viewer");
         let mut stored = expected.object.clone();
         stored["subjects"] = json!([{"kind": "User", "name": "x"}]);
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn an_aggregated_role_keeps_the_rules_that_were_gathered() {
+    fn aggregated_role_keeps_its_collected_rules() {
         let expected = named(RbacKind::ClusterRole, "view");
         let mut stored = expected.object.clone();
         stored["rules"] = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]);

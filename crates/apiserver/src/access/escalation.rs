@@ -1,4 +1,5 @@
-//! Nobody grants what they do not have: checks on writes of roles and bindings.
+//! Privilege escalation checks for writes of roles and bindings: a user grants only rights that the
+//! user has.
 
 use drover_rbac::{Rule, describe_missing, everything, missing, quoted_list};
 use serde_json::{Map, Value};
@@ -10,20 +11,20 @@ use crate::status::ApiError;
 /// A create, update or patch of a role or binding.
 #[derive(Debug, Clone, Copy)]
 pub struct RoleWrite<'a> {
-    /// Which of the four.
+    /// Role, ClusterRole, RoleBinding or ClusterRoleBinding.
     pub kind: RbacKind,
-    /// Of the request's path; empty for those of the cluster.
+    /// The namespace of the request path; empty for cluster-scoped objects.
     pub namespace: &'a str,
-    /// Of the request's path: empty on create.
+    /// The name of the request path; empty on create.
     pub request_name: &'a str,
-    /// As it would be stored.
+    /// The object to store.
     pub object: &'a Value,
-    /// As it is stored; none on create.
+    /// The stored object; `None` on create.
     pub old: Option<&'a Value>,
 }
 
-/// Refuses a write that grants the caller or others more than the caller has, unless the caller
-/// may `escalate` (roles) or `bind` (bindings).
+/// Rejects a write that grants rights that the caller does not have, unless the caller may
+/// `escalate` the role or `bind` it.
 pub fn check_role_write(
     caller: &Caller,
     rbac: &Rbac,
@@ -60,7 +61,7 @@ fn check_role(
     confirm(caller, authorizer, write, &Rule::parse_all(write.object))?;
     let aggregates = write.kind == RbacKind::ClusterRole
         && (aggregates(write.object) || write.old.is_some_and(aggregates));
-    // An aggregated role can gather anything, so only those who have everything may set the rule.
+    // An aggregated role can collect any rule, so the caller needs all rights to set the selectors.
     if aggregates && confirm(caller, authorizer, write, &everything()).is_err() {
         let why = "must have cluster-admin privileges to use the aggregationRule";
         return Err(write.forbidden(why));
@@ -162,14 +163,15 @@ impl RoleWrite<'_> {
         ApiError::forbidden(GROUP, self.kind.resource(), name, why)
     }
 
-    /// The collector of owner references may work on roles that it could not grant.
+    /// Whether the write changes finalizers and owner references only: the garbage collector
+    /// updates roles whose rights it does not have.
     fn changes_only_collection(&self) -> bool {
         self.old
             .is_some_and(|old| substance(self.object) == substance(old))
     }
 }
 
-/// All but what the collection of owner references changes.
+/// The object without the fields that the garbage collector changes.
 fn substance(object: &Value) -> (Map<String, Value>, Map<String, Value>) {
     let mut whole = object.as_object().cloned().unwrap_or_default();
     let mut metadata = match whole.remove("metadata") {
@@ -242,10 +244,10 @@ mod tests {
         json!({"metadata": {"name": "x"}, "roleRef": {"apiGroup": GROUP, "kind": kind, "name": name}})
     }
 
-    // Messages in these tests were seen from kube-apiserver v1.36.3 for the same writes.
+    // kube-apiserver v1.36.3 returns these messages for the same writes.
 
     #[test]
-    fn a_role_with_rights_that_its_writer_lacks_is_refused_and_they_are_named() {
+    fn role_with_rights_that_the_writer_lacks_is_rejected_with_their_list() {
         let object = role(&json!([
             {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list"]},
             {"nonResourceURLs": ["/metrics"], "verbs": ["get"]},
@@ -262,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn rights_that_the_writer_has_may_be_granted() {
+    fn writer_can_grant_own_rights() {
         let rules =
             json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list"]}]);
         let rbac = index(&rules);
@@ -280,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_escalate_grants_anything_and_who_may_bind_binds_it() {
+    fn escalate_and_bind_verbs_skip_the_check() {
         let rbac = index(&json!([
             {"apiGroups": [GROUP], "resources": ["roles"], "verbs": ["escalate"]},
             {"apiGroups": [GROUP], "resources": ["clusterroles"], "verbs": ["bind"],
@@ -304,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn only_those_who_have_everything_may_set_or_keep_an_aggregation_rule() {
+    fn aggregation_rule_needs_all_rights() {
         let aggregated = json!({"metadata": {"name": "x"}, "rules": [],
             "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}});
         let expected = "clusterroles.rbac.authorization.k8s.io \"x\" is forbidden: must have \
@@ -323,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_binding_to_a_role_that_is_not_there_is_not_found_by_the_bindings_resource() {
+    fn binding_to_missing_role_is_not_found() {
         let error = write(
             RbacKind::ClusterRoleBinding,
             "",
@@ -342,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_finalizers_and_owners_grants_nothing_and_passes() {
+    fn change_of_finalizers_and_owners_passes() {
         let rules = json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}]);
         let old = role(&rules);
         let mut new = old.clone();
@@ -354,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn members_of_the_privileged_group_grant_anything() {
+    fn system_masters_can_grant_all_rights() {
         let rbac = index(&json!([]));
         let object = binding("ClusterRole", "nope");
         let write = RoleWrite {

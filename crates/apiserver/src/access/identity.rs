@@ -1,15 +1,15 @@
-//! Callers' names, and those of service accounts among them.
+//! Users, including those of service accounts.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Members may do everything; RBAC is not asked.
+/// The group whose members may do everything without RBAC.
 pub(crate) const MASTERS: &str = "system:masters";
-/// Everyone who proved who they are.
+/// The group of all authenticated users.
 pub(crate) const AUTHENTICATED: &str = "system:authenticated";
-/// Everyone else.
+/// The group of all unauthenticated users.
 pub(crate) const UNAUTHENTICATED: &str = "system:unauthenticated";
-/// The name of everyone else.
+/// The user name of unauthenticated requests.
 pub(crate) const ANONYMOUS: &str = "system:anonymous";
 /// The group of all nodes.
 pub(crate) const NODES: &str = "system:nodes";
@@ -18,21 +18,21 @@ const USER_PREFIX: &str = "system:serviceaccount:";
 const ALL_SERVICE_ACCOUNTS: &str = "system:serviceaccounts";
 const NODE_PREFIX: &str = "system:node:";
 
-/// Who asks (apiserver `user.Info`); a request extension for callers in this process.
+/// A user (apiserver `user.Info`). As a request extension it authenticates callers in this process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Caller {
-    /// The user's name.
+    /// The user name.
     pub name: String,
-    /// May be empty.
+    /// The user's UID; may be empty.
     pub uid: String,
-    /// All groups, the standing ones such as `system:authenticated` included.
+    /// All groups, including implicit ones such as `system:authenticated`.
     pub groups: Vec<String>,
-    /// What else the authenticator knows.
+    /// Additional attributes from the authenticator.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
 impl Caller {
-    /// A caller with a name and groups.
+    /// A user with a name and groups.
     pub fn user<'a>(name: impl Into<String>, groups: impl IntoIterator<Item = &'a str>) -> Self {
         Self {
             name: name.into(),
@@ -41,34 +41,35 @@ impl Caller {
         }
     }
 
-    /// A request that proves nothing.
+    /// The unauthenticated user.
     pub fn anonymous() -> Self {
         Self::user(ANONYMOUS, [UNAUTHENTICATED])
     }
 
-    /// Someone who may do everything, as kube-apiserver's own loopback client.
+    /// A user in `system:masters`, such as kube-apiserver's loopback client.
     pub fn privileged(name: impl Into<String>) -> Self {
         Self::user(name, [MASTERS, AUTHENTICATED])
     }
 
-    /// Whether a member of `system:masters`.
+    /// Whether the user is in `system:masters`.
     pub fn is_privileged(&self) -> bool {
         self.in_group(MASTERS)
     }
 
-    /// Whether a member of the group.
+    /// Whether the user is in the group.
     pub fn in_group(&self, group: &str) -> bool {
         self.groups.iter().any(|own| own == group)
     }
 
-    /// Adds a group unless it is there.
+    /// Adds the group if it is missing.
     pub(crate) fn join(&mut self, group: &str) {
         if !self.in_group(group) {
             self.groups.push(group.to_owned());
         }
     }
 
-    /// The one value of an extra; with several, none can be trusted.
+    /// The value of an extra with exactly one value. Several values are ambiguous, so they count as
+    /// none.
     pub(crate) fn extra_value(&self, key: &str) -> Option<&str> {
         match self.extra.get(key)?.as_slice() {
             [one] => Some(one),
@@ -77,17 +78,17 @@ impl Caller {
     }
 }
 
-/// A service account's namespace and name; its user is `system:serviceaccount:NS:NAME`.
+/// A service account. Its user name is `system:serviceaccount:NAMESPACE:NAME`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ServiceAccountName {
-    /// Its namespace.
+    /// `metadata.namespace`.
     pub namespace: String,
-    /// Its name.
+    /// `metadata.name`.
     pub name: String,
 }
 
 impl ServiceAccountName {
-    /// Of these parts.
+    /// A service account by namespace and name.
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             namespace: namespace.into(),
@@ -95,13 +96,13 @@ impl ServiceAccountName {
         }
     }
 
-    /// The service account that a user name stands for, if it is the name of one.
+    /// Parses the user name of a service account; `None` for other users.
     pub fn parse(user: &str) -> Option<Self> {
         let (namespace, name) = user.strip_prefix(USER_PREFIX)?.split_once(':')?;
         (is_dns_label(namespace) && is_dns_subdomain(name)).then(|| Self::new(namespace, name))
     }
 
-    /// Groups that all service accounts of the namespace have.
+    /// The implicit groups of the service account.
     pub fn groups(&self) -> Vec<String> {
         vec![
             ALL_SERVICE_ACCOUNTS.to_owned(),
@@ -116,7 +117,7 @@ impl fmt::Display for ServiceAccountName {
     }
 }
 
-/// The node that a user name stands for.
+/// The node name in a user name `system:node:NAME`.
 pub(crate) fn node_name(user: &str) -> Option<&str> {
     let name = user.strip_prefix(NODE_PREFIX)?;
     is_dns_subdomain(name).then_some(name)
@@ -129,7 +130,7 @@ pub(crate) fn is_dns_label(text: &str) -> bool {
 
 /// RFC 1123 subdomain: labels with dots between them, at most 253 characters.
 pub(crate) fn is_dns_subdomain(text: &str) -> bool {
-    // Unlike a lone label, apimachinery bounds only the whole.
+    // apimachinery limits the length of the whole subdomain, not of its labels.
     text.len() <= 253 && text.split('.').all(is_label_of_any_length)
 }
 
@@ -150,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_service_accounts_user_name_reads_back_as_the_same_service_account() {
+    fn service_account_user_name_round_trips() {
         let account = ServiceAccountName::new("team-a", "build.bot");
         assert_eq!(
             account.to_string(),
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_only_resemble_service_accounts_are_plain_users() {
+    fn malformed_service_account_names_are_plain_users() {
         for name in [
             "system:serviceaccount:a",
             "system:serviceaccount:a:b:c",
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_are_users_with_a_dns_name_after_the_prefix() {
+    fn node_user_names_contain_a_dns_name() {
         assert_eq!(node_name("system:node:n-1.example"), Some("n-1.example"));
         assert_eq!(node_name("system:node:"), None);
         assert_eq!(node_name("system:node:N"), None);

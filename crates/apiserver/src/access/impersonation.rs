@@ -1,7 +1,7 @@
-//! Requests in another's name: the `Impersonate-*` headers.
+//! Impersonation by `Impersonate-*` headers.
 //!
-//! Since v1.36 a right can be constrained to what is done in the other's name (KEP-5284): the
-//! constrained modes are asked first, then the plain verb `impersonate`.
+//! Since v1.36 the right to impersonate can be limited to certain actions (KEP-5284): the
+//! constrained modes are checked first, then the verb `impersonate`.
 
 mod headers;
 mod mode;
@@ -15,21 +15,21 @@ use self::mode::Mode;
 use super::{Attributes, Authorizer, Caller};
 use crate::status::ApiError;
 
-/// Requestors whose last mode is remembered.
-const REMEMBERED: usize = 10_000;
+/// Requestors whose last allowed mode is cached.
+const MAX_REQUESTORS: usize = 10_000;
 
-/// Decides who may act in whose name.
+/// Authorizes impersonation.
 #[derive(Debug, Default)]
 pub struct Impersonation {
-    /// Requestor → the mode that let them last: it is asked first, and its refusal is told.
+    /// Requestor → the last allowed mode, which is checked first and whose denial is reported.
     last: Mutex<HashMap<String, Mode>>,
 }
 
 impl Impersonation {
-    /// The caller that the headers name, if they name one and the requestor may; the headers are
-    /// taken away, so that nothing behind this sees them.
+    /// The impersonated user, or `None` without `Impersonate-*` headers. Removes the headers, so
+    /// that later code cannot read them.
     ///
-    /// `attributes` are the request's, with the requestor as their caller.
+    /// `attributes` describe the request, with the requestor as caller.
     pub fn impersonate(
         &self,
         headers: &mut HeaderMap,
@@ -62,7 +62,7 @@ impl Impersonation {
 
     fn remember(&self, requestor: &str, mode: Mode) {
         let mut last = self.last.lock();
-        if last.len() >= REMEMBERED {
+        if last.len() >= MAX_REQUESTORS {
             last.clear();
         }
         last.insert(requestor.to_owned(), mode);

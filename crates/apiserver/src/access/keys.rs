@@ -1,4 +1,4 @@
-//! The keys that sign service accounts' tokens: ECDSA on P-256 (`ES256`).
+//! Keys that sign tokens of service accounts: ECDSA with P-256 (`ES256`).
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The DER of a P-256 `SubjectPublicKeyInfo` up to the point itself (RFC 5480).
+/// The DER of a P-256 `SubjectPublicKeyInfo` up to the point (RFC 5480).
 const SPKI_PREFIX: [u8; 26] = [
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a,
     0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
@@ -21,18 +21,18 @@ const SPKI_PREFIX: [u8; 26] = [
 /// An uncompressed point: `04`, x, y.
 const POINT_BYTES: usize = 65;
 
-/// One key that signs, and those of before it that still verify.
+/// A signing key, and earlier keys that still verify.
 pub struct Keys {
     signing: EncodingKey,
-    /// PKCS#8 in base64: only for [`Keys::to_stored`].
+    /// PKCS#8 in base64, for [`Keys::to_stored`] only.
     pkcs8: SecretString,
     current: PublicKey,
-    /// When the current one was made.
+    /// Creation time of the signing key.
     since: Timestamp,
     previous: Vec<Retired>,
 }
 
-/// A key that verifies.
+/// A verifying key.
 #[derive(Clone)]
 pub(crate) struct PublicKey {
     id: String,
@@ -46,30 +46,30 @@ struct Retired {
     since: Timestamp,
 }
 
-/// Keys that were stored cannot be used.
+/// Errors of [`Keys::from_stored`].
 #[derive(Debug, thiserror::Error)]
 pub enum LoadKeysError {
-    /// Not the JSON that [`Keys::to_stored`] writes.
-    /// Where is told, but not what stands there: it may be a key.
+    /// The text is not the JSON of [`Keys::to_stored`]. The error has the position only, because
+    /// the text may be a private key.
     #[error("stored signing keys are not readable at line {line}, column {column}")]
     Format {
-        /// From 1.
+        /// Starts at 1.
         line: usize,
-        /// From 1.
+        /// Starts at 1.
         column: usize,
     },
-    /// A part is not base64.
+    /// A field is not base64.
     #[error("a stored signing key is not base64")]
     Encoding(#[source] base64::DecodeError),
-    /// Not a P-256 private key.
+    /// A key is not a P-256 private key.
     #[error("the stored signing key is not an ECDSA P-256 key in PKCS#8")]
     Private(#[source] KeyRejected),
-    /// Not a P-256 public key.
+    /// A key is not a P-256 public key.
     #[error("a stored verification key is not a point of P-256")]
     Public,
 }
 
-/// The system's source of random numbers failed.
+/// The system's random number generator failed.
 #[derive(Debug, thiserror::Error)]
 #[error("a signing key cannot be made")]
 pub struct GenerateKeyError(#[source] Unspecified);
@@ -104,7 +104,7 @@ impl PublicKey {
         let mut spki = SPKI_PREFIX.to_vec();
         spki.extend_from_slice(point);
         Self {
-            // As kube-apiserver derives it, so that the same key has the same id there.
+            // The key ID of kube-apiserver for the same key.
             id: URL_SAFE_NO_PAD.encode(digest(&SHA256, &spki)),
             point: point.to_vec(),
             decoding: DecodingKey::from_ec_der(point),
@@ -129,7 +129,7 @@ impl PublicKey {
 }
 
 impl Keys {
-    /// A new key and no others.
+    /// A new signing key without earlier keys.
     pub fn generate() -> Result<Self, GenerateKeyError> {
         Self::generate_at(Timestamp::now())
     }
@@ -151,7 +151,7 @@ impl Keys {
         }
     }
 
-    /// A new key signs from now on; those that signed until now still verify.
+    /// Adds a new signing key; the current keys still verify.
     pub fn rotate(&self, now: Timestamp) -> Result<Self, GenerateKeyError> {
         let mut next = Self::generate_at(now)?;
         next.previous.push(Retired {
@@ -162,8 +162,8 @@ impl Keys {
         Ok(next)
     }
 
-    /// The keys that follow these, if the one that signs is as old as `rotate_after` (seconds);
-    /// former ones verify for `keep` seconds more.
+    /// Rotates the keys if the signing key is older than `rotate_after` seconds; earlier keys
+    /// verify for `keep` more seconds.
     pub fn renewed(
         &self,
         now: Timestamp,
@@ -181,15 +181,15 @@ impl Keys {
         }))
     }
 
-    /// Forgets keys that signed for the last time before this moment: no token of theirs can
-    /// still be valid once the longest lifetime is over.
+    /// Removes keys that were replaced before `moment`. After the maximum token lifetime no valid
+    /// token of theirs exists.
     #[must_use]
     pub fn forget_retired_before(mut self, moment: Timestamp) -> Self {
         self.previous.retain(|old| old.since >= moment);
         self
     }
 
-    /// Reads what [`Keys::to_stored`] wrote.
+    /// Parses the result of [`Keys::to_stored`].
     pub fn from_stored(stored: &SecretString) -> Result<Self, LoadKeysError> {
         let stored: StoredKeys = serde_json::from_str(stored.expose_secret()).map_err(|error| {
             LoadKeysError::Format {
@@ -207,7 +207,8 @@ impl Keys {
         Ok(Self::of(&pair, &pkcs8, stored.since, previous))
     }
 
-    /// The keys as they are to be kept: whoever reads this can be any service account.
+    /// The keys as JSON to store. The JSON contains private keys, which can sign a token for any
+    /// service account.
     pub fn to_stored(&self) -> SecretString {
         let previous: Vec<Value> = self.previous.iter().map(Retired::stored).collect();
         let since = self.since.to_string();
@@ -216,7 +217,7 @@ impl Keys {
             .into()
     }
 
-    /// The id of the key that signs.
+    /// The ID of the signing key.
     pub fn id(&self) -> &str {
         self.current.id()
     }
@@ -225,7 +226,7 @@ impl Keys {
         &self.signing
     }
 
-    /// The keys that may have signed a token with this `kid`; all, if it has none.
+    /// The keys with this `kid`, or all keys for a token without one.
     pub(crate) fn verifying<'a>(
         &'a self,
         id: Option<&'a str>,
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn stored_keys_read_back_as_the_same_keys() {
+    fn stored_keys_round_trip() {
         let keys = Keys::generate()
             .unwrap()
             .rotate(Timestamp::UNIX_EPOCH)
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rotated_key_verifies_until_its_last_token_is_over() {
+    fn rotated_key_verifies_until_its_last_token_expires() {
         let first = Keys::generate().unwrap();
         let second = first.rotate(Timestamp::UNIX_EPOCH).unwrap();
         assert_ne!(first.id(), second.id());
@@ -296,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_signs_for_its_time_and_is_forgotten_when_no_token_of_it_can_be_left() {
+    fn old_keys_are_rotated_and_later_removed() {
         let day = 24 * 60 * 60;
         let at = |second: i64| Timestamp::from_second(second).unwrap();
         let first = Keys::generate_at(at(0)).unwrap();
@@ -323,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_debug_output_nor_errors_show_private_keys() {
+    fn debug_output_and_errors_do_not_contain_private_keys() {
         let keys = Keys::generate().unwrap();
         let secret = keys.pkcs8.expose_secret().to_owned();
         assert!(!format!("{keys:?}").contains(&secret));
@@ -333,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_key_is_refused_and_named() {
+    fn malformed_keys_are_rejected_with_the_reason() {
         let load = |text: &str| Keys::from_stored(&text.to_owned().into()).unwrap_err();
         assert!(matches!(load("{"), LoadKeysError::Format { .. }));
         assert!(matches!(

@@ -1,5 +1,4 @@
-//! The index of roles and bindings: from a caller to what they may do, without reading all
-//! bindings.
+//! RBAC with an index of roles and bindings by subject, so that a check does not read all bindings.
 
 mod bindings;
 
@@ -14,24 +13,24 @@ use crate::status::ApiError;
 pub(crate) use bindings::RoleRef;
 use bindings::{Binding, Bindings};
 
-/// The group of all four kinds.
+/// The API group of all RBAC kinds.
 pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// The four kinds of objects that the index is built from.
+/// The kinds that the index contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RbacKind {
-    /// Rules, in one namespace.
+    /// Rules in one namespace.
     Role,
-    /// Rules.
+    /// Rules for ClusterRoleBindings and RoleBindings.
     ClusterRole,
-    /// Who has a role, in one namespace.
+    /// Binds subjects to a role in one namespace.
     RoleBinding,
-    /// Who has a cluster role everywhere.
+    /// Binds subjects to a ClusterRole in the whole cluster.
     ClusterRoleBinding,
 }
 
 impl RbacKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 4] = [
         Self::Role,
         Self::ClusterRole,
@@ -39,7 +38,7 @@ impl RbacKind {
         Self::ClusterRoleBinding,
     ];
 
-    /// The kind of a resource such as `roles` of group `rbac.authorization.k8s.io`.
+    /// The kind of a resource such as `roles`; `None` for other groups and resources.
     pub fn of_resource(group: &str, resource: &str) -> Option<Self> {
         if group != GROUP {
             return None;
@@ -49,7 +48,7 @@ impl RbacKind {
             .find(|kind| kind.resource() == resource)
     }
 
-    /// The plural.
+    /// The plural name.
     pub const fn resource(self) -> &'static str {
         match self {
             Self::Role => "roles",
@@ -59,7 +58,7 @@ impl RbacKind {
         }
     }
 
-    /// As in `kind`.
+    /// The value of the field `kind`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Role => "Role",
@@ -69,13 +68,13 @@ impl RbacKind {
         }
     }
 
-    /// Whether bindings rather than roles.
+    /// Whether the kind is a binding.
     pub(crate) const fn binds(self) -> bool {
         matches!(self, Self::RoleBinding | Self::ClusterRoleBinding)
     }
 }
 
-/// Role-based access control over the stored roles and bindings.
+/// Role-based access control with the stored roles and bindings.
 #[derive(Debug, Default)]
 pub struct Rbac {
     index: RwLock<Index>,
@@ -83,7 +82,7 @@ pub struct Rbac {
 
 #[derive(Debug, Default)]
 struct Index {
-    /// By namespace and name; cluster roles have no namespace.
+    /// Rules by namespace (empty for ClusterRoles) and name.
     roles: HashMap<String, HashMap<String, Arc<[Rule]>>>,
     bindings: HashMap<String, Bindings>,
 }
@@ -136,7 +135,7 @@ impl Index {
             .ok_or_else(|| MissingRole::Name(plural, role.name.clone()))
     }
 
-    /// Shows each rule that holds for the caller, until one suffices.
+    /// Calls `visit` for each rule that applies to the caller, until it returns `false`.
     fn visit<'a>(
         &'a self,
         caller: &Caller,
@@ -168,7 +167,7 @@ impl Index {
 
 type Visited<'a> = Result<(&'a Binding, usize, &'a Rule), MissingRole>;
 
-/// A binding's role is not there.
+/// The role of a binding does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub(crate) enum MissingRole {
     #[error("{0}.{GROUP} {1:?} not found")]
@@ -178,7 +177,8 @@ pub(crate) enum MissingRole {
 }
 
 impl MissingRole {
-    /// The answer to a write of a binding; it names the binding's resource, as kube-apiserver does.
+    /// The response to a write of a binding. As in kube-apiserver, it contains the resource of the
+    /// binding.
     pub(crate) fn api_error(&self, binding: RbacKind) -> ApiError {
         match self {
             Self::Name(_, name) => ApiError::not_found(GROUP, binding.resource(), name),
@@ -187,7 +187,7 @@ impl MissingRole {
     }
 }
 
-/// apimachinery's `Aggregate`: one error as it is, several in brackets, each once.
+/// apimachinery's `Aggregate`: a single error unchanged, several without duplicates in brackets.
 fn aggregate(mut errors: Vec<MissingRole>) -> String {
     let mut seen = Vec::with_capacity(errors.len());
     errors.retain(|error| {
@@ -208,22 +208,22 @@ fn aggregate(mut errors: Vec<MissingRole>) -> String {
 }
 
 impl Rbac {
-    /// An index of nothing, which allows only members of `system:masters`.
+    /// An empty index: only members of `system:masters` are allowed.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes in a role or binding, new or changed.
+    /// Adds or replaces a role or binding.
     pub fn apply(&self, kind: RbacKind, object: &Value) {
         self.index.write().apply(kind, object);
     }
 
-    /// Forgets a role or binding; the namespace is empty for those of the cluster.
+    /// Removes a role or binding. `namespace` is empty for cluster-scoped kinds.
     pub fn remove(&self, kind: RbacKind, namespace: &str, name: &str) {
         self.index.write().remove(kind, namespace, name);
     }
 
-    /// Puts these objects in the place of all that were known.
+    /// Replaces the whole content of the index.
     pub fn reset<'a>(&self, objects: impl IntoIterator<Item = (RbacKind, &'a Value)>) {
         let mut index = Index::default();
         for (kind, object) in objects {
@@ -232,7 +232,7 @@ impl Rbac {
         *self.index.write() = index;
     }
 
-    /// The rules that a binding in this namespace would give.
+    /// The rules that a binding in this namespace would grant.
     pub(crate) fn role_rules(
         &self,
         role: &RoleRef,

@@ -1,4 +1,4 @@
-//! Reviews: who am I, whose is this token, may they do that, what may I do.
+//! TokenReview, SubjectAccessReview and the other reviews.
 
 mod attributes;
 mod selectors;
@@ -10,41 +10,41 @@ use serde_json::{Value, json};
 use self::attributes::{validate_local, validate_self, validate_subject};
 use super::authenticate::{Authenticate, AuthenticateError};
 use super::token_request::seconds_only;
-use super::{Attributes, Authorizer, Caller, Rule, Target, with_standing_groups};
+use super::{Attributes, Authorizer, Caller, Rule, Target, with_authenticated_group};
 use crate::status::ApiError;
 
-/// What reviews are answered from.
+/// The dependencies of reviews.
 #[derive(Clone, Copy)]
 pub struct Reviews<'a> {
-    /// What callers may do.
+    /// Authorizes the requests in access reviews.
     pub authorizer: &'a dyn Authorizer,
-    /// Whose tokens are.
+    /// Authenticates the tokens in token reviews.
     pub authenticator: &'a dyn Authenticate,
-    /// The server's own audiences.
+    /// The server's audiences, for token reviews without audiences.
     pub audiences: &'a [String],
-    /// For the time in `SelfSubjectReview`.
+    /// The creation time in `SelfSubjectReview`.
     pub now: Timestamp,
 }
 
-/// Which review a resource is; all are only created and never stored.
+/// The kinds of reviews. Reviews are created, and never stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewKind {
-    /// Whose is this token?
+    /// `TokenReview`.
     Token,
-    /// Who am I?
+    /// `SelfSubjectReview`.
     SelfSubject,
-    /// May they do that?
+    /// `SubjectAccessReview`.
     SubjectAccess,
-    /// May they do that in this namespace?
+    /// `LocalSubjectAccessReview`.
     LocalSubjectAccess,
-    /// May I do that?
+    /// `SelfSubjectAccessReview`.
     SelfSubjectAccess,
-    /// What may I do?
+    /// `SelfSubjectRulesReview`.
     SelfSubjectRules,
 }
 
 impl ReviewKind {
-    /// The review that a resource such as `tokenreviews` is.
+    /// The kind of a resource such as `tokenreviews`.
     pub fn of_resource(group: &str, resource: &str) -> Option<Self> {
         Some(match (group, resource) {
             ("authentication.k8s.io", "tokenreviews") => Self::Token,
@@ -59,7 +59,7 @@ impl ReviewKind {
 }
 
 impl Reviews<'_> {
-    /// Answers a review; `namespace` is the path's, `request` the body, decoded.
+    /// Answers a review. `namespace` comes from the request path, `request` is the decoded body.
     pub async fn answer(
         &self,
         kind: ReviewKind,
@@ -107,7 +107,7 @@ impl Reviews<'_> {
         answer["status"] = match self.authenticator.authenticate(token, wanted).await {
             Ok(Some(known)) => json!({
                 "authenticated": true,
-                "user": user_info(&with_standing_groups(known.caller)),
+                "user": user_info(&with_authenticated_group(known.caller)),
                 "audiences": known.audiences,
             }),
             Ok(None) => json!({"user": {}, "error": "invalid bearer token"}),
@@ -199,7 +199,7 @@ fn path_rule(rule: &Rule) -> Value {
     json!({ "verbs": rule.verbs, "nonResourceURLs": rule.urls })
 }
 
-/// Whom an access review asks about; nothing is added to the groups that it names.
+/// The user of an access review, with exactly the groups in the review.
 fn subject(spec: &Value) -> Caller {
     let extra = spec["extra"].as_object().into_iter().flatten();
     Caller {
@@ -212,7 +212,7 @@ fn subject(spec: &Value) -> Caller {
     }
 }
 
-/// `authentication.k8s.io` `UserInfo`, without what is empty.
+/// The user as `authentication.k8s.io` `UserInfo`, without empty fields.
 fn user_info(caller: &Caller) -> Value {
     let mut info = json!({});
     for (key, text) in [("username", &caller.name), ("uid", &caller.uid)] {

@@ -1,4 +1,5 @@
-//! Service accounts' tokens: JSON Web Tokens that end, and that end with what they are bound to.
+//! Tokens of service accounts: JSON Web Tokens with an expiration time. A token also ends when its
+//! service account or bound object is deleted.
 
 mod claims;
 mod live;
@@ -27,31 +28,31 @@ use super::{Keys, Objects};
 pub use claims::{BoundTo, Claims, NameAndUid, Subject};
 pub(crate) use secret::SecretSubject;
 
-/// Tolerated difference between clocks, as go-jose has it.
+/// Tolerated clock skew in seconds, as in go-jose.
 const LEEWAY_SECONDS: i64 = 60;
-/// Signatures remembered as right; each takes about 1 KiB.
-const REMEMBERED: usize = 4096;
+/// Verified tokens in the cache; each entry takes about 1 KiB.
+const MAX_VERIFIED: usize = 4096;
 
-/// Tells the time.
+/// Returns the current time.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// How tokens are issued and what is accepted.
+/// Options for issuing and verifying tokens.
 #[derive(Clone)]
 pub struct TokensOptions {
-    /// The first is written into tokens, all are accepted; never empty.
+    /// Accepted issuers; new tokens contain the first. Never empty.
     pub issuers: Vec<String>,
-    /// The server's own audiences: those of tokens that ask for none.
+    /// The server's audiences, and the audiences of tokens that request none.
     pub audiences: Vec<String>,
-    /// The longest that a token may live; longer wishes are shortened with a warning.
+    /// The maximum lifetime in seconds. Longer requests are shortened with a warning.
     pub max_lifetime_seconds: Option<i64>,
-    /// How long one key signs before another one does.
+    /// The age in seconds at which a new key replaces the signing key.
     pub rotate_keys_after_seconds: i64,
-    /// Tells the time.
+    /// The clock.
     pub clock: Clock,
 }
 
 impl Default for TokensOptions {
-    /// As a kube-apiserver with the issuer that most clusters have.
+    /// The issuer and audiences of most clusters.
     fn default() -> Self {
         let issuer = "https://kubernetes.default.svc".to_owned();
         Self {
@@ -64,22 +65,23 @@ impl Default for TokensOptions {
     }
 }
 
-/// Issues service accounts' tokens and knows whose they are.
+/// Issues and verifies tokens of service accounts.
 pub struct Tokens {
     options: TokensOptions,
     keys: ArcSwap<Keys>,
     objects: Arc<dyn Objects>,
-    /// Digest of a token → its claims: the signature is checked once, the rest each time.
+    /// Digest of a token → claims. The signature is verified once, all other claims for each
+    /// request.
     verified: Mutex<HashMap<[u8; 32], Arc<Claims>>>,
 }
 
-/// A token could not be signed.
+/// The token could not be signed.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to generate token: the signing key does not sign")]
 pub struct IssueError(#[source] jsonwebtoken::errors::Error);
 
 impl Tokens {
-    /// Tokens signed with these keys, checked against these live objects.
+    /// A token issuer with these keys that checks bound objects in `objects`.
     pub fn new(options: TokensOptions, keys: Keys, objects: Arc<dyn Objects>) -> Self {
         Self {
             options,
@@ -89,13 +91,13 @@ impl Tokens {
         }
     }
 
-    /// Signs and verifies with other keys from now on.
+    /// Replaces the keys.
     pub fn replace_keys(&self, keys: Keys) {
         self.keys.store(Arc::new(keys));
         self.verified.lock().clear();
     }
 
-    /// The keys that are due to follow those in use, if it is time.
+    /// The rotated keys, if the signing key is old enough.
     pub fn renewed_keys(&self) -> Result<Option<Keys>, GenerateKeyError> {
         let longest = self.options.max_lifetime_seconds.unwrap_or(MAX_SECONDS);
         let keep = longest.saturating_add(2 * LEEWAY_SECONDS);
@@ -104,12 +106,12 @@ impl Tokens {
         self.keys.load().renewed(now, after, keep)
     }
 
-    /// The keys in use.
+    /// The current keys.
     pub fn keys(&self) -> Arc<Keys> {
         self.keys.load_full()
     }
 
-    /// How tokens are issued.
+    /// The options.
     pub fn options(&self) -> &TokensOptions {
         &self.options
     }
@@ -157,7 +159,7 @@ impl Tokens {
         }))
     }
 
-    /// Whether the token says that it is one of ours; nothing is proven yet.
+    /// Whether the unverified issuer in the token is one of ours.
     fn issued(&self, token: &str) -> bool {
         #[derive(Deserialize)]
         struct Issuer {
@@ -184,13 +186,13 @@ impl Tokens {
             return Ok(Arc::clone(claims));
         }
         let claims = Arc::new(verify_signature(&self.keys.load(), token)?);
-        // The issuer was read before the signature was checked.
+        // The issuer was read before the signature was verified.
         if !self.options.issuers.contains(&claims.iss) {
             let text = format!("token issuer {:?} is invalid", claims.iss);
             return Err(AuthenticateError(text));
         }
         let mut verified = self.verified.lock();
-        if verified.len() >= REMEMBERED {
+        if verified.len() >= MAX_VERIFIED {
             verified.clear();
         }
         verified.insert(key, Arc::clone(&claims));
@@ -238,7 +240,7 @@ fn verify_signature(keys: &Keys, token: &str) -> Result<Claims, AuthenticateErro
     let failed = |text: &str| AuthenticateError(text.to_owned());
     let header = jsonwebtoken::decode_header(token)
         .map_err(|_| failed("go-jose/go-jose: compact JWS format must have three parts"))?;
-    // Times and audiences are checked later, against a clock that tests can turn.
+    // Expiration and audiences are checked later, with the clock of the options.
     let mut validation = Validation::new(Algorithm::ES256);
     validation.required_spec_claims.clear();
     validation.validate_exp = false;

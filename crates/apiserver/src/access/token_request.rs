@@ -10,23 +10,23 @@ const GROUP: &str = "authentication.k8s.io";
 const KIND: &str = "TokenRequest";
 const DEFAULT_SECONDS: i64 = 60 * 60;
 const MIN_SECONDS: i64 = 10 * 60;
-/// The longest lifetime that can be asked for.
+/// The maximum lifetime that a request may contain, in seconds.
 pub(super) const MAX_SECONDS: i64 = 1 << 32;
 
-/// An answered request for a token.
+/// The response to a token request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TokenRequest {
-    /// The request with its status; holds the token.
+    /// The request with its status, which contains the token.
     pub object: Value,
-    /// `Warning` headers of the answer.
+    /// `Warning` headers of the response.
     pub warnings: Vec<String>,
-    /// For the audit annotation `authentication.kubernetes.io/issued-credential-id`.
+    /// The audit annotation `authentication.kubernetes.io/issued-credential-id`.
     pub credential_id: String,
 }
 
-/// Answers a request for a token of the service account that the path names.
+/// Issues a token for the service account of the request path.
 ///
-/// `request` is the body, decoded; an empty object asks for the defaults.
+/// `request` is the decoded body; an empty object requests the defaults.
 pub async fn issue_requested(
     tokens: &Tokens,
     namespace: &str,
@@ -72,7 +72,7 @@ pub async fn issue_requested(
     })
 }
 
-/// Name and namespace of the body must be those of the path, or absent.
+/// Name and namespace of the body must be absent or equal to those of the path.
 fn match_path(metadata: &Value, namespace: &str, name: &str) -> Result<(), ApiError> {
     for (key, expected) in [("name", name), ("namespace", namespace)] {
         let given = text(&metadata[key]);
@@ -89,7 +89,7 @@ fn match_path(metadata: &Value, namespace: &str, name: &str) -> Result<(), ApiEr
     Ok(())
 }
 
-/// Fills in what the request leaves open, and takes away what it may not set.
+/// Sets defaults, and overwrites fields that the client may not set.
 fn complete(
     object: &mut Value,
     tokens: &Tokens,
@@ -121,7 +121,7 @@ fn complete(
     if spec["expirationSeconds"].is_null() {
         spec["expirationSeconds"] = DEFAULT_SECONDS.into();
     }
-    // Always there in the answer, as kube-apiserver writes it.
+    // kube-apiserver's response always contains the field.
     if spec.get("boundObjectRef").is_none() {
         spec["boundObjectRef"] = Value::Null;
     }
@@ -152,7 +152,7 @@ fn expiration(object: &Value) -> i64 {
         .unwrap_or_default()
 }
 
-/// The object that the token is to end with; it must be there and be the one that is meant.
+/// Looks up the object to bind the token to, and compares its UID.
 async fn bind(
     tokens: &Tokens,
     namespace: &str,
@@ -209,7 +209,7 @@ fn unbindable(api_version: &str, kind: &str) -> ApiError {
     ))
 }
 
-/// Where a pod runs; a node that is gone still has its name.
+/// The pod's node. A deleted node has a name and no UID.
 async fn node_of(tokens: &Tokens, pod: &Value) -> Result<Option<NameAndUid>, ApiError> {
     let name = text(&pod["spec"]["nodeName"]);
     if name.is_empty() {
@@ -225,7 +225,7 @@ async fn node_of(tokens: &Tokens, pod: &Value) -> Result<Option<NameAndUid>, Api
     )))
 }
 
-/// The lifetime that is granted.
+/// The granted lifetime in seconds.
 fn shorten(object: &mut Value, tokens: &Tokens, warnings: &mut Vec<String>) -> i64 {
     let wanted = expiration(object);
     match tokens.options().max_lifetime_seconds {

@@ -1,4 +1,5 @@
-//! Admission webhooks' configurations and ValidatingAdmissionPolicy; stored, and never asked.
+//! Admission webhook configurations and ValidatingAdmissionPolicy. The server stores them and does
+//! not call them.
 
 use std::collections::HashSet;
 
@@ -300,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn webhook_gets_defaults_and_is_checked() {
+    fn webhook_configuration_is_defaulted_and_validated() {
         let kind = "MutatingWebhookConfiguration";
         let mut value = json!({"webhooks": [{
             "name": "a.example.com", "sideEffects": "None", "admissionReviewVersions": ["v1"],
@@ -328,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn admission_policy_needs_rules_and_something_to_check() {
+    fn admission_policy_requires_rules_and_validations() {
         let kind = "ValidatingAdmissionPolicy";
         let mut value = json!({"spec": {"matchConstraints": {"resourceRules": [
             {"operations": ["*"], "apiGroups": ["apps"], "apiVersions": ["v1"],

@@ -90,15 +90,15 @@ fn fill_stateful(spec: &mut Value) {
     }
 }
 
-/// An annotation says how often a template changed; Go's own type has a field for it, so that the
-/// annotation is there before anybody has counted.
+/// Sets `metadata.annotations` as Go's conversion of `templateGeneration` does, even without a
+/// generation.
 fn fill_template_generation(set: &mut Value) {
     if let Some(annotations) = make(set, "metadata").and_then(|meta| make(meta, "annotations")) {
         default(annotations, TEMPLATE_GENERATION, "0");
     }
 }
 
-/// A DaemonSet counts its templates in an annotation.
+/// Stores the template generation of a DaemonSet in its annotation.
 pub(crate) fn set_template_generation(set: &mut Value, generation: i64) {
     if let Some(annotations) = make(set, "metadata").and_then(|meta| make(meta, "annotations")) {
         put(
@@ -154,7 +154,7 @@ fn selector(spec: &Value, called: &str, at: &Path<'_>, found: &mut Findings) {
         if called != "daemonset" {
             found.required(&under, "");
         }
-        // No selector takes nothing.
+        // An empty selector matches no pod.
         return mismatch(template, at, found);
     }
     rbac::label_selector(selector, &under, found);
@@ -176,7 +176,7 @@ fn mismatch(labels: &Value, at: &Path<'_>, found: &mut Findings) {
     found.invalid(&at.child("labels"), labels.clone(), said);
 }
 
-/// Whether a selector's object form takes these labels.
+/// Whether a label selector in object form matches the labels.
 pub(crate) fn matches(selector: &Value, labels: &Value) -> bool {
     let pairs = object(selector, "matchLabels").into_iter().flatten();
     let mut pairs = pairs.map(|(key, value)| labels.get(key) == Some(value));
@@ -227,7 +227,7 @@ fn deployment(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Checks a number or percentage, and returns it.
+/// Validates an integer or percentage, and returns the integer.
 pub(crate) fn amount(value: &Value, name: &str, at: &Path<'_>, found: &mut Findings) -> i64 {
     match field(value, name) {
         Value::String(text) => {

@@ -1,4 +1,5 @@
-//! HorizontalPodAutoscaler; `autoscaling/v2` is stored, `autoscaling/v1` is converted.
+//! HorizontalPodAutoscaler. The stored version is `autoscaling/v2`; requests for `autoscaling/v1`
+//! are converted.
 
 mod versions;
 
@@ -12,12 +13,12 @@ use crate::schema::findings::Findings;
 
 pub(crate) use versions::{from_v1, to_v1};
 
-/// Utilisation in percent where no metric is named.
+/// Default target utilization in percent.
 const DEFAULT_UTILIZATION: i64 = 80;
 const LONGEST_WINDOW_SECONDS: i64 = 3600;
 const LONGEST_PERIOD_SECONDS: i64 = 1800;
 const POPULATE: &str = "must populate information for the given metric source";
-/// Types of metrics, and the field that holds each.
+/// Metric types and the field that contains each.
 const SOURCES: [(&str, &str); 5] = [
     ("ContainerResource", "containerResource"),
     ("External", "external"),
@@ -46,7 +47,7 @@ pub(crate) fn fill(version: &str, value: &mut Value) {
     }
 }
 
-/// The metric that `autoscaling/v1` has a field for.
+/// The CPU metric that `autoscaling/v1` has a field for.
 fn cpu(percent: i64) -> Value {
     json!({"type": "Resource", "resource": {"name": "cpu",
         "target": {"type": "Utilization", "averageUtilization": percent}}})
@@ -70,7 +71,7 @@ fn fill_rules(behavior: &mut Value) {
     }
 }
 
-/// Checks an autoscaler; `old` is what it replaces.
+/// Validates an autoscaler; `old` is the stored one on update.
 pub(crate) fn validate(version: &str, value: &Value, old: Option<&Value>, found: &mut Findings) {
     if version == "v1" {
         let mut converted = value.clone();
@@ -145,7 +146,7 @@ fn source(metric: &Value, at: &Path<'_>, found: &mut Findings) {
         found.required(&under, "must specify a metric source type");
     }
     let Some((_, wanted)) = SOURCES.iter().find(|(known, _)| *known == kind) else {
-        // Two checks of kube-apiserver look at the type.
+        // kube-apiserver checks the type twice.
         found.not_supported(&under, kind, &known);
         found.not_supported(&under, kind, &known);
         return;

@@ -16,8 +16,8 @@ use crate::schema::findings::Findings;
 
 const NAME_LABELS: [&str; 2] = ["job-name", "batch.kubernetes.io/job-name"];
 const UID_LABELS: [&str; 2] = ["controller-uid", "batch.kubernetes.io/controller-uid"];
-/// A CronJob's Jobs have eleven characters more.
-const LONGEST_CRON_NAME: usize = 52;
+/// Names of a CronJob's Jobs are eleven characters longer.
+const MAX_CRON_NAME_LENGTH: usize = 52;
 
 pub(crate) fn fill(kind: &str, value: &mut Value) {
     if kind == "Job" {
@@ -62,12 +62,12 @@ fn fill_job(job: &mut Value) {
     }
 }
 
-/// Gives a new Job the labels and the selector by which it finds its Pods.
+/// Adds the labels and the selector of a new Job.
 pub(crate) fn generate_selector(job: &mut Value) {
     if !flag(field(job, "spec"), "manualSelector") {
         select_by_uid(job);
     }
-    // Read again, the Job without labels has those of its template.
+    // After decoding, a Job without labels has the labels of its template.
     label_as_template(job);
 }
 
@@ -106,7 +106,7 @@ fn select_by_uid(job: &mut Value) {
     }
 }
 
-/// Checks a new object.
+/// Validates a new object.
 pub(crate) fn validate(kind: &str, value: &Value, found: &mut Findings) {
     if kind == "Job" {
         generated_selector(value, found);
@@ -114,7 +114,7 @@ pub(crate) fn validate(kind: &str, value: &Value, found: &mut Findings) {
     checked(kind, value, found);
 }
 
-/// A Job finds its Pods by labels that nobody else's have, unless it says that it knows better.
+/// The selector of a Job must be the generated one, unless `manualSelector` is set.
 fn generated_selector(job: &Value, found: &mut Findings) {
     let spec = field(job, "spec");
     if flag(spec, "manualSelector") {
@@ -176,7 +176,7 @@ fn checked(kind: &str, value: &Value, found: &mut Findings) {
     }
     cron::validate(spec, &at, found);
     let name = text(field(value, "metadata"), "name");
-    if name.len() > LONGEST_CRON_NAME {
+    if name.len() > MAX_CRON_NAME_LENGTH {
         let at = Path::new("metadata");
         found.invalid(
             &at.child("name"),
@@ -285,7 +285,7 @@ pub(crate) fn validate_update(kind: &str, new: &Value, old: &Value, found: &mut 
     }
 }
 
-/// The name that a Job's index would give a Pod.
+/// Validates the name of an indexed Job's last pod.
 fn indexed_name(job: &Value, found: &mut Findings) {
     let spec = field(job, "spec");
     let count = number(spec, "completions").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! CertificateSigningRequest; no signer runs here.
+//! CertificateSigningRequest. The server has no signer.
 
 use std::collections::HashSet;
 
@@ -14,16 +14,16 @@ use crate::schema::Path;
 use crate::schema::findings::Findings;
 
 const PEM_HEAD: &str = "-----BEGIN CERTIFICATE REQUEST-----";
-/// The shortest lifetime that may be asked for.
-const LEAST_SECONDS: i64 = 600;
-/// Conditions that only `approval` writes.
-const VERDICTS: [&str; 2] = ["Approved", "Denied"];
+/// Minimum `expirationSeconds`.
+const MIN_SECONDS: i64 = 600;
+/// Conditions that only `approval` may write.
+const APPROVAL_CONDITIONS: [&str; 2] = ["Approved", "Denied"];
 
 pub(crate) fn prepare_create(request: &mut Value) {
     put(request, "status", Some(json!({})));
 }
 
-/// Keeps what `approval` may not change.
+/// Reverts all changes except those of conditions.
 pub(crate) fn only_conditions(new: &mut Value, old: &Value) {
     put(new, "spec", old.get("spec").cloned());
     let conditions = field(field(new, "status"), "conditions").clone();
@@ -34,9 +34,9 @@ pub(crate) fn only_conditions(new: &mut Value, old: &Value) {
     stamp(new, old);
 }
 
-/// Keeps the verdicts, which `status` may not change, and says when conditions changed.
+/// Reverts changes of approval conditions, and sets the times of changed conditions.
 pub(crate) fn keep_verdicts(new: &mut Value, old: &Value) {
-    for kind in VERDICTS {
+    for kind in APPROVAL_CONDITIONS {
         let kept: Vec<Value> = of_kind(old, kind).cloned().collect();
         if of_kind(new, kind).count() != kept.len() {
             continue;
@@ -58,7 +58,7 @@ fn of_kind<'a>(request: &'a Value, kind: &'a str) -> impl Iterator<Item = &'a Va
     conditions.filter(move |condition| text(condition, "type") == kind)
 }
 
-/// Sets the times of conditions that have none.
+/// Sets missing times of conditions.
 fn stamp(new: &mut Value, old: &Value) {
     let now = crate::access::seconds_only(jiff::Timestamp::now().as_second());
     let before = list(field(old, "status"), "conditions");
@@ -104,7 +104,7 @@ pub(crate) fn validate(request: &Value, found: &mut Findings) {
         }
     }
     let name = "expirationSeconds";
-    if let Some(seconds) = number(spec, name).filter(|seconds| *seconds < LEAST_SECONDS) {
+    if let Some(seconds) = number(spec, name).filter(|seconds| *seconds < MIN_SECONDS) {
         let said = "may not specify a duration less than 600 seconds (10 minutes)";
         found.invalid(&at.child(name), seconds, said);
     }
@@ -131,8 +131,8 @@ fn conditions(request: &Value, found: &mut Findings) {
             &["False", "True", "Unknown"]
         };
         found.one_of(&at.child("status"), text(condition, "status"), known);
-        let other = VERDICTS.iter().find(|other| **other != kind);
-        if VERDICTS.contains(&kind) && other.is_some_and(|other| seen.contains(*other)) {
+        let other = APPROVAL_CONDITIONS.iter().find(|other| **other != kind);
+        if APPROVAL_CONDITIONS.contains(&kind) && other.is_some_and(|other| seen.contains(*other)) {
             let said = "Approved and Denied conditions are mutually exclusive";
             found.invalid(&under, kind, said);
         }
@@ -142,7 +142,7 @@ fn conditions(request: &Value, found: &mut Findings) {
     }
 }
 
-/// Checks a change of the status: `approval` writes verdicts, and nothing else does.
+/// Validates a status update: only `approval` writes approval conditions.
 pub(crate) fn status_update(new: &Value, old: &Value, target: WriteTarget, found: &mut Findings) {
     conditions(new, found);
     let at = Path::new("status");
@@ -152,7 +152,10 @@ pub(crate) fn status_update(new: &Value, old: &Value, target: WriteTarget, found
         if now < before {
             let said = format!("updates may not remove a condition of type {kind:?}");
             found.forbidden(&under, said);
-        } else if now > before && target == WriteTarget::Status && VERDICTS.contains(&kind) {
+        } else if now > before
+            && target == WriteTarget::Status
+            && APPROVAL_CONDITIONS.contains(&kind)
+        {
             let said = format!("updates may not add a condition of type {kind:?}");
             found.forbidden(&under, said);
         }
@@ -172,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_approval_writes_verdicts() {
+    fn only_the_approval_subresource_writes_approval_conditions() {
         let old = json!({"spec": {"signerName": "a.io/s"}, "status": {"certificate": "AA=="}});
         let mut new = json!({"spec": {"signerName": "b.io/s"}, "status": {"certificate": "BB==",
             "conditions": [{"type": "Approved", "status": "True"}]}});

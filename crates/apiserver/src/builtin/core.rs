@@ -1,4 +1,4 @@
-//! Kinds of the core group that are data, and Lease.
+//! Kinds of the core group without controllers, and Lease.
 
 use std::collections::HashSet;
 
@@ -12,12 +12,12 @@ use crate::names;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
 
-/// Bytes of a Secret's or ConfigMap's data.
-const DATA: usize = 1024 * 1024;
+/// Maximum size of the data of a Secret or ConfigMap in bytes.
+const MAX_DATA_BYTES: usize = 1024 * 1024;
 const SERVICE_ACCOUNT: &str = "kubernetes.io/service-account.name";
 const FINALIZER: &str = "kubernetes";
 
-/// `stringData` is written into `data`, and never read.
+/// Moves `stringData` into `data`.
 pub(crate) fn read_secret(secret: &mut Value) {
     let texts = object(secret, "stringData").cloned();
     put(secret, "stringData", None);
@@ -36,8 +36,8 @@ pub(crate) fn secret(secret: &Value, found: &mut Findings) {
     let size = keys(data, &at, found, |text| {
         STANDARD.decode(text).map_or(0, |bytes| bytes.len())
     });
-    if size > DATA {
-        found.too_long(&at, DATA);
+    if size > MAX_DATA_BYTES {
+        found.too_long(&at, MAX_DATA_BYTES);
     }
     let holds = |key: &str| data.is_some_and(|data| data.contains_key(key));
     let mut needs = |key: &str| {
@@ -87,8 +87,8 @@ pub(crate) fn config_map(map: &Value, found: &mut Findings) {
     size += keys(binary, &Path::new("binaryData"), found, |text| {
         STANDARD.decode(text).map_or(0, |bytes| bytes.len())
     });
-    if size > DATA {
-        found.too_long(&Path::new("[]"), DATA);
+    if size > MAX_DATA_BYTES {
+        found.too_long(&Path::new("[]"), MAX_DATA_BYTES);
     }
 }
 
@@ -174,7 +174,7 @@ pub(crate) fn fill_node(node: &mut Value) {
     }
 }
 
-/// `podCIDR` is the first of `podCIDRs`; where both are sent and differ, it counts.
+/// Keeps `podCIDR` equal to the first of `podCIDRs`; `podCIDR` wins.
 fn one_range(spec: &mut Value) {
     let ranges = list(spec, "podCIDRs").first().cloned();
     let range = text(spec, "podCIDR").to_owned();
@@ -202,7 +202,7 @@ pub(crate) fn node_update(new: &Value, old: &Value, found: &mut Findings) {
         found.forbidden(&at.child("providerID"), said);
     }
     node_status(new, found);
-    // Both checks of an update look at taints, and so what is wrong with them is told twice.
+    // kube-apiserver validates taints twice on update, and returns each error twice.
     taints(new, found);
 }
 
@@ -237,7 +237,7 @@ pub(crate) fn node(node: &Value, found: &mut Findings) {
     }
 }
 
-/// Whether a range of addresses is of IPv6; nothing if it is none.
+/// Whether a CIDR is IPv6; `None` if it is malformed.
 fn family_of_range(range: &str) -> Option<bool> {
     let (address, length) = range.split_once('/')?;
     let address: std::net::IpAddr = address.parse().ok()?;
@@ -246,7 +246,7 @@ fn family_of_range(range: &str) -> Option<bool> {
     (length <= most).then_some(address.is_ipv6())
 }
 
-/// kube-apiserver says that taints are metadata.
+/// Validates taints; kube-apiserver reports their path as metadata.
 fn taints(node: &Value, found: &mut Findings) {
     let at = Path::new("metadata");
     let at = at.child("taints");
@@ -270,7 +270,7 @@ fn taints(node: &Value, found: &mut Findings) {
     }
 }
 
-/// Rules of both shapes; `reporter` is the field that names who reports.
+/// Rules for Events of both groups; `reporter` is the field with the reporting component.
 pub(crate) fn event(event: &Value, reporter: &str, found: &mut Findings) {
     let namespace = text(field(event, "metadata"), "namespace");
     let involved = match reporter {

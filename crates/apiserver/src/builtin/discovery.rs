@@ -1,4 +1,4 @@
-//! EndpointSlice, and the Endpoints before it.
+//! EndpointSlice and Endpoints.
 
 use std::net::IpAddr;
 
@@ -11,9 +11,9 @@ use crate::names;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
 
-const MOST_ENDPOINTS: usize = 1000;
-const MOST_ADDRESSES: usize = 100;
-const MOST_PORTS: usize = 20_000;
+const MAX_ENDPOINTS: usize = 1000;
+const MAX_ADDRESSES: usize = 100;
+const MAX_PORTS: usize = 20_000;
 const NO_ADDRESS: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 
 pub(crate) fn fill(slice: &mut Value) {
@@ -38,8 +38,8 @@ pub(crate) fn validate(slice: &Value, found: &mut Findings) {
     found.one_of(&Path::new("addressType"), kind, &["FQDN", "IPv4", "IPv6"]);
     let under = Path::new("endpoints");
     let endpoints = list(slice, "endpoints");
-    if endpoints.len() > MOST_ENDPOINTS {
-        found.too_many(&under, endpoints.len(), MOST_ENDPOINTS);
+    if endpoints.len() > MAX_ENDPOINTS {
+        found.too_many(&under, endpoints.len(), MAX_ENDPOINTS);
     }
     for (index, endpoint) in endpoints.iter().enumerate() {
         let at = under.index(index);
@@ -47,8 +47,8 @@ pub(crate) fn validate(slice: &Value, found: &mut Findings) {
         let addresses: Vec<&str> = texts(endpoint, "addresses").collect();
         if addresses.is_empty() {
             found.required(&under, "must contain at least 1 address");
-        } else if addresses.len() > MOST_ADDRESSES {
-            found.too_many(&under, addresses.len(), MOST_ADDRESSES);
+        } else if addresses.len() > MAX_ADDRESSES {
+            found.too_many(&under, addresses.len(), MAX_ADDRESSES);
         }
         for (index, address) in addresses.iter().enumerate() {
             valid_address(kind, address, &under, index, found);
@@ -81,7 +81,7 @@ fn valid_address(kind: &str, address: &str, under: &Path<'_>, index: usize, foun
     }
 }
 
-/// Addresses that mean another thing on every host are no endpoints.
+/// Rejects addresses such as loopback, which mean another host on each host.
 fn reachable(ip: IpAddr, address: &str, at: &Path<'_>, found: &mut Findings) {
     let (link_local, link_local_multicast) = match ip {
         IpAddr::V4(ip) => (ip.is_link_local(), ip.octets()[..3] == [224, 0, 0]),
@@ -110,8 +110,8 @@ fn reachable(ip: IpAddr, address: &str, at: &Path<'_>, found: &mut Findings) {
 fn ports(slice: &Value, found: &mut Findings) {
     let under = Path::new("ports");
     let ports = list(slice, "ports");
-    if ports.len() > MOST_PORTS {
-        found.too_many(&under, ports.len(), MOST_PORTS);
+    if ports.len() > MAX_PORTS {
+        found.too_many(&under, ports.len(), MAX_PORTS);
     }
     let mut seen: Vec<&str> = Vec::new();
     for (index, port) in ports.iter().enumerate() {

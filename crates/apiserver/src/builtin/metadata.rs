@@ -1,4 +1,4 @@
-//! What is wrong with an object's metadata (apimachinery `pkg/api/validation/objectmeta.go`).
+//! Validation of `metadata` (apimachinery `pkg/api/validation/objectmeta.go`).
 
 use serde_json::{Map, Value};
 
@@ -7,16 +7,16 @@ use crate::names::{self, NameCheck};
 use crate::schema::Path;
 use crate::schema::findings::{Findings, IMMUTABLE};
 
-/// Bytes of all annotations together.
-const ANNOTATIONS: usize = 256 * 1024;
+/// Maximum size of all annotations in bytes.
+const MAX_ANNOTATIONS_BYTES: usize = 256 * 1024;
 
-/// Checks a new object's metadata.
+/// Validates `metadata` of a new object.
 pub(crate) fn validate(value: &Value, namespaced: bool, check: NameCheck, found: &mut Findings) {
     let at = Path::new("metadata");
     let metadata = field(value, "metadata");
     let generate = text(metadata, "generateName");
     if !generate.is_empty() {
-        // What comes after it is alphanumeric, so that a hyphen at the end is right.
+        // The generated suffix is alphanumeric, so a trailing hyphen is valid.
         let masked = match generate.strip_suffix('-') {
             Some(stem) if !stem.is_empty() => format!("{stem}a"),
             _ => generate.to_owned(),
@@ -60,7 +60,7 @@ fn common(metadata: &Value, namespaced: bool, at: &Path<'_>, found: &mut Finding
     }
 }
 
-/// Checks labels.
+/// Validates labels.
 pub(crate) fn labels(labels: Option<&Map<String, Value>>, at: &Path<'_>, found: &mut Findings) {
     for (key, value) in labels.into_iter().flatten() {
         found.all_invalid(at, key, names::qualified_name(key));
@@ -69,7 +69,7 @@ pub(crate) fn labels(labels: Option<&Map<String, Value>>, at: &Path<'_>, found: 
     }
 }
 
-/// Checks annotations.
+/// Validates annotations.
 pub(crate) fn annotations(
     annotations: Option<&Map<String, Value>>,
     at: &Path<'_>,
@@ -80,13 +80,13 @@ pub(crate) fn annotations(
         found.all_invalid(at, key, names::qualified_name(&key.to_lowercase()));
         size += key.len() + value.as_str().map_or(0, str::len);
     }
-    if size > ANNOTATIONS {
-        found.too_long(at, ANNOTATIONS);
+    if size > MAX_ANNOTATIONS_BYTES {
+        found.too_long(at, MAX_ANNOTATIONS_BYTES);
     }
 }
 
-/// Findings about second controllers that are told.
-const REPEATED: u8 = 8;
+/// Maximum number of errors about further controller references.
+const MAX_REPEATED: u8 = 8;
 
 fn owners(metadata: &Value, at: &Path<'_>, found: &mut Findings) {
     let mut first: Option<String> = None;
@@ -112,8 +112,8 @@ fn owners(metadata: &Value, at: &Path<'_>, found: &mut Findings) {
         let this = format!("{}/{}", text(owner, "kind"), text(owner, "name"));
         match &first {
             None => first = Some(this),
-            // Each of these repeats the whole list: a few say what is wrong.
-            Some(_) if repeated == REPEATED => {}
+            // Each error contains the whole list, so a few suffice.
+            Some(_) if repeated == MAX_REPEATED => {}
             Some(first) => {
                 repeated += 1;
                 let said = format!(
@@ -126,7 +126,7 @@ fn owners(metadata: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// The owner references, their members in the order of Go's structure.
+/// The owner references as Go prints them.
 fn shown_owners(metadata: &Value) -> String {
     const MEMBERS: [&str; 6] = [
         "apiVersion",
@@ -147,7 +147,7 @@ fn shown_owners(metadata: &Value) -> String {
     format!("[{}]", all.join(","))
 }
 
-/// Built-in kinds want finalizers to say whose they are.
+/// Validates finalizers of built-in kinds.
 pub(crate) fn standard_finalizers(value: &Value, found: &mut Findings) {
     let at = Path::new("metadata");
     let at = at.child("finalizers");
@@ -156,7 +156,7 @@ pub(crate) fn standard_finalizers(value: &Value, found: &mut Findings) {
     }
 }
 
-/// A finalizer without a domain must be one that Kubernetes knows.
+/// A finalizer without a domain must be a standard finalizer.
 pub(crate) fn standard_finalizer(name: &str, at: &Path<'_>, found: &mut Findings) {
     if !name.contains('/') && !["kubernetes", "orphan", "foregroundDeletion"].contains(&name) {
         let said = "name is neither a standard finalizer name nor is it fully qualified";
@@ -164,10 +164,10 @@ pub(crate) fn standard_finalizer(name: &str, at: &Path<'_>, found: &mut Findings
     }
 }
 
-/// Checks a changed object's metadata. Its resourceVersion is the server's own matter.
+/// Validates `metadata` of a changed object, except `resourceVersion`.
 ///
-/// kube-apiserver looks at it before the kind does and again with the kind, so that most of what
-/// is wrong is told twice, and what every write is checked for once more.
+/// kube-apiserver validates metadata before and during validation of the kind, so most errors occur
+/// twice or three times.
 pub(crate) fn validate_update(value: &Value, old: &Value, namespaced: bool, found: &mut Findings) {
     let at = Path::new("metadata");
     let (new, old) = (field(value, "metadata"), field(old, "metadata"));

@@ -13,7 +13,7 @@ use crate::schema::Path;
 use crate::schema::findings::Findings;
 
 const CLASS_ANNOTATION: &str = "kubernetes.io/ingress.class";
-const LONGEST_CONTROLLER: usize = 250;
+const MAX_CONTROLLER_LENGTH: usize = 250;
 const PATH_TYPES: [&str; 3] = ["Exact", "ImplementationSpecific", "Prefix"];
 const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
 const NOT_AN_ADDRESS: &str = "must be a DNS name, not an IP address";
@@ -61,7 +61,7 @@ pub(crate) fn validate(kind: &str, value: &Value, found: &mut Findings) {
     }
 }
 
-/// A new Ingress names one class, wherever it names it.
+/// Validates a new object. An Ingress must not set its class in both the field and the annotation.
 pub(crate) fn validate_new(kind: &str, value: &Value, found: &mut Findings) {
     validate(kind, value, found);
     let annotation = field(at(value, "metadata.annotations"), CLASS_ANNOTATION);
@@ -232,8 +232,8 @@ fn ingress_class(spec: &Value, found: &mut Findings) {
     let at = Path::new("spec");
     let controller = text(spec, "controller");
     let under = at.child("controller");
-    if controller.len() > LONGEST_CONTROLLER {
-        found.too_long(&under, LONGEST_CONTROLLER);
+    if controller.len() > MAX_CONTROLLER_LENGTH {
+        found.too_long(&under, MAX_CONTROLLER_LENGTH);
     }
     match controller.split_once('/') {
         _ if controller.is_empty() => found.required(&under, ""),
@@ -371,7 +371,7 @@ fn ip_block(block: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// An address range: its family (IPv6 or not), first address and prefix length.
+/// An address range: whether IPv6, first address, and prefix length.
 type Range = (bool, u128, u32);
 
 fn range(text: &str) -> Option<Range> {

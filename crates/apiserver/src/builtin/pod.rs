@@ -1,4 +1,5 @@
-//! Pods and the templates of Pods: defaults, and what admission adds to a new Pod.
+//! Defaults of pods and pod templates, and the changes of kube-apiserver's default admission
+//! plugins.
 
 pub(crate) mod change;
 mod container;
@@ -14,11 +15,11 @@ use crate::json::{default, field, flag, items, list, make, number, object, text}
 use drover_quantity::Quantity;
 
 const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-/// Seconds; a bound token is renewed long before.
+/// Lifetime of the projected token in seconds, as kube-apiserver sets it.
 const TOKEN_SECONDS: u32 = 3_607;
 const TOLERATION_SECONDS: u32 = 300;
 
-/// Defaults of a Pod.
+/// Sets defaults of a pod.
 pub(crate) fn fill(pod: &mut Value) {
     let Some(spec) = make(pod, "spec") else {
         return;
@@ -55,7 +56,7 @@ fn requests_from_limits(container: &mut Value) {
     }
 }
 
-/// Defaults of a template.
+/// Sets defaults of a pod template.
 pub(crate) fn fill_template(template: &mut Value) {
     if let Some(spec) = make(template, "spec") {
         fill_spec(spec);
@@ -68,7 +69,7 @@ fn fill_spec(spec: &mut Value) {
     default(spec, "securityContext", json!({}));
     default(spec, "terminationGracePeriodSeconds", 30);
     default(spec, "schedulerName", "default-scheduler");
-    // The older field says the same.
+    // `serviceAccount` is the deprecated alias.
     let account = match text(spec, "serviceAccountName") {
         "" => text(spec, "serviceAccount").to_owned(),
         name => name.to_owned(),
@@ -124,7 +125,7 @@ fn fill_container(container: &mut Value) {
     round_up(container);
 }
 
-/// Amounts are no finer than a thousandth.
+/// Rounds quantities up to thousandths.
 fn round_up(container: &mut Value) {
     let Some(resources) = container.get_mut("resources") else {
         return;
@@ -179,8 +180,8 @@ fn pull_policy(image: &str) -> &'static str {
     }
 }
 
-/// What creation sets, and what the admission of a stock API server adds: the service account and
-/// its token, tolerations for nodes that are lost, and the default priority.
+/// Prepares a new pod, including the default admission plugins of kube-apiserver: service account
+/// and token volume, tolerations for lost nodes, and default priority.
 pub(crate) fn prepare_create(pod: &mut Value) {
     let quality = quality(pod);
     let mut status = json!({"phase": "Pending", "qosClass": quality});
@@ -268,7 +269,7 @@ fn tolerate(spec: &mut Value, key: &str) {
     put(spec, "tolerations", Some(tolerations.into()));
 }
 
-/// The quality of service that a Pod's requests and limits make.
+/// The QoS class for the requests and limits of a pod.
 pub(crate) fn quality(pod: &Value) -> &'static str {
     let spec = field(pod, "spec");
     let containers = ["containers", "initContainers"];
@@ -302,7 +303,7 @@ pub(crate) fn keep_quality(new: &mut Value, old: &Value) {
     }
 }
 
-/// The subresource changes the ephemeral containers, and nothing else.
+/// Reverts all changes except those of ephemeral containers.
 pub(crate) fn only_ephemeral(new: &mut Value, old: &Value) {
     let wanted = field(field(new, "spec"), "ephemeralContainers").clone();
     let metadata = field(new, "metadata").clone();
@@ -316,8 +317,8 @@ pub(crate) fn only_ephemeral(new: &mut Value, old: &Value) {
     }
 }
 
-/// The subresource changes what containers have of resources, and nothing else. Other containers
-/// than before are left for validation to refuse.
+/// Reverts all changes except those of container resources. Validation rejects added or removed
+/// containers.
 pub(crate) fn only_resources(new: &mut Value, old: &Value) {
     const LISTS: [&str; 2] = ["containers", "initContainers"];
     let (wanted, before) = (field(new, "spec"), field(old, "spec"));
@@ -348,7 +349,7 @@ pub(crate) fn only_resources(new: &mut Value, old: &Value) {
     }
 }
 
-/// The names of all containers.
+/// Names of all containers.
 pub(crate) fn names(spec: &Value) -> impl Iterator<Item = &str> {
     ["containers", "initContainers", "ephemeralContainers"]
         .into_iter()
@@ -356,7 +357,7 @@ pub(crate) fn names(spec: &Value) -> impl Iterator<Item = &str> {
         .map(|container| text(container, "name"))
 }
 
-/// Without these fields.
+/// The spec without these fields.
 pub(crate) fn without(spec: &Value, names: &[&str]) -> Map<String, Value> {
     let map = spec.as_object().cloned().unwrap_or_default();
     map.into_iter()

@@ -1,4 +1,4 @@
-//! What limits workloads: PodDisruptionBudget, ResourceQuota, LimitRange, PriorityClass.
+//! PodDisruptionBudget, ResourceQuota, LimitRange and PriorityClass.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -12,11 +12,11 @@ use crate::names;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
 
-/// Names with this prefix are the system's.
-const SYSTEM: &str = "system-";
-/// The highest priority that is not the system's.
-const HIGHEST: i64 = 1_000_000_000;
-/// Scopes of a quota.
+/// Prefix of system priority classes.
+const SYSTEM_PREFIX: &str = "system-";
+/// Maximum priority of other classes.
+const MAX_USER_PRIORITY: i64 = 1_000_000_000;
+/// Scopes of a ResourceQuota.
 const SCOPES: [&str; 7] = [
     "BestEffort",
     "CrossNamespacePodAffinity",
@@ -111,7 +111,7 @@ pub(crate) fn quota_update(new: &Value, old: &Value, found: &mut Findings) {
     }
 }
 
-/// Checks names and amounts of resources.
+/// Validates resource names and quantities.
 fn amounts(value: &Value, name: &str, at: &Path<'_>, found: &mut Findings) {
     let under = at.child(name);
     for (resource, given) in object(value, name).into_iter().flatten() {
@@ -156,9 +156,9 @@ pub(crate) fn limits(value: &Value, found: &mut Findings) {
     }
 }
 
-/// The least is not above the most, and defaults lie between them.
+/// Requires min ≤ default ≤ max.
 fn ordered(limit: &Value, at: &Path<'_>, found: &mut Findings) {
-    // Which must not be above which, whose field the fault is told of, and how both are called.
+    // (smaller, larger, field of the error, names of both in the message)
     let rules = [
         ("min", "max", "min", "min value", "max value"),
         (
@@ -208,7 +208,7 @@ pub(crate) fn priority(value: &Value, found: &mut Findings) {
         ("system-cluster-critical", 2_000_000_000),
         ("system-node-critical", 2_000_001_000),
     ];
-    if name.starts_with(SYSTEM) {
+    if name.starts_with(SYSTEM_PREFIX) {
         if !known.contains(&(name, given)) {
             let said = format!(
                 "priority class names with 'system-' prefix are reserved for system use only. \
@@ -217,8 +217,9 @@ pub(crate) fn priority(value: &Value, found: &mut Findings) {
             let at = Path::new("metadata");
             found.forbidden(&at.child("name"), said);
         }
-    } else if given > HIGHEST {
-        let said = format!("maximum allowed value of a user defined priority is {HIGHEST}");
+    } else if given > MAX_USER_PRIORITY {
+        let said =
+            format!("maximum allowed value of a user defined priority is {MAX_USER_PRIORITY}");
         found.forbidden(&Path::new("value"), said);
     }
     let name = "preemptionPolicy";
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_of_containers_default_to_each_other_and_stay_in_order() {
+    fn limit_range_defaults_are_filled_and_ordered() {
         let mut value = json!({"spec": {"limits": [
             {"type": "Container", "max": {"cpu": "2"}, "min": {"memory": "1Mi"}},
             {"type": "Pod", "max": {"cpu": "4"}},
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn budget_says_one_of_two_amounts() {
+    fn disruption_budget_requires_exactly_one_amount() {
         let value = |spec: Value| json!({"spec": spec});
         assert_eq!(paths(budget, &value(json!({"minAvailable": 1}))), [""; 0]);
         let both = value(json!({"minAvailable": "50%", "maxUnavailable": "101%"}));
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn priorities_of_the_system_are_reserved() {
+    fn system_priorities_are_reserved() {
         let value = |name: &str, value: i64| json!({"metadata": {"name": name}, "value": value});
         assert_eq!(paths(priority, &value("high", 1000)), [""; 0]);
         assert_eq!(paths(priority, &value("high", 1_000_000_001)), ["value"]);
@@ -288,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn quota_has_amounts_that_are_not_negative_and_scopes_that_agree() {
+    fn quota_rejects_negative_amounts_and_conflicting_scopes() {
         let value = json!({"spec": {"hard": {"pods": "-1"},
             "scopes": ["Terminating", "NotTerminating"]}});
         assert_eq!(paths(quota, &value), ["spec.hard[pods]", "spec.scopes"]);

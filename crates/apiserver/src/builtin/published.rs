@@ -1,4 +1,4 @@
-//! The committed documents, read.
+//! Parses the committed schemas and discovery documents.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use crate::schema::{Definition, Node, Reader};
 
-/// Definitions, one on each line.
+/// OpenAPI definitions, one per line.
 pub(crate) const DEFINITIONS: &str = include_str!("../../schemas/definitions.json");
 const ENCODINGS: &str = include_str!("../../schemas/encodings.json");
 const DISCOVERY: &str = include_str!("../../schemas/discovery.json");
 
 const COLUMNS: &str = include_str!("../../schemas/columns.json");
 
-/// Paths of each group's version, one on each line.
+/// OpenAPI paths of each group and version, one per line.
 pub(crate) const PATHS: [(&str, &str); 18] = [
     ("api/v1", include_str!("../../schemas/paths/api__v1.json")),
     (
@@ -89,12 +89,12 @@ pub(crate) const PATHS: [(&str, &str); 18] = [
     ),
 ];
 
-/// The columns of built-in tables, by kind.
+/// Table columns by kind.
 pub(crate) fn committed_columns<T: for<'de> Deserialize<'de>>() -> T {
     committed(COLUMNS)
 }
 
-/// A group's version in discovery.
+/// The resources of a group and version in discovery.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct List {
@@ -109,7 +109,7 @@ pub(crate) struct ApiResource {
     pub(crate) name: String,
     pub(crate) singular_name: String,
     pub(crate) namespaced: bool,
-    /// Of the answer's kind, where it is not the list's.
+    /// The group of the response's kind, if different from the list's group.
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) kind: String,
@@ -119,14 +119,14 @@ pub(crate) struct ApiResource {
     pub(crate) storage_version_hash: String,
 }
 
-/// What Kubernetes publishes of the kinds that are served.
+/// Parsed schemas and discovery documents.
 pub(crate) struct Published {
     reader: Mutex<Reader>,
     kinds: BTreeMap<(String, String, String), String>,
     pub(crate) lists: Vec<List>,
 }
 
-/// The order of groups in `/apis`, by their priority in kube-apiserver.
+/// The order of groups in `/apis`, by kube-apiserver's priorities.
 const GROUPS: [&str; 18] = [
     "v1",
     "apps/v1",
@@ -148,7 +148,7 @@ const GROUPS: [&str; 18] = [
     "discovery.k8s.io/v1",
 ];
 
-/// The committed documents; read once.
+/// The committed documents, parsed once.
 pub(crate) fn published() -> &'static Published {
     static PUBLISHED: LazyLock<Published> = LazyLock::new(|| {
         let definitions: BTreeMap<String, Definition> = committed(DEFINITIONS);
@@ -192,12 +192,12 @@ impl List {
 }
 
 impl Published {
-    /// The node of a definition.
+    /// The schema of an OpenAPI definition.
     pub(crate) fn node(&self, name: &str) -> Arc<Node> {
         self.reader.lock().named(name)
     }
 
-    /// The node of a kind.
+    /// The schema of a kind.
     pub(crate) fn kind(&self, group: &str, version: &str, kind: &str) -> Option<Arc<Node>> {
         let key = (group.to_owned(), version.to_owned(), kind.to_owned());
         Some(self.node(self.kinds.get(&key)?))

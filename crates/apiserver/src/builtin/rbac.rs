@@ -1,4 +1,4 @@
-//! Roles and their bindings. Escalation is not looked at here, but where rights are.
+//! Roles and bindings. [`crate::access::check_role_write`] checks privilege escalation.
 
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ pub(crate) fn fill(value: &mut Value) {
     }
 }
 
-/// Go's storage knows no empty list; whoever sent one owns it all the same.
+/// Removes empty lists, which Go does not store. Field managers own them nevertheless.
 pub(crate) fn prepare(value: &mut Value) {
     if value["rules"].as_array().is_some_and(Vec::is_empty) {
         value["rules"] = Value::Null;
@@ -94,7 +94,7 @@ fn aggregation(role: &Value, found: &mut Findings) {
     }
 }
 
-/// Checks a label selector's object form.
+/// Validates a label selector in object form.
 pub(crate) fn label_selector(selector: &Value, at: &Path<'_>, found: &mut Findings) {
     let labels = object(selector, "matchLabels");
     metadata::labels(labels, &at.child("matchLabels"), found);

@@ -1,8 +1,8 @@
-//! Service: defaults, addresses, rules.
+//! Service: defaults, allocation of addresses, validation.
 //!
-//! No network stands behind an embedded API. Addresses and node ports are given all the same,
-//! because clients read them: from `10.96.0.0/12` and 30000–32767, chosen by the Service's name so
-//! that a Service made again has the same, and moved on where one is known to be taken.
+//! The embedded API has no network. Services get addresses and node ports nevertheless, because
+//! clients read them: from `10.96.0.0/12` and 30000–32767. The first candidate is derived from the
+//! name, so that a recreated Service gets the same address.
 
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::net::Ipv4Addr;
@@ -58,7 +58,7 @@ pub(crate) fn fill(service: &mut Value) {
     }
 }
 
-/// Gives a new Service its addresses and node ports; `taken` knows those of others.
+/// Allocates addresses and node ports for a new Service; `taken` reports those in use.
 pub fn assign(service: &mut Value, taken: &dyn Fn(&str) -> bool) {
     let metadata = field(service, "metadata");
     let name = format!("{}/{}", text(metadata, "namespace"), text(metadata, "name"));
@@ -72,7 +72,7 @@ pub fn assign(service: &mut Value, taken: &dyn Fn(&str) -> bool) {
         ("", [Value::String(first), ..]) => first.clone(),
         ("", _) => {
             let at = |offset: u32| {
-                // The first is the network's own, the last one broadcast's.
+                // The first address is the network's, the last the broadcast address.
                 let host = 1 + offset % (ADDRESSES - 2);
                 Ipv4Addr::from(FIRST_ADDRESS + host).to_string()
             };
@@ -85,7 +85,7 @@ pub fn assign(service: &mut Value, taken: &dyn Fn(&str) -> bool) {
     } else {
         "IPv4"
     };
-    // A headless one without a selector may have endpoints of any family.
+    // The endpoints of a headless Service without selector may have any address family.
     let any_family = address == "None"
         && crate::json::object(spec, "selector").is_none_or(serde_json::Map::is_empty);
     default(spec, "clusterIPs", json!([address]));
@@ -128,7 +128,7 @@ fn assign_ports(spec: &mut Value, name: &str, taken: &dyn Fn(&str) -> bool) {
     }
 }
 
-/// The first that is free, from the one that the name leads to.
+/// The first free candidate, starting at the one derived from the name.
 fn free(
     name: &str,
     count: u32,
@@ -143,7 +143,7 @@ fn free(
         .unwrap_or_else(|| at(start))
 }
 
-/// What an update leaves out of the given addresses stays.
+/// Keeps allocated addresses and ports that an update omits.
 pub(crate) fn carry(new: &mut Value, old: &Value) {
     let before = field(old, "spec");
     let (is, was) = (
@@ -232,7 +232,7 @@ fn addresses(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// The address and node ports that a Service has or asks for.
+/// The addresses and node ports that a Service has or requests.
 pub(crate) fn claims(service: &Value) -> Vec<String> {
     let spec = field(service, "spec");
     let ports = list(spec, "ports").iter();
@@ -245,7 +245,7 @@ pub(crate) fn claims(service: &Value) -> Vec<String> {
         .collect()
 }
 
-/// What a Service asks for that others have.
+/// Reports requested addresses and ports that other Services have.
 pub(crate) fn collisions(service: &Value, taken: &dyn Fn(&str) -> bool, found: &mut Findings) {
     let at = Path::new("spec");
     let spec = field(service, "spec");
@@ -322,14 +322,14 @@ fn all_ports(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Checks a port's number.
+/// Validates a port number.
 pub(crate) fn valid_port(at: &Path<'_>, port: i64, found: &mut Findings) {
     if !(1..=65_535).contains(&port) {
         found.invalid(at, port, "must be between 1 and 65535, inclusive");
     }
 }
 
-/// Checks a port's number or name.
+/// Validates a port number or name.
 pub(crate) fn port_or_name(at: &Path<'_>, port: &Value, found: &mut Findings) {
     match port {
         Value::Number(number) => {

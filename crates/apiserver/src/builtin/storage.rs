@@ -70,7 +70,7 @@ pub(crate) fn claim(claim: &Value, found: &mut Findings) {
     claim_spec(field(claim, "spec"), &Path::new("spec"), found);
 }
 
-/// Checks a claim's spec, also in a StatefulSet.
+/// Validates the spec of a claim, also in a StatefulSet.
 pub(crate) fn claim_spec(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     access_modes(spec, at, found);
     let requests = field(field(spec, "resources"), "requests");

@@ -1,4 +1,4 @@
-//! Which of a CRD's names it gets, where another one of its group has them already.
+//! Acceptance of a CRD's names when another CRD of the group uses them.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::json::{field, text, texts};
 
-/// What becomes of a CRD's names.
+/// The accepted names of a CRD.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Names {
     /// `status.acceptedNames`.
@@ -16,14 +16,13 @@ pub struct Names {
 }
 
 impl Names {
-    /// Whether all names were free.
+    /// Whether all names were accepted.
     pub fn all_accepted(&self) -> bool {
         text(&self.condition, "status") == "True"
     }
 }
 
-/// Decides which names a CRD gets. `others` are all CRDs; only those of its group matter, and the
-/// CRD itself is passed over.
+/// Accepts the names that no other CRD of the same group uses. `others` may contain the CRD itself.
 pub fn accept<'a>(crd: &Value, others: impl IntoIterator<Item = &'a Value>) -> Names {
     let taken = Taken::by(crd, others);
     let requested = field(field(crd, "spec"), "names");
@@ -100,7 +99,7 @@ impl Taken {
             let kinds = ["kind", "listKind"].map(|name| text(names, name).to_owned());
             taken.kinds.extend(kinds);
         }
-        // What was not accepted takes nothing.
+        // Names that were not accepted are empty.
         taken.resources.remove("");
         taken.kinds.remove("");
         taken

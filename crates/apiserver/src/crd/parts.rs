@@ -1,4 +1,4 @@
-//! What a version's subresources and columns are.
+//! Conversion of subresources and printer columns.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What is wrong with the rules in a CRD: what they say of themselves, and what does not compile.
+//! Validation of CEL rules in a CRD: their fields, and their compilation.
 
 use serde_json::Value;
 
@@ -15,10 +15,10 @@ const REASONS: [&str; 4] = [
     "FieldValueInvalid",
     "FieldValueRequired",
 ];
-/// Deeper nested comprehensions could not be paid for, whatever the object.
-const DEEPEST_RULE: u32 = 3;
+/// Deeper nested comprehensions exceed the cost limit for all objects.
+const MAX_RULE_DEPTH: u32 = 3;
 
-/// What rules say of themselves, before they are compiled.
+/// Validates the fields of rules, without compilation.
 pub(super) fn fields(schema: &Value, at: &Path<'_>, found: &mut Findings) {
     let under = at.child(RULES);
     let breaks = |text: &str| text.contains(['\n', '\r']);
@@ -66,7 +66,7 @@ pub(super) fn fields(schema: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Whether a path such as `.spec.name` or `.map['key']` leads somewhere.
+/// Whether a path such as `.spec.name` or `.map['key']` exists in the schema.
 fn is_path(schema: &Value, path: &str) -> bool {
     let mut schema = schema;
     let mut rest = path;
@@ -96,11 +96,11 @@ fn is_path(schema: &Value, path: &str) -> bool {
     true
 }
 
-/// What rules are about.
+/// The context of the compilation.
 pub(super) struct About<'a> {
     pub(super) node: &'a Node,
     pub(super) root: bool,
-    /// The list inside of which old values are not found.
+    /// The outer list whose items have no `oldSelf`, because they have no merge keys.
     pub(super) uncorrelated: Option<&'a Path<'a>>,
 }
 
@@ -114,7 +114,7 @@ impl<'a> About<'a> {
     }
 }
 
-/// Compiles all rules.
+/// Compiles all rules of a schema.
 pub(super) fn compile_all(schema: &Value, about: &About<'_>, at: &Path<'_>, found: &mut Findings) {
     let under = at.child(RULES);
     for (index, rule) in list(schema, RULES).iter().enumerate() {
@@ -172,10 +172,10 @@ fn compiled(rule: &Value, name: &str, about: &About<'_>, at: &Path<'_>, found: &
     let optional = flag(rule, "optionalOldSelf");
     match compile(text(rule, name)) {
         Err(error) => found.invalid(&at.child(name), rule.clone(), error),
-        Ok(expression) if expression.nesting > DEEPEST_RULE => {
+        Ok(expression) if expression.nesting > MAX_RULE_DEPTH => {
             let said = format!(
                 "estimated {name} cost exceeds budget: comprehensions are nested more than \
-                 {DEEPEST_RULE} deep (try simplifying the rule, or adding maxItems, \
+                 {MAX_RULE_DEPTH} deep (try simplifying the rule, or adding maxItems, \
                  maxProperties, and maxLength where arrays, maps, and strings are declared)"
             );
             found.forbidden(&at.child(name), said);

@@ -1,5 +1,4 @@
-//! What is wrong with the schema in a CRD: what OpenAPI may not say here, defaults that break
-//! their own schema.
+//! Validation of a CRD's schema: unsupported OpenAPI features, and invalid defaults.
 
 use serde_json::Value;
 
@@ -17,7 +16,7 @@ const AT_ROOT: &str = "[Description Type Format Title Maximum ExclusiveMaximum M
      ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf \
      Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations]";
 
-/// Checks a version's schema.
+/// Validates the schema of a version.
 pub(super) fn check(version: &Value, at: &Path<'_>, found: &mut Findings) {
     let schema = field(field(version, "schema"), "openAPIV3Schema");
     if schema.is_null() {
@@ -85,7 +84,7 @@ fn root_with_status(schema: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// A default must be pruned and valid by its own schema.
+/// Requires that each default has no unknown fields and is valid.
 fn defaults(schema: &Value, node: &Node, at: &Path<'_>, found: &mut Findings) {
     if let Some(default) = schema.get("default").filter(|value| !value.is_null()) {
         let at = at.child("default");
@@ -93,7 +92,7 @@ fn defaults(schema: &Value, node: &Node, at: &Path<'_>, found: &mut Findings) {
         if !node.prune_inside(&mut pruned).is_empty() {
             found.invalid(&at, default.clone(), "must not have unknown fields");
         }
-        // The validator speaks of the default as if it stood alone.
+        // The validator returns paths relative to the default.
         for mut error in node.validate(default, None, &Path::ROOT) {
             error.path = match error.path.as_str() {
                 "" => at.to_string(),

@@ -1,11 +1,11 @@
-//! What of a CRD is served, found out without compiling anything.
+//! Served versions of a CRD, read without compilation of rules.
 
 use serde_json::Value;
 
 use super::read;
 use crate::json::{field, flag, list, text};
 
-/// Group, version and plural of all that it serves.
+/// Group, version and plural of all served versions.
 pub(crate) fn served_names(crd: &Value) -> impl Iterator<Item = (&str, &str, &str)> {
     let spec = field(crd, "spec");
     let (group, plural) = (text(spec, "group"), text(field(spec, "names"), "plural"));
@@ -15,7 +15,7 @@ pub(crate) fn served_names(crd: &Value) -> impl Iterator<Item = (&str, &str, &st
         .map(move |version| (group, text(version, "name"), plural))
 }
 
-/// Whether [`resources`](super::resources) would have any, without what it takes to compile their rules.
+/// Whether [`resources`](super::resources) would succeed.
 pub(crate) fn is_readable(crd: &Value) -> bool {
     list(field(crd, "spec"), "versions")
         .iter()

@@ -1,5 +1,5 @@
-//! Whether a CRD's schema is structural: its types said at every field, and nothing but bounds
-//! below `allOf` and its like (apiextensions `pkg/apiserver/schema/validation.go`).
+//! Checks that a CRD's schema is structural: a type for each field, and only value validation below
+//! `allOf` and similar (apiextensions `pkg/apiserver/schema/validation.go`).
 
 use serde_json::{Value, json};
 
@@ -11,8 +11,8 @@ const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
 const EMBEDDED: &str = "x-kubernetes-embedded-resource";
 const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
 
-/// Whether all that the schema says can be in a structural one. Otherwise what cannot is told, and
-/// nothing of its structure.
+/// Whether the schema uses only features of structural schemas. Otherwise only the unsupported
+/// features are reported.
 pub(super) fn is_readable(schema: &Value) -> bool {
     const NEVER: [&str; 7] = [
         "$ref",
@@ -53,7 +53,7 @@ enum Level {
     Field,
 }
 
-/// What keeps a schema from being structural, sorted.
+/// Violations of the structural rules, sorted.
 pub(super) fn check(schema: &Value, at: &Path<'_>) -> Findings {
     let mut found = Findings::default();
     invariants(schema, Level::Root, at, &mut found);
@@ -123,7 +123,7 @@ fn type_said(schema: &Value, level: Level, at: &Path<'_>, found: &mut Findings) 
     }
 }
 
-/// `apiVersion`, `kind` and `metadata` of the object itself or of one in it.
+/// Checks `apiVersion`, `kind` and `metadata` of the object or of an embedded object.
 fn of_every_object(schema: &Value, level: Level, at: &Path<'_>, found: &mut Findings) {
     let is_object = level == Level::Root || flag(schema, EMBEDDED);
     let under = at.child("properties");
@@ -174,7 +174,7 @@ fn is_int_or_string(any_of: &[Value]) -> bool {
     any_of == [json!({"type": "integer"}), json!({"type": "string"})]
 }
 
-/// `own`: the schema's own bounds, where the pattern for int-or-string may say types.
+/// `own`: whether this is the schema itself, where the int-or-string pattern may contain types.
 fn value_validation(schema: &Value, own: bool, at: &Path<'_>, found: &mut Findings) {
     let any_of = list(schema, "anyOf");
     if !(own && is_int_or_string(any_of)) {
@@ -257,8 +257,8 @@ fn only_bounds(schema: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// What is said below `allOf` and its like must be said in the schema itself too: `at` is where
-/// the schema is, `said_at` where it is said.
+/// Fields in `allOf` and similar must also exist in the schema itself. `at` is the path of the
+/// schema, `said_at` that of the field.
 fn completeness(
     schema: &Value,
     nested: &Value,

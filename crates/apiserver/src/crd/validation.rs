@@ -1,4 +1,4 @@
-//! What is wrong with a CRD (apiextensions `validation.go`), in its words.
+//! Validation of CRDs (apiextensions `validation.go`).
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::names::{dns_1035_label, dns_subdomain};
 use crate::schema::Path;
 use crate::schema::findings::Findings;
 
-/// What is wrong with a CRD, beside its metadata.
+/// Validates a new CRD, without its metadata.
 pub(crate) fn validate(crd: &Value, found: &mut Findings) {
     validate_spec(field(crd, "spec"), found);
     validate_rest(crd, found);
@@ -48,15 +48,15 @@ fn validate_rest(crd: &Value, found: &mut Findings) {
     approval(crd, found);
 }
 
-/// What is wrong with a CRD's update, beside its metadata.
+/// Validates an updated CRD, without its metadata.
 pub(crate) fn validate_update(crd: &Value, old: &Value, found: &mut Findings) {
     let (spec, before) = (field(crd, "spec"), field(old, "spec"));
-    // What an older version let in stays good enough for another label, or for the definition's end.
+    // An unchanged spec is not validated again: an earlier version may have accepted it.
     if spec != before {
         validate_spec(spec, found);
     }
     validate_rest(crd, found);
-    // An approval that has not changed was let in before.
+    // An unchanged approval is not validated again.
     found
         .0
         .retain(|error| !error.path.contains("api-approved") || annotation(crd) != annotation(old));
@@ -131,8 +131,7 @@ fn names(names: &Value, at: &Path<'_>, found: &mut Findings) {
     all_labels("categories", found);
 }
 
-/// Conversion webhooks are not called here, so that a CRD that asks for one is not let in, however
-/// right it is.
+/// Rejects conversion webhooks, which this server does not call.
 fn conversion(conversion: &Value, at: &Path<'_>, found: &mut Findings) {
     if conversion.is_null() {
         return;
@@ -176,7 +175,7 @@ fn stored_versions(crd: &Value, found: &mut Findings) {
     let at = at.child("storedVersions");
     let status = field(crd, "status");
     let stored: Vec<&str> = texts(status, "storedVersions").collect();
-    // Each answers for one version, should two have the same name.
+    // Each entry counts for one version, even with duplicate names.
     let mut left = stored.clone();
     if stored.is_empty() {
         let said = "must have at least one stored version";
@@ -213,7 +212,7 @@ fn annotation(crd: &Value) -> &str {
     text(field(field(crd, "metadata"), "annotations"), APPROVED)
 }
 
-/// Groups of the Kubernetes project need an approval.
+/// Requires the annotation `api-approved.kubernetes.io` for groups of the Kubernetes project.
 fn approval(crd: &Value, found: &mut Findings) {
     let group = text(field(crd, "spec"), "group");
     let of_project = ["k8s.io", "kubernetes.io"]

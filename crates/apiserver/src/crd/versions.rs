@@ -1,4 +1,4 @@
-//! What is wrong with the versions of a CRD: names, columns, subresources, selectable fields.
+//! Validation of a CRD's versions: names, columns, subresources, selectable fields.
 
 use std::collections::BTreeSet;
 
@@ -37,14 +37,15 @@ pub(super) fn versions(spec: &Value, at: &Path<'_>, found: &mut Findings) {
         if let wrong @ [_, ..] = dns_1035_label(name).as_slice() {
             found.invalid(&at.child("name"), name, wrong.join(","));
             if index == 0 {
-                // The first version is the one that `spec.version` said once.
+                // apiextensions reports the first version's name as the deprecated `spec.version`.
                 let at = Path::new("spec");
                 found.invalid(&at.child("version"), name, wrong.join(","));
             }
         }
         deprecation(version, &at, found);
     }
-    // Parts that are the same in all versions are one part to apiextensions, and named so.
+    // apiextensions reports fields that are equal in all versions once, at the top level of the
+    // spec.
     let each = |part: &str, check: Check, found: &mut Findings, as_one: &str| {
         let parts: Vec<&Value> = versions
             .iter()
@@ -95,8 +96,8 @@ pub(super) fn versions(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Versions as Go prints its own structure of them: what is the same in all of them is kept
-/// elsewhere there. Where they differ Go prints more, and here they are shown as they were sent.
+/// The versions as Go prints them. Fields that are equal in all versions are omitted; if they
+/// differ, the output here is shorter than Go's.
 fn shown_versions(versions: &[Value]) -> String {
     const PARTS: [(&str, &str); 4] = [
         ("Schema", "schema"),
@@ -126,7 +127,7 @@ fn shown_versions(versions: &[Value]) -> String {
     format!("[{}]", all.join(","))
 }
 
-/// Checks one part of a version.
+/// Validates one field of a version.
 type Check = fn(&Value, &Path<'_>, &mut Findings);
 
 fn deprecation(version: &Value, at: &Path<'_>, found: &mut Findings) {

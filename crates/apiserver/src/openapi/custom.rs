@@ -1,4 +1,4 @@
-//! The document of a group's version that definitions made.
+//! The OpenAPI document of a custom group and version.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ pub(super) fn document(resources: &[&Arc<Resource>]) -> Vec<u8> {
     built_in(&paths, &own)
 }
 
-/// `com.example.v1.Widget`.
+/// The name of a definition, such as `com.example.v1.Widget`.
 fn definition_name(resource: &Resource) -> String {
     let gv = &resource.group_version;
     let mut group: Vec<&str> = gv.group.split('.').collect();
@@ -54,8 +54,8 @@ fn definition_name(resource: &Resource) -> String {
     format!("{}.{}.{}", group.join("."), gv.version, resource.kind)
 }
 
-/// A custom resource is used as any other: its paths are those of Deployment with other names,
-/// as the server of custom resources makes them by the same rules.
+/// The paths of a custom resource: those of Deployment with other names, because apiextensions
+/// generates paths by the same rules.
 fn custom_paths(resource: &Resource) -> Vec<(String, String)> {
     let lines = builtin::PATHS
         .iter()
@@ -111,8 +111,8 @@ fn renamed(text: &str, resource: &Resource) -> String {
         .replace("Deployment", &resource.kind)
 }
 
-/// Without what Deployment has and a custom resource has not: strategic patches, which clients
-/// send to whoever says that they are known, and perhaps a namespace.
+/// Removes strategic merge patches, which custom resources do not support, and for cluster-scoped
+/// resources the namespace.
 fn cut(item: &str, cluster: bool) -> String {
     let Ok(mut item) = serde_json::from_str::<Value>(item) else {
         return item.to_owned();
@@ -186,7 +186,7 @@ fn metadata(definition: &str, description: &str) -> Value {
     json!({"allOf": [{"$ref": reference}], "description": description})
 }
 
-/// A CRD's schema in OpenAPI's terms: int-or-string is said as a choice.
+/// Converts the schema of a CRD: int-or-string becomes `anyOf`.
 fn published(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if flag(&schema, "x-kubernetes-int-or-string") && field(&schema, "anyOf").is_null() {

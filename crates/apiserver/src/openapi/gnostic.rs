@@ -1,11 +1,11 @@
-//! The OpenAPI v2 document as Protobuf (`openapi.v2.Document` of gnostic-models): kubectl reads no
-//! other form of it.
+//! The OpenAPI v2 document as Protobuf (`openapi.v2.Document` of gnostic-models), the only format
+//! that kubectl reads.
 
 use serde_json::{Map, Value};
 
 use crate::json::{field, flag, list, object, text};
 
-/// The document's bytes.
+/// Encodes the document.
 pub(super) fn document(document: &Value) -> Vec<u8> {
     let mut made = Message::default();
     made.text(1, text(document, "swagger"));
@@ -78,7 +78,7 @@ fn operation(made: &mut Message, operation: &Value) {
     extensions(made, 13, operation);
 }
 
-/// A parameter, in the layers of alternatives that the message has.
+/// Encodes a parameter with the nested `oneof`s of the message.
 fn parameter(made: &mut Message, parameter: &Value) {
     let place = text(parameter, "in");
     made.message(1, |made| match place {
@@ -100,7 +100,7 @@ fn parameter(made: &mut Message, parameter: &Value) {
     });
 }
 
-/// `numbers` are those of type, format and `uniqueItems`.
+/// `numbers` are the field numbers of type, format and `uniqueItems`.
 fn plain_parameter(made: &mut Message, parameter: &Value, numbers: [u32; 3]) {
     made.flag(1, flag(parameter, "required"));
     made.text(2, text(parameter, "in"));
@@ -178,12 +178,12 @@ fn extensions(made: &mut Message, number: u32, of: &Value) {
     }
 }
 
-/// A value of any type, as YAML; JSON is that.
+/// Encodes any value as YAML; JSON is valid YAML.
 fn any(made: &mut Message, value: &Value) {
     made.text(2, &value.to_string());
 }
 
-/// A message that is being written.
+/// A message under construction.
 #[derive(Default)]
 struct Message(Vec<u8>);
 
@@ -240,7 +240,7 @@ impl Message {
         self.bytes(number, &inner.0);
     }
 
-    /// A pair of a name and a value.
+    /// Encodes a pair of name and value.
     fn named(&mut self, number: u32, name: &str, write: impl FnOnce(&mut Self)) {
         self.message(number, |made| {
             made.text(1, name);
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_is_written_as_protobuf_writes_it() {
+    fn message_encoding_is_that_of_protobuf() {
         let mut made = Message::default();
         made.text(1, "2.0");
         made.number(11, 300);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_said_in_yaml() {
+    fn group_version_kinds_are_yaml() {
         let bytes = document(&json!({"swagger": "2.0", "definitions": {
             "a": {"type": "object", "x-kubernetes-group-version-kind": [{"kind": "A"}]}}}));
         let text = String::from_utf8_lossy(&bytes);

@@ -1,8 +1,8 @@
-//! OpenAPI v2: all that is served in one document. kubectl checks by it what it cannot have checked
-//! by the server, such as the kinds that nobody can patch.
+//! OpenAPI v2: one document for all groups. kubectl uses it for checks that the server cannot do,
+//! such as kinds without patch support.
 //!
-//! It is made of the v3 documents, which say more: defaults, junctions of schemas and `null` have
-//! no place in it.
+//! The document is converted from v3; defaults, combinations of schemas and `nullable` are dropped,
+//! because v2 does not support them.
 
 use serde_json::{Map, Value, json};
 
@@ -11,12 +11,12 @@ use crate::json::{field, flag, list, object};
 
 const DEFINITION: &str = "#/definitions/";
 const METHODS: [&str; 7] = ["delete", "get", "head", "options", "patch", "post", "put"];
-/// What a parameter's schema says of it, said by the parameter itself here.
+/// Schema keywords that v2 puts into the parameter itself.
 const OF_PARAMETERS: [&str; 3] = ["type", "format", "uniqueItems"];
-/// What is in a schema, and is told of no value that may be `null`, or of anything at all.
+/// Schema keywords that v2 drops for nullable values and for values of any type.
 const INSIDE: [&str; 3] = ["additionalProperties", "items", "properties"];
 
-/// The document of everything.
+/// Builds the document.
 pub(super) fn document(documents: &Documents) -> Value {
     let (mut paths, mut definitions) = (Map::new(), Map::new());
     for path in documents.made.keys() {
@@ -42,7 +42,7 @@ pub(super) fn document(documents: &Documents) -> Value {
     })
 }
 
-/// A schema without what v2 cannot say.
+/// Converts a schema, without keywords that v2 does not support.
 fn of_schema(schema: &Value) -> Value {
     let Some(map) = schema.as_object() else {
         return schema.clone();
@@ -55,7 +55,7 @@ fn of_schema(schema: &Value) -> Value {
             "default" | "nullable" | "anyOf" | "not" => {}
             "type" if nullable => {}
             inside if (nullable || open) && INSIDE.contains(&inside) => {}
-            // Only one type of Kubernetes' own is one or the other.
+            // Kubernetes publishes one type with `oneOf`.
             "oneOf" => {
                 if schema.get("format").is_some() {
                     made.insert("type".to_owned(), "string".into());
@@ -157,7 +157,7 @@ fn parameter(parameter: &Value) -> Value {
     Value::Object(made)
 }
 
-/// The responses, and the media types that they are written as.
+/// Converts responses; also returns their media types.
 fn responses(responses: &Value) -> (Value, Value) {
     let mut produces = json!(["*/*"]);
     let mut made = Map::new();
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_schema_says_what_version_two_can() {
+    fn schema_is_converted_to_v2() {
         let schema = json!({
         "description": "d", "type": "object", "default": {}, "properties": {
             "default": {"type": "integer", "default": 1},
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operations_body_is_a_parameter() {
+    fn request_body_becomes_a_parameter() {
         let made = operation(&json!({
             "operationId": "o",
             "parameters": [{"name": "dryRun", "in": "query", "schema": {"type": "string"}}],

@@ -3,37 +3,37 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A field selector that cannot be read, in kube-apiserver's words.
+/// Parse errors, in kube-apiserver's words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FieldSelectorError {
-    /// A term with no operator.
+    /// A term has no operator.
     #[error("invalid selector: '{selector}'; can't understand '{term}'")]
     Term {
-        /// All of it.
+        /// The whole selector.
         selector: String,
         /// The term.
         term: String,
     },
-    /// A backslash before what needs none.
+    /// A backslash before a character that needs no escape.
     #[error("invalid field selector: invalid escape sequence: {0}")]
     Escape(String),
-    /// A sign in a value that needs a backslash; shown as the number of the character.
+    /// A character that needs a backslash; the message has its code point.
     #[error("invalid field selector: unescaped character in value: {}", u32::from(*.0))]
     Unescaped(char),
 }
 
-/// One condition: a field has a value, or has not.
+/// A condition on one field.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FieldTerm {
-    /// Such as `metadata.name`.
+    /// A field path such as `metadata.name`.
     pub field: String,
-    /// Whether the value is the one that the field must not have.
+    /// Whether the operator is `!=`.
     pub negated: bool,
-    /// The value.
+    /// The value after the operator.
     pub value: String,
 }
 
-/// Conditions on fields, all of which must be met.
+/// Conditions on fields, combined with AND.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FieldSelector(Vec<FieldTerm>);
 
@@ -43,12 +43,12 @@ impl FieldSelector {
         &self.0
     }
 
-    /// Whether all objects meet it.
+    /// Whether the selector matches all objects.
     pub fn is_everything(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether an object meets it, whose fields read as told; one that is not there is empty.
+    /// Whether an object matches. `field` returns the value of a field; an absent field is empty.
     pub fn matches<'a>(&self, field: impl Fn(&str) -> Option<std::borrow::Cow<'a, str>>) -> bool {
         self.0.iter().all(|term| {
             let same = match field(&term.field) {
@@ -59,7 +59,7 @@ impl FieldSelector {
         })
     }
 
-    /// The value that a field must have, if there is just one.
+    /// The value that the selector requires for a field, if there is exactly one.
     pub fn exact(&self, field: &str) -> Option<&str> {
         self.0
             .iter()
@@ -86,7 +86,7 @@ impl FromStr for FieldSelector {
                 });
             };
             let value = unescape(value)?;
-            // A term about nothing is no condition.
+            // A term without field and value is no condition.
             if !field.is_empty() || !value.is_empty() {
                 terms.push(FieldTerm {
                     field: field.to_owned(),
@@ -118,7 +118,7 @@ fn split_terms(selector: &str) -> Vec<&str> {
     parts
 }
 
-/// Field, whether negated, and value, at the first operator.
+/// Splits a term at its first operator into field, negation and value.
 fn split_term(term: &str) -> Option<(&str, bool, &str)> {
     for (at, _) in term.char_indices() {
         let rest = &term[at..];

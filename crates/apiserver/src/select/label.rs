@@ -9,33 +9,32 @@ use serde_json::{Map, Value};
 use super::lexer::{Token, scan};
 use super::requirement::{Operator, Requirement, SelectorError, key_fault};
 
-/// Conditions on labels, all of which must be met.
+/// Conditions on labels, combined with AND.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LabelSelector(Option<Vec<Requirement>>);
 
 impl LabelSelector {
-    /// The selector that all objects meet.
+    /// The selector that matches all objects.
     pub const fn everything() -> Self {
         Self(Some(Vec::new()))
     }
 
-    /// The selector that no object meets.
+    /// The selector that matches no object.
     pub const fn nothing() -> Self {
         Self(None)
     }
 
-    /// A selector of these conditions.
+    /// A selector with these conditions.
     pub fn of(mut requirements: Vec<Requirement>) -> Self {
         requirements.sort_by(|left, right| left.key().cmp(right.key()));
         Self(Some(requirements))
     }
 
-    /// Reads `metav1.LabelSelector`: `matchLabels` and `matchExpressions`. `null` selects
-    /// nothing, the empty object everything.
+    /// Parses `metav1.LabelSelector`: `matchLabels` and `matchExpressions`. `null` matches nothing,
+    /// the empty object everything.
     ///
     /// # Errors
-    ///
-    /// If an operator is not known, or a condition cannot be.
+    /// If an operator is unknown or a condition is invalid.
     pub fn from_object(selector: &Value) -> Result<Self, SelectorError> {
         if selector.is_null() {
             return Ok(Self::nothing());
@@ -55,24 +54,24 @@ impl LabelSelector {
         Ok(Self::of(requirements))
     }
 
-    /// The conditions; `None` if nothing is selected.
+    /// The conditions; `None` if the selector matches nothing.
     pub fn requirements(&self) -> Option<&[Requirement]> {
         self.0.as_deref()
     }
 
-    /// Whether all objects meet it.
+    /// Whether the selector matches all objects.
     pub fn is_everything(&self) -> bool {
         self.0.as_ref().is_some_and(Vec::is_empty)
     }
 
-    /// Whether these labels meet it.
+    /// Whether the labels match.
     pub fn matches(&self, labels: &Map<String, Value>) -> bool {
         self.0
             .as_ref()
             .is_some_and(|all| all.iter().all(|one| one.matches(labels)))
     }
 
-    /// Whether an object's labels meet it.
+    /// Whether the labels of an object match.
     pub fn matches_object(&self, object: &Value) -> bool {
         match &object["metadata"]["labels"] {
             Value::Object(labels) => self.matches(labels),
@@ -101,7 +100,8 @@ fn from_expression(expression: &Value) -> Result<Requirement, SelectorError> {
 }
 
 impl fmt::Display for LabelSelector {
-    /// As in the query `labelSelector`; nothing and everything are both empty.
+    /// The form of the query parameter `labelSelector`; empty for both [`Self::nothing`] and
+    /// [`Self::everything`].
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, requirement) in self.0.iter().flatten().enumerate() {
             if index > 0 {
@@ -135,7 +135,7 @@ fn fail<T>(message: String) -> Result<T, SelectorError> {
 }
 
 impl Parser {
-    /// The next token, which stays; `in` and `notin` are names everywhere but after a key.
+    /// The next token, without consuming it. `in` and `notin` are keywords only after a key.
     fn peek(&self) -> (Token, String) {
         let (token, text) = self
             .tokens
@@ -260,7 +260,7 @@ impl Parser {
         }
     }
 
-    /// A list of values; nothing between commas is the empty value.
+    /// Parses a list of values; an absent value between commas is empty.
     fn identifiers(&mut self) -> Result<BTreeSet<String>, SelectorError> {
         let mut values = BTreeSet::new();
         loop {

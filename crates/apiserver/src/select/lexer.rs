@@ -1,6 +1,6 @@
-//! The words of a label selector.
+//! Tokens of label selectors.
 
-/// A word, or a sign.
+/// An identifier or an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token {
     Error,
@@ -46,9 +46,9 @@ const fn is_sign(byte: u8) -> bool {
     matches!(byte, b'=' | b'!' | b'(' | b')' | b',' | b'>' | b'<')
 }
 
-/// Splits a selector; the last token is [`Token::End`].
+/// Splits a selector into tokens; the last token is [`Token::End`].
 ///
-/// A zero byte ends the selector, as it does there.
+/// A zero byte ends the selector, as in Kubernetes' lexer.
 pub(super) fn scan(selector: &str) -> Vec<(Token, String)> {
     let bytes = selector.split('\0').next().unwrap_or("").as_bytes();
     let mut tokens = Vec::new();
@@ -78,7 +78,7 @@ pub(super) fn scan(selector: &str) -> Vec<(Token, String)> {
     tokens
 }
 
-/// The longest sign at a place.
+/// Reads the longest operator at `start`.
 fn scan_sign(bytes: &[u8], start: usize) -> (Token, String, usize) {
     let mut last = None;
     let mut end = start;

@@ -1,4 +1,4 @@
-//! One condition on the labels of an object.
+//! A condition on one label.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::merge::quote;
 
-/// How a label is compared.
+/// Comparison operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operator {
     /// `key`
@@ -16,13 +16,13 @@ pub enum Operator {
     DoesNotExist,
     /// `key in (a,b)`
     In,
-    /// `key notin (a,b)`, or no such label
+    /// `key notin (a,b)`: also matches objects without the label
     NotIn,
     /// `key=a`
     Equals,
     /// `key==a`
     DoubleEquals,
-    /// `key!=a`, or no such label
+    /// `key!=a`: also matches objects without the label
     NotEquals,
     /// `key>1`
     GreaterThan,
@@ -30,7 +30,7 @@ pub enum Operator {
     LessThan,
 }
 
-/// A selector that cannot be read, in kube-apiserver's words.
+/// A parse error, in kube-apiserver's words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SelectorError(pub(super) String);
@@ -40,16 +40,15 @@ pub struct SelectorError(pub(super) String);
 pub struct Requirement {
     key: String,
     operator: Operator,
-    /// Sorted; one may stand there twice.
+    /// Sorted; may contain duplicates.
     values: Vec<String>,
 }
 
 impl Requirement {
-    /// A condition; `path` is where it stands, for the error, such as `spec.selector`.
+    /// A condition; `path` is the field path for errors, such as `spec.selector`.
     ///
     /// # Errors
-    ///
-    /// If key or values are no labels, or there are too many or too few values.
+    /// If the key or a value is malformed, or the number of values does not fit the operator.
     pub fn new(
         key: &str,
         operator: Operator,
@@ -71,22 +70,22 @@ impl Requirement {
         }
     }
 
-    /// The label.
+    /// The label's key.
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// How it is compared.
+    /// The operator.
     pub fn operator(&self) -> Operator {
         self.operator
     }
 
-    /// What it is compared with.
+    /// The values to compare with.
     pub fn values(&self) -> impl Iterator<Item = &str> {
         self.values.iter().map(String::as_str)
     }
 
-    /// Whether labels meet it.
+    /// Whether the labels meet the condition.
     pub fn matches(&self, labels: &Map<String, Value>) -> bool {
         let label = labels.get(&self.key).and_then(Value::as_str);
         match self.operator {
@@ -130,7 +129,7 @@ impl fmt::Display for Requirement {
     }
 }
 
-/// All that is wrong with a condition, each once.
+/// All errors of a condition, without duplicates.
 fn faults(key: &str, operator: Operator, values: &[String]) -> Vec<String> {
     let mut faults: Vec<String> = key_fault("key", key).into_iter().collect();
     if let Some(why) = count_fault(operator, values.len()) {
@@ -183,7 +182,7 @@ fn count_fault(operator: Operator, count: usize) -> Option<&'static str> {
     }
 }
 
-/// A list of texts as Go's errors show it.
+/// Formats a list of strings as Go's errors do.
 fn go_strings(values: &[String]) -> String {
     if values.is_empty() {
         return "null".to_owned();
@@ -192,7 +191,7 @@ fn go_strings(values: &[String]) -> String {
     format!("[{}]", quoted.join(","))
 }
 
-/// What is wrong with a key, as a field error at a path.
+/// The error for a malformed key, as a field error at a path.
 pub(super) fn key_fault(path: &str, key: &str) -> Option<String> {
     let why = label_key_faults(key);
     (!why.is_empty()).then(|| format!("{path}: Invalid value: {}: {}", quote(key), why.join("; ")))
@@ -215,7 +214,7 @@ const VALUE_WRONG: &str = "a valid label must be an empty string or consist of a
      'MyValue',  or 'my_value',  or '12345', regex used for validation is \
      '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
-/// Why a text is no key of a label or annotation; nothing if it is one.
+/// Errors of a label or annotation key; empty if it is valid.
 pub fn label_key_faults(key: &str) -> Vec<String> {
     let mut faults = Vec::new();
     let parts: Vec<&str> = key.split('/').collect();
@@ -254,7 +253,7 @@ pub fn label_key_faults(key: &str) -> Vec<String> {
     faults
 }
 
-/// Why a text is no value of a label; nothing if it is one.
+/// Errors of a label value; empty if it is valid.
 pub fn label_value_faults(value: &str) -> Vec<String> {
     let mut faults = Vec::new();
     if value.len() > NAME_LIMIT {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::access::{Attributes, Bearer, Caller, Target, bearer, forbidden, with_standing_groups};
+use crate::access::{
+    Attributes, Bearer, Caller, Target, bearer, forbidden, with_authenticated_group,
+};
 use crate::serve::exchange::Exchange;
 use crate::serve::limits::fair::{Seat, Standing, WatchSeat};
 use crate::status::ApiError;
@@ -23,7 +25,7 @@ pub(crate) async fn authenticate(
     in_process: Option<Caller>,
 ) -> Result<(), ApiError> {
     if let Some(caller) = in_process {
-        exchange.set_requestor(with_standing_groups(caller));
+        exchange.set_requestor(with_authenticated_group(caller));
         return Ok(());
     }
     let token = match bearer(&exchange.headers) {
@@ -43,7 +45,7 @@ pub(crate) async fn authenticate(
             Err(ApiError::unauthorized())
         }
         Ok(Some(found)) => {
-            exchange.set_requestor(with_standing_groups(found.caller));
+            exchange.set_requestor(with_authenticated_group(found.caller));
             Ok(())
         }
         Ok(None) => Err(ApiError::unauthorized()),

@@ -1,5 +1,4 @@
-//! What the server knows by heart follows the store: the index of rights, and the catalog of
-//! custom resources.
+//! Keeps the RBAC index and the catalog of custom resources in step with the store.
 
 use std::sync::Arc;
 
@@ -12,12 +11,12 @@ use crate::serve::shared::Shared;
 const RIGHTS: &str = "/rbac.authorization.k8s.io/";
 const DEFINITIONS: &str = "/apiextensions.k8s.io/customresourcedefinitions/";
 
-/// Follows until the server ends; returns once everything that there is has been seen.
+/// Starts to follow the store until the server ends; returns after the initial objects.
 pub(super) async fn start(shared: &Arc<Shared>) {
     let mut rights = Rights::new(Arc::clone(&shared.rbac));
     let rights = follow(shared, RIGHTS, move |observed| rights.observe(&observed));
     let mut served = Served::new(Arc::clone(&shared.catalog));
-    // Not the whole of what is shared: that would keep the server alive.
+    // A reference to `shared` would keep the server alive.
     let changed = shared.catalog_changed.clone();
     let definitions = follow(shared, DEFINITIONS, move |observed| {
         served.observe(&observed);
@@ -41,7 +40,7 @@ fn follow(
             let all_seen = matches!(observed, Observed::Synced);
             take(observed);
             if all_seen && let Some(synced) = synced.take() {
-                // Whoever waited may have gone.
+                // The receiver may be dropped.
                 let _ = synced.send(());
             }
         }

@@ -1,4 +1,5 @@
-//! The keys that sign service accounts' tokens, kept in the store where no request can read.
+//! Persistence and rotation of the keys that sign service account tokens. The store's key is not
+//! reachable by requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,30 +11,30 @@ use tokio_util::sync::CancellationToken;
 use crate::access::{Authenticate, AuthenticateError, Authenticated, Keys, LoadKeysError, Tokens};
 use crate::store::{Change, CommitError, Store, StoreError};
 
-/// No resource's key begins so.
+/// Keys of resources never start with `/.`.
 const KEY: &str = "/.server/service-account-keys";
 
-/// Why there are no keys.
+/// Errors of signing keys.
 #[derive(Debug, thiserror::Error)]
 pub enum KeysError {
-    /// They cannot be read.
+    /// The stored keys cannot be read.
     #[error("the stored keys cannot be read")]
     Read(#[from] StoreError),
-    /// They are not what was stored.
+    /// The stored keys are malformed.
     #[error("the stored keys are damaged")]
     Load(#[from] LoadKeysError),
-    /// New ones cannot be made.
+    /// New keys cannot be generated.
     #[error("a new key cannot be made")]
     Generate(#[from] crate::access::GenerateKeyError),
-    /// New ones cannot be stored.
+    /// New keys cannot be stored.
     #[error("a new key cannot be stored")]
     Store(#[from] CommitError),
-    /// What is stored is not text.
+    /// The stored keys are not UTF-8.
     #[error("the stored keys are not text")]
     NotText,
 }
 
-/// The keys in the store; new ones on the first start.
+/// Loads the keys, or creates and stores them on the first start.
 pub(super) async fn load(store: &Store) -> Result<Keys, KeysError> {
     if let Some(stored) = store.get(KEY).await? {
         let text = std::str::from_utf8(&stored.value).map_err(|_| KeysError::NotText)?;
@@ -45,10 +46,10 @@ pub(super) async fn load(store: &Store) -> Result<Keys, KeysError> {
     Ok(keys)
 }
 
-/// From one look at the keys' age to the next.
+/// Interval of rotation checks.
 const LOOK_EVERY: Duration = Duration::from_hours(1);
 
-/// Makes a new key when the one that signs is old, until `shutdown`.
+/// Rotates the signing key when it is old enough, until `shutdown`.
 pub(super) async fn rotate(store: &Store, tokens: &Tokens, shutdown: &CancellationToken) {
     loop {
         match rotate_if_due(store, tokens).await {
@@ -63,7 +64,7 @@ pub(super) async fn rotate(store: &Store, tokens: &Tokens, shutdown: &Cancellati
     }
 }
 
-/// Stored before it signs: a token must not outlive what proves it.
+/// Stores the new key before it signs, so that a restart does not invalidate tokens.
 async fn rotate_if_due(store: &Store, tokens: &Tokens) -> Result<bool, KeysError> {
     let Some(next) = tokens.renewed_keys()? else {
         return Ok(false);
@@ -78,7 +79,7 @@ async fn rotate_if_due(store: &Store, tokens: &Tokens) -> Result<bool, KeysError
     Ok(true)
 }
 
-/// Service accounts' tokens as one of several authenticators.
+/// The authenticator of service account tokens.
 pub(super) struct ServiceAccounts(pub(super) Arc<Tokens>);
 
 impl Authenticate for ServiceAccounts {
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_key_that_is_due_is_stored_before_it_signs_and_one_that_is_not_stays() {
+    async fn rotated_key_is_stored_before_it_signs() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("hub.db"), StoreOptions::default()).unwrap();
         let first = load(&store).await.unwrap();

@@ -1,4 +1,4 @@
-//! The API as the server's own controllers use it: the same handlers, without queue and audit.
+//! The API for the server's own controllers: the same handlers, without queue and audit.
 
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ use crate::serve::write::own::{Own, OwnWrite};
 use crate::status::ApiError;
 use crate::store::{At, List, Rest, Stored};
 
-/// Objects read at a time.
+/// Objects per read.
 const PAGE: usize = 500;
 
-/// The hub of the server's own controllers.
+/// Implements the controllers' [`Hub`] on the server.
 pub(super) struct OwnHub(pub(super) Arc<Shared>);
 
 impl OwnHub {
@@ -31,7 +31,7 @@ impl OwnHub {
         if let Some(served) = self.served(wanted) {
             return Ok(served);
         }
-        // A definition may serve no version at all; its objects are there all the same.
+        // A CRD without served versions may still have objects.
         let GroupResource { group, resource } = wanted;
         let name = format!("{resource}.{group}");
         let key = key(

@@ -1,11 +1,11 @@
-//! Refusals that come from the HTTP edge itself rather than from an object.
+//! Errors of the HTTP layer, without an object.
 
 use http::StatusCode;
 
 use super::{ApiError, Cause, Details};
 
 impl ApiError {
-    /// The path names nothing in a group and version that is served.
+    /// The server does not serve the path.
     pub fn unknown_path() -> Self {
         let mut error = Self::new(
             StatusCode::NOT_FOUND,
@@ -16,7 +16,7 @@ impl ApiError {
         error
     }
 
-    /// The path is known, the method is not.
+    /// The path does not support the method.
     pub fn method_not_allowed() -> Self {
         let mut error = Self::new(
             StatusCode::METHOD_NOT_ALLOWED,
@@ -27,7 +27,7 @@ impl ApiError {
         error
     }
 
-    /// The resource has no such verb.
+    /// The resource does not support the verb.
     pub fn verb_not_supported(group: &str, resource: &str, verb: &str) -> Self {
         let qualified = super::qualified(resource, group);
         let message = format!("{verb} is not supported on resources of kind {qualified:?}");
@@ -35,14 +35,14 @@ impl ApiError {
             .about(group, resource, "")
     }
 
-    /// Custom objects are not made while their definition goes.
+    /// The CRD is being deleted, so no custom object can be created.
     pub fn definition_terminating(group: &str, resource: &str) -> Self {
         let message = "create not allowed while custom resource definition is terminating";
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message)
             .about(group, resource, "")
     }
 
-    /// None of the media types that the client takes can be written.
+    /// The server cannot produce any of the accepted media types.
     pub fn not_acceptable(accepted: &[&str]) -> Self {
         let message = format!(
             "only the following media types are accepted: {}",
@@ -51,7 +51,7 @@ impl ApiError {
         Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
     }
 
-    /// The body is of a media type that cannot be read.
+    /// The server cannot parse the media type of the body.
     pub fn unsupported_media_type(accepted: &[&str]) -> Self {
         let message = format!(
             "the body of the request was in an unknown format - accepted media types include: {}",
@@ -64,12 +64,12 @@ impl ApiError {
         )
     }
 
-    /// The body is longer than is read; `limit` is in bytes.
+    /// The body exceeds `limit` bytes.
     pub fn too_large(limit: usize) -> Self {
         Self::too_large_for(format_args!("limit is {limit}"))
     }
 
-    /// Something in the request is larger than is taken.
+    /// Another part of the request is too large.
     pub fn too_large_for(what: impl std::fmt::Display) -> Self {
         Self::new(
             StatusCode::PAYLOAD_TOO_LARGE,
@@ -78,7 +78,7 @@ impl ApiError {
         )
     }
 
-    /// The caller asks for more than its share; it may try again after these seconds.
+    /// The caller exceeds its share of requests; it may retry after `retry_after` seconds.
     pub fn too_many_requests(message: impl Into<String>, retry_after: u32) -> Self {
         let mut error = Self::new(
             StatusCode::TOO_MANY_REQUESTS,
@@ -92,7 +92,7 @@ impl ApiError {
         error
     }
 
-    /// The server cannot serve now.
+    /// The server is temporarily unavailable.
     pub fn unavailable(message: impl Into<String>) -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -101,7 +101,7 @@ impl ApiError {
         )
     }
 
-    /// The request took longer than it may; it may still have been done.
+    /// The request timed out; it may have been executed.
     pub fn timeout(message: impl std::fmt::Display, retry_after: u32) -> Self {
         let mut error = Self::new(
             StatusCode::GATEWAY_TIMEOUT,
@@ -115,7 +115,7 @@ impl ApiError {
         error
     }
 
-    /// The client has seen a revision that this server has not.
+    /// The requested resourceVersion is in the future.
     pub fn too_large_resource_version(asked: u64, current: u64) -> Self {
         let mut error = Self::timeout(
             format_args!("Too large resource version: {asked}, current: {current}"),
@@ -131,7 +131,7 @@ impl ApiError {
         error
     }
 
-    /// A generated name is taken, and so were the ones tried before it.
+    /// All attempts to generate an unused name failed.
     pub fn generated_name_taken(group: &str, resource: &str, name: &str) -> Self {
         let mut error = Self::already_exists(group, resource, name);
         error
@@ -143,7 +143,7 @@ impl ApiError {
         error
     }
 
-    /// A JSON patch that cannot be applied to the object.
+    /// The JSON patch cannot be applied to the object.
     pub fn unprocessable() -> Self {
         let mut error = Self::new(
             StatusCode::UNPROCESSABLE_ENTITY,

@@ -1,4 +1,5 @@
-//! Cells of the kinds that only clusters serve.
+//! Cells of quotas, autoscalers, Ingresses and other kinds of
+//! [`Kinds::Cluster`](crate::builtin::Kinds::Cluster).
 
 use std::collections::BTreeSet;
 
@@ -8,13 +9,13 @@ use super::workloads::selector;
 use super::{View, count, or};
 use crate::json::{at, field, flag, list, number, object, text};
 
-/// Hosts of an Ingress that are shown.
-const HOSTS: usize = 3;
-/// Metrics of an autoscaler that are shown.
-const METRICS: usize = 2;
+/// Maximum number of Ingress hosts in a cell.
+const MAX_HOSTS: usize = 3;
+/// Maximum number of autoscaler metrics in a cell.
+const MAX_METRICS: usize = 2;
 const UNKNOWN: &str = "<unknown>";
 
-/// The cells of a kind; none for a kind that has no printer.
+/// The cells of a kind; `None` for a kind without a printer.
 pub(super) fn cells(kind: &str, view: &View<'_>) -> Option<Vec<Value>> {
     Some(match kind {
         "Ingress" => ingress(view),
@@ -63,10 +64,10 @@ fn ingress(view: &View<'_>) -> Vec<Value> {
     let rules = list(spec, "rules");
     let hosts = rules.iter().map(|rule| text(rule, "host"));
     let hosts = hosts.filter(|host| !host.is_empty());
-    let shown: Vec<&str> = hosts.take(HOSTS).collect();
+    let shown: Vec<&str> = hosts.take(MAX_HOSTS).collect();
     let mut hosts = or(&shown.join(","), "*").to_owned();
-    if shown.len() == HOSTS && rules.len() > HOSTS {
-        hosts = format!("{hosts} + {} more...", rules.len() - HOSTS);
+    if shown.len() == MAX_HOSTS && rules.len() > MAX_HOSTS {
+        hosts = format!("{hosts} + {} more...", rules.len() - MAX_HOSTS);
     }
     let addresses: BTreeSet<&str> = list(balancer, "ingress")
         .iter()
@@ -86,7 +87,7 @@ fn ingress(view: &View<'_>) -> Vec<Value> {
     ]
 }
 
-/// The name, and whether an annotation makes it the default.
+/// The name, marked if an annotation makes the object the default.
 fn named(view: &View<'_>, annotations: &[&str]) -> Value {
     let own = at(view.object, "metadata.annotations");
     let name = text(field(view.object, "metadata"), "name");
@@ -128,7 +129,7 @@ fn storage_class(view: &View<'_>) -> Vec<Value> {
     ]
 }
 
-/// A number or a percentage.
+/// An integer or a percentage.
 fn amount(value: &Value) -> Value {
     match value {
         Value::Null => "N/A".into(),
@@ -138,7 +139,7 @@ fn amount(value: &Value) -> Value {
 }
 
 fn autoscaler(view: &View<'_>) -> Vec<Value> {
-    // `v1` is shown as what it stands for.
+    // `v1` objects are converted to `v2` first.
     let mut object = view.object.clone();
     if text(&object, "apiVersion") == "autoscaling/v1" {
         crate::builtin::autoscaling::from_v1(&mut object);
@@ -161,9 +162,9 @@ fn autoscaler(view: &View<'_>) -> Vec<Value> {
 fn metrics(wanted: &[Value], now: &[Value]) -> String {
     let all = wanted.iter().enumerate();
     let all = all.map(|(index, metric)| shown_metric(metric, now.get(index)));
-    let shown: Vec<String> = all.take(METRICS).collect();
+    let shown: Vec<String> = all.take(MAX_METRICS).collect();
     let shown = shown.join(", ");
-    match wanted.len().saturating_sub(METRICS) {
+    match wanted.len().saturating_sub(MAX_METRICS) {
         _ if wanted.is_empty() => "<none>".to_owned(),
         0 => shown,
         more => format!("{shown} + {more} more..."),

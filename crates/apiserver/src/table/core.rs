@@ -1,4 +1,4 @@
-//! Cells of the other built-in kinds.
+//! Cells of the core group, EndpointSlice, RBAC and Lease.
 
 use serde_json::Value;
 
@@ -7,8 +7,8 @@ use super::{View, count, or};
 use crate::json::{at, field, flag, list, object, text, texts};
 
 const ROLE_PREFIX: &str = "node-role.kubernetes.io/";
-/// More endpoints than these are only counted.
-const SHOWN: usize = 3;
+/// Maximum number of endpoints in a cell.
+const MAX_ENDPOINTS: usize = 3;
 
 pub(super) fn service(view: &View<'_>) -> Vec<Value> {
     let spec = view.spec();
@@ -113,7 +113,7 @@ fn roles(view: &View<'_>) -> String {
     or(&roles.join(","), "<none>").to_owned()
 }
 
-/// Both shapes of an Event, by the group that it is asked from.
+/// Cells of an Event; `group` is the group of the request.
 pub(super) fn event(view: &View<'_>, group: &str) -> Vec<Value> {
     let event = view.object;
     let new = group == "events.k8s.io";
@@ -225,8 +225,8 @@ pub(super) fn endpoints(view: &View<'_>) -> Vec<Value> {
 }
 
 fn shortened(all: &[String]) -> String {
-    let shown = all[..all.len().min(SHOWN)].join(",");
-    match all.len().saturating_sub(SHOWN) {
+    let shown = all[..all.len().min(MAX_ENDPOINTS)].join(",");
+    match all.len().saturating_sub(MAX_ENDPOINTS) {
         0 => shown,
         more => format!("{shown} + {more} more..."),
     }

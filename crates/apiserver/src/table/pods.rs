@@ -1,4 +1,4 @@
-//! A Pod's cells.
+//! Cells of Pods.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ struct Shown {
     total: usize,
     restarts: i64,
     last_restart: Option<Timestamp>,
-    /// Of init containers that go on running.
+    /// Restarts of init containers with restart policy `Always`.
     sidecar_restarts: i64,
     sidecar_last: Option<Timestamp>,
     initializing: bool,

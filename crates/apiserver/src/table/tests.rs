@@ -1,4 +1,4 @@
-//! Rows as `kubectl get` shows them.
+//! Rows as `kubectl get` prints them.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn row(group: &str, plural: &str, object: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn every_kind_has_a_cell_for_each_of_its_columns() {
+fn every_kind_has_a_cell_per_column() {
     let empty = json!({"metadata": {"name": "x"}});
     for resource in catalog(Kinds::Cluster).iter() {
         assert_eq!(
@@ -38,7 +38,7 @@ fn every_kind_has_a_cell_for_each_of_its_columns() {
 }
 
 #[test]
-fn a_pod_shows_what_its_containers_do() {
+fn pod_row_summarizes_its_containers() {
     let mut pod = json!({
         "metadata": {"name": "p", "creationTimestamp": "2026-01-01T00:57:00Z"},
         "spec": {"containers": [{"name": "a"}, {"name": "b"}], "nodeName": "n"},
@@ -108,7 +108,7 @@ fn workloads_show_their_counts() {
 }
 
 #[test]
-fn services_nodes_and_events_are_shown() {
+fn service_node_and_event_rows() {
     let service = json!({
         "metadata": {"name": "s"},
         "spec": {"type": "NodePort", "clusterIPs": ["10.0.0.1"],
@@ -149,7 +149,7 @@ fn services_nodes_and_events_are_shown() {
 }
 
 #[test]
-fn a_custom_kinds_columns_are_its_own() {
+fn custom_kind_rows_have_its_printer_columns() {
     let widgets: Resource = crate::crd::resources(&crate::crd::tests::widgets())
         .unwrap()
         .remove(0);
@@ -157,7 +157,7 @@ fn a_custom_kinds_columns_are_its_own() {
         "metadata": {"name": "w", "creationTimestamp": "2026-01-01T00:59:59Z"},
         "spec": {"size": 5, "ports": [{"name": "a", "port": 80}, {"name": "b"}]},
     });
-    // As kube-apiserver 1.36.3 shows the same object.
+    // kube-apiserver 1.36.3 returns the same cells.
     assert_eq!(
         cells(&widgets, &widget, now()),
         [
@@ -189,7 +189,7 @@ fn a_custom_kinds_columns_are_its_own() {
 }
 
 #[test]
-fn kinds_of_clusters_show_what_charts_bring() {
+fn cluster_kind_rows() {
     let created = "2026-01-01T00:57:00Z";
     let ingress = json!({
         "metadata": {"name": "web", "creationTimestamp": created},

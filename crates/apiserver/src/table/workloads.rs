@@ -1,4 +1,4 @@
-//! Cells of what makes Pods.
+//! Cells of workloads.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -202,7 +202,7 @@ pub(super) fn labels(labels: &Value) -> String {
     or(&pairs.join(","), "<none>").to_owned()
 }
 
-/// A selector's text form; `none` for one that is empty.
+/// The text form of a selector; `none` if it is empty.
 pub(super) fn selector(selector: &Value, none: &str) -> String {
     let mut parts: Vec<(String, String)> = object(selector, "matchLabels")
         .into_iter()

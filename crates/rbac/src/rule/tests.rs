@@ -149,7 +149,7 @@ fn rules_match_verbs_groups_resources_and_names_as_kubernetes_does() {
 }
 
 #[test]
-fn a_url_ending_in_a_star_covers_everything_below_and_no_star_covers_only_itself() {
+fn url_with_trailing_star_covers_all_paths_below() {
     let urls = |url: &str| Rule {
         verbs: vec!["get".to_owned()],
         urls: vec![url.to_owned()],
@@ -164,7 +164,7 @@ fn a_url_ending_in_a_star_covers_everything_below_and_no_star_covers_only_itself
 }
 
 #[test]
-fn rights_over_everything_cover_every_rule_and_rights_over_one_name_do_not_cover_all_names() {
+fn wildcard_rule_covers_every_rule_and_named_rule_does_not_cover_all_names() {
     let all = rule(&["*"], &["*"], &["*"], &[]);
     let one = rule(&["get"], &[""], &["secrets"], &["a"]);
     let each = rule(&["get"], &[""], &["secrets"], &[]);
@@ -177,7 +177,7 @@ fn rights_over_everything_cover_every_rule_and_rights_over_one_name_do_not_cover
 }
 
 #[test]
-fn a_star_is_covered_only_by_a_star() {
+fn wildcard_is_covered_only_by_a_wildcard() {
     let some = rule(
         &["get", "list"],
         &["", "apps"],
@@ -189,14 +189,14 @@ fn a_star_is_covered_only_by_a_star() {
 }
 
 #[test]
-fn a_star_slash_subresource_covers_that_subresource_of_any_resource() {
+fn wildcard_subresource_covers_that_subresource_of_all_resources() {
     let owned = rule(&["get"], &["*"], &["*/scale"], &[]);
     let wanted = rule(&["get"], &["apps"], &["deployments/scale"], &[]);
     assert_eq!(missing(&[owned], &[wanted]), []);
 }
 
 #[test]
-fn missing_rights_are_told_once_for_each_resource_with_all_their_verbs() {
+fn missing_rights_have_one_line_per_resource_with_all_verbs() {
     let wanted = [
         rule(&["get", "list"], &[""], &["secrets"], &[]),
         rule(&["get"], &["apps"], &["deployments"], &["x"]),
@@ -215,7 +215,7 @@ fn missing_rights_are_told_once_for_each_resource_with_all_their_verbs() {
 }
 
 #[test]
-fn a_rule_of_more_rights_than_memory_holds_is_judged_all_the_same() {
+fn very_large_rule_is_compared_without_expansion() {
     let many = |letter: char| (0..200).map(|n| format!("{letter}{n}")).collect::<Vec<_>>();
     let huge = Rule {
         verbs: many('v'),
@@ -235,7 +235,7 @@ fn a_rule_of_more_rights_than_memory_holds_is_judged_all_the_same() {
         names: Vec::new(),
         ..huge
     };
-    assert_eq!(missing(&[], &[large]).len(), MOST_MISSING);
+    assert_eq!(missing(&[], &[large]).len(), MAX_MISSING);
 }
 
 mod laws {
@@ -276,7 +276,7 @@ mod laws {
         prop_oneof![on_objects, on_paths]
     }
 
-    /// Every request that the parts above can be about, and some that they cannot.
+    /// Requests for all groups, resources, names and verbs in this test, and for some others.
     fn requests() -> Vec<(&'static str, Asked<'static>)> {
         let mut all = Vec::new();
         for verb in ["get", "list", "delete"] {
@@ -308,7 +308,7 @@ mod laws {
 
     proptest! {
         #[test]
-        fn what_is_not_told_to_be_missing_is_allowed_by_what_is_owned(
+        fn rights_that_are_not_missing_are_allowed_by_owned_rules(
             owned in prop::collection::vec(any_rule(), 0..4),
             wanted in prop::collection::vec(any_rule(), 1..3),
         ) {
@@ -321,7 +321,7 @@ mod laws {
         }
 
         #[test]
-        fn rules_cover_themselves_and_with_what_is_missing_everything(
+        fn rules_plus_missing_rights_cover_the_wanted_rules(
             owned in prop::collection::vec(any_rule(), 0..4),
             wanted in prop::collection::vec(any_rule(), 1..3),
         ) {

@@ -1,4 +1,4 @@
-//! From `Impersonate-*` headers to whom they name.
+//! Parses `Impersonate-*` headers.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -10,7 +10,7 @@ const UID: &str = "impersonate-uid";
 const GROUP: &str = "impersonate-group";
 const EXTRA_PREFIX: &str = "impersonate-extra-";
 
-/// Takes the headers away and reads whom they name, exactly as they name them.
+/// Removes the headers and returns the user in them, unchanged.
 pub(crate) fn take(headers: &mut HeaderMap) -> Result<Option<Caller>, ApiError> {
     let wanted = read(headers)?;
     let extras: Vec<HeaderName> = headers
@@ -54,14 +54,14 @@ fn read(headers: &HeaderMap) -> Result<Option<Caller>, ApiError> {
     }
 }
 
-/// Names are compared with those in bindings, which are UTF-8.
+/// Bindings contain UTF-8 names, so header values must be UTF-8.
 fn text(value: &HeaderValue) -> Result<String, ApiError> {
     std::str::from_utf8(value.as_bytes())
         .map(str::to_owned)
         .map_err(|_| ApiError::bad_request("impersonation headers must be UTF-8"))
 }
 
-/// Decodes `%2f` and the like (Go's `url.PathUnescape`); `None` where that cannot be.
+/// Decodes percent-encoding (Go's `url.PathUnescape`); `None` for invalid escapes.
 fn percent_decode(text: &str) -> Option<String> {
     let mut decoded = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
@@ -77,7 +77,7 @@ fn percent_decode(text: &str) -> Option<String> {
     String::from_utf8(decoded).ok()
 }
 
-/// Go's `%#v`, which is what clients are shown.
+/// Go's `%#v`, which error messages contain.
 fn go_syntax(caller: &Caller) -> String {
     let list = |items: &[String]| {
         let items: Vec<String> = items.iter().map(|item| format!("{item:?}")).collect();
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn all_parts_are_read_and_none_of_the_headers_is_left() {
+    fn all_impersonation_headers_are_parsed_and_removed() {
         let mut headers = headers(&[
             ("impersonate-user", "bob"),
             ("impersonate-uid", "7"),
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_user_there_is_nothing_else_to_impersonate() {
+    fn groups_without_a_user_are_rejected() {
         let refused = |list| take(&mut headers(list)).unwrap_err().message;
         assert_eq!(
             refused(&[("impersonate-group", "g")]),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_not_well_escaped_stays_as_it_is() {
+    fn malformed_percent_encoding_in_extra_key_stays() {
         for (key, expected) in [
             ("a%2", "a%2"),
             ("a%zz", "a%zz"),

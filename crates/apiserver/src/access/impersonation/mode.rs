@@ -1,31 +1,31 @@
-//! The ways in which impersonation can be allowed.
+//! Modes of impersonation (KEP-5284).
 
 use super::super::identity::{MASTERS, NODES, ServiceAccountName, is_dns_subdomain, node_name};
-use crate::access::{Attributes, Authorizer, Caller, Target, forbidden, with_standing_groups};
+use crate::access::{Attributes, Authorizer, Caller, Target, forbidden, with_authenticated_group};
 use crate::status::ApiError;
 
 const AUTHENTICATION: &str = "authentication.k8s.io";
 const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
-/// From so many checks on, one for all of them is tried first.
-const MANY: usize = 4;
+/// With at least this number of checks, one check for all names comes first.
+const BULK_CHECK_FROM: usize = 4;
 
-/// A way in which impersonation can be allowed.
+/// A mode of impersonation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// A service account acts as the node that it runs on.
+    /// A service account impersonates the node that its pod runs on.
     AssociatedNode,
-    /// Someone acts as a node.
+    /// The impersonated user is a node.
     ArbitraryNode,
-    /// Someone acts as a service account.
+    /// The impersonated user is a service account.
     ServiceAccount,
-    /// Someone acts as a person.
+    /// The impersonated user is any other user.
     UserInfo,
-    /// The plain verb `impersonate`, whatever is done then.
+    /// The verb `impersonate`, without constraints on the action.
     Legacy,
 }
 
 impl Mode {
-    /// In the order in which they are asked.
+    /// In the order of the checks.
     pub(super) const ALL: [Self; 5] = [
         Self::AssociatedNode,
         Self::ArbitraryNode,
@@ -34,7 +34,7 @@ impl Mode {
         Self::Legacy,
     ];
 
-    /// As in `impersonate:NAME`; none for the plain verb.
+    /// The suffix in `impersonate:NAME`; `None` for [`Self::Legacy`].
     const fn name(self) -> Option<&'static str> {
         match self {
             Self::AssociatedNode => Some("associated-node"),
@@ -45,7 +45,7 @@ impl Mode {
         }
     }
 
-    /// Who the request is by, if this mode allows it; `None` if the mode is not about `wanted`.
+    /// Checks this mode. `None` if the mode does not apply to `wanted`.
     pub(super) fn check(
         self,
         wanted: &Caller,
@@ -90,8 +90,8 @@ impl Mode {
         }
     }
 
-    /// Rights of a node's service account hold on whichever node it runs, so what names the node
-    /// is not shown to the authoriser.
+    /// The service account of a node agent has the same rights on each node, so the authorizer does
+    /// not see the node's name.
     fn requestor(self, requestor: &Caller) -> Caller {
         let mut requestor = requestor.clone();
         if self == Self::AssociatedNode {
@@ -103,7 +103,7 @@ impl Mode {
     }
 }
 
-/// The checks of each thing that is impersonated.
+/// An authorization check per impersonated user, group, UID or extra.
 struct Check<'a> {
     mode: Mode,
     verb: String,
@@ -120,14 +120,14 @@ impl Check<'_> {
         }
         self.groups(&wanted.groups)?;
         self.extra(wanted)?;
-        Ok(with_standing_groups(caller))
+        Ok(with_authenticated_group(caller))
     }
 
     fn constrained(&self) -> bool {
         self.mode != Mode::Legacy
     }
 
-    /// Users and groups are of the core group for the plain verb.
+    /// The verb `impersonate` uses the core group for users and groups.
     fn group(&self) -> &'static str {
         if self.constrained() {
             AUTHENTICATION
@@ -176,7 +176,9 @@ impl Check<'_> {
                 let why = "impersonating the system:masters group is not allowed";
                 return Err(self.refuse("groups", MASTERS, why));
             }
-            if groups.len() >= MANY && self.allow(self.group(), "groups", "", "*").is_ok() {
+            if groups.len() >= BULK_CHECK_FROM
+                && self.allow(self.group(), "groups", "", "*").is_ok()
+            {
                 return Ok(());
             }
         }
@@ -192,8 +194,8 @@ impl Check<'_> {
                     return Err(self.refuse("userextras", "", &why));
                 }
             }
-            let many = wanted.extra.len() >= MANY
-                || wanted.extra.values().map(Vec::len).sum::<usize>() >= MANY;
+            let many = wanted.extra.len() >= BULK_CHECK_FROM
+                || wanted.extra.values().map(Vec::len).sum::<usize>() >= BULK_CHECK_FROM;
             if many && self.allow(AUTHENTICATION, "userextras", "*", "*").is_ok() {
                 return Ok(());
             }
@@ -260,7 +262,7 @@ fn allow(
     }
 }
 
-/// Why an extra cannot be impersonated in a constrained mode.
+/// The error for an extra that constrained modes do not allow.
 fn unfit_extra(key: &str, values: &[String]) -> Option<String> {
     let prefix = "impersonating an invalid key in extra is not allowed: extra.key: Invalid value";
     let domain = key

@@ -1,4 +1,4 @@
-//! Bindings, found by those whom they bind.
+//! Bindings by subject.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use super::text;
 use crate::access::Caller;
 use crate::access::identity::ServiceAccountName;
 
-/// The bindings of one namespace, or those of the cluster under the empty one.
+/// The bindings of one namespace; the empty namespace has ClusterRoleBindings.
 #[derive(Debug, Default)]
 pub(super) struct Bindings {
     pub(super) by_name: HashMap<Arc<str>, Arc<Binding>>,
-    /// Binding → position of the subject that names this user, the first if several do.
+    /// User → binding → position of its first subject with this user.
     pub(super) users: HashMap<String, BTreeMap<Arc<str>, usize>>,
     pub(super) groups: HashMap<String, BTreeMap<Arc<str>, usize>>,
 }
@@ -26,7 +26,7 @@ pub(super) struct Binding {
     pub(super) subjects: Vec<BoundSubject>,
 }
 
-/// A binding's `roleRef`.
+/// The `roleRef` of a binding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RoleRef {
     pub(crate) group: String,
@@ -45,13 +45,13 @@ impl RoleRef {
     }
 }
 
-/// Whom a subject stands for, and how reasons describe it.
+/// A subject, with the text that reasons contain.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum BoundSubject {
     User(String),
     Group(String),
     ServiceAccount(ServiceAccountName),
-    /// A kind that nobody is.
+    /// A subject of an unknown kind, which matches no caller.
     Other,
 }
 
@@ -106,7 +106,7 @@ impl Binding {
         }
     }
 
-    /// `ClusterRoleBinding "x" of ClusterRole "y" to Group "z"`.
+    /// Describes the subject: `ClusterRoleBinding "x" of ClusterRole "y" to Group "z"`.
     pub(super) fn describe(&self, subject: usize) -> String {
         let (kind, name) = if self.namespace.is_empty() {
             ("ClusterRoleBinding", self.name.to_string())
@@ -161,8 +161,7 @@ impl Bindings {
         }
     }
 
-    /// The bindings that name the caller, in order of their names, each with the position of the
-    /// first subject that does.
+    /// The bindings of the caller by name, each with the position of its first matching subject.
     pub(super) fn of(&self, caller: &Caller) -> Vec<(&Binding, usize)> {
         let mut found: BTreeMap<&Arc<str>, usize> = BTreeMap::new();
         let groups = caller

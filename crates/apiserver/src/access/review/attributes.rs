@@ -1,4 +1,4 @@
-//! Validation of what access reviews ask (`authorization.k8s.io`).
+//! Validation of access reviews (`authorization.k8s.io`).
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::status::{ApiError, FieldError, FieldErrorKind};
 
 const GROUP: &str = "authorization.k8s.io";
 
-/// `SelfSubjectAccessReview`.
+/// Validates a `SelfSubjectAccessReview`.
 pub(super) fn validate_self(request: &Value) -> Result<(), ApiError> {
     let mut errors = what(&request["spec"]);
     errors.extend(selectors::validate(&request["spec"]["resourceAttributes"]));
@@ -15,14 +15,14 @@ pub(super) fn validate_self(request: &Value) -> Result<(), ApiError> {
     refuse(&errors)
 }
 
-/// `SubjectAccessReview`.
+/// Validates a `SubjectAccessReview`.
 pub(super) fn validate_subject(request: &Value) -> Result<(), ApiError> {
     let mut errors = subject_spec(&request["spec"]);
     errors.extend(empty_metadata(&request["metadata"], false));
     refuse(&errors)
 }
 
-/// `LocalSubjectAccessReview`.
+/// Validates a `LocalSubjectAccessReview`.
 pub(super) fn validate_local(request: &Value) -> Result<(), ApiError> {
     let spec = &request["spec"];
     let mut errors = subject_spec(spec);
@@ -77,7 +77,7 @@ fn what(spec: &Value) -> Vec<FieldError> {
     }
 }
 
-/// As Go prints its internal type.
+/// The attributes as Go prints its internal type.
 fn path_attributes(spec: &Value) -> Value {
     let asked = &spec["nonResourceAttributes"];
     json!({ "Path": text(&asked["path"]), "Verb": text(&asked["verb"]) })
@@ -117,7 +117,7 @@ fn refuse(errors: &[FieldError]) -> Result<(), ApiError> {
     if errors.is_empty() {
         Ok(())
     } else {
-        // The kind is empty: kube-apiserver has lost it by the time it validates.
+        // kube-apiserver's error has no kind, because its validation does not know it.
         Err(ApiError::invalid(GROUP, "", "", errors))
     }
 }

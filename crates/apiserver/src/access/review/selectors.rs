@@ -1,5 +1,5 @@
-//! Selectors in access reviews (KEP-4601): RBAC does not look at them, but they are validated,
-//! and answers say when they cannot be understood.
+//! Selectors in access reviews (KEP-4601). RBAC ignores them, but they are validated, and responses
+//! report selectors that cannot be parsed.
 
 use drover_rbac::strings;
 use serde_json::Value;
@@ -28,7 +28,7 @@ impl Kind {
     }
 }
 
-/// Faults of the selectors of `resourceAttributes`.
+/// Validation errors of the selectors in `resourceAttributes`.
 pub(super) fn validate(asked: &Value) -> Vec<FieldError> {
     Kind::ALL
         .into_iter()
@@ -90,7 +90,7 @@ fn validate_requirement(kind: Kind, requirement: &Value, path: &str) -> Vec<Fiel
             format!("{path}.values"),
             "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
         )),
-        // Newer clients may know operators that are not known here.
+        // Newer clients may send operators that this version does not know.
         _ => {}
     }
     if kind == Kind::Label {
@@ -117,8 +117,8 @@ fn label_faults(key: &str, values: &[String], path: &str) -> Vec<FieldError> {
     of_key.chain(of_values).collect()
 }
 
-/// What the answer says about selectors that cannot be understood; they are ignored, which asks
-/// for more rights rather than for fewer.
+/// The evaluation error for selectors that cannot be parsed. They are ignored, so that the check is
+/// for more rights, not for fewer.
 pub(super) fn evaluation_error(asked: &Value) -> Option<String> {
     let ignored: Vec<String> = Kind::ALL
         .into_iter()

@@ -1,4 +1,4 @@
-//! What a service account's token says.
+//! Claims of service account tokens.
 
 use std::collections::BTreeMap;
 
@@ -9,73 +9,73 @@ use uuid::Uuid;
 use crate::access::Caller;
 use crate::access::identity::ServiceAccountName;
 
-/// The claims of a service account's token, in the form that kube-apiserver v1.36 signs.
+/// The claims of a service account token, as kube-apiserver v1.36 signs them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claims {
-    /// Whom it is meant for.
+    /// Audiences.
     #[serde(deserialize_with = "one_or_many")]
     pub aud: Vec<String>,
-    /// End, in seconds since 1970.
+    /// Expiration time, in seconds since 1970.
     pub exp: i64,
-    /// Issued, in seconds since 1970.
+    /// Issue time, in seconds since 1970.
     pub iat: i64,
-    /// Who issued it.
+    /// Issuer.
     pub iss: String,
-    /// Its own name, in audit records.
+    /// Token ID, which audit records contain.
     pub jti: String,
-    /// Whose it is.
+    /// The private claim `kubernetes.io`.
     #[serde(rename = "kubernetes.io")]
     pub subject: Subject,
-    /// Start, in seconds since 1970.
+    /// Start of validity, in seconds since 1970.
     pub nbf: i64,
-    /// The user's name.
+    /// The user name.
     pub sub: String,
 }
 
-/// The service account, and the object that the token ends with.
+/// The service account and the bound object of a token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
-    /// The service account's.
+    /// The namespace of the service account.
     pub namespace: String,
-    /// For a token bound to a pod: where that runs.
+    /// The node of the bound pod.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<NameAndUid>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pod: Option<NameAndUid>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     secret: Option<NameAndUid>,
-    /// Whose token it is.
+    /// The service account.
     pub serviceaccount: NameAndUid,
-    /// When its holder should have asked for another one, in seconds since 1970.
+    /// The time at which the client should have renewed the token, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warnafter: Option<i64>,
 }
 
-/// An object's name and UID.
+/// The name and UID of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameAndUid {
-    /// Its name.
+    /// `metadata.name`.
     pub name: String,
-    /// Empty for a node that is not there any more.
+    /// `metadata.uid`; empty for a node that does not exist any more.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub uid: String,
 }
 
-/// The object that a token ends with, beside its service account.
+/// The object whose deletion ends a token, in addition to its service account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BoundTo {
-    /// None.
+    /// No object.
     Nothing,
-    /// A pod, and the node that it runs on.
+    /// A pod, and its node.
     Pod(NameAndUid, Option<NameAndUid>),
-    /// A secret.
+    /// A Secret.
     Secret(NameAndUid),
-    /// A node.
+    /// A Node.
     Node(NameAndUid),
 }
 
 impl Subject {
-    /// A service account's token, bound to an object or not.
+    /// The subject of a token for a service account.
     pub fn new(namespace: String, account: NameAndUid, bound: BoundTo) -> Self {
         let (pod, node, secret) = match bound {
             BoundTo::Nothing => (None, None, None),
@@ -103,7 +103,7 @@ impl Subject {
 }
 
 impl Claims {
-    /// Claims that hold from now on.
+    /// Claims that are valid from `now` on.
     pub fn new(
         issuer: &str,
         audiences: Vec<String>,
@@ -125,12 +125,12 @@ impl Claims {
         }
     }
 
-    /// The name of the token itself, in audit records.
+    /// The credential ID in audit records.
     pub fn credential_id(&self) -> String {
         format!("JTI={}", self.jti)
     }
 
-    /// Who holds the token, without the standing groups.
+    /// The user of the token, without implicit groups.
     pub(crate) fn caller(&self) -> Caller {
         let account = &self.subject.serviceaccount;
         let user = ServiceAccountName::new(&self.subject.namespace, &account.name);
@@ -161,7 +161,7 @@ impl Claims {
     }
 }
 
-/// RFC 7519 allows one audience to stand without a list.
+/// RFC 7519 allows a single audience as a string.
 fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

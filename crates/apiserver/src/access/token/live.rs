@@ -1,4 +1,4 @@
-//! A token ends when its service account or the object it is bound to does.
+//! Checks that the objects in a token's claims still exist.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use crate::status::ApiError;
 
 const INVALIDATED: &str = "service account token has been invalidated";
 
-/// Whether all that the token names is there, and is the same as when it was issued.
+/// Checks that the service account and the bound object exist with the UIDs in the claims.
 pub(super) async fn check(
     objects: &dyn Objects,
     claims: &Claims,
@@ -28,7 +28,7 @@ pub(super) async fn check(
         let claim = "service account pod ref claim";
         return check_bound(objects, "pod", claim, namespace, pod, now).await;
     }
-    // Beside a pod, the node only says where that runs.
+    // With a bound pod, the node claim is informational.
     if let Some(node) = &subject.node {
         let claim = "service account node ref claim";
         check_bound(objects, "node", claim, "", node, now).await?;
@@ -96,7 +96,7 @@ fn uid_of(object: &Value) -> &str {
     object["metadata"]["uid"].as_str().unwrap_or_default()
 }
 
-/// Whether the object's deletion began long enough ago that clocks cannot differ about it.
+/// Whether the deletion began longer ago than the tolerated clock skew.
 fn is_gone(object: &Value, now: Timestamp) -> bool {
     object["metadata"]["deletionTimestamp"]
         .as_str()

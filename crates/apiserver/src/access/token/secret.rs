@@ -1,29 +1,29 @@
 //! Tokens in Secrets of type `kubernetes.io/service-account-token`.
 //!
-//! kube-apiserver puts a token without an end into such a Secret. A token here always has an end:
-//! the controller replaces the value in the Secret while the previous value still holds.
+//! kube-apiserver writes a token without expiration into such a Secret. Here all tokens expire: the
+//! controller replaces the token in the Secret before it expires.
 
 use jiff::Timestamp;
 
 use super::claims::{BoundTo, Claims, NameAndUid, Subject};
 use super::{IssueError, Tokens};
 
-/// The longest lifetime of a value, where the server sets no shorter one.
+/// The maximum lifetime in seconds, unless the options have a shorter one.
 const MAX_LIFETIME_SECONDS: i64 = 90 * 24 * 60 * 60;
 
 /// A service account and its token Secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SecretSubject {
-    /// Of both.
+    /// The namespace of both.
     pub(crate) namespace: String,
-    /// Whose token it is.
+    /// The service account.
     pub(crate) account: NameAndUid,
     /// The Secret that holds the token.
     pub(crate) secret: NameAndUid,
 }
 
 impl Tokens {
-    /// Signs a token that ends with the account and with the Secret.
+    /// Signs a token bound to the service account and the Secret.
     pub(crate) fn issue_for_secret(&self, subject: &SecretSubject) -> Result<String, IssueError> {
         let options = self.options();
         let lifetime = options
@@ -41,9 +41,8 @@ impl Tokens {
         ))
     }
 
-    /// When the token must be replaced; `None` if it is not a token of this account and Secret.
-    ///
-    /// A third of its lifetime remains then.
+    /// The time to replace the token, when a third of its lifetime remains; `None` if the token
+    /// does not belong to this account and Secret.
     pub(crate) fn renewal_of(&self, token: &str, subject: &SecretSubject) -> Option<Timestamp> {
         let claims = self.verify(token).ok()?;
         if claims.subject != subject.claim() {

@@ -1,4 +1,4 @@
-//! What is wrong with the status of a workload.
+//! Validation of the status of workloads.
 
 use serde_json::Value;
 
@@ -6,8 +6,7 @@ use crate::json::{field, number, text};
 use crate::schema::Path;
 use crate::schema::findings::Findings;
 
-/// Checks what controllers report.
-/// Checks the status.
+/// Validates the numbers of replicas and pods.
 pub(crate) fn status(value: &Value, found: &mut Findings) {
     let at = Path::new("status");
     let status = field(value, "status");

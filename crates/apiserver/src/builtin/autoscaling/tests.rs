@@ -14,7 +14,7 @@ fn autoscaler(spec: &Value) -> Value {
 }
 
 #[test]
-fn autoscaler_without_metrics_watches_the_processor() {
+fn autoscaler_without_metrics_uses_cpu() {
     for version in ["v1", "v2"] {
         let mut value = autoscaler(&json!({"maxReplicas": 3}));
         fill(version, &mut value);
@@ -28,7 +28,7 @@ fn autoscaler_without_metrics_watches_the_processor() {
 }
 
 #[test]
-fn faults_of_an_autoscaler_are_told_with_their_fields() {
+fn autoscaler_errors_have_field_paths() {
     for (spec, wanted) in [
         (json!({}), "spec.maxReplicas"),
         (

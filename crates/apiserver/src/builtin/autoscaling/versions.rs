@@ -1,5 +1,6 @@
-//! `autoscaling/v1` has one field for a metric; annotations carry what else `autoscaling/v2` has,
-//! so that an autoscaler comes back unchanged (kube-apiserver's round-trip annotations).
+//! Conversion between `autoscaling/v1` and `autoscaling/v2`. `v1` has a field for one metric;
+//! annotations hold the other fields, so that a round trip changes nothing (kube-apiserver's
+//! round-trip annotations).
 
 use serde_json::{Map, Value, json};
 
@@ -11,10 +12,10 @@ const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
 const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
 
-/// The fields of a type of metric: where each is in `v2`, and its name in `v1`.
+/// Pairs of a path in `v2` and a name in `v1`.
 type Fields = [(&'static str, &'static str)];
 
-/// The fields of a metric's goal.
+/// The fields of a metric's target.
 fn goal(kind: &str) -> &'static Fields {
     match kind {
         "object" => &[
@@ -44,7 +45,7 @@ fn goal(kind: &str) -> &'static Fields {
     }
 }
 
-/// The fields of a metric as it is now.
+/// The fields of a metric's current value.
 fn current(kind: &str) -> &'static Fields {
     match kind {
         "object" => &[
@@ -74,7 +75,7 @@ fn current(kind: &str) -> &'static Fields {
     }
 }
 
-/// Makes a stored autoscaler one of `autoscaling/v1`.
+/// Converts a stored autoscaler to `autoscaling/v1`.
 pub(crate) fn to_v1(value: &mut Value) {
     let mut kept: Vec<(&str, Value)> = Vec::new();
     if let Some(spec) = value.get_mut("spec").and_then(Value::as_object_mut) {
@@ -116,7 +117,7 @@ pub(crate) fn to_v1(value: &mut Value) {
     }
 }
 
-/// Makes an autoscaler of `autoscaling/v1` what is stored.
+/// Converts an `autoscaling/v1` autoscaler to the stored version.
 pub(crate) fn from_v1(value: &mut Value) {
     let mut kept = |name: &str| {
         let annotations = value.get_mut("metadata")?.get_mut("annotations")?;
@@ -169,7 +170,7 @@ fn taken(map: &mut Map<String, Value>, name: &str) -> Vec<Value> {
     }
 }
 
-/// The percentage of a metric that `autoscaling/v1` has a field for.
+/// The CPU utilization that `autoscaling/v1` has a field for.
 fn cpu_percent(metric: &Value) -> Option<i64> {
     let resource = field(metric, "resource");
     let goal = field(resource, "target");
@@ -182,7 +183,7 @@ fn source_name(kind: &str) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// A metric of `v2` with the names of `v1`.
+/// Converts a metric from `v2` to `v1` names.
 fn renamed(metric: &Value, fields: fn(&str) -> &'static Fields) -> Value {
     let kind = text(metric, "type");
     let name = source_name(kind);
@@ -197,7 +198,7 @@ fn renamed(metric: &Value, fields: fn(&str) -> &'static Fields) -> Value {
     json!({"type": kind, name: made})
 }
 
-/// Metrics of `v1` with the names of `v2`; `part` is the object that holds the numbers.
+/// Converts metrics from `v1` to `v2` names; `part` is the object with the numbers.
 fn restored(kept: Option<&Value>, fields: fn(&str) -> &'static Fields, part: &str) -> Vec<Value> {
     let metrics = kept.and_then(Value::as_array).into_iter().flatten();
     let restore = |metric: &Value| {
@@ -230,8 +231,8 @@ fn restored(kept: Option<&Value>, fields: fn(&str) -> &'static Fields, part: &st
     metrics.map(restore).collect()
 }
 
-/// The same with another case of the first letter of all names: kube-apiserver keeps the behaviour
-/// in the form of its internal Go type.
+/// Changes the case of the first letter of all field names: the annotation has kube-apiserver's
+/// internal Go type.
 fn capitalized(value: Value, case: fn(&char) -> char) -> Value {
     match value {
         Value::Object(map) => map
@@ -256,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn autoscaler_comes_back_unchanged_from_the_older_version() {
+    fn autoscaler_round_trips_through_autoscaling_v1() {
         let value = json!({
             "metadata": {"name": "web"},
             "spec": {

@@ -1,4 +1,4 @@
-//! What is wrong with a CronJob.
+//! Validation of CronJobs.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::json::{field, flag, number, text};
 use crate::schema::Path;
 use crate::schema::findings::Findings;
 
-/// The names of IANA's time zones, one on each line.
+/// IANA time zone names, one per line.
 const TIME_ZONES: &str = include_str!("../../../schemas/time-zones.txt");
 
 pub(crate) fn validate(spec: &Value, at: &Path<'_>, found: &mut Findings) {
@@ -55,7 +55,7 @@ pub(crate) fn validate(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Whether this is a schedule, in the words of the reader that Kubernetes uses (robfig/cron).
+/// Validates a cron schedule with the messages of robfig/cron, which Kubernetes uses.
 fn cron_fields(schedule: &str) -> Result<(), String> {
     if let Some(word) = schedule.strip_prefix('@') {
         let known = [

@@ -11,7 +11,7 @@ fn messages(check: impl FnOnce(&mut Findings)) -> Vec<String> {
 }
 
 #[test]
-fn ingress_needs_rules_or_a_default_backend_and_typed_paths() {
+fn ingress_requires_rules_or_default_backend_and_path_types() {
     let path = |path: Value| json!({"spec": {"rules": [{"host": "a.example", "http": {"paths": [path]}}]}});
     let backend = json!({"service": {"name": "web", "port": {"number": 80}}});
     let good = path(json!({"path": "/", "pathType": "Prefix", "backend": backend}));
@@ -39,7 +39,7 @@ fn ingress_needs_rules_or_a_default_backend_and_typed_paths() {
 }
 
 #[test]
-fn network_policy_gets_types_and_protocols_and_its_ranges_are_checked() {
+fn network_policy_is_defaulted_and_its_ranges_are_validated() {
     let mut value = json!({"spec": {"egress": [{"ports": [{"port": 53}],
         "to": [{"ipBlock": {"cidr": "10.0.0.0/8", "except": ["10.1.0.0/16", "11.0.0.0/16"]}}]}]}});
     fill("NetworkPolicy", &mut value);
@@ -53,7 +53,7 @@ fn network_policy_gets_types_and_protocols_and_its_ranges_are_checked() {
 }
 
 #[test]
-fn ingress_class_names_a_controller_by_domain() {
+fn ingress_class_controller_requires_a_domain() {
     let class = |controller: &str| json!({"controller": controller});
     assert_eq!(
         messages(|found| ingress_class(&class("a.io/x"), found)),

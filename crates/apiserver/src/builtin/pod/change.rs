@@ -1,4 +1,4 @@
-//! What is wrong with a change of a Pod.
+//! Validation of pod updates.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::json::{field, list, number, text};
 use crate::schema::Path;
 use crate::schema::findings::Findings;
 
-/// Checks a changed Pod: little of its spec may change.
+/// Validates an update of a pod: few fields of the spec are mutable.
 pub(crate) fn update(new: &Value, old: &Value, found: &mut Findings) {
     let at = Path::new("spec");
     let (now, before) = (field(new, "spec"), field(old, "spec"));
@@ -83,7 +83,7 @@ fn comparable(spec: &Value) -> serde_json::Map<String, Value> {
     rest
 }
 
-/// Checks ephemeral containers that were added.
+/// Validates added ephemeral containers.
 pub(crate) fn ephemeral(new: &Value, old: &Value, found: &mut Findings) {
     let at = Path::new("spec");
     let under = at.child("ephemeralContainers");

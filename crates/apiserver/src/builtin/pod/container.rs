@@ -1,4 +1,4 @@
-//! What is wrong with a container: its ports, environment, mounts, resources and probes.
+//! Validation of containers: ports, environment, mounts, resources and probes.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use drover_quantity::Quantity;
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 const HANDLERS: [&str; 5] = ["exec", "httpGet", "tcpSocket", "grpc", "sleep"];
 
-/// Fields of a Pod that a variable can have as its value.
+/// Pod fields that `fieldRef` of an environment variable supports.
 const FIELDS: [&str; 9] = [
     "metadata.name",
     "metadata.namespace",
@@ -25,7 +25,7 @@ const FIELDS: [&str; 9] = [
     "status.podIP",
     "status.podIPs",
 ];
-/// Fields that are known, but not to variables.
+/// Pod fields that `fieldRef` supports elsewhere, but not in environment variables.
 const OTHER_FIELDS: [&str; 5] = [
     "metadata.annotations",
     "metadata.labels",
@@ -33,7 +33,7 @@ const OTHER_FIELDS: [&str; 5] = [
     "spec.schedulerName",
     "status.phase",
 ];
-/// Names of resources that need no domain, beside huge pages.
+/// Resource names without a domain, in addition to huge pages.
 const STANDARD: [&str; 20] = [
     "configmaps",
     "cpu",
@@ -188,7 +188,7 @@ fn environment(one: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// A variable's value that is a field of the Pod.
+/// Validates `fieldRef` of an environment variable.
 fn field_reference(reference: &Value, at: &Path<'_>, found: &mut Findings) {
     let path = text(reference, "fieldPath");
     let under = at.child("fieldPath");

@@ -1,4 +1,4 @@
-//! Where a pod may run, and as whom: affinity, spread, security contexts.
+//! Validation of affinity, topology spread and security contexts.
 
 use std::collections::HashSet;
 
@@ -43,7 +43,7 @@ pub(crate) fn validate(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     sysctls(context, &under.child("sysctls"), found);
 }
 
-const LONGEST_SYSCTL: usize = 253;
+const MAX_SYSCTL_LENGTH: usize = 253;
 
 fn sysctls(context: &Value, under: &Path<'_>, found: &mut Findings) {
     let mut seen = HashSet::new();
@@ -55,7 +55,7 @@ fn sysctls(context: &Value, under: &Path<'_>, found: &mut Findings) {
             found.required(&at, "");
         } else if !is_sysctl(name) {
             let said = format!(
-                "must have at most {LONGEST_SYSCTL} characters and match regex \
+                "must have at most {MAX_SYSCTL_LENGTH} characters and match regex \
                  ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
             );
             found.invalid(&at, name, said);
@@ -68,7 +68,7 @@ fn sysctls(context: &Value, under: &Path<'_>, found: &mut Findings) {
 
 fn is_sysctl(name: &str) -> bool {
     let is_end = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    name.len() <= LONGEST_SYSCTL
+    name.len() <= MAX_SYSCTL_LENGTH
         && name.split(['.', '/']).all(|part| {
             let bytes = part.as_bytes();
             bytes.first().is_some_and(is_end)
@@ -79,7 +79,7 @@ fn is_sysctl(name: &str) -> bool {
         })
 }
 
-/// A security context as Go prints its own structure of it.
+/// A security context as Go prints it.
 fn shown(context: &Value) -> String {
     const MEMBERS: [(&str, &str); 12] = [
         ("Capabilities", "capabilities"),
@@ -106,7 +106,7 @@ fn shown(context: &Value) -> String {
     format!("{{{}}}", members.join(","))
 }
 
-/// Checks the security context of a container.
+/// Validates the security context of a container.
 pub(crate) fn container(one: &Value, at: &Path<'_>, found: &mut Findings) {
     let context = field(one, "securityContext");
     let under = at.child("securityContext");
@@ -165,7 +165,7 @@ fn weight(preferred: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// A term of a node selector.
+/// Validates a term of a node selector.
 fn term(term: &Value, at: &Path<'_>, found: &mut Findings) {
     let under = at.child("matchExpressions");
     for (index, one) in list(term, "matchExpressions").iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Resizing a Pod in place: what may change, and how (`ValidatePodResize`).
+//! Validation of in-place pod resize (`ValidatePodResize`).
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::schema::findings::Findings;
 const LISTS: [&str; 2] = ["containers", "initContainers"];
 const ONLY: &str = "only cpu and memory resources are mutable";
 
-/// Checks a Pod that is resized.
+/// Validates the resize of a pod.
 pub(crate) fn validate(new: &Value, old: &Value, found: &mut Findings) {
     let at = Path::new("spec");
     let (spec, before) = (field(new, "spec"), field(old, "spec"));
@@ -43,7 +43,7 @@ pub(crate) fn validate(new: &Value, old: &Value, found: &mut Findings) {
     }
 }
 
-/// A node that cannot resize does not say what its running containers have.
+/// Whether the node supports resize: the status of all running containers has resources.
 fn is_supported(pod: &Value) -> bool {
     list(field(pod, "status"), "containerStatuses")
         .iter()
@@ -84,7 +84,7 @@ fn removed(container: &Value, former: &Value, at: &Path<'_>, found: &mut Finding
     }
 }
 
-/// A spec without what resizing may change.
+/// The spec without fields that resize may change.
 fn without_sizes(spec: &Value) -> Value {
     let mut spec = spec.clone();
     for name in LISTS {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_gets_more_and_nothing_else_changes() {
+    fn resize_changes_container_resources_only() {
         let old = pod(&json!({"requests": {"cpu": "1"}}));
         let mut new = old.clone();
         new["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "2".into();
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn quality_amounts_and_containers_stay() {
+    fn resize_keeps_qos_class_resources_and_containers() {
         let old = pod(&json!({"requests": {"cpu": "1"}}));
         let best_effort = pod(&json!({}));
         let mut new = best_effort;

@@ -1,5 +1,5 @@
-//! What is wrong with a Pod or a template (pkg/apis/core/validation), as far as users meet it; its
-//! containers are looked at elsewhere.
+//! Validation of pods and pod templates (pkg/apis/core/validation), for the rules that clients
+//! commonly meet.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::names;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
 
-/// Checks a new Pod.
+/// Validates a new pod.
 pub(crate) fn pod(pod: &Value, found: &mut Findings) {
     let at = Path::new("spec");
     let body = field(pod, "spec");
@@ -26,7 +26,7 @@ pub(crate) fn pod(pod: &Value, found: &mut Findings) {
     }
 }
 
-/// Images of a Pod, though not of a template, have no blanks around them.
+/// Rejects spaces around images of a pod. Templates may contain them.
 pub(crate) fn trimmed_images(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     for name in ["containers", "initContainers"] {
         let under = at.child(name);
@@ -40,7 +40,7 @@ pub(crate) fn trimmed_images(spec: &Value, at: &Path<'_>, found: &mut Findings) 
     }
 }
 
-/// Checks a template; `claims` are volumes that its owner adds.
+/// Validates a pod template; `claims` are volumes that the owner adds.
 pub(crate) fn template(template: &Value, claims: &[&str], at: &Path<'_>, found: &mut Findings) {
     let meta = field(template, "metadata");
     metadata::labels(object(meta, "labels"), &at.child("labels"), found);

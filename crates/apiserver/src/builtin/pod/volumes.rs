@@ -1,4 +1,4 @@
-//! Volumes of a Pod.
+//! Defaults and validation of pod volumes.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::names::dns_label;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
 
-/// Defaults of a volume.
+/// Sets defaults of a volume.
 pub(crate) fn fill(volume: &mut Value) {
     let Some(map) = volume.as_object() else {
         return;
@@ -57,7 +57,7 @@ fn fill_items(source: &mut Value) {
     }
 }
 
-/// Checks all volumes; returns the names that containers may mount.
+/// Validates all volumes; returns the names that containers may mount.
 pub(crate) fn validate<'a>(spec: &'a Value, at: &Path<'_>, found: &mut Findings) -> Vec<&'a str> {
     let mut known: Vec<&str> = Vec::new();
     let under = at.child("volumes");
@@ -100,7 +100,7 @@ fn source(volume: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// The fields that a source cannot be without.
+/// Requires the mandatory fields of a volume source.
 fn needed(name: &str, source: &Value, at: &Path<'_>, found: &mut Findings) {
     let field_name = match name {
         "secret" => "secretName",

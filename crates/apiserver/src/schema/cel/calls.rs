@@ -6,11 +6,11 @@ use kube_cel::cel::IdedExpr;
 use kube_cel::cel::common::ast::{CallExpr, Expr, LiteralValue, operators};
 
 use super::cost::{Bound, Scope, bound, copied};
-use super::functions::LONGEST_RANGE;
+use super::functions::MAX_RANGE;
 use super::size::Size;
 
 /// Durations that add up to more years than this are too far from any time that there is.
-const MOST_YEARS: u64 = 200_000;
+const MAX_YEARS: u64 = 200_000;
 /// Times lie in the years 1 to 9999.
 const YEARS_OF_TIMES: u64 = 10_000;
 /// What it takes to compile a pattern that is not written down in the expression.
@@ -59,9 +59,9 @@ pub(super) fn called(call: &CallExpr, scope: Option<&Scope<'_>>) -> Bound {
 fn range(call: &CallExpr, scope: Option<&Scope<'_>>) -> Bound {
     let count = match call.args.first().map(|count| &count.expr) {
         Some(Expr::Literal(LiteralValue::Int(count))) => u64::try_from(*count.inner()).unwrap_or(0),
-        _ => LONGEST_RANGE,
+        _ => MAX_RANGE,
     };
-    let count = count.min(LONGEST_RANGE);
+    let count = count.min(MAX_RANGE);
     let cost = call
         .args
         .iter()
@@ -112,7 +112,7 @@ impl Made {
         if name == operators::SUBSTRACT && left.timed && right.timed {
             sum.years = sum.years.max(YEARS_OF_TIMES);
         }
-        let cost = if sum.years > MOST_YEARS {
+        let cost = if sum.years > MAX_YEARS {
             u64::MAX
         } else {
             self.cost.saturating_add(self.weight)

@@ -13,7 +13,7 @@ use regex::Regex;
 use crate::schema::compile_pattern;
 
 /// The longest list that `lists.range` makes.
-pub(super) const LONGEST_RANGE: u64 = 10_000;
+pub(super) const MAX_RANGE: u64 = 10_000;
 /// Digits that a precision or an exponent may have.
 const DIGITS: usize = 3;
 /// Compiled patterns that are kept.
@@ -101,12 +101,12 @@ fn call(program: &Call, text: &Arc<String>, list: Cel) -> Outcome {
 
 fn range(count: i64) -> Outcome {
     match u64::try_from(count) {
-        Ok(length) if length <= LONGEST_RANGE => {
+        Ok(length) if length <= MAX_RANGE => {
             Ok(Cel::List(Arc::new((0..count).map(Cel::Int).collect())))
         }
         Ok(_) => Err(ExecutionError::function_error(
             "lists.range",
-            format!("a list may not have more than {LONGEST_RANGE} items"),
+            format!("a list may not have more than {MAX_RANGE} items"),
         )),
         Err(_) => Err(ExecutionError::function_error(
             "lists.range",
