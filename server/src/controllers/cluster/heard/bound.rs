@@ -13,6 +13,9 @@ const LONGEST: usize = 256;
 /// Characters of an image: a Cluster may name one of 512, and what runs is compared with it.
 const LONGEST_IMAGE: usize = 1024;
 
+/// Characters of a digest.
+const LONGEST_DIGEST: usize = 64;
+
 /// A report without what no honest agent sends.
 pub(super) fn bounded(mut line: Report) -> Report {
     let text = |text: String| cut(&text, LONGEST);
@@ -66,7 +69,7 @@ fn amounts(amounts: &BTreeMap<String, String>) -> BTreeMap<String, String> {
 fn drift(drift: &Drift) -> Drift {
     let bounded = drift.iter().take(MOST);
     bounded
-        .map(|(owner, digest)| (cut(owner, LONGEST), cut(digest, LONGEST)))
+        .map(|(owner, digest)| (cut(owner, LONGEST), cut(digest, LONGEST_DIGEST)))
         .collect()
 }
 
