@@ -15,13 +15,6 @@ name: {{ . }}
 namespace: {{ include "agent.namespace" . }}
 {{- end }}
 
-{{/* Metadata of a cluster-scoped object; the context is its name. */}}
-{{- define "agent.clusterMetadata" -}}
-labels:
-  {{- include "agent.labels" . | nindent 2 }}
-name: {{ . }}
-{{- end }}
-
 {{/* Whoever set the image last decides: one that the server has set, an upgrade of Helm's leaves as it is.
      The fields' managers tell; where Helm cannot look (helm template), the values count. */}}
 {{- define "agent.wantedImage" -}}
@@ -39,9 +32,4 @@ name: {{ . }}
 {{- end }}
 {{- end }}
 {{- $image }}
-{{- end }}
-
-{{- define "agent.health" -}}
-- nonResourceURLs: [/livez, /readyz, /version]
-  verbs: [get]
 {{- end }}

@@ -60,10 +60,7 @@ impl Manifest {
     pub fn write(&self) -> Result<SecretString, ManifestError> {
         let mut stream = Stream::default();
         stream.object("Namespace", &namespace())?;
-        for account in ACCOUNTS {
-            stream.object("ServiceAccount", &service_account(account))?;
-        }
-        roles::write(&mut stream)?;
+        rbac(&mut stream)?;
         stream.object("ConfigMap", &self.binding())?;
         stream.object("ConfigMap", &self.plan_keys())?;
         stream.object("Secret", &self.registration())?;
@@ -105,6 +102,16 @@ impl Manifest {
 
 /// The agent's own account, and one a lane.
 const ACCOUNTS: [&str; 4] = [AGENT, "drover-user", "drover-controller", "drover-report"];
+
+/// Writes the service accounts, their roles and the bindings.
+///
+/// `charts/drover-agent/templates/rbac.yaml` is generated from this.
+fn rbac(stream: &mut Stream) -> Result<(), ManifestError> {
+    for account in ACCOUNTS {
+        stream.object("ServiceAccount", &service_account(account))?;
+    }
+    roles::write(stream)
+}
 
 /// Documents of a YAML stream.
 #[derive(Default)]
