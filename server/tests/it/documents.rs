@@ -114,17 +114,20 @@ fn commands_of_documents_exist() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// All sources of the server and the agent.
+/// All sources of the server, the agent and the crates.
 fn sources() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut folders = vec![root.join("server/src"), root.join("agent/src")];
+    for entry in std::fs::read_dir(root.join("crates")).unwrap() {
+        folders.push(entry.unwrap().path().join("src"));
+    }
     let mut text = String::new();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else {
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
                 text.push_str(&std::fs::read_to_string(path).unwrap());
             }
         }
