@@ -23,6 +23,24 @@ const EMPTY_NAMES: &[&str] = &[
     "utils", "util", "common", "helpers", "helper", "manager", "misc",
 ];
 
+/// The path without suffix of each module that is declared under `#[cfg(test)]`.
+fn test_modules() -> Vec<String> {
+    let mut found = Vec::new();
+    for file in files(".rs") {
+        let text = read(&file);
+        for declaration in text.split("#[cfg(test)]\n").skip(1) {
+            let line = declaration.trim_start().lines().next().unwrap_or_default();
+            let line = line.trim_start_matches("pub(crate) ").trim_start_matches("pub ");
+            if let Some(name) = line.strip_prefix("mod ").and_then(|rest| rest.strip_suffix(';')) {
+                let parent = file.trim_end_matches(".rs");
+                let parent = parent.trim_end_matches("/lib").trim_end_matches("/main");
+                found.push(format!("{parent}/{name}"));
+            }
+        }
+    }
+    found
+}
+
 /// A file that is compiled only for tests.
 fn only_for_tests(file: &str) -> bool {
     file.contains("/tests/")
@@ -103,7 +121,13 @@ fn modules_have_names_that_say_something() {
 
 #[test]
 fn programs_do_not_unwrap() {
-    for file in files(".rs").iter().filter(|file| !only_for_tests(file)) {
+    let test_modules = test_modules();
+    let is_test = |file: &str| {
+        let module = file.trim_end_matches(".rs");
+        let below = |test: &String| module.strip_prefix(test.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        only_for_tests(file) || test_modules.iter().any(below)
+    };
+    for file in files(".rs").iter().filter(|file| !is_test(file)) {
         for (number, line) in before_tests(&read(file)).lines().enumerate() {
             let code = line.split("//").next().unwrap_or_default();
             assert!(
