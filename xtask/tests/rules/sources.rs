@@ -8,16 +8,13 @@ use crate::{files, read};
 const LONGEST_FILE: usize = 800;
 /// Nine files in ten are no longer.
 const LONG_FILE: usize = 400;
-const LONGEST_MAIN: usize = 25;
+/// Lines without declarations of modules.
+const LONGEST_MAIN: usize = 15;
 /// The most source files that lie side by side in a folder.
 const MOST_IN_A_FOLDER: usize = 20;
 /// Folders with more source files than that. Remove a folder from the list when it is split; never
 /// add one.
-const LARGE_FOLDERS: &[&str] = &[
-    "server/src",
-    "server/src/cli",
-    "server/src/rest",
-];
+const LARGE_FOLDERS: &[&str] = &["server/src", "server/src/cli", "server/src/rest"];
 /// Names that say nothing about what is inside.
 const EMPTY_NAMES: &[&str] = &[
     "utils", "util", "common", "helpers", "helper", "manager", "misc",
@@ -30,8 +27,13 @@ fn test_modules() -> Vec<String> {
         let text = read(&file);
         for declaration in text.split("#[cfg(test)]\n").skip(1) {
             let line = declaration.trim_start().lines().next().unwrap_or_default();
-            let line = line.trim_start_matches("pub(crate) ").trim_start_matches("pub ");
-            if let Some(name) = line.strip_prefix("mod ").and_then(|rest| rest.strip_suffix(';')) {
+            let line = line
+                .trim_start_matches("pub(crate) ")
+                .trim_start_matches("pub ");
+            if let Some(name) = line
+                .strip_prefix("mod ")
+                .and_then(|rest| rest.strip_suffix(';'))
+            {
                 let parent = file.trim_end_matches(".rs");
                 let parent = parent.trim_end_matches("/lib").trim_end_matches("/main");
                 found.push(format!("{parent}/{name}"));
@@ -124,7 +126,11 @@ fn programs_do_not_unwrap() {
     let test_modules = test_modules();
     let is_test = |file: &str| {
         let module = file.trim_end_matches(".rs");
-        let below = |test: &String| module.strip_prefix(test.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let below = |test: &String| {
+            module
+                .strip_prefix(test.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
         only_for_tests(file) || test_modules.iter().any(below)
     };
     for file in files(".rs").iter().filter(|file| !is_test(file)) {
@@ -143,10 +149,14 @@ fn programs_do_not_unwrap() {
 fn main_only_starts() {
     let programs = |file: &&String| !only_for_tests(file) && !file.contains("/examples/");
     for file in files("main.rs").iter().filter(programs) {
-        let lines = read(file).lines().count();
+        let text = read(file);
+        let lines = text
+            .lines()
+            .filter(|line| !line.starts_with("mod "))
+            .count();
         assert!(
             lines <= LONGEST_MAIN,
-            "{file} has {lines} lines; main only starts"
+            "{file} has {lines} lines besides its modules; main only starts"
         );
     }
 }
