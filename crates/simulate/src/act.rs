@@ -7,6 +7,7 @@ use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams
 use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
 
+use crate::hash::hash;
 use crate::world::{Kind, World};
 
 /// Whose part is played: the field manager, and the source of events.
@@ -341,7 +342,7 @@ fn event(
         namespace => namespace,
     };
     // The reason too: several things are said about an object at the same time.
-    let unique = crate::decide::hash(&format!("{reason}{message}{host}{}", about.uid));
+    let unique = hash(&format!("{reason}{message}{host}{}", about.uid));
     let nanos = now.as_nanosecond();
     let time = json!(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(now));
     let value = json!({

@@ -180,13 +180,6 @@ impl Deciding {
     }
 }
 
-/// FNV-1a: spreads names evenly, and is the same on every machine and in every version.
-pub(crate) fn hash(text: &str) -> u32 {
-    text.bytes().fold(0x811c_9dc5, |hash, byte| {
-        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    })
-}
-
 /// As a status holds a time.
 fn time(at: Timestamp) -> Value {
     serde_json::json!(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(at))

@@ -11,7 +11,7 @@ mod answers;
 pub mod clock;
 pub mod cluster;
 pub mod decide;
-mod kinds;
+mod hash;
 mod listen;
 mod pauses;
 pub mod plan;

@@ -1,5 +1,7 @@
 //! What a simulation knows of its cluster: each object as it was last seen or written.
 
+mod kinds;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
@@ -10,7 +12,7 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
 
-pub use crate::kinds::{Kind, Known};
+pub use self::kinds::{Kind, Known};
 
 /// Notes that are kept whatever has become of what they are about.
 const LEAST_NOTES: usize = 64;

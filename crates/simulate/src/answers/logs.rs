@@ -17,7 +17,7 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use serde::Deserialize;
 
 use super::Answers;
-use crate::decide::hash;
+use crate::hash::hash;
 
 /// Between two lines.
 const EVERY: SignedDuration = SignedDuration::from_secs(10);

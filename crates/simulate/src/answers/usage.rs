@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::Answers;
 use crate::annotations::{USAGE_CPU, USAGE_MEMORY, node_fails};
 use crate::decide::amounts::{Unit, units};
-use crate::decide::hash;
+use crate::hash::hash;
 use crate::world::World;
 
 /// What a container without requests uses at most.

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::Deciding;
 use super::owned::{controller, is_finished, is_going, is_ready, owner};
 use crate::act::{Act, Part, Target};
+use crate::hash::hash;
 use crate::world::World;
 
 /// Endpoints in a slice, as in Kubernetes.
@@ -86,7 +87,7 @@ fn one(world: &World, service: &Service, slices: &[&EndpointSlice], deciding: &m
 
 fn name(service: &Service, number: usize) -> String {
     let uid = service.uid().unwrap_or_default();
-    let end = super::template::encode(super::hash(&format!("{uid}/{number}")));
+    let end = super::template::encode(hash(&format!("{uid}/{number}")));
     format!("{}-{}", service.name_any(), &end[..5])
 }
 

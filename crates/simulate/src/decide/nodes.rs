@@ -9,6 +9,7 @@ use super::owned::{is_finished, is_ready};
 use super::{Deciding, time};
 use crate::act::{Act, Part, Severity};
 use crate::annotations::{Pace, node_fails};
+use crate::hash::hash;
 use crate::world::World;
 
 /// How often a node's status is written although nothing has changed, as kubelets do.
@@ -113,7 +114,7 @@ fn alive(node: &Node, deciding: &mut Deciding) {
 
 /// A part of `within` that is the node's own.
 fn offset(node: &Node, within: SignedDuration) -> SignedDuration {
-    let share = super::hash(&node.name_any()) % 1000;
+    let share = hash(&node.name_any()) % 1000;
     SignedDuration::from_secs_f64(within.as_secs_f64() * f64::from(share) / 1000.0)
 }
 

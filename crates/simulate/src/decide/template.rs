@@ -17,7 +17,7 @@ pub(super) fn hash(template: &PodTemplateSpec) -> String {
     {
         labels.remove(POD_TEMPLATE_HASH);
     }
-    encode(super::hash(&value.to_string()))
+    encode(crate::hash::hash(&value.to_string()))
 }
 
 /// In letters that make no words, as Kubernetes writes hashes.

@@ -5,7 +5,8 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use kube::ResourceExt as _;
 use serde_json::{Value, json};
 
-use crate::decide::{hash, time};
+use crate::decide::time;
+use crate::hash::hash;
 
 /// Where a pod's first container is in its life; the others are where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

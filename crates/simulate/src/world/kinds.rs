@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{Node, Pod, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::api::ApiResource;
 
-use crate::world::{Objects, World};
+use super::{Objects, World};
 
 /// A kind that is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
