@@ -1,0 +1,15 @@
+/** Actions that the user may not perform. */
+
+import { asVisitor as test, expect } from "../stage/people.ts";
+
+test("disabled action takes the focus, names the missing right and does nothing", async ({ page }) => {
+  await page.goto("/");
+  const name = "Import cluster Requires the right: create clusters";
+  const action = page.getByRole("button", { name });
+  await action.focus();
+  await expect(action).toBeFocused();
+  await expect(action).toHaveAttribute("aria-disabled", "true");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/\/$/);
+  await expect(action).toBeFocused();
+});
