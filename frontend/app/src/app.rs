@@ -1,7 +1,7 @@
 //! The page as a whole: what stands before the door, and what is behind it.
 
 use drover_ui_core::messages::t;
-use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
+use drover_ui_kit::notice::{Absence, EmptyState, Skeleton};
 use drover_ui_kit::theme::ThemeChoice;
 use drover_ui_kit::toast::{ToastCorner, Toasts};
 use leptos::prelude::*;
@@ -10,7 +10,6 @@ use leptos_router::path;
 
 use crate::clock::Clock;
 use crate::frame::Frame;
-use crate::gate::{Door, Gate};
 use crate::screens::about::About;
 use crate::screens::access::Access;
 use crate::screens::audit::Audit;
@@ -32,6 +31,7 @@ use crate::screens::settings::SettingsPage;
 use crate::screens::sign_in::SignIn;
 use crate::screens::tokens::Tokens;
 use crate::screens::users::{UserPage, Users};
+use crate::session::{Session, SessionState};
 use crate::unsaved::UnsavedGuard;
 
 /// Puts the page in the place of the words that it is starting.
@@ -47,17 +47,17 @@ fn App() -> impl IntoView {
     ThemeChoice::provide();
     Clock::provide();
     let toasts = Toasts::provide();
-    let gate = Gate::provide();
-    gate.look();
+    let session = Session::provide();
+    session.load();
     // Another door only, not every change of what is known behind it.
-    let door = Memo::new(move |_| gate.door());
+    let state = Memo::new(move |_| session.state());
     view! {
-        {move || match door.get() {
-            Door::Unknown => view! { <div class="door"><div class="door-card"><Skeleton/></div></div> }.into_any(),
-            Door::Unreachable(problem) => view! { <Unreachable advice=problem.message/> }.into_any(),
-            Door::Closed { why } => view! { <SignIn why=why/> }.into_any(),
-            Door::MustChange(_) => view! { <MustChangePassword/> }.into_any(),
-            Door::Open => view! { <Inside/> }.into_any(),
+        {move || match state.get() {
+            SessionState::Unknown => view! { <div class="door"><div class="door-card"><Skeleton/></div></div> }.into_any(),
+            SessionState::Unreachable(problem) => view! { <Unreachable advice=problem.message/> }.into_any(),
+            SessionState::SignedOut { why } => view! { <SignIn why=why/> }.into_any(),
+            SessionState::MustChangePassword(_) => view! { <MustChangePassword/> }.into_any(),
+            SessionState::SignedIn => view! { <Inside/> }.into_any(),
         }}
         <ToastCorner toasts=toasts/>
     }
@@ -65,12 +65,12 @@ fn App() -> impl IntoView {
 
 #[component]
 fn Unreachable(advice: String) -> impl IntoView {
-    let gate = expect_context::<Gate>();
+    let session = expect_context::<Session>();
     view! {
         <main class="door">
-            <Nothing why=Absence::Offline title=t().session.server_offline() advice=advice>
-                <drover_ui_kit::button::Button on_press=move |()| gate.look()>{t().buttons.try_again()}</drover_ui_kit::button::Button>
-            </Nothing>
+            <EmptyState why=Absence::Offline title=t().session.server_offline() advice=advice>
+                <drover_ui_kit::button::Button on_press=move |()| session.load()>{t().buttons.try_again()}</drover_ui_kit::button::Button>
+            </EmptyState>
         </main>
     }
 }

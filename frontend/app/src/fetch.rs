@@ -13,7 +13,7 @@ use web_sys::{
 };
 
 /// The longest that an answer may take, unless somebody knows better.
-const PATIENCE_MS: u32 = 30_000;
+const TIMEOUT_MS: u32 = 30_000;
 
 /// A method, and whether it needs the proof that this page sends it.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub(crate) struct Request {
     body: Option<Body>,
     csrf: Option<String>,
     accept: &'static str,
-    patience_ms: u32,
+    timeout_ms: u32,
 }
 
 /// What is sent, and what it is.
@@ -67,13 +67,13 @@ impl Request {
             body: None,
             csrf: None,
             accept: AS_OBJECTS,
-            patience_ms: PATIENCE_MS,
+            timeout_ms: TIMEOUT_MS,
         }
     }
 
     /// With an answer that may take so long.
-    pub(crate) fn within(mut self, patience_ms: u32) -> Self {
-        self.patience_ms = patience_ms;
+    pub(crate) fn within(mut self, timeout_ms: u32) -> Self {
+        self.timeout_ms = timeout_ms;
         self
     }
 
@@ -116,14 +116,14 @@ impl Request {
 
     /// Sends it and gives the body as it came.
     pub(crate) async fn bytes(self) -> Result<Vec<u8>, Problem> {
-        let patience = AbortSignal::timeout_with_u32(self.patience_ms);
-        body(self.send(&patience).await?).await
+        let timeout = AbortSignal::timeout_with_u32(self.timeout_ms);
+        body(self.send(&timeout).await?).await
     }
 
     /// Sends it and gives the body as text, with its media type before it.
     pub(crate) async fn text(self) -> Result<(String, String), Problem> {
-        let patience = AbortSignal::timeout_with_u32(self.patience_ms);
-        let response = self.send(&patience).await?;
+        let timeout = AbortSignal::timeout_with_u32(self.timeout_ms);
+        let response = self.send(&timeout).await?;
         let media_type = response.headers().get("Content-Type").ok().flatten();
         let text = String::from_utf8_lossy(&body(response).await?).into_owned();
         Ok((media_type.unwrap_or_default(), text))

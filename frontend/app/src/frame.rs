@@ -17,9 +17,9 @@ use wasm_bindgen::JsCast as _;
 use web_sys::{FocusOptions, HtmlElement};
 
 use crate::brand::Brand;
-use crate::gate::{Gate, display_name, sign_out};
 use crate::live::Clusters;
 use crate::palette::{Palette, PaletteOpen};
+use crate::session::{Session, display_name, sign_out};
 use crate::unsaved::{UnsavedDialog, UnsavedGuard};
 
 /// The frame around a screen.
@@ -108,9 +108,9 @@ fn focus_main(prevent_scroll: bool) {
 /// Where only some people go: each place for those who may see what is there.
 #[component]
 fn PlacesByRight() -> impl IntoView {
-    let gate = expect_context::<Gate>();
-    let administers = Memo::new(move |_| gate.is_administrator());
-    let rights = Memo::new(move |_| gate.rights());
+    let session = expect_context::<Session>();
+    let administers = Memo::new(move |_| session.is_administrator());
+    let rights = Memo::new(move |_| session.rights());
     move || {
         let (rights, administers) = (rights.get(), administers.get());
         view! {
@@ -145,7 +145,7 @@ fn modifier() -> &'static str {
 
 #[component]
 fn PersonMenu(everywhere: RwSignal<bool>) -> impl IntoView {
-    let (gate, themes) = (expect_context::<Gate>(), expect_context::<ThemeChoice>());
+    let (session, themes) = (expect_context::<Session>(), expect_context::<ThemeChoice>());
     let toasts = expect_context::<Toasts>();
     let guard = expect_context::<UnsavedGuard>();
     let once = |icon, words: &str, on_choose| Item {
@@ -169,11 +169,11 @@ fn PersonMenu(everywhere: RwSignal<bool>) -> impl IntoView {
         .collect();
     let go = |path: &'static str| Callback::new(move |()| guard.go(path));
     let (tokens, change) = (go("/tokens"), go("/password"));
-    let leave = Callback::new(move |()| guard.before(move || sign_out(gate, toasts, false)));
+    let leave = Callback::new(move |()| guard.before(move || sign_out(session, toasts, false)));
     let leave_all = Callback::new(move |()| everywhere.set(true));
     items.push(once(Icon::Key, t().frame.tokens(), tokens));
     // A provider's password is not Drover's to change.
-    if gate.provider().is_none() {
+    if session.provider().is_none() {
         items.push(once(Icon::Lock, t().frame.change_password(), change));
     }
     items.push(once(Icon::SignOut, t().frame.sign_out(), leave));
@@ -183,8 +183,8 @@ fn PersonMenu(everywhere: RwSignal<bool>) -> impl IntoView {
         leave_all,
     ));
     let name = move || {
-        let session = gate.session();
-        session.as_ref().map(display_name).unwrap_or_default()
+        let view = session.view();
+        view.as_ref().map(display_name).unwrap_or_default()
     };
     view! {
         <Menu label=t().frame.user_menu() items=items>
@@ -196,11 +196,11 @@ fn PersonMenu(everywhere: RwSignal<bool>) -> impl IntoView {
 
 #[component]
 fn SignOutEverywhere(open: RwSignal<bool>) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let guard = expect_context::<UnsavedGuard>();
     let go = move |()| {
         open.set(false);
-        guard.before(move || sign_out(gate, toasts, true));
+        guard.before(move || sign_out(session, toasts, true));
     };
     view! {
         <Dialog open=open title=t().frame.sign_out_everywhere_title()>

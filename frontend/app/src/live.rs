@@ -11,30 +11,33 @@ use drover_ui_core::source::Source;
 use drover_ui_kit::picker::Choice;
 use leptos::prelude::*;
 
-use crate::follow::{Followed, until_cleanup};
 use crate::freshness::Freshness;
-use crate::gate::Gate;
 use crate::network::rest;
+use crate::reflector::{Store, until_cleanup};
+use crate::session::Session;
 use listing::{ask_again, every_page};
 
 /// All clusters that the person may see.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clusters(Followed<Arc<ClusterView>>);
+pub(crate) struct Clusters(Store<Arc<ClusterView>>);
 
 impl Clusters {
     /// Begins to follow them, for all screens, until the owner is gone.
     pub(crate) fn provide() -> Self {
-        let clusters = Self(Followed::new());
-        let gate = expect_context::<Gate>();
-        let watches = gate.is_administrator();
+        let clusters = Self(Store::new());
+        let session = expect_context::<Session>();
+        let watches = session.is_administrator();
         until_cleanup(async move {
             if watches {
                 let source = Source::objects(CLUSTERS);
                 let shown = SharedCluster::view;
-                clusters.0.follow::<_, Objects>(gate, source, shown).await;
+                clusters
+                    .0
+                    .follow::<_, Objects>(session, source, shown)
+                    .await;
             } else {
-                let ask = async || every_page(gate, "/v1/clusters").await;
-                ask_again(gate, ask, clusters.0, Arc::new, rest).await;
+                let ask = async || every_page(session, "/v1/clusters").await;
+                ask_again(session, ask, clusters.0, Arc::new, rest).await;
             }
         });
         provide_context(clusters);

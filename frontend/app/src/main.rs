@@ -11,14 +11,14 @@ mod clock;
 mod command;
 mod fetch;
 mod file;
-mod follow;
 mod frame;
 mod freshness;
-mod gate;
 mod live;
 mod network;
 mod palette;
+mod reflector;
 mod screens;
+mod session;
 mod stream;
 mod unsaved;
 

@@ -1,4 +1,4 @@
-//! The palette: every place and every deed, by some of its letters (Ctrl or ⌘ with K).
+//! The palette: every place and every command, by some of its letters (Ctrl or ⌘ with K).
 
 use drover_ui_core::kind::Kind;
 use drover_ui_core::messages::t;
@@ -11,9 +11,9 @@ use leptos::html;
 use leptos::prelude::*;
 use web_sys::KeyboardEvent;
 
-use crate::gate::Gate;
-use crate::gate::sign_out;
 use crate::live::Clusters;
+use crate::session::Session;
+use crate::session::sign_out;
 use crate::unsaved::UnsavedGuard;
 use drover_ui_core::cluster::{members_screen, screen as cluster_screen};
 
@@ -48,7 +48,7 @@ impl PaletteOpen {
 
 /// Something that can be done.
 #[derive(Clone)]
-struct Deed {
+struct Command {
     icon: Icon,
     title: String,
     kind: &'static str,
@@ -79,17 +79,17 @@ struct Choosing {
     open: RwSignal<bool>,
     typed: RwSignal<String>,
     place: RwSignal<usize>,
-    deeds: Memo<Vec<Deed>>,
-    /// Places in `deeds`, the best first.
+    commands: Memo<Vec<Command>>,
+    /// Places in `commands`, the best first.
     found: Memo<Vec<usize>>,
 }
 
 impl Choosing {
     fn new(open: RwSignal<bool>) -> Self {
-        let (typed, deeds) = (RwSignal::new(String::new()), deeds());
+        let (typed, commands) = (RwSignal::new(String::new()), commands());
         let found = Memo::new(move |_| {
-            deeds.with(|deeds| {
-                let titles = deeds.iter().map(|deed| deed.title.as_str());
+            commands.with(|commands| {
+                let titles = commands.iter().map(|command| command.title.as_str());
                 let mut found = ranked(&typed.get(), titles);
                 found.truncate(SHOWN);
                 found
@@ -99,7 +99,7 @@ impl Choosing {
             open,
             typed,
             place: RwSignal::new(0),
-            deeds,
+            commands,
             found,
         }
     }
@@ -121,22 +121,26 @@ impl Choosing {
     }
 
     fn run(self, row: usize) {
-        let deed = self.found.with_untracked(|found| found.get(row).copied());
-        let deed =
-            deed.and_then(|deed| self.deeds.with_untracked(|deeds| deeds.get(deed).cloned()));
-        if let Some(deed) = deed {
+        let command = self.found.with_untracked(|found| found.get(row).copied());
+        let command = command.and_then(|command| {
+            self.commands
+                .with_untracked(|commands| commands.get(command).cloned())
+        });
+        if let Some(command) = command {
             self.open.set(false);
-            deed.run.run(());
+            command.run.run(());
         }
     }
 
     /// What fits, in rows.
     fn rows(self) -> impl IntoView {
         let rows = self.found.get().into_iter().enumerate();
-        rows.filter_map(|(row, deed)| {
-            let deed = self.deeds.with(|deeds| deeds.get(deed).cloned())?;
+        rows.filter_map(|(row, command)| {
+            let command = self
+                .commands
+                .with(|commands| commands.get(command).cloned())?;
             let run = Callback::new(move |row| self.run(row));
-            Some(option(row, deed, self.place, run))
+            Some(option(row, command, self.place, run))
         })
         .collect_view()
     }
@@ -145,7 +149,7 @@ impl Choosing {
     fn scrolls(self) {
         Effect::new(move || {
             let place = self.place.get();
-            let chosen = document().get_element_by_id(&format!("deed-{place}"));
+            let chosen = document().get_element_by_id(&format!("command-{place}"));
             if let Some(chosen) = chosen.filter(|_| place > 0) {
                 chosen.scroll_into_view_with_bool(false);
             }
@@ -173,7 +177,7 @@ fn Choice(open: RwSignal<bool>) -> impl IntoView {
                 role="combobox"
                 aria-expanded="true"
                 aria-controls="palette-list"
-                aria-activedescendant=move || format!("deed-{}", choosing.place.get())
+                aria-activedescendant=move || format!("command-{}", choosing.place.get())
                 aria-label=t().palette.search()
                 placeholder=t().palette.hint()
                 autocomplete="off"
@@ -191,12 +195,12 @@ fn Choice(open: RwSignal<bool>) -> impl IntoView {
     }
 }
 
-fn option(row: usize, deed: Deed, place: RwSignal<usize>, run: Callback<usize>) -> AnyView {
+fn option(row: usize, command: Command, place: RwSignal<usize>, run: Callback<usize>) -> AnyView {
     view! {
         <div
             class="palette-item"
             role="option"
-            id=format!("deed-{row}")
+            id=format!("command-{row}")
             aria-selected=move || (place.get() == row).to_string()
             on:click=move |_| run.run(row)
             on:pointermove=move |_| {
@@ -205,16 +209,16 @@ fn option(row: usize, deed: Deed, place: RwSignal<usize>, run: Callback<usize>) 
                 }
             }
         >
-            <Picture icon=deed.icon/>
-            <span class="cut">{deed.title}</span>
-            <span class="soft">{deed.kind}</span>
+            <Picture icon=command.icon/>
+            <span class="cut">{command.title}</span>
+            <span class="soft">{command.kind}</span>
         </div>
     }
     .into_any()
 }
 
 /// Everything that can be done from everywhere; more when the clusters have come.
-fn deeds() -> Memo<Vec<Deed>> {
+fn commands() -> Memo<Vec<Command>> {
     let clusters = expect_context::<Clusters>();
     let names = Memo::new(move |_| {
         let clusters = clusters.items().unwrap_or_default();
@@ -223,35 +227,35 @@ fn deeds() -> Memo<Vec<Deed>> {
             .map(|it| it.name.clone())
             .collect::<Vec<_>>()
     });
-    Memo::new_with_compare(move |_| deeds_with(&names.get()), |_, _| true)
+    Memo::new_with_compare(move |_| commands_of(&names.get()), |_, _| true)
 }
 
-fn deeds_with(clusters: &[String]) -> Vec<Deed> {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+fn commands_of(clusters: &[String]) -> Vec<Command> {
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let (themes, guard) = (
         expect_context::<ThemeChoice>(),
         expect_context::<UnsavedGuard>(),
     );
     let mut all = places();
-    all.extend(Theme::ALL.into_iter().map(|theme| Deed {
+    all.extend(Theme::ALL.into_iter().map(|theme| Command {
         icon: theme.icon(),
         title: t().palette.theme(&theme.words().to_lowercase()),
         kind: t().palette.kind_command(),
         run: Callback::new(move |()| themes.choose(theme)),
     }));
-    all.push(Deed {
+    all.push(Command {
         icon: Icon::SignOut,
         title: t().frame.sign_out().to_owned(),
         kind: t().palette.kind_command(),
-        run: Callback::new(move |()| guard.before(move || sign_out(gate, toasts, false))),
+        run: Callback::new(move |()| guard.before(move || sign_out(session, toasts, false))),
     });
     all.extend(of_clusters(clusters));
     all
 }
 
-fn go(icon: Icon, title: &str, path: String) -> Deed {
+fn go(icon: Icon, title: &str, path: String) -> Command {
     let guard = expect_context::<UnsavedGuard>();
-    Deed {
+    Command {
         icon,
         title: title.to_owned(),
         kind: t().palette.kind_page(),
@@ -259,7 +263,7 @@ fn go(icon: Icon, title: &str, path: String) -> Deed {
     }
 }
 
-fn places() -> Vec<Deed> {
+fn places() -> Vec<Command> {
     let mut places = vec![
         go(Icon::Clusters, t().palette.all_clusters(), "/".to_owned()),
         go(Icon::Plus, t().palette.import(), "/import".to_owned()),
@@ -280,15 +284,15 @@ fn places() -> Vec<Deed> {
         go(Icon::Info, t().palette.about(), "/about".to_owned()),
         go(Icon::Terminal, t().palette.device(), "/device".to_owned()),
     ];
-    let gate = expect_context::<Gate>();
-    if gate.provider().is_none() {
+    let session = expect_context::<Session>();
+    if session.provider().is_none() {
         places.push(go(
             Icon::Lock,
             t().frame.change_password(),
             "/password".to_owned(),
         ));
     }
-    let rights = gate.rights();
+    let rights = session.rights();
     if rights.may_list_users {
         places.push(go(Icon::Users, t().frame.users(), "/users".to_owned()));
     }
@@ -317,7 +321,7 @@ fn places() -> Vec<Deed> {
             "/settings".to_owned(),
         ));
     }
-    if gate.is_administrator() {
+    if session.is_administrator() {
         let set_up = "/providers?do=create".to_owned();
         places.push(go(Icon::Plus, t().palette.create_provider(), set_up));
         places.push(go(Icon::Lines, t().palette.audit(), "/audit".to_owned()));
@@ -326,7 +330,7 @@ fn places() -> Vec<Deed> {
 }
 
 /// What there is of the cluster in sight, and all clusters.
-fn of_clusters(clusters: &[String]) -> Vec<Deed> {
+fn of_clusters(clusters: &[String]) -> Vec<Command> {
     let here = window().location().pathname().unwrap_or_default();
     let in_sight = clusters
         .iter()

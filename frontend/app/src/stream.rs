@@ -23,9 +23,9 @@ const LONGEST_LINE: usize = 4 * 1024 * 1024;
 pub(crate) struct LineStream {
     reader: ReadableStreamDefaultReader,
     lines: Lines,
-    patience: SignedDuration,
-    heard: Timestamp,
-    /// Ends when it is time to ask whether nothing was heard for too long: one timer, however many
+    timeout: SignedDuration,
+    status: Timestamp,
+    /// Ends when it is time to ask whether nothing was status for too long: one timer, however many
     /// lines come.
     silence: Pin<Box<dyn Future<Output = ()>>>,
     lost: Told,
@@ -35,7 +35,7 @@ pub(crate) struct LineStream {
 /// Why no more lines come, though the server has not ended the answer.
 #[derive(Debug)]
 pub(crate) enum Interruption {
-    /// Nothing came for as long as the patience lasts, so that nobody knows whether it still goes
+    /// Nothing came for as long as the timeout lasts, so that nobody knows whether it still goes
     /// on.
     Silence,
     /// It was refused, or cut.
@@ -68,14 +68,14 @@ impl Drop for Cut {
 }
 
 impl LineStream {
-    /// Sends a request whose answer does not end; silence longer than `patience` ends it.
-    pub(crate) async fn open(request: Request, patience: Duration) -> Result<Self, Interruption> {
+    /// Sends a request whose answer does not end; silence longer than `timeout` ends it.
+    pub(crate) async fn open(request: Request, timeout: Duration) -> Result<Self, Interruption> {
         let controller = AbortController::new().map_err(|_| Problem::offline())?;
         let cut = Cut(controller);
         let signal = cut.0.signal();
         let mut lost = Told::lost();
         let sent = Box::pin(request.send(&signal));
-        let in_vain = select(Box::pin(sleep(patience)), &mut lost);
+        let in_vain = select(Box::pin(sleep(timeout)), &mut lost);
         let response = match select(sent, in_vain).await {
             Either::Left((response, _)) => response?,
             Either::Right((Either::Left(_), _)) => return Err(Interruption::Silence),
@@ -88,9 +88,9 @@ impl LineStream {
         Ok(Self {
             reader,
             lines: Lines::of_at_most(LONGEST_LINE),
-            patience: SignedDuration::try_from(patience).unwrap_or(SignedDuration::MAX),
-            heard: now(),
-            silence: Box::pin(sleep(patience)),
+            timeout: SignedDuration::try_from(timeout).unwrap_or(SignedDuration::MAX),
+            status: now(),
+            silence: Box::pin(sleep(timeout)),
             lost,
             _cut: cut,
         })
@@ -130,13 +130,13 @@ impl LineStream {
         loop {
             match select(&mut read, select(&mut self.silence, &mut self.lost)).await {
                 Either::Left((piece, _)) => {
-                    self.heard = now();
+                    self.status = now();
                     return piece.map_err(|_| Problem::offline().into());
                 }
                 Either::Right((Either::Right(_), _)) => return Err(Problem::offline().into()),
                 Either::Right((Either::Left(_), _)) => {}
             }
-            let left = self.patience - now().duration_since(self.heard);
+            let left = self.timeout - now().duration_since(self.status);
             let Some(left) = Duration::try_from(left).ok().filter(|left| !left.is_zero()) else {
                 return Err(Interruption::Silence);
             };

@@ -16,7 +16,7 @@ use wasm_bindgen::convert::FromWasmAbi;
 use web_sys::{Element, Event, EventTarget, HtmlAnchorElement, MouseEvent};
 
 /// What the person wants to do, for which the screen has to go.
-type Wish = Arc<dyn Fn() + Send + Sync>;
+type Departure = Arc<dyn Fn() + Send + Sync>;
 
 /// Whether something would be lost, and what is wanted nevertheless.
 #[derive(Clone, Copy)]
@@ -24,7 +24,7 @@ pub(crate) struct UnsavedGuard {
     /// Whether what is shown was changed, as its screen says; a screen that is gone says nothing.
     changed: RwSignal<Option<Memo<bool>>>,
     /// What is done once the person says so.
-    wish: StoredValue<Option<Wish>>,
+    departure: StoredValue<Option<Departure>>,
     /// Whether they are asked.
     asking: RwSignal<bool>,
     /// Whether the next step in the history is one that they said yes to.
@@ -34,12 +34,12 @@ pub(crate) struct UnsavedGuard {
     /// The step in the history that is being undone, until the browser tells that it is.
     undone: StoredValue<Option<i32>>,
     /// Where the person is, and how they get elsewhere, once the router is there.
-    way: StoredValue<Option<Way>>,
+    navigation: StoredValue<Option<Navigation>>,
 }
 
 /// The router's part.
 #[derive(Clone, Copy)]
-struct Way {
+struct Navigation {
     pathname: Memo<String>,
     search: Memo<String>,
     navigate: Callback<(String, NavigateOptions)>,
@@ -51,12 +51,12 @@ impl UnsavedGuard {
     pub(crate) fn provide() {
         let guard = Self {
             changed: RwSignal::new(None),
-            wish: StoredValue::new(None),
+            departure: StoredValue::new(None),
             asking: RwSignal::new(false),
             agreed: StoredValue::new(false),
             place: StoredValue::new(history::place()),
             undone: StoredValue::new(None),
-            way: StoredValue::new(None),
+            navigation: StoredValue::new(None),
         };
         let page = || window().into();
         listen_first(page(), "click", move |event| guard.by_link(&event));
@@ -76,7 +76,7 @@ impl UnsavedGuard {
     pub(crate) fn within_router() -> Self {
         let guard = expect_context::<Self>();
         let (navigate, here) = (use_navigate(), use_location());
-        guard.way.set_value(Some(Way {
+        guard.navigation.set_value(Some(Navigation {
             pathname: here.pathname,
             search: here.search,
             navigate: Callback::new(move |(path, options): (String, _)| navigate(&path, options)),
@@ -100,19 +100,21 @@ impl UnsavedGuard {
     pub(crate) fn go(self, path: &str) {
         let path = path.to_owned();
         self.before(move || {
-            if let Some(way) = self.way.get_value() {
-                way.navigate.run((path.clone(), NavigateOptions::default()));
+            if let Some(navigation) = self.navigation.get_value() {
+                navigation
+                    .navigate
+                    .run((path.clone(), NavigateOptions::default()));
             }
         });
     }
 
     /// Does what takes the screen away, at once or when the person has said so.
-    pub(crate) fn before(self, wish: impl Fn() + Send + Sync + 'static) {
+    pub(crate) fn before(self, departure: impl Fn() + Send + Sync + 'static) {
         if untrack(move || self.would_lose()) {
-            self.wish.set_value(Some(Arc::new(wish)));
+            self.departure.set_value(Some(Arc::new(departure)));
             self.asking.set(true);
         } else {
-            wish();
+            departure();
         }
     }
 
@@ -140,17 +142,20 @@ impl UnsavedGuard {
         self.agreed.set_value(false);
         let undone = self.undone.try_update_value(Option::take).flatten();
         if let Some(step) = undone.filter(|_| place == stood) {
-            // The router has not heard that the history had gone.
+            // The router has not status that the history had gone.
             event.stop_immediate_propagation();
             self.before(move || self.agreed.set_value(history::step(step)));
             return;
         }
-        let stays = |way: &Way| {
+        let stays = |navigation: &Navigation| {
             let pathname = window().location().pathname().ok();
-            pathname == Some(way.pathname.get_untracked())
+            pathname == Some(navigation.pathname.get_untracked())
         };
-        let kept = self.way.get_value().filter(|way| !agreed && !stays(way));
-        let Some(way) = kept.filter(|_| untrack(move || self.would_lose())) else {
+        let kept = self
+            .navigation
+            .get_value()
+            .filter(|navigation| !agreed && !stays(navigation));
+        let Some(navigation) = kept.filter(|_| untrack(move || self.would_lose())) else {
             self.place.set_value(place);
             return;
         };
@@ -158,17 +163,20 @@ impl UnsavedGuard {
         let step = place.zip(stood).map(|(place, stood)| place - stood);
         match step.filter(|step| history::step(-step)) {
             Some(step) => self.undone.set_value(Some(step)),
-            None => self.put_back(way),
+            None => self.put_back(navigation),
         }
     }
 
     /// Goes back to where the screen is with an entry of its own, where the browser does not tell how
     /// far the history has gone.
-    fn put_back(self, way: Way) {
+    fn put_back(self, navigation: Navigation) {
         let gone = window().location();
         let (path, search) = (gone.pathname(), gone.search());
         let gone = path.unwrap_or_default() + &search.unwrap_or_default();
-        let (pathname, search) = (way.pathname.get_untracked(), way.search.get_untracked());
+        let (pathname, search) = (
+            navigation.pathname.get_untracked(),
+            navigation.search.get_untracked(),
+        );
         let here = match search.as_str() {
             "" => pathname,
             search => format!("{pathname}?{search}"),
@@ -183,14 +191,14 @@ impl UnsavedGuard {
                 replace: true,
                 ..NavigateOptions::default()
             };
-            way.navigate.run((gone.clone(), instead));
+            navigation.navigate.run((gone.clone(), instead));
         });
     }
 
     fn leave(self) {
         self.asking.set(false);
-        if let Some(wish) = self.wish.try_update_value(Option::take).flatten() {
-            wish();
+        if let Some(departure) = self.departure.try_update_value(Option::take).flatten() {
+            departure();
         }
     }
 }

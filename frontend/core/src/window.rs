@@ -12,7 +12,7 @@ pub struct Window {
 /// Rows beyond both edges, so that scrolling does not meet an empty place.
 const BEYOND: usize = 8;
 /// Rows are never rendered in greater number, however tall somebody's screen is.
-pub const MOST_ROWS: usize = 120;
+pub const MAX_ROWS: usize = 120;
 
 impl Window {
     /// The rows to render when `scrolled` pixels are above the visible part.
@@ -25,7 +25,7 @@ impl Window {
         let shown = whole((visible / row).ceil()) + 2 * BEYOND;
         Self {
             first,
-            end: (first + shown.min(MOST_ROWS)).min(rows),
+            end: (first + shown.min(MAX_ROWS)).min(rows),
         }
     }
 
@@ -59,7 +59,7 @@ mod tests {
         ) {
             let window = Window::at(scrolled, visible, 40.0, rows);
             prop_assert!(window.first <= window.end && window.end <= rows);
-            prop_assert!(window.end - window.first <= MOST_ROWS);
+            prop_assert!(window.end - window.first <= MAX_ROWS);
             let (above, below) = window.padding(40.0, rows);
             let height = f64::from(u32::try_from(rows).unwrap()) * 40.0;
             let rendered = f64::from(u32::try_from(window.end - window.first).unwrap()) * 40.0;
@@ -74,7 +74,7 @@ mod tests {
     fn nonsense_from_a_browser_renders_little() {
         for odd in [f64::NAN, f64::INFINITY, -50.0] {
             let window = Window::at(odd, odd, 40.0, 10_000);
-            assert!(window.end - window.first <= MOST_ROWS, "{odd}");
+            assert!(window.end - window.first <= MAX_ROWS, "{odd}");
         }
         assert_eq!(Window::at(0.0, 100.0, 0.0, 10), Window::default());
     }

@@ -36,7 +36,7 @@ impl Absence {
 
 /// A place without things: what is so, and what to do.
 #[component]
-pub fn Nothing(
+pub fn EmptyState(
     /// Why.
     why: Absence,
     /// A few words.

@@ -10,7 +10,7 @@ use crate::icon::{Icon, Picture};
 /// Long enough to read a sentence twice.
 const SHOWN_FOR: Duration = Duration::from_secs(6);
 /// More would hide the page.
-const AT_ONCE: usize = 4;
+const MAX_TOASTS: usize = 4;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Toast {
@@ -56,7 +56,7 @@ impl Toasts {
                 text,
                 warns,
             });
-            let surplus = shown.len().saturating_sub(AT_ONCE);
+            let surplus = shown.len().saturating_sub(MAX_TOASTS);
             shown.drain(..surplus);
         });
         set_timeout(move || self.drop_one(number), SHOWN_FOR);

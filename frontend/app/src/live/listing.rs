@@ -14,15 +14,15 @@ use leptos::prelude::*;
 use serde::de::DeserializeOwned;
 
 use crate::clock::chance;
-use crate::follow::{Followed, until_cleanup};
 use crate::freshness::Freshness;
-use crate::gate::Gate;
 use crate::network::rest;
+use crate::reflector::{Store, until_cleanup};
+use crate::session::Session;
 
 /// How often everything is asked for again.
 const POLL: Duration = Duration::from_secs(10);
 /// More pages than anyone has things.
-const MOST_PAGES: u32 = 200;
+const MAX_PAGES: u32 = 200;
 
 /// What can be listed.
 pub(crate) trait Listed:
@@ -34,7 +34,7 @@ impl<T: DeserializeOwned + Clone + PartialEq + Send + Sync + 'static> Listed for
 /// A list of `/v1`, as long as its screen is there.
 #[derive(Clone, Debug)]
 pub(crate) struct Listing<T: Listed> {
-    followed: Followed<T>,
+    followed: Store<T>,
     wake: StoredValue<Option<oneshot::Sender<()>>>,
     /// Whether something was changed since the last question.
     changed: StoredValue<bool>,
@@ -45,29 +45,29 @@ impl<T: Listed> Copy for Listing<T> {}
 impl<T: Listed> Listing<T> {
     /// Begins to follow the list at a path without a query, until the owner is gone.
     pub(crate) fn follow(path: impl Into<String>) -> Self {
-        let (gate, path) = (expect_context(), path.into());
-        Self::ask(gate, async move || every_page(gate, &path).await)
+        let (session, path) = (expect_context(), path.into());
+        Self::ask(session, async move || every_page(session, &path).await)
     }
 
     /// The same of one thing at its own path: a list of it, or of nothing if there is no such thing.
     pub(crate) fn follow_one(path: String) -> Self {
-        let gate = expect_context::<Gate>();
-        Self::ask(gate, async move || match gate.get(&path).await {
+        let session = expect_context::<Session>();
+        Self::ask(session, async move || match session.get(&path).await {
             Ok(thing) => Ok(vec![thing]),
             Err(problem) if problem.kind == ProblemKind::NotFound => Ok(Vec::new()),
             Err(problem) => Err(problem),
         })
     }
 
-    fn ask(gate: Gate, ask: impl AsyncFn() -> Result<Vec<T>, Problem> + 'static) -> Self {
+    fn ask(session: Session, ask: impl AsyncFn() -> Result<Vec<T>, Problem> + 'static) -> Self {
         let listing = Self {
-            followed: Followed::new(),
+            followed: Store::new(),
             wake: StoredValue::new(None),
             changed: StoredValue::new(false),
         };
         until_cleanup(async move {
             let rest = async |duration| listing.rest(duration).await;
-            ask_again(gate, ask, listing.followed, |it| it, rest).await;
+            ask_again(session, ask, listing.followed, |it| it, rest).await;
         });
         listing
     }
@@ -109,9 +109,9 @@ impl<T: Listed> Listing<T> {
 
 /// Asks for a whole list every few seconds, while somebody can see it.
 pub(crate) async fn ask_again<T: Listed, S: Clone + Send + Sync + 'static>(
-    gate: Gate,
+    session: Session,
     ask: impl AsyncFn() -> Result<Vec<T>, Problem>,
-    to: Followed<S>,
+    to: Store<S>,
     shown: fn(T) -> S,
     rest: impl AsyncFn(Duration),
 ) {
@@ -133,7 +133,7 @@ pub(crate) async fn ask_again<T: Listed, S: Clone + Send + Sync + 'static>(
                 rest(POLL).await;
             }
             Err(problem) => {
-                to.is_cut(gate, problem);
+                to.is_cut(session, problem);
                 rest(backoff.after_failure(chance())).await;
             }
         }
@@ -142,12 +142,12 @@ pub(crate) async fn ask_again<T: Listed, S: Clone + Send + Sync + 'static>(
 
 /// A whole list of `/v1`, page by page; the path may have a query.
 pub(crate) async fn every_page<T: DeserializeOwned>(
-    gate: Gate,
+    session: Session,
     list: &str,
 ) -> Result<Vec<T>, Problem> {
     let (mut all, mut path) = (Vec::new(), list.to_owned());
-    for _ in 0..MOST_PAGES {
-        let page: List<T> = gate.get(&path).await?;
+    for _ in 0..MAX_PAGES {
+        let page: List<T> = session.get(&path).await?;
         all.extend(page.items);
         let Some(next) = page.continue_token else {
             return Ok(all);

@@ -9,17 +9,17 @@ use leptos::task::spawn_local;
 
 use crate::clock::in_full;
 use crate::command::{SameCommand, origin};
-use crate::gate::{Gate, display_name};
 use crate::screens::title::title;
+use crate::session::{Session, display_name};
 
 /// The server, the page, and the person's session.
 #[component]
 pub(crate) fn About() -> impl IntoView {
     title("About");
-    let gate = expect_context::<Gate>();
+    let session = expect_context::<Session>();
     let version = RwSignal::new(None::<Result<Version, Problem>>);
     spawn_local(async move {
-        let answer = gate.get("/v1/version").await;
+        let answer = session.get("/v1/version").await;
         // Somebody may have gone on already.
         let _ = version.try_set(Some(answer));
     });
@@ -66,13 +66,13 @@ fn Server(version: Version) -> impl IntoView {
 /// What holds the server's state; administrators alone may ask.
 #[component]
 fn HubFact() -> impl IntoView {
-    let gate = expect_context::<Gate>();
-    if !gate.is_administrator() {
+    let session = expect_context::<Session>();
+    if !session.is_administrator() {
         return ().into_any();
     }
     let hub = RwSignal::new(None::<Result<ApiVersion, Problem>>);
     spawn_local(async move {
-        let answer = gate.get(HUB_VERSION).await;
+        let answer = session.get(HUB_VERSION).await;
         // Somebody may have gone on already.
         let _ = hub.try_set(Some(answer));
     });
@@ -86,26 +86,26 @@ fn HubFact() -> impl IntoView {
 
 #[component]
 fn You() -> impl IntoView {
-    let gate = expect_context::<Gate>();
+    let session = expect_context::<Session>();
     move || {
-        gate.session().map(|session| {
-            let name = display_name(&session);
-            let rights = if session.me.administrator {
+        session.view().map(|view| {
+            let name = display_name(&view);
+            let rights = if view.me.administrator {
                 "administrator: everything, everywhere"
             } else {
                 "what your roles give you"
             };
-            let idle = session
+            let idle = view
                 .idle_seconds
                 .map(|seconds| format!(", or after {} minutes without a request", seconds / 60));
             view! {
                 <dl class="facts">
                     <dt>"Name"</dt><dd>{name}</dd>
-                    <dt>"Signs in as"</dt><dd>{session.me.username}</dd>
-                    <dt>"In clusters"</dt><dd><code>{session.me.kubernetes_user}</code></dd>
+                    <dt>"Signs in as"</dt><dd>{view.me.username}</dd>
+                    <dt>"In clusters"</dt><dd><code>{view.me.kubernetes_user}</code></dd>
                     <dt>"Rights"</dt><dd>{rights}</dd>
                     <dt>"Session ends"</dt>
-                    <dd>{in_full(session.expires_at).to_string().to_string()} {idle}</dd>
+                    <dd>{in_full(view.expires_at).to_string()} {idle}</dd>
                 </dl>
             }
         })

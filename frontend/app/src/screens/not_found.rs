@@ -1,6 +1,6 @@
 //! A URL that names nothing.
 
-use drover_ui_kit::notice::{Absence, Nothing};
+use drover_ui_kit::notice::{Absence, EmptyState};
 use leptos::prelude::*;
 use leptos_router::components::A;
 
@@ -12,13 +12,13 @@ pub(crate) fn NotFound() -> impl IntoView {
     title("Not found");
     view! {
         <div class="page">
-            <Nothing
+            <EmptyState
                 why=Absence::NotFound
                 title="There is nothing at this address"
                 advice="The link may be old, or a letter may be missing."
             >
                 <A href="/">"All clusters"</A>
-            </Nothing>
+            </EmptyState>
         </div>
     }
 }

@@ -12,7 +12,7 @@ use crate::problem::Problem;
 use crate::search::{Searched, contains};
 
 /// So many events are kept, the newest; a cluster may have tens of thousands.
-pub const MOST: usize = 2_000;
+pub const MAX_EVENTS: usize = 2_000;
 
 /// An event.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -130,7 +130,7 @@ impl From<WireEvent> for Event {
 pub struct Newest;
 
 impl Form<Arc<Event>> for Newest {
-    const LIMIT: Limit<Arc<Event>> = Limit::Newest(MOST, |event| event.last);
+    const LIMIT: Limit<Arc<Event>> = Limit::Newest(MAX_EVENTS, |event| event.last);
 
     fn page(&mut self, body: &[u8], _: Timestamp) -> Result<Page<Arc<Event>>, Problem> {
         Ok(objects::page::<Event>(body)?.map(Arc::new))
@@ -200,7 +200,7 @@ impl Group {
 /// The newest events by what they are about: groups and events with the newest first.
 pub fn grouped(mut events: Vec<Arc<Event>>) -> Vec<Group> {
     events.sort_by(|a, b| b.last.cmp(&a.last).then_with(|| a.uid.cmp(&b.uid)));
-    events.truncate(MOST);
+    events.truncate(MAX_EVENTS);
     let mut groups: Vec<Group> = Vec::new();
     let mut places: HashMap<About, usize> = HashMap::new();
     for event in events {

@@ -2,7 +2,7 @@
 //! shell must not take one for more than a word.
 
 use crate::kind::Kind;
-use crate::log::{Since, Wish};
+use crate::log::{LogRequest, Since};
 use crate::shell::word;
 
 /// An object as commands name it.
@@ -81,13 +81,13 @@ impl Named {
 }
 
 /// The log that is wished for.
-pub fn logs(wish: &Wish, with_times: bool) -> String {
+pub fn logs(request: &LogRequest, with_times: bool) -> String {
     let mut line = format!(
         "{} --namespace {} logs {} --container {}",
-        context(&wish.cluster),
-        word(&wish.namespace),
-        word(&wish.pod),
-        word(&wish.container)
+        context(&request.cluster),
+        word(&request.namespace),
+        word(&request.pod),
+        word(&request.container)
     );
     let mut add = |is: bool, option: &str| {
         if is {
@@ -95,13 +95,13 @@ pub fn logs(wish: &Wish, with_times: bool) -> String {
             line.push_str(option);
         }
     };
-    add(wish.previous, "--previous");
-    add(wish.follows(), "--follow");
+    add(request.previous, "--previous");
+    add(request.follows(), "--follow");
     add(
-        wish.since != Since::Begin,
-        &format!("--since {}", wish.since.key()),
+        request.since != Since::Begin,
+        &format!("--since {}", request.since.key()),
     );
-    add(true, &format!("--tail {}", wish.tail));
+    add(true, &format!("--tail {}", request.tail));
     add(with_times, "--timestamps");
     line
 }
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_log_is_asked_for_with_what_was_chosen() {
-        let wish = Wish {
+        let request = LogRequest {
             cluster: "berlin".to_owned(),
             namespace: "shop".to_owned(),
             pod: "web-0".to_owned(),
@@ -178,7 +178,7 @@ mod tests {
             tail: 100,
         };
         assert_eq!(
-            logs(&wish, true),
+            logs(&request, true),
             "kubectl --context berlin --namespace shop logs web-0 --container web --follow --since 1h \
              --tail 100 --timestamps"
         );

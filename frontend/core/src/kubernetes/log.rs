@@ -10,7 +10,7 @@ mod seam;
 use std::collections::VecDeque;
 
 pub use ansi::{Color, Style};
-pub use choice::{SINCES, Since, TAILS, Wish};
+pub use choice::{LogRequest, SINCES, Since, TAILS};
 pub use level::Level;
 pub use line::{Entry, Line, Segment};
 pub use next::{Ending, Next, next};
@@ -19,9 +19,9 @@ pub use seam::Seam;
 use crate::find::Find;
 
 /// Lines that are kept.
-pub const MOST_LINES: usize = 10_000;
+pub const MAX_LINES: usize = 10_000;
 /// Bytes of them that are kept.
-const MOST_BYTES: usize = 24 * 1024 * 1024;
+const MAX_BYTES: usize = 24 * 1024 * 1024;
 
 /// What was read of a log. While it is paused, new lines wait beside those that are shown.
 #[derive(Clone, Debug, Default)]
@@ -49,7 +49,7 @@ impl Kept {
 
     /// Takes away the oldest until the rest is little enough.
     fn shorten(&mut self, mut each: impl FnMut(&Line)) {
-        while self.lines.len() > MOST_LINES || self.bytes > MOST_BYTES {
+        while self.lines.len() > MAX_LINES || self.bytes > MAX_BYTES {
             let Some(oldest) = self.lines.pop_front() else {
                 return;
             };

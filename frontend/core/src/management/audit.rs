@@ -9,11 +9,11 @@ use crate::shell;
 use crate::url::segment;
 
 /// Records that are asked for at once.
-pub const AT_ONCE: usize = 200;
+pub const PAGE_SIZE: usize = 200;
 /// Records with which a question is answered; those before them come on demand.
-pub const ENOUGH: usize = 100;
+pub const MIN_RECORDS: usize = 100;
 /// Parts of the log that a question reads at most: each is some megabytes.
-pub const MOST_PARTS: usize = 25;
+pub const MAX_PARTS: usize = 25;
 
 /// The verb that stands for all that are not reads.
 pub const CHANGES: &str = "changes";
@@ -102,7 +102,7 @@ impl Filter {
 
     /// Where it is asked for, from the newest on or from where a page ended.
     pub fn question(&self, after: Option<&str>) -> String {
-        let limit = AT_ONCE.to_string();
+        let limit = PAGE_SIZE.to_string();
         let said = self.said();
         let after = after.map(|after| ("continue", after));
         let parts = said.chain([("limit", limit.as_str())]).chain(after);

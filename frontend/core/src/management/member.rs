@@ -14,7 +14,7 @@ use crate::user::told_apart;
 
 /// Where somebody has a role.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Scope {
     /// In the cluster of this name.
     Cluster(String),
     /// In the project of this name.
@@ -25,7 +25,7 @@ pub enum Place {
 
 /// A role that can be given somewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Giveable {
+pub struct GrantableRole {
     /// The object's name.
     pub name: String,
     /// What people call it.
@@ -33,12 +33,12 @@ pub struct Giveable {
     /// What it is for.
     pub description: Option<String>,
     /// Whether the person may give it there.
-    pub may_give: bool,
+    pub may_grant: bool,
     /// Whether the person may take it away there.
-    pub may_take: bool,
+    pub may_remove: bool,
 }
 
-impl Giveable {
+impl GrantableRole {
     fn new(
         name: String,
         display_name: Option<String>,
@@ -49,25 +49,25 @@ impl Giveable {
             title: display_name.unwrap_or_else(|| name.clone()),
             name,
             description,
-            may_give: rights.may_give == Some(true),
-            may_take: rights.may_take == Some(true),
+            may_grant: rights.may_give == Some(true),
+            may_remove: rights.may_take == Some(true),
         }
     }
 }
 
-impl From<RoleView> for Giveable {
+impl From<RoleView> for GrantableRole {
     fn from(role: RoleView) -> Self {
         Self::new(role.name, role.display_name, role.description, role.rights)
     }
 }
 
-impl From<GlobalRoleView> for Giveable {
+impl From<GlobalRoleView> for GrantableRole {
     fn from(role: GlobalRoleView) -> Self {
         Self::new(role.name, role.display_name, role.description, role.rights)
     }
 }
 
-impl Place {
+impl Scope {
     /// Where its members are listed and added.
     pub fn members(&self) -> String {
         match self {
@@ -219,26 +219,26 @@ pub fn who(member: &MemberView) -> &str {
 }
 
 /// What people call a role; its name if nothing else is known of it.
-pub fn role_title(roles: &[Giveable], name: &str) -> String {
+pub fn role_title(roles: &[GrantableRole], name: &str) -> String {
     let found = roles.iter().find(|role| role.name == name);
     found.map_or_else(|| name.to_owned(), |role| role.title.clone())
 }
 
 /// Whether the person may take a role away here; of one that is gone the server decides.
-pub fn may_take(roles: &[Giveable], name: &str) -> bool {
+pub fn may_remove(roles: &[GrantableRole], name: &str) -> bool {
     let found = roles.iter().find(|role| role.name == name);
-    found.is_none_or(|role| role.may_take)
+    found.is_none_or(|role| role.may_remove)
 }
 
 /// Whether a member has every word that was typed, in what is shown of them.
 pub fn passes(member: &MemberView, role_title: &str, typed: &str) -> bool {
-    let standing = Readiness::of(&member.conditions).words;
+    let status = Readiness::of(&member.conditions).words;
     let shown = [
         who(member),
         &beside(member),
         &member.role,
         role_title,
-        &standing,
+        &status,
     ];
     has_words(shown, typed)
 }
@@ -249,12 +249,12 @@ mod tests {
 
     use super::*;
 
-    fn role(name: &str, may_give: bool) -> Giveable {
+    fn role(name: &str, may_grant: bool) -> GrantableRole {
         let rights = RoleRights {
-            may_give: Some(may_give),
+            may_give: Some(may_grant),
             ..RoleRights::default()
         };
-        Giveable::from(RoleView {
+        GrantableRole::from(RoleView {
             name: name.to_owned(),
             display_name: Some("Cluster Owner".to_owned()),
             description: None,
@@ -266,8 +266,8 @@ mod tests {
         })
     }
 
-    fn berlin() -> Place {
-        Place::Cluster("berlin".to_owned())
+    fn berlin() -> Scope {
+        Scope::Cluster("berlin".to_owned())
     }
 
     #[test]
@@ -285,7 +285,7 @@ mod tests {
             berlin().grant_command(&wish("cluster-viewer", "ann")),
             "drover access grant cluster-viewer --cluster=berlin --user=ann"
         );
-        let shop = Place::Project("shop".to_owned());
+        let shop = Scope::Project("shop".to_owned());
         assert_eq!(
             shop.grant_command(&wish("", "drover:corp:all of us")),
             "drover access grant ROLE --project=shop --group='drover:corp:all of us'"
@@ -303,20 +303,20 @@ mod tests {
     #[test]
     fn a_role_is_taken_by_those_who_may_and_one_that_is_gone_by_whom_the_server_lets() {
         let roles = [role("cluster-owner", true)];
-        assert!(roles[0].may_give && !may_take(&roles, "cluster-owner"));
-        assert!(may_take(&roles, "gone"));
+        assert!(roles[0].may_grant && !may_remove(&roles, "cluster-owner"));
+        assert!(may_remove(&roles, "gone"));
     }
 
     #[test]
     fn each_place_has_roles_of_its_own() {
         assert_eq!(berlin().roles(), "/v1/roles?cluster=berlin");
-        assert_eq!(Place::Everywhere.member("m-1"), "/v1/global-members/m-1");
+        assert_eq!(Scope::Everywhere.member("m-1"), "/v1/global-members/m-1");
         assert_eq!(
-            Place::Everywhere.grant_command(&wish("viewer", "ann")),
+            Scope::Everywhere.grant_command(&wish("viewer", "ann")),
             "drover access grant viewer --global --user=ann"
         );
         assert_eq!(
-            Place::Everywhere.role_screen("viewer"),
+            Scope::Everywhere.role_screen("viewer"),
             "/global-roles/viewer"
         );
         assert_eq!(berlin().grant_title(), "Grant role in cluster berlin");
@@ -324,12 +324,12 @@ mod tests {
 
     #[test]
     fn whoever_goes_by_a_name_is_asked_for_where_the_role_is_given() {
-        let shop = Place::Project("shop".to_owned());
+        let shop = Scope::Project("shop".to_owned());
         assert_eq!(
             shop.people("ann&co"),
             "/v1/access/people?name=ann%26co&project=shop"
         );
-        let everywhere = Place::Everywhere.people("ann");
+        let everywhere = Scope::Everywhere.people("ann");
         assert_eq!(everywhere, "/v1/access/people?name=ann");
         for (typed, wanted) in [("ann", true), ("", false), ("drover:corp:7", false)] {
             assert_eq!(may_be_person(typed), wanted, "{typed}");

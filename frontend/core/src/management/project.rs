@@ -1,7 +1,7 @@
 //! Projects in words: their namespaces, bounds and what containers get.
 
+mod conflict;
 pub mod draft;
-mod meanwhile;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -120,12 +120,12 @@ pub fn readiness(project: &ProjectView) -> Readiness {
 
 /// Whether a project has every word that was typed, in what is shown of it.
 pub fn passes(project: &ProjectView, typed: &str) -> bool {
-    let standing = readiness(project).words;
+    let status = readiness(project).words;
     let shown = [
         project.name.as_str(),
         title(project),
         &project.cluster,
-        &standing,
+        &status,
     ];
     has_words(shown, typed)
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 pub use self::draft::Draft;
 pub use self::field::{Entry, Field, PATHS};
 use crate::messages::t;
-use crate::readiness::{Readiness, Standing};
+use crate::readiness::{Readiness, Status};
 use crate::search::has_words;
 use crate::url::segment;
 
@@ -110,7 +110,7 @@ pub fn enabled(spec: &Value, enabled: bool) -> Value {
 /// How it stands; one that nobody has tried yet says that.
 pub fn readiness(provider: &AuthProviderView) -> Readiness {
     let mut readiness = Readiness::of(&provider.conditions);
-    if readiness.standing == Standing::Coming {
+    if readiness.status == Status::Coming {
         t().providers.not_checked().clone_into(&mut readiness.words);
     }
     readiness
@@ -137,15 +137,15 @@ pub fn callback(server_url: &str, name: &str) -> String {
 pub fn stands_on(tokens: &[TokenView], provider: &str, now: Timestamp) -> (usize, usize) {
     let counts =
         |token: &&TokenView| token.provider.as_deref() == Some(provider) && token.expires_at > now;
-    let standing = tokens.iter().filter(counts);
-    let people: BTreeSet<&str> = standing.clone().map(|it| it.username.as_str()).collect();
-    (people.len(), standing.count())
+    let status = tokens.iter().filter(counts);
+    let people: BTreeSet<&str> = status.clone().map(|it| it.username.as_str()).collect();
+    (people.len(), status.count())
 }
 
 /// Whether a provider has every word that was typed, in what is shown of it.
 pub fn passes(provider: &AuthProviderView, typed: &str) -> bool {
     let protocol = Protocol::of(&provider.spec).map_or("", Protocol::words);
-    let standing = readiness(provider).words;
+    let status = readiness(provider).words;
     let enabled = if is_enabled(&provider.spec) {
         t().users.enabled()
     } else {
@@ -155,7 +155,7 @@ pub fn passes(provider: &AuthProviderView, typed: &str) -> bool {
         provider.name.as_str(),
         title(provider),
         protocol,
-        &standing,
+        &status,
         enabled,
     ];
     has_words(shown, typed)

@@ -8,7 +8,7 @@ use crate::problem::sentence;
 
 /// How it stands, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum Status {
     /// It is not, and will not be by itself.
     Failing,
     /// The server is about to see to it.
@@ -21,7 +21,7 @@ pub enum Standing {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Readiness {
     /// How it stands.
-    pub standing: Standing,
+    pub status: Status,
     /// The same in a few words.
     pub words: String,
     /// A sentence, if there is more to say.
@@ -32,25 +32,25 @@ impl Readiness {
     /// As the conditions say; `Coming` until the server has written one.
     pub fn of(conditions: &[Condition]) -> Self {
         let ready = conditions.iter().find(|it| it.type_ == "Ready");
-        let standing = match ready.map(|it| it.status.as_str()) {
-            Some("True") => Standing::Ready,
-            Some("False") => Standing::Failing,
-            _ => Standing::Coming,
+        let status = match ready.map(|it| it.status.as_str()) {
+            Some("True") => Status::Ready,
+            Some("False") => Status::Failing,
+            _ => Status::Coming,
         };
-        let told = match standing {
-            Standing::Failing => ready.map(|it| words(&it.reason)),
+        let told = match status {
+            Status::Failing => ready.map(|it| words(&it.reason)),
             _ => None,
         };
-        let why = ready.filter(|it| standing != Standing::Ready && !it.message.is_empty());
+        let why = ready.filter(|it| status != Status::Ready && !it.message.is_empty());
         Self {
-            standing,
-            words: told.unwrap_or_else(|| standing.words().to_owned()),
+            status,
+            words: told.unwrap_or_else(|| status.words().to_owned()),
             why: why.map(|it| sentence(it.message.clone())),
         }
     }
 }
 
-impl Standing {
+impl Status {
     fn words(self) -> &'static str {
         match self {
             Self::Failing => t().states.not_ready(),
@@ -81,16 +81,16 @@ mod tests {
     #[test]
     fn what_is_not_so_says_why() {
         let gone = told("False", "UserGone", "the user is gone");
-        assert_eq!(gone.standing, Standing::Failing);
+        assert_eq!(gone.status, Status::Failing);
         assert_eq!(gone.words, "user gone");
         assert_eq!(gone.why.as_deref(), Some("The user is gone."));
     }
 
     #[test]
     fn what_nobody_has_seen_to_yet_is_coming() {
-        assert_eq!(Readiness::of(&[]).standing, Standing::Coming);
+        assert_eq!(Readiness::of(&[]).status, Status::Coming);
         let waits = told("Unknown", "Pending", "waits for the role");
-        assert_eq!(waits.standing, Standing::Coming);
+        assert_eq!(waits.status, Status::Coming);
         assert_eq!(waits.why.as_deref(), Some("Waits for the role."));
         let ready = told("True", "Given", "it is given");
         assert_eq!((ready.words.as_str(), ready.why), ("ready", None));

@@ -1,10 +1,10 @@
 //! Roles: what they are called, the rules as a matrix and as text, and what others changed meanwhile.
 
+pub mod conflict;
 pub mod draft;
 pub mod matrix;
-pub mod meanwhile;
 pub mod merge;
-pub mod said;
+pub mod spec;
 pub mod words;
 
 use drover_api::kinds::RoleContext;
@@ -59,11 +59,11 @@ impl Kind {
     }
 
     /// The command that does something with one of them.
-    pub fn command(self, deed: &str, name: &str) -> String {
+    pub fn command(self, action: &str, name: &str) -> String {
         let name = shell::word(name);
         match self {
-            Self::Template => format!("drover role {deed} {name}"),
-            Self::Global => format!("drover role {deed} {name} --global"),
+            Self::Template => format!("drover role {action} {name}"),
+            Self::Global => format!("drover role {action} {name} --global"),
         }
     }
 }
@@ -125,7 +125,7 @@ impl From<&GlobalRoleView> for Listed {
 
 impl Listed {
     /// What it is, in a word or two.
-    pub fn standing(&self) -> &'static str {
+    pub fn origin(&self) -> &'static str {
         match (self.built_in, self.locked) {
             (_, true) => t().roles.locked(),
             (true, false) => t().roles.built_in(),
@@ -140,7 +140,7 @@ impl Listed {
             &self.title,
             &self.description,
             self.place,
-            self.standing(),
+            self.origin(),
         ];
         has_words(shown, typed)
     }

@@ -12,7 +12,7 @@ pub const SHORTEST_PASSWORD: usize = 12;
 
 /// Whether somebody can sign in, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum AccountState {
     /// They cannot sign in.
     Disabled,
     /// They can, and must choose a password first.
@@ -21,7 +21,7 @@ pub enum Standing {
     Enabled,
 }
 
-impl Standing {
+impl AccountState {
     /// All of them, worst first.
     pub const ALL: [Self; 3] = [Self::Disabled, Self::MustChange, Self::Enabled];
 
@@ -138,7 +138,7 @@ pub fn passes(user: &UserView, typed: &str) -> bool {
     let shown = [
         user.name.as_str(),
         user.display_name.as_deref().unwrap_or_default(),
-        Standing::of(user).words(),
+        AccountState::of(user).words(),
         rights,
         &signs_in_with(user),
     ];

@@ -1,7 +1,7 @@
 //! What people type, as it is meant: spaces around it and empty lines say nothing.
 
 /// A text; `None` if nothing is said.
-pub fn said(text: &str) -> Option<String> {
+pub fn non_empty(text: &str) -> Option<String> {
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }
@@ -18,8 +18,8 @@ mod tests {
 
     #[test]
     fn spaces_and_empty_lines_say_nothing() {
-        assert_eq!(said(" the shop "), Some("the shop".to_owned()));
-        assert_eq!(said(" \n"), None);
+        assert_eq!(non_empty(" the shop "), Some("the shop".to_owned()));
+        assert_eq!(non_empty(" \n"), None);
         assert_eq!(lines("a\n\n b \n").collect::<Vec<_>>(), ["a", "b"]);
     }
 }

@@ -12,9 +12,9 @@ use leptos::prelude::*;
 
 use crate::clock::{Clock, in_full};
 use crate::command::{SameCommand, origin};
-use crate::gate::Gate;
 use crate::screens::form::{Refusal, Sending};
 use crate::screens::title::title;
+use crate::session::Session;
 
 /// How far it has come.
 #[derive(Clone, PartialEq)]
@@ -54,7 +54,7 @@ pub(crate) fn Device() -> impl IntoView {
 
 #[component]
 fn CodeForm(step: RwSignal<Step>) -> impl IntoView {
-    let gate = expect_context::<Gate>();
+    let session = expect_context::<Session>();
     let (code, sending) = (RwSignal::new(String::new()), Sending::new());
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
@@ -64,7 +64,7 @@ fn CodeForm(step: RwSignal<Step>) -> impl IntoView {
         }
         step.set(Step::Code);
         let path = format!("/v1/device/{}", segment(&typed));
-        let request = async move { gate.get(&path).await };
+        let request = async move { session.get(&path).await };
         // The screen may be gone by now.
         sending.send(request, move |view| {
             drop(step.try_set(Step::Question(view)));
@@ -85,15 +85,15 @@ fn CodeForm(step: RwSignal<Step>) -> impl IntoView {
 /// What would be confirmed, and what it means.
 #[component]
 fn Question(view: DeviceView, step: RwSignal<Step>) -> impl IntoView {
-    let (gate, clock) = (expect_context::<Gate>(), expect_context::<Clock>());
+    let (session, clock) = (expect_context::<Session>(), expect_context::<Clock>());
     let sending = Sending::new();
     let path = format!("/v1/device/{}/confirm", segment(&view.user_code));
     let confirm = move |()| {
         let path = path.clone();
-        let request = async move { gate.tell("POST", &path, &()).await };
+        let request = async move { session.send_only("POST", &path, &()).await };
         sending.send(request, move |()| drop(step.try_set(Step::Confirmed)));
     };
-    let me = move || gate.session().map(|session| session.me.username);
+    let me = move || session.view().map(|view| view.me.username);
     let at = view.requested_at;
     let leave = StoredValue::new(view.clone());
     view! {

@@ -4,16 +4,16 @@ use drover_api::rest::Secret;
 use drover_ui_core::problem::Problem;
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::field::{Content, TextField};
-use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing};
+use drover_ui_kit::notice::{Absence, Banner, EmptyState, Mood};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 use crate::brand::Brand;
 use crate::command::SameCommand;
-use crate::gate::sign_out;
-use crate::gate::{Door, Gate};
 use crate::screens::title::title;
+use crate::session::sign_out;
+use crate::session::{Session, SessionState};
 
 /// The fewest letters of a password; the server has the last word.
 const SHORTEST: usize = 12;
@@ -23,9 +23,9 @@ const COMMAND: &str = "drover user passwd";
 #[component]
 pub(crate) fn MustChangePassword() -> impl IntoView {
     title("Choose a password");
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
-    let typed = match gate.door() {
-        Door::MustChange(typed) => typed,
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
+    let typed = match session.state() {
+        SessionState::MustChangePassword(typed) => typed,
         _ => None,
     };
     view! {
@@ -38,7 +38,7 @@ pub(crate) fn MustChangePassword() -> impl IntoView {
                 </p>
                 <Form typed=typed/>
                 <div class="door-foot">
-                    <Button weight=Weight::Quiet on_press=move |()| sign_out(gate, toasts, false)>
+                    <Button weight=Weight::Quiet on_press=move |()| sign_out(session, toasts, false)>
                         "Sign out instead"
                     </Button>
                 </div>
@@ -51,11 +51,11 @@ pub(crate) fn MustChangePassword() -> impl IntoView {
 #[component]
 pub(crate) fn ChangePassword() -> impl IntoView {
     title("Change password");
-    if let Some(provider) = expect_context::<Gate>().provider() {
+    if let Some(provider) = expect_context::<Session>().provider() {
         let advice = "Its password is for it to change, and not for Drover.";
         return view! {
             <div class="page">
-                <Nothing why=Absence::Empty title=format!("You sign in with {provider}") advice=advice/>
+                <EmptyState why=Absence::Empty title=format!("You sign in with {provider}") advice=advice/>
             </div>
         }
         .into_any();
@@ -86,7 +86,7 @@ fn complaint(new: &str, again: &str) -> (Option<String>, Option<String>) {
 
 #[component]
 fn Form(typed: Option<Secret>) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let asks_current = typed.is_none();
     let current = RwSignal::new(typed.map_or_else(String::new, |it| it.expose().to_owned()));
     let (new, again) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
@@ -110,7 +110,7 @@ fn Form(typed: Option<Secret>) -> impl IntoView {
         problem.set(None);
         spawn_local(async move {
             let secret = |text: RwSignal<String>| Secret::new(text.get_untracked());
-            match gate.change_password(secret(current), secret(new)).await {
+            match session.change_password(secret(current), secret(new)).await {
                 Ok(()) => toasts.say("Your password is changed."),
                 Err(refused) => problem.set(Some(refused)),
             }

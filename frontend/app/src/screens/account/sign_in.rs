@@ -15,13 +15,13 @@ use leptos::task::spawn_local;
 use crate::brand::Brand;
 use crate::command::{SameCommand, origin};
 use crate::fetch::Request;
-use crate::gate::Gate;
 use crate::screens::title::title;
+use crate::session::Session;
 
 /// What is typed, and what is being tried.
 #[derive(Clone, Copy)]
 struct Attempt {
-    gate: Gate,
+    session: Session,
     /// Whose name and password the form takes.
     account: RwSignal<Account>,
     username: RwSignal<String>,
@@ -34,7 +34,7 @@ struct Attempt {
 impl Attempt {
     fn new() -> Self {
         let attempt = Self {
-            gate: expect_context(),
+            session: expect_context(),
             account: RwSignal::new(Account::Local),
             username: RwSignal::new(String::new()),
             password: RwSignal::new(String::new()),
@@ -67,8 +67,8 @@ impl Attempt {
         self.begins(Way::Type(account.clone()));
         spawn_local(async move {
             let entered = match &account {
-                Account::Local => self.gate.sign_in(name, typed).await,
-                Account::At(provider) => self.gate.sign_in_at(provider, name, typed).await,
+                Account::Local => self.session.sign_in(name, typed).await,
+                Account::At(provider) => self.session.sign_in_at(provider, name, typed).await,
             };
             if let Err(refused) = entered {
                 // On success this screen is gone, and its signals with it.
@@ -96,7 +96,7 @@ impl Attempt {
         }
         self.begins(Way::Go(provider.clone()));
         spawn_local(async move {
-            let begun = self.gate.begin_at(&provider, way_back(&here())).await;
+            let begun = self.session.begin_at(&provider, way_back(&here())).await;
             let gone = begun.and_then(|url| {
                 let refused = |_| Problem::strange("an address that browsers do not go to");
                 window().location().set_href(&url).map_err(refused)

@@ -13,16 +13,16 @@ use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::code::Code;
 use drover_ui_kit::field::Checkbox;
 use drover_ui_kit::icon::Icon;
-use drover_ui_kit::notice::{Absence, Nothing};
+use drover_ui_kit::notice::{Absence, EmptyState};
 use drover_ui_kit::tally::{Count, Tally};
 use leptos::prelude::*;
 
-use crate::gate::Gate;
 use crate::live::listing::Listing;
 use crate::screens::list::{
-    ChosenBar, Contents, Filter, ListScreen, Rows, Things, View, forget_gone, in_sight,
+    ChosenBar, Contents, Filter, ListKind, ListScreen, Rows, View, forget_gone, in_sight,
 };
 use crate::screens::title::title;
+use crate::session::Session;
 use columns::{BY_DEFAULT, TokenRow, columns};
 use create::CreateToken;
 use delete::{DeleteTokens, Ending};
@@ -30,7 +30,7 @@ use delete::{DeleteTokens, Ending};
 const SCREEN: &str = "/tokens";
 
 /// What is listed.
-const TOKENS: Things = Things {
+const TOKENS: ListKind = ListKind {
     noun: Noun::Tokens,
     lines: 8,
 };
@@ -49,7 +49,7 @@ struct Chosen {
 pub(crate) fn Tokens() -> impl IntoView {
     title(t().lists.heading(TOKENS.noun));
     let listing = Listing::<TokenView>::follow("/v1/tokens");
-    let everybodys = expect_context::<Gate>().rights().may_list_tokens;
+    let everybodys = expect_context::<Session>().rights().may_list_tokens;
     let (purpose, mine) = (RwSignal::new(None), RwSignal::new(false));
     let filters = vec![
         Filter::one_of("purpose", purpose, PURPOSES),
@@ -69,7 +69,7 @@ pub(crate) fn Tokens() -> impl IntoView {
         }
     };
     view! {
-        <ListScreen things=TOKENS contents=contents command="drover token list" action=make empty=NoTokens selection=selection>
+        <ListScreen kind=TOKENS contents=contents command="drover token list" action=make empty=NoTokens selection=selection>
             <div class="row">
                 <Tally label="Filter by purpose" counts=counts(rows) chosen=purpose/>
                 {everybodys.then(|| view! { <Checkbox label="Mine only" checked=mine/> })}
@@ -92,9 +92,9 @@ fn contents(
     everybodys: bool,
     chosen: Chosen,
 ) -> Contents<TokenRow> {
-    let gate = expect_context::<Gate>();
+    let session = expect_context::<Session>();
     let rows = move || {
-        let here = gate.session().map(|session| session.me.token.id);
+        let here = session.view().map(|view| view.me.token.id);
         let items = listing.items().unwrap_or_default();
         let rows = items.iter().map(|token| TokenRow {
             here: here.as_ref() == Some(&token.id),
@@ -104,7 +104,7 @@ fn contents(
     };
     let passing = move |typed: String| {
         let (purpose, mine) = (chosen.purpose.get(), chosen.mine.get());
-        let me = gate.session().map(|session| session.me.username);
+        let me = session.view().map(|view| view.me.username);
         move |row: &TokenRow| {
             purpose.is_none_or(|purpose| row.token.purpose == purpose)
                 && (!mine || me.as_ref() == Some(&row.token.username))
@@ -135,12 +135,12 @@ fn chosen(rows: Rows<TokenRow>, selection: RwSignal<Selection>) -> Vec<TokenRow>
 #[component]
 fn NoTokens() -> impl IntoView {
     view! {
-        <Nothing
+        <EmptyState
             why=Absence::Empty
             title="No tokens"
             advice="Programs sign in with a token. Make one here, or on the command line."
         >
             <Code label="Command" text="drover token create --description 'backup job'".to_owned()/>
-        </Nothing>
+        </EmptyState>
     }
 }

@@ -11,11 +11,11 @@ use drover_ui_kit::picker::Picker;
 use leptos::prelude::*;
 
 use crate::command::SameCommand;
-use crate::gate::Gate;
 use crate::live::Clusters;
 use crate::screens::address;
 use crate::screens::form::{Refusal, Sending};
 use crate::screens::title::title;
+use crate::session::Session;
 use answer::Answer;
 
 const SCREEN: &str = "/access";
@@ -23,7 +23,7 @@ const SCREEN: &str = "/access";
 /// What is typed, and what was asked and answered last.
 #[derive(Clone, Copy)]
 struct Asking {
-    gate: Gate,
+    session: Session,
     cluster: RwSignal<Option<String>>,
     verb: RwSignal<String>,
     resource: RwSignal<String>,
@@ -41,7 +41,7 @@ impl Asking {
     fn of_url() -> Self {
         let text = || RwSignal::new(String::new());
         let asking = Self {
-            gate: expect_context(),
+            session: expect_context(),
             cluster: RwSignal::new(None),
             verb: text(),
             resource: text(),
@@ -88,7 +88,7 @@ impl Asking {
         let path = question.path();
         self.asked.set(question);
         self.answer.set(None);
-        let request = async move { self.gate.get(&path).await };
+        let request = async move { self.session.get(&path).await };
         // The screen may be gone by now.
         self.sending.send(request, move |answer| {
             drop(self.answer.try_set(Some(answer)));

@@ -8,22 +8,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use drover_api::rest::{AuditList, AuditSource};
-use drover_ui_core::audit::{ENOUGH, Filter, MOST_PARTS, Reading};
+use drover_ui_core::audit::{Filter, MAX_PARTS, MIN_RECORDS, Reading};
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::quantity::count;
 use drover_ui_kit::button::Button;
-use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing, Skeleton};
+use drover_ui_kit::notice::{Absence, Banner, EmptyState, Mood, Skeleton};
 use drover_ui_kit::table::Table;
 use leptos::prelude::*;
 
 use crate::clock::{Clock, in_full, now, sleep};
 use crate::command::SameCommand;
-use crate::gate::Gate;
 use crate::screens::address;
 use crate::screens::form::Sending;
 use crate::screens::list::AdministratorsOnly;
 use crate::screens::title::title;
+use crate::session::Session;
 use columns::{AuditRow, BY_TIME, columns};
 use filters::{Filters, Typed};
 use record::{Opened, RecordDialog};
@@ -36,7 +36,7 @@ const BETWEEN_TRIES: Duration = Duration::from_secs(1);
 /// What is typed, what was asked, and what was read.
 #[derive(Clone, Copy)]
 struct Looking {
-    gate: Gate,
+    session: Session,
     typed: Typed,
     /// What was asked, kept in the URL.
     asked: RwSignal<Filter>,
@@ -50,7 +50,7 @@ impl Looking {
     /// As the URL says; it is asked at once.
     fn of_url() -> Self {
         let looking = Self {
-            gate: expect_context(),
+            session: expect_context(),
             typed: Typed::new(),
             asked: RwSignal::new(Filter::default()),
             fixed: RwSignal::new(Filter::default()),
@@ -79,7 +79,7 @@ impl Looking {
         looking
     }
 
-    /// Asks for the newest of what is typed. What cannot be asked for has no answer.
+    /// Asks for the newest of what is typed. ListState cannot be asked for has no answer.
     fn look(self) {
         let typed = untrack(move || self.typed.filter());
         let ready = typed.is_ready();
@@ -102,8 +102,8 @@ impl Looking {
             read.unwrap_or_default()
         });
         let request = async move {
-            for _ in 0..MOST_PARTS {
-                let list = part(self.gate, &filter.question(from.as_deref())).await?;
+            for _ in 0..MAX_PARTS {
+                let list = part(self.session, &filter.question(from.as_deref())).await?;
                 let taken = self.reading.try_update(|reading| {
                     let reading = reading.get_or_insert_default();
                     reading.take(list);
@@ -113,7 +113,7 @@ impl Looking {
                 let Some((new, Some(older))) = taken else {
                     break;
                 };
-                if new >= ENOUGH {
+                if new >= MIN_RECORDS {
                     break;
                 }
                 from = Some(older);
@@ -124,10 +124,10 @@ impl Looking {
     }
 }
 
-async fn part(gate: Gate, path: &str) -> Result<AuditList, Problem> {
+async fn part(session: Session, path: &str) -> Result<AuditList, Problem> {
     let mut tries = 1;
     loop {
-        match gate.get(path).await {
+        match session.get(path).await {
             Err(problem) if problem.kind == ProblemKind::Later && tries < TRIES => {
                 tries += 1;
                 sleep(BETWEEN_TRIES).await;
@@ -154,7 +154,7 @@ pub(crate) fn path_for(user: &str) -> String {
 #[component]
 pub(crate) fn Audit() -> impl IntoView {
     title("Audit");
-    if expect_context::<Gate>().is_administrator() {
+    if expect_context::<Session>().is_administrator() {
         view! { <Managed/> }.into_any()
     } else {
         view! { <AdministratorsOnly title=t().audit.administrators_only()/> }.into_any()
@@ -196,7 +196,7 @@ fn kept(reading: &Reading) -> String {
 
 /// What stands in the place of the list.
 #[derive(Clone, PartialEq)]
-enum What {
+enum ListState {
     Loading,
     Problem(String),
     /// What was asked is no question.
@@ -226,13 +226,13 @@ fn List(looking: Looking) -> impl IntoView {
             Some((reading.records.is_empty(), reading.older.is_some()))
         });
         match (found, busy.get(), problem.get()) {
-            (Some((false, _)), ..) => What::Rows,
-            (None | Some((true, true)), true, _) => What::Loading,
-            (None, false, Some(why)) => What::Problem(why),
-            (None, false, None) if wrong.get() => What::NotAsked,
-            (None, false, None) => What::Stopped,
-            (Some((true, true)), false, _) => What::NotYet,
-            (Some((true, false)), ..) => What::Empty,
+            (Some((false, _)), ..) => ListState::Rows,
+            (None | Some((true, true)), true, _) => ListState::Loading,
+            (None, false, Some(why)) => ListState::Problem(why),
+            (None, false, None) if wrong.get() => ListState::NotAsked,
+            (None, false, None) => ListState::Stopped,
+            (Some((true, true)), false, _) => ListState::NotYet,
+            (Some((true, false)), ..) => ListState::Empty,
         }
     });
     let rows = Memo::new(move |_| {
@@ -256,23 +256,23 @@ fn List(looking: Looking) -> impl IntoView {
     view! {
         <div class="home-list">
             {move || match what.get() {
-                What::Loading => view! { <Skeleton lines=8/> }.into_any(),
-                What::Problem(why) => view! {
-                    <Nothing why=Absence::Failed title="The audit log cannot be read" advice=why/>
+                ListState::Loading => view! { <Skeleton lines=8/> }.into_any(),
+                ListState::Problem(why) => view! {
+                    <EmptyState why=Absence::Failed title="The audit log cannot be read" advice=why/>
                 }.into_any(),
-                What::NotAsked => view! {
-                    <Nothing why=Absence::NoMatch title="This cannot be asked for"
+                ListState::NotAsked => view! {
+                    <EmptyState why=Absence::NoMatch title="This cannot be asked for"
                         advice="The fields above say what is wrong with them."/>
                 }.into_any(),
-                What::Stopped => view! {
-                    <Nothing why=Absence::Empty title="Nothing was read" advice="“Look” begins anew."/>
+                ListState::Stopped => view! {
+                    <EmptyState why=Absence::Empty title="Nothing was read" advice="“Look” begins anew."/>
                 }.into_any(),
-                What::Empty => view! { <NoRecords looking=looking/> }.into_any(),
-                What::NotYet => view! {
-                    <Nothing why=Absence::NoMatch title="No record fits so far"
+                ListState::Empty => view! { <NoRecords looking=looking/> }.into_any(),
+                ListState::NotYet => view! {
+                    <EmptyState why=Absence::NoMatch title="No record fits so far"
                         advice="Only the newest part of the log was read."/>
                 }.into_any(),
-                What::Rows => view! {
+                ListState::Rows => view! {
                     <Table label="Audit log" columns=columns() rows=rows sorting=sorting/>
                 }.into_any(),
             }}
@@ -298,7 +298,7 @@ fn NoRecords(looking: Looking) -> impl IntoView {
             "Everything that is done on a cluster, and every change of Drover's own, makes one.",
         )
     };
-    view! { <Nothing why=why title=title advice=advice/> }
+    view! { <EmptyState why=why title=title advice=advice/> }
 }
 
 /// How much is shown, and the way to what is before it.

@@ -11,14 +11,14 @@ use drover_ui_core::messages::{Noun, t};
 use drover_ui_core::project::{passes, readiness};
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::icon::Icon;
-use drover_ui_kit::notice::{Absence, Nothing};
+use drover_ui_kit::notice::{Absence, EmptyState};
 use leptos::prelude::*;
 
-use crate::gate::Gate;
 use crate::live::Clusters;
 use crate::live::listing::Listing;
-use crate::screens::list::{Contents, ListScreen, Things, View};
+use crate::screens::list::{Contents, ListKind, ListScreen, View};
 use crate::screens::title::title;
+use crate::session::Session;
 use columns::{BY_DEFAULT, ProjectRow, columns};
 use form::CreateProject;
 pub(crate) use one::ProjectPage;
@@ -27,7 +27,7 @@ const PATH: &str = "/v1/projects";
 const SCREEN: &str = "/projects";
 
 /// What is listed.
-const PROJECTS: Things = Things {
+const PROJECTS: ListKind = ListKind {
     noun: Noun::Projects,
     lines: 6,
 };
@@ -65,20 +65,20 @@ pub(crate) fn Projects() -> impl IntoView {
         }
     };
     view! {
-        <ListScreen things=PROJECTS contents=contents command="drover project list" action=make empty=NoProjects/>
+        <ListScreen kind=PROJECTS contents=contents command="drover project list" action=make empty=NoProjects/>
         <CreateProject open=view.making/>
     }
 }
 
 #[component]
 fn NoProjects() -> impl IntoView {
-    let title = if expect_context::<Gate>().is_administrator() {
+    let title = if expect_context::<Session>().is_administrator() {
         t().projects.empty()
     } else {
         t().projects.empty_for_user()
     };
     view! {
-        <Nothing
+        <EmptyState
             why=Absence::Empty
             title=title
             advice=t().projects.empty_advice()

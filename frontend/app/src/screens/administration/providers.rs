@@ -1,8 +1,8 @@
 //! Identity providers, for administrators.
 
+mod actions;
 mod change;
 mod columns;
-mod deeds;
 mod form;
 mod one;
 mod trial;
@@ -14,15 +14,15 @@ use drover_ui_core::provider::{passes, readiness};
 use drover_ui_core::rights::Needs;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::icon::Icon;
-use drover_ui_kit::notice::{Absence, Nothing};
+use drover_ui_kit::notice::{Absence, EmptyState};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 use crate::command::origin;
-use crate::gate::Gate;
 use crate::live::listing::Listing;
-use crate::screens::list::{Contents, ListScreen, NeedsRight, Things, View};
+use crate::screens::list::{Contents, ListKind, ListScreen, NeedsRight, View};
 use crate::screens::title::title;
+use crate::session::Session;
 use columns::{BY_DEFAULT, ProviderRow, columns};
 use form::CreateProvider;
 pub(crate) use one::ProviderPage;
@@ -31,17 +31,17 @@ const PATH: &str = "/v1/auth-providers";
 const SCREEN: &str = "/providers";
 
 /// What is listed.
-const PROVIDERS: Things = Things {
+const PROVIDERS: ListKind = ListKind {
     noun: Noun::IdentityProviders,
     lines: 4,
 };
 
 /// The address at which people reach the server, as its settings say; the page's own until they do.
 fn server_url() -> RwSignal<String> {
-    let gate = expect_context::<Gate>();
+    let session = expect_context::<Session>();
     let url = RwSignal::new(origin());
     spawn_local(async move {
-        let answer: Result<Page<SettingView>, Problem> = gate.get("/v1/settings").await;
+        let answer: Result<Page<SettingView>, Problem> = session.get("/v1/settings").await;
         let settings = answer.map(|page| page.items).unwrap_or_default();
         let mut settings = settings.into_iter();
         if let Some(told) = settings.find(|setting| setting.name == "server-url") {
@@ -56,7 +56,7 @@ fn server_url() -> RwSignal<String> {
 #[component]
 pub(crate) fn Providers() -> impl IntoView {
     title("Identity providers");
-    if expect_context::<Gate>().rights().may_list_providers {
+    if expect_context::<Session>().rights().may_list_providers {
         view! { <Managed/> }.into_any()
     } else {
         view! { <NeedsRight noun=Noun::IdentityProviders needs=Needs::ListProviders/> }.into_any()
@@ -77,7 +77,7 @@ fn Managed() -> impl IntoView {
     };
     let passing = |typed: String| move |row: &ProviderRow| passes(&row.provider, &typed);
     let contents = Contents::new(listing, view, columns(), rows, passing);
-    let may = expect_context::<Gate>().is_administrator();
+    let may = expect_context::<Session>().is_administrator();
     let make = move || {
         view! {
             <Button missing=Needs::Administer.unless(may) weight=Weight::Primary icon=Icon::Plus on_press=move |()| view.making.set(true)>
@@ -86,7 +86,7 @@ fn Managed() -> impl IntoView {
         }
     };
     view! {
-        <ListScreen things=PROVIDERS contents=contents command="drover provider list" action=make empty=NoProviders/>
+        <ListScreen kind=PROVIDERS contents=contents command="drover provider list" action=make empty=NoProviders/>
         <CreateProvider open=view.making/>
     }
 }
@@ -94,7 +94,7 @@ fn Managed() -> impl IntoView {
 #[component]
 fn NoProviders() -> impl IntoView {
     view! {
-        <Nothing
+        <EmptyState
             why=Absence::Empty
             title="No identity providers yet"
             advice="People sign in with names and passwords of Drover's own. With an identity provider (OpenID Connect, GitHub, LDAP or Active Directory) they sign in as they do elsewhere, and its groups can be given roles."

@@ -1,12 +1,12 @@
 //! Roles of both kinds: all of them, one, a new one, and who has a global role.
 
 mod columns;
+mod conflict;
 mod delete;
 mod everywhere;
 mod list;
 mod load;
 mod matrix;
-mod meanwhile;
 mod new;
 mod one;
 mod text;

@@ -17,11 +17,11 @@ use leptos_router::hooks::use_query_map;
 
 use crate::command::SameCommand;
 use crate::freshness::{FreshnessMark, StaleBanner};
-use crate::gate::Gate;
 use crate::live::listing::Listing;
 use crate::screens::address;
-use crate::screens::list::{NeedsRight, Refused, What};
+use crate::screens::list::{ListState, NeedsRight, Refused};
 use crate::screens::title::title;
+use crate::session::Session;
 use edit::EditSetting;
 use log::LogFilter;
 
@@ -69,7 +69,7 @@ impl Editing {
 #[component]
 pub(crate) fn SettingsPage() -> impl IntoView {
     title("Settings");
-    if expect_context::<Gate>().rights().may_list_settings {
+    if expect_context::<Session>().rights().may_list_settings {
         view! { <Managed/> }.into_any()
     } else {
         view! { <NeedsRight noun=Noun::Settings needs=Needs::ListSettings/> }.into_any()
@@ -84,7 +84,7 @@ fn Managed() -> impl IntoView {
     let freshness = Signal::derive(move || listing.freshness());
     let what = Memo::new(move |_| {
         let count = settings.with(|it| it.len());
-        What::of(listing.items().is_some(), freshness.get(), count, count)
+        ListState::of(listing.items().is_some(), freshness.get(), count, count)
     });
     view! {
         <div class="page">
@@ -94,9 +94,9 @@ fn Managed() -> impl IntoView {
             </header>
             <StaleBanner freshness=freshness shown=Signal::derive(move || listing.items().is_some())/>
             {move || match what.get() {
-                What::Loading => view! { <Skeleton lines=10/> }.into_any(),
-                What::Problem(problem) => view! { <Refused problem=problem noun=Noun::Settings/> }.into_any(),
-                What::Empty | What::NoMatch | What::Rows => view! { <Parts settings=settings editing=editing/> }.into_any(),
+                ListState::Loading => view! { <Skeleton lines=10/> }.into_any(),
+                ListState::Problem(problem) => view! { <Refused problem=problem noun=Noun::Settings/> }.into_any(),
+                ListState::Empty | ListState::NoMatch | ListState::Rows => view! { <Parts settings=settings editing=editing/> }.into_any(),
             }}
             <footer class="page-foot"><SameCommand line="drover setting list".to_owned()/></footer>
         </div>

@@ -1,8 +1,8 @@
 //! Users, for people who may see them.
 
+mod actions;
 mod columns;
 mod create;
-mod deeds;
 mod link;
 mod one;
 mod password;
@@ -11,37 +11,37 @@ use drover_api::kinds::IdentityState;
 use drover_api::rest::UserView;
 use drover_ui_core::messages::Noun;
 use drover_ui_core::rights::Needs;
-use drover_ui_core::user::{Standing, passes};
+use drover_ui_core::user::{AccountState, passes};
 use drover_ui_kit::badge::Tone;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::icon::Icon;
 use drover_ui_kit::tally::{Count, Tally};
 use leptos::prelude::*;
 
-use crate::gate::Gate;
 use crate::live::listing::Listing;
-use crate::screens::list::{Contents, Filter, ListScreen, NeedsRight, Rows, Things, View};
+use crate::screens::list::{Contents, Filter, ListKind, ListScreen, NeedsRight, Rows, View};
 use crate::screens::title::title;
+use crate::session::Session;
+use actions::{Actions, DeedDialog};
 use columns::{BY_DEFAULT, UserRow, columns};
 use create::CreateUser;
-use deeds::{DeedDialog, Deeds};
 pub(crate) use one::UserPage;
 
 const PATH: &str = "/v1/users";
 const SCREEN: &str = "/users";
 
 /// What is listed.
-const USERS: Things = Things {
+const USERS: ListKind = ListKind {
     noun: Noun::Users,
     lines: 6,
 };
 
-/// What a standing means for who looks at it.
-const fn tone(standing: Standing) -> Tone {
-    match standing {
-        Standing::Disabled => Tone::Neutral,
-        Standing::MustChange => Tone::Busy,
-        Standing::Enabled => Tone::Good,
+/// What a account_state means for who looks at it.
+const fn tone(account_state: AccountState) -> Tone {
+    match account_state {
+        AccountState::Disabled => Tone::Neutral,
+        AccountState::MustChange => Tone::Busy,
+        AccountState::Enabled => Tone::Good,
     }
 }
 
@@ -58,7 +58,7 @@ const fn state_tone(state: IdentityState) -> Tone {
 #[component]
 pub(crate) fn Users() -> impl IntoView {
     title("Users");
-    if expect_context::<Gate>().rights().may_list_users {
+    if expect_context::<Session>().rights().may_list_users {
         view! { <Managed/> }.into_any()
     } else {
         view! { <NeedsRight noun=Noun::Users needs=Needs::ListUsers/> }.into_any()
@@ -69,12 +69,12 @@ pub(crate) fn Users() -> impl IntoView {
 fn Managed() -> impl IntoView {
     let listing = Listing::<UserView>::follow(PATH);
     let chosen = RwSignal::new(None);
-    let words = Standing::ALL.map(|it| (it, it.key()));
+    let words = AccountState::ALL.map(|it| (it, it.key()));
     let filters = vec![Filter::one_of("state", chosen, words)];
     let view = View::of_url(SCREEN, &columns(), BY_DEFAULT, filters);
-    let deeds = Deeds::provide();
+    let actions = Actions::provide();
     let contents = contents(listing, view, chosen);
-    let may = expect_context::<Gate>().rights().may_create_users;
+    let may = expect_context::<Session>().rights().may_create_users;
     let make = move || {
         view! {
             <Button missing=Needs::CreateUsers.unless(may) weight=Weight::Primary icon=Icon::Plus on_press=move |()| view.making.set(true)>
@@ -84,22 +84,22 @@ fn Managed() -> impl IntoView {
     };
     // Whoever looks is a user, so an empty list and one without a match are the same.
     view! {
-        <ListScreen things=USERS contents=contents command="drover user list" action=make>
+        <ListScreen kind=USERS contents=contents command="drover user list" action=make>
             <Tally label="Filter by state" counts=counts(contents.rows) chosen=chosen/>
         </ListScreen>
         <CreateUser open=view.making listing=listing/>
-        <DeedDialog deeds=deeds listing=listing/>
+        <DeedDialog actions=actions listing=listing/>
     }
 }
 
 fn contents(
     listing: Listing<UserView>,
     view: View,
-    chosen: RwSignal<Option<Standing>>,
+    chosen: RwSignal<Option<AccountState>>,
 ) -> Contents<UserRow> {
-    let gate = expect_context::<Gate>();
+    let session = expect_context::<Session>();
     let rows = move || {
-        let me = gate.session().map(|session| session.me.username);
+        let me = session.view().map(|view| view.me.username);
         let items = listing.items().unwrap_or_default();
         let rows = items.iter().map(|user| UserRow {
             oneself: me.as_ref() == Some(&user.name),
@@ -110,25 +110,25 @@ fn contents(
     let passing = move |typed: String| {
         let chosen = chosen.get();
         move |row: &UserRow| {
-            chosen.is_none_or(|standing| Standing::of(&row.user) == standing)
+            chosen.is_none_or(|account_state| AccountState::of(&row.user) == account_state)
                 && passes(&row.user, &typed)
         }
     };
     Contents::new(listing, view, columns(), rows, passing)
 }
 
-fn counts(rows: Rows<UserRow>) -> Signal<Vec<Count<Standing>>> {
+fn counts(rows: Rows<UserRow>) -> Signal<Vec<Count<AccountState>>> {
     Signal::derive(move || {
-        let of = |key: Standing| Count {
+        let of = |key: AccountState| Count {
             key,
             words: key.words(),
             tone: Some(tone(key)),
             count: rows.with(|rows| {
                 rows.iter()
-                    .filter(|row| Standing::of(&row.user) == key)
+                    .filter(|row| AccountState::of(&row.user) == key)
                     .count()
             }),
         };
-        Standing::ALL.map(of).into()
+        AccountState::ALL.map(of).into()
     })
 }

@@ -1,7 +1,7 @@
 //! One cluster: what it has, what is wrong with it, and the ways to it.
 
+mod actions;
 mod annotate;
-mod deeds;
 mod facts;
 mod frame;
 mod members;
@@ -19,8 +19,8 @@ use drover_ui_kit::notice::{Banner, Mood};
 use leptos::prelude::*;
 
 use crate::command::SameCommand;
+use actions::{DeleteCluster, Kubeconfig};
 use annotate::Annotate;
-use deeds::{DeleteCluster, Kubeconfig};
 use facts::{Components, Conditions, Overview, Resources};
 pub(crate) use frame::{ClusterFrame, InSight};
 pub(crate) use members::ClusterMembers;
@@ -28,11 +28,11 @@ pub(crate) use members::ClusterMembers;
 /// The screen.
 #[component]
 pub(crate) fn ClusterPage() -> impl IntoView {
-    view! { <ClusterFrame deeds=|| view! { <Deeds/> }><Facts/></ClusterFrame> }
+    view! { <ClusterFrame actions=|| view! { <Actions/> }><Facts/></ClusterFrame> }
 }
 
 #[component]
-fn Deeds() -> impl IntoView {
+fn Actions() -> impl IntoView {
     let in_sight = expect_context::<InSight>();
     let (name, cluster) = (in_sight.name, in_sight.cluster);
     let rights = Memo::new(move |_| cluster.with(|cluster| cluster.rights.clone()));

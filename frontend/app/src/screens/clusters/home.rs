@@ -13,17 +13,17 @@ use drover_ui_kit::badge::Tone;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::icon::Icon;
-use drover_ui_kit::notice::{Absence, Nothing};
+use drover_ui_kit::notice::{Absence, EmptyState};
 use drover_ui_kit::tally::{Count, Tally};
 use leptos::prelude::*;
 
-use crate::gate::Gate;
 use crate::live::Clusters;
 use crate::screens::labels::ManyLabels;
 use crate::screens::list::{
-    ChosenBar, Contents, Filter, ListScreen, Rows, Things, View, forget_gone, in_sight,
+    ChosenBar, Contents, Filter, ListKind, ListScreen, Rows, View, forget_gone, in_sight,
 };
 use crate::screens::title::title;
+use crate::session::Session;
 use columns::{BY_DEFAULT, ClusterRow, columns};
 
 /// What a state means for who looks at it.
@@ -40,7 +40,7 @@ pub(crate) const fn tone(health: Health) -> Tone {
 const SCREEN: &str = "/";
 
 /// What is listed.
-const CLUSTERS: Things = Things {
+const CLUSTERS: ListKind = ListKind {
     noun: Noun::Clusters,
     lines: 8,
 };
@@ -49,7 +49,7 @@ const CLUSTERS: Things = Things {
 #[component]
 pub(crate) fn Home() -> impl IntoView {
     title(t().lists.heading(CLUSTERS.noun));
-    let rights = expect_context::<Gate>().rights();
+    let rights = expect_context::<Session>().rights();
     let chosen = RwSignal::new(None);
     let words = Health::ALL.map(|it| (it, it.word()));
     let filters = vec![Filter::one_of("state", chosen, words)];
@@ -69,7 +69,7 @@ pub(crate) fn Home() -> impl IntoView {
         view! { <Button missing=missing>{t().home.import()}</Button> }.into_any()
     };
     view! {
-        <ListScreen things=CLUSTERS contents=contents command="drover cluster list" action=import empty=NoClusters selection=selection>
+        <ListScreen kind=CLUSTERS contents=contents command="drover cluster list" action=import empty=NoClusters selection=selection>
             <Tally label=t().labels.filter_by_state() counts=counts(rows) chosen=chosen/>
             {selection.map(|selection| view! { <Chosen rows=rows shown=shown selection=selection/> })}
         </ListScreen>
@@ -132,21 +132,21 @@ fn counts(rows: Rows<ClusterRow>) -> Signal<Vec<Count<Health>>> {
 
 #[component]
 fn NoClusters() -> impl IntoView {
-    let gate = expect_context::<Gate>();
-    if gate.rights().may_import_clusters {
+    let session = expect_context::<Session>();
+    if session.rights().may_import_clusters {
         view! {
-            <Nothing
+            <EmptyState
                 why=Absence::Empty
                 title=t().home.empty()
                 advice=t().home.empty_advice()
             >
                 <Code label=t().labels.command() text="drover cluster import my-cluster | kubectl apply -f -".to_owned()/>
-            </Nothing>
+            </EmptyState>
         }
         .into_any()
     } else {
         view! {
-            <Nothing
+            <EmptyState
                 why=Absence::NoPermission
                 title=t().home.no_role()
                 advice=t().home.no_role_advice()

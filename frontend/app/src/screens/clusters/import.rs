@@ -14,7 +14,7 @@ use drover_ui_kit::badge::Badge;
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::code::Code;
 use drover_ui_kit::field::TextField;
-use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing, Skeleton};
+use drover_ui_kit::notice::{Absence, Banner, EmptyState, Mood, Skeleton};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -23,9 +23,9 @@ use leptos_router::hooks::{use_navigate, use_query_map};
 use crate::clock::in_full;
 use crate::command::SameCommand;
 use crate::file::save;
-use crate::gate::Gate;
 use crate::live::Clusters;
 use crate::screens::address::in_place;
+use crate::session::Session;
 use drover_ui_core::cluster::screen as cluster_screen;
 
 use crate::screens::home::tone;
@@ -35,7 +35,7 @@ use crate::screens::title::title;
 #[component]
 pub(crate) fn ImportCluster() -> impl IntoView {
     title(t().home.import());
-    let gate = expect_context::<Gate>();
+    let session = expect_context::<Session>();
     let import = Importing::of_url();
     let Importing { token, problem, .. } = import;
     let line = move || {
@@ -48,11 +48,11 @@ pub(crate) fn ImportCluster() -> impl IntoView {
     };
     // The command of a cluster that is there already is for those who may change that cluster.
     let named = import.made.with_untracked(Option::is_some);
-    if !named && !gate.rights().may_import_clusters {
+    if !named && !session.rights().may_import_clusters {
         let advice = Needs::ImportClusters.words();
         return view! {
             <div class="page">
-                <Nothing why=Absence::NoPermission title=t().import.forbidden()
+                <EmptyState why=Absence::NoPermission title=t().import.forbidden()
                     advice=t().lists.ask_for_role(advice)/>
             </div>
         }
@@ -96,7 +96,7 @@ impl Importing {
     }
 
     /// Asks for the command of a cluster that is there.
-    fn ask(self, gate: Gate) {
+    fn ask(self, session: Session) {
         let Some(name) = self.made.get_untracked() else {
             return;
         };
@@ -106,7 +106,7 @@ impl Importing {
             let path = format!("/v1/clusters/{}/import", segment(&name));
             let request = ImportRequest { ttl_seconds: None };
             // Somebody may have gone on already, and the signals are gone.
-            let answer = gate.send("POST", &path, &request).await;
+            let answer = session.send("POST", &path, &request).await;
             let _ = self.busy.try_set(false);
             match answer {
                 Ok(import) => drop(self.token.try_set(Some((name, import)))),
@@ -120,7 +120,7 @@ impl Importing {
 /// creates one only when the user asks for it.
 #[component]
 fn Ask(import: Importing) -> impl IntoView {
-    let gate = expect_context::<Gate>();
+    let session = expect_context::<Session>();
     let name = move || import.made.get().unwrap_or_default();
     view! {
         <Show when=move || !import.busy.get() fallback=|| view! { <Skeleton lines=4/> }>
@@ -128,7 +128,7 @@ fn Ask(import: Importing) -> impl IntoView {
                 <p>{move || t().import.purpose(&name())}</p>
                 <p class="soft">{t().import.new_token()}</p>
                 <div class="row">
-                    <Button weight=Weight::Primary on_press=move |()| import.ask(gate)>{t().import.create_command()}</Button>
+                    <Button weight=Weight::Primary on_press=move |()| import.ask(session)>{t().import.create_command()}</Button>
                 </div>
             </section>
         </Show>
@@ -137,7 +137,7 @@ fn Ask(import: Importing) -> impl IntoView {
 
 #[component]
 fn Form(import: Importing) -> impl IntoView {
-    let gate = expect_context::<Gate>();
+    let session = expect_context::<Session>();
     let problem = import.problem;
     let navigate = use_navigate();
     let name = RwSignal::new(String::new());
@@ -157,13 +157,13 @@ fn Form(import: Importing) -> impl IntoView {
         let navigate = navigate.clone();
         let wish = wish(&name.get_untracked(), &description.get_untracked(), labels);
         spawn_local(async move {
-            let answer = gate
+            let answer = session
                 .send::<ClusterView>("POST", "/v1/clusters", &wish)
                 .await;
             let _ = busy.try_set(false);
             match answer {
                 Ok(_) if import.made.try_set(Some(wish.name.clone())).is_none() => {
-                    import.ask(gate);
+                    import.ask(session);
                     // A reload shows this cluster again, and creates no other.
                     navigate(
                         &format!("/import?cluster={}", segment(&wish.name)),

@@ -16,7 +16,7 @@ use drover_ui_core::problem::Problem;
 use drover_ui_core::source::Source;
 use drover_ui_core::url::segment;
 use drover_ui_kit::badge::Badge;
-use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing, Skeleton};
+use drover_ui_kit::notice::{Absence, Banner, EmptyState, Mood, Skeleton};
 use drover_ui_kit::tabs::{Tab, Tabs};
 use jiff::Timestamp;
 use leptos::prelude::*;
@@ -25,8 +25,8 @@ use leptos_router::components::A;
 use leptos_router::hooks::{use_navigate, use_params_map, use_query_map};
 
 use crate::clock::{now, time_of_day};
-use crate::follow::Followed;
 use crate::freshness::{Freshness, StaleBanner};
+use crate::reflector::Store;
 use crate::screens::cluster::{ClusterFrame, InSight};
 use crate::screens::kinds::tone_of;
 use events::Events;
@@ -64,7 +64,7 @@ pub(crate) fn ObjectPage() -> impl IntoView {
 #[component]
 fn NoKind(kind: String) -> impl IntoView {
     view! {
-        <Nothing
+        <EmptyState
             why=Absence::NotFound
             title=format!("There is no page for “{kind}”")
             advice="It may be a kind that this page does not know yet. kubectl shows every kind."
@@ -81,7 +81,7 @@ struct Shown {
     object: Memo<Option<Object>>,
     /// Since when it is gone.
     gone: RwSignal<Option<Timestamp>>,
-    followed: Followed<Object>,
+    followed: Store<Object>,
 }
 
 impl Shown {
@@ -91,7 +91,7 @@ impl Shown {
             .list_path(&named.cluster, named.namespace.as_deref());
         let field = segment(&format!("metadata.name={}", named.name));
         let source = Source::objects(list).choosing(&format!("fieldSelector={field}"));
-        let followed = Followed::begin::<Objects>(source);
+        let followed = Store::begin::<Objects>(source);
         let present = Memo::new(move |_| Some(followed.items()?.first().cloned()));
         let object = Memo::new(move |last: Option<&Option<Object>>| {
             present.get().flatten().or_else(|| last.cloned().flatten())
@@ -167,13 +167,13 @@ fn Missing(named: Named) -> impl IntoView {
     };
     let advice = "It was deleted or never was. It appears here as soon as it is made.";
     view! {
-        <Nothing
+        <EmptyState
             why=Absence::NotFound
             title=format!("There is no {} “{}”{place}", kind.name.to_lowercase(), named.name)
             advice=advice
         >
             <A href=kind.list_screen(&named.cluster)>{format!("All {}", kind.heading)}</A>
-        </Nothing>
+        </EmptyState>
     }
 }
 

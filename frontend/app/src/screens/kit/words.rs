@@ -3,7 +3,7 @@
 use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::code::Code;
 use drover_ui_kit::meter::Meter;
-use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing, Skeleton};
+use drover_ui_kit::notice::{Absence, Banner, EmptyState, Mood, Skeleton};
 use leptos::prelude::*;
 
 const TONES: [(Tone, &str); 5] = [
@@ -28,7 +28,7 @@ const COMMAND: &str = "drover cluster import berlin | kubectl --context berlin a
 pub(super) fn Words() -> impl IntoView {
     let badges = TONES.map(|(tone, words)| view! { <Badge tone=tone words=words.to_owned()/> });
     let absences = ABSENCES.map(|(why, title)| {
-        view! { <div class="card"><Nothing why=why title=title advice="A sentence says why, and what to do next."/></div> }
+        view! { <div class="card"><EmptyState why=why title=title advice="A sentence says why, and what to do next."/></div> }
     });
     view! {
         <div class="stack">

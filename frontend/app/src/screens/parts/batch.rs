@@ -9,7 +9,7 @@ use futures::stream::iter;
 use leptos::prelude::*;
 
 /// Requests under way at once: the server has others to serve.
-const AT_ONCE: usize = 8;
+const CONCURRENCY: usize = 8;
 
 /// How far it is.
 #[derive(Clone, Copy, Debug)]
@@ -54,14 +54,14 @@ impl Batch {
         self,
         things: Vec<T>,
         name: impl Fn(&T) -> String,
-        deed: impl AsyncFn(T) -> Result<(), Problem>,
+        action: impl AsyncFn(T) -> Result<(), Problem>,
     ) -> bool {
         let _ = self.progress.try_set(Some(Progress::of(things.len())));
         let one = async |thing: T| {
             let name = name(&thing);
-            (name, deed(thing).await)
+            (name, action(thing).await)
         };
-        let mut results = iter(things).map(one).buffer_unordered(AT_ONCE);
+        let mut results = iter(things).map(one).buffer_unordered(CONCURRENCY);
         let mut good = true;
         while let Some((name, result)) = results.next().await {
             good &= result.is_ok();

@@ -1,7 +1,7 @@
 //! Cells that lists of different things share.
 
 use drover_ui_core::messages::t;
-use drover_ui_core::readiness::{Readiness, Standing};
+use drover_ui_core::readiness::{Readiness, Status};
 use drover_ui_core::token::ago;
 use drover_ui_kit::badge::{Badge, Tone};
 use jiff::Timestamp;
@@ -21,18 +21,18 @@ pub(crate) fn two(first: impl IntoView + 'static, second: &str) -> AnyView {
     .into_any()
 }
 
-/// What a standing means for who looks at it.
-pub(crate) const fn tone(standing: Standing) -> Tone {
-    match standing {
-        Standing::Failing => Tone::Bad,
-        Standing::Coming => Tone::Busy,
-        Standing::Ready => Tone::Good,
+/// What a status means for who looks at it.
+pub(crate) const fn tone(status: Status) -> Tone {
+    match status {
+        Status::Failing => Tone::Bad,
+        Status::Coming => Tone::Busy,
+        Status::Ready => Tone::Good,
     }
 }
 
 /// How something stands, and why.
-pub(crate) fn standing(readiness: &Readiness) -> AnyView {
-    let badge = view! { <Badge tone=tone(readiness.standing) words=readiness.words.clone()/> };
+pub(crate) fn status(readiness: &Readiness) -> AnyView {
+    let badge = view! { <Badge tone=tone(readiness.status) words=readiness.words.clone()/> };
     two(badge, readiness.why.as_deref().unwrap_or_default())
 }
 

@@ -14,19 +14,19 @@ use drover_ui_core::quantity::count;
 use drover_ui_core::rights::Needs;
 use drover_ui_core::selection::Selection;
 use drover_ui_kit::button::{Button, Weight};
-use drover_ui_kit::notice::{Absence, Nothing};
+use drover_ui_kit::notice::{Absence, EmptyState};
 use drover_ui_kit::table::Row;
 use leptos::prelude::*;
 
 use crate::freshness::Freshness;
 pub(crate) use contents::{Contents, Rows};
 pub(crate) use one::{NoneOfThem, OneScreen};
-pub(crate) use screen::{ListBody, ListFilter, ListScreen, Things};
+pub(crate) use screen::{ListBody, ListFilter, ListKind, ListScreen};
 pub(crate) use view::{Filter, View};
 
 /// What is there.
 #[derive(Clone, PartialEq)]
-pub(crate) enum What {
+pub(crate) enum ListState {
     /// The first answer is on its way.
     Loading,
     /// There was none yet.
@@ -39,7 +39,7 @@ pub(crate) enum What {
     Rows,
 }
 
-impl What {
+impl ListState {
     /// What is there when the list is known or not, has so many rows, and shows so many.
     pub(crate) fn of(known: bool, freshness: Freshness, rows: usize, shown: usize) -> Self {
         match (known, freshness) {
@@ -98,7 +98,7 @@ pub(crate) fn Refused(
         _ => (Absence::Failed, t().lists.failed(noun)),
     };
     let advice = t().problems.retrying(&message);
-    view! { <Nothing why=why title=title advice=advice/> }
+    view! { <EmptyState why=why title=title advice=advice/> }
 }
 
 /// The screen is for administrators, and the person is none.
@@ -109,7 +109,7 @@ pub(crate) fn AdministratorsOnly(
 ) -> impl IntoView {
     view! {
         <div class="page">
-            <Nothing
+            <EmptyState
                 why=Absence::NoPermission
                 title=title
                 advice=t().lists.ask_administrator()
@@ -128,7 +128,7 @@ pub(crate) fn NeedsRight(
 ) -> impl IntoView {
     view! {
         <div class="page">
-            <Nothing
+            <EmptyState
                 why=Absence::NoPermission
                 title=t().lists.forbidden(noun)
                 advice=t().lists.ask_for_role(needs.words())

@@ -81,12 +81,12 @@ fn of_many_events_the_newest_are_kept() {
     assert!(feed.progress().cut);
     let kept: Vec<Arc<Event>> = feed.items().cloned().collect();
     assert!(
-        (MOST..=MOST + MOST / 4).contains(&kept.len()),
+        (MAX_EVENTS..=MAX_EVENTS + MAX_EVENTS / 4).contains(&kept.len()),
         "{}",
         kept.len()
     );
     let groups = grouped(kept);
-    assert_eq!(groups[0].events.len(), MOST);
+    assert_eq!(groups[0].events.len(), MAX_EVENTS);
     assert_eq!(groups[0].events[0].last.as_second(), 4_999);
-    assert_eq!(groups[0].events[MOST - 1].last.as_second(), 3_000);
+    assert_eq!(groups[0].events[MAX_EVENTS - 1].last.as_second(), 3_000);
 }

@@ -9,7 +9,7 @@ use super::{Form, Head, Limit, ListMeta, Page, of, read};
 use crate::problem::Problem;
 
 /// More than a page can show.
-const MOST: usize = 50_000;
+const MAX_OBJECTS: usize = 50_000;
 
 /// Objects as they are, each read as what a screen needs of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,7 +37,7 @@ struct WireMeta {
 }
 
 impl<T: DeserializeOwned> Form<T> for Objects {
-    const LIMIT: Limit<T> = Limit::First(MOST);
+    const LIMIT: Limit<T> = Limit::First(MAX_OBJECTS);
 
     fn page(&mut self, body: &[u8], _: Timestamp) -> Result<Page<T>, Problem> {
         page(body)

@@ -16,7 +16,7 @@ use crate::problem::Problem;
 use crate::row::Row;
 
 /// More than anyone reads, and more than a browser should hold.
-const MOST: usize = 50_000;
+const MAX_ROWS: usize = 50_000;
 
 /// Rows of a Table; the columns are told with the first answer, and may be told again.
 #[derive(Clone, Debug, Default)]
@@ -70,7 +70,7 @@ struct WireMeta {
 }
 
 impl Form<Arc<Row>> for Rows {
-    const LIMIT: Limit<Arc<Row>> = Limit::First(MOST);
+    const LIMIT: Limit<Arc<Row>> = Limit::First(MAX_ROWS);
 
     fn page(&mut self, body: &[u8], now: Timestamp) -> Result<Page<Arc<Row>>, Problem> {
         let table: WireTable = read(body)?;

@@ -46,7 +46,7 @@ impl Since {
 
 /// What of which log is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct LogRequest {
     /// The pod's cluster.
     pub cluster: String,
     /// The pod's namespace.
@@ -65,7 +65,7 @@ pub struct Wish {
     pub tail: u32,
 }
 
-impl Wish {
+impl LogRequest {
     /// Whether lines come as they are written. A run that is over has no more.
     pub fn follows(&self) -> bool {
         self.follow && !self.previous

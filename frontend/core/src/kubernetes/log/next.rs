@@ -1,6 +1,6 @@
 //! What to do when the stream of a log has ended.
 
-use super::choice::Wish;
+use super::choice::LogRequest;
 use crate::messages::t;
 use crate::object::Life;
 use crate::problem::{Problem, ProblemKind};
@@ -32,22 +32,24 @@ pub enum Next {
 }
 
 /// Decides. `life` is where the container's run is; `None` when its pod is gone.
-pub fn next(wish: &Wish, ending: Ending, life: Option<Life>) -> Next {
+pub fn next(request: &LogRequest, ending: Ending, life: Option<Life>) -> Next {
     let problem = match ending {
         Ending::Problem(problem) => problem,
         // A container may say nothing for long.
-        Ending::Silent if wish.follows() => return Next::GoOn,
+        Ending::Silent if request.follows() => return Next::GoOn,
         Ending::Silent => return Next::Cut(Problem::offline()),
-        Ending::Done if !wish.follows() => return Next::Stop(t().log.end().to_owned()),
+        Ending::Done if !request.follows() => return Next::Stop(t().log.end().to_owned()),
         Ending::Done => return after(life),
     };
     match (problem.kind, life) {
         (ProblemKind::NotFound, None) => after(None),
         // The container waits for its (next) start: the server has no log of it yet.
-        (ProblemKind::Invalid, Some(Life::Waits { words })) if !wish.previous => Next::Wait(words),
+        (ProblemKind::Invalid, Some(Life::Waits { words })) if !request.previous => {
+            Next::Wait(words)
+        }
         // The pod's status may be a little older than the answer.
         (ProblemKind::Invalid, Some(life))
-            if !wish.previous
+            if !request.previous
                 && (life == Life::Unknown || problem.message.contains("waiting to start")) =>
         {
             Next::Wait(problem.message)
@@ -77,8 +79,8 @@ mod tests {
     use super::*;
     use crate::log::Since;
 
-    fn wish(previous: bool, follow: bool) -> Wish {
-        Wish {
+    fn request(previous: bool, follow: bool) -> LogRequest {
+        LogRequest {
             cluster: "berlin".to_owned(),
             namespace: "shop".to_owned(),
             pod: "web-0".to_owned(),
@@ -103,19 +105,19 @@ mod tests {
     fn a_log_that_is_not_followed_ends() {
         let stop = Next::Stop("End of the log.".to_owned());
         assert_eq!(
-            next(&wish(false, false), Ending::Done, Some(Life::Runs)),
+            next(&request(false, false), Ending::Done, Some(Life::Runs)),
             stop
         );
         assert_eq!(
-            next(&wish(true, true), Ending::Done, Some(Life::Runs)),
+            next(&request(true, true), Ending::Done, Some(Life::Runs)),
             stop
         );
     }
 
     #[test]
     fn a_container_that_is_started_again_is_followed_on() {
-        let wish = wish(false, true);
-        assert_eq!(next(&wish, Ending::Done, Some(Life::Runs)), Next::GoOn);
+        let request = request(false, true);
+        assert_eq!(next(&request, Ending::Done, Some(Life::Runs)), Next::GoOn);
         let words = "Code 1: an error.".to_owned();
         let ended = |for_good| {
             Some(Life::Ended {
@@ -124,24 +126,24 @@ mod tests {
             })
         };
         assert!(
-            matches!(next(&wish, Ending::Done, ended(false)), Next::Wait(told) if told.contains("Code 1"))
+            matches!(next(&request, Ending::Done, ended(false)), Next::Wait(told) if told.contains("Code 1"))
         );
         assert!(
-            matches!(next(&wish, Ending::Done, ended(true)), Next::Stop(told) if told.contains("Code 1"))
+            matches!(next(&request, Ending::Done, ended(true)), Next::Stop(told) if told.contains("Code 1"))
         );
         assert!(matches!(
-            next(&wish, Ending::Done, Some(waits())),
+            next(&request, Ending::Done, Some(waits())),
             Next::Wait(_)
         ));
-        assert!(matches!(next(&wish, Ending::Done, None), Next::Stop(_)));
+        assert!(matches!(next(&request, Ending::Done, None), Next::Stop(_)));
     }
 
     #[test]
     fn silence_is_a_cut_only_where_the_server_has_all_there_is_to_say() {
         let runs = Some(Life::Runs);
-        let quiet = next(&wish(false, true), Ending::Silent, runs.clone());
+        let quiet = next(&request(false, true), Ending::Silent, runs.clone());
         assert_eq!(quiet, Next::GoOn);
-        for whole in [wish(false, false), wish(true, true)] {
+        for whole in [request(false, false), request(true, true)] {
             let silent = next(&whole, Ending::Silent, runs.clone());
             assert!(matches!(silent, Next::Cut(_)), "{whole:?}");
         }
@@ -150,34 +152,34 @@ mod tests {
     #[test]
     fn a_container_that_has_not_started_is_waited_for_and_a_run_that_was_not_is_not() {
         let waiting = next(
-            &wish(false, true),
+            &request(false, true),
             refused(ProblemKind::Invalid),
             Some(waits()),
         );
         assert_eq!(waiting, Next::Wait("CrashLoopBackOff".to_owned()));
         let problem = Problem::new(ProblemKind::Invalid, "container is waiting to start: x");
         let late = next(
-            &wish(false, true),
+            &request(false, true),
             Ending::Problem(problem),
             Some(Life::Runs),
         );
         assert!(matches!(late, Next::Wait(_)));
         let previous = next(
-            &wish(true, true),
+            &request(true, true),
             refused(ProblemKind::Invalid),
             Some(waits()),
         );
         assert!(matches!(previous, Next::Refused(_)));
         let runs = Some(Life::Runs);
         let forbidden = next(
-            &wish(false, true),
+            &request(false, true),
             refused(ProblemKind::Forbidden),
             runs.clone(),
         );
         assert!(matches!(forbidden, Next::Refused(_)));
         // A cluster that refuses Drover for a moment; a session that has ended closes the door.
         for passing in [ProblemKind::Offline, ProblemKind::SignedOut] {
-            let cut = next(&wish(false, true), refused(passing), runs.clone());
+            let cut = next(&request(false, true), refused(passing), runs.clone());
             assert!(matches!(cut, Next::Cut(_)), "{passing:?}");
         }
     }

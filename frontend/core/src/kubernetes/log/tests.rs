@@ -118,10 +118,10 @@ fn segments_show_what_is_found_and_its_colors() {
 fn the_newest_lines_are_kept() {
     let mut log = Log::default();
     log.find(Find::new("line 1"));
-    for number in 0..MOST_LINES + 3 {
+    for number in 0..MAX_LINES + 3 {
         log.push(format!("line {number}").as_bytes());
     }
-    assert_eq!((log.lines().len(), log.dropped()), (MOST_LINES, 3));
+    assert_eq!((log.lines().len(), log.dropped()), (MAX_LINES, 3));
     assert_eq!(log.lines()[0].number, 3);
     let found = log.lines().iter().filter(|line| line.is_found).count();
     assert_eq!(log.found(), found, "the lines that went are not counted");
@@ -165,7 +165,7 @@ fn saved_log_counts_the_lines_that_are_missing() {
             number += 1;
         }
     };
-    push(&mut log, MOST_LINES);
+    push(&mut log, MAX_LINES);
     assert!(log.text(false).starts_with("a\nline 0\n"));
     push(&mut log, 1);
     assert!(log.text(false).starts_with("a\nline 1\n"));
@@ -175,11 +175,11 @@ fn saved_log_counts_the_lines_that_are_missing() {
     assert!(text.starts_with("a\nline 1234\n"));
     assert_eq!(
         (text.lines().count(), log.missing()),
-        (1 + MOST_LINES, 1_234)
+        (1 + MAX_LINES, 1_234)
     );
     log.pause(false);
     assert!(log.text(false).starts_with("line 1234\n"));
-    assert_eq!((log.lines().len(), log.dropped()), (MOST_LINES, 1_235));
+    assert_eq!((log.lines().len(), log.dropped()), (MAX_LINES, 1_235));
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn after_a_cut_no_line_is_doubled_and_none_is_lost() {
 #[test]
 fn a_cut_in_a_second_of_too_many_lines_does_not_show_old_ones_again() {
     let mut log = Log::default();
-    for number in 0..MOST_LINES + 5 {
+    for number in 0..MAX_LINES + 5 {
         let nanos = 1_000 + number;
         log.push(format!("2026-11-22T10:00:02.{nanos:09}Z {number}").as_bytes());
     }
@@ -243,12 +243,12 @@ fn a_cut_in_a_second_of_too_many_lines_does_not_show_old_ones_again() {
         let line = format!("2026-11-22T10:00:02.{nanos:09}Z {number}");
         log.push_beyond(line.as_bytes(), Some(&mut seam))
     };
-    assert!(!again(0) && !again(4) && !again(5) && !again(MOST_LINES + 4));
-    assert!(again(MOST_LINES + 5));
+    assert!(!again(0) && !again(4) && !again(5) && !again(MAX_LINES + 4));
+    assert!(again(MAX_LINES + 5));
 }
 
-fn wish() -> Wish {
-    Wish {
+fn request() -> LogRequest {
+    LogRequest {
         cluster: "berlin".to_owned(),
         namespace: "shop".to_owned(),
         pod: "web-0".to_owned(),
@@ -264,22 +264,22 @@ fn wish() -> Wish {
 fn the_server_is_asked_for_what_was_chosen() {
     let start =
         "/k8s/clusters/berlin/api/v1/namespaces/shop/pods/web-0/log?container=web&timestamps=true";
-    let wish = wish();
+    let request = request();
     assert_eq!(
-        wish.path(None),
+        request.path(None),
         format!("{start}&follow=true&sinceSeconds=3600&tailLines=100")
     );
     let mut log = Log::default();
     log.push(&stamped(2, "a"));
     let seam = log.seam();
     assert_eq!(
-        wish.path(seam.as_ref()),
+        request.path(seam.as_ref()),
         format!("{start}&follow=true&sinceTime=2026-11-22T10%3A00%3A02Z")
     );
-    let over = Wish {
+    let over = LogRequest {
         previous: true,
         since: Since::of_key("?"),
-        ..wish
+        ..request
     };
     assert_eq!(
         over.path(None),

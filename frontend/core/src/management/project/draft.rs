@@ -10,7 +10,7 @@ use super::{Pair, defaults, quota};
 use crate::messages::t;
 use crate::quantity;
 use crate::shell;
-use crate::typed::{lines, said};
+use crate::typed::{lines, non_empty};
 
 /// Resources that are offered for quotas; any other can be typed.
 const OF_QUOTAS: [&str; 6] = [
@@ -107,8 +107,8 @@ impl Draft {
         ProjectCreate {
             name: self.name.trim().to_owned(),
             cluster: self.cluster.clone(),
-            display_name: said(&self.display_name),
-            description: said(&self.description),
+            display_name: non_empty(&self.display_name),
+            description: non_empty(&self.description),
             namespaces: self.namespaces(),
             quota: Some(self.quota()).filter(|it| *it != ProjectQuota::default()),
             container_defaults: Some(self.defaults())

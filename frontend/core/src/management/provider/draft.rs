@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::Protocol;
 use super::field::{Entry, Field, GROUPS_BASE};
-use crate::typed::{lines, said};
+use crate::typed::{lines, non_empty};
 
 /// What a checked box is as text.
 const YES: &str = "true";
@@ -126,7 +126,7 @@ impl Draft {
         self.limited
             && [&self.users, &self.groups]
                 .into_iter()
-                .all(|text| said(text).is_none())
+                .all(|text| non_empty(text).is_none())
     }
 
     /// The spec: `base`, whose further fields stay, with what is typed.
@@ -172,7 +172,7 @@ fn list(text: &str) -> Value {
 }
 
 fn line(text: &str) -> Option<Value> {
-    said(text).map(Value::String)
+    non_empty(text).map(Value::String)
 }
 
 /// What is at a path that begins with `spec`.

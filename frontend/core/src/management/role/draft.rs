@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_saphyr::{MessageFormatter as _, UserMessageFormatter};
 
 use super::Kind;
-use super::said::Said;
+use super::spec::RoleSpec;
 use crate::messages::t;
 
 /// What is wrong with a text.
@@ -21,24 +21,24 @@ pub struct TextProblem {
 /// What a role shall say. A text that cannot be read is kept beside what could be read last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
-    said: Said,
+    spec: RoleSpec,
     text: String,
     problem: Option<TextProblem>,
 }
 
 impl Draft {
     /// Begins with what a role says.
-    pub fn of(said: Said) -> Self {
+    pub fn of(spec: RoleSpec) -> Self {
         Self {
-            text: text_of(&said),
-            said,
+            text: text_of(&spec),
+            spec,
             problem: None,
         }
     }
 
     /// What it says; as of the last text that could be read.
-    pub const fn said(&self) -> &Said {
-        &self.said
+    pub const fn spec(&self) -> &RoleSpec {
+        &self.spec
     }
 
     /// The text, as it was typed.
@@ -53,9 +53,9 @@ impl Draft {
 
     /// Takes another text; comments and the order of fields stay as long as nothing else is changed.
     pub fn type_text(&mut self, text: String) {
-        match read(self.said.kind(), &text) {
-            Ok(said) => {
-                self.said = said;
+        match read(self.spec.kind(), &text) {
+            Ok(spec) => {
+                self.spec = spec;
                 self.problem = None;
             }
             Err(problem) => self.problem = Some(problem),
@@ -64,15 +64,15 @@ impl Draft {
     }
 
     /// Changes what it says, and with it the text; nothing while the text cannot be read.
-    pub fn change(&mut self, change: impl FnOnce(&mut Said)) {
+    pub fn change(&mut self, change: impl FnOnce(&mut RoleSpec)) {
         if self.problem.is_some() {
             return;
         }
-        let mut said = self.said.clone();
-        change(&mut said);
-        if said != self.said {
-            self.text = text_of(&said);
-            self.said = said;
+        let mut spec = self.spec.clone();
+        change(&mut spec);
+        if spec != self.spec {
+            self.text = text_of(&spec);
+            self.spec = spec;
         }
     }
 }
@@ -85,10 +85,10 @@ pub fn text_of(spec: &impl Serialize) -> String {
 
 /// Reads what a role of a kind says; one field that nobody knows makes all of it unreadable, so that
 /// nothing is lost.
-pub fn read(kind: Kind, text: &str) -> Result<Said, TextProblem> {
+pub fn read(kind: Kind, text: &str) -> Result<RoleSpec, TextProblem> {
     match kind {
-        Kind::Template => spec(text).map(Said::Template),
-        Kind::Global => spec(text).map(Said::Global),
+        Kind::Template => spec(text).map(RoleSpec::Template),
+        Kind::Global => spec(text).map(RoleSpec::Global),
     }
 }
 
@@ -109,7 +109,7 @@ fn spec<S: Serialize + DeserializeOwned>(text: &str) -> Result<S, TextProblem> {
 }
 
 fn parse<S: DeserializeOwned>(text: &str) -> Result<S, TextProblem> {
-    // The text stands beside what is said of it.
+    // The text stands beside what is spec of it.
     let options = serde_saphyr::options! { with_snippet: false };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| problem(&error))
 }

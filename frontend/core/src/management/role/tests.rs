@@ -5,14 +5,14 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::conflict::changes;
 use super::draft::{Draft, read, text_of};
 use super::matrix::{
     ALL, Mark, Part, VERBS, has_field, mark, new_paths, new_rule, others, part, title, toggled,
     with_others, with_part,
 };
-use super::meanwhile::changes;
 use super::merge::merged;
-use super::said::{Rules, Said, Stored, in_words};
+use super::spec::{RoleSpec, Rules, Stored, in_words};
 use super::words::{Words, line, names};
 use super::*;
 
@@ -112,8 +112,8 @@ fn some_spec() -> impl Strategy<Value = RoleTemplateSpec> {
 proptest! {
     #[test]
     fn a_role_and_its_text_are_the_same(spec in some_spec()) {
-        let said = Said::Template(spec);
-        prop_assert_eq!(read(Kind::Template, &text_of(&said)), Ok(said));
+        let spec = RoleSpec::Template(spec);
+        prop_assert_eq!(read(Kind::Template, &text_of(&spec)), Ok(spec));
     }
 
     #[test]
@@ -153,7 +153,7 @@ proptest! {
 
     #[test]
     fn no_text_panics_the_reader_and_each_is_kept(text in ".{0,60}") {
-        let mut draft = Draft::of(Said::nothing(Kind::Template));
+        let mut draft = Draft::of(RoleSpec::nothing(Kind::Template));
         draft.type_text(text.clone());
         prop_assert_eq!(draft.text(), text);
     }
@@ -210,11 +210,11 @@ fn a_row_has_a_field_for_all_that_its_rule_says_and_stays_what_it_is_while_one_i
 
 #[test]
 fn a_wrong_text_names_line_and_field_and_loses_nothing() {
-    let mut draft = Draft::of(Said::nothing(Kind::Template));
+    let mut draft = Draft::of(RoleSpec::nothing(Kind::Template));
     let good = "# of the team\ncontext: Project\nrules:\n- verbs: [get]\n  resources: [pods]\n  apiGroups: ['']\n";
     draft.type_text(good.to_owned());
     assert_eq!((draft.problem(), draft.text()), (None, good));
-    for (text, line, said) in [
+    for (text, line, spec) in [
         (
             "context: Project\nrules:\n- verb: [get]\n",
             Some(3),
@@ -235,21 +235,21 @@ fn a_wrong_text_names_line_and_field_and_loses_nothing() {
             line.is_none() || problem.line == line,
             "{text}: {problem:?}"
         );
-        assert!(problem.message.contains(said), "{text}: {problem:?}");
+        assert!(problem.message.contains(spec), "{text}: {problem:?}");
         assert!(
             !problem.message.contains(" line "),
-            "it is said once: {problem:?}"
+            "it is spec once: {problem:?}"
         );
         assert_eq!(draft.text(), text);
         // The boxes do not overwrite what was typed.
-        draft.change(|said| said.call("Deployer"));
+        draft.change(|spec| spec.call("Deployer"));
         assert_eq!(
-            (draft.text(), draft.said().rules(Rules::Own).len()),
+            (draft.text(), draft.spec().rules(Rules::Own).len()),
             (text, 1)
         );
     }
     draft.type_text(good.to_owned());
-    draft.change(|said| said.call("Deployer"));
+    draft.change(|spec| spec.call("Deployer"));
     assert!(draft.text().contains("displayName: Deployer") && draft.problem().is_none());
 }
 
@@ -275,25 +275,25 @@ fn what_others_changed_is_told_by_field() {
 
 #[test]
 fn a_copy_can_be_given_and_an_heir_has_all_rights_by_one_name() {
-    let said = Said::Template(RoleTemplateSpec {
+    let spec = RoleSpec::Template(RoleTemplateSpec {
         context: RoleContext::Project,
         display_name: Some("Member".to_owned()),
         rules: vec![rule(&["get"], &[""], &["pods"])],
         locked: true,
         ..RoleTemplateSpec::default()
     });
-    let copied = said.copied();
+    let copied = spec.copied();
     assert_eq!(
         (copied.rules(Rules::Own), copied.display_name()),
-        (said.rules(Rules::Own), "")
+        (spec.rules(Rules::Own), "")
     );
     assert!(!text_of(&copied).contains("locked: true"));
-    let heir = said.heir("member");
+    let heir = spec.heir("member");
     assert_eq!(
         (heir.others(), heir.context()),
-        (&["member".to_owned()][..], said.context())
+        (&["member".to_owned()][..], spec.context())
     );
-    assert!(heir.rules(Rules::Own).is_empty() && !said.takes_paths(Rules::Own));
+    assert!(heir.rules(Rules::Own).is_empty() && !spec.takes_paths(Rules::Own));
     assert_eq!(
         in_words(&rule(&["get"], &[""], &["pods"])),
         "get: pods (core)"
@@ -302,30 +302,30 @@ fn a_copy_can_be_given_and_an_heir_has_all_rights_by_one_name() {
 
 #[test]
 fn what_has_a_field_of_its_own_is_said_by_it() {
-    let mut said = Said::nothing(Kind::Template);
-    said.name_external("view, edit");
-    said.set_flag(true);
+    let mut spec = RoleSpec::nothing(Kind::Template);
+    spec.name_external("view, edit");
+    spec.set_flag(true);
     assert_eq!(
-        (said.external().as_deref(), said.flag().1),
+        (spec.external().as_deref(), spec.flag().1),
         (Some("view, edit"), true)
     );
     let rules = vec![rule(&["get"], &[""], &["nodes"])];
     let mut moved = Vec::new();
-    said.put_in(RoleContext::Project, &mut moved);
-    said.rules_mut(Rules::Own).unwrap().clone_from(&rules);
-    said.rules_mut(Rules::Cluster).unwrap().clone_from(&rules);
-    assert_eq!(said.lists().len(), 2);
+    spec.put_in(RoleContext::Project, &mut moved);
+    spec.rules_mut(Rules::Own).unwrap().clone_from(&rules);
+    spec.rules_mut(Rules::Cluster).unwrap().clone_from(&rules);
+    assert_eq!(spec.lists().len(), 2);
     // In clusters there is one list, and what was in the other is not lost.
-    said.put_in(RoleContext::Cluster, &mut moved);
-    assert_eq!((said.rules(Rules::Own).len(), moved.len()), (2, 1));
-    assert_eq!(said.rules(Rules::Cluster), []);
+    spec.put_in(RoleContext::Cluster, &mut moved);
+    assert_eq!((spec.rules(Rules::Own).len(), moved.len()), (2, 1));
+    assert_eq!(spec.rules(Rules::Cluster), []);
     // Once it is in projects again, each is where it was.
-    said.put_in(RoleContext::Project, &mut moved);
+    spec.put_in(RoleContext::Project, &mut moved);
     assert_eq!(
-        (said.rules(Rules::Own), said.rules(Rules::Cluster)),
+        (spec.rules(Rules::Own), spec.rules(Rules::Cluster)),
         (&rules[..], &rules[..])
     );
-    assert_eq!(Said::nothing(Kind::Global).external(), None);
+    assert_eq!(RoleSpec::nothing(Kind::Global).external(), None);
 }
 
 #[test]

@@ -51,7 +51,7 @@ pub(super) fn columns(everybodys: bool) -> Vec<Column<TokenRow>> {
         Column::new("expires", "Ends", "col-ends", ends).by(by_end),
         Column::new("used", "Last used", "col-time", used).by(by_use),
         Column::new("made", "Made", "col-time", made).by(by_birth),
-        Column::new("deeds", "Delete", "col-deed", deeds),
+        Column::new("actions", "Delete", "col-action", actions),
     ];
     let shown = all.into_iter().filter(|it| everybodys || it.key != "user");
     shown.collect()
@@ -153,7 +153,7 @@ fn made(row: &TokenRow) -> AnyView {
     time(row.token.created_at)
 }
 
-fn deeds(row: &TokenRow) -> AnyView {
+fn actions(row: &TokenRow) -> AnyView {
     let (ending, row) = (expect_context::<Ending>(), row.clone());
     let label = format!("Delete {}", row.name());
     view! {

@@ -18,10 +18,10 @@ use leptos::task::spawn_local;
 
 use crate::clock::in_full;
 use crate::command::origin;
-use crate::gate::Gate;
 use crate::live::Clusters;
 use crate::live::listing::Listing;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
+use crate::session::Session;
 
 /// Longest description, in characters; the server has the last word.
 const DESCRIPTION: usize = 256;
@@ -83,10 +83,10 @@ impl Lives {
 
 /// Asks for the server's bounds, if the person may see settings; the form works without them, too.
 fn lives() -> RwSignal<Lives> {
-    let (gate, lives) = (expect_context::<Gate>(), RwSignal::new(Lives::default()));
-    if gate.rights().may_list_settings {
+    let (session, lives) = (expect_context::<Session>(), RwSignal::new(Lives::default()));
+    if session.rights().may_list_settings {
         spawn_local(async move {
-            let answer: Result<List<SettingView>, Problem> = gate.get("/v1/settings").await;
+            let answer: Result<List<SettingView>, Problem> = session.get("/v1/settings").await;
             if let Ok(settings) = answer {
                 // The dialog may be closed by now.
                 let _ = lives.try_set(Lives::of(&settings.items));
@@ -161,14 +161,14 @@ fn Form(
     listing: Listing<TokenView>,
     open: RwSignal<bool>,
 ) -> impl IntoView {
-    let gate = expect_context::<Gate>();
+    let session = expect_context::<Session>();
     let wish = Wish::new();
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
         let Some(request) = untrack(|| wish.request()) else {
             return;
         };
-        let request = async move { gate.send("POST", "/v1/tokens", &request).await };
+        let request = async move { session.send("POST", "/v1/tokens", &request).await };
         sending.send(request, move |token: IssuedToken| {
             listing.again();
             // The dialog may be closed by now.

@@ -15,10 +15,10 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 use super::columns::TokenRow;
-use crate::gate::Gate;
-use crate::gate::sign_out;
 use crate::live::listing::Listing;
 use crate::screens::batch::{Batch, BatchProgress};
+use crate::session::Session;
+use crate::session::sign_out;
 
 /// Tokens that are named one by one; more are counted.
 const NAMED: usize = 6;
@@ -70,7 +70,7 @@ fn Question(
     listing: Listing<TokenView>,
     selection: RwSignal<Selection>,
 ) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let batch = Batch::new();
     let here = rows.with_untracked(|rows| rows.iter().any(|row| row.here));
     let go = move || {
@@ -80,11 +80,11 @@ fn Question(
         let count = left.len();
         left.retain(|row| !row.here);
         spawn_local(async move {
-            let delete = async |row: TokenRow| delete(gate, &row).await;
+            let delete = async |row: TokenRow| delete(session, &row).await;
             let good = batch.run(left, TokenRow::name, delete).await;
             listing.again();
             if good && here {
-                sign_out(gate, toasts, false);
+                sign_out(session, toasts, false);
             } else if good {
                 toasts.say(deleted(count));
                 // The screen may be gone, and its signals with it.
@@ -115,8 +115,9 @@ fn Question(
     }
 }
 
-async fn delete(gate: Gate, row: &TokenRow) -> Result<(), Problem> {
-    gate.delete(&format!("/v1/tokens/{}", segment(&row.token.id)))
+async fn delete(session: Session, row: &TokenRow) -> Result<(), Problem> {
+    session
+        .delete(&format!("/v1/tokens/{}", segment(&row.token.id)))
         .await
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use drover_api::rest::{Explanation, ThroughView};
 use drover_ui_core::explain::{Verdict, how, resource, unasked, verdict};
 use drover_ui_core::messages::t;
-use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing};
+use drover_ui_kit::notice::{Absence, Banner, EmptyState, Mood};
 use drover_ui_kit::table::{Column, Row, Sorting, Table, sorted};
 use leptos::prelude::*;
 
@@ -72,7 +72,7 @@ pub(super) fn Answer(answer: Explanation) -> impl IntoView {
         return view! {
             {about}
             {unasked}
-            <Nothing why=Absence::NoPermission title=words advice=advice/>
+            <EmptyState why=Absence::NoPermission title=words advice=advice/>
         }
         .into_any();
     }

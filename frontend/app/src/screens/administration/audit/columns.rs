@@ -39,7 +39,7 @@ pub(super) fn columns() -> Vec<Column<AuditRow>> {
     vec![
         Column::new("time", "Time", "col-when", time),
         Column::new("who", "Who", "col-who", who),
-        Column::new("what", "What", "col-what", deed),
+        Column::new("what", "What", "col-what", action),
         Column::new("where", "Cluster", "col-scope", place),
         Column::new("end", "How it ended", "col-end", ended),
     ]
@@ -84,7 +84,7 @@ fn who(row: &AuditRow) -> AnyView {
     two(first, &second)
 }
 
-fn deed(row: &AuditRow) -> AnyView {
+fn action(row: &AuditRow) -> AnyView {
     let record = &row.record;
     let verb = record.verb.clone().or_else(|| record.method.clone());
     let verb = view! { <span class="cut">{verb.unwrap_or_default()}</span> };

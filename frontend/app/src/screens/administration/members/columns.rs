@@ -11,7 +11,7 @@ use drover_ui_kit::icon::Icon;
 use drover_ui_kit::table::{Column, Row, Sorting};
 use leptos::prelude::*;
 
-use super::take::Taking;
+use super::remove::Removal;
 use crate::screens::cells::{self, time, two};
 
 /// By who it is.
@@ -28,7 +28,7 @@ pub(super) struct MemberRow {
     /// What people call the role.
     pub(super) role: String,
     /// Whether the person may take it away.
-    pub(super) may_take: bool,
+    pub(super) may_remove: bool,
     /// Whether the role counts.
     pub(super) readiness: Readiness,
 }
@@ -48,9 +48,9 @@ pub(super) fn columns() -> Vec<Column<MemberRow>> {
     vec![
         Column::new("who", t().labels.subject(), "col-person", subject).by(by_who),
         Column::new("role", t().labels.role(), "col-role", role).by(by_role),
-        Column::new("state", t().labels.state(), "col-ready", standing).by(by_standing),
+        Column::new("state", t().labels.state(), "col-ready", status).by(by_status),
         Column::new("given", t().members.granted(), "col-time", given).by(by_age),
-        Column::new("take", t().buttons.remove(), "col-deed", take),
+        Column::new("take", t().buttons.remove(), "col-action", take),
     ]
 }
 
@@ -63,8 +63,8 @@ fn by_role(a: &MemberRow, b: &MemberRow) -> Ordering {
     a.role.cmp(&b.role).then_with(|| by_who(a, b))
 }
 
-fn by_standing(a: &MemberRow, b: &MemberRow) -> Ordering {
-    a.readiness.standing.cmp(&b.readiness.standing)
+fn by_status(a: &MemberRow, b: &MemberRow) -> Ordering {
+    a.readiness.status.cmp(&b.readiness.status)
 }
 
 /// The youngest first.
@@ -84,8 +84,8 @@ fn role(row: &MemberRow) -> AnyView {
     two(title, name.map_or("", String::as_str))
 }
 
-fn standing(row: &MemberRow) -> AnyView {
-    cells::standing(&row.readiness)
+fn status(row: &MemberRow) -> AnyView {
+    cells::status(&row.readiness)
 }
 
 fn given(row: &MemberRow) -> AnyView {
@@ -93,13 +93,13 @@ fn given(row: &MemberRow) -> AnyView {
 }
 
 fn take(row: &MemberRow) -> AnyView {
-    if !row.may_take {
+    if !row.may_remove {
         return ().into_any();
     }
-    let (taking, row) = (expect_context::<Taking>(), row.clone());
+    let (removal, row) = (expect_context::<Removal>(), row.clone());
     let label = t().members.remove(&row.name());
     view! {
-        <Button weight=Weight::Quiet icon=Icon::Trash on_press=move |()| taking.ask(row.clone())>
+        <Button weight=Weight::Quiet icon=Icon::Trash on_press=move |()| removal.ask(row.clone())>
             <span class="unseen">{label}</span>
         </Button>
     }

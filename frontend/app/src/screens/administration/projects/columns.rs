@@ -37,7 +37,7 @@ impl Row for ProjectRow {
 pub(super) fn columns() -> Vec<Column<ProjectRow>> {
     vec![
         Column::new("name", t().labels.name(), "col-person", name).by(by_name),
-        Column::new("state", t().labels.state(), "col-standing", standing).by(by_standing),
+        Column::new("state", t().labels.state(), "col-standing", status).by(by_status),
         Column::new("cluster", t().labels.cluster(), "col-scope", cluster).by(by_cluster),
         Column::new(
             "namespaces",
@@ -54,8 +54,8 @@ fn by_name(a: &ProjectRow, b: &ProjectRow) -> Ordering {
     title(&a.project).cmp(title(&b.project))
 }
 
-fn by_standing(a: &ProjectRow, b: &ProjectRow) -> Ordering {
-    a.readiness.standing.cmp(&b.readiness.standing)
+fn by_status(a: &ProjectRow, b: &ProjectRow) -> Ordering {
+    a.readiness.status.cmp(&b.readiness.status)
 }
 
 fn by_cluster(a: &ProjectRow, b: &ProjectRow) -> Ordering {
@@ -79,8 +79,8 @@ fn name(row: &ProjectRow) -> AnyView {
     two(link, project.description.as_deref().unwrap_or_default())
 }
 
-fn standing(row: &ProjectRow) -> AnyView {
-    cells::standing(&row.readiness)
+fn status(row: &ProjectRow) -> AnyView {
+    cells::status(&row.readiness)
 }
 
 fn cluster(row: &ProjectRow) -> AnyView {

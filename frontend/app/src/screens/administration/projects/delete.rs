@@ -12,9 +12,9 @@ use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
 
-use crate::gate::Gate;
 use crate::live::listing::Listing;
 use crate::screens::form::Sending;
+use crate::session::Session;
 
 /// The dialog.
 #[component]
@@ -23,7 +23,7 @@ pub(super) fn DeleteProject(
     open: RwSignal<bool>,
     listing: Listing<ProjectView>,
 ) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let (navigate, sending) = (use_navigate(), Sending::new());
     let typed = Some(name.clone());
     let title = t().projects.delete_title(&name);
@@ -32,7 +32,7 @@ pub(super) fn DeleteProject(
     let go = move |()| {
         let (name, navigate) = (name.get_value(), navigate.clone());
         let path = path(&name);
-        let request = async move { gate.delete(&path).await };
+        let request = async move { session.delete(&path).await };
         sending.send(request, move |()| {
             listing.again();
             toasts.say(t().projects.deleting(&name));

@@ -15,11 +15,11 @@ use leptos::prelude::*;
 
 use super::PATH;
 use super::pairs::PairFields;
-use crate::gate::Gate;
 use crate::live::Clusters;
 use crate::live::listing::Listing;
 use crate::screens::address::to_created;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
+use crate::session::Session;
 
 /// Fields at which the server's complaints are shown.
 const FIELDS: &[&str] = &["name", "cluster", "displayName", "description"];
@@ -43,7 +43,7 @@ pub(super) fn CreateProject(open: RwSignal<bool>) -> impl IntoView {
 
 #[component]
 fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let lead = to_created();
     let draft = RwSignal::new(Draft::new());
     let (name, cluster) = (RwSignal::new(String::new()), RwSignal::new(None::<String>));
@@ -60,7 +60,7 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
             return;
         }
         let request = draft.with_untracked(Draft::create);
-        let request = async move { gate.send("POST", PATH, &request).await };
+        let request = async move { session.send("POST", PATH, &request).await };
         let lead = lead.clone();
         sending.send(request, move |project: ProjectView| {
             toasts.say(t().projects.created(&project.name));
@@ -168,18 +168,18 @@ pub(super) fn ChangeProject(
 enum Saved {
     Changed(Box<ProjectView>),
     /// Nothing is saved: somebody else has changed it, and this it is now.
-    Meanwhile(Box<ProjectView>),
+    Conflict(Box<ProjectView>),
 }
 
-async fn save(gate: Gate, path: &str, wish: &ProjectPatch) -> Result<Saved, Problem> {
-    match gate.send("PATCH", path, wish).await {
+async fn save(session: Session, path: &str, wish: &ProjectPatch) -> Result<Saved, Problem> {
+    match session.send("PATCH", path, wish).await {
         Ok(project) => Ok(Saved::Changed(Box::new(project))),
         Err(refused) if refused.kind == ProblemKind::Conflict => {
-            let now: ProjectView = gate.get(path).await?;
+            let now: ProjectView = session.get(path).await?;
             if now.generation == wish.generation {
                 return Err(refused);
             }
-            Ok(Saved::Meanwhile(Box::new(now)))
+            Ok(Saved::Conflict(Box::new(now)))
         }
         Err(refused) => Err(refused),
     }
@@ -192,10 +192,10 @@ fn ChangeForm(
     sending: Sending,
     listing: Listing<ProjectView>,
 ) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let draft = RwSignal::new(Draft::of(&project));
     let before = StoredValue::new(project);
-    let meanwhile = RwSignal::new(None::<Vec<String>>);
+    let conflict = RwSignal::new(None::<Vec<String>>);
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
         if !draft.with_untracked(Draft::is_whole) {
@@ -205,7 +205,7 @@ fn ChangeForm(
             let patch = draft.with_untracked(|draft| draft.patch(before));
             (path(&before.name), patch)
         });
-        let request = async move { save(gate, &path, &patch).await };
+        let request = async move { save(session, &path, &patch).await };
         sending.send(request, move |saved| {
             listing.again();
             match saved {
@@ -214,7 +214,7 @@ fn ChangeForm(
                     // The dialog may be closed by now.
                     let _ = open.try_set(false);
                 }
-                Saved::Meanwhile(now) => {
+                Saved::Conflict(now) => {
                     let merged = before.try_with_value(|before| {
                         draft.try_with_untracked(|it| it.upon(before, &now))
                     });
@@ -224,20 +224,20 @@ fn ChangeForm(
                     };
                     before.set_value(*now);
                     draft.set(merged);
-                    meanwhile.set(Some(changes));
+                    conflict.set(Some(changes));
                 }
             }
         });
     };
     // What both have typed stands in fields that begin anew.
     let fields = move || {
-        meanwhile.track();
+        conflict.track();
         view! { <Fields draft=draft sending=sending/> }
     };
     view! {
         <form class="dialog-body" on:submit=submit>
             <Refusal sending=sending fields=FIELDS/>
-            {move || meanwhile.get().map(told)}
+            {move || conflict.get().map(told)}
             {fields}
             <FormFoot open=open verb=t().buttons.save() sending=sending
                 disabled=Signal::derive(move || !draft.with(Draft::is_whole))/>

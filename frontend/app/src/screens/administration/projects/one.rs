@@ -2,7 +2,7 @@
 
 use drover_api::rest::ProjectView;
 use drover_ui_core::kind::Kind;
-use drover_ui_core::member::Place;
+use drover_ui_core::member::Scope;
 use drover_ui_core::messages::t;
 use drover_ui_core::project::{
     self, Belonging, Pair, defaults, namespaces, pod_security, quota, readiness,
@@ -47,8 +47,8 @@ pub(crate) fn ProjectPage() -> impl IntoView {
         title(&name);
         let unknown = name.clone();
         view! {
-            <OneScreen things=PROJECTS listing=listing found=found unknown=move || view! {
-                <NoneOfThem things=PROJECTS all=SCREEN title=t().projects.not_found(&unknown)
+            <OneScreen kind=PROJECTS listing=listing found=found unknown=move || view! {
+                <NoneOfThem kind=PROJECTS all=SCREEN title=t().projects.not_found(&unknown)
                     advice=t().projects.not_found_advice()/>
             }>
                 <Known name=name.clone() found=found listing=listing/>
@@ -74,11 +74,11 @@ fn Known(
         Some(own) => freshness.get().and(own.get()),
         None => freshness.get(),
     });
-    let place = Place::Project(name.clone());
+    let scope = Scope::Project(name.clone());
     let heading = move || found.with(|it| it.as_ref().map(|it| project::title(it).to_owned()));
     let state = move || {
         let readiness = found.with(|it| it.as_ref().map(readiness))?;
-        Some(view! { <Badge tone=tone(readiness.standing) words=readiness.words/> })
+        Some(view! { <Badge tone=tone(readiness.status) words=readiness.words/> })
     };
     let why = move || {
         let why = found.with(|it| it.as_ref().and_then(|it| readiness(it).why))?;
@@ -107,7 +107,7 @@ fn Known(
             {why}
             {facts}
             <h2>{t().palette.members()}</h2>
-            <Members place=place follows=move |own| of_members.set(Some(own))/>
+            <Members scope=scope follows=move |own| of_members.set(Some(own))/>
             <footer class="page-foot">
                 <SameCommand line=format!("drover project get {}", shell::word(&name))/>
             </footer>

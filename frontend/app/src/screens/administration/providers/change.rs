@@ -9,9 +9,9 @@ use leptos::prelude::*;
 use serde_json::Value;
 
 use super::form::{Common, FIELDS, SecretField, Settings};
-use crate::gate::Gate;
 use crate::live::listing::Listing;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
+use crate::session::Session;
 
 /// Tries when the server writes the provider's status meanwhile.
 const TRIES: usize = 5;
@@ -44,7 +44,7 @@ fn ChangeForm(
     listing: Listing<AuthProviderView>,
     on_secret: Callback<()>,
 ) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let Some(begun) = Draft::of(&provider.spec) else {
         return view! {
             <div class="dialog-body"><Banner mood=Mood::Error>
@@ -56,7 +56,7 @@ fn ChangeForm(
     let (protocol, kept) = (begun.protocol, provider.has_secret);
     let (draft, secret) = (RwSignal::new(begun), RwSignal::new(String::new()));
     // Whether it is how the one who changes it is here.
-    let own = gate.provider().as_ref() == Some(&provider.name);
+    let own = session.provider().as_ref() == Some(&provider.name);
     let enabled = is_enabled(&provider.spec);
     let provider = StoredValue::new(provider);
     let nobody = Signal::derive(move || {
@@ -78,7 +78,7 @@ fn ChangeForm(
         let secret = (!secret.is_empty()).then(|| Secret::new(secret));
         let another_secret = secret.is_some();
         let request =
-            async move { change(gate, &name, Some(&base), |_| spec.clone(), secret).await };
+            async move { change(session, &name, Some(&base), |_| spec.clone(), secret).await };
         sending.send(request, move |provider: AuthProviderView| {
             listing.again();
             if another_secret {
@@ -111,7 +111,7 @@ fn ChangeForm(
 /// Changes the spec of a provider: from `base`, if it matters what it was, and from what there is
 /// then if not. The server writes its status all the time, which is no reason to refuse.
 pub(super) async fn change(
-    gate: Gate,
+    session: Session,
     name: &str,
     base: Option<&Value>,
     spec: impl Fn(&Value) -> Value,
@@ -120,7 +120,7 @@ pub(super) async fn change(
     let path = path(name);
     let mut tries = 1;
     loop {
-        let now: AuthProviderView = gate.get(&path).await?;
+        let now: AuthProviderView = session.get(&path).await?;
         if base.is_some_and(|base| *base != now.spec) {
             let why = "Somebody else has changed it meanwhile. Close this, look, and begin anew.";
             return Err(Problem::new(ProblemKind::Conflict, why));
@@ -130,7 +130,7 @@ pub(super) async fn change(
             secret: secret.clone(),
             resource_version: Some(now.resource_version),
         };
-        match gate.send("PUT", &path, &update).await {
+        match session.send("PUT", &path, &update).await {
             Err(problem) if problem.kind == ProblemKind::Conflict && tries < TRIES => tries += 1,
             answer => return answer,
         }

@@ -42,7 +42,7 @@ pub(super) fn columns() -> Vec<Column<ProviderRow>> {
         Column::new("name", "Name", "col-person", name).by(by_name),
         Column::new("protocol", "Protocol", "col-rights", protocol).by(by_protocol),
         Column::new("enabled", "Sign-in", "col-scope", door).by(by_door),
-        Column::new("state", "State", "col-standing", standing).by(by_standing),
+        Column::new("state", "State", "col-standing", status).by(by_status),
         Column::new("answer", "Last answer", "col-time", last_answer).by(by_answer),
         Column::new("made", "Made", "col-time", made).by(by_birth),
     ]
@@ -61,8 +61,8 @@ fn by_door(a: &ProviderRow, b: &ProviderRow) -> Ordering {
     is_enabled(&b.provider.spec).cmp(&is_enabled(&a.provider.spec))
 }
 
-fn by_standing(a: &ProviderRow, b: &ProviderRow) -> Ordering {
-    a.readiness.standing.cmp(&b.readiness.standing)
+fn by_status(a: &ProviderRow, b: &ProviderRow) -> Ordering {
+    a.readiness.status.cmp(&b.readiness.status)
 }
 
 /// Those that answered last first; those that never did at the end.
@@ -106,8 +106,8 @@ fn door(row: &ProviderRow) -> AnyView {
     door_badge(is_enabled(&row.provider.spec))
 }
 
-fn standing(row: &ProviderRow) -> AnyView {
-    cells::standing(&row.readiness)
+fn status(row: &ProviderRow) -> AnyView {
+    cells::status(&row.readiness)
 }
 
 fn last_answer(row: &ProviderRow) -> AnyView {

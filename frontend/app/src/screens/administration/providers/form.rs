@@ -11,9 +11,9 @@ use leptos::prelude::*;
 use serde_json::json;
 
 use super::{PATH, server_url};
-use crate::gate::Gate;
 use crate::screens::address::to_created;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
+use crate::session::Session;
 
 /// The dialog that sets one up.
 #[component]
@@ -27,7 +27,7 @@ pub(super) fn CreateProvider(open: RwSignal<bool>) -> impl IntoView {
 
 #[component]
 fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let lead = to_created();
     let (name, secret) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
     let protocol = RwSignal::new(Protocol::Oidc.key().to_owned());
@@ -53,7 +53,7 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
             spec: draft.with_untracked(|draft| draft.spec(&json!({ "enabled": false }))),
             secret: (!secret.is_empty()).then(|| Secret::new(secret)),
         };
-        let request = async move { gate.send("POST", PATH, &request).await };
+        let request = async move { session.send("POST", PATH, &request).await };
         let lead = lead.clone();
         sending.send(request, move |provider: AuthProviderView| {
             toasts.say(format!(

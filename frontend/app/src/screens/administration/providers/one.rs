@@ -12,27 +12,27 @@ use drover_ui_kit::notice::{Banner, Mood};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 
+use super::actions::{ConfirmStep, Step};
 use super::change::ChangeProvider;
 use super::columns::door_badge;
-use super::deeds::{ConfirmStep, Step};
 use super::form::CallbackUrl;
 use super::trial::{Tested, Trial};
 use super::{PATH, PROVIDERS, SCREEN, server_url};
 use crate::clock::in_full;
 use crate::command::SameCommand;
 use crate::freshness::{FreshnessMark, StaleBanner};
-use crate::gate::Gate;
 use crate::live::listing::Listing;
 use crate::screens::cells::{time_or_never, tone};
 use crate::screens::list::{NeedsRight, NoneOfThem, OneScreen};
 use crate::screens::title::title;
+use crate::session::Session;
 
 const NOTHING: &str = "–";
 
 /// The screen; the URL's parameter `provider` names it.
 #[component]
 pub(crate) fn ProviderPage() -> impl IntoView {
-    if expect_context::<Gate>().rights().may_list_providers {
+    if expect_context::<Session>().rights().may_list_providers {
         view! { <Managed/> }.into_any()
     } else {
         view! { <NeedsRight noun=Noun::IdentityProviders needs=Needs::ListProviders/> }.into_any()
@@ -54,8 +54,8 @@ fn Managed() -> impl IntoView {
         title(&name);
         let unknown = name.clone();
         view! {
-            <OneScreen things=PROVIDERS listing=listing found=found unknown=move || view! {
-                <NoneOfThem things=PROVIDERS all=SCREEN title=format!("There is no identity provider “{unknown}”")
+            <OneScreen kind=PROVIDERS listing=listing found=found unknown=move || view! {
+                <NoneOfThem kind=PROVIDERS all=SCREEN title=format!("There is no identity provider “{unknown}”")
                     advice="It may have been deleted, or have another name."/>
             }>
                 <Known name=name.clone() found=found listing=listing/>
@@ -90,13 +90,13 @@ fn Known(
     let heading = move || found.with(|it| it.as_ref().map(|it| words_of(it).to_owned()));
     let state = move || {
         let readiness = found.with(|it| it.as_ref().map(readiness))?;
-        Some(view! { <Badge tone=tone(readiness.standing) words=readiness.words/> })
+        Some(view! { <Badge tone=tone(readiness.status) words=readiness.words/> })
     };
     let why = move || {
         let why = found.with(|it| it.as_ref().and_then(|it| readiness(it).why))?;
         Some(view! { <Banner mood=Mood::Warning>{why}</Banner> })
     };
-    let may = expect_context::<Gate>().is_administrator();
+    let may = expect_context::<Session>().is_administrator();
     let missing = Signal::stored(Needs::Administer.unless(may));
     let protocol = found.with_untracked(|it| it.as_ref().and_then(|it| Protocol::of(&it.spec)));
     let named = StoredValue::new(name.clone());

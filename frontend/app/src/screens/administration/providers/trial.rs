@@ -11,11 +11,11 @@ use drover_ui_kit::field::{Content, TextField};
 use leptos::prelude::*;
 use serde_json::Value;
 
-use crate::gate::Gate;
 use crate::screens::form::{Refusal, Sending};
+use crate::session::Session;
 
 /// The server tries for a minute at most.
-const PATIENCE_MS: u32 = 70_000;
+const TIMEOUT_MS: u32 = 70_000;
 
 /// What a test was a test of.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,7 +81,7 @@ pub(super) fn Trial(
     /// What can be done once it works.
     children: ChildrenFn,
 ) -> impl IntoView {
-    let gate = expect_context::<Gate>();
+    let session = expect_context::<Session>();
     let (login, password) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
     let sending = Sending::new();
     let asks_login = protocol == Some(Protocol::Ldap);
@@ -104,7 +104,7 @@ pub(super) fn Trial(
         tested.last.set(None);
         let of = tested.now.get_untracked();
         let request = async move {
-            let answer = gate.try_out(&path, &request, PATIENCE_MS).await;
+            let answer = session.send_within(&path, &request, TIMEOUT_MS).await;
             // A password stays in the page no longer than it takes.
             let _ = password.try_set(String::new());
             answer

@@ -30,7 +30,7 @@ pub(super) fn columns() -> Vec<Column<RoleRow>> {
     vec![
         Column::new("name", t().labels.name(), "col-role-name", name).by(by_name),
         Column::new("place", t().labels.scope(), "col-scope", place).by(by_place),
-        Column::new("standing", t().labels.kind(), "col-scope", standing).by(by_standing),
+        Column::new("standing", t().labels.kind(), "col-scope", origin).by(by_origin),
         Column::new("bound", t().roles.bindings(), "col-time", bound).by(by_bound),
     ]
 }
@@ -43,10 +43,8 @@ fn by_place(a: &RoleRow, b: &RoleRow) -> Ordering {
     a.0.place.cmp(b.0.place).then_with(|| by_name(a, b))
 }
 
-fn by_standing(a: &RoleRow, b: &RoleRow) -> Ordering {
-    a.0.standing()
-        .cmp(b.0.standing())
-        .then_with(|| by_name(a, b))
+fn by_origin(a: &RoleRow, b: &RoleRow) -> Ordering {
+    a.0.origin().cmp(b.0.origin()).then_with(|| by_name(a, b))
 }
 
 /// The one that most have first.
@@ -64,8 +62,8 @@ fn place(row: &RoleRow) -> AnyView {
     view! { <span class="cut">{row.0.place}</span> }.into_any()
 }
 
-fn standing(row: &RoleRow) -> AnyView {
-    view! { <span class="cut">{row.0.standing()}</span> }.into_any()
+fn origin(row: &RoleRow) -> AnyView {
+    view! { <span class="cut">{row.0.origin()}</span> }.into_any()
 }
 
 fn bound(row: &RoleRow) -> AnyView {

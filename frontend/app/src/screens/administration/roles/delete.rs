@@ -9,13 +9,13 @@ use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
 
-use crate::gate::Gate;
 use crate::screens::form::Sending;
+use crate::session::Session;
 
 /// The dialog.
 #[component]
 pub(super) fn DeleteRole(open: RwSignal<bool>, listed: Listed) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let (sending, navigate) = (Sending::new(), use_navigate());
     let Listed {
         kind,
@@ -30,7 +30,7 @@ pub(super) fn DeleteRole(open: RwSignal<bool>, listed: Listed) -> impl IntoView 
     let (path, question) = (kind.path_of(&name), t().roles.delete_title(&title));
     let go = move |()| {
         let (path, title, navigate) = (path.clone(), title.clone(), navigate.clone());
-        let request = async move { gate.delete(&path).await };
+        let request = async move { session.delete(&path).await };
         sending.send(request, move |()| {
             toasts.say(t().roles.deleted(&title));
             // Who has left meanwhile stays where they are.

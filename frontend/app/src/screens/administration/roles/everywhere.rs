@@ -1,6 +1,6 @@
 //! Who has a global role.
 
-use drover_ui_core::member::Place;
+use drover_ui_core::member::Scope;
 use drover_ui_core::messages::t;
 use leptos::prelude::*;
 use leptos_router::components::A;
@@ -23,8 +23,8 @@ pub(crate) fn GlobalMembers() -> impl IntoView {
         let freshness = told.get()?;
         Some(view! { <StaleBanner freshness=freshness shown=Signal::derive(|| true)/> })
     };
-    let place = Place::Everywhere;
-    let command = place.list_command();
+    let scope = Scope::Everywhere;
+    let command = scope.list_command();
     view! {
         <div class="page">
             <header class="page-head"><h1>{t().palette.global_members()}</h1>{mark}</header>
@@ -32,7 +32,7 @@ pub(crate) fn GlobalMembers() -> impl IntoView {
             <p class="soft">
                 {t().roles.global_members_help()}
             </p>
-            <Members place=place follows=move |freshness| told.set(Some(freshness))/>
+            <Members scope=scope follows=move |freshness| told.set(Some(freshness))/>
             <footer class="page-foot">
                 <SameCommand line=command/>
                 <A href="/roles">{t().roles.all_roles()}</A>

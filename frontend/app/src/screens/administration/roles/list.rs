@@ -3,18 +3,18 @@
 use drover_api::rest::{GlobalRoleView, RoleView};
 use drover_ui_core::messages::{Noun, t};
 use drover_ui_core::role::{Kind, Listed};
-use drover_ui_kit::notice::{Absence, Nothing};
+use drover_ui_kit::notice::{Absence, EmptyState};
 use leptos::prelude::*;
 
 use super::columns::{BY_DEFAULT, RoleRow, columns};
 use crate::live::listing::Listing;
-use crate::screens::list::{Contents, ListScreen, Things, View};
+use crate::screens::list::{Contents, ListKind, ListScreen, View};
 use crate::screens::title::title;
 
 const SCREEN: &str = "/roles";
 
 /// What is listed.
-const ROLES: Things = Things {
+const ROLES: ListKind = ListKind {
     noun: Noun::Roles,
     lines: 6,
 };
@@ -52,7 +52,7 @@ pub(crate) fn Roles() -> impl IntoView {
             .then(|| view! { <a class="button" href="/global-members">{t().palette.global_members()}</a> })
     };
     view! {
-        <ListScreen things=ROLES contents=contents command="drover role list" empty=NoRoles>
+        <ListScreen kind=ROLES contents=contents command="drover role list" empty=NoRoles>
             <nav class="row" aria-label=t().roles.actions()>
                 {new(Kind::Template, t().roles.create())}
                 {new(Kind::Global, t().roles.create_global())}
@@ -65,7 +65,7 @@ pub(crate) fn Roles() -> impl IntoView {
 #[component]
 fn NoRoles() -> impl IntoView {
     view! {
-        <Nothing
+        <EmptyState
             why=Absence::Empty
             title=t().roles.empty()
             advice=t().roles.empty_advice()

@@ -4,22 +4,22 @@ use drover_api::rest::RoleCreate;
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::role::Kind;
-use drover_ui_core::role::meanwhile::changes;
-use drover_ui_core::role::said::{Said, Stored};
+use drover_ui_core::role::conflict::changes;
+use drover_ui_core::role::spec::{RoleSpec, Stored};
 use drover_ui_kit::button::Button;
-use drover_ui_kit::notice::{Absence, Nothing};
+use drover_ui_kit::notice::{Absence, EmptyState};
 use leptos::prelude::*;
 use leptos_router::components::A;
 use serde_json::Value;
 
-use crate::gate::Gate;
+use crate::session::Session;
 
 /// Tries when only the server changes the same role: it writes how it stands.
 const TRIES: usize = 5;
 
 /// The role as it is now.
-pub(super) async fn read(gate: Gate, kind: Kind, name: &str) -> Result<Stored, Problem> {
-    stored(kind, &gate.get(&kind.path_of(name)).await?)
+pub(super) async fn read(session: Session, kind: Kind, name: &str) -> Result<Stored, Problem> {
+    stored(kind, &session.get(&kind.path_of(name)).await?)
 }
 
 fn stored(kind: Kind, answer: &Value) -> Result<Stored, Problem> {
@@ -27,14 +27,18 @@ fn stored(kind: Kind, answer: &Value) -> Result<Stored, Problem> {
 }
 
 /// Makes a role.
-pub(super) async fn create(gate: Gate, name: String, said: &Said) -> Result<Stored, Problem> {
+pub(super) async fn create(
+    session: Session,
+    name: String,
+    spec: &RoleSpec,
+) -> Result<Stored, Problem> {
     let request = RoleCreate {
         name,
         // Specs hold texts and lists of them, which can always be written.
-        spec: serde_json::to_value(said).unwrap_or_default(),
+        spec: serde_json::to_value(spec).unwrap_or_default(),
     };
-    let kind = said.kind();
-    stored(kind, &gate.send("POST", kind.path(), &request).await?)
+    let kind = spec.kind();
+    stored(kind, &session.send("POST", kind.path(), &request).await?)
 }
 
 /// What came of a change.
@@ -42,39 +46,43 @@ pub(super) enum Outcome {
     /// It is so now.
     Written(Stored),
     /// Somebody else has changed it meanwhile, and it says this now.
-    Meanwhile(Stored),
+    Conflict(Stored),
 }
 
 /// Changes a role from what it was read as.
-pub(super) async fn update(gate: Gate, mut from: Stored, said: Said) -> Result<Outcome, Problem> {
-    let (kind, name) = (said.kind(), from.listed.name.clone());
+pub(super) async fn update(
+    session: Session,
+    mut from: Stored,
+    spec: RoleSpec,
+) -> Result<Outcome, Problem> {
+    let (kind, name) = (spec.kind(), from.listed.name.clone());
     for _ in 0..TRIES {
         if let Some(problem) = from.outdated() {
             return Err(problem);
         }
-        match put(gate, kind, &name, &said, &from.version).await {
+        match put(session, kind, &name, &spec, &from.version).await {
             Err(problem) if problem.kind == ProblemKind::Conflict => {
-                let now = read(gate, kind, &name).await?;
-                if !changes(&from.said, &now.said).is_empty() {
-                    return Ok(Outcome::Meanwhile(now));
+                let now = read(session, kind, &name).await?;
+                if !changes(&from.spec, &now.spec).is_empty() {
+                    return Ok(Outcome::Conflict(now));
                 }
                 from = now;
             }
             answer => return answer.map(Outcome::Written),
         }
     }
-    Ok(Outcome::Meanwhile(from))
+    Ok(Outcome::Conflict(from))
 }
 
 async fn put(
-    gate: Gate,
+    session: Session,
     kind: Kind,
     name: &str,
-    said: &Said,
+    spec: &RoleSpec,
     version: &str,
 ) -> Result<Stored, Problem> {
-    let (path, update) = (kind.path_of(name), said.update(version));
-    stored(kind, &gate.send("PUT", &path, &update).await?)
+    let (path, update) = (kind.path_of(name), spec.update(version));
+    stored(kind, &session.send("PUT", &path, &update).await?)
 }
 
 /// Stands where a role cannot be read.
@@ -99,9 +107,9 @@ pub(super) fn Unread(
         _ => (Absence::Failed, t().roles.failed().to_owned()),
     };
     view! {
-        <Nothing why=why title=title advice=problem.message>
+        <EmptyState why=why title=title advice=problem.message>
             <Button on_press=move |()| again.run(())>{t().buttons.try_again()}</Button>
             <A href="/roles">{t().roles.all_roles()}</A>
-        </Nothing>
+        </EmptyState>
     }
 }

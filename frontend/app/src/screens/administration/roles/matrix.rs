@@ -6,7 +6,7 @@ use drover_ui_core::role::matrix::{
     with_others, with_part,
 };
 use drover_ui_core::role::merge::merged;
-use drover_ui_core::role::said::{Rules, Said};
+use drover_ui_core::role::spec::{RoleSpec, Rules};
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::icon::Icon;
 use k8s_openapi::api::rbac::v1::PolicyRule;
@@ -18,7 +18,7 @@ use super::work::Work;
 /// All lists of rules of a role.
 #[component]
 pub(super) fn Matrices(work: Work) -> impl IntoView {
-    let lists = Memo::new(move |_| work.of(Said::lists));
+    let lists = Memo::new(move |_| work.of(RoleSpec::lists));
     move || {
         // Read, not only tracked: a memo that nobody reads follows nothing.
         let lists = lists.get().into_iter().map(|(which, heading)| {
@@ -40,13 +40,13 @@ impl At {
     /// Something of the rule; that of none while it goes.
     fn of<T: Default>(self, of: impl Fn(&PolicyRule) -> T) -> T {
         let Self { work, which, index } = self;
-        work.of(|said| said.rules(which).get(index).map(&of).unwrap_or_default())
+        work.of(|spec| spec.rules(which).get(index).map(&of).unwrap_or_default())
     }
 
     fn change(self, change: impl FnOnce(&PolicyRule) -> PolicyRule) {
         let Self { work, which, index } = self;
-        work.change(|said| {
-            let rules = said.rules_mut(which);
+        work.change(|spec| {
+            let rules = spec.rules_mut(which);
             if let Some(rule) = rules.and_then(|rules| rules.get_mut(index)) {
                 *rule = change(rule);
             }
@@ -55,8 +55,8 @@ impl At {
 
     fn remove(self) {
         let Self { work, which, index } = self;
-        work.change(|said| {
-            let rules = said.rules_mut(which);
+        work.change(|spec| {
+            let rules = spec.rules_mut(which);
             if let Some(rules) = rules.filter(|rules| index < rules.len()) {
                 rules.remove(index);
             }
@@ -68,7 +68,7 @@ impl At {
 fn Matrix(work: Work, which: Rules, heading: &'static str) -> impl IntoView {
     let section = NodeRef::<html::Section>::new();
     let held = work.is_held();
-    let count = Memo::new(move |_| work.of(|said| said.rules(which).len()));
+    let count = Memo::new(move |_| work.of(|spec| spec.rules(which).len()));
     let none = Memo::new(move |_| count.get() == 0);
     // The button that was pressed goes with its row.
     let removed = Callback::new(move |()| {
@@ -78,7 +78,7 @@ fn Matrix(work: Work, which: Rules, heading: &'static str) -> impl IntoView {
         }
     });
     let fewer = Memo::new(move |_| {
-        work.of(|said| merged(said.rules(which)).len() < said.rules(which).len())
+        work.of(|spec| merged(spec.rules(which)).len() < spec.rules(which).len())
     });
     let rows = move || {
         let rows = (0..count.get()).map(|index| {
@@ -115,20 +115,20 @@ fn Matrix(work: Work, which: Rules, heading: &'static str) -> impl IntoView {
         .into_any()
     };
     let add = move |rule: fn() -> PolicyRule| {
-        work.change(|said| {
-            if let Some(rules) = said.rules_mut(which) {
+        work.change(|spec| {
+            if let Some(rules) = spec.rules_mut(which) {
                 rules.push(rule());
             }
         });
     };
     let merge = move |()| {
-        work.change(|said| {
-            if let Some(rules) = said.rules_mut(which) {
+        work.change(|spec| {
+            if let Some(rules) = spec.rules_mut(which) {
                 *rules = merged(rules);
             }
         });
     };
-    let takes_paths = Memo::new(move |_| work.of(|said| said.takes_paths(which)));
+    let takes_paths = Memo::new(move |_| work.of(|spec| spec.takes_paths(which)));
     let buttons = move || {
         work.open.then(|| view! {
         <fieldset class="plain row" disabled=held>

@@ -5,7 +5,7 @@ use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_core::role::Kind;
 use drover_ui_core::role::draft::Draft;
-use drover_ui_core::role::said::Said;
+use drover_ui_core::role::spec::RoleSpec;
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::field::{Select, TextField};
 use drover_ui_kit::notice::Skeleton;
@@ -17,10 +17,10 @@ use leptos_router::hooks::{use_navigate, use_query_map};
 
 use super::load::{Unread, create, read};
 use super::work::{Work, WorkOn};
-use crate::gate::Gate;
 use crate::screens::address::in_place;
 use crate::screens::form::{Refusal, Sending};
 use crate::screens::title::title;
+use crate::session::Session;
 use crate::unsaved::UnsavedGuard;
 
 /// The screen of a new role in clusters or projects.
@@ -39,21 +39,21 @@ pub(crate) fn NewGlobalRole() -> impl IntoView {
 
 #[component]
 fn New(kind: Kind, heading: &'static str) -> impl IntoView {
-    let (gate, query) = (expect_context::<Gate>(), use_query_map());
+    let (session, query) = (expect_context::<Session>(), use_query_map());
     let named = |key: &str| query.with_untracked(|query| query.get(key));
     let (copied, inherited) = (named("copy"), named("inherit"));
     let (is_copy, model) = (copied.is_some(), copied.or(inherited));
-    let begin = RwSignal::new(None::<Result<Said, Problem>>);
+    let begin = RwSignal::new(None::<Result<RoleSpec, Problem>>);
     let other = StoredValue::new(model.clone().unwrap_or_default());
     let look = move |()| {
         begin.set(None);
         spawn_local(async move {
             let name = other.get_value();
-            let found = read(gate, kind, &name).await;
+            let found = read(session, kind, &name).await;
             let found = found.and_then(|role| match role.outdated() {
                 Some(problem) if is_copy => Err(problem),
-                _ if is_copy => Ok(role.said.copied()),
-                _ => Ok(role.said.heir(&name)),
+                _ if is_copy => Ok(role.spec.copied()),
+                _ => Ok(role.spec.heir(&name)),
             });
             // The screen may be gone by now.
             let _ = begin.try_set(Some(found));
@@ -62,14 +62,14 @@ fn New(kind: Kind, heading: &'static str) -> impl IntoView {
     if model.is_some() {
         look(());
     } else {
-        begin.set(Some(Ok(Said::nothing(kind))));
+        begin.set(Some(Ok(RoleSpec::nothing(kind))));
     }
     let form = move || match begin.get() {
         None => view! { <Skeleton lines=8/> }.into_any(),
         Some(Err(problem)) => {
             view! { <Unread problem=problem name=other.get_value() again=look/> }.into_any()
         }
-        Some(Ok(said)) => view! { <Form said=said/> }.into_any(),
+        Some(Ok(spec)) => view! { <Form spec=spec/> }.into_any(),
     };
     view! {
         <div class="page">
@@ -88,17 +88,17 @@ fn contexts() -> [(&'static str, &'static str); 2] {
 }
 
 #[component]
-fn Form(said: Said) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+fn Form(spec: RoleSpec) -> impl IntoView {
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let (sending, navigate) = (Sending::new(), use_navigate());
     let name = RwSignal::new(String::new());
-    let context = RwSignal::new(match said.context() {
+    let context = RwSignal::new(match spec.context() {
         Some(RoleContext::Project) => "Project".to_owned(),
         Some(RoleContext::Cluster) | None => "Cluster".to_owned(),
     });
-    let (is_template, begun) = (said.kind() == Kind::Template, said.clone());
+    let (is_template, begun) = (spec.kind() == Kind::Template, spec.clone());
     let work = Work {
-        draft: RwSignal::new(Draft::of(said)),
+        draft: RwSignal::new(Draft::of(spec)),
         open: true,
         busy: sending.busy(),
     };
@@ -122,11 +122,11 @@ fn Form(said: Said) -> impl IntoView {
             "Project" => RoleContext::Project,
             _ => RoleContext::Cluster,
         };
-        work.change(|said| moved.update(|moved| said.put_in(wanted, moved)));
+        work.change(|spec| moved.update(|moved| spec.put_in(wanted, moved)));
     });
     Effect::new(move || {
-        let said = work.of(Said::context);
-        let key = said.map(|context| match context {
+        let spec = work.of(RoleSpec::context);
+        let key = spec.map(|context| match context {
             RoleContext::Cluster => "Cluster",
             RoleContext::Project => "Project",
         });
@@ -142,8 +142,8 @@ fn Form(said: Said) -> impl IntoView {
             return;
         }
         let (wanted, navigate) = (name.get_untracked().trim().to_owned(), navigate.clone());
-        let said = work.draft.with_untracked(|draft| draft.said().clone());
-        let request = async move { create(gate, wanted, &said).await };
+        let spec = work.draft.with_untracked(|draft| draft.spec().clone());
+        let request = async move { create(session, wanted, &spec).await };
         sending.send(request, move |made| {
             toasts.say(t().roles.created(&made.listed.title));
             // Who has left meanwhile stays where they are.

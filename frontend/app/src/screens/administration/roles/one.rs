@@ -3,9 +3,9 @@
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_core::role::Kind;
+use drover_ui_core::role::conflict::changes;
 use drover_ui_core::role::draft::Draft;
-use drover_ui_core::role::meanwhile::changes;
-use drover_ui_core::role::said::Stored;
+use drover_ui_core::role::spec::Stored;
 use drover_ui_core::url::segment;
 use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::button::{Button, Weight};
@@ -19,14 +19,14 @@ use leptos::task::spawn_local;
 use leptos_router::components::A;
 use leptos_router::hooks::use_params_map;
 
+use super::conflict::Conflict;
 use super::delete::DeleteRole;
 use super::load::{Outcome, Unread, read, update};
-use super::meanwhile::Meanwhile;
 use super::work::{Work, WorkOn};
 use crate::command::SameCommand;
-use crate::gate::Gate;
 use crate::screens::form::{Refusal, Sending};
 use crate::screens::title::title;
+use crate::session::Session;
 use crate::unsaved::UnsavedGuard;
 
 /// The screen of a role in clusters or projects; the URL's parameter `role` names it.
@@ -55,7 +55,7 @@ fn Page(kind: Kind) -> impl IntoView {
 
 #[component]
 fn Named(kind: Kind, name: String) -> impl IntoView {
-    let gate = expect_context::<Gate>();
+    let session = expect_context::<Session>();
     title(&name);
     let found: Found = RwSignal::new(None);
     let name = StoredValue::new(name);
@@ -63,7 +63,7 @@ fn Named(kind: Kind, name: String) -> impl IntoView {
         found.set(None);
         let name = name.get_value();
         spawn_local(async move {
-            let answer = read(gate, kind, &name).await;
+            let answer = read(session, kind, &name).await;
             // The screen may be gone by now.
             let _ = found.try_set(Some(answer));
         });
@@ -137,7 +137,7 @@ fn Head(role: Stored, deleting: RwSignal<bool>) -> impl IntoView {
     view! {
         <header class="page-head">
             <h1>{listed.title.clone()}</h1>
-            <Badge tone=Tone::Neutral words=listed.standing().to_owned()/>
+            <Badge tone=Tone::Neutral words=listed.origin().to_owned()/>
             <span class="grow"></span>
             {rights.may_copy.then(|| view! {
                 <a class="button" href=copy>{t().buttons.copy()}</a>
@@ -185,20 +185,20 @@ fn Facts(role: Stored) -> impl IntoView {
 /// What it says, and its change.
 #[component]
 fn Saying(role: RwSignal<Stored>) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let sending = Sending::new();
-    let (open, said) = role.with_untracked(|role| {
+    let (open, spec) = role.with_untracked(|role| {
         let open = role.listed.rights.may_change && role.outdated().is_none();
-        (open, role.said.clone())
+        (open, role.spec.clone())
     });
     let work = Work {
-        draft: RwSignal::new(Draft::of(said)),
+        draft: RwSignal::new(Draft::of(spec)),
         open,
         busy: sending.busy(),
     };
-    // What somebody else has made of it meanwhile.
-    let meanwhile = RwSignal::new(None::<Stored>);
-    let changed = Memo::new(move |_| role.with(|role| work.differs(&role.said)));
+    // The version that another user saved since this one was loaded.
+    let conflict = RwSignal::new(None::<Stored>);
+    let changed = Memo::new(move |_| role.with(|role| work.differs(&role.spec)));
     expect_context::<UnsavedGuard>().ask_while(changed);
     let unreadable = Signal::derive(move || work.draft.with(|draft| draft.problem().is_some()));
     let foot = NodeRef::<html::Div>::new();
@@ -207,39 +207,39 @@ fn Saying(role: RwSignal<Stored>) -> impl IntoView {
         if unreadable.get_untracked() {
             return;
         }
-        let from = meanwhile
+        let from = conflict
             .get_untracked()
             .unwrap_or_else(|| role.get_untracked());
-        let said = work.draft.with_untracked(|draft| draft.said().clone());
-        let request = async move { update(gate, from, said).await };
+        let spec = work.draft.with_untracked(|draft| draft.spec().clone());
+        let request = async move { update(session, from, spec).await };
         sending.send(request, move |outcome| {
             match outcome {
                 Outcome::Written(now) => {
                     toasts.say(t().roles.saved(&now.listed.title));
-                    work.stands_at(&now.said);
+                    work.stands_at(&now.spec);
                     // The screen may be gone by now.
-                    let _ = meanwhile.try_set(None);
+                    let _ = conflict.try_set(None);
                     let _ = role.try_set(now);
                 }
-                Outcome::Meanwhile(now) => drop(meanwhile.try_set(Some(now))),
+                Outcome::Conflict(now) => drop(conflict.try_set(Some(now))),
             }
             focus_next(foot);
         });
     };
     let drop_all = move |()| {
-        let said = role.with_untracked(|role| role.said.clone());
-        work.draft.set(Draft::of(said));
+        let spec = role.with_untracked(|role| role.spec.clone());
+        work.draft.set(Draft::of(spec));
     };
-    let conflict = move |now: Stored| {
-        let changes = role.with_untracked(|role| changes(&role.said, &now.said));
+    let conflict_view = move |now: Stored| {
+        let changes = role.with_untracked(|role| changes(&role.spec, &now.spec));
         let take = move |()| {
             role.set(now.clone());
-            meanwhile.set(None);
+            conflict.set(None);
             drop_all(());
             focus_next(foot);
         };
         view! {
-            <Meanwhile changes=changes busy=sending.busy() unreadable=unreadable
+            <Conflict changes=changes busy=sending.busy() unreadable=unreadable
                 on_overwrite=save on_take=take/>
         }
     };
@@ -260,15 +260,15 @@ fn Saying(role: RwSignal<Stored>) -> impl IntoView {
             </div>
         }
     };
-    let deeds = move || match meanwhile.get() {
-        Some(now) => conflict(now).into_any(),
+    let actions = move || match conflict.get() {
+        Some(now) => conflict_view(now).into_any(),
         None => buttons().into_any(),
     };
     view! {
         <WorkOn work=work/>
         <Refusal sending=sending/>
         {open.then(|| view! {
-            <div node_ref=foot tabindex="-1" role="group" aria-label=t().roles.unsaved_changes()>{deeds}</div>
+            <div node_ref=foot tabindex="-1" role="group" aria-label=t().roles.unsaved_changes()>{actions}</div>
         })}
     }
 }

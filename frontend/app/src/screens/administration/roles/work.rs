@@ -4,7 +4,7 @@ use drover_api::rest::RoleView;
 use drover_ui_core::messages::t;
 use drover_ui_core::role::Kind;
 use drover_ui_core::role::draft::Draft;
-use drover_ui_core::role::said::Said;
+use drover_ui_core::role::spec::RoleSpec;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::icon::Icon;
 use drover_ui_kit::notice::{Banner, Mood};
@@ -42,8 +42,8 @@ impl Work {
     }
 
     /// Says what was written; a text that says the same stays with its comments.
-    pub(super) fn stands_at(self, written: &Said) {
-        let differs = |draft: &Draft| draft.said() != written;
+    pub(super) fn stands_at(self, written: &RoleSpec) {
+        let differs = |draft: &Draft| draft.spec() != written;
         // The screen may be gone by now.
         if self.draft.try_with_untracked(differs) == Some(true) {
             self.draft.set(Draft::of(written.clone()));
@@ -51,19 +51,19 @@ impl Work {
     }
 
     /// Whether it is no more what it was, or may be: its text cannot be read.
-    pub(super) fn differs(self, from: &Said) -> bool {
+    pub(super) fn differs(self, from: &RoleSpec) -> bool {
         self.draft
-            .with(|draft| draft.problem().is_some() || draft.said() != from)
+            .with(|draft| draft.problem().is_some() || draft.spec() != from)
     }
 
     /// Changes it.
-    pub(super) fn change(self, change: impl FnOnce(&mut Said)) {
+    pub(super) fn change(self, change: impl FnOnce(&mut RoleSpec)) {
         self.draft.update(|draft| draft.change(change));
     }
 
     /// Something of what it says.
-    pub(super) fn of<T>(self, of: impl Fn(&Said) -> T) -> T {
-        self.draft.with(|draft| of(draft.said()))
+    pub(super) fn of<T>(self, of: impl Fn(&RoleSpec) -> T) -> T {
+        self.draft.with(|draft| of(draft.spec()))
     }
 }
 
@@ -106,25 +106,25 @@ fn ByFields(work: Work) -> impl IntoView {
     let held = work.is_held();
     let external = work
         .draft
-        .with_untracked(|draft| draft.said().external().is_some());
+        .with_untracked(|draft| draft.spec().external().is_some());
     let in_hub = move || {
-        let count = work.of(Said::hub_namespaces);
+        let count = work.of(RoleSpec::hub_namespaces);
         let words = t().roles.hub_namespaces();
         (count > 0).then(|| view! { <p class="soft">{words}</p> })
     };
     view! {
         {unreadable}
         <fieldset class="plain stack" disabled=held>
-            <Line work=work label=t().labels.display_name() read=|said| said.display_name().to_owned()
-                write=|said, text| said.call(text)/>
-            <Line work=work label=t().labels.description() read=|said| said.description().to_owned()
-                write=|said, text| said.describe(text)/>
+            <Line work=work label=t().labels.display_name() read=|spec| spec.display_name().to_owned()
+                write=|spec, text| spec.call(text)/>
+            <Line work=work label=t().labels.description() read=|spec| spec.description().to_owned()
+                write=|spec, text| spec.describe(text)/>
             <Flag work=work/>
             <Others work=work/>
             {external.then(|| view! {
                 <Line work=work label=t().roles.cluster_roles()
-                    read=|said| said.external().unwrap_or_default()
-                    write=|said, text| said.name_external(text)/>
+                    read=|spec| spec.external().unwrap_or_default()
+                    write=|spec, text| spec.name_external(text)/>
             })}
         </fieldset>
         <Matrices work=work/>
@@ -137,8 +137,8 @@ fn ByFields(work: Work) -> impl IntoView {
 fn Line(
     work: Work,
     label: &'static str,
-    read: fn(&Said) -> String,
-    write: fn(&mut Said, &str),
+    read: fn(&RoleSpec) -> String,
+    write: fn(&mut RoleSpec, &str),
 ) -> impl IntoView {
     view! {
         <div class="field">
@@ -147,7 +147,7 @@ fn Line(
                 <input type="text" autocomplete="off" prop:value=move || work.of(read)
                     on:change=move |event| {
                         let text = event_target_value(&event);
-                        work.change(|said| write(said, &text));
+                        work.change(|spec| write(spec, &text));
                     }/>
             </label>
         </div>
@@ -156,15 +156,15 @@ fn Line(
 
 #[component]
 fn Flag(work: Work) -> impl IntoView {
-    let words = work.draft.with_untracked(|draft| draft.said().flag().0);
+    let words = work.draft.with_untracked(|draft| draft.spec().flag().0);
     view! {
         <label class="checkbox">
             <input
                 type="checkbox"
-                prop:checked=move || work.of(|said| said.flag().1)
+                prop:checked=move || work.of(|spec| spec.flag().1)
                 on:change=move |event| {
                     let is = event_target_checked(&event);
-                    work.change(|said| said.set_flag(is));
+                    work.change(|spec| spec.set_flag(is));
                 }
             />
             <span>{words}</span>
@@ -177,7 +177,7 @@ fn Flag(work: Work) -> impl IntoView {
 fn Others(work: Work) -> impl IntoView {
     let heading = work
         .draft
-        .with_untracked(|draft| match draft.said().kind() {
+        .with_untracked(|draft| match draft.spec().kind() {
             Kind::Template => t().roles.inherits(),
             Kind::Global => t().roles.granted_everywhere(),
         });
@@ -189,7 +189,7 @@ fn Others(work: Work) -> impl IntoView {
             let _ = section.focus();
         }
     });
-    let names = Memo::new(move |_| work.of(|said| said.others().to_vec()));
+    let names = Memo::new(move |_| work.of(|spec| spec.others().to_vec()));
     let list = move || {
         let names = names.get();
         if names.is_empty() {
@@ -215,7 +215,7 @@ fn AddOther(work: Work) -> impl IntoView {
     let roles = Listing::<RoleView>::follow(Kind::Template.path());
     let choices = Signal::derive(move || {
         let roles = roles.items().unwrap_or_default();
-        let fitting = roles.iter().filter(|role| work.of(|said| said.takes(role)));
+        let fitting = roles.iter().filter(|role| work.of(|spec| spec.takes(role)));
         let choices = fitting.map(|role| Choice {
             key: role.name.clone(),
             words: role
@@ -229,7 +229,7 @@ fn AddOther(work: Work) -> impl IntoView {
     let chosen = RwSignal::new(None::<String>);
     Effect::new(move || {
         if let Some(name) = chosen.get() {
-            work.change(|said| said.others_mut().push(name));
+            work.change(|spec| spec.others_mut().push(name));
             chosen.set(None);
         }
     });
@@ -250,7 +250,7 @@ fn AddOther(work: Work) -> impl IntoView {
 fn Other(work: Work, name: String, removed: Callback<()>) -> impl IntoView {
     let (label, gone) = (t().roles.remove_role(&name), name.clone());
     let leave_out = move |()| {
-        work.change(|said| said.others_mut().retain(|it| *it != gone));
+        work.change(|spec| spec.others_mut().retain(|it| *it != gone));
         removed.run(());
     };
     // Where something may be typed, the page stays.

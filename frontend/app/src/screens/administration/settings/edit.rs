@@ -8,14 +8,14 @@ use drover_ui_core::url::segment;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::field::{Select, TextField};
-use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing};
+use drover_ui_kit::notice::{Absence, Banner, EmptyState, Mood};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
 use super::{Editing, Settings};
-use crate::gate::Gate;
 use crate::live::listing::Listing;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
+use crate::session::Session;
 
 /// The dialog of the setting that the URL names.
 #[component]
@@ -45,7 +45,7 @@ pub(super) fn EditSetting(
                     .into_any()
             }
             None => view! {
-                <Nothing why=Absence::NotFound title=format!("No setting “{name}”")
+                <EmptyState why=Absence::NotFound title=format!("No setting “{name}”")
                     advice="It may have another name, or the list is still on its way."/>
             }
             .into_any(),
@@ -65,13 +65,13 @@ fn Form(
     sending: Sending,
     listing: Listing<SettingView>,
 ) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let note = note(&setting.name);
     let value = RwSignal::new(begin_with(&setting, note));
     let name = StoredValue::new(setting.name.clone());
     let send = move |value: String| {
         let path = name.with_value(|name| format!("/v1/settings/{}", segment(name)));
-        let request = async move { gate.send("PUT", &path, &SettingUpdate { value }).await };
+        let request = async move { session.send("PUT", &path, &SettingUpdate { value }).await };
         sending.send(request, move |setting: SettingView| {
             listing.again();
             toasts.say(format!("{} is {}.", setting.name, counts(&setting)));

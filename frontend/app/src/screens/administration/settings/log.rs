@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Settings;
 use crate::command::origin;
-use crate::gate::Gate;
 use crate::screens::form::{Refusal, Sending};
+use crate::session::Session;
 
 const PATH: &str = "/v1/log-filter";
 
@@ -29,7 +29,7 @@ type Now = RwSignal<Option<Result<Body, Problem>>>;
 /// What is written now, and the way to change it for a while.
 #[component]
 pub(super) fn LogFilter(settings: Settings) -> impl IntoView {
-    let gate = expect_context::<Gate>();
+    let session = expect_context::<Session>();
     let now: Now = RwSignal::new(None);
     // The setting, once changed, puts another filter into effect.
     let setting = Memo::new(move |_| {
@@ -41,7 +41,7 @@ pub(super) fn LogFilter(settings: Settings) -> impl IntoView {
     Effect::new(move || {
         setting.track();
         spawn_local(async move {
-            let answer = gate.get(PATH).await;
+            let answer = session.get(PATH).await;
             // Somebody may have gone on already.
             let _ = now.try_set(Some(answer));
         });
@@ -63,7 +63,7 @@ pub(super) fn LogFilter(settings: Settings) -> impl IntoView {
 
 #[component]
 fn Form(body: Body, now: Now) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let filter = RwSignal::new(body.filter.clone());
     let sending = Sending::new();
     let in_effect = body.filter;
@@ -78,7 +78,7 @@ fn Form(body: Body, now: Now) -> impl IntoView {
             return;
         }
         let wanted = untrack(typed);
-        let request = async move { gate.send("PUT", PATH, &wanted).await };
+        let request = async move { session.send("PUT", PATH, &wanted).await };
         sending.send(request, move |body: Body| {
             toasts.say("The server logs by another filter.");
             // Somebody may have gone on already.

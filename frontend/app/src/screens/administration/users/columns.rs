@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use drover_api::rest::{UserRights, UserView};
 use drover_ui_core::rights::Needs;
 use drover_ui_core::url::segment;
-use drover_ui_core::user::{Standing, signs_in_with};
+use drover_ui_core::user::{AccountState, signs_in_with};
 use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::button::Weight;
 use drover_ui_kit::icon::Icon;
@@ -13,7 +13,7 @@ use drover_ui_kit::menu::{Item, Menu};
 use drover_ui_kit::table::{Column, Row, Sorting};
 use leptos::prelude::*;
 
-use super::deeds::{Deed, Deeds, Step};
+use super::actions::{Action, Actions, Step};
 use super::tone;
 use crate::screens::cells::{time, time_or_never, two};
 
@@ -47,11 +47,11 @@ pub(super) fn columns() -> Vec<Column<UserRow>> {
     vec![
         Column::new("name", "Name", "col-person", name).by(by_name),
         Column::new("rights", "Rights", "col-rights", rights).by(by_rights),
-        Column::new("state", "State", "col-standing", standing).by(by_standing),
+        Column::new("state", "State", "col-standing", account_state).by(by_state),
         Column::new("by", "Signs in with", "col-scope", way).by(by_way),
         Column::new("login", "Last sign-in", "col-time", login).by(by_login),
         Column::new("made", "Made", "col-time", made).by(by_birth),
-        Column::new("deeds", "What can be done", "col-menu", deeds),
+        Column::new("actions", "What can be done", "col-menu", actions),
     ]
 }
 
@@ -64,8 +64,8 @@ fn by_rights(a: &UserRow, b: &UserRow) -> Ordering {
     b.user.administrator.cmp(&a.user.administrator)
 }
 
-fn by_standing(a: &UserRow, b: &UserRow) -> Ordering {
-    Standing::of(&a.user).cmp(&Standing::of(&b.user))
+fn by_state(a: &UserRow, b: &UserRow) -> Ordering {
+    AccountState::of(&a.user).cmp(&AccountState::of(&b.user))
 }
 
 fn by_way(a: &UserRow, b: &UserRow) -> Ordering {
@@ -101,9 +101,9 @@ fn rights(row: &UserRow) -> AnyView {
     }
 }
 
-fn standing(row: &UserRow) -> AnyView {
-    let standing = Standing::of(&row.user);
-    view! { <Badge tone=tone(standing) words=standing.words().to_owned()/> }.into_any()
+fn account_state(row: &UserRow) -> AnyView {
+    let account_state = AccountState::of(&row.user);
+    view! { <Badge tone=tone(account_state) words=account_state.words().to_owned()/> }.into_any()
 }
 
 fn way(row: &UserRow) -> AnyView {
@@ -120,8 +120,8 @@ fn made(row: &UserRow) -> AnyView {
 }
 
 /// The menu of what can be done with a user.
-pub(super) fn deeds(row: &UserRow) -> AnyView {
-    let deeds = expect_context::<Deeds>();
+pub(super) fn actions(row: &UserRow) -> AnyView {
+    let actions = expect_context::<Actions>();
     let user = &row.user;
     let office = if user.administrator {
         Step::TakeOffice
@@ -134,23 +134,23 @@ pub(super) fn deeds(row: &UserRow) -> AnyView {
         Step::Enable
     };
     let items = [
-        (Icon::Person, Deed::Rename),
-        (Icon::Lock, Deed::SetPassword),
-        (Icon::Key, Deed::Step(office)),
-        (Icon::SignOut, Deed::Step(Step::RevokeTokens)),
-        (Icon::Offline, Deed::Step(door)),
-        (Icon::Trash, Deed::Step(Step::Delete)),
+        (Icon::Person, Action::Rename),
+        (Icon::Lock, Action::SetPassword),
+        (Icon::Key, Action::Step(office)),
+        (Icon::SignOut, Action::Step(Step::RevokeTokens)),
+        (Icon::Offline, Action::Step(door)),
+        (Icon::Trash, Action::Step(Step::Delete)),
     ];
-    let items = items.map(|(icon, deed)| {
+    let items = items.map(|(icon, action)| {
         let row = row.clone();
         Item {
-            missing: missing(deed, row.user.rights),
+            missing: missing(action, row.user.rights),
             icon,
-            words: deed.words().to_owned(),
+            words: action.words().to_owned(),
             checked: None,
-            on_choose: Callback::new(move |()| deeds.ask(deed, row.clone())),
-            weight: match deed {
-                Deed::Step(Step::Delete) => Weight::Danger,
+            on_choose: Callback::new(move |()| actions.ask(action, row.clone())),
+            weight: match action {
+                Action::Step(Step::Delete) => Weight::Danger,
                 _ => Weight::Plain,
             },
         }
@@ -161,15 +161,15 @@ pub(super) fn deeds(row: &UserRow) -> AnyView {
 }
 
 /// The right that the person lacks for it.
-fn missing(deed: Deed, rights: UserRights) -> Option<String> {
-    match deed {
-        Deed::Rename | Deed::Step(Step::Disable | Step::Enable) => {
+fn missing(action: Action, rights: UserRights) -> Option<String> {
+    match action {
+        Action::Rename | Action::Step(Step::Disable | Step::Enable) => {
             Needs::ChangeUser.unless(rights.may_change)
         }
-        Deed::SetPassword => Needs::SetPassword.unless(rights.may_set_password),
-        Deed::Step(Step::TakeOffice | Step::GiveOffice | Step::RevokeTokens) => {
+        Action::SetPassword => Needs::SetPassword.unless(rights.may_set_password),
+        Action::Step(Step::TakeOffice | Step::GiveOffice | Step::RevokeTokens) => {
             Needs::Administer.unless(rights.may_administer)
         }
-        Deed::Step(Step::Delete) => Needs::DeleteUser.unless(rights.may_delete),
+        Action::Step(Step::Delete) => Needs::DeleteUser.unless(rights.may_delete),
     }
 }

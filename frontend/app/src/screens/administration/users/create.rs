@@ -8,12 +8,12 @@ use drover_ui_kit::field::{Checkbox, TextField};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
-use super::deeds::{FirstPassword, Told};
+use super::actions::{FirstPassword, Told};
 use super::password::{NewPassword, PasswordFields};
-use crate::gate::Gate;
 use crate::live::listing::Listing;
 use crate::screens::address::to_created;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
+use crate::session::Session;
 
 /// The dialog: the form first, then the password if it was made here.
 #[component]
@@ -109,7 +109,7 @@ fn Form(
     listing: Listing<UserView>,
     open: RwSignal<bool>,
 ) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let wish = Wish::new();
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
@@ -118,7 +118,7 @@ fn Form(
             return;
         };
         let request = wish.request(password.clone());
-        let request = async move { gate.send("POST", "/v1/users", &request).await };
+        let request = async move { session.send("POST", "/v1/users", &request).await };
         sending.send(request, move |user: UserView| {
             listing.again();
             toasts.say(format!("{} can sign in.", user.name));
@@ -133,7 +133,7 @@ fn Form(
                 help="What they type to sign in: lower-case letters, digits, “.” and “-”. It cannot be changed."/>
             <TextField label="Display name" value=wish.shown error=sending.of("displayName")
                 help="What others see; may be empty."/>
-            {gate.is_administrator().then(|| view! {
+            {session.is_administrator().then(|| view! {
                 <Checkbox label="Administrator: may do everything, everywhere" checked=wish.administrator/>
             })}
             <PasswordFields password=wish.password error=sending.of("password")/>

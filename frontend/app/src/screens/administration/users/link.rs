@@ -16,9 +16,9 @@ use leptos_router::components::A;
 
 use super::PATH;
 use crate::clock::now;
-use crate::gate::Gate;
 use crate::live::listing::Listing;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
+use crate::session::Session;
 
 fn path(user: &str) -> String {
     format!("/v1/users/{}/identities", segment(user))
@@ -70,11 +70,11 @@ fn Form(
     listing: Listing<UserView>,
     linked: RwSignal<Option<UserLinked>>,
 ) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let (from, provider) = (RwSignal::new(None::<String>), RwSignal::new(String::new()));
     let users = Listing::<UserView>::follow(PATH);
     let others = Memo::new(move |_| {
-        let me = gate.session().map(|session| session.me.username);
+        let me = session.view().map(|view| view.me.username);
         let items = users.items().unwrap_or_default();
         let own = |user: &&UserView| name.with_value(|name| user.name == *name);
         let Some(to) = items.iter().find(own) else {
@@ -120,7 +120,7 @@ fn Form(
             return;
         }
         let path = name.with_value(|name| path(name));
-        let request = async move { gate.send("POST", &path, &request).await };
+        let request = async move { session.send("POST", &path, &request).await };
         sending.send(request, move |answer: UserLinked| {
             listing.again();
             toasts.say(format!("{} has the identity.", answer.user.name));
@@ -223,7 +223,7 @@ pub(super) fn UnlinkIdentity(
     open: RwSignal<bool>,
     listing: Listing<UserView>,
 ) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let sending = Sending::new();
     let IdentityView { id, provider, .. } = identity;
     let title = format!("Unlink {provider} from {name}?");
@@ -242,7 +242,7 @@ pub(super) fn UnlinkIdentity(
     let go = move |()| {
         let of_user = name.with_value(|name| path(name));
         let (path, provider) = (format!("{of_user}/{}", segment(&id)), provider.get_value());
-        let request = async move { gate.delete(&path).await };
+        let request = async move { session.delete(&path).await };
         sending.send(request, move |()| {
             listing.again();
             toasts.say(format!("The identity of {provider} is taken away."));

@@ -8,7 +8,7 @@ use drover_ui_core::rights::Needs;
 use drover_ui_core::shell;
 use drover_ui_core::token::ago;
 use drover_ui_core::url::segment;
-use drover_ui_core::user::{GroupOf, Standing, groups, state_words};
+use drover_ui_core::user::{AccountState, GroupOf, groups, state_words};
 use drover_ui_kit::badge::Badge;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::table::{Column, Row, Sorting, Table, sorted};
@@ -17,29 +17,29 @@ use leptos::prelude::*;
 use leptos_router::components::A;
 use leptos_router::hooks::use_params_map;
 
-use super::columns::{UserRow, deeds as menu};
-use super::deeds::{DeedDialog, Deeds};
+use super::actions::{Actions, DeedDialog};
+use super::columns::{UserRow, actions as menu};
 use super::link::{LinkIdentity, UnlinkIdentity};
 use super::{PATH, SCREEN, USERS, state_tone, tone};
 use crate::clock::{Clock, in_full};
 use crate::command::SameCommand;
 use crate::freshness::{FreshnessMark, StaleBanner};
-use crate::gate::Gate;
 use crate::live::listing::Listing;
 use crate::screens::cells::time_or_never;
 use crate::screens::form::{Refusal, Sending};
 use crate::screens::list::{NeedsRight, NoneOfThem, OneScreen};
 use crate::screens::title::title;
 use crate::screens::{access, address, audit};
+use crate::session::Session;
 
 const NOTHING: &str = "–";
 /// Each provider is asked in turn, and may take its time.
-const PATIENCE_MS: u32 = 70_000;
+const TIMEOUT_MS: u32 = 70_000;
 
 /// The screen; the URL's parameter `user` names them.
 #[component]
 pub(crate) fn UserPage() -> impl IntoView {
-    if expect_context::<Gate>().rights().may_list_users {
+    if expect_context::<Session>().rights().may_list_users {
         view! { <Managed/> }.into_any()
     } else {
         view! { <NeedsRight noun=Noun::Users needs=Needs::ListUsers/> }.into_any()
@@ -61,29 +61,29 @@ fn Managed() -> impl IntoView {
 fn Of(name: String) -> impl IntoView {
     let listing = Listing::<UserView>::follow_one(format!("{PATH}/{}", segment(&name)));
     let found = Memo::new(move |_| listing.items()?.first().cloned());
-    let deeds = Deeds::provide();
+    let actions = Actions::provide();
     let unknown = name.clone();
     view! {
-        <OneScreen things=USERS listing=listing found=found unknown=move || view! {
-            <NoneOfThem things=USERS all=SCREEN title=format!("There is no user “{unknown}”")
+        <OneScreen kind=USERS listing=listing found=found unknown=move || view! {
+            <NoneOfThem kind=USERS all=SCREEN title=format!("There is no user “{unknown}”")
                 advice="They may have been deleted, or have another name."/>
         }>
             <Known name=name.clone() found=found listing=listing/>
         </OneScreen>
-        <DeedDialog deeds=deeds listing=listing/>
+        <DeedDialog actions=actions listing=listing/>
     }
 }
 
 #[component]
 fn Known(name: String, found: Memo<Option<UserView>>, listing: Listing<UserView>) -> impl IntoView {
-    let gate = expect_context::<Gate>();
+    let session = expect_context::<Session>();
     let freshness = Signal::derive(move || listing.freshness());
-    let standing = move || {
-        let standing = found.with(|it| it.as_ref().map(Standing::of))?;
-        Some(view! { <Badge tone=tone(standing) words=standing.words().to_owned()/> })
+    let account_state = move || {
+        let account_state = found.with(|it| it.as_ref().map(AccountState::of))?;
+        Some(view! { <Badge tone=tone(account_state) words=account_state.words().to_owned()/> })
     };
-    let deeds = move || {
-        let me = gate.session().map(|session| session.me.username);
+    let actions = move || {
+        let me = session.view().map(|view| view.me.username);
         found.get().map(|user| {
             menu(&UserRow {
                 oneself: me.as_ref() == Some(&user.name),
@@ -102,10 +102,10 @@ fn Known(name: String, found: Memo<Option<UserView>>, listing: Listing<UserView>
         <div class="page">
             <header class="page-head">
                 <h1>{name.clone()}</h1>
-                {standing}
+                {account_state}
                 <FreshnessMark freshness=freshness/>
                 <span class="grow"></span>
-                {deeds}
+                {actions}
             </header>
             <StaleBanner freshness=freshness shown=Signal::derive(|| true)/>
             <div class="cards">
@@ -158,7 +158,7 @@ fn Identities(
     found: Memo<Option<UserView>>,
     listing: Listing<UserView>,
 ) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let (sending, linking) = (Sending::new(), RwSignal::new(false));
     let asked = Unlinking {
         open: RwSignal::new(false),
@@ -166,7 +166,7 @@ fn Identities(
     };
     let name = StoredValue::new(name);
     let oneself = Memo::new(move |_| {
-        let me = gate.session().map(|session| session.me.username);
+        let me = session.view().map(|view| view.me.username);
         name.with_value(|name| me.as_ref() == Some(name))
     });
     let identities = Memo::new(move |_| {
@@ -189,7 +189,7 @@ fn Identities(
     };
     let refresh = move |()| {
         let path = name.with_value(|name| format!("/v1/users/{}/refresh", segment(name)));
-        let request = async move { gate.try_out(&path, &(), PATIENCE_MS).await };
+        let request = async move { session.send_within(&path, &(), TIMEOUT_MS).await };
         sending.send(request, move |user: UserView| {
             listing.again();
             toasts.say(format!(

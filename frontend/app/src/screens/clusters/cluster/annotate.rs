@@ -15,9 +15,9 @@ use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use serde_json::{Value, json};
 
-use crate::gate::Gate;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 use crate::screens::labels::OneLabels;
+use crate::session::Session;
 
 /// Longest description, in characters; the hub has the last word.
 const LONGEST: usize = 256;
@@ -60,7 +60,7 @@ fn Description(
     sending: Sending,
     cluster: Signal<Arc<ClusterView>>,
 ) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let (name, uid, before) = cluster.with_untracked(|it| {
         let before = it.description.clone().unwrap_or_default();
         (it.name.clone(), it.uid.clone(), before)
@@ -82,7 +82,7 @@ fn Description(
         patch["metadata"] = json!({"uid": uid});
         let name = named.get_value();
         let path = format!("{CLUSTERS}/{}", segment(&name));
-        let request = async move { gate.patch(&path, &patch).await };
+        let request = async move { session.patch(&path, &patch).await };
         sending.send(request, move |()| {
             toasts.say(t().cluster.description_saved(&name));
             // The dialog may be closed by now.

@@ -8,7 +8,7 @@ use drover_ui_core::cluster::{Health, State, state};
 use drover_ui_core::kind::Kind;
 use drover_ui_core::messages::t;
 use drover_ui_kit::badge::Badge;
-use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing, Skeleton};
+use drover_ui_kit::notice::{Absence, Banner, EmptyState, Mood, Skeleton};
 use leptos::prelude::*;
 use leptos_router::components::A;
 use leptos_router::hooks::use_params_map;
@@ -64,7 +64,7 @@ pub(crate) fn ClusterFrame(
     screen: MaybeProp<String>,
     /// Buttons for the head.
     #[prop(optional, into)]
-    deeds: ViewFn,
+    actions: ViewFn,
     /// The screen.
     children: ChildrenFn,
 ) -> impl IntoView {
@@ -83,11 +83,11 @@ pub(crate) fn ClusterFrame(
     });
     // Another kind of answer only; what is within follows the cluster by itself.
     let kind = Memo::new(move |_| found.with(|found| found.as_ref().map(Option::is_some)));
-    let (deeds, children) = (StoredValue::new(deeds), StoredValue::new(children));
+    let (actions, children) = (StoredValue::new(actions), StoredValue::new(children));
     move || match kind.get() {
         None => view! { <div class="page"><Skeleton lines=8/></div> }.into_any(),
         Some(false) => view! { <Unknown name=name.get()/> }.into_any(),
-        Some(true) => view! { <Known found=found deeds=deeds children=children/> }.into_any(),
+        Some(true) => view! { <Known found=found actions=actions children=children/> }.into_any(),
     }
 }
 
@@ -95,13 +95,13 @@ pub(crate) fn ClusterFrame(
 fn Unknown(name: String) -> impl IntoView {
     view! {
         <div class="page">
-            <Nothing
+            <EmptyState
                 why=Absence::NotFound
                 title=t().cluster.not_found(&name)
                 advice=t().cluster.not_found_advice()
             >
                 <A href="/">{t().palette.all_clusters()}</A>
-            </Nothing>
+            </EmptyState>
         </div>
     }
 }
@@ -112,7 +112,7 @@ type Found = Memo<Option<Option<Arc<ClusterView>>>>;
 #[component]
 fn Known(
     found: Found,
-    deeds: StoredValue<ViewFn>,
+    actions: StoredValue<ViewFn>,
     children: StoredValue<ChildrenFn>,
 ) -> impl IntoView {
     let clusters = expect_context::<Clusters>();
@@ -154,7 +154,7 @@ fn Known(
                 />
                 <FreshnessMark freshness=freshness/>
                 <span class="grow"></span>
-                {deeds.with_value(ViewFn::run)}
+                {actions.with_value(ViewFn::run)}
             </header>
             <Ways name=name namespace=namespace/>
             {advice}

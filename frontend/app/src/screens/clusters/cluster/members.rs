@@ -1,6 +1,6 @@
 //! Who has which role in a cluster.
 
-use drover_ui_core::member::Place;
+use drover_ui_core::member::Scope;
 use drover_ui_core::messages::t;
 use leptos::prelude::*;
 use leptos_router::components::A;
@@ -23,10 +23,10 @@ fn Here() -> impl IntoView {
         // Another cluster has other members.
         let name = in_sight.name.get();
         let ask = access::path_of(&name);
-        let place = Place::Cluster(name);
-        let command = place.list_command();
+        let scope = Scope::Cluster(name);
+        let command = scope.list_command();
         view! {
-            <Members place=place follows=move |freshness| in_sight.follows(freshness)/>
+            <Members scope=scope follows=move |freshness| in_sight.follows(freshness)/>
             <footer class="page-foot">
                 <SameCommand line=command/>
                 <A href=ask>{t().cluster.check_access()}</A>

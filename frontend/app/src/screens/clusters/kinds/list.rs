@@ -15,7 +15,7 @@ use drover_ui_core::severity::Severity;
 use drover_ui_core::source::Source;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::field::Checkbox;
-use drover_ui_kit::notice::{Absence, Banner, Mood, Nothing, Skeleton};
+use drover_ui_kit::notice::{Absence, Banner, EmptyState, Mood, Skeleton};
 use drover_ui_kit::table::Table;
 use drover_ui_kit::tally::{Count, Tally};
 use leptos::prelude::*;
@@ -27,10 +27,10 @@ use super::refused::Refused;
 use super::tone_of;
 use super::view::View;
 use crate::command::SameCommand;
-use crate::follow::Followed;
 use crate::freshness::StaleBanner;
+use crate::reflector::Store;
 use crate::screens::cluster::InSight;
-use crate::screens::list::{What, counted};
+use crate::screens::list::{ListState, counted};
 
 /// The list with its filters; another namespace is another list.
 #[component]
@@ -81,7 +81,7 @@ struct Listed {
     namespace: Option<Arc<str>>,
 }
 
-type Live = Followed<Arc<Row>>;
+type Live = Store<Arc<Row>>;
 type Lines = Memo<Arc<Vec<Line>>>;
 
 #[component]
@@ -102,7 +102,7 @@ fn List(listed: Listed, view: View, words: RwSignal<String>) -> impl IntoView {
     });
     let what = Memo::new(move |_| {
         let (all, some) = (rows.with(|it| it.len()), shown.with(|it| it.len()));
-        What::of(live.is_known(), live.freshness(), all, some)
+        ListState::of(live.is_known(), live.freshness(), all, some)
     });
     let place = StoredValue::new(listed);
     view! {
@@ -114,15 +114,15 @@ fn List(listed: Listed, view: View, words: RwSignal<String>) -> impl IntoView {
         />
         <Tally label=t().labels.filter_by_state() counts=counts(rows) chosen=view.severity/>
         {move || match what.get() {
-            What::Loading => view! { <Skeleton lines=10/> }.into_any(),
-            What::Problem(problem) => {
+            ListState::Loading => view! { <Skeleton lines=10/> }.into_any(),
+            ListState::Problem(problem) => {
                 let listed = place.get_value();
                 let namespace = listed.namespace.as_deref().map(str::to_owned);
                 view! { <Refused problem=problem kind=listed.kind namespace=namespace/> }.into_any()
             }
-            What::Empty => view! { <Empty listed=place.get_value()/> }.into_any(),
-            What::NoMatch => view! { <NoMatch view=view/> }.into_any(),
-            What::Rows => view! { <Lines listed=place.get_value() told=told shown=shown view=view/> }.into_any(),
+            ListState::Empty => view! { <Empty listed=place.get_value()/> }.into_any(),
+            ListState::NoMatch => view! { <NoMatch view=view/> }.into_any(),
+            ListState::Rows => view! { <Lines listed=place.get_value() told=told shown=shown view=view/> }.into_any(),
         }}
     }
 }
@@ -225,15 +225,15 @@ fn Empty(listed: Listed) -> impl IntoView {
         None => (&*listed.cluster, t().kinds.empty_advice()),
     };
     let title = t().kinds.empty(things, place);
-    view! { <Nothing why=Absence::Empty title=title advice=advice/> }
+    view! { <EmptyState why=Absence::Empty title=title advice=advice/> }
 }
 
 #[component]
 fn NoMatch(view: View) -> impl IntoView {
     view! {
-        <Nothing why=Absence::NoMatch title=t().lists.no_match_title() advice=t().kinds.no_match()>
+        <EmptyState why=Absence::NoMatch title=t().lists.no_match_title() advice=t().kinds.no_match()>
             <Button on_press=move |()| view.show_all()>{t().kinds.show_all()}</Button>
-        </Nothing>
+        </EmptyState>
     }
 }
 

@@ -4,7 +4,7 @@ use drover_ui_core::kind::Kind;
 use drover_ui_core::messages::t;
 use drover_ui_core::namespaces::{Scope, preselected};
 use drover_ui_kit::button::{Button, Weight};
-use drover_ui_kit::notice::{Absence, Nothing};
+use drover_ui_kit::notice::{Absence, EmptyState};
 use leptos::prelude::*;
 
 use crate::screens::cluster::InSight;
@@ -77,10 +77,10 @@ pub(super) fn ChooseNamespace(
     let buttons = buttons.collect_view();
     view! {
         <div class="run-list">
-            <Nothing why=Absence::Empty title=t().kinds.choose_namespace() advice=advice>
+            <EmptyState why=Absence::Empty title=t().kinds.choose_namespace() advice=advice>
                 {buttons}
                 <Button weight=Weight::Quiet on_press=move |()| all.set(true)>{t().kinds.all_namespaces()}</Button>
-            </Nothing>
+            </EmptyState>
         </div>
     }
 }

@@ -4,7 +4,7 @@ use drover_ui_core::cluster::{Health, State};
 use drover_ui_core::kind::Kind;
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::{Problem, ProblemKind, sentence};
-use drover_ui_kit::notice::{Absence, Nothing};
+use drover_ui_kit::notice::{Absence, EmptyState};
 use leptos::prelude::*;
 
 use crate::screens::cluster::InSight;
@@ -30,7 +30,7 @@ pub(super) fn Refused(
             None => words(&problem, kind, &name.get(), namespace.as_deref()),
         });
         let advice = t().problems.retrying(&advice);
-        view! { <Nothing why=why title=title advice=advice/> }
+        view! { <EmptyState why=why title=title advice=advice/> }
     };
     view! { <div class="run-list">{told}</div> }
 }

@@ -4,7 +4,7 @@ mod group;
 
 use std::sync::Arc;
 
-use drover_ui_core::event::{Event, Group, MOST, Newest, grouped};
+use drover_ui_core::event::{Event, Group, MAX_EVENTS, Newest, grouped};
 use drover_ui_core::kind::Kind;
 use drover_ui_core::kubectl;
 use drover_ui_core::messages::t;
@@ -14,7 +14,7 @@ use drover_ui_core::search::Query;
 use drover_ui_core::source::Source;
 use drover_ui_kit::badge::Tone;
 use drover_ui_kit::button::Button;
-use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
+use drover_ui_kit::notice::{Absence, EmptyState, Skeleton};
 use drover_ui_kit::tally::{Count, Tally};
 use leptos::prelude::*;
 
@@ -23,11 +23,11 @@ use super::list::{Cut, Reading};
 use super::namespaces::{ChooseNamespace, Namespaces};
 use super::refused::Refused;
 use crate::command::SameCommand;
-use crate::follow::Followed;
 use crate::freshness::StaleBanner;
+use crate::reflector::Store;
 use crate::screens::address;
 use crate::screens::cluster::InSight;
-use crate::screens::list::What;
+use crate::screens::list::ListState;
 use group::AboutOne;
 
 /// Events that are on the page at first, and how many more each time.
@@ -118,7 +118,7 @@ pub(super) fn Timeline(cluster: String) -> impl IntoView {
 #[component]
 fn Events(cluster: String, namespace: Option<Arc<str>>, view: View) -> impl IntoView {
     let path = Kind::EVENTS.list_path(&cluster, namespace.as_deref());
-    let live = Followed::<Arc<Event>>::begin::<Newest>(Source::objects(path));
+    let live = Store::<Arc<Event>>::begin::<Newest>(Source::objects(path));
     let freshness = Signal::derive(move || live.freshness());
     expect_context::<InSight>().follows(freshness);
     let groups = Memo::new(move |_| {
@@ -134,7 +134,7 @@ fn Events(cluster: String, namespace: Option<Arc<str>>, view: View) -> impl Into
             live.items().map_or(0, |it| it.len()),
             groups.with(|it| it.len()),
         );
-        What::of(live.is_known(), live.freshness(), all, some)
+        ListState::of(live.is_known(), live.freshness(), all, some)
     });
     view! {
         <StaleBanner freshness=freshness shown=Signal::derive(move || live.is_known())/>
@@ -145,19 +145,19 @@ fn Events(cluster: String, namespace: Option<Arc<str>>, view: View) -> impl Into
         />
         <Tally label=t().kinds.filter_by_type() counts=counts(live) chosen=view.warning/>
         {move || match what.get() {
-            What::Problem(problem) => {
+            ListState::Problem(problem) => {
                 let namespace = namespace.as_deref().map(str::to_owned);
                 view! { <Refused problem=problem kind=Kind::EVENTS namespace=namespace/> }.into_any()
             }
-            What::Loading => view! { <Skeleton lines=10/> }.into_any(),
-            What::Empty => view! { <Empty/> }.into_any(),
-            What::NoMatch => view! { <NoMatch view=view/> }.into_any(),
-            What::Rows => view! { <Groups cluster=cluster.clone() groups=groups/> }.into_any(),
+            ListState::Loading => view! { <Skeleton lines=10/> }.into_any(),
+            ListState::Empty => view! { <Empty/> }.into_any(),
+            ListState::NoMatch => view! { <NoMatch view=view/> }.into_any(),
+            ListState::Rows => view! { <Groups cluster=cluster.clone() groups=groups/> }.into_any(),
         }}
     }
 }
 
-fn counts(live: Followed<Arc<Event>>) -> Signal<Vec<Count<bool>>> {
+fn counts(live: Store<Arc<Event>>) -> Signal<Vec<Count<bool>>> {
     let counts = Memo::new(move |_| {
         let items = live.items().unwrap_or_default();
         let of = |warning: bool, words, tone| Count {
@@ -168,7 +168,7 @@ fn counts(live: Followed<Arc<Event>>) -> Signal<Vec<Count<bool>>> {
                 .iter()
                 .filter(|it| it.warning == warning)
                 .count()
-                .min(MOST),
+                .min(MAX_EVENTS),
         };
         vec![
             of(true, t().kinds.warnings(), Tone::Warning),
@@ -181,7 +181,7 @@ fn counts(live: Followed<Arc<Event>>) -> Signal<Vec<Count<bool>>> {
 #[component]
 fn Empty() -> impl IntoView {
     view! {
-        <Nothing
+        <EmptyState
             why=Absence::Empty
             title=t().kinds.no_events()
             advice=t().kinds.no_events_advice()
@@ -196,9 +196,9 @@ fn NoMatch(view: View) -> impl IntoView {
         view.warning.set(None);
     };
     view! {
-        <Nothing why=Absence::NoMatch title=t().lists.no_match_title() advice=t().kinds.no_match_events()>
+        <EmptyState why=Absence::NoMatch title=t().lists.no_match_title() advice=t().kinds.no_match_events()>
             <Button on_press=show_all>{t().kinds.show_all_events()}</Button>
-        </Nothing>
+        </EmptyState>
     }
 }
 

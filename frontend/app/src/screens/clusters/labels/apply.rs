@@ -14,8 +14,8 @@ use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
-use crate::gate::Gate;
 use crate::screens::batch::{Batch, BatchProgress};
+use crate::session::Session;
 
 /// What is being done, and the plan of it.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ impl Applying {
     }
 
     /// Sends what is still to be sent; gives whether nothing failed.
-    async fn go(self, gate: Gate) -> bool {
+    async fn go(self, session: Session) -> bool {
         let (batch, plan) = (self.batch, self.plan.get_untracked());
         let patches = plan.map(|plan| plan.patches.clone()).unwrap_or_default();
         let left: Vec<Patch> = patches
@@ -55,7 +55,7 @@ impl Applying {
             .collect();
         let send = async |patch: Patch| {
             let path = format!("{CLUSTERS}/{}", segment(&patch.name));
-            gate.patch(&path, &patch.body).await
+            session.patch(&path, &patch.body).await
         };
         batch.run(left, |patch| patch.name.clone(), send).await
     }
@@ -70,7 +70,7 @@ pub(super) fn Apply(
     applying: Applying,
     children: Children,
 ) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let plan = Memo::new(move |_| {
         if let Some(begun) = applying.plan.get() {
             return begun;
@@ -90,7 +90,7 @@ pub(super) fn Apply(
         let count = plan.patches.len();
         applying.plan.set(Some(plan));
         spawn_local(async move {
-            if applying.go(gate).await {
+            if applying.go(session).await {
                 toasts.say(t().cluster_labels.changed(count));
                 // It may be closed by now, and its signals gone.
                 let _ = open.try_set(false);

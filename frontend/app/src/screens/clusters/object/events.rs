@@ -7,13 +7,13 @@ use drover_ui_core::kubectl::Named;
 use drover_ui_core::object::{Object, events};
 use drover_ui_core::source::Source;
 use drover_ui_kit::badge::{Badge, Tone};
-use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
+use drover_ui_kit::notice::{Absence, EmptyState, Skeleton};
 use leptos::prelude::*;
 
 use super::words::{Age, Refused};
 use crate::command::SameCommand;
-use crate::follow::Followed;
 use crate::freshness::{Freshness, StaleBanner};
+use crate::reflector::Store;
 
 /// More would not be read.
 const SHOWN: usize = 500;
@@ -34,7 +34,7 @@ pub(super) fn Events(named: Named, object: Signal<Object>) -> impl IntoView {
 
 #[component]
 fn List(source: Source) -> impl IntoView {
-    let followed = Followed::<Arc<Event>>::begin::<Newest>(source);
+    let followed = Store::<Arc<Event>>::begin::<Newest>(source);
     let events = Memo::new(move |_| {
         // They are about one thing, so its group has them all, the newest first.
         let groups = grouped(followed.items()?.to_vec()).into_iter();
@@ -47,7 +47,7 @@ fn List(source: Source) -> impl IntoView {
         }
         (None, _) => view! { <Skeleton lines=5/> }.into_any(),
         (Some(events), _) if events.is_empty() => view! {
-            <Nothing
+            <EmptyState
                 why=Absence::Empty
                 title="No events"
                 advice="Clusters forget events after an hour or so. What is noticed from now on appears here."

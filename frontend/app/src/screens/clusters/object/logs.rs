@@ -1,7 +1,7 @@
 //! The logs of a pod's containers, and of the pods that a workload owns.
 
 mod bar;
-mod paper;
+mod log_view;
 mod reader;
 mod view;
 
@@ -12,7 +12,7 @@ use drover_ui_core::object::{
 };
 use drover_ui_core::problem::Problem;
 use drover_ui_kit::field::Select;
-use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
+use drover_ui_kit::notice::{Absence, EmptyState, Skeleton};
 use jiff::Timestamp;
 use leptos::prelude::*;
 
@@ -20,7 +20,7 @@ use super::related::{belonging, follow};
 use super::words::Refused;
 use crate::freshness::Freshness;
 use bar::Bar;
-use paper::Paper;
+use log_view::LogView;
 use reader::Reader;
 use view::LogView;
 
@@ -64,7 +64,7 @@ pub(super) fn Logs(
 #[component]
 fn NoPods() -> impl IntoView {
     view! {
-        <Nothing
+        <EmptyState
             why=Absence::Empty
             title="No pods, so no logs"
             advice="It has no pods now. Logs go with their pods; those that come appear here."
@@ -75,7 +75,7 @@ fn NoPods() -> impl IntoView {
 #[component]
 fn NotThere() -> impl IntoView {
     view! {
-        <Nothing
+        <EmptyState
             why=Absence::NotFound
             title="There is no such pod any more"
             advice="It was deleted, and its logs with it. Choose another one above."
@@ -200,19 +200,19 @@ fn PodLog(cluster: String, pod: Pod, view: LogView) -> impl IntoView {
             view.container.set(first);
         }
     });
-    let wish = Memo::new(move |_| {
+    let request = Memo::new(move |_| {
         let (namespace, name) = known.with(|pod| {
             let pod = pod.as_ref()?;
             Some((pod.namespace()?.to_owned(), pod.name().to_owned()))
         })?;
-        view.wish(&cluster, &namespace, &name)
+        view.request(&cluster, &namespace, &name)
     });
     let uid = Memo::new(move |_| known.with(|pod| pod.as_ref().map(|pod| pod.uid().to_owned())));
-    let reader = Reader::begin(wish, uid, pod);
+    let reader = Reader::begin(request, uid, pod);
     view! {
         <div class="stack paper">
-            <Bar view=view reader=reader options=options wish=wish/>
-            <Paper view=view reader=reader wish=wish/>
+            <Bar view=view reader=reader options=options request=request/>
+            <LogView view=view reader=reader request=request/>
         </div>
     }
 }

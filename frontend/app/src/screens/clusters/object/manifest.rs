@@ -19,8 +19,8 @@ use super::words::Refused;
 use crate::clock::{now, time_of_day};
 use crate::command::SameCommand;
 use crate::fetch::Request;
-use crate::gate::Gate;
 use crate::screens::address;
+use crate::session::Session;
 use text::Text;
 
 /// YAML, and JSON where a server has no YAML.
@@ -125,7 +125,7 @@ pub(super) fn ManifestTab(named: Named, object: Signal<Object>) -> impl IntoView
 
 /// What asks for the text, now and whenever it is called.
 fn asking(path: String, to: RwSignal<Read>) -> Callback<()> {
-    let gate = expect_context::<Gate>();
+    let session = expect_context::<Session>();
     Callback::new(move |()| {
         let path = path.clone();
         spawn_local(async move {
@@ -135,7 +135,7 @@ fn asking(path: String, to: RwSignal<Read>) -> Callback<()> {
                     at: now(),
                 },
                 Err(problem) => {
-                    gate.heed(&problem);
+                    session.handle(&problem);
                     Read::Refused(problem)
                 }
             };

@@ -10,8 +10,8 @@ use drover_ui_kit::notice::Skeleton;
 use leptos::prelude::*;
 
 use super::words::{Age, Link, Refused};
-use crate::follow::Followed;
 use crate::freshness::{Freshness, StaleBanner};
+use crate::reflector::Store;
 use crate::screens::cluster::InSight;
 use crate::screens::kinds::tone_of;
 
@@ -19,12 +19,12 @@ use crate::screens::kinds::tone_of;
 const SHOWN: usize = 200;
 
 /// Follows what belongs to an object.
-pub(super) fn follow(cluster: &str, what: &Related) -> Followed<Object> {
-    Followed::begin::<Objects>(what.source(cluster))
+pub(super) fn follow(cluster: &str, what: &Related) -> Store<Object> {
+    Store::begin::<Objects>(what.source(cluster))
 }
 
 /// Those of a list that belong to an object, when they are known.
-pub(super) fn belonging(followed: Followed<Object>, what: &Related) -> Option<Vec<Object>> {
+pub(super) fn belonging(followed: Store<Object>, what: &Related) -> Option<Vec<Object>> {
     let items = followed.items()?;
     let ours = items.iter().filter(|item| {
         let owner = what.owner.as_ref();

@@ -3,7 +3,7 @@
 use drover_ui_core::age::age;
 use drover_ui_core::object::Reference;
 use drover_ui_core::problem::{Problem, ProblemKind};
-use drover_ui_kit::notice::{Absence, Nothing};
+use drover_ui_kit::notice::{Absence, EmptyState};
 use jiff::Timestamp;
 use leptos::prelude::*;
 use leptos_router::components::A;
@@ -68,5 +68,5 @@ pub(super) fn Refused(problem: Problem, of: &'static str) -> impl IntoView {
         ),
     };
     let advice = format!("{message} {advice}");
-    view! { <Nothing why=why title=title advice=advice/> }
+    view! { <EmptyState why=why title=title advice=advice/> }
 }

@@ -6,21 +6,21 @@ use drover_ui_kit::table::{Column, Row, sorted};
 use leptos::prelude::*;
 
 use super::view::View;
-use super::{What, counted};
+use super::{ListState, counted};
 use crate::freshness::Freshness;
 use crate::live::Clusters;
 use crate::live::listing::{Listed, Listing};
 
 /// Whether there was an answer, and how new it is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Heard {
+pub(crate) struct ListStatus {
     /// Whether there was one.
     pub(crate) known: Signal<bool>,
     /// How new it is.
     pub(crate) freshness: Signal<Freshness>,
 }
 
-impl<T: Listed> From<Listing<T>> for Heard {
+impl<T: Listed> From<Listing<T>> for ListStatus {
     fn from(listing: Listing<T>) -> Self {
         Self {
             known: Signal::derive(move || listing.items().is_some()),
@@ -29,7 +29,7 @@ impl<T: Listed> From<Listing<T>> for Heard {
     }
 }
 
-impl From<Clusters> for Heard {
+impl From<Clusters> for ListStatus {
     fn from(clusters: Clusters) -> Self {
         Self {
             known: Signal::derive(move || clusters.items().is_some()),
@@ -45,17 +45,17 @@ pub(crate) type Rows<R> = Memo<Arc<Vec<R>>>;
 #[derive(Clone, Debug)]
 pub(crate) struct Contents<R: Row> {
     /// How new it is.
-    pub(crate) heard: Heard,
-    /// What of it is shown.
+    pub(crate) status: ListStatus,
+    /// ListState of it is shown.
     pub(crate) view: View,
     /// Its columns.
     pub(crate) columns: StoredValue<Vec<Column<R>>>,
     /// All of it.
     pub(crate) rows: Rows<R>,
-    /// What passes the filters.
+    /// ListState passes the filters.
     pub(crate) shown: Rows<R>,
     /// What stands in its place.
-    pub(crate) what: Memo<What>,
+    pub(crate) what: Memo<ListState>,
 }
 
 impl<R: Row> Copy for Contents<R> {}
@@ -64,13 +64,13 @@ impl<R: Row> Contents<R> {
     /// The rows that `rows` makes, of which those are shown that pass what `passing` makes of the
     /// typed text.
     pub(crate) fn new<F: Fn(&R) -> bool>(
-        heard: impl Into<Heard>,
+        status: impl Into<ListStatus>,
         view: View,
         columns: Vec<Column<R>>,
         rows: impl Fn() -> Vec<R> + Send + Sync + 'static,
         passing: impl Fn(String) -> F + Send + Sync + 'static,
     ) -> Self {
-        let (heard, columns) = (heard.into(), StoredValue::new(columns));
+        let (status, columns) = (status.into(), StoredValue::new(columns));
         let rows = Memo::new(move |_| {
             let (rows, sorting) = (rows(), view.sorting.get());
             Arc::new(columns.with_value(|columns| sorted(rows, columns, sorting)))
@@ -83,10 +83,10 @@ impl<R: Row> Contents<R> {
         // What is there decides, not every change of it.
         let what = Memo::new(move |_| {
             let (all, some) = (rows.with(|it| it.len()), shown.with(|it| it.len()));
-            What::of(heard.known.get(), heard.freshness.get(), all, some)
+            ListState::of(status.known.get(), status.freshness.get(), all, some)
         });
         Self {
-            heard,
+            status,
             view,
             columns,
             rows,

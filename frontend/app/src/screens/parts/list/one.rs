@@ -1,19 +1,19 @@
 //! One thing of a list, as a screen of its own.
 
 use drover_ui_core::messages::t;
-use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
+use drover_ui_kit::notice::{Absence, EmptyState, Skeleton};
 use leptos::prelude::*;
 use leptos_router::components::A;
 
-use super::screen::Things;
-use super::{Refused, What};
+use super::screen::ListKind;
+use super::{ListState, Refused};
 use crate::live::listing::{Listed, Listing};
 
 /// The screen of one thing, or why it is not there.
 #[component]
 pub(crate) fn OneScreen<T: Listed>(
     /// What is listed.
-    things: Things,
+    kind: ListKind,
     /// The list.
     listing: Listing<T>,
     /// The one of it.
@@ -27,15 +27,15 @@ pub(crate) fn OneScreen<T: Listed>(
     // Another kind of answer only; what is within follows the thing by itself.
     let what = Memo::new(move |_| {
         let count = usize::from(found.with(Option::is_some));
-        What::of(listing.items().is_some(), listing.freshness(), count, count)
+        ListState::of(listing.items().is_some(), listing.freshness(), count, count)
     });
     move || match what.get() {
-        What::Loading => view! { <div class="page"><Skeleton lines=8/></div> }.into_any(),
-        What::Problem(problem) => {
-            view! { <div class="page"><Refused problem=problem noun=things.noun/></div> }.into_any()
+        ListState::Loading => view! { <div class="page"><Skeleton lines=8/></div> }.into_any(),
+        ListState::Problem(problem) => {
+            view! { <div class="page"><Refused problem=problem noun=kind.noun/></div> }.into_any()
         }
-        What::Empty | What::NoMatch => unknown.run(),
-        What::Rows => children().into_any(),
+        ListState::Empty | ListState::NoMatch => unknown.run(),
+        ListState::Rows => children().into_any(),
     }
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn OneScreen<T: Listed>(
 #[component]
 pub(crate) fn NoneOfThem(
     /// What is listed.
-    things: Things,
+    kind: ListKind,
     /// That it is not there.
     #[prop(into)]
     title: String,
@@ -54,9 +54,9 @@ pub(crate) fn NoneOfThem(
 ) -> impl IntoView {
     view! {
         <div class="page">
-            <Nothing why=Absence::NotFound title=title advice=advice>
-                <A href=all>{t().lists.all(things.noun)}</A>
-            </Nothing>
+            <EmptyState why=Absence::NotFound title=title advice=advice>
+                <A href=all>{t().lists.all(kind.noun)}</A>
+            </EmptyState>
         </div>
     }
 }

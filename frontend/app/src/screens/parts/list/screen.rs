@@ -4,18 +4,18 @@ use drover_ui_core::messages::{Noun, t};
 use drover_ui_core::selection::Selection;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::field::SearchField;
-use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
+use drover_ui_kit::notice::{Absence, EmptyState, Skeleton};
 use drover_ui_kit::table::{Row, Table};
 use leptos::prelude::*;
 
 use super::contents::Contents;
-use super::{Refused, What};
+use super::{ListState, Refused};
 use crate::command::SameCommand;
 use crate::freshness::{FreshnessMark, StaleBanner};
 
 /// The words for what is listed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Things {
+pub(crate) struct ListKind {
     /// What the list holds.
     pub(crate) noun: Noun,
     /// How many lines stand for them until they come.
@@ -26,10 +26,10 @@ pub(crate) struct Things {
 #[component]
 pub(crate) fn ListScreen<R: Row>(
     /// What is listed.
-    things: Things,
+    kind: ListKind,
     /// The list.
     contents: Contents<R>,
-    /// What lists the same on the command line.
+    /// ListState lists the same on the command line.
     command: &'static str,
     /// Why there is nothing; without it that is the filter's doing.
     #[prop(optional, into)]
@@ -44,19 +44,19 @@ pub(crate) fn ListScreen<R: Row>(
     #[prop(optional)]
     children: Option<Children>,
 ) -> impl IntoView {
-    let heard = contents.heard;
+    let status = contents.status;
     view! {
         <div class="page">
             <header class="page-head">
-                <h1>{t().lists.heading(things.noun)}</h1>
-                <FreshnessMark freshness=heard.freshness/>
+                <h1>{t().lists.heading(kind.noun)}</h1>
+                <FreshnessMark freshness=status.freshness/>
                 <span class="grow"></span>
-                <ListFilter things=things contents=contents/>
+                <ListFilter kind=kind contents=contents/>
                 {action.map(|action| action.run())}
             </header>
-            <StaleBanner freshness=heard.freshness shown=heard.known/>
+            <StaleBanner freshness=status.freshness shown=status.known/>
             {children.map(|children| children())}
-            <ListBody things=things contents=contents empty=empty selection=selection/>
+            <ListBody kind=kind contents=contents empty=empty selection=selection/>
             <footer class="page-foot">
                 <SameCommand line=command.to_owned()/>
                 <span>{move || contents.counted()}</span>
@@ -69,13 +69,13 @@ pub(crate) fn ListScreen<R: Row>(
 #[component]
 pub(crate) fn ListFilter<R: Row>(
     /// What is listed.
-    things: Things,
+    kind: ListKind,
     /// The list.
     contents: Contents<R>,
 ) -> impl IntoView {
     view! {
         <div class="home-filter">
-            <SearchField label=t().lists.filter(things.noun) hint=t().lists.filter_hint(things.noun) value=contents.view.text/>
+            <SearchField label=t().lists.filter(kind.noun) hint=t().lists.filter_hint(kind.noun) value=contents.view.text/>
         </div>
     }
 }
@@ -84,7 +84,7 @@ pub(crate) fn ListFilter<R: Row>(
 #[component]
 pub(crate) fn ListBody<R: Row>(
     /// What is listed.
-    things: Things,
+    kind: ListKind,
     /// The list.
     contents: Contents<R>,
     /// Why there is nothing; without it that is the filter's doing.
@@ -94,20 +94,20 @@ pub(crate) fn ListBody<R: Row>(
     selection: Option<RwSignal<Selection>>,
 ) -> impl IntoView {
     let view = contents.view;
-    let no_match = move || view! { <NoMatch things=things on_all=move |()| view.show_all()/> };
+    let no_match = move || view! { <NoMatch kind=kind on_all=move |()| view.show_all()/> };
     view! {
         <div class="home-list">
             {move || match contents.what.get() {
-                What::Loading => view! { <Skeleton lines=things.lines/> }.into_any(),
-                What::Problem(problem) => view! { <Refused problem=problem noun=things.noun/> }.into_any(),
-                What::Empty => match &empty {
+                ListState::Loading => view! { <Skeleton lines=kind.lines/> }.into_any(),
+                ListState::Problem(problem) => view! { <Refused problem=problem noun=kind.noun/> }.into_any(),
+                ListState::Empty => match &empty {
                     Some(empty) => empty.run(),
                     None => no_match().into_any(),
                 },
-                What::NoMatch => no_match().into_any(),
-                What::Rows => view! {
+                ListState::NoMatch => no_match().into_any(),
+                ListState::Rows => view! {
                     <Table
-                        label=t().lists.heading(things.noun)
+                        label=t().lists.heading(kind.noun)
                         columns=contents.columns.get_value()
                         rows=contents.shown
                         sorting=view.sorting
@@ -120,11 +120,11 @@ pub(crate) fn ListBody<R: Row>(
 }
 
 #[component]
-fn NoMatch(things: Things, #[prop(into)] on_all: Callback<()>) -> impl IntoView {
-    let noun = things.noun;
+fn NoMatch(kind: ListKind, #[prop(into)] on_all: Callback<()>) -> impl IntoView {
+    let noun = kind.noun;
     view! {
-        <Nothing why=Absence::NoMatch title=t().lists.no_match_title() advice=t().lists.no_match(noun)>
+        <EmptyState why=Absence::NoMatch title=t().lists.no_match_title() advice=t().lists.no_match(noun)>
             <Button on_press=move |()| on_all.run(())>{t().lists.show_all(noun)}</Button>
-        </Nothing>
+        </EmptyState>
     }
 }

@@ -1,7 +1,7 @@
 //! What can be chosen of a log, and how its reading goes.
 
 use drover_ui_core::kubectl;
-use drover_ui_core::log::{Log, MOST_LINES, SINCES, Since, TAILS, Wish};
+use drover_ui_core::log::{Log, LogRequest, MAX_LINES, SINCES, Since, TAILS};
 use drover_ui_core::quantity::count;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::code::copy;
@@ -23,7 +23,7 @@ pub(super) fn Bar(
     view: LogView,
     reader: Reader,
     options: Memo<Vec<(String, String)>>,
-    wish: Memo<Option<Wish>>,
+    request: Memo<Option<LogRequest>>,
 ) -> impl IntoView {
     let sinces = SINCES.into_iter();
     let sinces = sinces.map(|since| match since {
@@ -43,7 +43,7 @@ pub(super) fn Bar(
                 <Checkbox label="Times" checked=view.times/>
                 <Checkbox label="Wrap lines" checked=view.wrap/>
             </div>
-            <Keep view=view reader=reader wish=wish/>
+            <Keep view=view reader=reader request=request/>
         </div>
         <Trouble reader=reader/>
     }
@@ -51,7 +51,7 @@ pub(super) fn Bar(
 
 /// Copying and saving what was read.
 #[component]
-fn Keep(view: LogView, reader: Reader, wish: Memo<Option<Wish>>) -> impl IntoView {
+fn Keep(view: LogView, reader: Reader, request: Memo<Option<LogRequest>>) -> impl IntoView {
     let toasts = expect_context::<Toasts>();
     let text = move || {
         reader.log.with_untracked(|log| {
@@ -66,9 +66,10 @@ fn Keep(view: LogView, reader: Reader, wish: Memo<Option<Wish>>) -> impl IntoVie
         })
     };
     let download = move |()| {
-        let name = wish.with_untracked(|wish| {
-            wish.as_ref()
-                .map(|wish| format!("{}-{}.log", wish.pod, wish.container))
+        let name = request.with_untracked(|request| {
+            request
+                .as_ref()
+                .map(|request| format!("{}-{}.log", request.pod, request.container))
         });
         if !save(&name.unwrap_or_else(|| "pod.log".to_owned()), &text()) {
             toasts.warn("The browser does not save it; copy the text instead.");
@@ -108,10 +109,19 @@ fn Trouble(reader: Reader) -> impl IntoView {
 
 /// How many lines there are, how the reading goes, and the command that does the same.
 #[component]
-pub(super) fn Foot(view: LogView, reader: Reader, wish: Memo<Option<Wish>>) -> impl IntoView {
+pub(super) fn Foot(
+    view: LogView,
+    reader: Reader,
+    request: Memo<Option<LogRequest>>,
+) -> impl IntoView {
     let command = Signal::derive(move || {
         let times = view.times.get();
-        wish.with(|wish| wish.as_ref().map(|wish| kubectl::logs(wish, times)))
+        request
+            .with(|request| {
+                request
+                    .as_ref()
+                    .map(|request| kubectl::logs(request, times))
+            })
             .unwrap_or_default()
     });
     let count = move || reader.log.with(counted);
@@ -150,7 +160,7 @@ fn counted(log: &Log) -> String {
     match log.dropped() {
         0 => words,
         dropped => {
-            format!("{words}: the newest {MOST_LINES} are kept, {dropped} older ones are not")
+            format!("{words}: the newest {MAX_LINES} are kept, {dropped} older ones are not")
         }
     }
 }

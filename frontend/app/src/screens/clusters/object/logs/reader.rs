@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use drover_ui_core::backoff::Backoff;
-use drover_ui_core::log::{Ending, Log, Next, Seam, Wish, next};
+use drover_ui_core::log::{Ending, Log, LogRequest, Next, Seam, next};
 use drover_ui_core::object::life;
 use drover_ui_core::problem::Problem;
 use futures::future::{AbortHandle, Either, abortable, select};
@@ -14,13 +14,13 @@ use leptos::task::spawn_local;
 use super::Pod;
 use crate::clock::{chance, now, sleep, time_of_day};
 use crate::fetch::Request;
-use crate::gate::Gate;
 use crate::network::rest;
+use crate::session::Session;
 use crate::stream::{Interruption, LineStream};
 
 /// A container may say nothing for long; after this the stream is asked for anew, in case that the
 /// connection is silently gone.
-const PATIENCE: Duration = Duration::from_mins(3);
+const TIMEOUT: Duration = Duration::from_mins(3);
 /// An answer that has not begun by then has no lines: before the first one, a kubelet sends nothing
 /// at all.
 const LATE: Duration = Duration::from_secs(2);
@@ -61,14 +61,18 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Reads what is wished for, until the owner is gone; another wish, or another pod of the same
+    /// Reads what is wished for, until the owner is gone; another request, or another pod of the same
     /// name (its UID), begins anew.
-    pub(super) fn begin(wish: Memo<Option<Wish>>, uid: Memo<Option<String>>, pod: Pod) -> Self {
+    pub(super) fn begin(
+        request: Memo<Option<LogRequest>>,
+        uid: Memo<Option<String>>,
+        pod: Pod,
+    ) -> Self {
         let reader = Self {
             log: RwSignal::new(Log::default()),
             reading: RwSignal::new(Reading::Opening),
         };
-        let gate = expect_context::<Gate>();
+        let session = expect_context::<Session>();
         let running = StoredValue::new(None::<AbortHandle>);
         let end = move || {
             let handle = running.try_update_value(Option::take).flatten();
@@ -84,8 +88,8 @@ impl Reader {
             log.find(find);
             reader.log.set(log);
             reader.reading.set(Reading::Opening);
-            if let Some(wish) = wish.get() {
-                let (task, handle) = abortable(reader.read(wish, pod, gate));
+            if let Some(request) = request.get() {
+                let (task, handle) = abortable(reader.read(request, pod, session));
                 running.set_value(Some(handle));
                 spawn_local(async move {
                     // Aborted is how it ends when the person goes on to something else.
@@ -97,29 +101,29 @@ impl Reader {
         reader
     }
 
-    async fn read(self, wish: Wish, pod: Pod, gate: Gate) {
+    async fn read(self, request: LogRequest, pod: Pod, session: Session) {
         let mut backoff = Backoff::default();
         let mut noted = None;
         loop {
-            let ending = self.stream(&wish, &mut backoff, &mut noted).await;
-            if ending == Ending::Done && wish.follows() {
+            let ending = self.stream(&request, &mut backoff, &mut noted).await;
+            if ending == Ending::Done && request.follows() {
                 sleep(SETTLING).await;
             }
             match &ending {
-                Ending::Problem(problem) => gate.heed(problem),
+                Ending::Problem(problem) => session.handle(problem),
                 // That was waited for long enough.
                 Ending::Silent => {
                     backoff.reset();
-                    self.goes_on(&wish);
+                    self.goes_on(&request);
                 }
                 Ending::Done => {}
             }
             let is_gone = pod.is_gone.get_untracked();
             let life = pod.known.with_untracked(|pod| {
                 let pod = pod.as_ref().filter(|_| !is_gone);
-                pod.map(|pod| life(pod, &wish.container))
+                pod.map(|pod| life(pod, &request.container))
             });
-            match next(&wish, ending, life) {
+            match next(&request, ending, life) {
                 Next::Stop(words) => {
                     self.note_once(&mut noted, &words);
                     return self.reading.set(Reading::Over(words));
@@ -139,12 +143,12 @@ impl Reader {
     /// One question and its answer, to its end.
     async fn stream(
         self,
-        wish: &Wish,
+        request: &LogRequest,
         backoff: &mut Backoff,
         noted: &mut Option<String>,
     ) -> Ending {
         let mut seam = self.log.with_untracked(Log::seam);
-        let mut stream = match self.open(wish, seam.as_ref()).await {
+        let mut stream = match self.open(request, seam.as_ref()).await {
             Ok(stream) => stream.cutting_lines_at(LONGEST_LINE),
             Err(why) => return why.into(),
         };
@@ -163,7 +167,7 @@ impl Reader {
             if new > 0 {
                 backoff.reset();
                 *noted = None;
-                self.goes_on(wish);
+                self.goes_on(request);
             }
             if is_over {
                 return Ending::Done;
@@ -172,9 +176,13 @@ impl Reader {
     }
 
     /// Asks, and says that lines come as they are written once that is so.
-    async fn open(self, wish: &Wish, seam: Option<&Seam>) -> Result<LineStream, Interruption> {
-        let request = Request::get(wish.path(seam));
-        let opening = Box::pin(LineStream::open(request, PATIENCE));
+    async fn open(
+        self,
+        request: &LogRequest,
+        seam: Option<&Seam>,
+    ) -> Result<LineStream, Interruption> {
+        let sent = Request::get(request.path(seam));
+        let opening = Box::pin(LineStream::open(sent, TIMEOUT));
         let stream = match select(opening, Box::pin(sleep(LATE))).await {
             Either::Left((opened, _)) => opened?,
             Either::Right(((), opening)) => {
@@ -184,7 +192,7 @@ impl Reader {
                     .reading
                     .with_untracked(|reading| *reading == Reading::Opening);
                 if is_first && seam.is_none() {
-                    self.goes_on(wish);
+                    self.goes_on(request);
                 }
                 opening.await?
             }
@@ -194,14 +202,14 @@ impl Reader {
             .with_untracked(|reading| matches!(reading, Reading::Cut { .. }));
         // The answer to who waits for a container's next start may be the log of its last run.
         if was_cut || seam.is_none() {
-            self.goes_on(wish);
+            self.goes_on(request);
         }
         Ok(stream)
     }
 
-    /// Lines come as they are written, if that is the wish.
-    fn goes_on(self, wish: &Wish) {
-        if wish.follows() && self.reading.with_untracked(|it| *it != Reading::Following) {
+    /// Lines come as they are written, if that is the request.
+    fn goes_on(self, request: &LogRequest) {
+        if request.follows() && self.reading.with_untracked(|it| *it != Reading::Following) {
             self.reading.set(Reading::Following);
         }
     }

@@ -1,6 +1,6 @@
 //! What of which log is shown, and how; kept in the URL.
 
-use drover_ui_core::log::{Since, TAILS, Wish};
+use drover_ui_core::log::{LogRequest, Since, TAILS};
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 
@@ -74,10 +74,10 @@ impl LogView {
     }
 
     /// What to ask the server for; nothing while no container is chosen.
-    pub(super) fn wish(self, cluster: &str, namespace: &str, pod: &str) -> Option<Wish> {
+    pub(super) fn request(self, cluster: &str, namespace: &str, pod: &str) -> Option<LogRequest> {
         let container = self.container.get();
         let tail = self.tail.get().parse().ok();
-        (!container.is_empty()).then(|| Wish {
+        (!container.is_empty()).then(|| LogRequest {
             cluster: cluster.to_owned(),
             namespace: namespace.to_owned(),
             pod: pod.to_owned(),

@@ -12,12 +12,12 @@ use super::words::{Words, line, names};
 use super::{Kind, Listed};
 use crate::messages::t;
 use crate::problem::{Problem, ProblemKind};
-use crate::typed::said;
+use crate::typed::non_empty;
 
 /// The spec of a role.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Said {
+pub enum RoleSpec {
     /// Of one in clusters and projects.
     Template(RoleTemplateSpec),
     /// Of one on the hub and in every cluster.
@@ -33,7 +33,7 @@ pub enum Rules {
     Cluster,
 }
 
-impl Said {
+impl RoleSpec {
     /// Nothing yet.
     pub fn nothing(kind: Kind) -> Self {
         match kind {
@@ -140,7 +140,7 @@ impl Said {
 
     /// Says how people call it.
     pub fn call(&mut self, name: &str) {
-        let name = said(name);
+        let name = non_empty(name);
         match self {
             Self::Template(spec) => spec.display_name = name,
             Self::Global(spec) => spec.display_name = name,
@@ -149,7 +149,7 @@ impl Said {
 
     /// Says what it is for.
     pub fn describe(&mut self, text: &str) {
-        let text = said(text);
+        let text = non_empty(text);
         match self {
             Self::Template(spec) => spec.description = text,
             Self::Global(spec) => spec.description = text,
@@ -233,13 +233,13 @@ impl Said {
     /// A new role that says the same, which people can be given.
     #[must_use]
     pub fn copied(&self) -> Self {
-        let mut said = self.clone();
-        said.call("");
-        match &mut said {
+        let mut spec = self.clone();
+        spec.call("");
+        match &mut spec {
             Self::Template(spec) => spec.locked = false,
             Self::Global(spec) => spec.new_user_default = false,
         }
-        said
+        spec
     }
 
     /// What is sent to change a role to this, from a version.
@@ -261,7 +261,7 @@ pub struct Stored {
     /// As it is listed.
     pub listed: Listed,
     /// What it says.
-    pub said: Said,
+    pub spec: RoleSpec,
     /// Version of the object.
     pub version: String,
     /// What it allows with all that it inherits.
@@ -277,8 +277,8 @@ pub struct Stored {
 impl Stored {
     /// Reads the server's answer about a role of a kind; an error says what is not as it should be.
     pub fn read(kind: Kind, answer: &Value) -> Result<Self, serde_json::Error> {
-        let strange = |said: &Said| {
-            let known = serde_json::to_value(said).unwrap_or_default();
+        let strange = |spec: &RoleSpec| {
+            let known = serde_json::to_value(spec).unwrap_or_default();
             let spec = answer.get("spec")?;
             unknown_field(spec, &known, "spec")
         };
@@ -307,7 +307,7 @@ impl Stored {
         roles.chain(globals).collect()
     }
 
-    fn template(role: RoleDetail, strange: impl FnOnce(&Said) -> Option<String>) -> Self {
+    fn template(role: RoleDetail, strange: impl FnOnce(&RoleSpec) -> Option<String>) -> Self {
         let both = [
             (
                 t().roles.in_cluster(),
@@ -318,11 +318,11 @@ impl Stored {
                 lines(&role.project.rules, &role.project.external),
             ),
         ];
-        let said = Said::Template(role.spec);
+        let spec = RoleSpec::Template(role.spec);
         Self {
             listed: Listed::from(&role.role),
-            strange: strange(&said),
-            said,
+            strange: strange(&spec),
+            spec,
             version: role.resource_version,
             allowed: some(both),
             problem: role.problem,
@@ -330,7 +330,7 @@ impl Stored {
         }
     }
 
-    fn global(role: GlobalRoleDetail, strange: impl FnOnce(&Said) -> Option<String>) -> Self {
+    fn global(role: GlobalRoleDetail, strange: impl FnOnce(&RoleSpec) -> Option<String>) -> Self {
         let allowed = &role.every_cluster;
         let both = [
             (t().roles.on_hub(), lines(&role.spec.rules, &[])),
@@ -339,11 +339,11 @@ impl Stored {
                 lines(&allowed.rules, &allowed.external),
             ),
         ];
-        let said = Said::Global(role.spec);
+        let spec = RoleSpec::Global(role.spec);
         Self {
             listed: Listed::from(&role.role),
-            strange: strange(&said),
-            said,
+            strange: strange(&spec),
+            spec,
             version: role.resource_version,
             allowed: some(both),
             problem: role.problem,

@@ -12,9 +12,9 @@ use leptos::prelude::*;
 use super::super::columns::UserRow;
 use super::super::password::{NewPassword, PasswordFields};
 use super::{FirstPassword, Told};
-use crate::gate::Gate;
 use crate::live::listing::Listing;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
+use crate::session::Session;
 
 /// The dialog: the form first, then the password if it was made here.
 #[component]
@@ -45,7 +45,7 @@ fn Form(
     sending: Sending,
     listing: Listing<UserView>,
 ) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let (password, revoke) = (NewPassword::new(), RwSignal::new(true));
     let UserRow { user, oneself } = row;
     let name = StoredValue::new(user.name);
@@ -61,7 +61,7 @@ fn Form(
             new: secret.clone(),
             revoke_tokens: revoke.get_untracked(),
         };
-        let request = async move { gate.tell("POST", &path, &request).await };
+        let request = async move { session.send_only("POST", &path, &request).await };
         sending.send(request, move |()| {
             listing.again();
             toasts.say(format!("{name} has another password."));

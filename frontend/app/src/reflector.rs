@@ -18,34 +18,34 @@ use leptos::task::spawn_local;
 use crate::clock::{chance, now};
 use crate::fetch::Request;
 use crate::freshness::Freshness;
-use crate::gate::Gate;
 use crate::network::rest;
+use crate::session::Session;
 use crate::stream::LineStream;
 
 /// Silence after which a watch that should have ended by itself is taken for gone.
-const PATIENCE: Duration = Duration::from_secs(WATCH_SECONDS + 15);
+const TIMEOUT: Duration = Duration::from_secs(WATCH_SECONDS + 15);
 /// A watch that ends sooner is not begun anew at once.
 const TOO_SHORT: SignedDuration = SignedDuration::from_secs(2);
 /// Changes are shown together, so that a thousand of them are not a thousand renderings.
-const TOGETHER: Duration = Duration::from_millis(150);
+const DEBOUNCE: Duration = Duration::from_millis(150);
 
 /// The things of a list as the page knows them.
 #[derive(Debug)]
-pub(crate) struct Followed<T: 'static> {
+pub(crate) struct Store<T: 'static> {
     items: RwSignal<Option<Arc<Vec<T>>>>,
     progress: RwSignal<Progress>,
     freshness: RwSignal<Freshness>,
 }
 
-impl<T> Clone for Followed<T> {
+impl<T> Clone for Store<T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Followed<T> {}
+impl<T> Copy for Store<T> {}
 
-impl<T: Clone + Send + Sync + 'static> Followed<T> {
+impl<T: Clone + Send + Sync + 'static> Store<T> {
     /// Nothing yet.
     pub(crate) fn new() -> Self {
         Self {
@@ -58,8 +58,8 @@ impl<T: Clone + Send + Sync + 'static> Followed<T> {
     /// Begins to follow a list, until the owner is gone.
     pub(crate) fn begin<F: Form<T> + 'static>(source: Source) -> Self {
         let followed = Self::new();
-        let gate = expect_context::<Gate>();
-        until_cleanup(async move { followed.follow::<T, F>(gate, source, T::clone).await });
+        let session = expect_context::<Session>();
+        until_cleanup(async move { followed.follow::<T, F>(session, source, T::clone).await });
         followed
     }
 
@@ -105,8 +105,8 @@ impl<T: Clone + Send + Sync + 'static> Followed<T> {
     }
 
     /// What is shown gets old, for this reason.
-    pub(crate) fn is_cut(self, gate: Gate, problem: Problem) {
-        gate.heed(&problem);
+    pub(crate) fn is_cut(self, session: Session, problem: Problem) {
+        session.handle(&problem);
         let _ = self.freshness.try_update(|it| {
             let since = match it {
                 Freshness::Stale { since, .. } => *since,
@@ -119,11 +119,11 @@ impl<T: Clone + Send + Sync + 'static> Followed<T> {
     /// List and watch, again and again.
     pub(crate) async fn follow<I: 'static, F: Form<I> + 'static>(
         self,
-        gate: Gate,
+        session: Session,
         source: Source,
         shown: fn(&I) -> T,
     ) {
-        let following = Rc::new(Following {
+        let following = Rc::new(Reflector {
             feed: RefCell::new(Feed::<I, F>::default()),
             shown,
             to: self,
@@ -139,7 +139,7 @@ impl<T: Clone + Send + Sync + 'static> Followed<T> {
                     rest(backoff.after_failure(chance())).await;
                 }
                 Err(problem) => {
-                    self.is_cut(gate, problem);
+                    self.is_cut(session, problem);
                     rest(backoff.after_failure(chance())).await;
                 }
             }
@@ -158,15 +158,15 @@ pub(crate) fn until_cleanup(task: impl Future<Output = ()> + 'static) {
 }
 
 /// A feed on its way to the page.
-struct Following<I, F, T: 'static> {
+struct Reflector<I, F, T: 'static> {
     feed: RefCell<Feed<I, F>>,
     shown: fn(&I) -> T,
-    to: Followed<T>,
+    to: Store<T>,
     /// Whether what has changed will be shown in a moment.
     soon: Cell<bool>,
 }
 
-impl<I: 'static, F: Form<I> + 'static, T: Clone + Send + Sync + 'static> Following<I, F, T> {
+impl<I: 'static, F: Form<I> + 'static, T: Clone + Send + Sync + 'static> Reflector<I, F, T> {
     /// One question and its answer, to its end.
     async fn go_on(self: &Rc<Self>, source: &Source, backoff: &mut Backoff) -> Result<(), Problem> {
         let ask = self.feed.borrow().ask();
@@ -178,7 +178,7 @@ impl<I: 'static, F: Form<I> + 'static, T: Clone + Send + Sync + 'static> Followi
             return Ok(());
         }
         let begun = now();
-        let mut stream = LineStream::open(request, PATIENCE).await?;
+        let mut stream = LineStream::open(request, TIMEOUT).await?;
         self.to.is_live();
         while let Some(lines) = stream.next().await? {
             let mut changed = false;
@@ -224,7 +224,7 @@ impl<I: 'static, F: Form<I> + 'static, T: Clone + Send + Sync + 'static> Followi
                 this.soon.set(false);
                 this.show();
             },
-            TOGETHER,
+            DEBOUNCE,
         );
     }
 }

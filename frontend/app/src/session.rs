@@ -1,12 +1,12 @@
 //! Who is signed in, and the one way by which screens ask the server.
 
-mod onward;
+mod provider_sign_out;
 
 use std::time::Duration;
 
 use drover_api::rest::{
     CallerRights, LoginRequest, PasswordChange, ProviderRedirect, ProviderSignIn, ProviderSignOut,
-    Secret, Session,
+    Secret, Session as SessionView,
 };
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::{Problem, ProblemKind};
@@ -20,100 +20,102 @@ use serde::de::DeserializeOwned;
 
 use crate::clock::sleep;
 use crate::fetch::Request;
-use onward::go_on;
+use provider_sign_out::post_sign_out;
 
 /// What a person meets.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Door {
+pub(crate) enum SessionState {
     /// The server has not told yet.
     Unknown,
     /// The server does not tell.
     Unreachable(Problem),
     /// Nobody is signed in.
-    Closed {
+    SignedOut {
         /// Why not any more.
         why: Option<String>,
     },
     /// Nothing works before the password is changed. The present one is here if it was typed just
     /// now, and nowhere else: a page that is loaded anew asks for it.
-    MustChange(Option<Secret>),
+    MustChangePassword(Option<Secret>),
     /// Somebody is signed in.
-    Open,
+    SignedIn,
 }
 
-/// The door and the session behind it.
+/// The state and the session behind it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Gate {
-    door: RwSignal<Door>,
-    session: RwSignal<Option<Session>>,
+pub(crate) struct Session {
+    state: RwSignal<SessionState>,
+    view: RwSignal<Option<SessionView>>,
     /// Whether the server is being asked who is signed in.
-    looking: StoredValue<bool>,
+    verifying: StoredValue<bool>,
     /// The provider at which the browser is on its way to sign out.
     onward: StoredValue<Option<String>>,
 }
 
-impl Gate {
-    /// Gives the gate to the page as a context.
+impl Session {
+    /// Gives the session to the page as a context.
     pub(crate) fn provide() -> Self {
-        let gate = Self {
-            door: RwSignal::new(Door::Unknown),
-            session: RwSignal::new(None),
-            looking: StoredValue::new(false),
+        let session = Self {
+            state: RwSignal::new(SessionState::Unknown),
+            view: RwSignal::new(None),
+            verifying: StoredValue::new(false),
             onward: StoredValue::new(None),
         };
-        provide_context(gate);
+        provide_context(session);
         // Another tab may have changed who is signed in, while nobody looked at this one.
         let seen = window_event_listener(leptos::ev::visibilitychange, move |_| {
             if !document().hidden() {
-                gate.look_again();
+                session.verify();
             }
         });
         on_cleanup(move || seen.remove());
         // A page may post to the providers that there were when it was loaded.
-        let held = window_event_listener_untyped("securitypolicyviolation", move |_| gate.stay());
+        let held = window_event_listener_untyped("securitypolicyviolation", move |_| {
+            session.report_provider_session()
+        });
         on_cleanup(move || held.remove());
-        gate
+        session
     }
 
     /// What a person meets.
-    pub(crate) fn door(self) -> Door {
-        self.door.get()
+    pub(crate) fn state(self) -> SessionState {
+        self.state.get()
     }
 
     /// The session; whoever asks is told of another.
-    pub(crate) fn session(self) -> Option<Session> {
-        self.session.get()
+    pub(crate) fn view(self) -> Option<SessionView> {
+        self.view.get()
     }
 
     /// Whether the person may do everything. The server decides each time; this is for what to show.
     pub(crate) fn is_administrator(self) -> bool {
-        self.session
+        self.view
             .with(|session| session.as_ref().is_some_and(|it| it.me.administrator))
     }
 
     /// What the person's roles let them do on the hub. The server decides each time; this is for what
     /// to show.
     pub(crate) fn rights(self) -> CallerRights {
-        let rights = |session: &Session| session.me.rights;
-        self.session
+        let rights = |session: &SessionView| session.me.rights;
+        self.view
             .with(|session| session.as_ref().map(rights).unwrap_or_default())
     }
 
     /// The identity provider that the person signed in with; none if it was with a password of
     /// Drover's own. Screens stay with the person, and another sign-in brings others.
     pub(crate) fn provider(self) -> Option<String> {
-        self.session
+        self.view
             .with_untracked(|session| session.as_ref()?.me.token.provider.clone())
     }
 
     /// Asks the server whether this browser has a session.
-    pub(crate) fn look(self) {
-        self.door.set(Door::Unknown);
+    pub(crate) fn load(self) {
+        self.state.set(SessionState::Unknown);
         spawn_local(async move {
-            match Request::get("/v1/session").answer::<Session>().await {
+            match Request::get("/v1/session").answer::<SessionView>().await {
                 Ok(session) => self.enter(session, None),
                 Err(problem) if problem.kind == ProblemKind::SignedOut => self.close(None),
-                Err(problem) => self.door.set(Door::Unreachable(problem)),
+                Err(problem) => self.state.set(SessionState::Unreachable(problem)),
             }
         });
     }
@@ -125,7 +127,7 @@ impl Gate {
             password: password.clone(),
         };
         let request = Request::changing("POST", "/v1/session").with(&request);
-        let session: Session = request.answer().await?;
+        let session: SessionView = request.answer().await?;
         self.enter(session, Some(password));
         Ok(())
     }
@@ -164,26 +166,26 @@ impl Gate {
         Ok(redirect.url)
     }
 
-    fn enter(self, session: Session, typed: Option<Secret>) {
+    fn enter(self, session: SessionView, typed: Option<Secret>) {
         let must_change = session.me.must_change_password;
-        self.session.set(Some(session));
-        self.door.set(if must_change {
-            Door::MustChange(typed)
+        self.view.set(Some(session));
+        self.state.set(if must_change {
+            SessionState::MustChangePassword(typed)
         } else {
-            Door::Open
+            SessionState::SignedIn
         });
     }
 
     fn close(self, why: Option<&str>) {
-        self.session.set(None);
-        self.door.set(Door::Closed {
+        self.view.set(None);
+        self.state.set(SessionState::SignedOut {
             why: why.map(str::to_owned),
         });
     }
 
     /// Sets another password, and signs in with it: the server has ended the session.
     pub(crate) async fn change_password(self, current: Secret, new: Secret) -> Result<(), Problem> {
-        let Some(username) = self.session.with_untracked(name) else {
+        let Some(username) = self.view.with_untracked(name) else {
             return Err(Problem::new(
                 ProblemKind::SignedOut,
                 t().session.sign_in_first(),
@@ -217,8 +219,8 @@ impl Gate {
                     .and_then(|body| serde_json::from_slice::<ProviderSignOut>(&body).ok());
                 if let Some(onward) = onward {
                     self.onward.set_value(Some(onward.provider.clone()));
-                    if go_on(&onward).is_none() {
-                        self.stay();
+                    if post_sign_out(&onward).is_none() {
+                        self.report_provider_session();
                     }
                 }
                 Ok(())
@@ -227,23 +229,23 @@ impl Gate {
     }
 
     /// Says that the way to the provider, if the browser is on it, leads nowhere.
-    fn stay(self) {
+    fn report_provider_session(self) {
         let provider = self.onward.try_update_value(Option::take).flatten();
-        let is_closed = untrack(move || matches!(self.door.get(), Door::Closed { .. }));
+        let is_closed = untrack(move || matches!(self.state.get(), SessionState::SignedOut { .. }));
         if let Some(provider) = provider.filter(|_| is_closed) {
             self.close(Some(&t().session.signed_in_at_provider(&provider)));
         }
     }
 
     fn csrf(self) -> Option<String> {
-        self.session
+        self.view
             .with_untracked(|session| Some(session.as_ref()?.csrf_token.expose().to_owned()))
     }
 
     /// Asks the server for something.
     pub(crate) async fn get<T: DeserializeOwned>(self, path: &str) -> Result<T, Problem> {
         let answer = Request::get(path).answer().await;
-        answer.inspect_err(|problem| self.heed(problem))
+        answer.inspect_err(|problem| self.handle(problem))
     }
 
     /// Changes something, and gives what the server answers.
@@ -255,25 +257,25 @@ impl Gate {
     ) -> Result<T, Problem> {
         let request = Request::changing(method, path).with(body);
         let answer = request.proven_by(self.csrf()).answer().await;
-        answer.inspect_err(|problem| self.heed(problem))
+        answer.inspect_err(|problem| self.handle(problem))
     }
 
     /// Has the server try something that may take as long as this.
-    pub(crate) async fn try_out<T: DeserializeOwned>(
+    pub(crate) async fn send_within<T: DeserializeOwned>(
         self,
         path: &str,
         body: &impl Serialize,
-        patience_ms: u32,
+        timeout_ms: u32,
     ) -> Result<T, Problem> {
         let request = Request::changing("POST", path)
             .with(body)
-            .within(patience_ms);
+            .within(timeout_ms);
         let answer = request.proven_by(self.csrf()).answer().await;
-        answer.inspect_err(|problem| self.heed(problem))
+        answer.inspect_err(|problem| self.handle(problem))
     }
 
     /// Changes something, and does not ask what came of it.
-    pub(crate) async fn tell(
+    pub(crate) async fn send_only(
         self,
         method: &'static str,
         path: &str,
@@ -281,52 +283,56 @@ impl Gate {
     ) -> Result<(), Problem> {
         let request = Request::changing(method, path).with(body);
         let answer = request.proven_by(self.csrf()).done().await;
-        answer.inspect_err(|problem| self.heed(problem))
+        answer.inspect_err(|problem| self.handle(problem))
     }
 
     /// Changes parts of an object of a Kubernetes API by a merge patch.
     pub(crate) async fn patch(self, path: &str, change: &impl Serialize) -> Result<(), Problem> {
         let request = Request::changing("PATCH", path).patching_with(change);
         let answer = request.proven_by(self.csrf()).done().await;
-        answer.inspect_err(|problem| self.heed(problem))
+        answer.inspect_err(|problem| self.handle(problem))
     }
 
     /// Changes something to which the server answers nothing.
     pub(crate) async fn delete(self, path: &str) -> Result<(), Problem> {
         let request = Request::changing("DELETE", path).proven_by(self.csrf());
         let answer = request.done().await;
-        answer.inspect_err(|problem| self.heed(problem))
+        answer.inspect_err(|problem| self.handle(problem))
     }
 
     /// A refusal may be the session's, or a cluster's that refuses Drover: the server tells.
-    pub(crate) fn heed(self, problem: &Problem) {
+    pub(crate) fn handle(self, problem: &Problem) {
         if matches!(
             problem.kind,
             ProblemKind::SignedOut | ProblemKind::Forbidden
         ) {
-            self.look_again();
+            self.verify();
         }
     }
 
-    /// Asks who is signed in now. A session that ended brings the person back to the door, and the
+    /// Asks who is signed in now. A session that ended brings the person back to the state, and the
     /// URL stays; another person gets another page.
-    fn look_again(self) {
-        let is_open = self.door.with_untracked(|door| *door == Door::Open);
-        if !is_open || self.looking.get_value() {
+    fn verify(self) {
+        let is_open = self
+            .state
+            .with_untracked(|state| *state == SessionState::SignedIn);
+        if !is_open || self.verifying.get_value() {
             return;
         }
-        self.looking.set_value(true);
+        self.verifying.set_value(true);
         let asked_as = self.csrf();
         spawn_local(async move {
-            let answer = Request::get("/v1/session").answer::<Session>().await;
-            self.looking.set_value(false);
-            let is_open = self.door.with_untracked(|door| *door == Door::Open);
+            let answer = Request::get("/v1/session").answer::<SessionView>().await;
+            self.verifying.set_value(false);
+            let is_open = self
+                .state
+                .with_untracked(|state| *state == SessionState::SignedIn);
             if !is_open || self.csrf() != asked_as {
                 // Somebody has signed out or in here meanwhile: the answer is about another session.
                 return;
             }
             match answer {
-                Ok(session) => self.go_on_as(session).await,
+                Ok(session) => self.replace(session).await,
                 Err(problem) if problem.kind == ProblemKind::SignedOut => {
                     self.close(Some(t().session.ended()))
                 }
@@ -336,8 +342,8 @@ impl Gate {
         });
     }
 
-    async fn go_on_as(self, session: Session) {
-        let same = self.session.with_untracked(|known| {
+    async fn replace(self, session: SessionView) {
+        let same = self.view.with_untracked(|known| {
             known.as_ref().is_some_and(|known| {
                 known.me.username == session.me.username
                     && known.me.administrator == session.me.administrator
@@ -347,19 +353,19 @@ impl Gate {
         });
         if !same || session.me.must_change_password {
             // The screens of the former person go before those of this one come.
-            self.door.set(Door::Unknown);
+            self.state.set(SessionState::Unknown);
             sleep(Duration::ZERO).await;
             self.enter(session, None);
         } else if self.csrf().as_deref() != Some(session.csrf_token.expose()) {
-            self.session.set(Some(session));
+            self.view.set(Some(session));
         }
     }
 }
 
 /// Signs out, or shows why that failed.
-pub(crate) fn sign_out(gate: Gate, toasts: Toasts, everywhere: bool) {
+pub(crate) fn sign_out(session: Session, toasts: Toasts, everywhere: bool) {
     spawn_local(async move {
-        if let Err(problem) = gate.sign_out(everywhere).await {
+        if let Err(problem) = session.sign_out(everywhere).await {
             toasts.warn(problem.message);
         }
     });
@@ -370,7 +376,7 @@ fn path_of(provider: &Provider) -> String {
 }
 
 /// What others call the person.
-pub(crate) fn display_name(session: &Session) -> String {
+pub(crate) fn display_name(session: &SessionView) -> String {
     let shown = session.me.display_name.as_ref();
     shown.unwrap_or(&session.me.username).clone()
 }
@@ -379,6 +385,6 @@ pub(crate) fn display_name(session: &Session) -> String {
     clippy::ref_option,
     reason = "the form in which a signal lends its value"
 )]
-fn name(session: &Option<Session>) -> Option<String> {
+fn name(session: &Option<SessionView>) -> Option<String> {
     Some(session.as_ref()?.me.username.clone())
 }

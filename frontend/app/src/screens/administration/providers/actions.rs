@@ -1,4 +1,4 @@
-//! What can be done with an identity provider: each deed in a dialog that says what it does.
+//! What can be done with an identity provider: each action in a dialog that says what it does.
 
 use drover_api::rest::{AuthProviderView, TokenView};
 use drover_ui_core::problem::Problem;
@@ -17,9 +17,9 @@ use leptos_router::hooks::use_navigate;
 use super::change::change;
 use super::trial::Tested;
 use crate::clock::now;
-use crate::gate::Gate;
 use crate::live::listing::Listing;
 use crate::screens::form::Sending;
+use crate::session::Session;
 
 /// A step that needs nothing but to be meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,18 +106,18 @@ pub(super) fn ConfirmStep(
     /// What the last test on this screen showed.
     tested: Tested,
 ) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let (navigate, sending) = (use_navigate(), Sending::new());
     let typed = (step == Step::Delete).then(|| name.clone());
     let title = format!("{} {name}?", step.verb());
-    let cuts_oneself = step != Step::Enable && gate.provider().as_ref() == Some(&name);
+    let cuts_oneself = step != Step::Enable && session.provider().as_ref() == Some(&name);
     let command = format!("drover provider {} {}", step.command(), shell::word(&name));
     let (name, command) = (StoredValue::new(name), StoredValue::new(command));
     let go = move |()| {
         let (name, navigate) = (name.get_value(), navigate.clone());
         let request = {
             let name = name.clone();
-            async move { act(gate, step, &name).await }
+            async move { act(session, step, &name).await }
         };
         sending.send(request, move |()| {
             listing.again();
@@ -183,10 +183,10 @@ fn WhoIsCut(name: String) -> impl IntoView {
     }
 }
 
-async fn act(gate: Gate, step: Step, name: &str) -> Result<(), Problem> {
+async fn act(session: Session, step: Step, name: &str) -> Result<(), Problem> {
     if step == Step::Delete {
-        return gate.delete(&path(name)).await;
+        return session.delete(&path(name)).await;
     }
     let wanted = |spec: &serde_json::Value| enabled(spec, step == Step::Enable);
-    change(gate, name, None, wanted, None).await.map(drop)
+    change(session, name, None, wanted, None).await.map(drop)
 }

@@ -15,8 +15,8 @@ use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
 
 use crate::file::save;
-use crate::gate::Gate;
 use crate::screens::form::{FormDialog, Refusal, Sending};
+use crate::session::Session;
 
 /// The value of the choice for a file with a token in it.
 const TOKEN: &str = "token";
@@ -35,7 +35,7 @@ pub(super) fn Kubeconfig(name: Memo<String>) -> impl IntoView {
 
 #[component]
 fn KubeconfigForm(name: Memo<String>, open: RwSignal<bool>, sending: Sending) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let credential = RwSignal::new("exec".to_owned());
     let choices = [
         ("exec", t().cluster.credential_exec()),
@@ -64,7 +64,7 @@ fn KubeconfigForm(name: Memo<String>, open: RwSignal<bool>, sending: Sending) ->
             },
             ttl_seconds: None,
         };
-        let request = async move { gate.send("POST", "/v1/kubeconfig", &request).await };
+        let request = async move { session.send("POST", "/v1/kubeconfig", &request).await };
         sending.send(request, move |answer: KubeconfigResponse| {
             if save(&format!("{name}.yaml"), answer.kubeconfig.expose()) {
                 // The dialog may be closed by now.
@@ -104,13 +104,13 @@ pub(super) fn DeleteCluster(
 
 #[component]
 fn DeleteForm(name: Memo<String>, open: RwSignal<bool>, sending: Sending) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let navigate = use_navigate();
     let typed = RwSignal::new(String::new());
     let delete = move |()| {
         let (name, navigate) = (name.get_untracked(), navigate.clone());
         let path = format!("/v1/clusters/{}", segment(&name));
-        let request = async move { gate.delete(&path).await };
+        let request = async move { session.delete(&path).await };
         sending.send(request, move |()| {
             toasts.say(t().cluster.deleting(&name));
             // Who has gone elsewhere is not called back.

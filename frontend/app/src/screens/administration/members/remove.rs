@@ -1,7 +1,7 @@
 //! A role that is taken away: what ends with it.
 
 use drover_api::rest::MemberView;
-use drover_ui_core::member::{Place, who};
+use drover_ui_core::member::{Scope, who};
 use drover_ui_core::messages::t;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::confirm::Confirm;
@@ -9,26 +9,26 @@ use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
 use super::columns::MemberRow;
-use crate::gate::Gate;
 use crate::live::listing::Listing;
 use crate::screens::form::Sending;
+use crate::session::Session;
 
-/// The role that somebody wants to take away, and from whom.
+/// The role that somebody wants to take away, and from picker.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Taking {
+pub(super) struct Removal {
     open: RwSignal<bool>,
     asked: RwSignal<Option<MemberRow>>,
 }
 
-impl Taking {
+impl Removal {
     /// Gives it to the list as a context.
     pub(super) fn provide() -> Self {
-        let taking = Self {
+        let removal = Self {
             open: RwSignal::new(false),
             asked: RwSignal::new(None),
         };
-        provide_context(taking);
-        taking
+        provide_context(removal);
+        removal
     }
 
     /// Asks whether it shall be taken away.
@@ -40,35 +40,35 @@ impl Taking {
 
 /// The dialog.
 #[component]
-pub(super) fn TakeRole(
-    taking: Taking,
-    place: Place,
+pub(super) fn RemoveRole(
+    removal: Removal,
+    scope: Scope,
     listing: Listing<MemberView>,
 ) -> impl IntoView {
-    let Taking { open, asked } = taking;
+    let Removal { open, asked } = removal;
     move || {
         let row = asked.get()?;
-        let place = place.clone();
-        Some(view! { <Question row=row place=place open=open listing=listing/> })
+        let scope = scope.clone();
+        Some(view! { <Question row=row scope=scope open=open listing=listing/> })
     }
 }
 
 #[component]
 fn Question(
     row: MemberRow,
-    place: Place,
+    scope: Scope,
     open: RwSignal<bool>,
     listing: Listing<MemberView>,
 ) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let sending = Sending::new();
     let (id, name) = (row.member.id.clone(), who(&row.member).to_owned());
-    let command = place.revoke_command(&id);
-    let path = place.member(&id);
-    let consequences = place.remove_effect(&name);
+    let command = scope.revoke_command(&id);
+    let path = scope.member(&id);
+    let consequences = scope.remove_effect(&name);
     let go = move |()| {
         let (path, name) = (path.clone(), name.clone());
-        let request = async move { gate.delete(&path).await };
+        let request = async move { session.delete(&path).await };
         sending.send(request, move |()| {
             listing.again();
             toasts.say(t().members.removed(&name));

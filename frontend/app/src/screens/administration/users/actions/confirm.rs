@@ -13,9 +13,9 @@ use leptos::prelude::*;
 
 use super::super::PATH;
 use super::super::columns::UserRow;
-use crate::gate::Gate;
 use crate::live::listing::Listing;
 use crate::screens::form::Sending;
+use crate::session::Session;
 
 /// A step that changes what somebody may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,7 +140,7 @@ pub(super) fn ConfirmStep(
     open: RwSignal<bool>,
     listing: Listing<UserView>,
 ) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let sending = Sending::new();
     let UserRow { user, oneself } = row;
     let words = words(step, &user.name);
@@ -152,7 +152,7 @@ pub(super) fn ConfirmStep(
         let name = name.get_value();
         let request = {
             let name = name.clone();
-            async move { act(gate, step, &name).await }
+            async move { act(session, step, &name).await }
         };
         sending.send(request, move |()| {
             listing.again();
@@ -198,7 +198,7 @@ fn Warned(name: String, administers: bool, oneself: bool) -> impl IntoView {
     }
 }
 
-async fn act(gate: Gate, step: Step, name: &str) -> Result<(), Problem> {
+async fn act(session: Session, step: Step, name: &str) -> Result<(), Problem> {
     let path = format!("/v1/users/{}", segment(name));
     let change = |enabled, administrator| UserPatch {
         enabled,
@@ -210,8 +210,8 @@ async fn act(gate: Gate, step: Step, name: &str) -> Result<(), Problem> {
         Step::TakeOffice => change(None, Some(false)),
         Step::Disable => change(Some(false), None),
         Step::Enable => change(Some(true), None),
-        Step::RevokeTokens => return gate.delete(&format!("{path}/tokens")).await,
-        Step::Delete => return gate.delete(&path).await,
+        Step::RevokeTokens => return session.delete(&format!("{path}/tokens")).await,
+        Step::Delete => return session.delete(&path).await,
     };
-    gate.tell("PATCH", &path, &change).await
+    session.send_only("PATCH", &path, &change).await
 }

@@ -1,7 +1,7 @@
 //! A role that is given.
 
 use drover_api::rest::{MemberCreate, MemberView};
-use drover_ui_core::member::{Place, who, wish};
+use drover_ui_core::member::{Scope, who, wish};
 use drover_ui_core::messages::t;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::picker::{Choice, Picker};
@@ -9,23 +9,23 @@ use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
 use super::Roles;
-use super::whom::{Whom, WhomField};
-use crate::gate::Gate;
+use super::subject::{SubjectField, SubjectPicker};
 use crate::live::listing::Listing;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
+use crate::session::Session;
 
 /// The dialog.
 #[component]
-pub(super) fn GiveRole(
+pub(super) fn GrantRole(
     open: RwSignal<bool>,
-    place: Place,
+    scope: Scope,
     roles: Roles,
     listing: Listing<MemberView>,
 ) -> impl IntoView {
-    let title = place.grant_title();
+    let title = scope.grant_title();
     view! {
         <FormDialog open=open title=title let:sending>
-            <Form open=open sending=sending place=place.clone() roles=roles listing=listing/>
+            <Form open=open sending=sending scope=scope.clone() roles=roles listing=listing/>
         </FormDialog>
     }
 }
@@ -37,28 +37,28 @@ const FIELDS: &[&str] = &["user", "group", "role"];
 fn Form(
     open: RwSignal<bool>,
     sending: Sending,
-    place: Place,
+    scope: Scope,
     roles: Roles,
     listing: Listing<MemberView>,
 ) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
-    let (whom, role) = (Whom::new(), RwSignal::new(None::<String>));
-    let place = StoredValue::new(place);
-    let wished = move || wish(&role.get().unwrap_or_default(), &whom.text.get());
-    let ready = move || role.with(Option::is_some) && whom.is_ready();
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
+    let (picker, role) = (SubjectPicker::new(), RwSignal::new(None::<String>));
+    let scope = StoredValue::new(scope);
+    let wished = move || wish(&role.get().unwrap_or_default(), &picker.text.get());
+    let ready = move || role.with(Option::is_some) && picker.is_ready();
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
         if !untrack(ready) || sending.busy().get_untracked() {
             return;
         }
-        if !whom.sends() {
+        if !picker.sends() {
             // What was refused before was about another.
             sending.forget();
             return;
         }
         let request: MemberCreate = untrack(wished);
-        let path = place.with_value(Place::members);
-        let request = async move { gate.send("POST", &path, &request).await };
+        let path = scope.with_value(Scope::members);
+        let request = async move { session.send("POST", &path, &request).await };
         sending.send(request, move |member: MemberView| {
             listing.again();
             toasts.say(t().members.granted_to(who(&member)));
@@ -68,7 +68,7 @@ fn Form(
     };
     let choices = Signal::derive(move || {
         let roles = roles.items().unwrap_or_default();
-        let here = roles.iter().filter(|role| role.may_give);
+        let here = roles.iter().filter(|role| role.may_grant);
         let choices = here.map(|role| Choice {
             key: role.name.clone(),
             words: role.title.clone(),
@@ -85,7 +85,7 @@ fn Form(
         described.unwrap_or_else(|| t().members.grant_limit().to_owned())
     });
     let screen = move || {
-        let screen = place.with_value(|it| Some(it.role_screen(&role.get()?)))?;
+        let screen = scope.with_value(|it| Some(it.role_screen(&role.get()?)))?;
         // What is typed here stays.
         Some(view! {
             <a href=screen target="_blank" rel="noopener">
@@ -94,12 +94,12 @@ fn Form(
         })
     };
     let (of_user, of_group) = (sending.of("user"), sending.of("group"));
-    let of_whom = Signal::derive(move || of_user.get().or_else(|| of_group.get()));
-    let command = Signal::derive(move || place.with_value(|it| it.grant_command(&wished())));
+    let of_subject = Signal::derive(move || of_user.get().or_else(|| of_group.get()));
+    let command = Signal::derive(move || scope.with_value(|it| it.grant_command(&wished())));
     view! {
         <form class="dialog-body" on:submit=submit>
             <Refusal sending=sending fields=FIELDS/>
-            <WhomField whom=whom place=place error=of_whom/>
+            <SubjectField picker=picker scope=scope error=of_subject/>
             <Picker label=t().labels.role() choices=choices value=role none=t().labels.choose_role() help=described
                 error=sending.of("role") wraps=true/>
             {screen}

@@ -1,12 +1,12 @@
 //! The lines of a log on the page.
 
 use drover_ui_core::find::{Find, step};
-use drover_ui_core::log::{Color, Entry, Level, Log, Segment, Wish};
+use drover_ui_core::log::{Color, Entry, Level, Log, LogRequest, Segment};
 use drover_ui_core::problem::ProblemKind;
 use drover_ui_core::rows::{self, Layout, height, parts};
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::find::FindField;
-use drover_ui_kit::notice::{Absence, Nothing, Skeleton};
+use drover_ui_kit::notice::{Absence, EmptyState, Skeleton};
 use drover_ui_kit::sheet::{RowKey, Scroll, Sheet, look};
 use leptos::prelude::*;
 
@@ -20,13 +20,17 @@ const TIME_COLUMNS: usize = 25;
 
 /// The lines, and finding in them.
 #[component]
-pub(super) fn Paper(view: LogView, reader: Reader, wish: Memo<Option<Wish>>) -> impl IntoView {
+pub(super) fn LogView(
+    view: LogView,
+    reader: Reader,
+    request: Memo<Option<LogRequest>>,
+) -> impl IntoView {
     let scroll = Scroll::default();
     let log = reader.log;
     let pages = Pages::of(log, view, scroll);
     Effect::new(move || {
         // Another log begins at its end.
-        wish.track();
+        request.track();
         scroll.show_end();
     });
     stands_still(scroll, log, view);
@@ -47,7 +51,7 @@ pub(super) fn Paper(view: LogView, reader: Reader, wish: Memo<Option<Wish>>) -> 
             }}
             <Resume scroll=scroll log=log/>
         </div>
-        <Foot view=view reader=reader wish=wish/>
+        <Foot view=view reader=reader request=request/>
     }
 }
 
@@ -240,20 +244,20 @@ fn Empty(reading: Reading) -> impl IntoView {
     match reading {
         Reading::Opening => view! { <Skeleton lines=8/> }.into_any(),
         Reading::Following => view! {
-            <Nothing why=Absence::Empty title="No lines yet" advice="The container has written nothing. What it writes appears here."/>
+            <EmptyState why=Absence::Empty title="No lines yet" advice="The container has written nothing. What it writes appears here."/>
         }
         .into_any(),
         Reading::Waiting(words) => view! {
-            <Nothing why=Absence::Empty title="The container does not run yet" advice=format!("{words} The page keeps trying.")/>
+            <EmptyState why=Absence::Empty title="The container does not run yet" advice=format!("{words} The page keeps trying.")/>
         }
         .into_any(),
         Reading::Over(words) => view! {
-            <Nothing why=Absence::Empty title="No lines" advice=words/>
+            <EmptyState why=Absence::Empty title="No lines" advice=words/>
         }
         .into_any(),
         Reading::Cut { problem, .. } => view! { <Refused problem=problem of="the log"/> }.into_any(),
         Reading::Refused(problem) if problem.kind == ProblemKind::Invalid => view! {
-            <Nothing why=Absence::Empty title="There is no such log" advice=problem.message/>
+            <EmptyState why=Absence::Empty title="There is no such log" advice=problem.message/>
         }
         .into_any(),
         Reading::Refused(problem) => view! { <Refused problem=problem of="the log"/> }.into_any(),

@@ -12,13 +12,13 @@ use super::draft::text_of;
 pub struct Change {
     /// Its name.
     pub field: String,
-    /// What it said when the work began, as YAML; empty if nothing.
+    /// What it spec when the work began, as YAML; empty if nothing.
     pub before: String,
     /// What it says now.
     pub now: String,
 }
 
-/// What differs between what a role said and what it says now; nothing if only the server wrote of
+/// What differs between what a role spec and what it says now; nothing if only the server wrote of
 /// how it stands.
 pub fn changes(before: &impl Serialize, now: &impl Serialize) -> Vec<Change> {
     let value = |spec: Value| match spec {

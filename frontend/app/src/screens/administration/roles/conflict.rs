@@ -1,14 +1,14 @@
 //! What somebody else changed while a role was worked on.
 
 use drover_ui_core::messages::t;
-use drover_ui_core::role::meanwhile::Change;
+use drover_ui_core::role::conflict::Change;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::notice::{Banner, Mood};
 use leptos::prelude::*;
 
 /// Says what is different now, and what can be done; what was typed stays.
 #[component]
-pub(super) fn Meanwhile(
+pub(super) fn Conflict(
     /// What others changed.
     changes: Vec<Change>,
     /// Whether what was typed is being written.

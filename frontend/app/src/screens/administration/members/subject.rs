@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use drover_api::rest::{List, PersonView};
-use drover_ui_core::member::{Place, may_be_person, person};
+use drover_ui_core::member::{Scope, may_be_person, person};
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_kit::picker::Choice;
@@ -11,8 +11,8 @@ use drover_ui_kit::suggest::SuggestField;
 use leptos::prelude::*;
 
 use crate::clock::sleep;
-use crate::gate::Gate;
 use crate::screens::form::Sending;
+use crate::session::Session;
 
 /// What may be typed.
 
@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_millis(300);
 
 /// What is typed, and what the server says of it.
 #[derive(Clone, Copy)]
-pub(super) struct Whom {
+pub(super) struct SubjectPicker {
     /// As it stands in the field.
     pub(super) text: RwSignal<String>,
     /// The same, without what surrounds it.
@@ -52,7 +52,7 @@ enum Known {
     Unknown(String),
 }
 
-impl Whom {
+impl SubjectPicker {
     /// Nobody is typed yet.
     pub(super) fn new() -> Self {
         let (text, answer) = (RwSignal::new(String::new()), RwSignal::new(None::<Answer>));
@@ -108,18 +108,18 @@ impl Whom {
     }
 
     /// Asks who goes by what is typed, whenever that is another.
-    fn asks(self, place: StoredValue<Place>) {
-        let (gate, asking) = (expect_context::<Gate>(), Sending::new());
+    fn asks(self, scope: StoredValue<Scope>) {
+        let (session, asking) = (expect_context::<Session>(), Sending::new());
         Effect::new(move || {
             let name = self.typed.get();
             asking.stop();
             if !may_be_person(&name) {
                 return;
             }
-            let path = place.with_value(|place| place.people(&name));
+            let path = scope.with_value(|scope| scope.people(&name));
             let request = async move {
                 sleep(PAUSE).await;
-                let people = gate.get(&path).await;
+                let people = session.get(&path).await;
                 let people = people.map(|people: List<PersonView>| people.items);
                 Ok(Answer { name, people })
             };
@@ -181,15 +181,15 @@ fn own<'a>(people: &'a [PersonView], name: &str) -> Option<&'a PersonView> {
 
 /// The field; whoever goes by what is typed is told apart.
 #[component]
-pub(super) fn WhomField(
-    whom: Whom,
-    place: StoredValue<Place>,
+pub(super) fn SubjectField(
+    picker: SubjectPicker,
+    scope: StoredValue<Scope>,
     /// What the server said against who was sent.
     error: Signal<Option<String>>,
 ) -> impl IntoView {
-    whom.asks(place);
+    picker.asks(scope);
     let choices = Signal::derive(move || {
-        whom.known.with(|known| {
+        picker.known.with(|known| {
             let choices = known.people().iter().map(|it| Choice {
                 key: it.name.clone(),
                 words: it.name.clone(),
@@ -199,11 +199,12 @@ pub(super) fn WhomField(
         })
     });
     let help = move || {
-        whom.typed
-            .with(|typed| whom.known.with(|known| known.words(typed)))
+        picker
+            .typed
+            .with(|typed| picker.known.with(|known| known.words(typed)))
     };
     view! {
-        <SuggestField label=t().labels.subject() value=whom.text found=choices focused=true
-            help=Signal::derive(help) error=whom.error(error)/>
+        <SuggestField label=t().labels.subject() value=picker.text found=choices focused=true
+            help=Signal::derive(help) error=picker.error(error)/>
     }
 }

@@ -7,7 +7,7 @@ use web_sys::{HtmlFormElement, HtmlInputElement};
 
 /// Posts the form; this page is left, and the provider leads back to it. Where the page may not post
 /// there, the browser tells the page later; the person is signed out here in any case.
-pub(crate) fn go_on(onward: &ProviderSignOut) -> Option<()> {
+pub(crate) fn post_sign_out(onward: &ProviderSignOut) -> Option<()> {
     let document = document();
     let form: HtmlFormElement = document.create_element("form").ok()?.dyn_into().ok()?;
     form.set_method("post");

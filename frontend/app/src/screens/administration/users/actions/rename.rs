@@ -6,9 +6,9 @@ use drover_ui_kit::field::TextField;
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
-use crate::gate::Gate;
 use crate::live::listing::Listing;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
+use crate::session::Session;
 
 /// The dialog.
 #[component]
@@ -33,7 +33,7 @@ fn Form(
     sending: Sending,
     listing: Listing<UserView>,
 ) -> impl IntoView {
-    let (gate, toasts) = (expect_context::<Gate>(), expect_context::<Toasts>());
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let shown = RwSignal::new(user.display_name.unwrap_or_default());
     let name = StoredValue::new(user.name);
     let submit = move |event: web_sys::SubmitEvent| {
@@ -44,7 +44,7 @@ fn Form(
             administrator: None,
             display_name: Some(shown.with_untracked(|text| text.trim().to_owned())),
         };
-        let request = async move { gate.send("PATCH", &path, &patch).await };
+        let request = async move { session.send("PATCH", &path, &patch).await };
         sending.send(request, move |user: UserView| {
             listing.again();
             toasts.say(format!("{} has another display name.", user.name));

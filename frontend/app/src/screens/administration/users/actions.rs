@@ -1,4 +1,4 @@
-//! What can be done with a user: each deed in a dialog that says what it does.
+//! What can be done with a user: each action in a dialog that says what it does.
 
 mod confirm;
 mod rename;
@@ -19,7 +19,7 @@ use secret::SetPassword;
 
 /// Something that can be done with a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(super) enum Action {
     /// Another display name.
     Rename,
     /// Another password, to be changed at the next sign-in.
@@ -28,7 +28,7 @@ pub(super) enum Deed {
     Step(Step),
 }
 
-impl Deed {
+impl Action {
     /// What stands in the menu.
     pub(super) const fn words(self) -> &'static str {
         match self {
@@ -39,42 +39,44 @@ impl Deed {
     }
 }
 
-/// The deed that somebody wants to do, and to whom.
+/// The action that somebody wants to do, and to whom.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Deeds {
+pub(super) struct Actions {
     open: RwSignal<bool>,
-    asked: RwSignal<Option<(Deed, UserRow)>>,
+    asked: RwSignal<Option<(Action, UserRow)>>,
 }
 
-impl Deeds {
+impl Actions {
     /// Gives it to the screen as a context.
     pub(super) fn provide() -> Self {
-        let deeds = Self {
+        let actions = Self {
             open: RwSignal::new(false),
             asked: RwSignal::new(None),
         };
-        provide_context(deeds);
-        deeds
+        provide_context(actions);
+        actions
     }
 
     /// Asks whether it shall be done.
-    pub(super) fn ask(self, deed: Deed, row: UserRow) {
-        self.asked.set(Some((deed, row)));
+    pub(super) fn ask(self, action: Action, row: UserRow) {
+        self.asked.set(Some((action, row)));
         self.open.set(true);
     }
 }
 
-/// The dialog of the deed that was asked for.
+/// The dialog of the action that was asked for.
 #[component]
-pub(super) fn DeedDialog(deeds: Deeds, listing: Listing<UserView>) -> impl IntoView {
-    let Deeds { open, asked } = deeds;
+pub(super) fn DeedDialog(actions: Actions, listing: Listing<UserView>) -> impl IntoView {
+    let Actions { open, asked } = actions;
     move || {
-        asked.get().map(|(deed, row)| match deed {
-            Deed::Rename => view! { <Rename user=row.user open=open listing=listing/> }.into_any(),
-            Deed::SetPassword => {
+        asked.get().map(|(action, row)| match action {
+            Action::Rename => {
+                view! { <Rename user=row.user open=open listing=listing/> }.into_any()
+            }
+            Action::SetPassword => {
                 view! { <SetPassword row=row open=open listing=listing/> }.into_any()
             }
-            Deed::Step(step) => {
+            Action::Step(step) => {
                 view! { <ConfirmStep step=step row=row open=open listing=listing/> }.into_any()
             }
         })
