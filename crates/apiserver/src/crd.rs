@@ -27,7 +27,7 @@ pub(crate) use validation::{validate, validate_update};
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The schema of a version cannot be parsed.
-    #[error("schema of version {version}")]
+    #[error("cannot parse the schema of version {version}")]
     Schema {
         /// The name of the version.
         version: String,

@@ -1,10 +1,10 @@
-//! Merging what clients send into what is there: server-side apply with an owner for every
-//! field, the tracking of owners on all other writes, and the three kinds of patches.
+//! Merges of requests into stored objects: server-side apply, field ownership of all other writes,
+//! and the three types of patches.
 //!
-//! Pure: values in, values out. Objects are given and returned at the version of the request.
-//! [`apply`] and [`update`] read the owners from the objects (`metadata.managedFields`) and write
-//! the new ones into the result. The behaviour is that of structured-merge-diff v6 and
-//! apimachinery's `managedfields` (KEP-555), against whose Go sources it is tested.
+//! The module is pure. Objects are in the version of the request. [`apply`] and [`update`] read
+//! owners from `metadata.managedFields` and write the new owners into the result. The behaviour is
+//! that of structured-merge-diff v6 and apimachinery's `managedfields` (KEP-555); tests compare it
+//! with their Go sources.
 
 mod apply;
 mod error;

@@ -95,6 +95,7 @@ pub struct Column {
 /// A resource in one version.
 #[derive(Debug, Clone)]
 pub struct Resource {
+    /// The API group and version.
     pub group_version: GroupVersion,
     /// A kind such as `Deployment`.
     pub kind: String,
@@ -139,6 +140,7 @@ pub struct GroupResource {
 }
 
 impl Resource {
+    /// The resource without its version.
     pub fn group_resource(&self) -> GroupResource {
         GroupResource {
             group: self.group_version.group.clone(),

@@ -1,5 +1,5 @@
-//! What objects look like: built-in kinds from the published OpenAPI documents, custom ones from
-//! their CRD's structural schema, both as one tree of [`Node`]s.
+//! Schemas of objects as a tree of [`Node`]s: from the published OpenAPI documents for built-in
+//! kinds, from the structural schema of the CRD for custom kinds.
 
 pub mod cel;
 mod decode;
@@ -7,7 +7,7 @@ mod defaults;
 mod definition;
 pub(crate) mod findings;
 mod formats;
-mod former;
+mod old_items;
 pub mod path;
 mod pattern;
 mod prune;
@@ -21,13 +21,14 @@ use serde_json::Value;
 
 pub use decode::DecodeError;
 pub(crate) use definition::Definition;
-pub(crate) use former::Former;
+pub(crate) use old_items::OldItems;
 pub use path::Path;
 pub use pattern::Pattern;
 pub(crate) use pattern::compile as compile_pattern;
 pub(crate) use read::Reader;
 
-/// The format of a time with microseconds; published as `date-time` too, but written otherwise.
+/// The format of times with microseconds. OpenAPI publishes it as `date-time`, but it is written
+/// differently.
 pub const MICRO_TIME: &str = "micro-time";
 
 /// Unknown fields that strict decoding reports per object (kube-apiserver has the same limit for
@@ -54,173 +55,173 @@ fn report_unknown(found: &mut Vec<String>, at: &str, key: &str) {
     found.push(format!("unknown field {:?}", truncated_path(&path)));
 }
 
-/// A value's schema: type, bounds, and how merges treat it.
+/// The schema of a value: type, limits, and merge behaviour.
 #[derive(Debug, Clone, Default)]
 pub struct Node {
-    /// The type, and what is inside.
+    /// The type, with the schemas of fields or items.
     pub shape: Shape,
-    /// Whether `null` is a value of its own.
+    /// Whether `null` is allowed.
     pub nullable: bool,
-    /// What stands there when nothing does.
+    /// The default of an absent value.
     pub default: Option<Value>,
     /// `x-kubernetes-preserve-unknown-fields`.
     pub preserve_unknown: bool,
     /// `x-kubernetes-embedded-resource`.
     pub embedded_resource: bool,
-    /// Bounds on the value.
+    /// Limits on the value.
     pub limits: Option<Box<Limits>>,
     /// CEL rules (`x-kubernetes-validations`).
     pub rules: Vec<Arc<Rule>>,
-    /// How the Go type behind a built-in's object writes its fields.
+    /// The JSON encoding of the Go type, for built-in kinds.
     pub go: Option<Arc<GoStruct>>,
-    /// The schema as its CRD has it, at the root of a custom object.
+    /// The schema as JSON, at the root of a CRD's schema.
     pub written: Option<Arc<Value>>,
-    /// The compiled rules of all that is below, at the root of a custom object.
+    /// The compiled CEL rules of the whole tree, at the root of a CRD's schema.
     pub cel: Option<Arc<cel::Rules>>,
 }
 
-/// A Go struct's JSON encoding, as far as OpenAPI does not tell it.
+/// The JSON encoding of a Go struct, which OpenAPI does not contain.
 #[derive(Debug, Clone, Default)]
 pub struct GoStruct {
-    /// Its name, such as `DeploymentSpec`, which decoding errors say.
+    /// The name for decoding errors, such as `DeploymentSpec`.
     pub name: String,
-    /// The fields that are not simply kept when they are set.
+    /// Fields with special encoding; all others are written when set.
     pub fields: BTreeMap<String, Written>,
 }
 
-/// When a field is written.
+/// When the encoder writes a field.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Written {
-    /// Unless it is empty: zero, `false`, or nothing in it.
+    /// Unless the value is zero, false or empty (`omitempty`).
     UnlessEmpty,
-    /// Always, and with this when nothing was set.
+    /// Always, with this value if unset.
     Always(Value),
 }
 
-/// A value's type.
+/// The type of a value.
 #[derive(Debug, Clone, Default)]
 pub enum Shape {
-    /// Anything at all: merges take its structure from the value (structured-merge-diff's
-    /// "deduced" type).
+    /// Any type. Merges derive the structure from the value (structured-merge-diff's "deduced"
+    /// type).
     #[default]
     Any,
-    /// An object with named fields, or a map (`additional`).
+    /// An object with named fields, a map, or both.
     Object {
         /// The named fields.
         properties: BTreeMap<String, Arc<Node>>,
-        /// The values of a map.
+        /// The schema of map values.
         additional: Option<Arc<Node>>,
-        /// Fields that must be there.
+        /// Required fields.
         required: Vec<String>,
-        /// Whether merges take it as one value (`x-kubernetes-map-type: atomic`).
+        /// Whether merges replace the object as a whole (`x-kubernetes-map-type: atomic`).
         atomic: bool,
     },
     /// A list.
     Array {
-        /// Its items.
+        /// The schema of items.
         items: Arc<Node>,
-        /// How server-side apply merges it.
+        /// The list type for server-side apply.
         list: ListType,
-        /// How a strategic merge patch merges it.
+        /// The strategy for strategic merge patches.
         strategy: PatchStrategy,
     },
-    /// Text; the format is OpenAPI's (`date-time`, `byte`, …) or empty.
+    /// A string.
     String {
-        /// Or empty.
+        /// An OpenAPI format such as `date-time` or `byte`, or empty.
         format: String,
     },
-    /// A whole number.
+    /// An integer.
     Integer {
         /// `int32`, `int64` or empty.
         format: String,
     },
-    /// Any number.
+    /// A number.
     Number,
-    /// True or false.
+    /// A boolean.
     Boolean,
-    /// A whole number or text (`x-kubernetes-int-or-string`).
+    /// An integer or a string (`x-kubernetes-int-or-string`).
     IntOrString,
-    /// A quantity: text that merges compare as it stands.
+    /// A quantity. Merges compare it as a string.
     Quantity,
 }
 
 /// `x-kubernetes-list-type`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum ListType {
-    /// One value.
+    /// The list is one value.
     #[default]
     Atomic,
     /// Items are unique.
     Set,
-    /// Items are objects, named by these fields (`x-kubernetes-list-map-keys`).
+    /// Items are objects with these key fields (`x-kubernetes-list-map-keys`).
     Map(Vec<String>),
 }
 
 /// `x-kubernetes-patch-strategy` and `x-kubernetes-patch-merge-key`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum PatchStrategy {
-    /// The new list takes the old one's place.
+    /// The patch replaces the list.
     #[default]
     Replace,
-    /// Items merge by this field; with none, as a set of plain values.
+    /// Items are merged.
     Merge {
-        /// The field that names an item.
+        /// The key field of items; `None` for sets of scalars.
         key: Option<String>,
-        /// `retainKeys` too.
+        /// Whether the strategy `retainKeys` is also set.
         retain_keys: bool,
     },
 }
 
-/// Bounds that OpenAPI can set.
+/// Limits of OpenAPI.
 #[derive(Debug, Clone, Default)]
 pub struct Limits {
-    /// Allowed values.
+    /// `enum`.
     pub one_of_values: Vec<Value>,
-    /// Smallest, and whether it is itself excluded.
+    /// The minimum, and whether it is exclusive.
     pub minimum: Option<(f64, bool)>,
-    /// Largest, and whether it is itself excluded.
+    /// The maximum, and whether it is exclusive.
     pub maximum: Option<(f64, bool)>,
-    /// Divisor.
+    /// The value must be a multiple of this.
     pub multiple_of: Option<f64>,
-    /// Characters.
+    /// In characters.
     pub min_length: Option<u64>,
-    /// Characters.
+    /// In characters.
     pub max_length: Option<u64>,
-    /// RE2.
+    /// An RE2 pattern.
     pub pattern: Option<Pattern>,
-    /// List items.
+    /// Number of items.
     pub min_items: Option<u64>,
-    /// List items.
+    /// Number of items.
     pub max_items: Option<u64>,
-    /// Whether equal items are refused.
+    /// Whether equal items are rejected.
     pub unique_items: bool,
-    /// Map entries.
+    /// Number of map entries.
     pub min_properties: Option<u64>,
-    /// Map entries.
+    /// Number of map entries.
     pub max_properties: Option<u64>,
-    /// Must hold for all of these.
+    /// The value must match all of these.
     pub all_of: Vec<Arc<Node>>,
-    /// Must hold for at least one of these.
+    /// The value must match at least one of these.
     pub any_of: Vec<Arc<Node>>,
-    /// Must hold for exactly one of these.
+    /// The value must match exactly one of these.
     pub one_of: Vec<Arc<Node>>,
-    /// Must not hold.
+    /// The value must not match this.
     pub not: Option<Arc<Node>>,
 }
 
 /// A CEL rule (apiextensions `ValidationRule`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// The expression.
+    /// The CEL expression.
     pub rule: String,
-    /// Said when it does not hold.
+    /// The error message.
     pub message: Option<String>,
-    /// An expression for what is said.
+    /// A CEL expression that returns the error message.
     pub message_expression: Option<String>,
-    /// `FieldValueInvalid` by default.
+    /// The type of error; default `FieldValueInvalid`.
     pub reason: Option<String>,
-    /// Where the fault is said to be.
+    /// The field path of the error.
     pub field_path: Option<String>,
-    /// Whether `oldSelf` may be absent.
+    /// Whether `oldSelf` is optional.
     pub optional_old_self: bool,
 }

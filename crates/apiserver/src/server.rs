@@ -97,7 +97,7 @@ impl Options {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The store cannot be opened.
-    #[error("the store at {path} cannot be opened")]
+    #[error("cannot open the store at {path}")]
     Store {
         /// Path of the database file.
         path: PathBuf,
@@ -105,10 +105,10 @@ pub enum StartError {
         source: OpenError,
     },
     /// The keys that sign tokens cannot be loaded or created.
-    #[error("the keys that sign service-account tokens cannot be had")]
+    #[error("cannot load the keys that sign service account tokens")]
     Keys(#[from] KeysError),
     /// The bootstrap namespaces, roles or bindings cannot be created.
-    #[error("the first objects cannot be made")]
+    #[error("cannot create the bootstrap namespaces and roles")]
     First(#[from] lifecycle::StartError),
     /// Stored objects of kinds that are not served cannot be deleted.
     #[error("cannot delete stored objects of kinds that this server does not serve")]

@@ -51,7 +51,7 @@ struct Retired {
 pub enum LoadKeysError {
     /// The text is not the JSON of [`Keys::to_stored`]. The error has the position only, because
     /// the text may be a private key.
-    #[error("stored signing keys are not readable at line {line}, column {column}")]
+    #[error("cannot parse stored signing keys: malformed JSON at line {line}, column {column}")]
     Format {
         /// Starts at 1.
         line: usize,
@@ -59,19 +59,19 @@ pub enum LoadKeysError {
         column: usize,
     },
     /// A field is not base64.
-    #[error("a stored signing key is not base64")]
+    #[error("cannot parse a stored signing key: not base64")]
     Encoding(#[source] base64::DecodeError),
     /// A key is not a P-256 private key.
-    #[error("the stored signing key is not an ECDSA P-256 key in PKCS#8")]
+    #[error("cannot parse the stored signing key: not an ECDSA P-256 key in PKCS#8")]
     Private(#[source] KeyRejected),
     /// A key is not a P-256 public key.
-    #[error("a stored verification key is not a point of P-256")]
+    #[error("cannot parse a stored verification key: not a point on P-256")]
     Public,
 }
 
 /// The system's random number generator failed.
 #[derive(Debug, thiserror::Error)]
-#[error("a signing key cannot be made")]
+#[error("cannot generate a signing key: the system has no random numbers")]
 pub struct GenerateKeyError(#[source] Unspecified);
 
 #[derive(Deserialize)]

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::schemas::LIST_TYPE;
 use crate::json::{field, flag, list, object, text};
-use crate::schema::cel::{Gives, compile, uses_old_self};
+use crate::schema::cel::{ResultType, compile, uses_old_self};
 use crate::schema::findings::Findings;
 use crate::schema::{Node, Path, Shape};
 
@@ -166,8 +166,8 @@ fn one_rule(rule: &Value, about: &About<'_>, at: &Path<'_>, found: &mut Findings
 
 fn compiled(rule: &Value, name: &str, about: &About<'_>, at: &Path<'_>, found: &mut Findings) {
     let gives = match name {
-        "rule" => Gives::Bool,
-        _ => Gives::Text,
+        "rule" => ResultType::Bool,
+        _ => ResultType::Text,
     };
     let optional = flag(rule, "optionalOldSelf");
     match compile(text(rule, name)) {

@@ -14,36 +14,35 @@ use super::{update, value};
 use crate::resource::Origin;
 use crate::schema::{Node, Shape};
 
-/// Who applies, and how.
+/// Options of an apply request.
 #[derive(Debug, Clone, Copy)]
 pub struct ApplyOptions<'a> {
-    /// `fieldManager` of the request.
+    /// The query parameter `fieldManager`.
     pub manager: &'a str,
-    /// Whether to take fields from others.
+    /// Whether to take over fields that other managers own.
     pub force: bool,
-    /// The time of the change.
+    /// The time for `managedFields`.
     pub now: Timestamp,
 }
 
-/// Where `kubectl apply` keeps what it applied, when it does so by itself.
+/// The annotation with the last configuration of client-side `kubectl apply`.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The manager whose earlier client-side applies become its own.
+/// The manager that takes over fields of its earlier client-side applies.
 const KUBECTL: &str = "kubectl";
 
-/// Whose all fields are that were there before anybody applied.
-const BEFORE: &str = "before-first-apply";
+/// The manager of fields that existed before the first apply.
+const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
-/// All of an object's annotations together, in bytes.
+/// Maximum size of all annotations in bytes.
 const MAX_ANNOTATIONS: usize = 256 * 1024;
 
-/// Applies a configuration to the live object (`None`: there is none yet), and returns the
-/// merged object with its new owners. Defaults are not filled in.
+/// Applies a configuration to the live object (`None` on create), and returns the merged object
+/// with its new owners, without defaults.
 ///
 /// # Errors
-///
-/// [`ApplyError::Conflicts`] if others own applied fields with other values and `force` is not
-/// set; what cannot be merged at all otherwise.
+/// [`ApplyError::Conflicts`] if other managers own applied fields with different values and `force`
+/// is not set; other errors if the objects cannot be merged.
 pub fn apply(
     live: Option<&Value>,
     applied: &Value,
@@ -106,10 +105,18 @@ fn check_kind(applied: &Value, kind: &MergeKind) -> Result<(), ApplyError> {
     Ok(())
 }
 
-/// The owner of all that is there when the first one applies.
+/// Makes `before-first-apply` the owner of all existing fields.
 fn before_first(live: &Value, kind: &MergeKind, now: Timestamp) -> Result<Managers, ApplyError> {
     let mut managers = Managers::default();
-    update::track(&kind.nothing(), live, kind, &mut managers, BEFORE, now).map_err(|why| {
+    update::track(
+        &kind.nothing(),
+        live,
+        kind,
+        &mut managers,
+        BEFORE_FIRST_APPLY,
+        now,
+    )
+    .map_err(|why| {
         ApplyError::Invalid(format!(
             "failed to create manager for existing fields: {why}"
         ))
@@ -159,8 +166,7 @@ fn attempt(
     Ok((merged, managers))
 }
 
-/// What the last client-side apply set and nobody changed since; `None` if there was none that
-/// can be told.
+/// The fields of the last client-side apply that are unchanged since; `None` if unknown.
 fn last_applied_fields(live: &Value, kind: &MergeKind) -> Option<Set> {
     let last = live["metadata"]["annotations"][LAST_APPLIED].as_str()?;
     let last: Value = serde_json::from_str(last).ok()?;
@@ -180,7 +186,7 @@ fn last_applied_fields(live: &Value, kind: &MergeKind) -> Option<Set> {
     )
 }
 
-/// Keeps the client-side annotation, where there is one, in step with what was applied.
+/// Updates the annotation of client-side apply, if the object has one.
 fn refresh_last_applied(object: &mut Value, applied: &Value) {
     let Some(Value::Object(annotations)) = object.pointer_mut("/metadata/annotations") else {
         return;
@@ -198,7 +204,7 @@ fn refresh_last_applied(object: &mut Value, applied: &Value) {
             own.remove(LAST_APPLIED);
             coerce_texts(own)
         });
-        // What are no annotations is as good as none.
+        // Malformed annotations count as none.
         if !kept {
             metadata.remove("annotations");
         }
@@ -216,7 +222,7 @@ fn refresh_last_applied(object: &mut Value, applied: &Value) {
     }
 }
 
-/// Makes empty texts of nulls; false if there is anything but texts.
+/// Replaces null by an empty text; returns false if another type occurs.
 fn coerce_texts(map: &mut Map<String, Value>) -> bool {
     let fits = map
         .values()
@@ -229,7 +235,7 @@ fn coerce_texts(map: &mut Map<String, Value>) -> bool {
     fits
 }
 
-/// Takes out named fields that are `null`: to Go's structures they are fields that are not set.
+/// Removes named fields with value `null`, which Go structs treat as unset.
 pub fn drop_nulls(value: &mut Value, node: &Node) {
     match (value, &node.shape) {
         (

@@ -1,4 +1,4 @@
-//! Why a merge fails, and what clients are told.
+//! Errors of merges, and their conversion to responses.
 
 use std::fmt;
 
@@ -8,28 +8,28 @@ use super::managers::{ManagerId, ManagersError};
 use super::path::Path;
 use crate::status::{ApiError, Cause, Details};
 
-/// A field that another manager owns, with another value.
+/// A field that another manager owns with a different value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
-    /// Who owns it.
+    /// The owner.
     pub manager: ManagerId,
     /// The field.
     pub path: Path,
 }
 
-/// Why a configuration cannot be applied.
+/// Errors of [`apply`](super::apply).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApplyError {
-    /// Others own some of the fields.
+    /// Other managers own some of the fields.
     #[error("{}", conflict_message(.0))]
     Conflicts(Vec<Conflict>),
-    /// The request makes no sense.
+    /// The request is malformed.
     #[error("{0}")]
     BadRequest(String),
-    /// The live object's managers cannot be read.
+    /// The live object's `managedFields` are malformed.
     #[error("failed to decode managed fields: {0}")]
     Managers(#[from] ManagersError),
-    /// The objects do not fit their schema.
+    /// An object does not fit its schema.
     #[error("{0}")]
     Invalid(String),
 }
@@ -82,19 +82,19 @@ impl From<ApplyError> for ApiError {
     }
 }
 
-/// Operations that one JSON patch may hold.
+/// Maximum number of operations in a JSON patch.
 pub(super) const MAX_OPERATIONS: usize = 10_000;
 
-/// Why a patch cannot be applied.
+/// Errors of patches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PatchError {
-    /// The patch itself is at fault: 400.
+    /// The patch is malformed: 400.
     Malformed(String),
-    /// It does not go with the object: 422.
+    /// The patch cannot be applied to the object: 422.
     Unprocessable(String),
-    /// More operations than are allowed, and how many: 413.
+    /// The patch has this number of operations, which exceeds the limit: 413.
     TooManyOperations(usize),
-    /// What kube-apiserver has no better answer to than 500.
+    /// kube-apiserver answers with 500 in this case.
     Failed(String),
 }
 
@@ -117,7 +117,7 @@ impl From<PatchError> for ApiError {
         let message = error.to_string();
         match error {
             PatchError::Malformed(_) => Self::bad_request(message),
-            // kube-apiserver keeps what exactly went wrong to itself here.
+            // kube-apiserver does not return the reason in this case.
             PatchError::Unprocessable(_) => {
                 let mut status = Self::new(
                     StatusCode::UNPROCESSABLE_ENTITY,

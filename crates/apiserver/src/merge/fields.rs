@@ -7,33 +7,33 @@ use serde_json::{Map, Number, Value, json};
 use super::path::PathElement;
 use super::set::Set;
 
-/// A text that is no `FieldsV1`.
+/// Parse errors of `FieldsV1`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FieldsError {
-    /// It is no JSON object of objects.
-    #[error("fields are not objects all the way")]
+    /// The value is not an object of objects.
+    #[error("fields must be nested objects")]
     NotAnObject,
-    /// A key that names no kind of element.
+    /// The key has no colon after its type.
     #[error("missing colon: {0}")]
     NoColon(String),
-    /// A key whose value cannot be read.
+    /// The value in the key is malformed.
     #[error("parsing key as path element: {0}")]
     Element(String),
-    /// Deeper than any object can be.
+    /// The nesting exceeds the limit.
     #[error("fields are nested too deep")]
     TooDeep,
 }
 
-/// Objects of more levels than this are refused by JSON parsers too.
+/// Maximum nesting depth; JSON parsers have the same limit.
 const MAX_DEPTH: usize = 128;
 
 impl Set {
-    /// Reads `fieldsV1`.
+    /// Parses `fieldsV1`.
     pub fn from_fields(fields: &Value) -> Result<Self, FieldsError> {
         Ok(read(fields, 0)?.0)
     }
 
-    /// The `fieldsV1` object.
+    /// The set as `fieldsV1`.
     pub fn to_fields(&self) -> Value {
         self.write(false)
     }
@@ -49,7 +49,7 @@ impl Set {
         Value::Object(out)
     }
 
-    /// The same as JSON text, in the order in which kube-apiserver writes it.
+    /// The set as JSON text, in kube-apiserver's order.
     pub fn to_json(&self) -> String {
         let mut out = String::new();
         self.write_tree(false, &mut out);
@@ -74,7 +74,7 @@ impl Set {
     }
 }
 
-/// What is below, and whether the field itself is a member.
+/// Parses the set below a field, and whether the field itself is a member.
 fn read(fields: &Value, depth: usize) -> Result<(Set, bool), FieldsError> {
     if depth > MAX_DEPTH {
         return Err(FieldsError::TooDeep);
@@ -95,7 +95,7 @@ fn read(fields: &Value, depth: usize) -> Result<(Set, bool), FieldsError> {
             continue;
         };
         let (children, is_member) = read(inside, depth + 1)?;
-        // Two spellings of one element (1 and 1.0) add up.
+        // Two spellings of an element (1 and 1.0) are merged.
         let mut one = Set::default();
         one.graft(element, is_member, children);
         set.absorb(&one);
@@ -105,7 +105,7 @@ fn read(fields: &Value, depth: usize) -> Result<(Set, bool), FieldsError> {
 }
 
 impl PathElement {
-    /// Reads a key such as `f:spec`; `None` is a kind of element that is not known (yet).
+    /// Parses a key such as `f:spec`; `None` for unknown types of elements.
     pub fn from_key(key: &str) -> Result<Option<Self>, FieldsError> {
         let bad = |why: &dyn std::fmt::Display| FieldsError::Element(why.to_string());
         if key.len() < 2 {
@@ -167,7 +167,7 @@ impl PathElement {
     }
 }
 
-/// Numbers in keys are floating point to those who read them from JSON.
+/// Numbers in keys become floating point, as in Go's JSON decoder.
 fn as_floats(value: Value) -> Value {
     match value {
         Value::Number(number) => number
@@ -180,7 +180,7 @@ fn as_floats(value: Value) -> Value {
     }
 }
 
-/// JSON as Go writes it: whole numbers bare, `<`, `>` and `&` escaped.
+/// Writes JSON as Go does: integers without fraction, and `<`, `>` and `&` escaped.
 pub(super) fn write_json(value: &Value, out: &mut String) {
     match value {
         Value::Null => out.push_str("null"),
@@ -235,7 +235,7 @@ fn write_string(text: &str, out: &mut String) {
     });
 }
 
-/// The name of a field, in which nothing needs to be safe for HTML.
+/// Writes a field name, without escapes for HTML.
 fn write_name(text: &str, out: &mut String) {
     quoted(text, out, |_| false);
 }

@@ -1,6 +1,5 @@
-//! JSON patch (RFC 6902) and JSON merge patch (RFC 7396), with the liberties that
-//! kube-apiserver's library takes: negative indices count from the end, and `replace` sets a
-//! field that was not there.
+//! JSON patch (RFC 6902) and JSON merge patch (RFC 7396), with the deviations of kube-apiserver's
+//! library: negative indexes count from the end, and `replace` creates absent fields.
 
 use std::sync::LazyLock;
 
@@ -9,18 +8,17 @@ use serde_json::{Map, Value};
 use super::error::{MAX_OPERATIONS, PatchError};
 use super::value::{json_kind, quote};
 
-/// How much all `copy` operations together may add, in bytes of JSON.
+/// Maximum size of values that all `copy` operations add, in bytes of JSON.
 const MAX_COPIED: usize = 3 * 1024 * 1024;
 
-/// Deeper objects could not be read back.
+/// Maximum depth of the result; deeper objects could not be parsed again.
 const MAX_DEPTH: usize = 120;
 
 /// Applies a JSON patch.
 ///
 /// # Errors
-///
-/// [`PatchError::Malformed`] if it is no list of operations, [`PatchError::TooManyOperations`],
-/// and [`PatchError::Unprocessable`] for an operation that fails.
+/// [`PatchError::Malformed`] if the patch is not a list of operations,
+/// [`PatchError::TooManyOperations`], and [`PatchError::Unprocessable`] if an operation fails.
 pub fn json_patch(live: &Value, patch: &Value) -> Result<Value, PatchError> {
     let operations = decode(patch)?;
     if operations.len() > MAX_OPERATIONS {
@@ -39,7 +37,7 @@ pub fn json_patch(live: &Value, patch: &Value) -> Result<Value, PatchError> {
     Ok(document)
 }
 
-/// What `null` among the operations is.
+/// The operation for a `null` entry.
 static NOTHING: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 
 fn decode(patch: &Value) -> Result<Vec<&Map<String, Value>>, PatchError> {
@@ -63,7 +61,7 @@ fn decode(patch: &Value) -> Result<Vec<&Map<String, Value>>, PatchError> {
     }
 }
 
-/// Fields of operations that RFC 6902 does not know, as strict decoding reports them.
+/// Unknown fields of operations, in the form of strict decoding.
 pub fn unknown_operation_fields(patch: &Value) -> Vec<String> {
     let known = ["op", "path", "from", "value"];
     let operations = patch.as_array().into_iter().flatten().enumerate();
@@ -118,9 +116,9 @@ fn pointer<'a>(operation: &'a Map<String, Value>, field: &str) -> Result<&'a str
         .ok_or_else(|| format!("operation missing {field} field: missing value"))
 }
 
-/// The segments of a pointer: those on the way, and the last one; `None` for the whole document.
+/// Splits a pointer into parent segments and the last segment; `None` for the whole document.
 fn split(pointer: &str) -> Option<(Vec<String>, String)> {
-    // What stands before the first slash means nothing.
+    // Text before the first slash is ignored.
     let (_, inside) = pointer.split_once('/')?;
     let mut segments: Vec<String> = inside
         .split('/')
@@ -159,7 +157,7 @@ fn container<'d>(
     }
 }
 
-/// A position among `count` that may be named, counted from the end if negative.
+/// Parses an index below `count`; negative indexes count from the end.
 fn index(segment: &str, count: usize, below: usize) -> Result<usize, String> {
     let invalid = || format!("Unable to access invalid index: {segment}: invalid index referenced");
     let position: i64 = segment
@@ -258,7 +256,7 @@ fn test(document: &mut Value, pointer: &str, expected: &Value) -> Result<(), Str
     let same = if pointer.is_empty() {
         document == expected
     } else {
-        // A field that is not there is as good as null.
+        // An absent field equals null.
         get(document, pointer)?.unwrap_or(&Value::Null) == expected
     };
     if same {
@@ -271,8 +269,7 @@ fn test(document: &mut Value, pointer: &str, expected: &Value) -> Result<(), Str
 /// Applies a JSON merge patch.
 ///
 /// # Errors
-///
-/// [`PatchError::Malformed`] if it is no object.
+/// [`PatchError::Malformed`] if the patch is not an object.
 pub fn merge_patch(live: &Value, patch: &Value) -> Result<Value, PatchError> {
     let Value::Object(patch) = patch else {
         return Err(PatchError::Malformed("Invalid JSON Patch".to_owned()));
@@ -292,7 +289,7 @@ fn merge_into(live: &mut Map<String, Value>, patch: &Map<String, Value>) {
                 live.remove(key);
             }
             (Some(Value::Object(live)), Value::Object(patch)) => merge_into(live, patch),
-            // A list in the place of an object is taken as it stands.
+            // A list that replaces an object keeps its nulls.
             (Some(Value::Object(_)), value) => {
                 live.insert(key.clone(), value.clone());
             }
@@ -303,7 +300,7 @@ fn merge_into(live: &mut Map<String, Value>, patch: &Map<String, Value>) {
     }
 }
 
-/// A value that was not there before: its nulls have nothing to delete.
+/// A new value: its nulls delete nothing and are dropped.
 fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(map) => map

@@ -1,4 +1,4 @@
-//! What a merge must know of the kind of object at hand.
+//! The properties of a kind that merges use.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,28 +11,28 @@ use super::typed::Type;
 use crate::resource::{Origin, Resource};
 use crate::schema::{Node, Shape, Written};
 
-/// A kind at the version of a request, as merges see it.
+/// A kind in the version of a request.
 #[derive(Debug, Clone)]
 pub struct MergeKind {
-    /// Such as `apps/v1`; paths of this request are meant in it.
+    /// A value such as `apps/v1`; the version of the request's field paths.
     pub api_version: String,
-    /// Such as `Deployment`.
+    /// A kind such as `Deployment`.
     pub kind: String,
-    /// Where the kind comes from.
+    /// Built-in or custom.
     pub origin: Origin,
-    /// Its schema.
+    /// The schema in this version.
     pub schema: Arc<Node>,
-    /// Fields that this endpoint sets back, and that nobody gets to own through it.
+    /// Fields that the endpoint resets, so that requests never own them.
     pub reset: Set,
-    /// The schema at every version that there is, by `apiVersion`. Managers of other versions
-    /// are dropped. Objects read the same in all of them: there are no conversion webhooks.
+    /// The schemas of all versions by `apiVersion`. Managers of other versions are dropped. Objects
+    /// have the same fields in all versions, because there are no conversion webhooks.
     pub versions: BTreeMap<String, Arc<Node>>,
     /// The subresource of the request, or empty.
     pub subresource: String,
 }
 
 impl MergeKind {
-    /// A resource's kind at an endpoint; `versions` are all of its versions, this one included.
+    /// The kind of a resource at an endpoint; `versions` are all versions, this one included.
     pub fn new<'r>(
         resource: &Resource,
         subresource: &str,
@@ -55,7 +55,7 @@ impl MergeKind {
         }
     }
 
-    /// A built-in kind that is no resource of its own, such as Scale, at an endpoint.
+    /// A built-in kind without a resource, such as Scale, at an endpoint.
     pub fn of_schema(api_version: &str, kind: &str, schema: Arc<Node>, subresource: &str) -> Self {
         Self {
             versions: BTreeMap::from([(api_version.to_owned(), Arc::clone(&schema))]),
@@ -72,12 +72,12 @@ impl MergeKind {
         Type::root(&self.schema)
     }
 
-    /// The type at another version, unless there is no such version (any more).
+    /// The type in another version; `None` if the version does not exist.
     pub(super) fn ty_at(&self, api_version: &str) -> Option<Type<'_>> {
         self.versions.get(api_version).map(|node| Type::root(node))
     }
 
-    /// An object as Go's errors name it.
+    /// The name of an object in Go's errors.
     pub(super) fn name_of(&self, object: &Value) -> String {
         let text = |field: &str| object["metadata"][field].as_str().unwrap_or("");
         format!(
@@ -88,10 +88,9 @@ impl MergeKind {
         )
     }
 
-    /// The object that there is before there is one.
+    /// The empty object that creates start from.
     ///
-    /// Go's structures are never quite empty: those inside of a built-in kind are there from the
-    /// start, so that nobody is the one who added them.
+    /// Go structs contain nested structs from the start, so nobody owns their addition.
     pub(super) fn nothing(&self) -> Value {
         let mut object = match self.origin {
             Origin::BuiltIn => zero(&self.schema),
@@ -103,13 +102,13 @@ impl MergeKind {
     }
 }
 
-/// A group, version and kind as Go prints them.
+/// Group, version and kind as Go prints them.
 pub(super) fn go_kind(api_version: &str, kind: &str) -> String {
     let separator = if api_version.contains('/') { "" } else { "/" };
     format!("{separator}{api_version}, Kind={kind}")
 }
 
-/// A structure of Go's that nothing was set in.
+/// The zero value of a Go struct.
 fn zero(node: &Node) -> Map<String, Value> {
     let (Shape::Object { properties, .. }, Some(go)) = (&node.shape, &node.go) else {
         return Map::new();
@@ -130,10 +129,10 @@ fn zero(node: &Node) -> Map<String, Value> {
 }
 
 impl Resource {
-    /// Fields that an endpoint sets back whatever a request says, so that requests to it own
-    /// none of them: `subresource` is empty for the object itself.
+    /// Fields that an endpoint resets, so that its requests own none of them; `subresource` is
+    /// empty for the object itself.
     ///
-    /// As the strategies' `GetResetFields` in kube-apiserver.
+    /// See `GetResetFields` of kube-apiserver's strategies.
     pub fn reset_fields(&self, subresource: &str) -> Set {
         let set = |paths: &[&[&str]]| Set::of(paths.iter().map(|names| Path::fields(names)));
         let group = self.group_version.group.as_str();

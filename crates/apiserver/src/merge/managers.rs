@@ -1,4 +1,4 @@
-//! `metadata.managedFields`: who set which fields, when, and how.
+//! `metadata.managedFields`: the fields of each manager.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,17 +10,17 @@ use super::fields::FieldsError;
 use super::set::Set;
 use super::value::quote;
 
-/// How a manager set its fields.
+/// The type of write that set the fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     /// Server-side apply.
     Apply,
-    /// Create, update, and any other patch.
+    /// Create, update, and patches other than apply.
     Update,
 }
 
 impl Operation {
-    /// As in `operation`.
+    /// The value of the field `operation`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Apply => "Apply",
@@ -29,16 +29,16 @@ impl Operation {
     }
 }
 
-/// What tells managers apart: one that applies stays the same in every version.
+/// The identity of a manager. Appliers have one identity for all versions.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ManagerId {
-    /// Its name.
+    /// The field `manager`.
     pub manager: String,
-    /// How it set its fields.
+    /// The field `operation`.
     pub operation: Operation,
-    /// The version that it updated in; `None` for those that apply.
+    /// The version of updates; `None` for appliers.
     pub api_version: Option<String>,
-    /// Empty for the object itself.
+    /// The field `subresource`; empty for the object itself.
     pub subresource: String,
 }
 
@@ -62,7 +62,7 @@ impl ManagerId {
         }
     }
 
-    /// The text by which kube-apiserver keeps managers, and sorts them where nothing else does.
+    /// The text that kube-apiserver uses as map key, and as last sort criterion.
     pub(super) fn sort_key(&self) -> String {
         let mut fields = Vec::with_capacity(4);
         let mut field = |name: &str, text: &str| {
@@ -79,7 +79,7 @@ impl ManagerId {
 }
 
 impl fmt::Display for ManagerId {
-    /// As in conflicts: `"kubectl" with subresource "status" using apps/v1`.
+    /// The form in conflict messages: `"kubectl" with subresource "status" using apps/v1`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&quote(&self.manager))?;
         if !self.subresource.is_empty() {
@@ -92,60 +92,60 @@ impl fmt::Display for ManagerId {
     }
 }
 
-/// What a manager owns.
+/// The fields of a manager.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owned {
-    /// The version in which the paths are meant.
+    /// The version of the field paths.
     pub api_version: String,
-    /// The fields.
+    /// The owned fields.
     pub set: Set,
-    /// When they were last changed.
+    /// The time of the last change.
     pub time: Option<Timestamp>,
 }
 
-/// All managers of an object.
+/// The managers of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Managers(pub(super) BTreeMap<ManagerId, Owned>);
 
-/// `metadata.managedFields` that cannot be read.
+/// Parse errors of `metadata.managedFields`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ManagersError {
-    /// It is no list of entries.
+    /// The value is not a list of entries.
     #[error("managedFields is not a list of entries")]
     NotEntries,
-    /// An operation that there is not.
+    /// The operation is unknown.
     #[error("operation must be `Apply` or `Update`")]
     Operation,
-    /// No version.
+    /// The entry has no version.
     #[error("apiVersion must not be empty")]
     NoVersion,
-    /// Nothing says how the fields are written.
+    /// The entry has no `fieldsType`.
     #[error("missing fieldsType in managed fields entry {0}")]
     NoFieldsType(usize),
-    /// Fields in a form that is not known.
+    /// The `fieldsType` is unknown.
     #[error("invalid fieldsType {} in managed fields entry {index}", quote(.fields_type))]
     FieldsType {
-        /// The form.
+        /// The type.
         fields_type: String,
-        /// Which entry.
+        /// The index of the entry.
         index: usize,
     },
-    /// Fields that cannot be read.
+    /// The fields are malformed.
     #[error("error decoding set: {0}")]
     Fields(#[from] FieldsError),
-    /// A time that is none.
+    /// The time is malformed.
     #[error("time of managed fields entry {0} is not RFC 3339")]
     Time(usize),
 }
 
-/// How many managers of updates are kept apart.
+/// Maximum number of separate updaters.
 const MAX_UPDATERS: usize = 10;
 
-/// Whose the changes of all others are then.
-const ANCIENT: &str = "ancient-changes";
+/// The manager of merged changes of old updaters.
+const MERGED_UPDATERS: &str = "ancient-changes";
 
 impl Managers {
-    /// Reads the managers of an object; one without any has none.
+    /// Parses the managers of an object.
     pub fn of(object: &Value) -> Result<Self, ManagersError> {
         let entries = match &object["metadata"]["managedFields"] {
             Value::Null => return Ok(Self::default()),
@@ -160,17 +160,17 @@ impl Managers {
         Ok(Self(managers))
     }
 
-    /// Whether nobody owns anything.
+    /// Whether no field has an owner.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Each manager, and what it owns.
+    /// All managers with their fields.
     pub fn iter(&self) -> impl Iterator<Item = (&ManagerId, &Owned)> {
         self.0.iter()
     }
 
-    /// Puts the managers into an object, in the place of those that were there.
+    /// Replaces `metadata.managedFields`.
     pub fn write(&self, object: &mut Value) {
         let Some(object) = object.as_object_mut() else {
             return;
@@ -189,7 +189,7 @@ impl Managers {
         }
     }
 
-    /// The list of entries: those that apply first, then by time, name, version, subresource.
+    /// The list of entries: appliers first, then by time, name, version and subresource.
     pub fn to_value(&self) -> Value {
         let mut entries: Vec<(&ManagerId, &Owned)> = self.0.iter().collect();
         entries.sort_by_key(|(id, owned)| {
@@ -204,7 +204,7 @@ impl Managers {
         entries.into_iter().map(write_entry).collect()
     }
 
-    /// Merges the oldest managers of updates, until there are no more than kube-apiserver keeps.
+    /// Merges the oldest updaters until their number is within the limit.
     pub(super) fn cap(&mut self) {
         let mut updaters: Vec<ManagerId> = self
             .0
@@ -227,7 +227,7 @@ impl Managers {
                 first_of_version.insert(version, id);
                 continue;
             };
-            let bucket = ManagerId::new(ANCIENT, Operation::Update, &version, "");
+            let bucket = ManagerId::new(MERGED_UPDATERS, Operation::Update, &version, "");
             if !self.0.contains_key(&bucket)
                 && let Some(owned) = self.0.remove(first)
             {
@@ -238,7 +238,7 @@ impl Managers {
                 owned.set.absorb(&merged.set);
                 owned.time = merged.time;
                 owned.api_version = merged.api_version;
-                // The bucket itself may be the one that is merged; then it goes, as there.
+                // As in kube-apiserver, the merged manager itself may be the oldest.
                 self.0.remove(&id);
                 left -= 1;
             }

@@ -1,5 +1,5 @@
-//! Where a field is: a path of elements, each the name of a field, the keys of a list's item, a
-//! set's value or a list's index.
+//! Paths of fields. An element is a field name, the keys of a list item, the value of a set item,
+//! or a list index.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -9,26 +9,26 @@ use serde_json::Value;
 
 use super::value;
 
-/// One step into an object.
+/// An element of a path.
 #[derive(Debug, Clone)]
 pub enum PathElement {
     /// A field of an object, or a key of a map.
     Field(Arc<str>),
-    /// The item of a list that has these values in its key fields, by the fields' names.
+    /// The list item with these key fields, sorted by name.
     Key(Arc<[(String, Value)]>),
-    /// The item of a set.
+    /// The set item with this value.
     Value(Arc<Value>),
-    /// The item of a list at an index.
+    /// The list item at this index.
     Index(i64),
 }
 
 impl PathElement {
-    /// The field of this name.
+    /// The field with this name.
     pub fn field(name: &str) -> Self {
         Self::Field(name.into())
     }
 
-    /// The item with these key fields, in any order.
+    /// The list item with these key fields, in any order.
     pub fn key(mut fields: Vec<(String, Value)>) -> Self {
         fields.sort_by(|left, right| left.0.cmp(&right.0));
         Self::Key(fields.into())
@@ -81,7 +81,7 @@ impl PartialEq for PathElement {
 impl Eq for PathElement {}
 
 impl fmt::Display for PathElement {
-    /// As in conflicts: `.spec`, `[name="web"]`, `[="finalizer"]`, `[0]`.
+    /// The form in conflict messages: `.spec`, `[name="web"]`, `[="finalizer"]`, `[0]`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
         match self {
@@ -106,7 +106,7 @@ impl fmt::Display for PathElement {
     }
 }
 
-/// The way from an object to one of its fields.
+/// The path from an object to a field.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Path(pub Vec<PathElement>);
 

@@ -1,4 +1,4 @@
-//! The owners of `spec.replicas`, as the scale subresource shows them.
+//! Ownership of `spec.replicas` through the scale subresource.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,22 @@ use super::set::Set;
 /// The version of `Scale`.
 const SCALE: &str = "autoscaling/v1";
 
-/// Carries owners between an object and its scale, both ways.
+/// Converts owners between an object and its scale.
 ///
-/// A write to the scale is tracked as any write is, on the `Scale` object with the managers that
-/// [`to_scale`](Self::to_scale) gives it; what comes out of that goes back with
-/// [`to_object`](Self::to_object).
+/// A write to the scale is tracked on the `Scale` object, with the managers from
+/// [`to_scale`](Self::to_scale); [`to_object`](Self::to_object) converts the result back.
 #[derive(Debug, Clone, Copy)]
 pub struct ScaleManagers<'a> {
-    /// The object's own managers.
+    /// The managers of the object.
     pub object: &'a Managers,
-    /// The version of the object that is scaled, such as `apps/v1`.
+    /// The version of the scaled object, such as `apps/v1`.
     pub api_version: &'a str,
-    /// Where the replicas are at each version; `None` at one without a scale.
+    /// The path of the replicas in each version; `None` for a version without scale.
     pub replicas: &'a BTreeMap<String, Option<Path>>,
 }
 
 impl ScaleManagers<'_> {
-    /// The managers of the scale: those that own the replicas, and nothing else.
+    /// The managers of the scale: the owners of the replicas.
     pub fn to_scale(self) -> Managers {
         let owners = self.object.0.iter().filter(|(_, owned)| {
             self.replicas
@@ -44,7 +43,7 @@ impl ScaleManagers<'_> {
         Managers(of_scale.collect())
     }
 
-    /// The object's managers after a write to its scale.
+    /// The managers of the object after a write to its scale.
     pub fn to_object(self, scale: &Managers) -> Managers {
         let mut scale = scale.clone();
         let mut out = BTreeMap::new();
@@ -57,7 +56,7 @@ impl ScaleManagers<'_> {
                 && owned.set.has(path)
                 && scale.0.remove(id).is_none()
             {
-                // Somebody else has the replicas now.
+                // Another manager owns the replicas now.
                 owned.set = owned.set.difference(&Set::of([path.clone()]));
                 if owned.set.is_empty() {
                     continue;

@@ -1,4 +1,4 @@
-//! Sets of paths, as trees: who owns what.
+//! Sets of field paths, as trees.
 
 use std::collections::BTreeMap;
 
@@ -6,18 +6,18 @@ use super::path::{Path, PathElement};
 
 /// A set of fields (structured-merge-diff `fieldpath.Set`, KEP-555).
 ///
-/// A branch that neither is a member nor leads to one is never kept.
+/// Branches without members are removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Set {
     branches: BTreeMap<PathElement, Branch>,
 }
 
-/// What a set holds at one element, and below.
+/// A node of the tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Branch {
     /// Whether the field itself is in the set.
     pub(super) member: bool,
-    /// Fields inside.
+    /// The members below the field.
     pub(super) children: Set,
 }
 
@@ -28,7 +28,7 @@ impl Branch {
 }
 
 impl Set {
-    /// The set of these.
+    /// The set of these paths.
     pub fn of(paths: impl IntoIterator<Item = Path>) -> Self {
         let mut set = Self::default();
         for path in paths {
@@ -37,12 +37,12 @@ impl Set {
         set
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.branches.is_empty()
     }
 
-    /// Adds a field; the whole object (the empty path) has no owner and is left out.
+    /// Adds a field. The empty path (the whole object) is ignored, because it has no owner.
     pub fn insert(&mut self, path: &Path) {
         self.insert_at(&path.0);
     }
@@ -59,7 +59,7 @@ impl Set {
         }
     }
 
-    /// Puts a branch in, unless there is nothing in it.
+    /// Adds a branch, unless it is empty.
     pub(super) fn graft(&mut self, element: PathElement, member: bool, children: Self) {
         let branch = Branch { member, children };
         if !branch.is_empty() {
@@ -93,7 +93,7 @@ impl Set {
         self.branches.iter()
     }
 
-    /// What is in either.
+    /// The union of both sets.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         let (mut larger, smaller) = if self.branches.len() >= other.branches.len() {
@@ -105,7 +105,7 @@ impl Set {
         larger
     }
 
-    /// Adds all of another.
+    /// Adds all members of `other`.
     pub(super) fn absorb(&mut self, other: &Self) {
         for (element, theirs) in &other.branches {
             if let Some(ours) = self.branches.get_mut(element) {
@@ -117,7 +117,7 @@ impl Set {
         }
     }
 
-    /// What is in both; elements are spelt as in this one.
+    /// The intersection; elements keep the spelling of `self`.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         let mut out = Self::default();
@@ -133,13 +133,13 @@ impl Set {
         out
     }
 
-    /// What is in this one only.
+    /// The members of `self` that are not in `other`.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         self.subtract(other, false)
     }
 
-    /// What is neither in the other nor inside of a field that is.
+    /// The members of `self` that are neither in `other` nor below a member of `other`.
     #[must_use]
     pub fn recursive_difference(&self, other: &Self) -> Self {
         self.subtract(other, true)
@@ -164,7 +164,7 @@ impl Set {
         out
     }
 
-    /// All members: those of each level before those below, as kube-apiserver lists them.
+    /// All members by depth, in kube-apiserver's order.
     pub fn paths(&self) -> Vec<Path> {
         let mut out = Vec::new();
         self.collect(&mut Vec::new(), &mut out);

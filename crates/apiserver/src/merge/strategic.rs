@@ -1,5 +1,5 @@
-//! Strategic merge patch: JSON merge patch that knows how a kind's lists merge, and takes
-//! directives (`$patch`, `$retainKeys`, `$setElementOrder/…`, `$deleteFromPrimitiveList/…`).
+//! Strategic merge patch: a JSON merge patch that merges lists by the kind's schema, with the
+//! directives `$patch`, `$retainKeys`, `$setElementOrder/…` and `$deleteFromPrimitiveList/…`.
 
 mod lists;
 mod lookup;
@@ -20,12 +20,11 @@ const DELETE_FROM: &str = "$deleteFromPrimitiveList";
 
 type Object = Map<String, Value>;
 
-/// Applies a strategic merge patch to an object of a built-in kind.
+/// Applies a strategic merge patch to a built-in object.
 ///
 /// # Errors
-///
-/// [`PatchError::Malformed`] for directives in a wrong form, [`PatchError::Unprocessable`] and
-/// [`PatchError::Failed`] where the patch does not go with the object.
+/// [`PatchError::Malformed`] for malformed directives, [`PatchError::Unprocessable`] and
+/// [`PatchError::Failed`] if the patch does not fit the object.
 pub fn strategic(live: &Value, patch: &Value, schema: &Node) -> Result<Value, PatchError> {
     let Value::Object(patch) = patch else {
         return Err(PatchError::Malformed(format!(
@@ -37,7 +36,7 @@ pub fn strategic(live: &Value, patch: &Value, schema: &Node) -> Result<Value, Pa
     merge_object(live, patch.clone(), schema).map(Value::Object)
 }
 
-/// The type's name as Go prints it in an error.
+/// The type name in Go's errors.
 fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "%!s(<nil>)",
@@ -102,7 +101,7 @@ fn merge_object(
     Ok(original)
 }
 
-/// `$retainKeys`: all that is not listed goes, and the patch sets nothing else.
+/// Applies `$retainKeys`: removes all fields that are not listed; the patch may not set others.
 fn retain_keys(original: &mut Object, patch: &mut Object) -> Result<(), PatchError> {
     let malformed = || PatchError::Malformed("invalid patch format of retainKeys".to_owned());
     let Some(listed) = patch.remove(RETAIN_KEYS) else {
@@ -125,7 +124,7 @@ fn retain_keys(original: &mut Object, patch: &mut Object) -> Result<(), PatchErr
     Ok(())
 }
 
-/// The field that a directive's key is about, after the slash.
+/// The field name after the slash of a directive.
 fn directed<'k>(key: &'k str, prefix: &str, what: &str) -> Result<&'k str, PatchError> {
     match key.split_once('/') {
         Some((before, field)) if before == prefix => Ok(field),
@@ -181,7 +180,7 @@ fn merge_field(
     Ok(())
 }
 
-/// Nulls in what is new have nothing to delete.
+/// Removes nulls from a new value, where they delete nothing.
 fn discard_nulls(value: &mut Value) {
     match value {
         Value::Object(map) => {
@@ -193,7 +192,7 @@ fn discard_nulls(value: &mut Value) {
     }
 }
 
-/// A new value without the directives in it; an object with one is none.
+/// Removes directives from a new value; `None` if an object contains `$patch`.
 fn without_directives(value: Value) -> Option<Value> {
     match value {
         Value::Object(map) if map.contains_key(DIRECTIVE) => None,

@@ -1,4 +1,4 @@
-//! The bookkeeping of owners: what an update or an apply takes from whom.
+//! Tracks ownership changes of updates and applies.
 
 use std::collections::BTreeMap;
 
@@ -13,20 +13,20 @@ use super::typed::{
     self, Comparison, Duplicates, Misfits, combine, compare, field_set, remove, with_named_fields,
 };
 
-/// Whether conflicts are an error, or lose.
+/// What happens on conflicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Force {
     No,
     Yes,
 }
 
-/// Why the bookkeeping cannot go on.
+/// Errors of ownership tracking.
 #[derive(Debug)]
 pub(super) enum TrackError {
     Conflicts(Vec<Conflict>),
     Compare(Misfits),
     Merge(Misfits),
-    /// An object that does not fit the schema of another version; said is what for.
+    /// An object does not fit the schema of another version; the text says which object.
     Convert(&'static str, Misfits),
 }
 
@@ -46,7 +46,7 @@ impl MergeKind {
         set.recursive_difference(&self.reset)
     }
 
-    /// Reads an object at another version, which it must fit too.
+    /// Checks that an object fits another version.
     fn convert(
         &self,
         object: &Value,
@@ -61,7 +61,7 @@ impl MergeKind {
         }
     }
 
-    /// Managers as they read with the schemas of today; those of versions that are gone are too.
+    /// The managers with field sets of the current schemas; drops managers of removed versions.
     fn reconciled(&self, managers: &Managers, live: &Value) -> Result<Managers, TrackError> {
         let mut kept = BTreeMap::new();
         for (id, owned) in &managers.0 {
@@ -78,7 +78,7 @@ impl MergeKind {
         Ok(Managers(kept))
     }
 
-    /// Takes what changed from all but one manager, and tells what changed.
+    /// Removes changed fields from all other managers, and returns the changes.
     fn take(
         &self,
         managers: &mut Managers,
@@ -111,7 +111,7 @@ impl MergeKind {
         Ok(compared)
     }
 
-    /// What others own of the fields that changed; with the changes as each version sees them.
+    /// Changed fields that other managers own, with the changes in each version.
     fn conflicts(
         &self,
         managers: &Managers,
@@ -142,7 +142,7 @@ impl MergeKind {
         Ok(conflicts)
     }
 
-    /// What an update owns for having made the new object of the old one; `None` is nothing.
+    /// Updates the owners for a change from `old` (`None` on create) to `new`.
     pub(super) fn track_update(
         &self,
         managers: &mut Managers,
@@ -156,7 +156,7 @@ impl MergeKind {
         Ok((!set.is_empty()).then_some(set))
     }
 
-    /// Merges an applied configuration, with the new owners.
+    /// Merges an applied configuration, and computes the new owners.
     pub(super) fn track_apply(
         &self,
         managers: &mut Managers,
@@ -181,7 +181,8 @@ impl MergeKind {
         Ok(pruned)
     }
 
-    /// Without what the manager applied before and does not any more, unless others own it.
+    /// Removes fields that the manager applied earlier and does not apply now, unless another
+    /// manager owns them.
     fn pruned(
         &self,
         merged: Value,
@@ -204,7 +205,8 @@ impl MergeKind {
                 .or_default()
                 .absorb(&owned.set);
         }
-        // The version that was pruned first: others may need what it brings back.
+        // Starts with the version of the last apply: managers of other versions may own restored
+        // fields.
         let mut at = last_version;
         let first = owned_at.remove_entry(last_version);
         for (version, owned) in first.into_iter().chain(owned_at) {
@@ -214,7 +216,7 @@ impl MergeKind {
         let what = "failed to prune fields: failed add back dangling items: failed to convert \
                     pruned object to last applied version: ";
         self.convert(&pruned, at, last_version, what)?;
-        // What was never applied by this manager stays, even if it stood in something pruned.
+        // Fields that the manager never applied stay, even below a removed field.
         let named = |value: &Value| with_named_fields(&field_set(value, ty), Some(ty));
         let gone = named(&merged).difference(&named(&pruned));
         let pruned = remove(&merged, &gone.intersection(&last_set), ty);
@@ -223,7 +225,7 @@ impl MergeKind {
         Ok(pruned)
     }
 
-    /// The pruned object with what some manager owns put back.
+    /// Restores fields that any manager owns.
     fn with_owned(
         &self,
         merged: &Value,
@@ -257,7 +259,7 @@ fn listed(mut conflicts: Vec<(ManagerId, Set)>) -> Vec<Conflict> {
     listed
 }
 
-/// Fields that nobody ever owns.
+/// Fields without ownership.
 pub(super) fn ownerless() -> Set {
     let metadata = [
         "name",

@@ -1,4 +1,4 @@
-//! Values seen through their schema, as structured-merge-diff's `typed` package sees them.
+//! Values with their schema, as in structured-merge-diff's package `typed`.
 
 mod combine;
 mod compare;
@@ -27,15 +27,15 @@ use crate::schema::{ListType, Node, Shape, Written};
 /// The type of a value.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Type<'a> {
-    /// From a schema; `open` once anything above preserves unknown fields.
+    /// A schema. `open`: an ancestor preserves unknown fields.
     Node { node: &'a Node, open: bool },
-    /// Whatever the value is: objects merge by field, lists are one value.
+    /// Derived from the value: objects merge by field, lists are one value.
     Deduced,
-    /// Whatever the value is, as one value.
+    /// Derived from the value, always one value.
     Untyped,
 }
 
-/// What values of a type may be. Several kinds at once only where the schema leaves it open.
+/// The possible forms of a type's values. More than one only for open types.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Atom<'a> {
     pub(super) map: Option<MapAtom<'a>>,
@@ -43,7 +43,7 @@ pub(super) struct Atom<'a> {
     pub(super) list: Option<ListAtom<'a>>,
 }
 
-/// A type of plain values.
+/// A scalar type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scalar {
     Numeric,
@@ -52,17 +52,17 @@ pub(super) enum Scalar {
     Untyped,
 }
 
-/// An object's fields, or a map's values.
+/// An object or a map.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MapAtom<'a> {
     pub(super) fields: Option<&'a BTreeMap<String, Arc<Node>>>,
-    /// Of what is no named field; with none, there may be nothing else.
+    /// The type of keys without a named field; `None` if there are none.
     pub(super) element: Option<Type<'a>>,
     pub(super) atomic: bool,
     open: bool,
 }
 
-/// A list's items.
+/// A list.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ListAtom<'a> {
     pub(super) element: Type<'a>,
@@ -76,7 +76,7 @@ pub(super) enum ListKind<'a> {
     Keys(&'a [String]),
 }
 
-/// Which kind of value is at hand.
+/// The form of an actual value.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Form<'a> {
     Map(MapAtom<'a>),
@@ -97,7 +97,7 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// The form in which this value is looked at.
+    /// The form of this value.
     pub(super) fn form(self, value: &Value) -> Form<'a> {
         self.atom().deduced(value).form()
     }
@@ -126,7 +126,7 @@ impl<'a> Atom<'a> {
             ..Self::default()
         };
         match &node.shape {
-            // A structure of Go's with anything in it: `RawExtension`.
+            // Go's `RawExtension`.
             Shape::Any if node.go.is_some() => Self::open(Type::Untyped, true),
             Shape::Any | Shape::IntOrString => Self::open(Type::Deduced, false),
             Shape::Object {
@@ -167,7 +167,7 @@ impl<'a> Atom<'a> {
         }
     }
 
-    /// Narrowed to the kind of this value, if the type knows it; `null` may be anything.
+    /// Reduces an open type to the form of this value; `null` has all forms.
     pub(super) fn deduced(self, value: &Value) -> Self {
         let narrowed = match value {
             Value::Null => return self,
@@ -191,7 +191,7 @@ impl<'a> Atom<'a> {
         }
     }
 
-    /// Whether two atoms that were narrowed from one are still the same.
+    /// Whether two reduced types have the same forms.
     pub(super) const fn same_kinds(&self, other: &Self) -> bool {
         self.map.is_some() == other.map.is_some()
             && self.scalar.is_some() == other.scalar.is_some()
@@ -218,14 +218,14 @@ impl<'a> MapAtom<'a> {
         })
     }
 
-    /// The type of what is under a key, named or not.
+    /// The type of the value at a key.
     pub(super) fn at(&self, key: &str) -> Option<Type<'a>> {
         self.named(key).or(self.element)
     }
 }
 
 impl ListAtom<'_> {
-    /// Which element of the list this item is; an error says why it cannot be told.
+    /// The path element of a list item; the error says why it has none.
     pub(super) fn element_of(&self, item: &Value) -> Result<PathElement, String> {
         match self.kind {
             ListKind::Atomic => Err("invalid indexing of non-associative list".to_owned()),
@@ -273,7 +273,7 @@ impl ListAtom<'_> {
         if let Some(default) = declared.and_then(|node| node.default.as_ref()) {
             return Ok(Some(default));
         }
-        // A field that Go always writes stands for its zero.
+        // Key fields that Go always writes default to their zero value.
         let Type::Node { node, .. } = self.element else {
             return Ok(None);
         };
@@ -298,7 +298,7 @@ fn set_element(item: &Value) -> Result<PathElement, String> {
     }
 }
 
-/// The items, or nothing for null and for what is no list.
+/// The items of a list; empty for null and other types.
 fn items(value: Option<&Value>) -> &[Value] {
     value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
@@ -307,14 +307,14 @@ fn entries(value: Option<&Value>) -> Option<&Map<String, Value>> {
     value.and_then(Value::as_object)
 }
 
-/// A value that does not fit its type.
+/// A value does not fit its type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Misfit {
     pub(super) path: Path,
     pub(super) message: String,
 }
 
-/// All that does not fit.
+/// All type errors of a value.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Misfits(pub(super) Vec<Misfit>);
 

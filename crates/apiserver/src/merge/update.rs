@@ -1,4 +1,4 @@
-//! Who owns what after a write that is no apply.
+//! Ownership changes of writes other than apply.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -10,26 +10,25 @@ use super::track::ownerless;
 use super::typed::{Duplicates, validate};
 use super::value::is_unprintable;
 
-/// Who writes.
+/// Options of an update.
 #[derive(Debug, Clone, Copy)]
 pub struct UpdateOptions<'a> {
     /// The manager's name, from [`manager_name`].
     pub manager: &'a str,
-    /// The time of the change.
+    /// The time for `managedFields`.
     pub now: Timestamp,
 }
 
-/// Sets `metadata.managedFields` of an object that is about to take the live one's place
-/// (`None`: it is created), whatever made it: create, update, or a patch that is no apply.
+/// Sets `metadata.managedFields` of an object that replaces `live` (`None` on create), for creates,
+/// updates and all patches except apply.
 ///
-/// Never fails: an object whose owners cannot be told is left without any, as kube-apiserver
-/// leaves it.
+/// Never fails: if the owners cannot be computed, the object has none, as in kube-apiserver.
 pub fn update(live: Option<&Value>, new: &mut Value, kind: &MergeKind, options: UpdateOptions<'_>) {
     let live = live.map_or_else(|| kind.nothing(), Value::clone);
     let mut managers = starting_point(&live, new, kind);
     strip_managers(new);
     let created = live["metadata"]["uid"].as_str().is_none_or(str::is_empty);
-    // Owners that were given up are not tracked until somebody applies.
+    // After a client has removed all owners, tracking restarts with the next apply.
     if managers.is_empty() && !created {
         return;
     }
@@ -48,7 +47,7 @@ pub fn update(live: Option<&Value>, new: &mut Value, kind: &MergeKind, options: 
     }
 }
 
-/// The managers that a request starts from: those it sends itself, if it sends any.
+/// The initial managers: those in the request, or those of the live object.
 fn starting_point(live: &Value, new: &Value, kind: &MergeKind) -> Managers {
     let of_live = || Managers::of(live).unwrap_or_default();
     if !kind.subresource.is_empty() {
@@ -70,7 +69,7 @@ fn starting_point(live: &Value, new: &Value, kind: &MergeKind) -> Managers {
     }
 }
 
-/// Records what a manager changed.
+/// Records the changes of a manager.
 pub(super) fn track(
     live: &Value,
     new: &Value,
@@ -124,8 +123,7 @@ fn strip_managers(object: &mut Value) {
     }
 }
 
-/// Puts the old times back into an object that differs from the old one in nothing else, so that
-/// a write that changes nothing writes nothing.
+/// Restores the old times if nothing else changed, so that a write without changes stores nothing.
 pub fn keep_times(old: &Value, new: &mut Value) {
     let managers = |object: &Value| match &object["metadata"]["managedFields"] {
         Value::Array(entries) => entries.clone(),
@@ -149,7 +147,7 @@ pub fn keep_times(old: &Value, new: &mut Value) {
     }
 }
 
-/// An object without what changes on every write.
+/// The object without fields that change on every write.
 fn bare(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
@@ -159,11 +157,11 @@ fn bare(object: &Value) -> Value {
     object
 }
 
-/// Names of managers are cut to this many bytes when they come from a user agent.
+/// Maximum length in bytes of a name from the user agent.
 const MAX_NAME: usize = 128;
 
-/// The name of the manager that a request is by: what it says (`fieldManager`), else the first
-/// part of its user agent.
+/// The name of the manager: the query parameter `fieldManager`, or the first part of the user
+/// agent.
 pub fn manager_name(field_manager: &str, user_agent: &str) -> String {
     if !field_manager.is_empty() {
         return field_manager.to_owned();

@@ -1,12 +1,12 @@
-//! Comparing and printing values as structured-merge-diff does: numbers by what they amount to,
-//! different types in a fixed order.
+//! Comparison and formatting of values as in structured-merge-diff: numbers by value, different
+//! types in a fixed order.
 
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 use serde_json::{Map, Number, Value};
 
-/// Which of two values comes first; equal values are the same element of a set.
+/// The order of two values; equal values are the same set element.
 pub(super) fn compare(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => compare_numbers(left, right),
@@ -18,7 +18,7 @@ pub(super) fn compare(left: &Value, right: &Value) -> Ordering {
     }
 }
 
-/// Whether two values are the same for the purpose of ownership.
+/// Whether two values are equal for ownership.
 pub(super) fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => {
@@ -86,7 +86,7 @@ fn compare_maps(left: &Map<String, Value>, right: &Map<String, Value>) -> Orderi
     left_keys.len().cmp(&right_keys.len())
 }
 
-/// The type's name in JSON.
+/// The JSON type name.
 pub(super) fn json_kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -98,7 +98,7 @@ pub(super) fn json_kind(value: &Value) -> &'static str {
     }
 }
 
-/// Writes a value as paths show it: text quoted, the rest bare.
+/// Formats a value for paths: texts quoted, others bare.
 pub(super) fn show(value: &Value, out: &mut String) {
     match value {
         Value::Null => out.push_str("null"),
@@ -125,7 +125,7 @@ pub(super) fn show(value: &Value, out: &mut String) {
     }
 }
 
-/// Go's `%v`: integers in full; floating point with the fewest digits, large ones with an exponent.
+/// Go's `%v`: integers in full, floating point with the fewest digits and an exponent if large.
 pub(super) fn show_number(number: &Number, out: &mut String) {
     let Some(float) = number.as_f64().filter(|_| number.is_f64()) else {
         let _ = write!(out, "{number}");
@@ -142,7 +142,7 @@ pub(super) fn show_number(number: &Number, out: &mut String) {
     }
 }
 
-/// Go's `%q` of a text.
+/// Go's `%q`.
 pub(crate) fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -175,7 +175,7 @@ pub(crate) fn quote(text: &str) -> String {
     out
 }
 
-/// What Go's `strconv.IsPrint` refuses, as far as text in objects is concerned.
+/// Whether Go's `strconv.IsPrint` is false, for characters that objects contain.
 pub(super) fn is_unprintable(letter: char) -> bool {
     letter.is_control()
         || (letter.is_whitespace() && letter != ' ')
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_equal_if_they_amount_to_the_same() {
+    fn numbers_compare_by_value() {
         assert!(equal(&json!(1), &json!(1.0)));
         assert!(equal(&json!({"a": [1]}), &json!({"a": [1.0]})));
         assert!(!equal(&json!(1), &json!("1")));
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn types_have_an_order_of_their_own() {
+    fn types_have_a_fixed_order() {
         let sorted = [
             json!(-1),
             json!(0.5),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_shown_as_go_shows_them() {
+    fn values_are_formatted_as_in_go() {
         let shown = |value: Value| {
             let mut out = String::new();
             show(&value, &mut out);

@@ -1,8 +1,7 @@
-//! The rules of custom objects (`x-kubernetes-validations`), compiled once and kept with the
-//! schema.
+//! CEL rules of custom objects (`x-kubernetes-validations`), compiled once per schema.
 //!
-//! Evaluation cannot be interrupted, so each rule is given its cost before it runs: the most that
-//! it can be with values of the sizes that are there.
+//! The evaluator cannot be interrupted, so the maximum cost of each rule for the sizes of the
+//! actual values is computed before evaluation.
 
 mod calls;
 mod cost;
@@ -24,26 +23,26 @@ use serde_json::Value;
 
 use self::cost::{Scope, bound};
 use self::expression::Expression;
-pub(crate) use self::expression::{Gives, compile};
+pub(crate) use self::expression::{ResultType, compile};
 use self::functions::BASE;
 use self::size::Size;
-use crate::schema::{Former, Node, Path, Rule, Shape};
+use crate::schema::{Node, OldItems, Path, Rule, Shape};
 use crate::status::{FieldError, FieldErrorKind};
 
-/// The most that one rule may cost (kube-apiserver's `PerCallLimit`, in finer units).
-const RULE_COST: u64 = 4_000_000;
-/// The most that all rules of one object may cost (its `RuntimeCELCostBudget`).
-const OBJECT_COST: u64 = 10_000_000;
-/// Longest message that an expression may make, and that is told of one that failed.
-const MESSAGE_BYTES: usize = 5 * 1024;
+/// Maximum cost of one rule (kube-apiserver's `PerCallLimit`, in smaller units).
+const MAX_RULE_COST: u64 = 4_000_000;
+/// Maximum cost of all rules of an object (kube-apiserver's `RuntimeCELCostBudget`).
+const MAX_OBJECT_COST: u64 = 10_000_000;
+/// Maximum length of messages in bytes.
+const MAX_MESSAGE_BYTES: usize = 5 * 1024;
 
-/// The compiled rules of a schema, as a tree like it.
+/// The compiled rules of a schema, as a tree parallel to it.
 #[derive(Debug, Default)]
 pub struct Rules {
     here: Vec<Compiled>,
     fields: BTreeMap<String, Self>,
     inside: Option<Box<Self>>,
-    /// How deep the deepest expression is.
+    /// The depth of the deepest expression.
     depth: usize,
 }
 
@@ -54,13 +53,13 @@ struct Compiled {
     uses_old: bool,
 }
 
-/// A value that rules are about: as they see it, and how large it is.
-struct Seen {
+/// A value as CEL sees it, with its size.
+struct SizedValue {
     value: Cel,
     size: Arc<Size>,
 }
 
-impl Seen {
+impl SizedValue {
     fn new(node: &Node, value: &Value) -> Self {
         let value = values::to_cel(node, value);
         let size = Arc::new(Size::of(&value));
@@ -75,7 +74,7 @@ impl fmt::Debug for Compiled {
 }
 
 impl Rules {
-    /// Compiles the rules of a schema; `None` when it has none.
+    /// Compiles the rules of a schema; `None` if it has no rules.
     pub fn compile(node: &Node) -> Option<Self> {
         let mut rules = Self {
             here: node.rules.iter().map(Compiled::new).collect(),
@@ -104,14 +103,14 @@ impl Rules {
         (!is_empty).then_some(rules)
     }
 
-    /// The rules that an object breaks.
+    /// The errors of all violated rules.
     pub fn broken(&self, node: &Node, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let evaluated = expression::evaluate(self.depth, || {
             let mut run = Run {
-                left: OBJECT_COST,
+                left: MAX_OBJECT_COST,
                 found: Vec::new(),
             };
-            // What is found when the budget ends is told too.
+            // Errors up to the exhaustion of the budget are returned, too.
             let _ = run.value(self, node, object, old, &Path::ROOT);
             run.found
         });
@@ -152,7 +151,7 @@ impl Compiled {
     }
 }
 
-/// Whether an expression speaks of the old value.
+/// Whether the expression uses `oldSelf`.
 pub(crate) fn uses_old_self(expression: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     expression.match_indices("oldSelf").any(|(at, word)| {
@@ -162,8 +161,8 @@ pub(crate) fn uses_old_self(expression: &str) -> bool {
     })
 }
 
-/// The budget is spent.
-struct Spent;
+/// The cost budget is exhausted.
+struct BudgetExceeded;
 
 struct Run {
     left: u64,
@@ -178,7 +177,7 @@ impl Run {
         value: &Value,
         old: Option<&Value>,
         at: &Path<'_>,
-    ) -> Result<(), Spent> {
+    ) -> Result<(), BudgetExceeded> {
         if value.is_null() {
             return Ok(());
         }
@@ -206,9 +205,9 @@ impl Run {
                 let Some(rules) = rules.inside.as_deref() else {
                     return Ok(());
                 };
-                let former = Former::of(list, old);
+                let old_items = OldItems::of(list, old);
                 for (index, item) in values.iter().enumerate() {
-                    let before = former.item(item);
+                    let before = old_items.item(item);
                     self.value(rules, items, item, before, &at.index(index))?;
                 }
             }
@@ -224,9 +223,9 @@ impl Run {
         value: &Value,
         old: Option<&Value>,
         at: &Path<'_>,
-    ) -> Result<(), Spent> {
-        let own = Seen::new(node, value);
-        let before = old.map(|old| Seen::new(node, old));
+    ) -> Result<(), BudgetExceeded> {
+        let own = SizedValue::new(node, value);
+        let before = old.map(|old| SizedValue::new(node, old));
         let of_old = Scope {
             name: "oldSelf",
             size: before
@@ -241,7 +240,7 @@ impl Run {
             outer: Some(&of_old),
         };
         for compiled in &rules.here {
-            // Unchanged values need not keep rules that came later (KEP-4008).
+            // Unchanged values are exempt from rules (ratcheting, KEP-4008).
             let unchanged = old == Some(value) && !compiled.uses_old;
             let skipped = compiled.uses_old && before.is_none() && !compiled.rule.optional_old_self;
             if unchanged || skipped {
@@ -254,8 +253,8 @@ impl Run {
         Ok(())
     }
 
-    fn pay(&mut self, cost: u64, compiled: &Compiled, at: &Path<'_>) -> Result<(), Spent> {
-        let said = if cost > RULE_COST {
+    fn pay(&mut self, cost: u64, compiled: &Compiled, at: &Path<'_>) -> Result<(), BudgetExceeded> {
+        let said = if cost > MAX_RULE_COST {
             format!(
                 "'operation cancelled: actual cost limit exceeded': no further validation rules \
                  will be run due to call cost exceeds limit for rule: {}",
@@ -270,7 +269,7 @@ impl Run {
             return Ok(());
         };
         self.add(FieldErrorKind::Invalid, at.to_string(), None, said);
-        Err(Spent)
+        Err(BudgetExceeded)
     }
 
     fn rule(
@@ -280,7 +279,7 @@ impl Run {
         context: &Context<'_>,
         scope: &Scope<'_>,
         at: &Path<'_>,
-    ) -> Result<(), Spent> {
+    ) -> Result<(), BudgetExceeded> {
         let program = match &compiled.expression {
             Ok(expression) => &expression.program,
             Err(error) => {
@@ -305,11 +304,11 @@ impl Run {
         Ok(())
     }
 
-    /// What is said of a rule that is broken.
+    /// The message of a violated rule.
     fn message(&mut self, compiled: &Compiled, context: &Context<'_>, scope: &Scope<'_>) -> String {
         let made = compiled.message.as_ref().and_then(|expression| {
             let cost = bound(expression.program.expression(), Some(scope)).cost;
-            if cost > RULE_COST {
+            if cost > MAX_RULE_COST {
                 return None;
             }
             self.left = self.left.checked_sub(cost)?;
@@ -318,8 +317,9 @@ impl Run {
                 _ => None,
             }
         });
-        let is_fit =
-            |text: &String| !text.is_empty() && text.len() <= MESSAGE_BYTES && !text.contains('\n');
+        let is_fit = |text: &String| {
+            !text.is_empty() && text.len() <= MAX_MESSAGE_BYTES && !text.contains('\n')
+        };
         let written = compiled.rule.message.as_deref();
         match made.filter(is_fit) {
             Some(text) => text,
@@ -356,7 +356,7 @@ impl Run {
     }
 
     fn add(&mut self, kind: FieldErrorKind, path: String, value: Option<Value>, detail: String) {
-        // A rule of the object as a whole has no field; Go shows that so.
+        // Go prints an empty path as `<nil>`.
         let path = if path.is_empty() {
             "<nil>".to_owned()
         } else {
@@ -384,10 +384,10 @@ impl Compiled {
     }
 }
 
-/// An error shows the values that it is about, however long they are.
+/// Shortens a message: errors contain values, which may be long.
 fn shortened(mut text: String) -> String {
-    if text.len() > MESSAGE_BYTES {
-        let mut end = MESSAGE_BYTES;
+    if text.len() > MAX_MESSAGE_BYTES {
+        let mut end = MAX_MESSAGE_BYTES;
         while !text.is_char_boundary(end) {
             end -= 1;
         }

@@ -1,6 +1,5 @@
-//! Reading a built-in object as its Go type would, and writing it as its encoder would: unknown
-//! fields go, types must fit, times and quantities take their one form, and empty fields stay or
-//! go as the type's tags say.
+//! Decodes and encodes built-in objects as their Go types do: removes unknown fields, checks types,
+//! normalizes times and quantities, and removes or adds empty fields by the Go struct tags.
 
 use std::fmt::Write as _;
 
@@ -13,42 +12,42 @@ use super::definition::is_zero;
 use super::{GoStruct, Node, Shape, Written, report_unknown};
 use drover_quantity::{Quantity, QuantityError};
 
-/// Why an object cannot be read as its kind.
+/// Decoding errors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// A value of another type.
+    /// The value has the wrong type.
     #[error("json: cannot unmarshal {is} into Go {into} of type {expected}")]
     Type {
-        /// The JSON type, and the number itself if only its size is wrong.
+        /// The JSON type, or the number if it is out of range.
         is: String,
         /// `struct field Type.path`, or `value`.
         into: String,
         /// The Go type.
         expected: String,
     },
-    /// Not a time.
+    /// The value is not a time.
     #[error("parsing time {text:?} as {layout:?}: cannot parse {rest:?} as {part:?}")]
     Time {
-        /// What was there.
+        /// The value.
         text: String,
-        /// What it should look like.
+        /// The expected layout.
         layout: &'static str,
-        /// From where on it does not.
+        /// The part of the value that does not match.
         rest: String,
-        /// What should have been there.
+        /// The part of the layout that does not match.
         part: &'static str,
     },
-    /// Not base64.
+    /// The value is not base64; the position of the error.
     #[error("illegal base64 data at input byte {0}")]
     Base64(usize),
-    /// Not a quantity.
+    /// The value is not a quantity.
     #[error(transparent)]
     Quantity(#[from] QuantityError),
 }
 
 impl Node {
-    /// Reads a built-in's object; what it returns are strict decoding's findings
-    /// (`unknown field "spec.foo"`).
+    /// Decodes a built-in object. Returns the findings of strict decoding (`unknown field
+    /// "spec.foo"`).
     ///
     /// # Errors
     /// See [`DecodeError`].
@@ -61,11 +60,11 @@ impl Node {
 
 #[derive(Default)]
 struct Walk<'a> {
-    /// With indexes, for strict findings.
+    /// The path with indexes, for strict findings.
     at: String,
-    /// Fields only, for type errors.
+    /// The path without indexes, for type errors.
     fields: Vec<String>,
-    /// Of the struct that is being read.
+    /// The name of the current struct.
     owner: Option<&'a str>,
     unknown: Vec<String>,
 }
@@ -136,7 +135,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// A Go map: `null` is its value type's zero.
+    /// Decodes a Go map: `null` becomes the zero value.
     fn map(&mut self, node: &'a Node, map: &mut Map<String, Value>) -> Result<(), DecodeError> {
         let before = self.at.len();
         for (key, value) in map.iter_mut() {
@@ -202,7 +201,7 @@ impl<'a> Walk<'a> {
 }
 
 impl Node {
-    /// Brings an object, changed since it was read, into the form that its Go type writes.
+    /// Encodes a changed object as its Go type does.
     pub fn encode(&self, value: &mut Value) {
         match (&self.shape, value) {
             (Shape::Object { .. }, Value::Object(map)) => {
@@ -224,7 +223,7 @@ impl Node {
         }
     }
 
-    /// What Go makes of `null` in a list or map.
+    /// The value that Go decodes from `null` in a list or map.
     fn zero(&self) -> Value {
         match &self.shape {
             Shape::Object { .. } => {
@@ -241,7 +240,7 @@ impl Node {
     }
 }
 
-/// Leaves out and fills in fields as the Go type's tags say.
+/// Removes and adds fields by the Go struct tags.
 fn write_fields(node: &Node, go: &GoStruct, map: &mut Map<String, Value>) {
     map.retain(|key, value| match go.fields.get(key) {
         Some(Written::UnlessEmpty) => !is_zero(value),
@@ -292,8 +291,7 @@ fn text_of(format: &str, text: &mut String) -> Result<(), DecodeError> {
 const TIME: &str = "2006-01-02T15:04:05Z07:00";
 const MICRO: &str = "2006-01-02T15:04:05.000000Z07:00";
 
-/// Reads a time as Go does by its layout, which takes any fraction of a second but the one that
-/// it shows.
+/// Parses a time as Go does for the layout: any number of fractional digits is accepted.
 fn time_of(text: &str, layout: &'static str) -> Result<Timestamp, DecodeError> {
     let wrong = |rest: &str, part| DecodeError::Time {
         text: text.to_owned(),
@@ -346,7 +344,7 @@ fn value_type(value: &Value) -> &'static str {
     }
 }
 
-/// The Go type, as far as the schema tells it.
+/// The name of the Go type, derived from the schema.
 fn go_type(node: &Node) -> String {
     match &node.shape {
         Shape::Any => "interface {}".to_owned(),

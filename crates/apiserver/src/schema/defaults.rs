@@ -1,11 +1,11 @@
-//! Filling in what a custom object's schema says stands where nothing does.
+//! Defaults of custom objects.
 
 use serde_json::Value;
 
 use super::{Node, Shape};
 
 impl Node {
-    /// Fills in defaults; a `null` that may not be null, and has a default, gives way to it.
+    /// Sets defaults. A default also replaces `null` in a field that is not nullable.
     pub fn apply_defaults(&self, value: &mut Value) {
         match (&self.shape, value) {
             (
@@ -44,7 +44,7 @@ impl Node {
         }
     }
 
-    /// Whether anything in it has a default.
+    /// Whether the schema contains any default.
     pub fn has_defaults(&self) -> bool {
         self.default.is_some()
             || match &self.shape {
@@ -61,8 +61,8 @@ impl Node {
             }
     }
 
-    /// Takes out of objects each `null` that may not be null and has no default, as custom objects
-    /// lose them before defaulting.
+    /// Removes `null` from fields that are not nullable and have no default, as apiextensions does
+    /// before defaulting.
     pub fn drop_nulls(&self, value: &mut Value) {
         match (&self.shape, value) {
             (Shape::Object { properties, .. }, Value::Object(map)) => {

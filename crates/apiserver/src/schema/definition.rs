@@ -1,4 +1,4 @@
-//! A schema as it is written, published or in a CRD.
+//! OpenAPI schemas as JSON, published or in a CRD.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::{ListType, PatchStrategy, Rule};
 
 const REFERENCE: &str = "#/components/schemas/";
 
-/// A schema as written.
+/// An OpenAPI schema.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 #[expect(clippy::struct_excessive_bools, reason = "as the schemas are written")]
@@ -113,8 +113,8 @@ fn schema_or_bool<'de, D: Deserializer<'de>>(from: D) -> Result<Additional, D::E
 }
 
 impl Definition {
-    /// The definition that this refers to, also through an `allOf` of one, the published form of
-    /// a reference with a description of its own.
+    /// The referenced definition. Also follows `allOf` with one entry, which OpenAPI uses for
+    /// references with a description.
     pub(super) fn target(&self) -> Option<&str> {
         let reference = match (&self.reference, self.all_of.as_slice()) {
             (Some(reference), _) => reference,
@@ -124,7 +124,7 @@ impl Definition {
         reference.strip_prefix(REFERENCE)
     }
 
-    /// The type; below `anyOf` and its like it may go without saying.
+    /// The type; derived from the keywords if absent, as `anyOf` and similar allow.
     pub(super) fn implied_kind(&self) -> &str {
         let of_object = !self.properties.is_empty()
             || !self.required.is_empty()
@@ -178,8 +178,8 @@ impl RuleDefinition {
     }
 }
 
-/// Whether Go takes it for nothing (`omitempty`). The published documents give a default of nothing
-/// to every field that Go always writes.
+/// Whether `omitempty` omits the value. The published schemas have such a default for every field
+/// that Go always writes.
 pub(super) fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null => true,

@@ -1,23 +1,23 @@
-//! Gathering what is wrong with an object, in the forms of apimachinery's `field` package.
+//! [`Findings`]: a list of field errors with the constructors of apimachinery's `field` package.
 
 use serde_json::Value;
 
 use super::Path;
 use crate::status::{FieldError, FieldErrorKind};
 
-/// What was found so far.
+/// Field errors, limited in number.
 #[derive(Debug, Default)]
 pub(crate) struct Findings(pub(crate) Vec<FieldError>);
 
-/// So much that is wrong is told; a body can hold far more.
-const MOST: usize = 1000;
+/// Maximum number of errors; a body can contain far more.
+const MAX_FINDINGS: usize = 1000;
 
-/// What a field that may never change is told.
+/// The message for immutable fields.
 pub(crate) const IMMUTABLE: &str = "field is immutable";
 
 impl Findings {
     fn add(&mut self, kind: FieldErrorKind, at: &Path<'_>, value: Option<Value>, detail: String) {
-        if self.0.len() >= MOST {
+        if self.0.len() >= MAX_FINDINGS {
             return;
         }
         self.0.push(FieldError {
@@ -48,13 +48,13 @@ impl Findings {
         );
     }
 
-    /// `Invalid value`, shown as Go prints its own structure.
+    /// `Invalid value`, with the value as Go prints it.
     pub(crate) fn invalid_shown(&mut self, at: &Path<'_>, shown: &str, detail: &str) {
         let detail = format!("{shown}: {detail}");
         self.add(FieldErrorKind::Invalid, at, None, detail);
     }
 
-    /// `Invalid value`, one for each message.
+    /// One `Invalid value` per message.
     pub(crate) fn all_invalid(&mut self, at: &Path<'_>, value: &str, details: Vec<String>) {
         for detail in details {
             self.invalid(at, value, detail);
@@ -85,7 +85,7 @@ impl Findings {
         self.add(FieldErrorKind::NotSupported, at, Some(value.into()), detail);
     }
 
-    /// `Too long`, in bytes.
+    /// `Too long`; the limit in bytes.
     pub(crate) fn too_long(&mut self, at: &Path<'_>, most: usize) {
         let detail = format!("may not be more than {most} bytes");
         self.add(FieldErrorKind::TooLong, at, None, detail);
@@ -97,14 +97,14 @@ impl Findings {
         self.add(FieldErrorKind::TooMany, at, Some(count.into()), detail);
     }
 
-    /// A number that may not be less than nothing.
+    /// Rejects negative numbers.
     pub(crate) fn not_negative(&mut self, at: &Path<'_>, number: Option<i64>) {
         if let Some(number) = number.filter(|number| *number < 0) {
             self.invalid(at, number, "must be greater than or equal to 0");
         }
     }
 
-    /// A text that must be there and one of these.
+    /// Requires one of the known values.
     pub(crate) fn one_of(&mut self, at: &Path<'_>, text: &str, known: &[&str]) {
         if text.is_empty() {
             self.required(at, "");
@@ -113,14 +113,14 @@ impl Findings {
         }
     }
 
-    /// A text that, if it is there, must be one of these.
+    /// Requires one of the known values, or an empty text.
     pub(crate) fn maybe_one_of(&mut self, at: &Path<'_>, text: &str, known: &[&str]) {
         if !text.is_empty() && !known.contains(&text) {
             self.not_supported(at, text, known);
         }
     }
 
-    /// A field that may never change.
+    /// Rejects a change of the field.
     pub(crate) fn immutable(&mut self, at: &Path<'_>, new: &Value, old: &Value) {
         if new != old {
             self.invalid(at, new.clone(), IMMUTABLE);

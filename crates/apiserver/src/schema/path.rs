@@ -1,9 +1,9 @@
-//! Where in an object: apimachinery's `field.Path`.
+//! Field paths (apimachinery's `field.Path`).
 
 use std::fmt;
 
-/// A field's path, such as `spec.template.spec.containers[0].name`; it lives on the stack of the
-/// walk that makes it.
+/// A field path such as `spec.template.spec.containers[0].name`. Each element borrows its parent,
+/// so that building a path allocates nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct Path<'a> {
     parent: Option<&'a Self>,
@@ -19,13 +19,13 @@ enum Part<'a> {
 }
 
 impl<'a> Path<'a> {
-    /// The object itself.
+    /// The root, which prints as an empty text.
     pub const ROOT: Path<'static> = Path {
         parent: None,
         part: Part::Nothing,
     };
 
-    /// A path of its own beginning, such as `spec`.
+    /// A path that starts with `text`, such as `spec`.
     pub const fn new(text: &'a str) -> Self {
         Self {
             parent: None,
@@ -33,7 +33,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// A field of this.
+    /// The path of a field.
     #[must_use]
     pub const fn child(&'a self, name: &'a str) -> Self {
         Self {
@@ -42,7 +42,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// A list's item.
+    /// The path of a list item.
     #[must_use]
     pub const fn index(&'a self, index: usize) -> Self {
         Self {
@@ -51,7 +51,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// A map's value.
+    /// The path of a map value.
     #[must_use]
     pub const fn key(&'a self, key: &'a str) -> Self {
         Self {
@@ -60,7 +60,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// Whether this is the object itself.
+    /// Whether this is the root.
     pub fn is_root(&self) -> bool {
         matches!(self.part, Part::Nothing) && self.parent.is_none_or(Path::is_root)
     }
@@ -86,7 +86,7 @@ mod tests {
     use super::Path;
 
     #[test]
-    fn a_path_reads_as_kube_apiserver_writes_it() {
+    fn paths_print_as_in_kube_apiserver() {
         let spec = Path::ROOT.child("spec");
         let containers = spec.child("containers");
         let first = containers.index(0);

@@ -1,14 +1,14 @@
-//! Patterns that texts must match.
+//! Regular expressions of schemas.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use regex::Regex;
 
-/// A pattern's compiled program may not grow beyond this.
-const PROGRAM_BYTES: usize = 1 << 20;
+/// Maximum size of a compiled pattern in bytes.
+const MAX_PROGRAM_BYTES: usize = 1 << 20;
 
-/// A pattern of a schema, compiled when the first text is held against it. Clones share that.
+/// A pattern that is compiled on first use. Clones share the compiled pattern.
 #[derive(Debug, Clone)]
 pub struct Pattern(Arc<Inner>);
 
@@ -19,7 +19,7 @@ struct Inner {
 }
 
 impl Pattern {
-    /// A pattern as it is written.
+    /// A pattern that is not compiled yet.
     pub fn new(text: &str) -> Self {
         Self(Arc::new(Inner {
             text: text.into(),
@@ -27,13 +27,13 @@ impl Pattern {
         }))
     }
 
-    /// As it is written.
+    /// The source text.
     pub fn text(&self) -> &str {
         &self.0.text
     }
 
-    /// Whether the text matches; everything matches what cannot be compiled, which no definition
-    /// of a resource may have.
+    /// Whether the text matches. A pattern that does not compile matches everything; CRD validation
+    /// rejects such patterns.
     pub fn matches(&self, text: &str) -> bool {
         let program = self.0.program.get_or_init(|| compile(&self.0.text));
         program
@@ -42,16 +42,16 @@ impl Pattern {
     }
 }
 
-/// A pattern's program, if it can be had.
+/// Compiles a pattern; `None` on error.
 pub(crate) fn compile(pattern: &str) -> Option<Regex> {
-    // RE2 has a spelling that this engine has otherwise.
+    // RE2's `\\Z` is `\\z` in this engine.
     let pattern: Cow<'_, str> = if pattern.contains(r"\Z") {
         pattern.replace(r"\Z", r"\z").into()
     } else {
         pattern.into()
     };
     regex::RegexBuilder::new(&pattern)
-        .size_limit(PROGRAM_BYTES)
+        .size_limit(MAX_PROGRAM_BYTES)
         .build()
         .ok()
 }
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_is_compiled_once_for_all_who_share_it() {
+    fn clones_share_one_compiled_pattern() {
         let pattern = Pattern::new(r"^a+\Z");
         let shared = pattern.clone();
         assert!(pattern.0.program.get().is_none());

@@ -1,4 +1,4 @@
-//! Taking out of custom objects what their schema does not know.
+//! Pruning of custom objects: removes fields that the schema does not contain.
 
 use std::fmt::Write as _;
 
@@ -6,12 +6,11 @@ use serde_json::Value;
 
 use super::{Node, Shape, report_unknown};
 
-/// Fields that every object with a kind has.
+/// Fields of every object with a kind.
 const OF_EVERY_OBJECT: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 impl Node {
-    /// Takes out fields that the schema does not know, and reports each as strict decoding does:
-    /// `unknown field "spec.foo"`.
+    /// Removes unknown fields. Returns the findings of strict decoding: `unknown field "spec.foo"`.
     pub fn prune(&self, value: &mut Value) -> Vec<String> {
         let mut walk = Walk {
             at: String::new(),
@@ -22,7 +21,7 @@ impl Node {
         walk.found
     }
 
-    /// The same for a value inside of an object.
+    /// Like [`Self::prune`], for a value inside of an object.
     pub(crate) fn prune_inside(&self, value: &mut Value) -> Vec<String> {
         let mut walk = Walk {
             at: String::new(),
@@ -39,7 +38,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// `resource`: the value is an object with a kind, and metadata that is not pruned here.
+    /// `resource`: the value is an object with a kind, whose metadata is not pruned here.
     fn prune(&mut self, value: &mut Value, node: Option<&Node>, resource: bool) {
         if let Some(node) = node
             && node.preserve_unknown
@@ -79,7 +78,7 @@ impl Walk {
         }
     }
 
-    /// Keeps unknown fields here; known ones may still be strict inside.
+    /// Keeps unknown fields at this level, and prunes known fields.
     fn skip(&mut self, value: &mut Value, node: &Node, resource: bool) {
         match value {
             Value::Object(map) => {
@@ -127,7 +126,7 @@ impl Walk {
 }
 
 impl Node {
-    /// The node of this field or map entry.
+    /// The schema of a field or map value.
     pub fn field(&self, name: &str) -> Option<&Self> {
         match &self.shape {
             Shape::Object {
@@ -142,7 +141,7 @@ impl Node {
         }
     }
 
-    /// The node of a list's items.
+    /// The schema of list items.
     pub fn items(&self) -> Option<&Self> {
         match &self.shape {
             Shape::Array { items, .. } => Some(items),
@@ -150,7 +149,7 @@ impl Node {
         }
     }
 
-    /// Whether anything may stand in it.
+    /// Whether the schema allows any content.
     fn is_open(&self) -> bool {
         matches!(self.shape, Shape::Any) && self.preserve_unknown
     }

@@ -1,15 +1,15 @@
-//! Checking a custom object against its schema, with the findings of kube-openapi's validator.
+//! Validation of custom objects against their schema, with the messages of kube-openapi's
+//! validator.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Former, Limits, ListType, Node, Path, Shape, formats};
+use super::{Limits, ListType, Node, OldItems, Path, Shape, formats};
 use crate::status::{FieldError, FieldErrorKind};
 
 impl Node {
-    /// What is wrong with a value. Where it is as it was before the update (`old`), it is let
-    /// be (CRD validation ratcheting, KEP-4008).
+    /// Validates a value. Parts that equal the old value are not validated (ratcheting, KEP-4008).
     pub fn validate(&self, value: &Value, old: Option<&Value>, root: &Path<'_>) -> Vec<FieldError> {
         let mut found = Vec::new();
         self.check(value, old, root, &mut found);
@@ -73,9 +73,9 @@ impl Node {
                 }
             }
             (Shape::Array { items, list, .. }, Value::Array(values)) => {
-                let former = Former::of(list, old);
+                let old_items = OldItems::of(list, old);
                 for (index, item) in values.iter().enumerate() {
-                    items.check(item, former.item(item), &at.index(index), found);
+                    items.check(item, old_items.item(item), &at.index(index), found);
                 }
                 check_unique(list, values, at, found);
             }
@@ -136,7 +136,7 @@ impl Limits {
         if let Some(most) = self.max_length.filter(|most| length > *most) {
             let unit = if most == 1 { "byte" } else { "bytes" };
             let detail = format!("may not be more than {most} {unit}");
-            // One fault of a text is told, the first of these.
+            // Only the first error of a text is reported.
             return found.push(error(FieldErrorKind::TooLong, at, Value::Null, detail));
         }
         if let Some(least) = self.min_length.filter(|least| length < *least) {
@@ -281,7 +281,7 @@ fn check_unique(list: &ListType, items: &[Value], at: &Path<'_>, found: &mut Vec
     }
 }
 
-/// The failures that are nearest to none.
+/// The shortest list of errors.
 fn fewest(many: Vec<Vec<FieldError>>) -> Vec<FieldError> {
     many.into_iter().min_by_key(Vec::len).unwrap_or_default()
 }
@@ -344,7 +344,7 @@ fn too_many(at: &Path<'_>, count: u64, most: u64) -> FieldError {
     error(FieldErrorKind::TooMany, at, count.into(), detail)
 }
 
-/// These know no field: kube-apiserver says `<nil>` for it.
+/// An error without a field, which kube-apiserver prints as `<nil>`.
 fn composite(detail: String) -> FieldError {
     FieldError {
         kind: FieldErrorKind::Invalid,

@@ -18,19 +18,19 @@ const KEY: &str = "/.server/service-account-keys";
 #[derive(Debug, thiserror::Error)]
 pub enum KeysError {
     /// The stored keys cannot be read.
-    #[error("the stored keys cannot be read")]
+    #[error("cannot read the signing keys from the store")]
     Read(#[from] StoreError),
     /// The stored keys are malformed.
-    #[error("the stored keys are damaged")]
+    #[error("cannot parse the stored signing keys; restore a backup of the store")]
     Load(#[from] LoadKeysError),
     /// New keys cannot be generated.
-    #[error("a new key cannot be made")]
+    #[error("cannot generate a signing key")]
     Generate(#[from] crate::access::GenerateKeyError),
     /// New keys cannot be stored.
-    #[error("a new key cannot be stored")]
+    #[error("cannot store the new signing key")]
     Store(#[from] CommitError),
     /// The stored keys are not UTF-8.
-    #[error("the stored keys are not text")]
+    #[error("cannot parse the stored signing keys: not UTF-8; restore a backup of the store")]
     NotText,
 }
 
@@ -54,8 +54,8 @@ pub(super) async fn rotate(store: &Store, tokens: &Tokens, shutdown: &Cancellati
     loop {
         match rotate_if_due(store, tokens).await {
             Ok(false) => {}
-            Ok(true) => tracing::info!(key = tokens.keys().id(), "a new key signs tokens"),
-            Err(error) => tracing::warn!(%error, "the keys that sign tokens are not renewed"),
+            Ok(true) => tracing::info!(key = tokens.keys().id(), "rotated token signing key"),
+            Err(error) => tracing::warn!(%error, "failed to rotate token signing key"),
         }
         let look = tokio::time::sleep(LOOK_EVERY);
         if shutdown.run_until_cancelled(look).await.is_none() {

@@ -18,7 +18,7 @@ impl Node {
     /// Decodes the metadata of all embedded objects, and returns the unknown fields.
     ///
     /// # Errors
-    /// A field of another type.
+    /// If a field has the wrong type.
     pub(crate) fn read_embedded(&self, value: &mut Value) -> Result<Vec<String>, DecodeError> {
         let mut walk = Walk::default();
         walk.read(self, value)?;

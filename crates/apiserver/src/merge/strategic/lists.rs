@@ -1,4 +1,4 @@
-//! Lists in a strategic merge patch.
+//! Merge of lists in a strategic merge patch.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,14 +12,14 @@ use super::{
 use crate::merge::error::PatchError;
 use crate::merge::typed::go_plain;
 
-/// What the items of a list are.
+/// The type of list items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Items {
     Objects,
     Scalars,
 }
 
-/// Merges a patch's list into the original one.
+/// Merges a patch's list into the original list.
 pub(super) fn merge(
     original: Vec<Value>,
     patch: Vec<Value>,
@@ -40,7 +40,7 @@ pub(super) fn merge(
             return Ok(left.collect());
         }
         Items::Scalars => {
-            // Where they stand is said by what both lists have, not by this one.
+            // Duplicates are reported relative to both lists.
             let mut seen = HashSet::new();
             let both = original.iter().chain(&patch);
             let merged = both.filter(|item| seen.insert(*item)).cloned().collect();
@@ -58,7 +58,7 @@ pub(super) fn merge(
     normalized(merged, &patch, &original, list.key, items)
 }
 
-/// What the items of both lists are; they must all be of one type.
+/// The common type of all items of both lists.
 pub(super) fn items_of(original: &[Value], patch: &[Value]) -> Result<Items, PatchError> {
     let Some(first) = original.iter().chain(patch).next() else {
         return Err(failed("no elements in any of the given slices"));
@@ -87,7 +87,7 @@ pub(super) fn items_of(original: &[Value], patch: &[Value]) -> Result<Items, Pat
     })
 }
 
-/// Deletes and replaces as the patch's directives say; what is left of the patch is merged.
+/// Applies delete and replace directives; the rest of the patch is merged later.
 fn follow_directives(
     mut original: Vec<Value>,
     patch: Vec<Value>,
@@ -145,7 +145,7 @@ fn merge_items(
             && let Value::Object(before) = &mut original[place]
         {
             *before = merge_object(std::mem::take(before), map.clone(), list.items)?;
-            // A name of null is taken out by the merge.
+            // The merge removes items with a null key.
             if before.get(list.key) != Some(name) {
                 places.remove(name);
             }

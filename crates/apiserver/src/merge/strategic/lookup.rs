@@ -1,20 +1,20 @@
-//! How a field merges.
+//! Merge strategies of fields.
 
 use super::failed;
 use crate::merge::error::PatchError;
 use crate::merge::value::quote;
 use crate::schema::{Node, PatchStrategy, Shape};
 
-/// A list's items, and how it merges.
+/// The item schema and merge strategy of a list.
 pub(super) struct ListField<'a> {
     pub(super) items: &'a Node,
-    /// Whether items merge at all, or the new list takes the old one's place.
+    /// Whether items merge; otherwise the patch replaces the list.
     pub(super) merges: bool,
-    /// The field that names an item; empty for plain values.
+    /// The key field of items; empty for scalars.
     pub(super) key: &'a str,
 }
 
-/// The schema of an object's field.
+/// The schema of a field.
 pub(super) fn field<'a>(schema: &'a Node, name: &str) -> Result<&'a Node, PatchError> {
     let not_struct = |kind: &str| {
         failed(format!(
@@ -28,7 +28,7 @@ pub(super) fn field<'a>(schema: &'a Node, name: &str) -> Result<&'a Node, PatchE
         Shape::Object { .. } => return Err(not_struct("map")),
         Shape::Array { .. } => return Err(not_struct("slice")),
         Shape::String { .. } => return Err(not_struct("string")),
-        // Go has structures for all of these.
+        // Go has structs for these types.
         _ => return Err(unknown("", name)),
     };
     let owner = schema.go.as_ref().map_or("", |go| go.name.as_str());
@@ -45,7 +45,7 @@ fn unknown(owner: &str, name: &str) -> PatchError {
     ))
 }
 
-/// The list in an object's field.
+/// The strategy of a list field.
 pub(super) fn list_field<'a>(schema: &'a Node, name: &str) -> Result<ListField<'a>, PatchError> {
     let node = field(schema, name)?;
     let Shape::Array {

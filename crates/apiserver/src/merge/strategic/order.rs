@@ -1,5 +1,5 @@
-//! The order of a merged list: what the patch lists in its order, the others between them where
-//! they stood.
+//! The order of merged lists: listed items in the order of the patch, other items at their relative
+//! positions.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,7 +16,7 @@ use crate::schema::Node;
 
 const LIST: &str = "[]interface {}";
 
-/// Merges the lists that the patch gives an order for.
+/// Merges the lists that have `$setElementOrder`.
 pub(super) fn set_orders(
     original: &mut Object,
     patch: &mut Object,
@@ -76,8 +76,8 @@ fn set_order(
     normalized(merged, order, &known, field.key, items).map(Some)
 }
 
-/// The original list as kube-apiserver finds it after the merge, when it looks up where items
-/// stood: items that were deleted have made room for new ones in the same memory.
+/// The original list as kube-apiserver reads it after the merge. Deletions have shifted items in
+/// the same array, and new items have overwritten deleted ones.
 fn overwritten(list: Vec<Value>, patch: &[Value], key: &str) -> Vec<Value> {
     let directive = |item: &Value| item.get(DIRECTIVE).cloned();
     let (mut list, mut used) = without_deleted(list, patch, key);
@@ -100,8 +100,8 @@ fn overwritten(list: Vec<Value>, patch: &[Value], key: &str) -> Vec<Value> {
     list
 }
 
-/// What is left of the list, and how much of it: each deletion moves what comes after it one
-/// place up, and leaves a copy of the last item where that stood.
+/// The array and length after deletions: each deletion shifts later items up, and leaves a copy of
+/// the last item at its old position.
 fn without_deleted(list: Vec<Value>, patch: &[Value], key: &str) -> (Vec<Value>, usize) {
     let mut places: HashMap<Option<&Value>, Vec<usize>> = HashMap::new();
     for (at, item) in list.iter().enumerate() {
@@ -129,7 +129,7 @@ fn without_deleted(list: Vec<Value>, patch: &[Value], key: &str) -> (Vec<Value>,
     (kept, used)
 }
 
-/// What the patch lists must stand in the order that it asks for.
+/// Checks that the patch lists items in the requested order.
 fn check_order(patch: &[Value], order: &[Value], key: &str) -> Result<(), PatchError> {
     if order.is_empty() || patch.is_empty() {
         return Ok(());
@@ -143,7 +143,7 @@ fn check_order(patch: &[Value], order: &[Value], key: &str) -> Result<(), PatchE
     let mut kept = kept.into_iter().peekable();
     let mut wanted = order.iter().peekable();
     while let (Some(item), Some(next)) = (kept.peek(), wanted.peek()) {
-        // Other directives stand in no order.
+        // Items with other directives have no order.
         if item.get(DIRECTIVE).is_some() {
             kept.next();
             continue;
@@ -163,7 +163,7 @@ fn check_order(patch: &[Value], order: &[Value], key: &str) -> Result<(), PatchE
     )))
 }
 
-/// What tells an item apart: its merge key's value, or itself.
+/// The identity of an item: the value of its merge key, or the item itself.
 fn named<'v>(item: &'v Value, key: &str) -> Result<&'v Value, PatchError> {
     if key.is_empty() {
         return Ok(item);
@@ -172,7 +172,7 @@ fn named<'v>(item: &'v Value, key: &str) -> Result<&'v Value, PatchError> {
     map.get(key).ok_or_else(|| no_merge_key(map, key))
 }
 
-/// Puts the items that are listed into the listed order, and the others between them.
+/// Sorts listed items by the given order, and places other items between them.
 pub(super) fn normalized(
     merged: Vec<Value>,
     listed: &[Value],
@@ -217,7 +217,7 @@ pub(super) fn normalized(
     }
 }
 
-/// Where each name stands first.
+/// The first position of each identity.
 fn places(names: &[Value]) -> HashMap<&Value, usize> {
     let mut places = HashMap::with_capacity(names.len());
     for (at, name) in names.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Laying an applied value over a live one.
+//! Merge of an applied value into a live one.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -8,10 +8,9 @@ use super::validate::scalar_misfit;
 use super::{Atom, Form, ListAtom, ListKind, MapAtom, Misfits, Type, entries, items};
 use crate::merge::path::PathElement;
 
-/// Merges two values that both fit their type; where they differ, the applied one wins.
+/// Merges two values of a type; the applied value wins.
 ///
-/// Items of a list keep the order that the applied list gives them, and the others stay where
-/// they stood between them.
+/// Applied list items keep their order, and other items keep their position between them.
 pub(in crate::merge) fn combine(
     live: &Value,
     applied: &Value,
@@ -161,7 +160,7 @@ impl Walk {
                     .add(&self.path, format!("duplicate entries for key {element}"));
                 continue;
             }
-            // There is no telling which of several to merge with, so it is none of them.
+            // With duplicate keys the item is merged with none of them.
             let value = if twice { &Value::Null } else { item };
             indexed.by_element.insert(element.clone(), value);
             indexed.order.push((element, item));
@@ -176,7 +175,7 @@ impl Walk {
         live: Option<&Value>,
         applied: Option<&Value>,
     ) -> Option<Value> {
-        // What is wrong inside of an item does not refuse the merge.
+        // Errors inside of items do not prevent the merge.
         let known = self.misfits.0.len();
         self.path.push(element.clone());
         let merged = self.value(live, applied, list.element);
@@ -193,7 +192,7 @@ struct Indexed<'v> {
     by_element: BTreeMap<PathElement, &'v Value>,
 }
 
-/// Two lists on their way to become one.
+/// The state of merging two lists.
 struct Zip<'w, 't, 'v> {
     walk: &'w mut Walk,
     list: ListAtom<'t>,
@@ -224,7 +223,7 @@ impl Zip<'_, '_, '_> {
                     shared.pop_front();
                     continue;
                 }
-                // Shared, but its turn comes later.
+                // The item is in both lists, and comes later in the applied one.
                 if self.applied.by_element.contains_key(ours)
                     && shared.front().is_some_and(|next| next != ours)
                 {

@@ -1,4 +1,4 @@
-//! What changed between two values of one type.
+//! Comparison of two values of a type.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use crate::merge::set::Set;
 /// The fields that differ.
 #[derive(Debug, Clone, Default)]
 pub(in crate::merge) struct Comparison {
-    /// In the old value only.
+    /// Fields in the old value only.
     pub(in crate::merge) removed: Set,
-    /// In both, but different.
+    /// Fields with different values.
     pub(in crate::merge) modified: Set,
-    /// In the new value only.
+    /// Fields in the new value only.
     pub(in crate::merge) added: Set,
 }
 
 impl Comparison {
-    /// Without these fields and what is inside of them.
+    /// The comparison without these fields and all fields below them.
     pub(in crate::merge) fn without(self, ignored: Option<&Set>) -> Self {
         let Some(ignored) = ignored else {
             return self;
@@ -34,7 +34,7 @@ impl Comparison {
     }
 }
 
-/// Compares an old value with a new one.
+/// Compares an old with a new value.
 pub(in crate::merge) fn compare(
     old: &Value,
     new: &Value,
@@ -52,7 +52,7 @@ struct Walk {
     misfits: Misfits,
 }
 
-/// Whether a value was taken as one.
+/// Whether the comparison treated a value as a whole.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seen {
     Whole,
@@ -131,7 +131,7 @@ impl Walk {
     }
 
     fn field(&mut self, map: MapAtom<'_>, key: &str, old: Option<&Value>, new: Option<&Value>) {
-        // A field that the schema does not know has no owner.
+        // Fields that the schema does not contain have no owner.
         let Some(ty) = map.at(key) else {
             self.path.push(PathElement::field(key));
             self.misfits
@@ -166,7 +166,7 @@ impl Walk {
         Seen::Inside
     }
 
-    /// Items of one key: compared one to one, or as a group once there are several.
+    /// Compares the items of one key; with duplicates, as a group.
     fn items(
         &mut self,
         list: ListAtom<'_>,

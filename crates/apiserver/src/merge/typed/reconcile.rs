@@ -1,11 +1,12 @@
-//! Sets of a time when the schema was another: what has become one value since is owned as one.
+//! Conversion of field sets from earlier schemas: members inside of a value that is atomic now
+//! become the value itself.
 
 use super::{Form, ListKind, MapAtom, Type};
 use crate::merge::path::PathElement;
 use crate::merge::set::Set;
 use crate::schema::Shape;
 
-/// The set as it reads with the schema of today; `None` if nothing changes.
+/// The set for the current schema; `None` if it is unchanged.
 pub(in crate::merge) fn reconcile(set: &Set, ty: Type<'_>) -> Option<Set> {
     let mut walk = Walk::default();
     walk.visit(Some(set), ty, false);
@@ -18,12 +19,12 @@ pub(in crate::merge) fn reconcile(set: &Set, ty: Type<'_>) -> Option<Set> {
 #[derive(Default)]
 struct Walk {
     path: Vec<PathElement>,
-    /// Fields that are owned as one now.
+    /// Fields that are atomic now.
     whole: Set,
 }
 
 impl Walk {
-    /// `leaf`: the field is owned, and nothing in it.
+    /// `leaf`: the field is a member without members below.
     fn visit(&mut self, set: Option<&Set>, ty: Type<'_>, leaf: bool) {
         match ty.atom().form() {
             Form::Scalar(_) => {}
@@ -67,7 +68,7 @@ impl Walk {
     }
 }
 
-/// Objects of no known structure have nothing that could have changed.
+/// Whether the structure is unknown, so that it cannot have changed.
 fn is_deduced(map: &MapAtom<'_>) -> bool {
     map.fields.is_none()
         && match map.element {

@@ -1,4 +1,4 @@
-//! Taking fields out of a value.
+//! Removal of fields from a value.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::{Form, ListKind, Type};
 use crate::merge::path::PathElement;
 use crate::merge::set::Set;
 
-/// The value without these fields; what nothing is left of becomes `null`.
+/// The value without these fields; an emptied value becomes `null`.
 pub(in crate::merge) fn remove(value: &Value, gone: &Set, ty: Type<'_>) -> Value {
     match (ty.form(value), value) {
         (Form::Scalar(_), value) => value.clone(),

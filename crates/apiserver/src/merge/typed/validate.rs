@@ -1,4 +1,4 @@
-//! Whether a value fits its type well enough to be merged.
+//! Validation before a merge.
 
 use std::collections::BTreeSet;
 
@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 use super::{Form, ListAtom, ListKind, MapAtom, Misfits, Scalar, Type, value};
 use crate::merge::path::PathElement;
 
-/// Whether lists may hold two items of one key, as stored objects sometimes do.
+/// Whether lists may contain duplicate keys, as stored objects sometimes do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::merge) enum Duplicates {
     Allowed,
     Refused,
 }
 
-/// Checks a whole value.
+/// Validates a value.
 pub(in crate::merge) fn validate(
     value: &Value,
     ty: Type<'_>,
@@ -102,7 +102,7 @@ impl Walk {
     }
 }
 
-/// Why a value is no such scalar, if it is not.
+/// The error if the value is not of the scalar type.
 pub(super) fn scalar_misfit(scalar: Scalar, value: &Value) -> Option<String> {
     let fits = match (scalar, value) {
         (_, Value::Null) => true,
@@ -125,7 +125,7 @@ pub(super) fn scalar_misfit(scalar: Scalar, value: &Value) -> Option<String> {
     })
 }
 
-/// The type's name in Go.
+/// The type name in Go.
 fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
@@ -138,7 +138,7 @@ fn go_type(value: &Value) -> &'static str {
     }
 }
 
-/// A wrapped value as Go's `%v` prints it.
+/// A nested value as Go's `%v` prints it.
 fn go_value(value: &Value) -> String {
     format!("&{{{}}}", go_plain(value))
 }

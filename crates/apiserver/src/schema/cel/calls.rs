@@ -1,4 +1,4 @@
-//! What calls of operators and functions can cost.
+//! Maximum cost and result size of CEL operators and functions.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use super::cost::{Bound, Scope, bound, copied};
 use super::functions::MAX_RANGE;
 use super::size::Size;
 
-/// Durations that add up to more years than this are too far from any time that there is.
+/// A sum of durations above this number of years is out of range of all times.
 const MAX_YEARS: u64 = 200_000;
-/// Times lie in the years 1 to 9999.
+/// The range of times: years 1 to 9999.
 const YEARS_OF_TIMES: u64 = 10_000;
-/// What it takes to compile a pattern that is not written down in the expression.
-const COMPILED: u64 = 20_000;
-/// How often a sorted list's items are compared with others: its length has fewer bits.
-const SORTED: u64 = 24;
+/// Cost to compile a pattern that is not a literal.
+const COMPILATION_COST: u64 = 20_000;
+/// Maximum number of comparisons per item of a sort: the bits of a list length.
+const COMPARISONS_PER_ITEM: u64 = 24;
 
 pub(super) fn called(call: &CallExpr, scope: Option<&Scope<'_>>) -> Bound {
     let target = call.target.as_deref();
@@ -26,7 +26,7 @@ pub(super) fn called(call: &CallExpr, scope: Option<&Scope<'_>>) -> Bound {
         }
         _ => call.func_name.as_str(),
     };
-    let made = Made::of(call, scope);
+    let made = Operands::of(call, scope);
     match name {
         operators::ADD | operators::SUBSTRACT => made.sum(name),
         operators::CONDITIONAL => Bound {
@@ -55,7 +55,7 @@ pub(super) fn called(call: &CallExpr, scope: Option<&Scope<'_>>) -> Bound {
     }
 }
 
-/// What `lists.range` makes.
+/// The bound of `lists.range`.
 fn range(call: &CallExpr, scope: Option<&Scope<'_>>) -> Bound {
     let count = match call.args.first().map(|count| &count.expr) {
         Some(Expr::Literal(LiteralValue::Int(count))) => u64::try_from(*count.inner()).unwrap_or(0),
@@ -70,15 +70,15 @@ fn range(call: &CallExpr, scope: Option<&Scope<'_>>) -> Bound {
     Bound::new(cost, Size::numbers(count))
 }
 
-/// What a call is made of.
-struct Made {
+/// The operands of a call.
+struct Operands {
     cost: u64,
     weight: u64,
-    /// The target, if there is one, and the arguments.
+    /// The bounds of target and arguments.
     given: Vec<Bound>,
 }
 
-impl Made {
+impl Operands {
     fn of(call: &CallExpr, scope: Option<&Scope<'_>>) -> Self {
         let given = call.target.as_deref().into_iter().chain(&call.args);
         let given: Vec<Bound> = given.map(|given| bound(given, scope)).collect();
@@ -97,7 +97,7 @@ impl Made {
             .unwrap_or_default()
     }
 
-    /// The largest of those from `first` on.
+    /// The maximum size of the operands from index `first` on.
     fn either(&self, first: usize) -> Arc<Size> {
         let mut size = (*self.size(first)).clone();
         for other in self.given.iter().skip(first + 1) {
@@ -120,12 +120,12 @@ impl Made {
         Bound::new(cost, sum)
     }
 
-    /// Texts and the pattern that they are held against.
+    /// The bound of matching a text against a pattern.
     fn matching(&self, pattern: Option<&IdedExpr>) -> Bound {
         let text = self.size(0);
         let (compiled, effort) = match pattern.map(|pattern| &pattern.expr) {
             Some(Expr::Literal(LiteralValue::String(pattern))) => (0, effort(pattern.inner())),
-            _ => (COMPILED, self.size(1).count),
+            _ => (COMPILATION_COST, self.size(1).count),
         };
         let cost = text
             .weight
@@ -137,7 +137,7 @@ impl Made {
 
     fn function(&self, name: &str) -> Bound {
         let (first, second) = (self.size(0), self.size(1));
-        // Whatever is given is first copied into the form that functions take.
+        // Arguments are copied before the call.
         let plain = self.cost.saturating_add(self.weight.saturating_mul(4));
         let product = |one: u64, other: u64| plain.saturating_add(one.saturating_mul(other));
         match name {
@@ -149,14 +149,14 @@ impl Made {
             "sets.contains" | "sets.equivalent" | "sets.intersects" | "equivalent"
             | "intersects" => Bound::new(product(self.weight, self.weight), Size::scalar()),
             "distinct" => copied(product(first.count, first.weight), first),
-            "sort" => copied(product(SORTED, first.weight), first),
+            "sort" => copied(product(COMPARISONS_PER_ITEM, first.weight), first),
             "reverse" | "slice" => copied(plain, first),
             "of" | "ofNonZeroValue" | "value" | "or" | "orValue" => copied(plain, self.either(0)),
             "first" | "last" => copied(plain, first.item()),
             "split" | "replace" | "join" => self.text(name, plain),
             "duration" => {
                 let mut size = Size::scalar();
-                // More than its nanoseconds can hold is cut off.
+                // int64 nanoseconds hold at most 300 years.
                 size.years = 300;
                 Bound::new(plain, size)
             }
@@ -176,7 +176,7 @@ impl Made {
         }
     }
 
-    /// What makes texts of texts; `plain` is what is paid by then.
+    /// The bound of functions from text to text; `plain` is the cost so far.
     fn text(&self, name: &str, plain: u64) -> Bound {
         let (first, second) = (self.size(0), self.size(1));
         let bytes = match name {
@@ -185,7 +185,7 @@ impl Made {
                 let put = self.size(2).count.max(1).saturating_mul(first.count + 1);
                 first.count.saturating_add(put)
             }
-            // Items that are no texts are written out.
+            // Other items are converted to text.
             _ => {
                 let put = second.count.saturating_mul(first.count);
                 first.weight.saturating_mul(64).saturating_add(put)
@@ -196,7 +196,7 @@ impl Made {
     }
 }
 
-/// How many places a pattern's program can be at: its repeats multiply.
+/// The maximum size of a pattern's program: repetitions multiply.
 fn effort(pattern: &str) -> u64 {
     let mut effort = pattern.len() as u64;
     for (at, _) in pattern.match_indices('{') {

@@ -1,8 +1,8 @@
-//! What an expression can cost before it runs: bounds on the turns of its comprehensions, on the
-//! values that it copies, and on those that it makes.
+//! Maximum cost of an expression before evaluation: the iterations of comprehensions, and the sizes
+//! of copied and created values.
 //!
-//! The sizes are those of the very values that it will run on, so that a short list is cheap
-//! however it is used. A unit is about one value that is looked at or copied, or 16 bytes of text.
+//! The sizes are those of the actual values, so a short list is always cheap. One unit is about one
+//! visited or copied value, or 16 bytes of text.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use kube_cel::cel::common::ast::{ComprehensionExpr, EntryExpr, Expr, LiteralValu
 use super::calls::called;
 use super::size::Size;
 
-/// A variable that an expression may name.
+/// A variable in scope.
 pub(super) struct Scope<'s> {
     pub(super) name: &'s str,
     pub(super) size: Arc<Size>,
     pub(super) outer: Option<&'s Self>,
 }
 
-/// The most that an expression can cost, and the largest value that it can have.
+/// The maximum cost of an expression, and the maximum size of its result.
 pub(super) struct Bound {
     pub(super) cost: u64,
     pub(super) size: Arc<Size>,
@@ -38,7 +38,7 @@ impl Bound {
     }
 }
 
-/// The bound of an expression.
+/// Computes the bound of an expression.
 pub(super) fn bound(expr: &IdedExpr, scope: Option<&Scope<'_>>) -> Bound {
     match &expr.expr {
         Expr::Literal(LiteralValue::String(text)) => {
@@ -47,7 +47,7 @@ pub(super) fn bound(expr: &IdedExpr, scope: Option<&Scope<'_>>) -> Bound {
         Expr::Literal(LiteralValue::Bytes(bytes)) => {
             Bound::new(0, Size::text(bytes.inner().len() as u64))
         }
-        // The evaluator has no structs; compiling refuses them.
+        // The evaluator has no structs; compilation rejects them.
         Expr::Literal(_) | Expr::Struct(_) | Expr::Unspecified => Bound::new(0, Size::scalar()),
         Expr::Ident(name) => Bound {
             cost: 1,
@@ -84,7 +84,7 @@ fn variable(name: &str, scope: Option<&Scope<'_>>) -> Arc<Size> {
     Arc::new(Size::scalar())
 }
 
-/// A value that is copied whole.
+/// The bound of a copied value.
 pub(super) fn copied(cost: u64, size: Arc<Size>) -> Bound {
     Bound {
         cost: cost.saturating_add(1).saturating_add(size.weight),
@@ -123,7 +123,7 @@ fn comprehension(turns: &ComprehensionExpr, scope: Option<&Scope<'_>>) -> Bound 
         bound(&turns.loop_cond, Some(&inner)),
         bound(&turns.loop_step, Some(&inner)),
     );
-    // What each turn adds is copied by all that come after it.
+    // Each iteration copies what earlier iterations have added.
     let added = step.weight().saturating_sub(init.weight());
     let copies = count.saturating_mul(count).saturating_mul(added);
     let turn = goes_on
@@ -142,7 +142,7 @@ fn comprehension(turns: &ComprehensionExpr, scope: Option<&Scope<'_>>) -> Bound 
     copied(cost, result.size)
 }
 
-/// How deep comprehensions are nested.
+/// The nesting depth of comprehensions.
 pub(super) fn nesting(expr: &IdedExpr) -> u32 {
     let mut deepest = 0;
     each(expr, &mut |inner| deepest = deepest.max(nesting(inner)));
@@ -153,7 +153,7 @@ pub(super) fn nesting(expr: &IdedExpr) -> u32 {
     deepest
 }
 
-/// Shows what an expression is directly made of.
+/// Calls `see` for each direct subexpression.
 pub(super) fn each<'e>(expr: &'e IdedExpr, see: &mut dyn FnMut(&'e IdedExpr)) {
     match &expr.expr {
         Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) => {}

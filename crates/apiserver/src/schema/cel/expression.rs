@@ -1,4 +1,4 @@
-//! Expressions, compiled and found harmless to evaluate.
+//! Compilation of expressions, with limits that protect the stack.
 
 use std::thread;
 
@@ -9,53 +9,53 @@ use super::cost::{each, nesting};
 use super::types::{self, Names, Type};
 use crate::schema::Node;
 
-/// The longest expression, in bytes.
-const LONGEST: usize = 16 * 1024;
-/// How deep an expression may be.
-const DEEPEST: usize = 100;
-/// Expressions up to this depth are evaluated on the stack that is there.
-const SHALLOW: usize = 8;
-/// The parser is no deeper than that in an expression this short.
-const SHORT: usize = 24;
-/// What a level of the parser and of the evaluator can take of a stack, without optimisation.
-const LEVEL: usize = 48 * 1024;
-/// The parser's stack, beside what the expression's length asks for.
-const PARSER: usize = 8 << 20;
+/// Maximum length of an expression in bytes.
+const MAX_BYTES: usize = 16 * 1024;
+/// Maximum depth of an expression.
+const MAX_DEPTH: usize = 100;
+/// Up to this depth the current stack suffices for evaluation.
+const INLINE_DEPTH: usize = 8;
+/// Up to this length in bytes the current stack suffices for the parser.
+const INLINE_BYTES: usize = 24;
+/// Stack bytes per level of the parser or evaluator in debug builds.
+const STACK_PER_LEVEL: usize = 48 * 1024;
+/// Stack bytes of the parser, in addition to those for the expression's length.
+const PARSER_STACK: usize = 8 << 20;
 
-/// An expression that can be evaluated.
+/// A compiled expression within the limits.
 #[derive(Debug)]
 pub(crate) struct Expression {
     pub(super) program: Program,
-    /// How deep comprehensions are nested.
+    /// The nesting depth of comprehensions.
     pub(crate) nesting: u32,
-    /// How deep it is.
+    /// The depth of the syntax tree.
     pub(super) depth: usize,
 }
 
-/// What an expression is to give.
+/// The required result type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Gives {
-    /// Whether a rule holds.
+pub(crate) enum ResultType {
+    /// A boolean, for a rule.
     Bool,
-    /// What is said if it does not.
+    /// A string, for `messageExpression`.
     Text,
 }
 
 impl Expression {
-    /// Whether it can give that of values that this schema describes; `root`: of the object itself.
+    /// Type-checks the expression against a schema; `root`: the schema is that of the whole object.
     ///
     /// # Errors
-    /// What is wrong with it, whatever the object.
+    /// The type error.
     pub(crate) fn check(
         &self,
         node: &Node,
         root: bool,
         optional_old: bool,
-        gives: Gives,
+        gives: ResultType,
     ) -> Result<(), String> {
         evaluate(self.depth, || {
             let own = Type::of(node, root);
-            // It may not be there.
+            // `oldSelf` is absent on create.
             let old = if optional_old { Type::Any } else { own.clone() };
             let old = Names {
                 name: "oldSelf",
@@ -70,30 +70,32 @@ impl Expression {
             let is = types::check(self.program.expression(), Some(&names))
                 .map_err(|why| format!("compilation failed: ERROR: {why}"))?;
             match gives {
-                Gives::Bool if !is.is_bool() => {
+                ResultType::Bool if !is.is_bool() => {
                     Err("cel expression must evaluate to a bool".to_owned())
                 }
-                Gives::Text if !is.is_text() => {
+                ResultType::Text if !is.is_text() => {
                     Err("messageExpression must evaluate to a string".to_owned())
                 }
-                Gives::Bool | Gives::Text => Ok(()),
+                ResultType::Bool | ResultType::Text => Ok(()),
             }
         })?
     }
 }
 
-/// Compiles an expression; the error is what kube-apiserver would say of it.
+/// Compiles an expression; the error is kube-apiserver's message.
 pub(crate) fn compile(text: &str) -> Result<Expression, String> {
     let failed = |why: String| format!("compilation failed: {why}");
-    if text.len() > LONGEST {
-        return Err(failed(format!("expression is longer than {LONGEST} bytes")));
+    if text.len() > MAX_BYTES {
+        return Err(failed(format!(
+            "expression is longer than {MAX_BYTES} bytes"
+        )));
     }
-    // The parser follows a chain of operators into the depth, and two bytes make a link of it.
-    let stack = PARSER + text.len() * LEVEL / 2;
-    let compiled = on_stack((text.len() > SHORT).then_some(stack), || {
+    // The parser recurses once per operator, and an operator takes at least two bytes.
+    let stack = PARSER_STACK + text.len() * STACK_PER_LEVEL / 2;
+    let compiled = on_stack((text.len() > INLINE_BYTES).then_some(stack), || {
         let program = Program::compile(text).map_err(|error| error.to_string())?;
-        let depth = depth(program.expression(), DEEPEST)
-            .ok_or_else(|| format!("expression is more than {DEEPEST} levels deep"))??;
+        let depth = depth(program.expression(), MAX_DEPTH)
+            .ok_or_else(|| format!("expression is more than {MAX_DEPTH} levels deep"))??;
         Ok(Expression {
             nesting: nesting(program.expression()),
             program,
@@ -103,12 +105,15 @@ pub(crate) fn compile(text: &str) -> Result<Expression, String> {
     compiled.and_then(|compiled| compiled).map_err(failed)
 }
 
-/// Runs something that may go as deep as these expressions.
+/// Runs `f` with a stack that suffices for expressions of this depth.
 pub(super) fn evaluate<T: Send>(
     deepest: usize,
     run: impl FnOnce() -> T + Send,
 ) -> Result<T, String> {
-    on_stack((deepest > SHALLOW).then_some(deepest * LEVEL * 2), run)
+    on_stack(
+        (deepest > INLINE_DEPTH).then_some(deepest * STACK_PER_LEVEL * 2),
+        run,
+    )
 }
 
 fn on_stack<T: Send>(stack: Option<usize>, run: impl FnOnce() -> T + Send) -> Result<T, String> {
@@ -126,7 +131,7 @@ fn on_stack<T: Send>(stack: Option<usize>, run: impl FnOnce() -> T + Send) -> Re
     })
 }
 
-/// How deep an expression is, if not too deep; an error if it has what cannot be evaluated.
+/// The depth of an expression; `None` if it exceeds `left`, an error for unsupported syntax.
 fn depth(expr: &IdedExpr, left: usize) -> Option<Result<usize, String>> {
     let left = left.checked_sub(1)?;
     if matches!(expr.expr, Expr::Struct(_) | Expr::Unspecified) {

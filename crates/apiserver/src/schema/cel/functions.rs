@@ -1,5 +1,5 @@
-//! The functions of rules: Kubernetes' own, and in the place of those that a rule's author could
-//! harm the server with, ones that refuse that.
+//! CEL functions: those of Kubernetes, and safe replacements of functions whose arguments could
+//! exhaust the server.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -12,16 +12,16 @@ use regex::Regex;
 
 use crate::schema::compile_pattern;
 
-/// The longest list that `lists.range` makes.
+/// Maximum length of a list that `lists.range` creates.
 pub(super) const MAX_RANGE: u64 = 10_000;
-/// Digits that a precision or an exponent may have.
-const DIGITS: usize = 3;
-/// Compiled patterns that are kept.
-const PATTERNS: usize = 256;
+/// Maximum number of digits of a precision or exponent.
+const MAX_DIGITS: usize = 3;
+/// Maximum number of cached patterns.
+const MAX_CACHED_PATTERNS: usize = 256;
 
 type Outcome = Result<Cel, ExecutionError>;
 
-/// What evaluations begin with; each adds its variables to a scope of its own.
+/// The root context; each evaluation adds its variables in a child scope.
 pub(super) static BASE: LazyLock<Context<'static>> = LazyLock::new(|| {
     let mut context = Context::default().with_all();
     context.add_function("lists.range", range);
@@ -42,7 +42,7 @@ pub(super) static BASE: LazyLock<Context<'static>> = LazyLock::new(|| {
     context
 });
 
-/// The names of types, which are values too: `type(self) == int`.
+/// Names of types, which are also values: `type(self) == int`.
 const TYPES: [&str; 9] = [
     "bool",
     "bytes",
@@ -55,7 +55,7 @@ const TYPES: [&str; 9] = [
     "uint",
 ];
 
-/// The type of a value, as its name; nothing else is done with types than to compare them.
+/// The type of a value, as a name. Types support comparison only.
 fn type_of(Arguments(given): Arguments) -> Outcome {
     let [value] = given.as_slice() else {
         return Err(ExecutionError::function_error(
@@ -80,8 +80,8 @@ fn type_of(Arguments(given): Arguments) -> Outcome {
     Ok(Cel::String(Arc::new(name.to_owned())))
 }
 
-/// The functions as they come.
-static GIVEN: LazyLock<Context<'static>> = LazyLock::new(|| Context::default().with_all());
+/// The unmodified functions of the library.
+static LIBRARY: LazyLock<Context<'static>> = LazyLock::new(|| Context::default().with_all());
 
 type Call = LazyLock<Option<Program>>;
 
@@ -93,7 +93,7 @@ fn call(program: &Call, text: &Arc<String>, list: Cel) -> Outcome {
     let program = program
         .as_ref()
         .ok_or_else(|| ExecutionError::function_error("call", "cannot be compiled"))?;
-    let mut context = GIVEN.new_inner_scope();
+    let mut context = LIBRARY.new_inner_scope();
     context.add_variable_from_value("text", Cel::String(Arc::clone(text)));
     context.add_variable_from_value("list", list);
     program.execute(&context)
@@ -115,16 +115,16 @@ fn range(count: i64) -> Outcome {
     }
 }
 
-/// Whether a number of more digits than those stands behind one of these characters.
+/// Whether a number with more than [`MAX_DIGITS`] digits follows one of these characters.
 fn has_long_number(text: &str, behind: &[char]) -> bool {
     text.split(behind).skip(1).any(|rest| {
         let rest = rest.trim_start_matches(['+', '-']).trim_start_matches('0');
-        rest.chars().take_while(char::is_ascii_digit).count() > DIGITS
+        rest.chars().take_while(char::is_ascii_digit).count() > MAX_DIGITS
     })
 }
 
 fn format(This(text): This<Arc<String>>, Arguments(given): Arguments) -> Outcome {
-    // The formatter takes no precision that is longer, and neither does cel-go.
+    // cel-go has the same limit on precisions.
     if has_long_number(&text, &['.']) {
         return Err(ExecutionError::function_error(
             "format",
@@ -145,7 +145,7 @@ fn quantity(program: &Call, text: &Arc<String>) -> Outcome {
     call(program, text, Cel::Null)
 }
 
-/// Comprehensions ask for the same few patterns again and again.
+/// Compiled patterns: comprehensions use the same patterns repeatedly.
 static COMPILED: LazyLock<Mutex<HashMap<String, Option<Regex>>>> = LazyLock::new(Mutex::default);
 
 fn compiled(function: &str, pattern: &str) -> Result<Regex, ExecutionError> {
@@ -153,7 +153,7 @@ fn compiled(function: &str, pattern: &str) -> Result<Regex, ExecutionError> {
     let program = known.unwrap_or_else(|| {
         let program = compile_pattern(pattern);
         let mut all = COMPILED.lock();
-        if all.len() >= PATTERNS {
+        if all.len() >= MAX_CACHED_PATTERNS {
             all.clear();
         }
         all.insert(pattern.to_owned(), program.clone());
@@ -181,7 +181,7 @@ fn find_all(This(text): This<Arc<String>>, Arguments(given): Arguments) -> Outco
         ));
     };
     let most = match given.get(1) {
-        // A negative number means all.
+        // A negative number means no limit.
         Some(Cel::Int(most)) => usize::try_from(*most).unwrap_or(usize::MAX),
         _ => usize::MAX,
     };

@@ -1,4 +1,4 @@
-//! What operators and functions take and give.
+//! Result types of CEL operators and functions.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::types::{Names, Type, check};
 
 type Outcome<'n> = Result<Type<'n>, String>;
 
-/// Functions whose results need no arguments to be known.
+/// Functions with text results for all arguments.
 const TEXTS: [&str; 10] = [
     "charAt",
     "find",
@@ -59,7 +59,7 @@ const TRUTHS: [&str; 19] = [
     "startsWith",
     operators::NOT_STRICTLY_FALSE,
 ];
-/// Functions of text only.
+/// Functions of strings only.
 const OF_TEXT: [&str; 9] = [
     "charAt",
     "endsWith",
@@ -151,7 +151,7 @@ const fn is_ordered(one: &Type<'_>) -> bool {
     )
 }
 
-/// What a sum and its like give; nothing if there is no such.
+/// The result type of an arithmetic operator; `None` if it does not support the operands.
 fn arithmetic<'n>(name: &str, left: &Type<'n>, right: &Type<'n>) -> Option<Type<'n>> {
     let adds = name == operators::ADD;
     let subtracts = name == operators::SUBSTRACT;
@@ -163,7 +163,7 @@ fn arithmetic<'n>(name: &str, left: &Type<'n>, right: &Type<'n>) -> Option<Type<
         (Type::Text, Type::Text) if adds => Some(Type::Text),
         (Type::Bytes, Type::Bytes) if adds => Some(Type::Bytes),
         (Type::List(_), Type::List(_)) if adds => Some(match (left, right) {
-            // An empty list is one of whatever the other is of.
+            // An empty list takes the item type of the other list.
             (Type::List(item), _) if matches!(**item, Type::Any) => right.clone(),
             _ => left.clone().or(right),
         }),
@@ -192,7 +192,7 @@ fn function<'n>(name: &str, of_target: bool, given: &[Type<'n>]) -> Outcome<'n> 
         "double" => Type::Double,
         "uint" => Type::UInt,
         "split" | "findAll" => Type::List(Arc::new(Type::Text)),
-        // The same word is a date's and an address's.
+        // Dates and addresses also have a function `format`.
         "format" if !of_target => Type::Any,
         _ if TEXTS.contains(&name) => Type::Text,
         _ if NUMBERS.contains(&name) => Type::Int,

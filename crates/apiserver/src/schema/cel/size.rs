@@ -1,4 +1,4 @@
-//! How large values are: one for all the values that may stand somewhere.
+//! Sizes of CEL values: one [`Size`] bounds all values that an expression may have.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,27 +6,27 @@ use std::sync::Arc;
 use kube_cel::cel::Value as Cel;
 use kube_cel::cel::objects::Key;
 
-/// Maps with more entries are not told apart by their names.
-const FIELDS: usize = 64;
-/// Bytes of text that weigh as much as a value.
-const BYTES: u64 = 16;
+/// Larger maps are bounded without field names.
+const MAX_NAMED_FIELDS: usize = 64;
+/// Bytes of text with the weight of one value.
+const BYTES_PER_UNIT: u64 = 16;
 
-/// The most that a value can be.
+/// An upper bound of a value.
 #[derive(Debug, Clone)]
 pub(super) struct Size {
-    /// Values in it, itself included, and its texts.
+    /// The number of contained values, itself included, plus the weight of texts.
     pub(super) weight: u64,
-    /// A list's items, a map's entries, a text's bytes.
+    /// The number of list items, map entries, or bytes of text.
     pub(super) count: u64,
-    /// The largest of the items; nothing if that is not known.
+    /// The largest item; `None` if unknown.
     item: Option<Arc<Self>>,
-    /// The entries of a map by their names; nothing if they are not known.
+    /// The map entries by name; `None` if unknown.
     fields: Option<BTreeMap<String, Arc<Self>>>,
-    /// A map's longest name.
+    /// The length of the longest map key.
     names: Option<u64>,
-    /// The longest duration in it.
+    /// The longest contained duration in years.
     pub(super) years: u64,
-    /// Whether there may be a time in it.
+    /// Whether the value may contain a time.
     pub(super) timed: bool,
 }
 
@@ -37,7 +37,7 @@ impl Default for Size {
 }
 
 impl Size {
-    /// One number, or the like.
+    /// A number, boolean or null.
     pub(super) fn scalar() -> Self {
         Self {
             weight: 1,
@@ -50,26 +50,26 @@ impl Size {
         }
     }
 
-    /// A text of this many bytes.
+    /// A text of this length in bytes.
     pub(super) fn text(bytes: u64) -> Self {
         Self {
-            weight: 1 + bytes / BYTES,
+            weight: 1 + bytes / BYTES_PER_UNIT,
             count: bytes,
             ..Self::scalar()
         }
     }
 
-    /// Anything of this weight.
+    /// Any value of this weight.
     pub(super) fn opaque(weight: u64) -> Self {
         Self {
             weight,
-            count: weight.saturating_mul(BYTES),
+            count: weight.saturating_mul(BYTES_PER_UNIT),
             fields: None,
             ..Self::scalar()
         }
     }
 
-    /// A list of nothing.
+    /// An empty list.
     pub(super) fn list() -> Self {
         Self {
             item: Some(Arc::default()),
@@ -78,7 +78,7 @@ impl Size {
         }
     }
 
-    /// Of a value that is there.
+    /// The size of an actual value.
     pub(super) fn of(value: &Cel) -> Self {
         match value {
             Cel::String(text) => Self::text(text.len() as u64),
@@ -109,18 +109,20 @@ impl Size {
             map.push(&value);
             if let Key::String(name) = key {
                 names = names.max(name.len() as u64);
-                map.weight = map.weight.saturating_add(1 + name.len() as u64 / BYTES);
-                if fields.len() <= FIELDS {
+                map.weight = map
+                    .weight
+                    .saturating_add(1 + name.len() as u64 / BYTES_PER_UNIT);
+                if fields.len() <= MAX_NAMED_FIELDS {
                     fields.insert(name.to_string(), Arc::new(value));
                 }
             }
         }
         map.names = Some(names);
-        map.fields = (fields.len() <= FIELDS).then_some(fields);
+        map.fields = (fields.len() <= MAX_NAMED_FIELDS).then_some(fields);
         map
     }
 
-    /// One more item.
+    /// Adds a list item.
     pub(super) fn push(&mut self, item: &Self) {
         self.count = self.count.saturating_add(1);
         self.weight = self.weight.saturating_add(item.weight);
@@ -132,7 +134,7 @@ impl Size {
         }
     }
 
-    /// The larger of both, in every way.
+    /// Raises this bound to cover `other`, too.
     pub(super) fn absorb(&mut self, other: &Self) {
         self.weight = self.weight.max(other.weight);
         self.count = self.count.max(other.count);
@@ -144,7 +146,7 @@ impl Size {
                 Arc::make_mut(&mut own).absorb(other);
                 Some(own)
             }
-            // What has nothing in it cannot have anything unknown in it.
+            // An empty map has no unknown entries.
             (Some(own), None) if other.count == 0 => Some(own),
             (None, Some(item)) if self.is_scalar() => Some(Arc::clone(item)),
             _ => None,
@@ -157,7 +159,7 @@ impl Size {
                         None => drop(own.insert(name.clone(), Arc::clone(field))),
                     }
                 }
-                (own.len() <= 4 * FIELDS).then_some(own)
+                (own.len() <= 4 * MAX_NAMED_FIELDS).then_some(own)
             }
             _ => None,
         };
@@ -167,7 +169,7 @@ impl Size {
         self.names.is_none() && self.fields.as_ref().is_some_and(BTreeMap::is_empty)
     }
 
-    /// What stands under a name.
+    /// The bound of a field.
     pub(super) fn field(&self, name: &str) -> Arc<Self> {
         match &self.fields {
             Some(fields) => fields.get(name).map(Arc::clone).unwrap_or_default(),
@@ -175,7 +177,7 @@ impl Size {
         }
     }
 
-    /// What one of the items can be.
+    /// The bound of a list item or map value.
     pub(super) fn item(&self) -> Arc<Self> {
         self.item.clone().unwrap_or_else(|| {
             Arc::new(Self {
@@ -186,7 +188,7 @@ impl Size {
         })
     }
 
-    /// What a comprehension takes one after another: a map's names, a list's items.
+    /// The bound of the iteration variable: a map key or a list item.
     pub(super) fn turned(&self) -> Arc<Self> {
         let item = self.item();
         let Some(longest) = self.names else {
@@ -197,7 +199,7 @@ impl Size {
         Arc::new(item)
     }
 
-    /// Both together.
+    /// The bound of a concatenation.
     pub(super) fn plus(&self, other: &Self) -> Self {
         let mut both = self.clone();
         both.absorb(other);
@@ -209,7 +211,7 @@ impl Size {
         both
     }
 
-    /// After so many steps, of which the first has made this out of `start`.
+    /// The bound after `steps` iterations, of which the first grew `start` to this.
     pub(super) fn grown_from(&self, start: &Self, steps: u64) -> Self {
         let grown = |now: u64, before: u64| {
             before.saturating_add(steps.saturating_mul(now.saturating_sub(before)))
@@ -221,7 +223,7 @@ impl Size {
         }
     }
 
-    /// A list of so many numbers.
+    /// A list of numbers.
     pub(super) fn numbers(count: u64) -> Self {
         Self {
             weight: count.saturating_add(1),
@@ -230,7 +232,7 @@ impl Size {
         }
     }
 
-    /// A list of this text's parts.
+    /// The bound of `split` on this text.
     pub(super) fn split(&self) -> Self {
         Self {
             weight: self.weight.saturating_add(self.count).saturating_add(2),

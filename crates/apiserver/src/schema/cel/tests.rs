@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{Gives, Rules, compile, uses_old_self};
+use super::{ResultType, Rules, compile, uses_old_self};
 
 fn broken(schema: &Value, object: &Value, old: Option<&Value>) -> Vec<String> {
     let node = crate::crd::read(schema).unwrap();
@@ -16,7 +16,7 @@ fn spec(rules: &Value, properties: &Value) -> Value {
 }
 
 #[test]
-fn a_broken_rule_is_told_with_its_message_and_field() {
+fn violated_rule_is_reported_with_message_and_field() {
     let schema = spec(
         &json!([
             {"rule": "self.min_size <= self.max", "messageExpression":
@@ -37,7 +37,7 @@ fn a_broken_rule_is_told_with_its_message_and_field() {
 }
 
 #[test]
-fn a_transition_rule_sees_the_old_value_of_the_same_item() {
+fn transition_rule_gets_old_value_of_the_same_item() {
     let schema = json!({"type": "object", "properties": {"list": {
         "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
         "items": {"type": "object", "properties": {
@@ -56,7 +56,7 @@ fn a_transition_rule_sees_the_old_value_of_the_same_item() {
 }
 
 #[test]
-fn an_optional_old_value_can_be_asked_for() {
+fn optional_old_self_supports_has_value() {
     let schema = spec(
         &json!([{"rule": "!oldSelf.hasValue() || oldSelf.value().a == self.a",
                 "optionalOldSelf": true, "message": "never changes"}]),
@@ -73,7 +73,7 @@ fn an_optional_old_value_can_be_asked_for() {
 }
 
 #[test]
-fn a_rule_that_could_turn_too_often_is_not_run() {
+fn rule_above_the_cost_limit_is_not_run() {
     let schema = spec(
         &json!([{"rule": "self.l.all(a, self.l.all(b, a != b + 1))"}]),
         &json!({"l": {"type": "array", "items": {"type": "integer"}}}),
@@ -85,7 +85,7 @@ fn a_rule_that_could_turn_too_often_is_not_run() {
 }
 
 #[test]
-fn nesting_is_counted_in_what_the_expression_means() {
+fn nesting_counts_expanded_macros() {
     let nesting = |text: &str| compile(text).unwrap().nesting;
     assert_eq!(nesting("self.x == '.all('"), 0);
     assert_eq!(
@@ -94,13 +94,13 @@ fn nesting_is_counted_in_what_the_expression_means() {
     );
     assert_eq!(nesting("self.a.all(x, x) && self.b.all(y, y)"), 1);
     assert_eq!(nesting("self.a.filter(x, x).map(y, y) == []"), 1);
-    // However it is spelled.
+    // Unusual spelling with comments and spaces.
     let hidden = "self.a . all // so\n (x, self.b .exists(y, y == r'\\' && self.c.all(z, z)))";
     assert_eq!(nesting(hidden), 3);
     assert!(uses_old_self("self == oldSelf") && !uses_old_self("self.myoldSelf"));
 }
 
-/// What is found with a list of this many numbers.
+/// The errors for a list of this length.
 fn told(rule: &Value, length: u32) -> Vec<String> {
     let schema = spec(
         &json!([rule]),
@@ -111,7 +111,7 @@ fn told(rule: &Value, length: u32) -> Vec<String> {
 }
 
 #[test]
-fn what_a_rule_can_cost_is_known_before_it_runs() {
+fn rule_cost_is_bounded_before_evaluation() {
     let double = "[self.s].map(x, x + x)".to_owned() + &".map(x, x + x)".repeat(40);
     let ranges = "lists.range(10000).all(a, lists.range(10000).all(b, a != b + 10000))";
     for rule in [
@@ -144,7 +144,7 @@ fn what_a_rule_can_cost_is_known_before_it_runs() {
 }
 
 #[test]
-fn a_message_costs_what_a_rule_does() {
+fn message_expressions_have_the_cost_limit_of_rules() {
     let costly = "self.l.map(a, self.l.map(b, string(b)).join(',')).join(',')";
     let rule = json!({"rule": "self.l == []", "message": "no list", "messageExpression": costly});
     let found = told(&rule, 2000);
@@ -154,7 +154,7 @@ fn a_message_costs_what_a_rule_does() {
 }
 
 #[test]
-fn no_list_is_made_that_does_not_fit() {
+fn range_above_the_limit_is_rejected() {
     let found = told(
         &json!({"rule": "lists.range(self.l[1] * 1000000000).size() > 0"}),
         2,
@@ -165,7 +165,7 @@ fn no_list_is_made_that_does_not_fit() {
 }
 
 #[test]
-fn what_the_evaluator_cannot_do_is_an_error_and_no_crash() {
+fn unsupported_expressions_are_errors() {
     let wrong = compile("Some{of: 1}").unwrap_err();
     assert!(wrong.contains("messages"), "{wrong}");
     for rule in [
@@ -186,7 +186,7 @@ fn what_the_evaluator_cannot_do_is_an_error_and_no_crash() {
 }
 
 #[test]
-fn expressions_may_be_deep_but_not_without_end() {
+fn expression_depth_is_limited() {
     let chain = |links: usize| vec!["1"; links].join("+") + &format!(" == {links}");
     for deep in [
         chain(4000),
@@ -203,7 +203,7 @@ fn expressions_may_be_deep_but_not_without_end() {
 }
 
 #[test]
-fn a_value_may_be_asked_for_its_type() {
+fn type_of_a_value_can_be_compared() {
     let schema = json!({"type": "object", "properties": {"port": {
         "x-kubernetes-int-or-string": true, "x-kubernetes-validations": [
             {"rule": "type(self) == int ? self > 0 : type(self) == string && self == 'http'"}],
@@ -219,7 +219,7 @@ fn a_value_may_be_asked_for_its_type() {
     }
 }
 
-/// What is said of a rule about an object of every type.
+/// The compilation error for a rule on a schema with fields of all types.
 fn said(rule: &str) -> String {
     let schema = json!({"type": "object", "properties": {
         "int": {"type": "integer"}, "ratio": {"type": "number"}, "text": {"type": "string"},
@@ -234,12 +234,12 @@ fn said(rule: &str) -> String {
                      "x-kubernetes-preserve-unknown-fields": true},
     }});
     let node = crate::crd::read(&schema).unwrap();
-    let checked = compile(rule).and_then(|rule| rule.check(&node, true, false, Gives::Bool));
+    let checked = compile(rule).and_then(|rule| rule.check(&node, true, false, ResultType::Bool));
     checked.err().unwrap_or_default()
 }
 
 #[test]
-fn a_rule_that_fits_its_schema_is_let_in() {
+fn rules_that_fit_the_schema_are_accepted() {
     for rule in [
         "self.int > 1 && self.ratio <= 2.5 || self.ratio > 1",
         "self.text.startsWith('a') && self.text + 'b' == 'ab' && size(self.text) == 1",
@@ -264,7 +264,7 @@ fn a_rule_that_fits_its_schema_is_let_in() {
 }
 
 #[test]
-fn a_rule_that_cannot_hold_is_told_why() {
+fn rules_with_type_errors_are_rejected() {
     for (rule, why) in [
         ("self.other == 1", "undefined field 'other'"),
         ("self.list.all(e, e.w > 1)", "undefined field 'w'"),

@@ -1,9 +1,8 @@
-//! What rules are about and give, found out before any object is there: a rule that names a field
-//! that its schema does not have, compares a number with text, or gives no truth is refused with
-//! its definition rather than with every object.
+//! Static types of CEL expressions. A rule that uses an unknown field, compares a number with text,
+//! or does not return a boolean is rejected when its CRD is written.
 //!
-//! Only what is certain is refused. What is not known here, such as the result of most functions,
-//! has the type [`Type::Any`], and fits everywhere.
+//! Only certain errors are reported. Unknown types, such as the result of most functions, are
+//! [`Type::Any`] and fit everywhere.
 
 use std::sync::Arc;
 
@@ -14,10 +13,10 @@ use super::operators;
 use super::values::unescape;
 use crate::schema::{Node, Shape};
 
-/// The type of an expression's value.
+/// The static type of an expression.
 #[derive(Debug, Clone)]
 pub(super) enum Type<'n> {
-    /// Unknown before it is there.
+    /// Unknown.
     Any,
     Null,
     Bool,
@@ -29,24 +28,24 @@ pub(super) enum Type<'n> {
     Time,
     Duration,
     List(Arc<Self>),
-    /// From text to this.
+    /// A map with string keys.
     Map(Arc<Self>),
-    /// Only the schema's fields.
+    /// An object with the fields of a schema.
     Object(Object<'n>),
 }
 
-/// An object whose fields are known.
+/// An object type.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Object<'n> {
-    /// As the schema says.
+    /// The fields of the schema.
     Fields(&'n Node),
-    /// One with a kind and metadata, whether the schema says so or not.
+    /// The fields of the schema, and `apiVersion`, `kind` and `metadata`.
     Resource(&'n Node),
-    /// Metadata: of what Kubernetes says of it, rules see the name.
+    /// Metadata: rules can use `name` and `generateName`.
     Metadata(Option<&'n Node>),
 }
 
-/// A variable that an expression may name.
+/// A variable in scope.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Names<'s, 'n> {
     pub(super) name: &'s str,
@@ -54,7 +53,7 @@ pub(super) struct Names<'s, 'n> {
     pub(super) outer: Option<&'s Self>,
 }
 
-/// Words that are no variables: types, and the first parts of functions' names.
+/// Identifiers that are not variables: types, and namespaces of functions.
 const WORDS: [&str; 25] = [
     "base64",
     "bool",
@@ -84,7 +83,7 @@ const WORDS: [&str; 25] = [
 ];
 
 impl<'n> Type<'n> {
-    /// The type of values that a schema describes; `root`: it is the object itself.
+    /// The type of values of a schema; `root`: the schema is that of the whole object.
     pub(super) fn of(node: &'n Node, root: bool) -> Self {
         if root || node.embedded_resource {
             return Self::Object(Object::Resource(node));
@@ -113,7 +112,7 @@ impl<'n> Type<'n> {
         }
     }
 
-    /// As CEL's checker names it.
+    /// The name in messages of CEL's checker.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Any => "dyn".to_owned(),
@@ -140,7 +139,7 @@ impl<'n> Type<'n> {
         matches!(self, Self::Text | Self::Any)
     }
 
-    /// Whether a value of the one could be equal to one of the other.
+    /// Whether values of both types can be equal.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         use Type::{Any, Double, Int, List, Map, Null, Object, UInt};
         match (self, other) {
@@ -153,7 +152,7 @@ impl<'n> Type<'n> {
         }
     }
 
-    /// What is either of them.
+    /// A type that covers both.
     pub(super) fn or(self, other: &Self) -> Self {
         match (&self, other) {
             (Self::List(one), Self::List(two)) => {
@@ -211,7 +210,7 @@ impl<'n> Object<'n> {
 /// The type of an expression.
 ///
 /// # Errors
-/// What is certainly wrong with it.
+/// The type error.
 pub(super) fn check<'n>(
     expr: &IdedExpr,
     names: Option<&Names<'_, 'n>>,
@@ -271,7 +270,7 @@ fn selected<'n>(select: &SelectExpr, names: Option<&Names<'_, 'n>>) -> Result<Ty
     Ok(if select.test { Type::Bool } else { field })
 }
 
-/// What all of them are.
+/// A type that covers all expressions.
 fn common<'e, 'n>(
     mut all: impl Iterator<Item = &'e IdedExpr>,
     names: Option<&Names<'_, 'n>>,
@@ -320,7 +319,7 @@ fn comprehension<'n>(
     };
     check(&turns.loop_cond, Some(&two))?;
     let step = check(&turns.loop_step, Some(&two))?;
-    // A list begins empty, and is of what the turns add.
+    // The accumulator starts as an empty list; the iterations determine its item type.
     let is = match (&init, &step) {
         (Type::List(_), Type::List(_)) => step,
         _ => init,

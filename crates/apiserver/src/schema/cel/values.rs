@@ -1,4 +1,4 @@
-//! JSON as CEL sees it: names that its grammar cannot say are escaped, and formats have types.
+//! Conversion of JSON to CEL values: escapes field names, and converts formats to types.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -36,7 +36,7 @@ const RESERVED: [&str; 21] = [
     "while",
 ];
 
-/// The value that rules see.
+/// Converts a value as its schema says.
 pub(super) fn to_cel(node: &Node, value: &Value) -> Cel {
     match value {
         Value::Null => Cel::Null,
@@ -116,7 +116,7 @@ static TIMESTAMP: LazyLock<Option<Program>> =
 static DURATION: LazyLock<Option<Program>> =
     LazyLock::new(|| Program::compile("duration(text)").ok());
 
-/// CEL's own reading of a text, so that there is one.
+/// Evaluates a CEL conversion function on a text, so that both use the same parser.
 fn call(program: Option<&Program>, text: &str) -> Option<Cel> {
     let mut context = Context::default();
     context.add_variable_from_value("text", text.to_owned());
@@ -130,7 +130,7 @@ pub(super) fn escape(name: &str) -> String {
     if !name.contains(['.', '-', '/']) && !name.contains("__") {
         return name.to_owned();
     }
-    // The underscores first: what stands for the others has some, too.
+    // Underscores first: the other escape sequences contain some.
     let mut escaped = name.to_owned();
     for (what, written) in ESCAPES {
         escaped = escaped.replace(what, written);
@@ -138,7 +138,7 @@ pub(super) fn escape(name: &str) -> String {
     escaped
 }
 
-/// What cannot stand in a name of CEL, and how it is written.
+/// Characters that CEL identifiers cannot contain, and their escape sequences.
 const ESCAPES: [(&str, &str); 4] = [
     ("__", "__underscores__"),
     (".", "__dot__"),
@@ -146,7 +146,7 @@ const ESCAPES: [(&str, &str); 4] = [
     ("/", "__slash__"),
 ];
 
-/// The name that [`escape`] made this of, if it made it of one.
+/// Reverts [`escape`]; `None` if the text is not its result.
 pub(super) fn unescape(escaped: &str) -> Option<String> {
     let inside = escaped
         .strip_prefix("__")
@@ -177,7 +177,7 @@ mod tests {
     use super::{escape, unescape};
 
     #[test]
-    fn what_was_escaped_is_found_again_and_nothing_else() {
+    fn unescape_reverts_escape_only() {
         for name in [
             "a",
             "a__b",
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_escaped_as_kube_apiserver_escapes_them() {
+    fn names_are_escaped_as_in_kube_apiserver() {
         assert_eq!(escape("my_field"), "my_field");
         assert_eq!(escape("a__b"), "a__underscores__b");
         assert_eq!(escape("namespace"), "__namespace__");

@@ -1,4 +1,4 @@
-//! The items of a list as they were before an update.
+//! Correlates list items of an update with old items.
 
 use std::collections::HashMap;
 
@@ -6,29 +6,29 @@ use serde_json::Value;
 
 use super::ListType;
 
-/// The old items of a list, found by the fields that name them.
-pub(crate) struct Former<'a> {
+/// The old items of a list by their key fields.
+pub(crate) struct OldItems<'a> {
     keys: &'a [String],
     items: HashMap<Vec<Option<&'a Value>>, &'a Value>,
 }
 
-impl<'a> Former<'a> {
-    /// Those of a list whose items have names; others continue none.
+impl<'a> OldItems<'a> {
+    /// Indexes the old items. Lists without key fields correlate no items.
     pub(crate) fn of(list: &'a ListType, old: Option<&'a Value>) -> Self {
-        let mut former = Self {
+        let mut old_items = Self {
             keys: &[],
             items: HashMap::new(),
         };
         if let (ListType::Map(keys), Some(Value::Array(items))) = (list, old) {
-            former.keys = keys;
+            old_items.keys = keys;
             for item in items {
-                former.items.entry(name(keys, item)).or_insert(item);
+                old_items.items.entry(name(keys, item)).or_insert(item);
             }
         }
-        former
+        old_items
     }
 
-    /// The old item that a new one continues.
+    /// The old item with the same key as `new`.
     pub(crate) fn item(&self, new: &Value) -> Option<&'a Value> {
         if self.items.is_empty() {
             return None;
@@ -48,23 +48,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_item_continues_the_first_old_one_of_its_name() {
+    fn new_item_correlates_with_first_old_item_of_same_key() {
         let list = ListType::Map(vec!["a".to_owned(), "b".to_owned()]);
         let old = json!([{"a": 1, "v": 1}, {"a": 1, "b": null, "v": 2}, {"a": 1, "v": 3}]);
-        let former = Former::of(&list, Some(&old));
-        assert_eq!(former.item(&json!({"a": 1})), Some(&old[0]));
-        assert_eq!(former.item(&json!({"a": 1, "b": null})), Some(&old[1]));
-        assert_eq!(former.item(&json!({"a": 1.5})), None);
-        let former = Former::of(&ListType::Set, Some(&old));
-        assert_eq!(former.item(&old[0]), None);
+        let old_items = OldItems::of(&list, Some(&old));
+        assert_eq!(old_items.item(&json!({"a": 1})), Some(&old[0]));
+        assert_eq!(old_items.item(&json!({"a": 1, "b": null})), Some(&old[1]));
+        assert_eq!(old_items.item(&json!({"a": 1.5})), None);
+        let old_items = OldItems::of(&ListType::Set, Some(&old));
+        assert_eq!(old_items.item(&old[0]), None);
     }
 
     #[test]
-    fn very_many_items_are_found_in_one_go() {
+    fn correlation_of_many_items_is_linear() {
         let list = ListType::Map(vec!["a".to_owned()]);
         let old: Value = (0..200_000).map(|number| json!({"a": number})).collect();
-        let former = Former::of(&list, Some(&old));
+        let old_items = OldItems::of(&list, Some(&old));
         let all = old.as_array().unwrap();
-        assert!(all.iter().rev().all(|item| former.item(item) == Some(item)));
+        assert!(
+            all.iter()
+                .rev()
+                .all(|item| old_items.item(item) == Some(item))
+        );
     }
 }
