@@ -58,7 +58,7 @@ test: ## Every test: units, components, fuzz corpora, real Kubernetes
 	@.ci/suite unit 600 cargo test $(CARGO_ALL) --no-fail-fast --lib --bins --test it --test rules
 	@.ci/suite trust 300 cargo test $(CARGO_ALL) --test trust
 	@.ci/suite active-directory 180 cargo test $(CARGO_ALL) --test active-directory
-	@.ci/suite lost-sync 300 cargo test --locked -p lost-sync
+	@.ci/suite fault-vfs 300 cargo test --locked -p fault-vfs
 	@.ci/suite examples 300 cargo test $(CARGO_ALL) --doc
 	@.ci/suite conformance 180 cargo test $(CARGO_ALL) --test conformance
 	@# More at a time than there are cores: most of them wait for controllers.

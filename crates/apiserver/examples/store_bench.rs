@@ -1,4 +1,4 @@
-//! How fast the store is on this disk: `cargo run --release --example store_bench -- FOLDER`.
+//! Measures the store on a disk: `cargo run --release --example store_bench -- FOLDER`.
 #![expect(clippy::print_stdout, reason = "a table for people")]
 
 use std::error::Error;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use drover_apiserver::store::{Change, List, Store, StoreOptions};
 
-/// About what a ConfigMap with its managed fields takes.
+/// About the size of a ConfigMap with managed fields.
 const VALUE_BYTES: usize = 1000;
 
 #[tokio::main]
@@ -42,7 +42,7 @@ fn value(name: &str, text: usize) -> Vec<u8> {
     format!(r#"{{"data":{{"a":"{padding}{text}"}},"metadata":{{"name":"{name}"}}}}"#).into_bytes()
 }
 
-/// Half creations, half updates of what was created.
+/// Half creates, half updates of the created objects.
 async fn write(
     store: Store,
     writer: usize,
@@ -75,7 +75,7 @@ async fn write(
 async fn fill(store: &Store) -> Result<(), Box<dyn Error>> {
     let salt = std::process::id();
     let all = (0..10_000).map(|number: u64| {
-        // In no order, as names are.
+        // Keys in random order, as names are.
         let name = format!("{:x}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let key = format!("/core/lists/ns{salt}/{name}");
         store.commit(Change::create(key, value(&name, 0)))
@@ -125,7 +125,7 @@ async fn list(store: &Store) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// One writer's latency while all history is cut off.
+/// The latency of one writer during compaction of the whole history.
 async fn compact(store: &Store) -> Result<(), Box<dyn Error>> {
     let revision = store.revision();
     let compacting = tokio::spawn({

@@ -1,5 +1,5 @@
-//! What must hold for any bytes that ask for access; run by the fuzzer and, over the corpus, by
-//! `cargo test`.
+//! Properties of authentication and impersonation for arbitrary bytes; run by the fuzzer and, with
+//! the corpus, by `cargo test`.
 
 use std::sync::{Arc, LazyLock};
 
@@ -13,7 +13,7 @@ use futures::future::{BoxFuture, ready};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
-/// Every object is there.
+/// Objects that all exist.
 struct Anything;
 
 impl Objects for Anything {
@@ -33,7 +33,7 @@ static TOKENS: LazyLock<Tokens> = LazyLock::new(|| {
     Tokens::new(TokensOptions::default(), keys, Arc::new(Anything))
 });
 
-/// No bytes prove anything that were not signed here.
+/// No bytes authenticate, except tokens signed here.
 pub(crate) fn token(data: &[u8]) {
     let Ok(token) = std::str::from_utf8(data) else {
         return;
@@ -46,8 +46,8 @@ pub(crate) fn token(data: &[u8]) {
     );
 }
 
-/// Whoever may do nothing becomes nobody else, and whoever may do everything becomes exactly whom
-/// the headers name; none of them is left either way.
+/// A caller without rights impersonates nobody; a privileged caller becomes exactly the user in the
+/// headers. The headers are removed in both cases.
 pub(crate) fn impersonation(data: &[u8]) {
     let mut headers = HeaderMap::new();
     for line in data.split(|byte| *byte == b'\n') {

@@ -1,5 +1,5 @@
-//! What must hold for any bytes of a request before its kind is known; run by the fuzzer and, over
-//! the corpus, by `cargo test`.
+//! Properties of request decoding for arbitrary bytes; run by the fuzzer and, with the corpus, by
+//! `cargo test`.
 
 use drover_apiserver::serve::body::decode;
 use drover_apiserver::serve::negotiate::{BodyFormat, Transforms, accepted, accepted_stream};
@@ -15,8 +15,8 @@ fn text(data: &[u8]) -> Option<&str> {
     std::str::from_utf8(data).ok()
 }
 
-/// A path means the same with a slash at its end, and what it names are whole segments. The bytes
-/// are a method and a path.
+/// A trailing slash changes nothing, and components are whole path segments. The bytes are a method
+/// and a path.
 pub(crate) fn path(data: &[u8]) {
     let Some((method, path)) = text(data).and_then(|text| text.split_once(' ')) else {
         return;
@@ -41,7 +41,7 @@ pub(crate) fn path(data: &[u8]) {
     }
 }
 
-/// No query does worse than to be refused.
+/// Every query parses or is rejected.
 pub(crate) fn query(data: &[u8]) {
     let Some(Ok(uri)) = text(data).map(|text| format!("/?{text}").parse::<Uri>()) else {
         return;
@@ -72,7 +72,7 @@ pub(crate) fn query(data: &[u8]) {
     let _ = parse_resource_version(&query.text("resourceVersion"));
 }
 
-/// Whatever is asked for is given or refused with 406.
+/// Every Accept header is satisfied or rejected with 406.
 pub(crate) fn accept(data: &[u8]) {
     let Ok(value) = HeaderValue::from_bytes(data) else {
         return;
@@ -90,7 +90,7 @@ pub(crate) fn accept(data: &[u8]) {
     }
 }
 
-/// A page goes on below its own prefix, and its place reads as it was written.
+/// A continue token stays below its own prefix, and round-trips.
 pub(crate) fn page(data: &[u8]) {
     const PREFIX: &str = "/core/configmaps/shop/";
     let Some(Ok(position)) = text(data).map(|text| Position::decode(text, PREFIX)) else {
@@ -101,7 +101,7 @@ pub(crate) fn page(data: &[u8]) {
     assert_eq!(again.as_ref(), Ok(&position));
 }
 
-/// A body in Protobuf is an object of a kind, and can be written as JSON.
+/// A Protobuf body decodes to an object of a kind that serializes to JSON.
 pub(crate) fn protobuf(data: &[u8]) {
     let Ok(decoded) = decode(BodyFormat::Protobuf, data) else {
         return;
@@ -112,8 +112,8 @@ pub(crate) fn protobuf(data: &[u8]) {
     assert_eq!(read, decoded.value);
 }
 
-/// JSON says the same when it is read as YAML, unless it says something twice, and no text does
-/// worse than to be refused.
+/// JSON decodes to the same value as YAML, unless it has duplicate keys, and every text decodes or
+/// is rejected.
 pub(crate) fn body(data: &[u8]) {
     let yaml = decode(BodyFormat::Yaml, data);
     if let Ok(json) = decode(BodyFormat::Json, data)

@@ -1,5 +1,5 @@
-//! What must hold for any bytes that say what objects look like; run by the fuzzer and, over the
-//! corpus, by `cargo test`.
+//! Properties of schemas, tables and quantities for arbitrary bytes; run by the fuzzer and, with
+//! the corpus, by `cargo test`.
 
 use drover_apiserver::crd;
 use drover_apiserver::resource::Resource;
@@ -40,7 +40,8 @@ fn definition(version: Value) -> Vec<Resource> {
     crd::resources(&crd).unwrap_or_default()
 }
 
-/// A column's path finds a cell or nothing. The bytes are the path, and an object on the next line.
+/// A column's JSONPath finds a cell or none. The bytes are the path, and an object on the next
+/// line.
 pub(crate) fn column(data: &[u8]) {
     let Some((path, object)) = std::str::from_utf8(data)
         .ok()
@@ -62,8 +63,8 @@ pub(crate) fn column(data: &[u8]) {
     }
 }
 
-/// What a schema has pruned and filled in stays as it is the second time, and no schema and no
-/// object crash whoever reads, fills or validates. The bytes are a list of the two.
+/// Pruning and defaulting are idempotent, and no schema or object causes a panic. The bytes are a
+/// list of schema and object.
 pub(crate) fn schema(data: &[u8]) {
     let Ok(Value::Array(case)) = serde_json::from_slice(data) else {
         return;

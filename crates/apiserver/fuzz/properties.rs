@@ -1,4 +1,5 @@
-//! What must hold for any bytes; run by the fuzzer and, over the corpus, by `cargo test`.
+//! Properties of merges, selectors and stored values for arbitrary bytes; run by the fuzzer and,
+//! with the corpus, by `cargo test`.
 
 use std::sync::{Arc, LazyLock};
 
@@ -20,7 +21,7 @@ fn json(data: &[u8]) -> Option<Value> {
     serde_json::from_slice(data).ok()
 }
 
-/// A set reads as it was written, and adds up with itself.
+/// A set round-trips, and the union with itself changes nothing.
 pub(crate) fn fields(data: &[u8]) {
     let Some(Ok(set)) = json(data).map(|fields| Set::from_fields(&fields)) else {
         return;
@@ -34,14 +35,14 @@ pub(crate) fn fields(data: &[u8]) {
     assert_eq!(Set::of(set.paths()), set);
 }
 
-/// A selector that reads is read again from its own text.
+/// A label selector round-trips through its text.
 pub(crate) fn labels(data: &[u8]) {
     if let Some(Ok(selector)) = text(data).map(str::parse::<LabelSelector>) {
         assert_eq!(selector.to_string().parse(), Ok(selector));
     }
 }
 
-/// As of labels.
+/// A field selector round-trips through its text.
 pub(crate) fn field_selector(data: &[u8]) {
     if let Some(Ok(selector)) = text(data).map(str::parse::<FieldSelector>) {
         assert_eq!(selector.to_string().parse(), Ok(selector));
@@ -59,8 +60,7 @@ fn kind(group: &str, version: &str, plural: &str) -> MergeKind {
     MergeKind::new(resource, "", [Arc::as_ref(resource)])
 }
 
-/// No patch crashes, and a merge patch changes nothing the second time. The bytes are a list of
-/// the object and the patch.
+/// No patch panics, and a merge patch is idempotent. The bytes are a list of object and patch.
 pub(crate) fn patch(data: &[u8]) {
     let Some(Value::Array(case)) = json(data) else {
         return;
@@ -77,8 +77,8 @@ pub(crate) fn patch(data: &[u8]) {
     let _ = strategic(live, patch, &POD.schema);
 }
 
-/// What was applied is applied the second time without a change, and by an update of the same
-/// object nobody gains or loses a field. The bytes are a list of the object and what is applied.
+/// Apply is idempotent, and an update with the same object changes no owner. The bytes are a list
+/// of the object and the applied configuration.
 pub(crate) fn owners(data: &[u8]) {
     let Some(Value::Array(case)) = json(data) else {
         return;
@@ -102,12 +102,12 @@ pub(crate) fn owners(data: &[u8]) {
     };
     match apply(Some(&first), applied, &DEPLOYMENT, later) {
         Ok(mut second) => {
-            // Explicit nulls count as changes, until the times are put back.
+            // Explicit nulls count as changes until the times are restored.
             keep_times(&first, &mut second);
             assert_eq!(second, first);
         }
         Err(ApplyError::Conflicts(conflicts)) => panic!("conflicts with itself: {conflicts:?}"),
-        // A live object may be such that nothing applies to it.
+        // Some live objects accept no apply.
         Err(_) => return,
     }
     let mut same = first.clone();
@@ -119,14 +119,14 @@ pub(crate) fn owners(data: &[u8]) {
     assert_eq!(Managers::of(&same), Managers::of(&first));
 }
 
-/// A value that can be stored is served with its revision as if it had been parsed.
+/// A storable value is served with its revision exactly as after parsing.
 pub(crate) fn stored(data: &[u8]) {
     let Ok(stored) = Stored::new("/core/things/ns/a".into(), 42, data.to_vec().into()) else {
         return;
     };
     let mut written = Vec::new();
     stored.write_json(&mut written);
-    // Nesting has a limit for those who build a value, and none for those who skip it.
+    // serde limits the depth of values that it builds, not of values that it skips.
     if let Ok(object) = stored.object() {
         assert_eq!(json(&written), Some(object));
     }

@@ -110,7 +110,7 @@ const ROOMS: &[(&str, &[&str])] = &[
 
 /// What only tests use; a program never contains it.
 const ONLY_TESTS: &[&str] = &[
-    "lost-sync",
+    "fault-vfs",
     "drover-testkit",
     "proptest",
     "insta",

@@ -1,4 +1,4 @@
-//! TLS and HTTP around the server's router, and the kubeconfig that leads to it.
+//! TLS and HTTP for the server's router, and the kubeconfig of the administrator.
 
 use std::error::Error;
 use std::fs::{File, Permissions};
@@ -27,10 +27,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-/// Why something here failed.
+/// An error of this example.
 pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 
-/// Whoever has the token may do everything.
+/// Authenticates the administrator's token.
 pub(crate) struct AdminToken(pub(crate) SecretString);
 
 impl Authenticate for AdminToken {
@@ -49,11 +49,11 @@ impl Authenticate for AdminToken {
     }
 }
 
-/// Serves until it is dropped.
+/// Accepts connections until it is dropped.
 pub(crate) async fn accept(listener: TcpListener, acceptor: Option<TlsAcceptor>, router: Router) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            // Too many open files, most likely: that passes.
+            // Too many open files is the likely cause, and temporary.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
@@ -77,13 +77,13 @@ where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let service = TowerToHyperService::new(router);
-    // A client that breaks off is no fault of this server.
+    // A broken connection is no error of the server.
     let _ = Builder::new(TokioExecutor::new())
         .serve_connection_with_upgrades(TokioIo::new(stream), service)
         .await;
 }
 
-/// A certificate of this server's own, and its PEM.
+/// A self-signed certificate, and its PEM.
 pub(crate) fn certificate() -> Result<(ServerConfig, String), Failure> {
     let names = ["localhost", "127.0.0.1", "kubernetes.default.svc"].map(str::to_owned);
     let CertifiedKey { cert, signing_key } = generate_simple_self_signed(names)?;
@@ -97,7 +97,7 @@ pub(crate) fn certificate() -> Result<(ServerConfig, String), Failure> {
     Ok((config, cert.pem()))
 }
 
-/// Writes a kubeconfig that only its owner can read.
+/// Writes a kubeconfig that only the owner can read.
 pub(crate) fn write_kubeconfig(
     path: &Path,
     address: SocketAddr,

@@ -1,4 +1,4 @@
-//! A stand-alone Kubernetes API server.
+//! A stand-alone Kubernetes API server with all kinds.
 //!
 //! ```sh
 //! cargo run -p drover-apiserver --example serve -- --listen 127.0.0.1:6443 --data /tmp/hub
@@ -6,9 +6,9 @@
 //! kubectl get namespaces
 //! ```
 //!
-//! Options: `--listen ADDRESS`, `--data FOLDER`, `--token TOKEN` (one is made if none is given),
-//! `--plain` (no TLS). The kubeconfig in the data folder holds address, certificate and token.
-//! kubectl sends no token without TLS, so `--plain` is for other clients.
+//! Options: `--listen ADDRESS`, `--data FOLDER`, `--token TOKEN` (random by default), `--plain` (no
+//! TLS). The kubeconfig in the data folder contains address, certificate and token. kubectl sends
+//! no token without TLS, so `--plain` is for other clients.
 
 mod listener;
 

@@ -1,5 +1,5 @@
-//! A controller as people write them with kube-rs: it owns objects, has a finalizer, and works on
-//! after it was cut off for so long that its place in history is gone.
+//! A typical kube-rs controller: owns objects, has a finalizer, and recovers after a disconnection
+//! that outlasts the watch history.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -36,7 +36,7 @@ const LIMIT: Duration = Duration::from_mins(1);
     status = "ShopStatus"
 )]
 struct ShopSpec {
-    /// What the sign says.
+    /// The text of the sign.
     sign: String,
 }
 
@@ -46,7 +46,7 @@ struct ShopStatus {
     observed_generation: i64,
 }
 
-/// A server in this process, and a way to it that can be cut.
+/// A server in this process, with a connection that tests can cut.
 struct Hub {
     server: ApiServer,
     connected: watch::Sender<bool>,
@@ -70,7 +70,7 @@ impl Hub {
         }
     }
 
-    /// A client whose requests fail, and whose answers end, while `connected` is false.
+    /// A client whose requests fail and whose streams end while `connected` is false.
     fn client(&self, connected: &watch::Receiver<bool>) -> Client {
         let (router, connected) = (self.server.router(), connected.clone());
         let service = tower::service_fn(move |mut request: Request<kube::client::Body>| {
@@ -93,12 +93,12 @@ impl Hub {
     }
 }
 
-/// What the controller works with, and what it has met.
+/// The controller's context, with observations for the test.
 struct Context {
     client: Client,
-    /// Whose signs were taken down.
+    /// Shops whose finalizer ran.
     taken_down: Mutex<Vec<String>>,
-    /// Codes with which watches were refused.
+    /// Status codes of rejected watches.
     refusals: Mutex<Vec<u16>>,
 }
 
@@ -175,7 +175,7 @@ fn reconciled(generation: i64) -> impl Condition<Shop> {
     }
 }
 
-/// Waits; the world must become so.
+/// Waits until the object meets the condition.
 async fn until<K>(api: &Api<K>, name: &str, condition: impl Condition<K>) -> Option<K>
 where
     K: Clone + std::fmt::Debug + Send + serde::de::DeserializeOwned + kube::Resource + 'static,
@@ -187,7 +187,7 @@ where
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_controller_reconciles_cleans_up_and_survives_that_history_is_gone() {
+async fn kube_rs_controller_recovers_after_compacted_history() {
     let hub = Hub::new().await;
     let always = watch::Sender::new(true);
     let client = hub.client(&always.subscribe());
@@ -217,7 +217,8 @@ async fn a_controller_reconciles_cleans_up_and_survives_that_history_is_gone() {
     until(&shops, "bakery", reconciled(2)).await;
     assert_eq!(sign("bakery").await, "Cake");
 
-    // While it is cut off, one shop opens and one closes, and then nobody remembers how.
+    // During the disconnection a shop is created and another is deleted, and the history is
+    // compacted.
     hub.connected.send_replace(false);
     shops
         .create(&post, &shop("florist", "Roses"))

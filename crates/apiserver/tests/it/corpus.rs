@@ -1,4 +1,4 @@
-//! The fuzzers' corpora, as ordinary tests.
+//! Replays the fuzzers' corpora as tests.
 
 #[path = "../../fuzz/access.rs"]
 mod access;
@@ -9,8 +9,8 @@ mod kinds;
 #[path = "../../fuzz/properties.rs"]
 mod properties;
 
-/// As in the tests of other rooms: what they could share it through, `testkit`, knows the tunnel, and
-/// this crate is to be taken away from here alone.
+/// A copy of the function in other crates: their common crate `testkit` depends on the tunnel,
+/// which this crate does not know.
 fn replay(target: &str, property: fn(&[u8])) {
     let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("fuzz/corpus")
@@ -79,7 +79,7 @@ fn corpus_of_accepted_types_holds() {
 }
 
 #[test]
-fn corpus_of_places_in_lists_holds() {
+fn corpus_of_continue_tokens_holds() {
     replay("page", edge::page);
 }
 

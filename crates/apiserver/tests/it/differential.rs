@@ -1,5 +1,5 @@
-//! The same cases to ours and to the Go libraries that kube-apiserver is built on
-//! (`differential/`): generated from fixed seeds, thousands of each kind.
+//! Compares the crate with the Go libraries of kube-apiserver (`differential/`): thousands of
+//! generated cases of each type, with fixed seeds.
 
 mod limits;
 mod owners;

@@ -1,4 +1,5 @@
-//! The edge: paths, methods, media types, limits, headers, and who may pass.
+//! Request handling: paths, methods, media types, limits, headers, authentication and
+//! authorization.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 use crate::hub::{Hub, MAPS, config_map};
 
 #[tokio::test]
-async fn unknown_paths_and_methods_are_refused_as_kube_apiserver_does() {
+async fn unknown_paths_and_methods_are_rejected_as_in_kube_apiserver() {
     let hub = Hub::new().await;
     for (method, path, code, message) in [
         (
@@ -76,7 +77,7 @@ async fn unknown_paths_and_methods_are_refused_as_kube_apiserver_does() {
 }
 
 #[tokio::test]
-async fn media_types_that_are_not_known_are_refused() {
+async fn unknown_media_types_are_rejected() {
     let hub = Hub::new().await;
     let protobuf = "application/vnd.kubernetes.protobuf";
     let refused = hub
@@ -115,7 +116,7 @@ async fn media_types_that_are_not_known_are_refused() {
 }
 
 #[tokio::test]
-async fn a_body_has_a_limit() {
+async fn request_body_size_is_limited() {
     let hub = Hub::new().await;
     let mut map = config_map("a");
     map["data"]["key"] = "x".repeat(3 * 1024 * 1024).into();
@@ -134,7 +135,7 @@ async fn a_body_has_a_limit() {
 }
 
 #[tokio::test]
-async fn a_body_must_be_of_the_paths_kind() {
+async fn body_must_have_the_kind_of_the_path() {
     let hub = Hub::new().await;
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}});
     let refused = hub.post(MAPS, secret).await;
@@ -147,7 +148,7 @@ async fn a_body_must_be_of_the_paths_kind() {
 }
 
 #[tokio::test]
-async fn every_answer_has_an_audit_id_and_is_not_cached() {
+async fn responses_have_audit_id_and_are_not_cached() {
     let hub = Hub::new().await;
     let answer = hub.get(MAPS).await;
     assert_eq!(answer.headers["cache-control"], "no-cache, private");
@@ -161,7 +162,7 @@ async fn every_answer_has_an_audit_id_and_is_not_cached() {
 }
 
 #[tokio::test]
-async fn strangers_may_look_at_little_and_tokens_must_hold() {
+async fn anonymous_requests_are_limited_and_invalid_tokens_rejected() {
     let hub = Hub::new().await;
     let refused = hub
         .call(Method::GET, MAPS)
@@ -182,7 +183,7 @@ async fn strangers_may_look_at_little_and_tokens_must_hold() {
     assert_eq!(version.expect(200)["minor"], "36");
     let refused = hub.outside(Method::GET, MAPS, "Bearer nonsense").await;
     assert_eq!(refused.expect(401)["reason"], "Unauthorized");
-    // No header makes a caller one of this process.
+    // Headers cannot authenticate a caller of this process.
     let refused = hub
         .call(Method::GET, MAPS)
         .by(Caller::anonymous())
@@ -194,7 +195,7 @@ async fn strangers_may_look_at_little_and_tokens_must_hold() {
 }
 
 #[tokio::test]
-async fn a_service_account_has_a_token_and_the_rights_that_it_was_given() {
+async fn service_account_token_has_its_bound_rights() {
     let hub = Hub::new().await;
     let accounts = "/api/v1/namespaces/default/serviceaccounts";
     hub.create(accounts, json!({"metadata": {"name": "robot"}}))
@@ -217,7 +218,7 @@ async fn a_service_account_has_a_token_and_the_rights_that_it_was_given() {
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"},
         "subjects": [{"kind": "ServiceAccount", "name": "robot", "namespace": "default"}]});
     hub.create(&format!("{rbac}/rolebindings"), binding).await;
-    // The index of rights follows the store.
+    // The RBAC index follows the store with a delay.
     for _ in 0..100 {
         if hub.outside(Method::GET, MAPS, &bearer).await.code == 200 {
             break;
@@ -241,7 +242,7 @@ async fn a_service_account_has_a_token_and_the_rights_that_it_was_given() {
 }
 
 #[tokio::test]
-async fn nobody_grants_what_they_do_not_have() {
+async fn users_cannot_grant_rights_that_they_lack() {
     let hub = Hub::new().await;
     let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
     let role = |name: &str, verbs: Value| {
@@ -292,7 +293,7 @@ async fn nobody_grants_what_they_do_not_have() {
 }
 
 #[tokio::test]
-async fn who_may_impersonate_acts_as_the_other() {
+async fn impersonation_acts_as_the_other_user() {
     let hub = Hub::new().await;
     let refused = hub
         .call(Method::GET, MAPS)
@@ -321,7 +322,7 @@ async fn who_may_impersonate_acts_as_the_other() {
 }
 
 #[tokio::test]
-async fn health_says_what_it_has_looked_at() {
+async fn health_endpoints_list_their_checks() {
     let hub = Hub::new().await;
     for path in ["/livez", "/readyz", "/healthz"] {
         let answer = hub
@@ -362,7 +363,7 @@ impl Audit for Noted {
 }
 
 #[tokio::test]
-async fn requests_are_audited_from_their_beginning_to_their_end() {
+async fn requests_are_audited_when_received_and_completed() {
     let noted = Arc::new(Noted::default());
     let hub = Hub::with(|options| options.audit = Arc::clone(&noted) as _).await;
     hub.get(&format!("{MAPS}/a")).await.expect(404);
@@ -371,7 +372,7 @@ async fn requests_are_audited_from_their_beginning_to_their_end() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_greedy_caller_delays_nobody_else() {
+async fn caller_with_many_requests_does_not_delay_others() {
     let bounds = Bounds {
         running: 1,
         reserve: 0,
@@ -411,7 +412,7 @@ async fn a_greedy_caller_delays_nobody_else() {
 }
 
 #[tokio::test]
-async fn rights_in_one_namespace_reach_no_other_through_its_path() {
+async fn namespaced_rights_do_not_reach_other_namespaces_by_path() {
     let hub = Hub::new().await;
     let other = "/api/v1/namespaces/default/namespaces/kube-public";
     for (method, path) in [
@@ -438,7 +439,7 @@ async fn rights_in_one_namespace_reach_no_other_through_its_path() {
 }
 
 #[tokio::test]
-async fn times_beyond_all_bounds_end_no_server() {
+async fn out_of_range_times_are_rejected_without_panic() {
     let hub = Hub::new().await;
     let pods = "/api/v1/namespaces/default/pods";
     let pod = |name: &str| {
@@ -469,7 +470,7 @@ async fn times_beyond_all_bounds_end_no_server() {
 }
 
 #[tokio::test]
-async fn what_is_told_of_a_bad_object_is_bounded() {
+async fn error_messages_about_objects_are_limited() {
     let hub = Hub::new().await;
     let mut unknown = config_map("unknown");
     for number in 0..20_000 {
@@ -491,7 +492,7 @@ async fn what_is_told_of_a_bad_object_is_bounded() {
 }
 
 #[tokio::test]
-async fn an_object_that_could_not_be_read_again_is_not_stored() {
+async fn too_deep_object_is_not_stored() {
     let definition = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": {"name": "deeps.example.com"},

@@ -1,8 +1,8 @@
-//! Helm 3 prints what it prints against kube-apiserver.
+//! Output of Helm 3 is the same as with kube-apiserver.
 
 use crate::transcript::holds;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn helm_installs_upgrades_rolls_back_and_uninstalls() {
+async fn helm_install_upgrade_rollback_and_uninstall() {
     holds("helm", "release").await;
 }

@@ -1,4 +1,4 @@
-//! A server on a store of its own, and a client that is believed to be anyone.
+//! A server with its own store, and an in-process client that can act as any user.
 
 use axum::Router;
 use axum::body::Body;
@@ -10,14 +10,14 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-/// A server, and the folder that goes with it.
+/// A server and its temporary folder.
 pub(crate) struct Hub {
     pub(crate) server: ApiServer,
     router: Router,
     _folder: Option<tempfile::TempDir>,
 }
 
-/// What a request was answered with.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) code: StatusCode,
@@ -36,12 +36,12 @@ impl Answer {
         }
     }
 
-    /// The body; text that is no JSON is a string.
+    /// The body as JSON; other text becomes a string.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|_| self.text.clone().into())
     }
 
-    /// The Status's message.
+    /// `message` of the Status.
     pub(crate) fn message(&self) -> String {
         self.json()["message"]
             .as_str()
@@ -49,14 +49,14 @@ impl Answer {
             .to_owned()
     }
 
-    /// The texts of the `Warning` headers.
+    /// The `Warning` headers.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let all = self.headers.get_all("warning").iter();
         all.map(|value| value.to_str().unwrap().to_owned())
             .collect()
     }
 
-    /// The answer, which must have this code.
+    /// The body; panics unless the response has this code.
     #[track_caller]
     pub(crate) fn expect(self, code: u16) -> Value {
         assert_eq!(self.code.as_u16(), code, "{}", self.text);
@@ -64,7 +64,7 @@ impl Answer {
     }
 }
 
-/// A request, and who sends it.
+/// A request builder.
 pub(crate) struct Call<'h> {
     hub: &'h Hub,
     caller: Caller,
@@ -73,7 +73,7 @@ pub(crate) struct Call<'h> {
 }
 
 impl Call<'_> {
-    /// Sends it as someone else.
+    /// Sets the user.
     pub(crate) fn by(mut self, caller: Caller) -> Self {
         self.caller = caller;
         self
@@ -97,7 +97,7 @@ impl Call<'_> {
         Answer::of(self.stream(body).await).await
     }
 
-    /// The answer with its body unread.
+    /// Sends the request, and returns the response with its unread body.
     pub(crate) async fn stream(mut self, body: &str) -> http::Response<Body> {
         if !body.is_empty() && !self.typed {
             self.request = self.request.header("content-type", "application/json");
@@ -109,7 +109,7 @@ impl Call<'_> {
 }
 
 impl Hub {
-    /// A new server; its controllers do not run.
+    /// A server without running controllers.
     pub(crate) async fn new() -> Self {
         Self::with(|_| {}).await
     }
@@ -138,7 +138,7 @@ impl Hub {
         }
     }
 
-    /// A request of someone who may do everything.
+    /// A request of a privileged user.
     pub(crate) fn call(&self, method: Method, path: &str) -> Call<'_> {
         Call {
             hub: self,
@@ -151,7 +151,7 @@ impl Hub {
         }
     }
 
-    /// A request from outside of this process.
+    /// A request that must authenticate by its headers.
     pub(crate) async fn outside(&self, method: Method, path: &str, authorization: &str) -> Answer {
         self.outside_with(method, path, authorization, &Value::Null)
             .await
@@ -205,7 +205,7 @@ impl Hub {
             .await
     }
 
-    /// Creates an object, which must succeed.
+    /// Creates an object; panics on error.
     #[track_caller]
     pub(crate) fn create(&self, path: &str, body: Value) -> impl Future<Output = Value> {
         let sent = self.post(path, body);
@@ -213,11 +213,11 @@ impl Hub {
     }
 }
 
-/// A ConfigMap of this name.
+/// A ConfigMap with this name.
 pub(crate) fn config_map(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name},
         "data": {"key": "value"}})
 }
 
-/// Where the ConfigMaps of `default` are.
+/// The path of ConfigMaps in namespace `default`.
 pub(crate) const MAPS: &str = "/api/v1/namespaces/default/configmaps";

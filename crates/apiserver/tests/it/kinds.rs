@@ -26,7 +26,7 @@ fn pod(name: &str) -> Value {
 #[tokio::test]
 async fn hub_answers_workload_requests_like_unknown_resources() {
     let hub = hub().await;
-    // kube-apiserver answers so for a resource that a served group lacks…
+    // kube-apiserver returns this for an unknown resource in a served group…
     let unknown = "the server could not find the requested resource";
     for (method, path) in [
         (Method::GET, PODS.to_owned()),
@@ -46,7 +46,7 @@ async fn hub_answers_workload_requests_like_unknown_resources() {
         assert_eq!(answer.code, 404, "{path}: {}", answer.text);
         assert_eq!(answer.message(), unknown, "{path}");
     }
-    // … and so for a group that it does not serve.
+    // … and this for an unknown group.
     for path in [DEPLOYMENTS, "/apis/apps/v1", "/apis/apps", "/apis/batch/v1"] {
         let answer = hub.get(path).await;
         assert_eq!(answer.code, 404, "{path}: {}", answer.text);

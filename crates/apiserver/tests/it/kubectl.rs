@@ -1,4 +1,4 @@
-//! kubectl 1.36 prints what it prints against kube-apiserver.
+//! Output of kubectl 1.36 is the same as with kube-apiserver.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -10,42 +10,42 @@ use crate::served::{Served, tool};
 use crate::transcript::holds;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kubectl_applies_both_ways_and_tells_of_conflicts() {
+async fn kubectl_client_and_server_side_apply_with_conflicts() {
     holds("kubectl", "apply").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kubectl_changes_what_there_is() {
+async fn kubectl_edit_label_patch_and_replace() {
     holds("kubectl", "change").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kubectl_shows_explains_and_describes() {
+async fn kubectl_get_explain_and_describe() {
     holds("kubectl", "show").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kubectl_works_with_custom_resources() {
+async fn kubectl_with_custom_resources() {
     holds("kubectl", "custom").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kubectl_finds_out_who_may_do_what() {
+async fn kubectl_auth_commands() {
     holds("kubectl", "access").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kubectl_follows_rollouts_and_undoes_them() {
+async fn kubectl_rollout_status_and_undo() {
     holds("kubectl", "rollout").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kubectl_deletes_with_what_depends_on_it_or_without() {
+async fn kubectl_delete_with_cascade_modes() {
     holds("kubectl", "delete").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kubectl_taints_cordons_and_drains_nodes() {
+async fn kubectl_taint_cordon_and_drain() {
     holds("kubectl", "nodes").await;
 }
 
@@ -55,7 +55,7 @@ async fn next(lines: &mut Lines<BufReader<ChildStdout>>) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kubectl_watches_what_happens() {
+async fn kubectl_get_watch() {
     let hub = Served::new().await;
     let kubectl = |args: &str| {
         let mut command = Command::new(tool("kubectl"));

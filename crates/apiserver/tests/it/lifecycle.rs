@@ -1,4 +1,4 @@
-//! The server's controllers, on the server itself.
+//! The server's controllers, through the API.
 
 mod account_secrets;
 mod collection;
@@ -27,7 +27,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-/// Admission that stops the creation of one object until it is let go on.
+/// Admission that blocks the creation of one object until released.
 pub(crate) struct Pause {
     name: &'static str,
     reached: Semaphore,
@@ -64,7 +64,7 @@ impl Admission for Pause {
     }
 }
 
-/// A server that keeps itself in order.
+/// A server with running controllers.
 pub(crate) struct World {
     router: Router,
     shutdown: CancellationToken,
@@ -84,7 +84,7 @@ impl World {
         world
     }
 
-    /// A server on a store that may be there already.
+    /// A server on a store that may exist.
     pub(crate) async fn at(folder: &Path, options: LifecycleOptions) -> Self {
         let server = open(folder, &options).await;
         Self::run(&server)
@@ -103,7 +103,7 @@ impl World {
         }
     }
 
-    /// A server whose admission waits where it is told to.
+    /// A server with blocking admission.
     pub(crate) async fn paused(pause: Arc<Pause>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut options = Options::new(folder.path().join("hub.db"));
@@ -115,7 +115,7 @@ impl World {
         world
     }
 
-    /// A server without its controllers.
+    /// A server without controllers.
     pub(crate) fn bare(server: &ApiServer) -> Self {
         Self {
             router: server.router(),
@@ -134,7 +134,7 @@ impl World {
             .unwrap();
     }
 
-    /// Asks as someone.
+    /// Sends a request as a user.
     pub(crate) async fn ask_as(
         &self,
         caller: Caller,
@@ -172,7 +172,7 @@ impl World {
         self.ask_as(root, method, path, body).await
     }
 
-    /// Makes an object and gives it back.
+    /// Creates an object and returns it.
     pub(crate) async fn create(&self, path: &str, object: &Value) -> Value {
         let (code, made) = self.ask(Method::POST, path, object).await;
         assert_eq!(code, StatusCode::CREATED, "{made}");
@@ -204,7 +204,7 @@ impl World {
         }
     }
 
-    /// Waits until an object is as it should be, and gives it back.
+    /// Waits until an object meets the condition, and returns it.
     pub(crate) async fn until(&self, path: &str, is: impl Fn(&Value) -> bool) -> Value {
         let mut last = None;
         for _ in 0..1000 {
@@ -227,13 +227,13 @@ impl World {
         panic!("{path} is still {:?}", self.find(path).await);
     }
 
-    /// Waits until the controllers have had time to do what they should not.
+    /// Waits long enough for controllers to do unwanted work.
     pub(crate) async fn settle(&self) {
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }
 
-/// Opens a server; one before it on the same store may still be letting go.
+/// Opens a server; a previous server on the same store may still hold the lock.
 async fn open(folder: &Path, options: &LifecycleOptions) -> ApiServer {
     for _ in 0..500 {
         let mut setup = Options::new(folder.join("hub.db"));
@@ -263,7 +263,7 @@ pub(crate) fn map(name: &str, owners: &[Value]) -> Value {
            "metadata": {"name": name, "ownerReferences": owners}})
 }
 
-/// A reference to a ConfigMap.
+/// An owner reference to a ConfigMap.
 pub(crate) fn owner(object: &Value, blocks: bool) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "name": object["metadata"]["name"],
            "uid": object["metadata"]["uid"], "blockOwnerDeletion": blocks})

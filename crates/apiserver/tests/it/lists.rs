@@ -1,4 +1,4 @@
-//! Lists: pages, selectors, resource versions; and the forms that answers take.
+//! Lists: pages, selectors, resource versions, and representations.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ fn names(list: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn pages_show_one_state_whatever_happens_meanwhile() {
+async fn pages_are_a_consistent_snapshot() {
     let hub = with_maps(5).await;
     let first = hub.get(&format!("{MAPS}?limit=2")).await.expect(200);
     assert_eq!(names(&first), ["m00", "m01"]);
@@ -56,7 +56,7 @@ async fn pages_show_one_state_whatever_happens_meanwhile() {
 }
 
 #[tokio::test]
-async fn pages_together_are_the_whole_list_in_every_scope() {
+async fn pages_concatenate_to_the_whole_list() {
     let hub = with_maps(5).await;
     let other = "/api/v1/namespaces/other/configmaps";
     let everywhere = "/api/v1/configmaps";
@@ -83,7 +83,7 @@ async fn pages_together_are_the_whole_list_in_every_scope() {
 }
 
 #[tokio::test]
-async fn selectors_pick_and_pages_of_them_tell_no_count() {
+async fn selected_pages_have_no_remaining_count() {
     let hub = with_maps(6).await;
     let even = hub
         .get(&format!("{MAPS}?labelSelector=parity%3Deven&limit=2"))
@@ -116,7 +116,7 @@ async fn selectors_pick_and_pages_of_them_tell_no_count() {
 }
 
 #[tokio::test]
-async fn a_list_can_be_of_an_older_state() {
+async fn list_at_an_older_revision() {
     let hub = with_maps(2).await;
     let before = hub.get(MAPS).await.expect(200);
     let version = before["metadata"]["resourceVersion"].as_str().unwrap();
@@ -150,7 +150,7 @@ async fn a_list_can_be_of_an_older_state() {
 }
 
 #[tokio::test]
-async fn an_expired_page_says_how_to_go_on() {
+async fn expired_page_returns_a_continue_token() {
     let hub = with_maps(4).await;
     let first = hub.get(&format!("{MAPS}?limit=2")).await.expect(200);
     hub.create(MAPS, config_map("z")).await;
@@ -177,7 +177,7 @@ async fn an_expired_page_says_how_to_go_on() {
 }
 
 #[tokio::test]
-async fn lists_reach_across_namespaces() {
+async fn list_across_all_namespaces() {
     let hub = with_maps(1).await;
     hub.create("/api/v1/namespaces/kube-system/configmaps", config_map("s"))
         .await;
@@ -191,7 +191,7 @@ async fn lists_reach_across_namespaces() {
 }
 
 #[tokio::test]
-async fn a_table_has_columns_and_a_row_for_each_object() {
+async fn table_has_columns_and_a_row_per_object() {
     let hub = with_maps(2).await;
     let table = hub
         .call(Method::GET, MAPS)
@@ -223,7 +223,7 @@ async fn a_table_has_columns_and_a_row_for_each_object() {
 }
 
 #[tokio::test]
-async fn metadata_can_be_had_alone() {
+async fn partial_object_metadata_is_supported() {
     let hub = with_maps(2).await;
     let list = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
     let found = hub
@@ -252,7 +252,7 @@ async fn metadata_can_be_had_alone() {
 }
 
 #[tokio::test]
-async fn yaml_goes_in_and_out() {
+async fn yaml_requests_and_responses() {
     let hub = Hub::new().await;
     let body = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: plain\ndata:\n  a: \"1\"\n";
     let made = hub

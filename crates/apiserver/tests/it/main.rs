@@ -1,4 +1,4 @@
-//! The parts of the API server, from the outside.
+//! Tests through the public API of the crate.
 
 #[cfg(test)]
 mod access;

@@ -1,4 +1,4 @@
-//! Merges of built-in kinds, and the laws that all merges keep.
+//! Merges of built-in kinds, and properties of all merges.
 
 mod laws;
 
@@ -48,7 +48,7 @@ fn stored(kind: &MergeKind, mut object: Value) -> Value {
 }
 
 #[test]
-fn who_creates_a_deployment_owns_what_it_set_and_none_of_its_empty_structures() {
+fn creator_owns_set_fields_and_no_empty_structs() {
     let kind = kind("apps", "deployments", "");
     let mut web = deployment(&json!({
         "replicas": 2,
@@ -101,7 +101,7 @@ fn who_creates_a_deployment_owns_what_it_set_and_none_of_its_empty_structures() 
 }
 
 #[test]
-fn a_conflict_names_the_manager_and_the_field_as_kubectl_shows_it() {
+fn conflict_message_contains_manager_and_field() {
     let kind = kind("apps", "deployments", "");
     let mut live = stored(&kind, deployment(&json!({"replicas": 1, "paused": true})));
     update(None, &mut live, &kind, updated_by("controller"));
@@ -144,7 +144,7 @@ fn a_conflict_names_the_manager_and_the_field_as_kubectl_shows_it() {
 }
 
 #[test]
-fn what_a_manager_applies_no_more_goes_unless_others_own_it() {
+fn fields_removed_from_apply_are_deleted_unless_owned_by_others() {
     let kind = kind("apps", "deployments", "");
     let containers = |names: &[&str]| -> Value {
         let all = names.iter().map(|name| json!({"name": name, "image": "i"}));
@@ -176,7 +176,7 @@ fn what_a_manager_applies_no_more_goes_unless_others_own_it() {
 }
 
 #[test]
-fn a_configuration_of_another_kind_or_with_owners_is_a_bad_request() {
+fn configuration_with_wrong_kind_or_managed_fields_is_rejected() {
     let kind = kind("", "configmaps", "");
     let mut applied = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}});
     let refused = |applied: &Value| apply(None, applied, &kind, by("me")).unwrap_err();
@@ -205,7 +205,7 @@ fn a_configuration_of_another_kind_or_with_owners_is_a_bad_request() {
 }
 
 #[test]
-fn what_anything_may_be_in_is_owned_as_one() {
+fn raw_extension_is_owned_as_a_whole() {
     let kind = kind("apps", "controllerrevisions", "");
     let revision = json!({
         "apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "x"},
@@ -219,7 +219,7 @@ fn what_anything_may_be_in_is_owned_as_one() {
 }
 
 #[test]
-fn status_belongs_to_its_own_endpoint() {
+fn status_fields_are_owned_through_the_status_endpoint_only() {
     let (main, status) = (
         kind("apps", "deployments", ""),
         kind("apps", "deployments", "status"),
@@ -241,7 +241,7 @@ fn status_belongs_to_its_own_endpoint() {
 }
 
 #[test]
-fn a_write_that_changes_nothing_but_times_keeps_the_old_ones() {
+fn write_without_changes_keeps_managed_fields_times() {
     let old = json!({
         "metadata": {"managedFields": [{"manager": "a", "time": "2026-01-01T00:00:00Z"}]},
         "data": {"a": "b"},
@@ -258,7 +258,7 @@ fn a_write_that_changes_nothing_but_times_keeps_the_old_ones() {
 }
 
 #[test]
-fn a_manager_is_named_by_the_request_or_by_its_user_agent() {
+fn manager_name_comes_from_request_or_user_agent() {
     assert_eq!(manager_name("helm", "kubectl/v1.36.3"), "helm");
     assert_eq!(manager_name("", "kubectl/v1.36.3 (linux/amd64)"), "kubectl");
     assert_eq!(manager_name("", "bad\u{7}name"), "badname");
@@ -272,7 +272,7 @@ fn a_manager_is_named_by_the_request_or_by_its_user_agent() {
 }
 
 #[test]
-fn owners_that_were_given_up_come_back_with_the_first_apply() {
+fn cleared_managed_fields_restart_with_the_next_apply() {
     let kind = kind("", "configmaps", "");
     let object = |data: Value| {
         json!({
@@ -297,7 +297,7 @@ fn owners_that_were_given_up_come_back_with_the_first_apply() {
 }
 
 #[test]
-fn a_json_patch_is_bounded_in_operations_size_and_depth() {
+fn json_patch_operations_size_and_depth_are_limited() {
     let none = json!({"op": "test", "path": "/a", "value": null});
     let many: Value = std::iter::repeat_n(none, 10_001).collect();
     let error = json_patch(&json!({}), &many).unwrap_err();
@@ -326,7 +326,7 @@ fn a_json_patch_is_bounded_in_operations_size_and_depth() {
 }
 
 #[test]
-fn patches_fail_with_the_status_of_their_fault() {
+fn patch_errors_have_their_status_codes() {
     let status = |error: PatchError| ApiError::from(error).to_value();
     let failed = json!([{"op": "test", "path": "/a", "value": 1}]);
     assert_eq!(
@@ -360,7 +360,7 @@ fn patches_fail_with_the_status_of_their_fault() {
 }
 
 #[test]
-fn a_client_side_apply_is_taken_over_by_kubectl_and_by_nobody_else() {
+fn only_kubectl_takes_over_client_side_applied_fields() {
     let kind = kind("apps", "deployments", "");
     let last = deployment(&json!({"replicas": 1}));
     let mut live = stored(&kind, last.clone());
@@ -386,7 +386,7 @@ fn a_client_side_apply_is_taken_over_by_kubectl_and_by_nobody_else() {
 }
 
 #[test]
-fn lists_of_very_many_items_merge_in_one_go() {
+fn large_lists_merge_in_linear_time() {
     let catalog = builtin::catalog(builtin::Kinds::Cluster);
     let pods = catalog.find("", "v1", "pods").unwrap();
     let names = |from: usize| -> Vec<String> {

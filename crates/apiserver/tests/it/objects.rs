@@ -1,4 +1,4 @@
-//! Create, get, update, patch and delete, one object at a time.
+//! Create, get, update, patch and delete of single objects.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::hub::{Hub, MAPS, config_map};
 
 #[tokio::test]
-async fn an_object_is_made_read_changed_and_deleted() {
+async fn create_get_update_and_delete() {
     let hub = Hub::new().await;
     let made = hub.create(MAPS, config_map("a")).await;
     assert_eq!(made["metadata"]["namespace"], "default");
@@ -44,7 +44,7 @@ async fn an_object_is_made_read_changed_and_deleted() {
 }
 
 #[tokio::test]
-async fn a_name_can_be_taken_only_once() {
+async fn create_with_existing_name_is_rejected() {
     let hub = Hub::new().await;
     hub.create(MAPS, config_map("a")).await;
     let again = hub.post(MAPS, config_map("a")).await;
@@ -53,7 +53,7 @@ async fn a_name_can_be_taken_only_once() {
 }
 
 #[tokio::test]
-async fn a_name_can_be_generated() {
+async fn generate_name_creates_unique_names() {
     let hub = Hub::new().await;
     let map = json!({"metadata": {"generateName": "x-"}});
     let names: Vec<String> =
@@ -70,7 +70,7 @@ async fn a_name_can_be_generated() {
 }
 
 #[tokio::test]
-async fn nothing_is_made_in_a_namespace_that_is_not_there_or_goes() {
+async fn create_in_missing_or_terminating_namespace_is_rejected() {
     let hub = Hub::new().await;
     let missing = hub
         .post("/api/v1/namespaces/x/configmaps", config_map("a"))
@@ -94,7 +94,7 @@ async fn nothing_is_made_in_a_namespace_that_is_not_there_or_goes() {
 }
 
 #[tokio::test]
-async fn an_update_of_an_older_state_is_a_conflict() {
+async fn update_with_old_resource_version_conflicts() {
     let hub = Hub::new().await;
     let made = hub.create(MAPS, config_map("a")).await;
     let path = format!("{MAPS}/a");
@@ -110,13 +110,13 @@ async fn an_update_of_an_older_state_is_a_conflict() {
          apply your changes to the latest version and try again"
     );
     assert_eq!(refused.expect(409)["reason"], "Conflict");
-    // With no version it goes through, for a kind that allows that.
+    // Without a resourceVersion the update is unconditional, where the kind allows it.
     second["metadata"]
         .as_object_mut()
         .unwrap()
         .remove("resourceVersion");
     hub.put(&path, second.clone()).await.expect(200);
-    // But not if it means another object.
+    // A different UID is rejected.
     second["metadata"]["uid"] = "00000000-0000-4000-8000-000000000000".into();
     let refused = hub.put(&path, second).await;
     assert!(
@@ -128,7 +128,7 @@ async fn an_update_of_an_older_state_is_a_conflict() {
 }
 
 #[tokio::test]
-async fn an_update_that_changes_nothing_leaves_the_version() {
+async fn update_without_changes_keeps_resource_version() {
     let hub = Hub::new().await;
     let made = hub.create(MAPS, config_map("a")).await;
     let same = hub
@@ -139,7 +139,7 @@ async fn an_update_that_changes_nothing_leaves_the_version() {
 }
 
 #[tokio::test]
-async fn an_update_of_nothing_is_not_found_unless_the_kind_makes_it() {
+async fn update_of_missing_object_is_not_found_unless_kind_allows_create() {
     let hub = Hub::new().await;
     hub.put(&format!("{MAPS}/a"), config_map("a"))
         .await
@@ -151,7 +151,7 @@ async fn an_update_of_nothing_is_not_found_unless_the_kind_makes_it() {
 }
 
 #[tokio::test]
-async fn names_and_namespaces_of_body_and_path_must_agree() {
+async fn body_must_have_name_and_namespace_of_the_path() {
     let hub = Hub::new().await;
     hub.create(MAPS, config_map("a")).await;
     let refused = hub.put(&format!("{MAPS}/a"), config_map("b")).await;
@@ -171,7 +171,7 @@ async fn names_and_namespaces_of_body_and_path_must_agree() {
 }
 
 #[tokio::test]
-async fn a_dry_run_stores_nothing() {
+async fn dry_run_stores_nothing() {
     let hub = Hub::new().await;
     let made = hub
         .post(&format!("{MAPS}?dryRun=All"), config_map("a"))
@@ -192,7 +192,7 @@ async fn a_dry_run_stores_nothing() {
 }
 
 #[tokio::test]
-async fn four_kinds_of_patches_lead_to_the_same() {
+async fn four_patch_types_give_the_same_result() {
     let hub = Hub::new().await;
     let path = format!("{MAPS}/a");
     hub.create(MAPS, config_map("a")).await;
@@ -220,7 +220,7 @@ async fn four_kinds_of_patches_lead_to_the_same() {
 }
 
 #[tokio::test]
-async fn an_apply_makes_what_is_not_there_and_meets_other_managers() {
+async fn apply_creates_objects_and_reports_conflicts() {
     let hub = Hub::new().await;
     let path = format!("{MAPS}/a");
     let applied = config_map("a");
@@ -246,7 +246,7 @@ async fn an_apply_makes_what_is_not_there_and_meets_other_managers() {
 }
 
 #[tokio::test]
-async fn many_writers_at_once_lose_nothing() {
+async fn concurrent_patches_are_all_applied() {
     let hub = Hub::new().await;
     hub.create(MAPS, config_map("a")).await;
     let path = format!("{MAPS}/a");
@@ -262,7 +262,7 @@ async fn many_writers_at_once_lose_nothing() {
 }
 
 #[tokio::test]
-async fn finalizers_hold_a_deleted_object() {
+async fn finalizers_delay_deletion() {
     let hub = Hub::new().await;
     let mut map = config_map("a");
     map["metadata"]["finalizers"] = json!(["example.com/hold"]);
@@ -281,7 +281,7 @@ async fn finalizers_hold_a_deleted_object() {
 }
 
 #[tokio::test]
-async fn the_wish_about_dependents_becomes_a_finalizer() {
+async fn propagation_policy_becomes_a_finalizer() {
     let hub = Hub::new().await;
     for (policy, finalizer) in [("Orphan", "orphan"), ("Foreground", "foregroundDeletion")] {
         let name = policy.to_lowercase();
@@ -305,7 +305,7 @@ async fn the_wish_about_dependents_becomes_a_finalizer() {
 }
 
 #[tokio::test]
-async fn a_delete_can_be_of_one_state_only() {
+async fn delete_preconditions_are_checked() {
     let hub = Hub::new().await;
     let made = hub.create(MAPS, config_map("a")).await;
     let path = format!("{MAPS}/a");
@@ -333,7 +333,7 @@ async fn a_delete_can_be_of_one_state_only() {
 }
 
 #[tokio::test]
-async fn a_placed_pod_goes_gracefully() {
+async fn scheduled_pod_is_deleted_gracefully() {
     let hub = Hub::new().await;
     let pods = "/api/v1/namespaces/default/pods";
     let pod = json!({"metadata": {"name": "p"}, "spec": {"nodeName": "n", "terminationGracePeriodSeconds": 30,
@@ -356,7 +356,7 @@ async fn a_placed_pod_goes_gracefully() {
 }
 
 #[tokio::test]
-async fn some_namespaces_cannot_be_deleted() {
+async fn system_namespaces_cannot_be_deleted() {
     let hub = Hub::new().await;
     let refused = hub.delete("/api/v1/namespaces/default").await;
     assert_eq!(
@@ -367,7 +367,7 @@ async fn some_namespaces_cannot_be_deleted() {
 }
 
 #[tokio::test]
-async fn a_collection_is_deleted_by_its_labels() {
+async fn delete_collection_respects_label_selector() {
     let hub = Hub::new().await;
     for (name, label) in [("a", "x"), ("b", "y"), ("c", "x")] {
         let mut map = config_map(name);
@@ -386,7 +386,7 @@ async fn a_collection_is_deleted_by_its_labels() {
 }
 
 #[tokio::test]
-async fn unknown_and_duplicate_fields_are_warned_of_or_refused() {
+async fn unknown_and_duplicate_fields_cause_warnings_or_rejection() {
     let hub = Hub::new().await;
     let body = r#"{"metadata":{"name":"a"},"data":{"k":"1","k":"2"},"nonsense":1}"#;
     let warned = hub.call(Method::POST, MAPS).send_text(body).await;

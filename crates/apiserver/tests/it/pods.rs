@@ -1,4 +1,4 @@
-//! What is done with pods beside writing them.
+//! Subresources of pods.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ fn eviction(preconditions: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn an_eviction_of_another_pod_of_the_name_leaves_this_one_as_it_is() {
+async fn eviction_preconditions_protect_recreated_pods() {
     let (hub, meta) = hub_with_pod().await;
     let evict = format!("{PODS}/p/eviction");
     for other in [
@@ -39,7 +39,7 @@ async fn an_eviction_of_another_pod_of_the_name_leaves_this_one_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_binding_gives_a_pod_only_labels_that_pods_can_have() {
+async fn binding_with_invalid_labels_is_rejected() {
     let (hub, _) = hub_with_pod().await;
     let binding = |labels: Value| {
         json!({"apiVersion": "v1", "kind": "Binding", "target": {"kind": "Node", "name": "n"},
@@ -60,7 +60,7 @@ async fn a_binding_gives_a_pod_only_labels_that_pods_can_have() {
 }
 
 #[tokio::test]
-async fn a_status_cannot_keep_its_node_from_being_cordoned() {
+async fn status_update_keeps_concurrent_cordon() {
     let hub = Hub::new().await;
     hub.create("/api/v1/nodes", json!({"metadata": {"name": "n"}}))
         .await;
@@ -74,7 +74,7 @@ async fn a_status_cannot_keep_its_node_from_being_cordoned() {
 }
 
 #[tokio::test]
-async fn a_mirror_pod_has_no_account() {
+async fn mirror_pod_gets_no_service_account() {
     let hub = Hub::new().await;
     let pod = |account: Option<&str>| {
         json!({"metadata": {"name": "m", "annotations": {"kubernetes.io/config.mirror": "x"}},
@@ -87,7 +87,7 @@ async fn a_mirror_pod_has_no_account() {
 }
 
 #[tokio::test]
-async fn an_account_that_is_not_there_is_no_pods_account() {
+async fn pod_with_missing_service_account_is_rejected() {
     let hub = Hub::new().await;
     let pod = json!({"metadata": {"name": "p"}, "spec": {"serviceAccountName": "robot",
         "containers": [{"name": "c", "image": "i"}]}});

@@ -1,6 +1,6 @@
-//! Built-in kinds against what kube-apiserver 1.36.3 answered to the same objects
-//! (`schema/answers.json`: recorded once, with uids, random names and addresses taken out, and the
-//! taint and the finalizer that only other programs' controllers would take away again).
+//! Built-in kinds compared with recorded answers of kube-apiserver 1.36.3 (`schema/answers.json`,
+//! without UIDs, random names and addresses, and without the taint and finalizer of other programs'
+//! controllers).
 
 use drover_apiserver::builtin::{Kinds, catalog};
 use drover_apiserver::resource::Scope;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const ANSWERS: &str = include_str!("schema/answers.json");
 
-/// What our server makes of an object, short of storing it.
+/// The object as our server would store it, or the error.
 fn ours(case: &Value) -> Result<Value, String> {
     let catalog = catalog(Kinds::Cluster);
     let text = |name: &str| case[name].as_str().unwrap();
@@ -35,7 +35,7 @@ fn ours(case: &Value) -> Result<Value, String> {
     Err(ApiError::invalid(group, &resource.kind, name, &wrong).message)
 }
 
-/// Without what is made up on the way.
+/// The object without generated values.
 fn normal(object: &Value) -> Value {
     let text = object.to_string();
     let text = match text.find("kube-api-access-") {
@@ -64,7 +64,7 @@ fn normal(object: &Value) -> Value {
     object
 }
 
-/// The parts of a message, whose order is that of Go's maps.
+/// The errors in a message, whose order is random in Go.
 fn parts(message: &str) -> Vec<String> {
     let inner = message
         .split_once("is invalid: ")
@@ -72,7 +72,7 @@ fn parts(message: &str) -> Vec<String> {
     let inner = inner.trim_start_matches('[').trim_end_matches(']');
     let mut parts: Vec<String> = Vec::new();
     for part in inner.split(", ") {
-        // A comma inside of a part begins no new one.
+        // A comma inside of an error does not separate errors.
         let begins = part.split_once(": ").is_some_and(|(path, _)| {
             !path.contains(' ')
                 && path
@@ -93,7 +93,7 @@ fn parts(message: &str) -> Vec<String> {
 }
 
 #[test]
-fn built_in_objects_are_filled_in_and_refused_as_kube_apiserver_does() {
+fn built_in_defaults_and_errors_match_kube_apiserver() {
     let cases: Vec<Value> = serde_json::from_str(ANSWERS).unwrap();
     let mut differences = Vec::new();
     for case in &cases {
@@ -127,7 +127,7 @@ fn built_in_objects_are_filled_in_and_refused_as_kube_apiserver_does() {
 }
 
 #[test]
-fn definitions_of_custom_kinds_are_refused_as_kube_apiserver_does() {
+fn crd_errors_match_kube_apiserver() {
     let text = include_str!("schema/definitions.json");
     let cases: Vec<Value> = serde_json::from_str(text).unwrap();
     let catalog = catalog(Kinds::Cluster);
@@ -144,7 +144,7 @@ fn definitions_of_custom_kinds_are_refused_as_kube_apiserver_does() {
         let ours: Vec<String> = wrong.iter().map(ToString::to_string).collect();
         let same = match (case["message"].as_str(), case["begins"].as_str()) {
             (Some(message), _) => parts(&ours.join(", ")) == parts(message),
-            // What Go prints of its own structures cannot be had here, but where it is can.
+            // Go prints its own structs, which is not comparable; only the path is compared.
             (None, Some(path)) => ours.first().is_some_and(|said| said.starts_with(path)),
             (None, None) => ours.is_empty(),
         };

@@ -1,4 +1,4 @@
-//! A server with TLS and running controllers, for clients that are programs of their own.
+//! A server with TLS and running controllers, for external clients.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 #[path = "../../examples/serve/listener.rs"]
 mod listener;
 
-/// A served hub, and clients' way to it.
+/// A served hub with a kubeconfig.
 pub(crate) struct Served {
     folder: tempfile::TempDir,
     end: CancellationToken,
@@ -59,13 +59,13 @@ impl Served {
         self.folder.path().join("kubeconfig")
     }
 
-    /// A folder that is gone with the server.
+    /// A folder that is deleted with the server.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// A program that the end-to-end tests build (`e2e/src/tools`), which are no part of this crate.
+/// A program that the end-to-end tests build (`e2e/src/tools`).
 pub(crate) fn tool(name: &str) -> PathBuf {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../e2e/kubernetes");
     let mut context = aws_lc_rs::digest::Context::new(&aws_lc_rs::digest::SHA256);

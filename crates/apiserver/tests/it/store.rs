@@ -1,4 +1,4 @@
-//! The store as its users see it.
+//! The store through its public API.
 
 use std::path::Path;
 use std::time::Duration;
@@ -19,10 +19,10 @@ mod open;
 
 mod watch;
 
-/// What no store needs in a test.
+/// A generous timeout for store operations.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A store in a folder of its own.
+/// A store in a temporary folder.
 struct Fixture {
     store: Store,
     folder: TempDir,
@@ -67,7 +67,7 @@ impl Fixture {
         self.store.commit(change).await.unwrap()
     }
 
-    /// The specs of all things, by name, as of then.
+    /// The specs of all objects by name, at a revision.
     async fn specs(&self, at: At) -> Vec<(String, String)> {
         let list = List {
             at,
@@ -86,12 +86,12 @@ fn spec_of(object: &Value) -> (String, String) {
     (text(&object["metadata"]["name"]), text(&object["spec"]))
 }
 
-/// The next batch, which must come.
+/// The next batch; panics after the timeout.
 async fn next(watch: &mut Watch) -> Result<Batch, WatchEnd> {
     timeout(PATIENCE, watch.next()).await.unwrap()
 }
 
-/// The next `count` events, as (revision, key, kind).
+/// The next `count` events as (revision, key, type).
 async fn events(watch: &mut Watch, count: usize) -> Vec<(u64, String, &'static str)> {
     let mut seen = Vec::new();
     while seen.len() < count {
@@ -108,7 +108,7 @@ async fn events(watch: &mut Watch, count: usize) -> Vec<(u64, String, &'static s
 }
 
 #[tokio::test]
-async fn what_was_written_is_read_with_its_revision() {
+async fn written_value_is_read_with_its_revision() {
     let fixture = fixture();
     let first = fixture.create("a", "one").await;
     let stored = fixture.store.get(&key("a")).await.unwrap().unwrap();
@@ -127,7 +127,7 @@ async fn what_was_written_is_read_with_its_revision() {
 }
 
 #[tokio::test]
-async fn a_change_that_expects_something_else_is_told_what_there_is() {
+async fn failed_expectation_returns_the_current_value() {
     let fixture = fixture();
     let first = fixture.create("a", "one").await;
     let there = fixture.store.get(&key("a")).await.unwrap();
@@ -154,7 +154,7 @@ async fn a_change_that_expects_something_else_is_told_what_there_is() {
 }
 
 #[tokio::test]
-async fn putting_what_is_there_is_no_change() {
+async fn put_of_equal_value_changes_nothing() {
     let fixture = fixture();
     let first = fixture.create("a", "one").await;
     assert_eq!(fixture.update("a", first, "one").await, first);
@@ -162,7 +162,7 @@ async fn putting_what_is_there_is_no_change() {
 }
 
 #[tokio::test]
-async fn many_writers_at_once_get_revisions_of_their_own() {
+async fn concurrent_writers_get_distinct_revisions() {
     let fixture = fixture();
     let before = fixture.store.revision();
     let writers = (0..200).map(|number| {
@@ -171,7 +171,7 @@ async fn many_writers_at_once_get_revisions_of_their_own() {
             let name = format!("n{number}");
             let change = Change::create(key(&name), object(&name, "x"));
             let revision = store.commit(change).await.unwrap();
-            // Readable at once, by whoever was answered.
+            // The write is readable as soon as it is acknowledged.
             let stored = store.get(&key(&name)).await.unwrap().unwrap();
             assert_eq!(stored.revision, revision);
             revision
@@ -183,7 +183,7 @@ async fn many_writers_at_once_get_revisions_of_their_own() {
 }
 
 #[tokio::test]
-async fn of_many_changes_to_one_revision_one_is_made() {
+async fn one_of_many_changes_to_the_same_revision_succeeds() {
     let fixture = fixture();
     let first = fixture.create("a", "0").await;
     let writers = (1..=50).map(|number| {
@@ -206,7 +206,7 @@ async fn of_many_changes_to_one_revision_one_is_made() {
 }
 
 #[tokio::test]
-async fn values_that_would_not_be_served_right_are_refused() {
+async fn malformed_values_are_rejected() {
     let fixture = fixture();
     for value in [&b"{"[..], br#"{"metadata":{"resourceVersion":"1"}}"#] {
         let refused = fixture.store.commit(Change::create(key("a"), value)).await;
@@ -227,12 +227,12 @@ async fn values_that_would_not_be_served_right_are_refused() {
 }
 
 #[tokio::test]
-async fn a_list_in_parts_is_the_whole_list() {
+async fn paged_list_equals_whole_list() {
     let fixture = fixture();
     for name in ["d", "a", "c", "b", "e"] {
         fixture.create(name, name).await;
     }
-    // Neighbours that are not below the prefix.
+    // Adjacent keys that do not start with the prefix.
     for key in ["/core/things", "/core/things0", "/core/thing/ns/x"] {
         fixture
             .store

@@ -1,11 +1,11 @@
-//! Transcripts: commands of a shell, and what each of them printed against kube-apiserver 1.36.3.
+//! Transcripts: shell commands with their output, recorded with kube-apiserver 1.36.3.
 //!
-//! A line that begins with `$ ` is a command for bash; what follows is its output, both kinds
-//! together, and `[CODE]` unless that is 0. Times, uids, addresses and the like stand as names.
+//! A line that starts with `$ ` is a bash command; its output follows, stdout and stderr together,
+//! and `[CODE]` unless it is 0. Names replace times, UIDs, addresses and similar values.
 //!
-//! To record them anew, let the tests run against a kube-apiserver with its controllers for
-//! namespaces, service accounts, their certificates and the garbage collector, but none for
-//! workloads: `RECORD_FROM=KUBECONFIG cargo test … kubectl`.
+//! To record again, run the tests against a kube-apiserver with the controllers for namespaces,
+//! service accounts, root certificates and garbage collection, and without workload controllers:
+//! `RECORD_FROM=KUBECONFIG cargo test … kubectl`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::served::{Served, tool};
 
 const LIMIT: Duration = Duration::from_mins(2);
 
-/// What differs from run to run, and what stands for it.
+/// Patterns of variable values, and their names.
 static NAMES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
         (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID"),
@@ -41,7 +41,7 @@ static NAMES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     .into()
 });
 
-/// Runs the transcript in this folder of the tests.
+/// Runs the transcript of a folder, and compares the output.
 pub(crate) async fn holds(folder: &str, name: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/it")
@@ -63,7 +63,7 @@ pub(crate) async fn holds(folder: &str, name: &str) {
     assert!(seen == expected, "{}", difference(&expected, &seen));
 }
 
-/// The first command with another outcome.
+/// The first command with different output.
 fn difference(expected: &str, seen: &str) -> String {
     let mut command = "";
     for (wanted, got) in expected.lines().zip(seen.lines()) {
@@ -94,7 +94,7 @@ impl Shell {
     fn new(hub: &Served, files: &Path, recorded: Option<&Path>) -> Self {
         let home = hub.folder().join("home");
         std::fs::create_dir(&home).unwrap();
-        // A copy, because kubectl writes to it.
+        // A copy, because kubectl modifies it.
         let kubeconfig = home.join("kubeconfig");
         std::fs::copy(recorded.unwrap_or(&hub.kubeconfig()), &kubeconfig).unwrap();
         let programs = [tool("kubectl"), tool("helm")];
@@ -113,7 +113,7 @@ impl Shell {
         }
     }
 
-    /// The command as it stands in a transcript, with its output.
+    /// The command and its output as in a transcript.
     async fn run(&self, command: &str) -> String {
         let ended = Command::new("bash")
             .args(["-c", &format!("exec 2>&1; {command}")])
@@ -123,7 +123,7 @@ impl Shell {
             .env("TMPDIR", &self.home)
             .env("PATH", &self.path)
             .env("TZ", "UTC")
-            // What is sorted is in one order wherever this runs.
+            // The sort order must not depend on the machine.
             .env("LC_ALL", "C")
             .stdin(Stdio::null())
             .kill_on_drop(true)
@@ -145,14 +145,14 @@ impl Shell {
         seen
     }
 
-    /// The line with names for what differs, and without the widths of columns.
+    /// The line with names for variable values, and without column widths.
     fn named(&self, line: &str) -> String {
         let home = self.home.to_string_lossy();
         let mut line = line.trim_end().replace(&*home, "HOME");
         let indent = line.len() - line.trim_start().len();
         let (space, text) = line.split_at(indent);
         let mut joined = String::from(space);
-        // Columns end with spaces, a tab, or both, as their widest cell leaves room.
+        // Column separators are spaces, tabs or both, depending on the widest cell.
         let text = text.replace('\t', "  ");
         for (number, word) in text
             .split("  ")

@@ -1,4 +1,4 @@
-//! Watches: what they show first, what they show later, and how they end.
+//! Watches: initial events, later events, and their end.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::hub::{Hub, MAPS, config_map};
 
-/// A watch that is being read.
+/// A reader of watch events.
 struct Lines {
     body: Body,
     rest: Vec<u8>,
@@ -35,7 +35,7 @@ impl Lines {
         }
     }
 
-    /// The next event, or nothing at the end.
+    /// The next event; `None` at the end.
     async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
@@ -49,7 +49,7 @@ impl Lines {
         }
     }
 
-    /// Type and name of the next event.
+    /// The type of the next event, and the object's name.
     async fn brief(&mut self) -> (String, String) {
         let event = self.next().await.unwrap();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -71,7 +71,7 @@ fn labelled(name: &str, label: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_watch_from_nowhere_shows_what_there_is_and_then_changes() {
+async fn watch_without_version_starts_with_existing_objects() {
     let hub = Hub::new().await;
     hub.create(MAPS, config_map("a")).await;
     let mut lines = Lines::of(&hub, &format!("{MAPS}?watch=1")).await;
@@ -87,7 +87,7 @@ async fn a_watch_from_nowhere_shows_what_there_is_and_then_changes() {
 }
 
 #[tokio::test]
-async fn a_watch_from_a_version_shows_what_came_after_it() {
+async fn watch_from_version_returns_later_changes() {
     let hub = Hub::new().await;
     let made = hub.create(MAPS, config_map("a")).await;
     hub.create(MAPS, config_map("b")).await;
@@ -97,7 +97,7 @@ async fn a_watch_from_a_version_shows_what_came_after_it() {
 }
 
 #[tokio::test]
-async fn the_end_of_what_there_was_is_marked() {
+async fn initial_events_end_with_a_bookmark() {
     let hub = Hub::new().await;
     hub.create(MAPS, config_map("a")).await;
     let path = format!(
@@ -126,7 +126,7 @@ async fn the_end_of_what_there_was_is_marked() {
 }
 
 #[tokio::test]
-async fn an_object_comes_and_goes_with_its_labels() {
+async fn label_changes_add_and_delete_objects_of_a_selected_watch() {
     let hub = Hub::new().await;
     let mut lines = Lines::of(&hub, &format!("{MAPS}?watch=1&labelSelector=l%3Dx")).await;
     hub.create(MAPS, labelled("a", "y")).await;
@@ -141,7 +141,7 @@ async fn an_object_comes_and_goes_with_its_labels() {
     assert_eq!(lines.brief().await, pair("MODIFIED", "a"));
     let gone = lines.next().await.unwrap();
     assert_eq!(gone["type"], "DELETED");
-    // As it was when it was last in sight, at the revision of the change.
+    // The last matching state, with the revision of the change.
     assert_eq!(gone["object"]["metadata"]["labels"]["l"], "x");
     assert_eq!(
         gone["object"]["metadata"]["resourceVersion"],
@@ -150,7 +150,7 @@ async fn an_object_comes_and_goes_with_its_labels() {
 }
 
 #[tokio::test]
-async fn one_object_can_be_watched() {
+async fn watch_of_one_object() {
     let hub = Hub::new().await;
     let path = format!("{MAPS}?watch=1&fieldSelector=metadata.name%3Da");
     let mut lines = Lines::of(&hub, &path).await;
@@ -160,7 +160,7 @@ async fn one_object_can_be_watched() {
 }
 
 #[tokio::test]
-async fn a_watch_ends_when_it_said_it_would() {
+async fn watch_ends_after_timeout_seconds() {
     let hub = Hub::new().await;
     let path =
         format!("{MAPS}?watch=1&timeoutSeconds=3&allowWatchBookmarks=true&resourceVersion=1");
@@ -180,7 +180,7 @@ async fn watch_of_a_second_gets_no_bookmark() {
 }
 
 #[tokio::test]
-async fn a_watch_from_too_long_ago_ends_with_an_error() {
+async fn watch_from_compacted_version_returns_an_error() {
     let hub = Hub::new().await;
     hub.create(MAPS, config_map("a")).await;
     hub.create(MAPS, config_map("b")).await;
@@ -195,7 +195,7 @@ async fn a_watch_from_too_long_ago_ends_with_an_error() {
 }
 
 #[tokio::test]
-async fn tables_and_metadata_can_be_watched() {
+async fn watch_of_tables_and_metadata() {
     let hub = Hub::new().await;
     hub.create(MAPS, config_map("a")).await;
     hub.create(MAPS, config_map("b")).await;
@@ -216,7 +216,7 @@ async fn tables_and_metadata_can_be_watched() {
 }
 
 #[tokio::test]
-async fn a_version_that_is_no_number_is_refused_before_the_stream() {
+async fn malformed_resource_version_is_rejected_before_streaming() {
     let hub = Hub::new().await;
     let refused = hub.get(&format!("{MAPS}?watch=1&resourceVersion=x")).await;
     assert_eq!(
@@ -226,7 +226,7 @@ async fn a_version_that_is_no_number_is_refused_before_the_stream() {
     refused.expect(500);
 }
 
-/// A hub on which watches of one caller may hold 320 KiB, with objects of 64 KiB.
+/// A hub with 320 KiB of memory for a caller's watches, and objects of 64 KiB.
 async fn hub_with_little_memory(objects: usize) -> Hub {
     let hub = Hub::with(|options| {
         options.memory.watches = ByteLimit {
@@ -261,11 +261,11 @@ async fn first_objects_of_unread_watches_are_counted_and_further_watches_refused
         let refused = begin(&path, "greedy").await;
         assert_eq!(refused.status(), 429, "{query}");
         assert_eq!(refused.headers()["retry-after"], "1");
-        // Another caller has memory of their own, and a watch without first objects needs none.
+        // Other callers have their own limit, and watches without initial objects need no memory.
         assert_eq!(begin(&path, "modest").await.status(), 200);
         let later = format!("{MAPS}?watch=1&resourceVersion=1&allowWatchBookmarks=true");
         assert_eq!(begin(&later, "greedy").await.status(), 200);
-        // What the client has read does not count any more.
+        // Read events do not count.
         for _ in 0..3 {
             unread.body_mut().frame().await.unwrap().unwrap();
         }

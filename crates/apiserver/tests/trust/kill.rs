@@ -1,4 +1,4 @@
-//! The process is killed, at any moment.
+//! Kills the process at random times.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -7,29 +7,29 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use drover_apiserver::store::{OpenError, Store, StoreOptions};
-use lost_sync::Chance;
+use fault_vfs::Random;
 
 use crate::block_on;
 use crate::ledger::{Ledger, WRITERS, choose, value_of, verify};
 
-/// The argument that makes this program the one that is killed.
+/// The argument that starts the writer process.
 pub(crate) const WRITE: &str = "--write";
 
-/// Writes and says so, until it is killed.
+/// Writes to the store and reports progress until killed.
 ///
-/// Each change is told before it is made and after it is acknowledged, as
-/// `begin KEY VALUE`, `delete KEY`, `done KEY REVISION`.
+/// Prints `begin KEY VALUE` or `delete KEY` before each change, and `done KEY REVISION` after its
+/// acknowledgement.
 pub(crate) fn write(folder: &Path, seed: u64) {
-    let mut chance = Chance::new(seed);
+    let mut random = Random::new(seed);
     block_on(async {
         let store = Store::open(&folder.join("store.db"), options()).unwrap();
-        // What there is is known from the store: its owner has verified it.
+        // The parent has verified the store, so its content is the initial state.
         let ledger = Arc::new(Mutex::new(Ledger::default()));
         adopt(&store, &ledger).await;
         say("ready");
         let writers = (0..WRITERS).map(|writer| {
-            let chance = Chance::new(chance.number());
-            write_and_say(&store, Arc::clone(&ledger), writer, chance)
+            let random = Random::new(random.number());
+            write_and_say(&store, Arc::clone(&ledger), writer, random)
         });
         futures::future::join_all(writers).await;
     });
@@ -52,9 +52,9 @@ async fn adopt(store: &Store, ledger: &Mutex<Ledger>) {
     }
 }
 
-async fn write_and_say(store: &Store, ledger: Arc<Mutex<Ledger>>, writer: u64, mut chance: Chance) {
+async fn write_and_say(store: &Store, ledger: Arc<Mutex<Ledger>>, writer: u64, mut random: Random) {
     loop {
-        let (wanted, key) = choose(&ledger.lock().unwrap(), writer, &mut chance);
+        let (wanted, key) = choose(&ledger.lock().unwrap(), writer, &mut random);
         let value = value_of(&wanted);
         match &value {
             Some(value) => say(&format!("begin {key} {value}")),
@@ -67,19 +67,19 @@ async fn write_and_say(store: &Store, ledger: Arc<Mutex<Ledger>>, writer: u64, m
     }
 }
 
-/// One line, in one piece, at once.
+/// Prints and flushes one line.
 fn say(line: &str) {
     let mut out = std::io::stdout().lock();
     // The reader may be gone.
     writeln!(out, "{line}").and_then(|()| out.flush()).ok();
 }
 
-/// Starts the writer, kills it, and looks at what is there, again and again.
-pub(crate) fn process_is_killed(chance: &mut Chance, rounds: u64) {
+/// Starts and kills the writer repeatedly, and verifies the store.
+pub(crate) fn process_is_killed(random: &mut Random, rounds: u64) {
     let folder = tempfile::tempdir().unwrap();
     let ledger = Mutex::new(Ledger::default());
     for _ in 0..rounds {
-        let lines = run_and_kill(folder.path(), chance);
+        let lines = run_and_kill(folder.path(), random);
         for line in &lines {
             note(&mut ledger.lock().unwrap(), line);
         }
@@ -96,11 +96,11 @@ pub(crate) fn process_is_killed(chance: &mut Chance, rounds: u64) {
     assert!(acknowledged > rounds, "hardly anything was written");
 }
 
-/// What the writer said before it was killed.
-fn run_and_kill(folder: &Path, chance: &mut Chance) -> Vec<String> {
+/// The lines that the writer printed before it was killed.
+fn run_and_kill(folder: &Path, random: &mut Random) -> Vec<String> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([WRITE.as_ref(), folder.as_os_str()])
-        .arg(chance.number().to_string())
+        .arg(random.number().to_string())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -109,7 +109,7 @@ fn run_and_kill(folder: &Path, chance: &mut Chance) -> Vec<String> {
     let reader = std::thread::spawn(move || {
         let mut lines = Vec::new();
         let mut line = String::new();
-        // A line without an end was not said.
+        // An incomplete line does not count.
         while out.read_line(&mut line).is_ok() && line.ends_with('\n') {
             if line == "ready\n" {
                 ready.send(()).ok();
@@ -118,18 +118,18 @@ fn run_and_kill(folder: &Path, chance: &mut Chance) -> Vec<String> {
         }
         lines
     });
-    // Once in a while before it is ready: opening is a moment too.
-    if chance.below(4) > 0 {
+    // Sometimes before the writer is ready, to interrupt opening.
+    if random.below(4) > 0 {
         readied
             .recv_timeout(Duration::from_mins(1))
             .expect("the writer starts");
-        // Nobody else gets at the store meanwhile.
+        // The lock is free as soon as the process is gone.
         match Store::open(&folder.join("store.db"), options()) {
             Err(OpenError::Locked { pid, .. }) => assert_eq!(pid, Some(child.id())),
             other => panic!("{other:?}"),
         }
     }
-    std::thread::sleep(Duration::from_millis(chance.below(300)));
+    std::thread::sleep(Duration::from_millis(random.below(300)));
     // SIGKILL.
     child.kill().unwrap();
     child.wait().unwrap();

@@ -1,54 +1,54 @@
-//! What was acknowledged, and what was under way when it all went dark.
+//! Acknowledged changes, and changes in progress at the crash.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use drover_apiserver::store::{Change, CommitError, List, Page, Store};
-use lost_sync::Chance;
+use fault_vfs::Random;
 
-/// How many write at once, each its own objects.
+/// Number of concurrent writers, each with its own objects.
 pub(crate) const WRITERS: u64 = 8;
 
-/// Objects of each writer.
+/// Objects per writer.
 const OBJECTS: u64 = 6;
 
-/// What one may find of each object.
+/// The possible states of each object.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     objects: BTreeMap<String, Entry>,
-    /// The highest revision that anybody was told.
+    /// The highest revision that any caller has seen.
     pub(crate) told: u64,
-    /// How many changes were acknowledged.
+    /// The number of acknowledged changes.
     pub(crate) acknowledged: u64,
 }
 
 #[derive(Debug, Default, Clone)]
 struct Entry {
-    /// Acknowledged: the revision and the value.
+    /// The acknowledged revision and value.
     known: Option<(u64, String)>,
-    /// Not answered yet: the value it would have.
-    under_way: Option<Wish>,
+    /// The change in progress.
+    pending: Option<PendingChange>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Wish {
+enum PendingChange {
     Value(String),
     Nothing,
 }
 
 impl Ledger {
-    /// A change is about to be made.
+    /// A change starts.
     pub(crate) fn begin(&mut self, key: &str, value: Option<String>) {
-        self.objects.entry(key.to_owned()).or_default().under_way =
-            Some(value.map_or(Wish::Nothing, Wish::Value));
+        self.objects.entry(key.to_owned()).or_default().pending =
+            Some(value.map_or(PendingChange::Nothing, PendingChange::Value));
     }
 
-    /// It is acknowledged.
+    /// The change is acknowledged.
     pub(crate) fn acknowledge(&mut self, key: &str, revision: u64) {
         let entry = self.objects.get_mut(key).unwrap();
-        entry.known = match entry.under_way.take() {
-            Some(Wish::Value(value)) => Some((revision, value)),
-            Some(Wish::Nothing) => None,
+        entry.known = match entry.pending.take() {
+            Some(PendingChange::Value(value)) => Some((revision, value)),
+            Some(PendingChange::Nothing) => None,
             None => panic!("{key} is acknowledged and was not begun"),
         };
         assert!(revision > 0);
@@ -56,17 +56,17 @@ impl Ledger {
         self.acknowledged += 1;
     }
 
-    /// It was refused for sure.
+    /// The change was rejected.
     pub(crate) fn refuse(&mut self, key: &str) {
-        self.objects.get_mut(key).unwrap().under_way = None;
+        self.objects.get_mut(key).unwrap().pending = None;
     }
 
-    /// What is known of an object; nothing may be under way.
+    /// The acknowledged state of an object without a change in progress.
     fn known(&self, key: &str) -> Option<(u64, String)> {
         self.objects.get(key)?.known.clone()
     }
 
-    /// Compares the store with what it must have; then takes what it has as known.
+    /// Verifies that each object has an acknowledged or possible state, and takes it over.
     pub(crate) fn verify(&mut self, store: &Store, page: &Page) {
         assert!(
             store.revision() >= self.told,
@@ -86,51 +86,51 @@ impl Ledger {
             .collect();
         for (key, entry) in &mut self.objects {
             let there = found.remove(key);
-            let wish = there
-                .as_ref()
-                .map_or(Wish::Nothing, |(_, value)| Wish::Value(value.clone()));
+            let wish = there.as_ref().map_or(PendingChange::Nothing, |(_, value)| {
+                PendingChange::Value(value.clone())
+            });
             let known = there == entry.known;
-            let made = entry.under_way.as_ref() == Some(&wish);
+            let made = entry.pending.as_ref() == Some(&wish);
             assert!(
                 known || made,
                 "{key}: {there:?} is there, {entry:?} was acknowledged"
             );
             *entry = Entry {
                 known: there,
-                under_way: None,
+                pending: None,
             };
         }
         assert!(found.is_empty(), "nobody wrote {found:?}");
     }
 }
 
-/// Compares a store with what a ledger says that it must have.
+/// Verifies the store against a ledger.
 pub(crate) async fn verify(ledger: &Mutex<Ledger>, store: &Store) {
     let page = store.list(List::all("/")).await.unwrap();
     ledger.lock().unwrap().verify(store, &page);
 }
 
-/// A change that some writer may make now.
-pub(crate) fn choose(ledger: &Ledger, writer: u64, chance: &mut Chance) -> (Change, String) {
-    let number = chance.below(OBJECTS);
+/// A random change for a writer.
+pub(crate) fn choose(ledger: &Ledger, writer: u64, random: &mut Random) -> (Change, String) {
+    let number = random.below(OBJECTS);
     let key = format!("/core/things/w{writer}/o{number}");
-    // Mostly small, at times so large that it takes many pages.
-    let length = if chance.below(10) == 0 { 40_000 } else { 200 };
-    let length = usize::try_from(chance.below(length)).unwrap();
-    let text = format!("{:x}", chance.number());
+    // Mostly small values, sometimes values of many pages.
+    let length = if random.below(10) == 0 { 40_000 } else { 200 };
+    let length = usize::try_from(random.below(length)).unwrap();
+    let text = format!("{:x}", random.number());
     let value = format!(
         r#"{{"metadata":{{"name":"o{number}"}},"spec":"{text}{}"}}"#,
         "x".repeat(length)
     );
     let wanted = match ledger.known(&key) {
         None => Change::create(key.clone(), value),
-        Some((revision, _)) if chance.below(4) == 0 => Change::delete(key.clone(), revision),
+        Some((revision, _)) if random.below(4) == 0 => Change::delete(key.clone(), revision),
         Some((revision, _)) => Change::update(key.clone(), revision, value),
     };
     (wanted, key)
 }
 
-/// The value that a change would leave.
+/// The value after a change.
 pub(crate) fn value_of(change: &Change) -> Option<String> {
     match &change.write {
         drover_apiserver::store::Write::Put(value) => {
@@ -140,27 +140,27 @@ pub(crate) fn value_of(change: &Change) -> Option<String> {
     }
 }
 
-/// How a writer ended.
+/// The end of a writer.
 #[derive(Debug)]
 pub(crate) enum End {
-    /// It made all its changes.
+    /// All changes succeeded.
     Done,
-    /// There was no space.
+    /// The store is full.
     Full,
-    /// The store could not be written.
+    /// The store returned another error.
     Broken,
 }
 
-/// One writer: makes changes until it cannot.
+/// Runs one writer until an error.
 pub(crate) async fn write(
     store: &Store,
     ledger: Arc<Mutex<Ledger>>,
     writer: u64,
-    mut chance: Chance,
+    mut random: Random,
     changes: u64,
 ) -> End {
     for _ in 0..changes {
-        let (wanted, key) = choose(&ledger.lock().unwrap(), writer, &mut chance);
+        let (wanted, key) = choose(&ledger.lock().unwrap(), writer, &mut random);
         ledger.lock().unwrap().begin(&key, value_of(&wanted));
         match store.commit(wanted).await {
             Ok(revision) => ledger.lock().unwrap().acknowledge(&key, revision),
@@ -175,16 +175,16 @@ pub(crate) async fn write(
     End::Done
 }
 
-/// All writers at once.
+/// Runs all writers.
 pub(crate) async fn write_all(
     store: &Store,
     ledger: &Arc<Mutex<Ledger>>,
-    chance: &mut Chance,
+    random: &mut Random,
     changes: u64,
 ) -> Vec<End> {
     let writers = (0..WRITERS).map(|writer| {
-        let chance = Chance::new(chance.number());
-        write(store, Arc::clone(ledger), writer, chance, changes)
+        let random = Random::new(random.number());
+        write(store, Arc::clone(ledger), writer, random, changes)
     });
     futures::future::join_all(writers).await
 }

@@ -1,7 +1,7 @@
-//! Acknowledged means on disk: processes are killed and disks lose what was not synced, many times.
+//! Durability tests: acknowledged changes survive killed processes and power failures, many times.
 //!
-//! `TRUST_ROUNDS` is how many rounds each loop makes, `TRUST_SEED` repeats a run. A word as the
-//! argument runs the loops whose name contains it.
+//! `TRUST_ROUNDS` sets the rounds per loop, `TRUST_SEED` repeats a run. An argument selects the
+//! loops whose names contain it.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -16,30 +16,30 @@ mod power;
 
 use std::time::Instant;
 
-use lost_sync::Chance;
+use fault_vfs::Random;
 
-/// A loop: a name, the rounds it makes by default, and itself.
-type Loop = (&'static str, u64, fn(&mut Chance, u64));
+/// A loop: name, default number of rounds, and function.
+type Loop = (&'static str, u64, fn(&mut Random, u64));
 
 const LOOPS: [Loop; 5] = [
     (
-        "without_syncs_the_disk_does_lose_what_was_written",
+        "disk_without_syncs_loses_commits",
         40,
         power::unsynced_is_lost,
     ),
     (
-        "nothing_acknowledged_is_lost_when_the_power_fails",
+        "acknowledged_changes_survive_power_failures",
         150,
         power::power_fails,
     ),
     (
-        "nothing_acknowledged_is_lost_when_syncs_fail",
+        "acknowledged_changes_survive_failed_syncs",
         16,
         power::syncs_fail,
     ),
-    ("a_full_disk_is_said_and_got_over", 12, power::disk_is_full),
+    ("store_recovers_from_a_full_disk", 12, power::disk_is_full),
     (
-        "nothing_acknowledged_is_lost_when_the_process_is_killed",
+        "acknowledged_changes_survive_killed_processes",
         12,
         kill::process_is_killed,
     ),
@@ -65,12 +65,12 @@ fn main() {
         let rounds = number("TRUST_ROUNDS").unwrap_or(rounds);
         println!("{name}: {rounds} rounds, TRUST_SEED={seed}");
         let start = Instant::now();
-        body(&mut Chance::new(seed), rounds);
+        body(&mut Random::new(seed), rounds);
         println!("{name}: ok in {:.1} s", start.elapsed().as_secs_f64());
     }
 }
 
-/// Runs a future to its end.
+/// Runs a future to completion.
 fn block_on<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -1,16 +1,16 @@
-//! The disk loses what was not synced, fails, or is full.
+//! Power failures, failing syncs and full disks.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use drover_apiserver::store::{Change, CommitError, Store, StoreOptions};
-use lost_sync::{Chance, Disk};
+use fault_vfs::{Disk, Random};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::block_on;
 use crate::ledger::{End, Ledger, verify, write_all};
 
-/// A store's file on a disk of its own.
+/// A store on a simulated disk.
 struct Machine {
     disk: Disk,
     folder: tempfile::TempDir,
@@ -33,14 +33,14 @@ impl Machine {
     fn open(&self) -> Result<Store, drover_apiserver::store::OpenError> {
         let options = StoreOptions {
             vfs: Some(self.disk.name().to_owned()),
-            // So that compaction is under way too.
+            // Frequent compaction.
             history_changes: 20,
             ..StoreOptions::default()
         };
         Store::open(&self.path(), options)
     }
 
-    /// Opens the store with the power on, and compares it with what was acknowledged.
+    /// Opens the store with the power on, and verifies it.
     async fn verify(&self) -> Store {
         let store = self.open().expect("a store always opens");
         verify(&self.ledger, &store).await;
@@ -57,32 +57,32 @@ fn assert_sound(path: &Path) {
     assert!(problems.is_empty(), "{problems:?}");
 }
 
-/// The power fails at any moment, in the middle of whatever is under way.
-pub(crate) fn power_fails(chance: &mut Chance, rounds: u64) {
+/// Power failures at random times.
+pub(crate) fn power_fails(random: &mut Random, rounds: u64) {
     let machine = Machine::new("power-fails");
     for round in 0..rounds {
-        // Often early, so that opening, recovery and migration are cut too.
+        // Often early, to interrupt opening, recovery and migration.
         let most = if round % 3 == 0 { 30 } else { 1500 };
-        let cut = chance.below(most) + 1;
-        if chance.below(2) == 0 {
+        let cut = random.below(most) + 1;
+        if random.below(2) == 0 {
             machine.disk.cut_after(cut);
         }
         block_on(async {
-            // Whoever cannot be opened now can be when the power is back.
+            // If opening fails here, it must succeed after power returns.
             if let Ok(store) = machine.open() {
                 if !machine.disk.is_off() {
                     machine.disk.cut_after(cut);
                 }
                 let mut watch = store.watch("/", store.revision()).unwrap();
-                write_all(&store, &machine.ledger, chance, 300).await;
+                write_all(&store, &machine.ledger, random, 300).await;
                 while let Some(batch) = watch.progress() {
                     let mut ledger = machine.ledger.lock().unwrap();
                     ledger.told = ledger.told.max(batch.revision);
                 }
-                // Even a store that is closed in peace may lose its power meanwhile.
+                // Closing may be interrupted, too.
             }
         });
-        machine.disk.lose(chance).unwrap();
+        machine.disk.crash(random).unwrap();
         block_on(async { drop(machine.verify().await) });
         machine.assert_sound();
     }
@@ -94,22 +94,22 @@ pub(crate) fn power_fails(chance: &mut Chance, rounds: u64) {
     assert!(acknowledged > rounds, "hardly anything was written");
 }
 
-/// Syncs fail and the power with them, later: what the failed syncs would have kept is lost.
-pub(crate) fn syncs_fail(chance: &mut Chance, rounds: u64) {
+/// Syncs fail before the power does: the data of failed syncs is lost.
+pub(crate) fn syncs_fail(random: &mut Random, rounds: u64) {
     let machine = Machine::new("syncs-fail");
     let mut broken = 0;
     for _ in 0..rounds {
         block_on(async {
             let store = machine.verify().await;
-            let changes = chance.below(20);
-            write_all(&store, &machine.ledger, chance, changes).await;
+            let changes = random.below(20);
+            write_all(&store, &machine.ledger, random, changes).await;
             machine
                 .disk
-                .fail_syncs(1 + u32::try_from(chance.below(3)).unwrap());
-            let ends = write_all(&store, &machine.ledger, chance, 5).await;
+                .fail_syncs(1 + u32::try_from(random.below(3)).unwrap());
+            let ends = write_all(&store, &machine.ledger, random, 5).await;
             broken += ends.iter().filter(|end| matches!(end, End::Broken)).count();
             machine.disk.fail_syncs(0);
-            // It gets over it without being opened again.
+            // The store recovers without being reopened.
             let mut tries = 0;
             while !recovers(&store).await {
                 tries += 1;
@@ -117,18 +117,18 @@ pub(crate) fn syncs_fail(chance: &mut Chance, rounds: u64) {
                 tokio::time::sleep(std::time::Duration::from_millis(50)).await;
             }
             verify(&machine.ledger, &store).await;
-            write_all(&store, &machine.ledger, chance, 5).await;
-            machine.disk.cut_after(chance.below(40) + 1);
-            write_all(&store, &machine.ledger, chance, 20).await;
+            write_all(&store, &machine.ledger, random, 5).await;
+            machine.disk.cut_after(random.below(40) + 1);
+            write_all(&store, &machine.ledger, random, 20).await;
         });
-        machine.disk.lose(chance).unwrap();
+        machine.disk.crash(random).unwrap();
     }
     block_on(async { drop(machine.verify().await) });
     machine.assert_sound();
     assert!(broken > 0, "no sync failed");
 }
 
-/// Whether a change can be made; one that leaves nothing behind.
+/// Whether a change succeeds; the probe object is deleted again.
 async fn recovers(store: &Store) -> bool {
     match store.commit(Change::create("/core/probes//p", "{}")).await {
         Ok(revision) => {
@@ -139,7 +139,7 @@ async fn recovers(store: &Store) -> bool {
             true
         }
         Err(CommitError::Conflict(Some(there))) => {
-            // Made by a try that was not answered.
+            // An earlier attempt without an answer created the object.
             let delete = Change::delete("/core/probes//p", there.revision);
             store.commit(delete).await.is_ok()
         }
@@ -147,37 +147,37 @@ async fn recovers(store: &Store) -> bool {
     }
 }
 
-/// The disk is full at any moment, stays so for a while, and has room again.
-pub(crate) fn disk_is_full(chance: &mut Chance, rounds: u64) {
+/// The disk is full at a random time, and has space again later.
+pub(crate) fn disk_is_full(random: &mut Random, rounds: u64) {
     let machine = Machine::new("disk-full");
     let mut full = 0;
     for round in 0..rounds {
         block_on(async {
             let store = machine.verify().await;
-            machine.disk.set_space(Some(chance.below(1 << 20)));
-            let ends = write_all(&store, &machine.ledger, chance, 2000).await;
+            machine.disk.set_space(Some(random.below(1 << 20)));
+            let ends = write_all(&store, &machine.ledger, random, 2000).await;
             assert!(
                 ends.iter().all(|end| matches!(end, End::Full | End::Done)),
                 "{ends:?}"
             );
             full += ends.iter().filter(|end| matches!(end, End::Full)).count();
-            // What is there can be read, and nothing that was refused is there.
+            // All written objects are readable, and rejected ones are absent.
             verify(&machine.ledger, &store).await;
             machine.disk.set_space(None);
-            let ends = write_all(&store, &machine.ledger, chance, 3).await;
+            let ends = write_all(&store, &machine.ledger, random, 3).await;
             assert!(ends.iter().all(|end| matches!(end, End::Done)), "{ends:?}");
         });
         if round % 2 == 0 {
-            machine.disk.lose(chance).unwrap();
+            machine.disk.crash(random).unwrap();
         }
         machine.assert_sound();
     }
     assert!(full > 0, "the disk was never full");
 }
 
-/// The same disk under a database that does not sync each commit loses commits; if it did not,
-/// the loops above would prove nothing.
-pub(crate) fn unsynced_is_lost(chance: &mut Chance, rounds: u64) {
+/// Without a sync per commit the simulated disk loses commits: checks that the loops above can
+/// detect losses.
+pub(crate) fn unsynced_is_lost(random: &mut Random, rounds: u64) {
     let disk = Disk::register("unsynced").unwrap();
     let mut lost = 0;
     for _ in 0..rounds {
@@ -198,12 +198,12 @@ pub(crate) fn unsynced_is_lost(chance: &mut Chance, rounds: u64) {
         }
         disk.cut_after(1);
         drop(conn);
-        disk.lose(chance).unwrap();
+        disk.crash(random).unwrap();
         let count: i64 = open()
             .query_row("SELECT count(*) FROM t", [], |row| row.get(0))
             .unwrap();
         lost += i64::from(count < 10);
-        disk.lose(chance).unwrap();
+        disk.crash(random).unwrap();
     }
-    assert!(lost > 0, "nothing was ever lost");
+    assert!(lost > 0, "no commit was lost");
 }

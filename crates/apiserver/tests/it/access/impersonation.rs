@@ -13,7 +13,7 @@ fn headers(list: &[(&'static str, &str)]) -> HeaderMap {
     headers
 }
 
-/// Lists pods in the name that the headers say.
+/// Lists pods with impersonation headers.
 fn list_pods(
     impersonation: &Impersonation,
     authorizer: &dyn Authorizer,
@@ -63,7 +63,7 @@ fn constrained(mode: &str, resources: &[&str]) -> Value {
 const BOB: (&str, &str) = ("impersonate-user", "bob");
 
 #[test]
-fn without_headers_nobody_is_impersonated() {
+fn request_without_headers_is_not_impersonated() {
     let rbac = granting(&[]);
     let caller = Caller::user("alice", []);
     let attributes = Attributes {
@@ -76,7 +76,7 @@ fn without_headers_nobody_is_impersonated() {
 }
 
 #[test]
-fn the_verb_impersonate_lets_a_caller_be_anyone_with_standing_groups_added() {
+fn verb_impersonate_allows_any_user_and_adds_implicit_groups() {
     let caller = alice(plain(&["users"]), &[BOB]).unwrap();
     assert_eq!(caller, Caller::user("bob", ["system:authenticated"]));
     let anonymous = [("impersonate-user", "system:anonymous")];
@@ -85,7 +85,7 @@ fn the_verb_impersonate_lets_a_caller_be_anyone_with_standing_groups_added() {
 }
 
 #[test]
-fn each_part_of_an_identity_needs_a_right_of_its_own() {
+fn user_groups_uid_and_extras_need_separate_rights() {
     let parts = [
         ("groups", ("impersonate-group", "g")),
         ("uids", ("impersonate-uid", "7")),
@@ -98,7 +98,7 @@ fn each_part_of_an_identity_needs_a_right_of_its_own() {
 }
 
 #[test]
-fn a_service_account_is_authorised_as_one_and_has_its_groups_unless_others_are_named() {
+fn impersonated_service_account_has_its_groups_unless_groups_are_set() {
     let account = ("impersonate-user", "system:serviceaccount:d:sa");
     alice(plain(&["users"]), &[account]).unwrap_err();
     let caller = alice(plain(&["serviceaccounts"]), &[account]).unwrap();
@@ -115,10 +115,10 @@ fn a_service_account_is_authorised_as_one_and_has_its_groups_unless_others_are_n
     assert_eq!(caller.groups, ["g", "system:authenticated"]);
 }
 
-// The messages below were seen from kube-apiserver v1.36.3 for the same requests.
+// kube-apiserver v1.36.3 returns these messages for the same requests.
 
 #[test]
-fn a_refusal_names_the_first_right_that_is_lacking() {
+fn denial_contains_first_missing_right() {
     let refusal = |user: &str| {
         let error = alice(json!([]), &[("impersonate-user", user)]).unwrap_err();
         error.message
@@ -138,7 +138,7 @@ fn a_refusal_names_the_first_right_that_is_lacking() {
 }
 
 #[test]
-fn who_impersonated_by_the_plain_verb_before_is_told_what_that_lacks() {
+fn denial_after_plain_impersonation_reports_plain_verb() {
     let rules = json!([{"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"],
                         "resourceNames": ["bob"]}]);
     let rbac = granting(&[("alice", rules)]);
@@ -155,7 +155,7 @@ fn who_impersonated_by_the_plain_verb_before_is_told_what_that_lacks() {
 }
 
 #[test]
-fn a_constrained_right_needs_both_the_identity_and_what_is_done_in_its_name() {
+fn constrained_impersonation_needs_identity_and_action_rights() {
     let rules = constrained("user-info", &["users"]);
     assert_eq!(alice(rules.clone(), &[BOB]).unwrap().name, "bob");
     for half in [0, 1] {
@@ -164,7 +164,7 @@ fn a_constrained_right_needs_both_the_identity_and_what_is_done_in_its_name() {
 }
 
 #[test]
-fn a_constrained_right_never_makes_a_member_of_the_privileged_group() {
+fn constrained_impersonation_cannot_add_system_masters() {
     let rules = constrained("user-info", &["users", "groups"]);
     let masters = ("impersonate-group", "system:masters");
     let error = alice(rules.clone(), &[BOB, masters]).unwrap_err();
@@ -178,7 +178,7 @@ fn a_constrained_right_never_makes_a_member_of_the_privileged_group() {
 }
 
 #[test]
-fn extras_in_a_constrained_mode_have_keys_with_a_domain() {
+fn constrained_impersonation_requires_domain_in_extra_keys() {
     let rules = constrained(
         "user-info",
         &["users", "userextras/acme.com/a", "userextras/a"],
@@ -190,14 +190,14 @@ fn extras_in_a_constrained_mode_have_keys_with_a_domain() {
 }
 
 #[test]
-fn nodes_in_a_constrained_mode_are_members_of_the_nodes_group() {
+fn constrained_impersonation_of_nodes_adds_nodes_group() {
     let node = ("impersonate-user", "system:node:n1");
     let caller = alice(constrained("arbitrary-node", &["nodes"]), &[node]).unwrap();
     assert_eq!(caller.groups, ["system:nodes", "system:authenticated"]);
 }
 
 #[test]
-fn a_service_account_may_be_the_node_that_it_runs_on_and_no_other() {
+fn service_account_impersonates_only_its_own_node() {
     let name = "system:serviceaccount:d:agent";
     let rbac = granting(&[(name, constrained("associated-node", &["nodes"]))]);
     let mut agent = Caller::user(name, []);

@@ -42,7 +42,7 @@ fn bound(subjects: &Value) -> Rbac {
 }
 
 #[test]
-fn users_groups_and_service_accounts_get_what_they_are_bound_to_and_the_reason_names_them() {
+fn bindings_grant_rights_to_users_groups_and_service_accounts_with_reason() {
     let user = Caller::user("u", ["team"]);
     let account = Caller::user("system:serviceaccount:d:sa", []);
     let cases = [
@@ -80,7 +80,7 @@ fn users_groups_and_service_accounts_get_what_they_are_bound_to_and_the_reason_n
 }
 
 #[test]
-fn a_binding_in_a_namespace_holds_only_there() {
+fn role_binding_applies_to_its_namespace_only() {
     let rbac = bound(&json!([{"kind": "User", "name": "u"}]));
     let user = Caller::user("u", []);
     assert!(ask(&rbac, &user, "get", "d").allowed);
@@ -90,7 +90,7 @@ fn a_binding_in_a_namespace_holds_only_there() {
 }
 
 #[test]
-fn a_role_of_another_namespace_is_not_the_one_a_binding_means() {
+fn role_binding_does_not_use_role_of_another_namespace() {
     let rbac = Rbac::new();
     rbac.apply(RbacKind::Role, &role("other", "reader", &["get"]));
     let subjects = json!([{"kind": "User", "name": "u"}]);
@@ -106,7 +106,7 @@ fn a_role_of_another_namespace_is_not_the_one_a_binding_means() {
 }
 
 #[test]
-fn several_missing_roles_are_each_told_once_and_do_not_stop_those_that_are_there() {
+fn missing_roles_are_reported_once_and_other_roles_apply() {
     let rbac = Rbac::new();
     let subjects = json!([{"kind": "User", "name": "u"}]);
     for (name, role) in [("a", "gone"), ("b", "gone"), ("c", "lost")] {
@@ -126,7 +126,7 @@ fn several_missing_roles_are_each_told_once_and_do_not_stop_those_that_are_there
 }
 
 #[test]
-fn a_changed_binding_forgets_its_former_subjects_and_a_removed_one_all() {
+fn changed_or_removed_binding_revokes_old_subjects() {
     let rbac = bound(&json!([{"kind": "User", "name": "u"}, {"kind": "Group", "name": "g"}]));
     let (u, g, v) = (
         Caller::user("u", []),
@@ -145,7 +145,7 @@ fn a_changed_binding_forgets_its_former_subjects_and_a_removed_one_all() {
 }
 
 #[test]
-fn a_removed_role_takes_its_rights_along_and_a_reset_takes_everything() {
+fn removed_role_and_reset_revoke_rights() {
     let rbac = bound(&json!([{"kind": "User", "name": "u"}]));
     let user = Caller::user("u", []);
     rbac.remove(RbacKind::ClusterRole, "", "reader");
@@ -157,13 +157,13 @@ fn a_removed_role_takes_its_rights_along_and_a_reset_takes_everything() {
 }
 
 #[test]
-fn members_of_the_privileged_group_may_do_everything_without_any_binding() {
+fn system_masters_are_allowed_without_bindings() {
     let rbac = Rbac::new();
     assert!(ask(&rbac, &Caller::privileged("root"), "delete", "").allowed);
 }
 
 #[test]
-fn the_rules_for_a_caller_are_those_of_the_cluster_and_of_the_namespace() {
+fn rules_of_a_caller_come_from_cluster_and_namespace() {
     let rbac = bound(&json!([{"kind": "User", "name": "u"}]));
     rbac.apply(RbacKind::ClusterRole, &role("", "lister", &["list"]));
     let subjects = json!([{"kind": "Group", "name": "g"}]);
@@ -182,7 +182,7 @@ fn the_rules_for_a_caller_are_those_of_the_cluster_and_of_the_namespace() {
 }
 
 #[test]
-fn a_decision_does_not_take_longer_with_many_bindings_of_others() {
+fn decision_time_does_not_depend_on_bindings_of_other_subjects() {
     let rbac = Rbac::new();
     rbac.apply(RbacKind::ClusterRole, &role("", "reader", &["get"]));
     let bind = |number: usize| {

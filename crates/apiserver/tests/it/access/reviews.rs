@@ -51,7 +51,7 @@ const REASON: &str =
     r#"RBAC: allowed by ClusterRoleBinding "alice" of ClusterRole "alice" to User "alice""#;
 
 #[tokio::test]
-async fn callers_learn_whether_they_may_and_why() {
+async fn access_review_returns_decision_and_reason() {
     let asked = json!({"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}});
     let allowed = access(ReviewKind::SelfSubjectAccess, asked.clone())
         .await
@@ -70,7 +70,7 @@ async fn callers_learn_whether_they_may_and_why() {
 }
 
 #[tokio::test]
-async fn someone_else_is_asked_about_with_exactly_the_groups_that_are_named() {
+async fn subject_access_review_uses_exactly_its_groups() {
     let of = |user: &str| {
         json!({"metadata": {"namespace": "d"}, "spec": {"user": user,
                "resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "d"}}})
@@ -90,10 +90,10 @@ async fn someone_else_is_asked_about_with_exactly_the_groups_that_are_named() {
     assert_eq!(allowed["status"]["reason"], REASON);
 }
 
-// The messages below were seen from kube-apiserver v1.36.3 for the same requests.
+// kube-apiserver v1.36.3 returns these messages for the same requests.
 
 #[tokio::test]
-async fn reviews_that_ask_nothing_or_too_much_are_refused_in_kubernetes_words() {
+async fn malformed_reviews_are_rejected_with_kubernetes_messages() {
     let prefix = ".authorization.k8s.io \"\" is invalid: ";
     assert_eq!(
         refusal(ReviewKind::SubjectAccess, json!({"spec": {}})).await,
@@ -127,7 +127,7 @@ async fn reviews_that_ask_nothing_or_too_much_are_refused_in_kubernetes_words() 
 }
 
 #[tokio::test]
-async fn selectors_that_cannot_be_right_are_refused() {
+async fn invalid_selectors_in_reviews_are_rejected() {
     let asked = json!({"spec": {"user": "a", "resourceAttributes": {
         "verb": "get", "fieldSelector": {},
         "labelSelector": {"rawSelector": "a=b", "requirements": [{"key": "a", "operator": "In"}]},
@@ -146,7 +146,7 @@ async fn selectors_that_cannot_be_right_are_refused() {
 }
 
 #[tokio::test]
-async fn selectors_that_are_not_understood_are_ignored_and_the_answer_says_so() {
+async fn unsupported_selectors_in_reviews_are_ignored_and_reported() {
     let path = "spec.resourceAttributes";
     let known = json!({"key": "a", "operator": "In", "values": ["b"]});
     let unknown = json!({"key": "a", "operator": "Bad"});
@@ -179,7 +179,7 @@ async fn selectors_that_are_not_understood_are_ignored_and_the_answer_says_so() 
 }
 
 #[tokio::test]
-async fn a_local_review_asks_about_objects_of_its_own_namespace() {
+async fn local_access_review_requires_its_own_namespace() {
     let prefix = ".authorization.k8s.io \"\" is invalid: ";
     let path = json!({"spec": {"user": "a",
                                "nonResourceAttributes": {"path": "/api", "verb": "get"}}});
@@ -202,7 +202,7 @@ async fn a_local_review_asks_about_objects_of_its_own_namespace() {
 }
 
 #[tokio::test]
-async fn callers_learn_their_rules_in_a_namespace() {
+async fn rules_review_returns_rules_in_a_namespace() {
     let request = json!({"spec": {"namespace": "d"}});
     let answer = access(ReviewKind::SelfSubjectRules, request).await.unwrap();
     assert_eq!(
@@ -218,7 +218,7 @@ async fn callers_learn_their_rules_in_a_namespace() {
 }
 
 #[tokio::test]
-async fn callers_learn_who_they_are() {
+async fn self_subject_review_returns_the_caller() {
     let answer = access(ReviewKind::SelfSubject, json!({})).await.unwrap();
     assert_eq!(
         answer,
@@ -232,7 +232,7 @@ async fn callers_learn_who_they_are() {
 }
 
 #[tokio::test]
-async fn a_token_review_tells_whose_a_token_is_and_why_it_does_not_hold() {
+async fn token_review_returns_user_or_error() {
     let tokens = tokens();
     let issued = issue_requested(&tokens, "d", "sa", &json!({}))
         .await

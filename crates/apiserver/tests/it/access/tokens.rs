@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{Live, object, with_account};
 
-/// Tokens with a clock that tests turn.
+/// Tokens with a clock that tests control.
 struct World {
     tokens: Tokens,
     live: Arc<Live>,
@@ -68,7 +68,7 @@ fn bound(kind: &str, name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_token_proves_its_service_account_for_an_hour_and_a_minute_of_leeway() {
+async fn token_is_valid_for_an_hour_plus_leeway() {
     let world = world();
     let answer = world.request(json!({})).await.unwrap();
     let object = &answer.object;
@@ -103,7 +103,7 @@ async fn a_token_proves_its_service_account_for_an_hour_and_a_minute_of_leeway()
 }
 
 #[tokio::test]
-async fn a_token_from_the_future_does_not_hold_yet() {
+async fn token_from_the_future_is_rejected() {
     let world = world();
     let token = world.token(json!({})).await;
     world.pass(-61);
@@ -112,7 +112,7 @@ async fn a_token_from_the_future_does_not_hold_yet() {
 }
 
 #[tokio::test]
-async fn a_token_ends_with_its_service_account_even_if_one_of_the_same_name_comes() {
+async fn token_ends_with_its_service_account_even_if_recreated() {
     let world = world();
     let token = world.token(json!({})).await;
     world.prove(&token).await.unwrap();
@@ -130,7 +130,7 @@ async fn a_token_ends_with_its_service_account_even_if_one_of_the_same_name_come
 }
 
 #[tokio::test]
-async fn a_token_ends_a_minute_after_the_deletion_of_its_service_account_began() {
+async fn token_ends_a_minute_after_deletion_of_its_service_account_starts() {
     let world = world();
     let token = world.token(json!({})).await;
     let mut dying = object("d", "sa", "u-sa");
@@ -144,7 +144,7 @@ async fn a_token_ends_a_minute_after_the_deletion_of_its_service_account_began()
 }
 
 #[tokio::test]
-async fn a_token_bound_to_a_pod_names_pod_and_node_and_ends_with_the_pod() {
+async fn pod_bound_token_contains_pod_and_node_and_ends_with_pod() {
     let world = world();
     let mut pod = object("d", "p", "u-p");
     pod["spec"] = json!({"serviceAccountName": "sa", "nodeName": "n"});
@@ -177,7 +177,7 @@ async fn a_token_bound_to_a_pod_names_pod_and_node_and_ends_with_the_pod() {
 }
 
 #[tokio::test]
-async fn tokens_bound_to_secrets_and_nodes_end_with_them() {
+async fn secret_and_node_bound_tokens_end_with_their_object() {
     for (kind, resource, namespace) in [("Secret", "secrets", "d"), ("Node", "nodes", "")] {
         let world = world();
         world.live.put(resource, object(namespace, "x", "u-x"));
@@ -192,10 +192,10 @@ async fn tokens_bound_to_secrets_and_nodes_end_with_them() {
     }
 }
 
-// The messages below were seen from kube-apiserver v1.36.3 for the same requests.
+// kube-apiserver v1.36.3 returns these messages for the same requests.
 
 #[tokio::test]
-async fn requests_for_tokens_that_are_not_right_are_refused_in_kubernetes_words() {
+async fn malformed_token_requests_are_rejected_with_kubernetes_messages() {
     let seconds = |seconds: i64| json!({"spec": {"expirationSeconds": seconds}});
     let prefix = "TokenRequest.authentication.k8s.io \"\" is invalid: spec.expirationSeconds: \
                   Invalid value: ";
@@ -234,7 +234,7 @@ async fn requests_for_tokens_that_are_not_right_are_refused_in_kubernetes_words(
 }
 
 #[tokio::test]
-async fn a_token_is_bound_only_to_the_object_that_is_meant() {
+async fn token_request_checks_uid_of_bound_object() {
     let world = world();
     let mut pod = object("d", "p", "u-p");
     pod["spec"] = json!({"serviceAccountName": "other"});
@@ -258,7 +258,7 @@ async fn a_token_is_bound_only_to_the_object_that_is_meant() {
 }
 
 #[tokio::test]
-async fn a_lifetime_beyond_the_longest_is_shortened_with_a_warning() {
+async fn too_long_token_lifetime_is_shortened_with_a_warning() {
     let world = world_with(|options| options.max_lifetime_seconds = Some(7200));
     let request = json!({"spec": {"expirationSeconds": 7201}});
     let answer = world.request(request).await.unwrap();
@@ -270,7 +270,7 @@ async fn a_lifetime_beyond_the_longest_is_shortened_with_a_warning() {
 }
 
 #[tokio::test]
-async fn a_token_is_good_only_for_the_audiences_that_it_names() {
+async fn token_is_valid_for_its_audiences_only() {
     let world = world();
     let token = world
         .token(json!({"spec": {"audiences": ["a", "b"]}}))
@@ -292,7 +292,7 @@ async fn a_token_is_good_only_for_the_audiences_that_it_names() {
 }
 
 #[tokio::test]
-async fn tokens_of_before_a_rotation_hold_until_their_key_is_forgotten() {
+async fn token_survives_rotation_until_its_key_is_removed() {
     let world = world();
     let token = world.token(json!({})).await;
     let now = Timestamp::from_second(world.now.load(Ordering::SeqCst)).unwrap();
@@ -310,7 +310,7 @@ async fn tokens_of_before_a_rotation_hold_until_their_key_is_forgotten() {
 }
 
 #[tokio::test]
-async fn a_token_that_was_changed_in_any_byte_proves_nothing() {
+async fn token_with_any_changed_byte_is_rejected() {
     let world = world();
     let token = world.token(json!({})).await;
     world.prove(&token).await.unwrap();
@@ -324,7 +324,7 @@ async fn a_token_that_was_changed_in_any_byte_proves_nothing() {
 }
 
 #[tokio::test]
-async fn tokens_of_other_issuers_and_what_is_no_token_are_left_to_others() {
+async fn tokens_of_other_issuers_are_left_to_other_authenticators() {
     let world = world();
     let other = world_with(|options| options.issuers = vec!["https://other".to_owned()]);
     let foreign = other.token(json!({})).await;
@@ -338,7 +338,7 @@ async fn tokens_of_other_issuers_and_what_is_no_token_are_left_to_others() {
 }
 
 #[tokio::test]
-async fn a_token_signed_by_a_stranger_for_our_issuer_is_refused() {
+async fn token_of_our_issuer_with_foreign_key_is_rejected() {
     let world = world();
     let stranger = super::tokens::world();
     let forged = stranger.token(json!({})).await;

@@ -1,4 +1,4 @@
-//! How many managers there are at most, and lists whose items have no key.
+//! Limits: maximum number of managers, and lists without item keys.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::reference::{Answer, ask};
 use super::schemas::{Relation, Schema};
 
 #[test]
-fn the_eleventh_updater_makes_the_oldest_ones_ancient_history() {
+fn eleventh_updater_merges_the_oldest_updaters() {
     let schema = root(
         &Schema::Map(Box::new(Schema::Text), Relation::Granular),
         &Schema::Text,
@@ -37,7 +37,7 @@ fn the_eleventh_updater_makes_the_oldest_ones_ancient_history() {
                    "metadata": {"name": "thing", "uid": "1"}, "spec": {}})
         });
         new["spec"][format!("key{index}")] = "value".into();
-        // Each is a day younger than the one before; the one at hand is the youngest.
+        // Each manager is a day newer than the previous one.
         let manager = format!("manager{index:02}");
         let mut sent = new.clone();
         sent["metadata"]
@@ -71,7 +71,7 @@ fn the_eleventh_updater_makes_the_oldest_ones_ancient_history() {
 }
 
 #[test]
-fn a_list_of_items_without_a_key_cannot_be_applied() {
+fn list_item_without_key_cannot_be_applied() {
     let items = Node {
         shape: Shape::Object {
             properties: BTreeMap::from([("name".to_owned(), Arc::new(Schema::Text.node()))]),

@@ -1,4 +1,4 @@
-//! Applies and updates, one after the other on one object, by several managers.
+//! Sequences of applies and updates by several managers on one object.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,18 +14,18 @@ use super::random::Random;
 use super::reference::{Answer, ask};
 use super::schemas::{Relation, Schema};
 
-/// How many objects live.
+/// Number of objects.
 const LIVES: u64 = 2_000;
 
 const MANAGERS: [&str; 4] = ["kubectl", "controller", "helm", ""];
 
-/// What both are asked.
+/// The input of both implementations.
 struct Life {
     case: Value,
     ours: Vec<Outcome>,
 }
 
-/// The object after a step, or why there was none; the messages' order is not fixed there.
+/// The object after a step, or the errors, whose order is not fixed in Go.
 #[derive(Debug, Clone, PartialEq)]
 enum Outcome {
     Object(Value),
@@ -215,7 +215,7 @@ fn at_version(live: &Value, kind: &MergeKind) -> Value {
     live
 }
 
-/// What a manager applies; now and then with the annotation of client-side applies.
+/// An applied configuration, sometimes with the annotation of client-side apply.
 fn applied(
     random: &mut Random,
     live: Option<&Value>,
@@ -224,7 +224,7 @@ fn applied(
     faults: usize,
 ) -> Value {
     let mut sent = object(schema, random, version, faults);
-    // Two that want the same do not conflict.
+    // Equal values do not conflict.
     if let Some(live) = live
         && random.once_in(3)
     {
@@ -237,7 +237,7 @@ fn applied(
     sent
 }
 
-/// What an update sends: the live object with something else in it, or another one.
+/// The object of an update: the changed live object, or another one.
 fn changed(
     live: Option<&Value>,
     schema: &Schema,
@@ -307,7 +307,7 @@ impl Outcome {
     }
 }
 
-/// Several faults of an object are found in any order there, and not always all of them.
+/// Go reports the errors of an object in random order, and not always all of them.
 fn settled(message: &str) -> String {
     for start in [
         "failed to create typed patch object",
@@ -320,14 +320,14 @@ fn settled(message: &str) -> String {
             return start.to_owned();
         }
     }
-    // Of faults at another version, nothing but the fault is said.
+    // For errors in another version, only the error itself is comparable.
     if message.starts_with('.') || message.starts_with("errors:") {
         return "a fault".to_owned();
     }
     message.to_owned()
 }
 
-/// Without times, and with owners in a fixed order.
+/// The object without times, and with sorted owners.
 pub(super) fn comparable(mut object: Value) -> Value {
     if let Some(Value::Array(entries)) = object["metadata"].get_mut("managedFields") {
         for entry in entries.iter_mut() {
@@ -339,7 +339,7 @@ pub(super) fn comparable(mut object: Value) -> Value {
 }
 
 #[test]
-fn owners_are_those_of_the_go_libraries_whatever_is_written() {
+fn owners_match_the_go_libraries() {
     let mut lives: Vec<Life> = (0..LIVES).map(Life::random).collect();
     let cases: Vec<Value> = lives.iter_mut().map(|life| life.case.take()).collect();
     let theirs = ask(&cases);
@@ -361,7 +361,7 @@ fn owners_are_those_of_the_go_libraries_whatever_is_written() {
             );
         }
     }
-    // The cases are worth their time only if all of this happens.
+    // The cases are useful only if all of these outcomes occur.
     assert!(objects > 5_000, "{objects}");
     assert!(conflicts > 500, "{conflicts}");
     assert!(refused > 50, "{refused}");

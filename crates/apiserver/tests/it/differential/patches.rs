@@ -56,7 +56,7 @@ fn operations(random: &mut Random) -> Value {
 }
 
 #[test]
-fn json_patches_do_what_they_do_in_go() {
+fn json_patches_match_go() {
     let mut random = Random::new(19);
     let cases: Vec<Value> = (0..6_000)
         .map(|_| {
@@ -71,13 +71,13 @@ fn json_patches_do_what_they_do_in_go() {
                 applied += 1;
                 assert_eq!(ours, theirs, "{case}");
             }
-            // Which index was wrong is nothing that a client is told.
+            // Clients do not receive the invalid index.
             (Err(PatchError::Unprocessable(_)), Answer::Error(_)) => refused += 1,
-            // A document that is a list is no object, which is found later there.
+            // Go detects later that a list is no object.
             (Err(PatchError::Unprocessable(why)), Answer::Result(theirs)) => {
                 assert!(!theirs.is_object(), "{case}: {why}");
             }
-            // The test of a list with null in it crashes there.
+            // Go panics when it tests a list that contains null.
             (Ok(_), Answer::Error(why)) if why.starts_with("panic: ") => {}
             (ours, theirs) => panic!("{case}\nours {ours:?}\ntheirs {theirs:?}"),
         }
@@ -86,7 +86,7 @@ fn json_patches_do_what_they_do_in_go() {
 }
 
 #[test]
-fn merge_patches_do_what_they_do_in_go() {
+fn merge_patches_match_go() {
     let mut random = Random::new(23);
     let cases: Vec<Value> = (0..3_000)
         .map(|_| {
@@ -101,7 +101,7 @@ fn merge_patches_do_what_they_do_in_go() {
 }
 
 #[test]
-fn unknown_fields_of_operations_are_found_as_in_go() {
+fn unknown_operation_fields_match_go() {
     let mut random = Random::new(31);
     let cases: Vec<Value> = (0..500)
         .map(|_| {

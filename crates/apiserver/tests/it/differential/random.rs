@@ -1,4 +1,4 @@
-//! The same numbers on every run.
+//! Reproducible random numbers.
 
 /// SplitMix64.
 pub(super) struct Random(u64);
@@ -16,12 +16,12 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below this one.
+    /// A random number below `end`.
     pub(super) fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % u64::try_from(end).unwrap()).unwrap()
     }
 
-    /// True once in so many times.
+    /// True with probability 1 / `times`.
     pub(super) fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
@@ -31,7 +31,7 @@ impl Random {
         &from[index]
     }
 
-    /// One of these words.
+    /// A random word of the list.
     pub(super) fn word<'a>(&mut self, from: &[&'a str]) -> &'a str {
         from[self.below(from.len())]
     }

@@ -1,4 +1,4 @@
-//! The Go program, built and asked.
+//! Builds and runs the Go program.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-/// Builds the program, once; a machine without Go fails here.
+/// Builds the program once; panics without Go.
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
@@ -29,12 +29,12 @@ fn program() -> &'static Path {
     })
 }
 
-/// What the reference answers to these cases, in their order.
+/// The answers of the Go program, in the order of the cases.
 pub(super) fn ask(cases: &[Value]) -> Vec<Answer> {
     let mut child = Command::new(program())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        // It logs what it answers as well.
+        // The program also logs its answers.
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
@@ -56,7 +56,7 @@ pub(super) fn ask(cases: &[Value]) -> Vec<Answer> {
     answers
 }
 
-/// A result, or an error's text.
+/// A result, or an error message.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Answer {
     Result(Value),

@@ -1,4 +1,4 @@
-//! Owners on their way to a scale and back.
+//! Conversion of owners to a scale and back.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ fn entries(random: &mut Random, versions: &[&str]) -> Value {
             let operation = random.word(&["Apply", "Update"]);
             let version = random.word(versions);
             let subresource = random.word(&["", "", "scale"]);
-            // Twice the same one is a question of chance there.
+            // Go handles duplicate managers in random order.
             let id = (manager, operation, subresource);
             if seen.contains(&id) {
                 return None;
@@ -44,7 +44,7 @@ fn managers(entries: &Value) -> Managers {
     Managers::of(&json!({"metadata": {"managedFields": entries}})).unwrap()
 }
 
-/// A manager at two versions of one name sorts by chance.
+/// Sorts entries: Go sorts two versions of one manager randomly.
 fn sorted(mut entries: Value) -> Value {
     if let Value::Array(entries) = &mut entries {
         entries.sort_by_key(Value::to_string);
@@ -57,7 +57,7 @@ fn sorted(mut entries: Value) -> Value {
 }
 
 #[test]
-fn owners_of_replicas_go_to_the_scale_and_back_as_in_go() {
+fn scale_owner_conversion_matches_go() {
     let mut random = Random::new(37);
     let paths = json!({
         "apps/v1": ["spec", "replicas"], "apps/v2": ["spec", "size"], "apps/v3": [],

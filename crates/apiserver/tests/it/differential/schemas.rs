@@ -1,4 +1,4 @@
-//! Random schemas, both as OpenAPI and as [`Node`]s, and random values for them.
+//! Random schemas, as OpenAPI and as [`Node`]s, and random values for them.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::random::Random;
 
-/// A schema, of what merges tell apart.
+/// The schema variants that merges distinguish.
 #[derive(Debug, Clone)]
 pub(super) enum Schema {
     Text,
@@ -15,15 +15,15 @@ pub(super) enum Schema {
     Number,
     Flag,
     IntOrText,
-    /// Unknown fields are kept, any type.
+    /// Any type, unknown fields preserved.
     Open,
-    /// Unknown fields are kept in an object.
+    /// An object with unknown fields preserved.
     OpenObject(Vec<(String, Self)>),
     Map(Box<Self>, Relation),
     Object(Vec<(String, Self)>, Relation),
     List(Box<Self>),
     Set(Box<Self>),
-    /// Keys, and whether the last one has a default.
+    /// Item fields, key fields, and the default of the last key.
     Keyed(Vec<(String, Self)>, Vec<String>, Option<Value>),
 }
 
@@ -38,7 +38,7 @@ const KEYS: [&str; 4] = ["x", "y", "z", "w"];
 const WORDS: [&str; 5] = ["", "one", "two", "three", "a<b>&\"c\""];
 
 impl Schema {
-    /// A schema of no more levels than this.
+    /// A random schema with at most this depth.
     pub(super) fn random(random: &mut Random, levels: usize) -> Self {
         let kinds = if levels == 0 { 5 } else { 14 };
         match random.below(kinds) {
@@ -90,7 +90,7 @@ impl Schema {
         Self::Keyed(fields, keys, default)
     }
 
-    /// The same, but with one thing granular that was atomic, or the other way around.
+    /// The schema with one atomic element made granular, or the reverse.
     pub(super) fn flipped(&self, random: &mut Random) -> Self {
         match self {
             Self::Object(fields, relation) if random.once_in(2) => {
@@ -218,7 +218,7 @@ impl Schema {
         }
     }
 
-    /// A value that mostly fits; `faults` is how seldom it does not.
+    /// A random value; one in `faults` does not fit the schema.
     pub(super) fn value(&self, random: &mut Random, faults: usize) -> Value {
         if random.once_in(25) {
             return Value::Null;
@@ -326,7 +326,7 @@ fn keyed_value(
     Value::Array(list)
 }
 
-/// Any value.
+/// A random value without a schema.
 pub(super) fn loose(random: &mut Random, levels: usize) -> Value {
     match random.below(if levels == 0 { 4 } else { 7 }) {
         0 => json!(random.below(3)),

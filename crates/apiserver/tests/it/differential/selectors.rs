@@ -27,7 +27,7 @@ const SIGNS: [&str; 14] = [
 fn label_text(random: &mut Random) -> String {
     let mut text = String::new();
     if random.once_in(3) {
-        // Anything, in any order.
+        // Random tokens.
         for _ in 0..random.below(9) {
             text.push_str(match random.below(3) {
                 0 => random.word(&LABELS),
@@ -83,7 +83,7 @@ fn label_object(random: &mut Random) -> Value {
         let known = if random.once_in(8) { 9 } else { 5 };
         random.word(&LABELS[..known])
     };
-    // One label: several are told in any order there.
+    // One label only: Go reports errors of several labels in random order.
     if random.once_in(2) {
         selector["matchLabels"] = json!({key(random): random.word(&VALUES)});
     }
@@ -110,7 +110,7 @@ fn ours_of_labels(selector: &LabelSelector, case: &Value) -> Value {
 }
 
 #[test]
-fn label_selectors_read_and_match_as_in_go() {
+fn label_selectors_match_go() {
     let mut random = Random::new(11);
     let cases: Vec<Value> = (0..4_000)
         .map(|_| {
@@ -141,7 +141,7 @@ fn label_selectors_read_and_match_as_in_go() {
 }
 
 #[test]
-fn label_selector_objects_read_and_match_as_in_go() {
+fn label_selector_objects_match_go() {
     let mut random = Random::new(13);
     let cases: Vec<Value> = (0..3_000)
         .map(|_| {
@@ -170,7 +170,7 @@ fn label_selector_objects_read_and_match_as_in_go() {
 }
 
 #[test]
-fn field_selectors_read_and_match_as_in_go() {
+fn field_selectors_match_go() {
     let mut random = Random::new(17);
     let fields = ["metadata.name", "spec.nodeName", "", "a"];
     let values = [

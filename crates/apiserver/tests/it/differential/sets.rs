@@ -1,4 +1,4 @@
-//! `FieldsV1` and the operations on sets.
+//! `FieldsV1`, and operations on sets.
 
 use drover_apiserver::merge::Set;
 use serde_json::{Map, Value, json};
@@ -49,7 +49,7 @@ fn fields(random: &mut Random, levels: usize, broken: bool) -> Value {
 }
 
 #[test]
-fn sets_of_fields_read_write_and_add_up_as_in_go() {
+fn field_set_operations_match_go() {
     let mut random = Random::new(7);
     let cases: Vec<Value> = (0..2_000)
         .map(|index| {

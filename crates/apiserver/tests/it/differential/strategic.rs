@@ -72,7 +72,7 @@ fn labels() -> Arc<Node> {
     })
 }
 
-/// `Subject` of the Go program; `Item` contains itself, as deep as the cases go.
+/// `Subject` of the Go program; `Item` contains itself up to the depth of the cases.
 fn subject() -> Arc<Node> {
     let part = structure("Part", [("id", integer()), ("text", text())]);
     let mut item = node(Shape::Any);
@@ -114,7 +114,7 @@ fn subject() -> Arc<Node> {
     )
 }
 
-/// What may stand in a patch beside the fields themselves.
+/// Directives that a patch may contain.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum With {
     Directives,
@@ -227,7 +227,7 @@ fn orders(map: &mut Value, random: &mut Random, with: With, lists: &[(&str, &str
             map[format!("$setElementOrder/{list}")] = order;
         }
         if key.is_empty() && random.once_in(4) {
-            // Both at once are done in any order there.
+            // Go executes both directives in random order.
             map.as_object_mut().unwrap().remove(*list);
             map.as_object_mut()
                 .unwrap()
@@ -284,7 +284,7 @@ fn whole(random: &mut Random, with: With) -> Value {
     subject
 }
 
-/// An object without nulls, as stored ones are.
+/// An object without nulls, as stored objects are.
 fn stored(mut value: Value) -> Value {
     if let Value::Object(map) = &mut value {
         map.retain(|_, item| !item.is_null());
@@ -300,7 +300,7 @@ fn stored(mut value: Value) -> Value {
 }
 
 #[test]
-fn strategic_patches_do_what_they_do_in_go() {
+fn strategic_patches_match_go() {
     let schema = subject();
     let mut random = Random::new(29);
     let cases: Vec<Value> = (0..6_000)
@@ -329,10 +329,10 @@ fn strategic_patches_do_what_they_do_in_go() {
     said_there(&others);
 }
 
-/// How often Go is asked again.
+/// Number of repeated Go runs per case.
 const TIMES: usize = 40;
 
-/// Of several faults, Go finds any first: ours must be among what it says when asked often.
+/// Go reports a random one of several errors: ours must be among those of repeated runs.
 fn said_there(refused: &[(&Value, String, String)]) {
     let doubtful: Vec<_> = refused
         .iter()

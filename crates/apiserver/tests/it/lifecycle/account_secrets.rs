@@ -16,7 +16,7 @@ fn secret(name: &str) -> Value {
             "annotations": {"kubernetes.io/service-account.name": "robot"}}})
 }
 
-/// A server with the account `robot` and its Secret `lasting`, and the Secret's token.
+/// A server with the service account `robot`, its Secret `lasting`, and the token in the Secret.
 async fn with_secret() -> (World, String) {
     let world = World::with(LifecycleOptions {
         root_ca: Some("PEM".to_owned()),
@@ -43,7 +43,7 @@ fn data(secret: &Value, key: &str) -> String {
     String::from_utf8(STANDARD.decode(value).unwrap()).unwrap()
 }
 
-/// The user that the server takes the token's holder for, or why it takes it for nobody.
+/// The user of a token, or the error of the token review.
 async fn review(world: &World, token: &str) -> Result<String, String> {
     let path = "/apis/authentication.k8s.io/v1/tokenreviews";
     let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview",
@@ -58,14 +58,14 @@ async fn review(world: &World, token: &str) -> Result<String, String> {
 }
 
 #[tokio::test]
-async fn token_of_a_secret_ends_when_the_secret_is_deleted() {
+async fn token_of_a_deleted_secret_is_rejected() {
     let (world, token) = with_secret().await;
     let user = "system:serviceaccount:default:robot".to_owned();
     assert_eq!(review(&world, &token).await, Ok(user));
     world.delete(SECRET, "Background").await;
     let refused = review(&world, &token).await.unwrap_err();
     assert!(refused.contains("invalidated"), "{refused}");
-    // A new Secret of the same name is another one.
+    // A new Secret with the same name has another UID.
     world.create(SECRETS, &secret("lasting")).await;
     world.until(SECRET, has_token).await;
     let refused = review(&world, &token).await.unwrap_err();
@@ -81,7 +81,8 @@ async fn token_secrets_are_deleted_with_their_account() {
         .await;
     world.until_gone(SECRET).await;
     assert!(review(&world, &token).await.is_err());
-    // A Secret of an account that was never there goes as well, as with kube-controller-manager.
+    // A Secret of a service account that never existed is deleted, too, as by
+    // kube-controller-manager.
     world.create(SECRETS, &secret("early")).await;
     world.until_gone(&format!("{SECRETS}/early")).await;
     world.stop().await;

@@ -35,7 +35,7 @@ async fn release(world: &World, name: &str) {
 }
 
 #[tokio::test]
-async fn dependents_go_after_an_owner_deleted_in_the_background_and_theirs_after_them() {
+async fn background_deletion_deletes_dependents_recursively() {
     let world = World::new().await;
     owner_with(&world, &[("a", false), ("b", true)]).await;
     let a = world.find(&at("a")).await.unwrap();
@@ -49,7 +49,7 @@ async fn dependents_go_after_an_owner_deleted_in_the_background_and_theirs_after
 }
 
 #[tokio::test]
-async fn an_object_with_another_owner_stays_and_forgets_the_one_that_went() {
+async fn object_with_another_owner_stays_and_loses_the_deleted_owner() {
     let world = World::new().await;
     let first = owner_with(&world, &[]).await;
     let second = world.create(MAPS, &map("second", &[])).await;
@@ -72,7 +72,7 @@ async fn an_object_with_another_owner_stays_and_forgets_the_one_that_went() {
 }
 
 #[tokio::test]
-async fn an_owner_deleted_in_the_foreground_waits_for_those_that_block_and_for_no_others() {
+async fn foreground_deletion_waits_for_blocking_dependents_only() {
     let world = World::new().await;
     owner_with(&world, &[("blocks", true), ("free", false)]).await;
     hold(&world, "blocks").await;
@@ -93,7 +93,7 @@ async fn an_owner_deleted_in_the_foreground_waits_for_those_that_block_and_for_n
 }
 
 #[tokio::test]
-async fn an_owner_deleted_in_the_foreground_without_dependents_just_goes() {
+async fn foreground_deletion_without_dependents_is_immediate() {
     let world = World::new().await;
     owner_with(&world, &[]).await;
     world.delete(&at("owner"), "Foreground").await;
@@ -101,7 +101,7 @@ async fn an_owner_deleted_in_the_foreground_without_dependents_just_goes() {
 }
 
 #[tokio::test]
-async fn a_foreground_deletion_goes_through_generations_from_the_last_to_the_first() {
+async fn foreground_deletion_deletes_leaf_dependents_first() {
     let world = World::new().await;
     owner_with(&world, &[("a", true)]).await;
     let a = world.find(&at("a")).await.unwrap();
@@ -124,7 +124,7 @@ async fn a_foreground_deletion_goes_through_generations_from_the_last_to_the_fir
 }
 
 #[tokio::test]
-async fn two_that_wait_for_each_other_do_not_wait_for_ever() {
+async fn foreground_deletion_resolves_owner_cycles() {
     let world = World::new().await;
     let first = owner_with(&world, &[("second", true)]).await;
     let second = world.find(&at("second")).await.unwrap();
@@ -137,7 +137,7 @@ async fn two_that_wait_for_each_other_do_not_wait_for_ever() {
 }
 
 #[tokio::test]
-async fn orphans_stay_and_forget_their_owner() {
+async fn orphaned_dependents_stay_without_owner_reference() {
     let world = World::new().await;
     owner_with(&world, &[("a", true), ("b", false)]).await;
     world.delete(&at("owner"), "Orphan").await;
@@ -150,7 +150,7 @@ async fn orphans_stay_and_forget_their_owner() {
 }
 
 #[tokio::test]
-async fn an_object_whose_owner_never_was_or_is_another_by_now_goes() {
+async fn object_with_missing_or_recreated_owner_is_deleted() {
     let world = World::new().await;
     let made = owner_with(&world, &[]).await;
     let mut stale = owner(&made, false);
@@ -169,13 +169,13 @@ async fn an_object_whose_owner_never_was_or_is_another_by_now_goes() {
 }
 
 #[tokio::test]
-async fn owners_that_went_while_the_server_was_down_are_noticed() {
+async fn owners_deleted_while_controllers_were_down_are_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let options = drover_apiserver::lifecycle::LifecycleOptions::default;
     let world = World::at(folder.path(), options()).await;
     owner_with(&world, &[("a", false)]).await;
     world.stop().await;
-    // Without its controllers, the server only deletes.
+    // Without controllers, deletion does not cascade.
     let path = folder.path().join("hub.db");
     let server =
         drover_apiserver::server::ApiServer::open(drover_apiserver::server::Options::new(path));
@@ -189,15 +189,15 @@ async fn owners_that_went_while_the_server_was_down_are_noticed() {
 }
 
 #[tokio::test]
-async fn dependents_of_an_owner_orphaned_before_a_restart_stay() {
+async fn dependents_orphaned_before_a_restart_stay() {
     const MANY: usize = 1200;
     let folder = tempfile::tempdir().unwrap();
     let options = drover_apiserver::lifecycle::LifecycleOptions::default();
     {
-        // Nobody collects yet.
+        // The garbage collector does not run yet.
         let server = super::open(folder.path(), &options).await;
         let world = World::bare(&server);
-        // Read before all of its dependents.
+        // Its key sorts before those of its dependents, so it is read first.
         let made = world.create(MAPS, &map("a-owner", &[])).await;
         let dependents: Vec<Value> = (0..MANY)
             .map(|number| map(&format!("dependent-{number}"), &[owner(&made, true)]))

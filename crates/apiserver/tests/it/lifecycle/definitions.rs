@@ -37,13 +37,13 @@ async fn served(world: &World) {
     world
         .until(&path, |own| has(own, "Established", "True"))
         .await;
-    // At once: nothing says when else it could be used.
+    // No retries: creation must work as soon as the CRD is established.
     let (code, answer) = world.ask(Method::GET, WIDGETS, &Value::Null).await;
     assert_eq!(code, StatusCode::OK, "{answer}");
 }
 
 #[tokio::test]
-async fn a_definition_is_established_and_its_resource_served_also_after_a_restart() {
+async fn crd_is_established_and_served_after_restart() {
     let folder = tempfile::tempdir().unwrap();
     let options = drover_apiserver::lifecycle::LifecycleOptions::default;
     let world = World::at(folder.path(), options()).await;
@@ -58,7 +58,7 @@ async fn a_definition_is_established_and_its_resource_served_also_after_a_restar
 }
 
 #[tokio::test]
-async fn a_definition_whose_kind_is_taken_comes_into_force_when_it_is_free() {
+async fn crd_with_conflicting_kind_is_established_when_the_kind_is_free() {
     let world = World::new().await;
     world
         .create(DEFINITIONS, &definition("gadgets", "Widget"))
@@ -81,7 +81,7 @@ async fn a_definition_whose_kind_is_taken_comes_into_force_when_it_is_free() {
 }
 
 #[tokio::test]
-async fn a_deleted_definition_takes_its_objects_along() {
+async fn deleted_crd_deletes_its_objects() {
     let world = World::new().await;
     let path = format!("{DEFINITIONS}/widgets.example.com");
     let first = definition("widgets", "Widget");
@@ -105,7 +105,7 @@ async fn a_deleted_definition_takes_its_objects_along() {
 }
 
 #[tokio::test]
-async fn a_definition_takes_no_built_in_kinds_place_and_its_end_takes_nothing_with_it() {
+async fn crd_cannot_replace_a_built_in_kind() {
     let world = World::new().await;
     let mut taking = definition("clusterroles", "ClusterRole");
     taking["metadata"] = json!({
@@ -127,7 +127,7 @@ async fn a_definition_takes_no_built_in_kinds_place_and_its_end_takes_nothing_wi
 }
 
 #[tokio::test]
-async fn no_custom_object_is_made_while_its_definition_goes() {
+async fn custom_objects_cannot_be_created_while_their_crd_is_terminating() {
     let world = World::new().await;
     world
         .create(DEFINITIONS, &definition("widgets", "Widget"))
@@ -146,7 +146,7 @@ async fn no_custom_object_is_made_while_its_definition_goes() {
 }
 
 #[tokio::test]
-async fn a_definition_that_serves_nothing_takes_its_objects_along() {
+async fn deleted_crd_without_served_versions_deletes_its_objects() {
     let world = World::new().await;
     let path = format!("{DEFINITIONS}/widgets.example.com");
     let first = definition("widgets", "Widget");
@@ -166,7 +166,7 @@ async fn a_definition_that_serves_nothing_takes_its_objects_along() {
 }
 
 #[tokio::test]
-async fn what_the_stored_version_does_not_know_is_not_stored() {
+async fn fields_unknown_to_the_storage_version_are_pruned() {
     let world = World::new().await;
     let mut versions = definition("widgets", "Widget");
     let version = |name: &str, field: &str| {
@@ -189,7 +189,7 @@ async fn what_the_stored_version_does_not_know_is_not_stored() {
 }
 
 #[tokio::test]
-async fn object_is_not_created_when_its_definition_was_removed_meanwhile() {
+async fn object_is_not_created_when_its_crd_is_deleted_concurrently() {
     let pause = Arc::new(Pause::before("late"));
     let world = World::paused(Arc::clone(&pause)).await;
     world

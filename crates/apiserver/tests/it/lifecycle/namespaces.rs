@@ -21,7 +21,7 @@ fn condition<'a>(namespace: &'a Value, kind: &str) -> Option<&'a Value> {
 }
 
 #[tokio::test]
-async fn a_deleted_namespace_goes_with_all_that_it_holds() {
+async fn deleted_namespace_deletes_its_content() {
     let world = shop().await;
     for number in 0..20 {
         world.create(MAPS, &map(&format!("m{number}"), &[])).await;
@@ -36,7 +36,7 @@ async fn a_deleted_namespace_goes_with_all_that_it_holds() {
 }
 
 #[tokio::test]
-async fn a_namespace_waits_for_finalizers_in_it_and_says_so() {
+async fn terminating_namespace_waits_for_finalizers_and_reports_them() {
     let world = shop().await;
     let mut held = map("held", &[]);
     held["metadata"]["finalizers"] = json!(["example.com/wait"]);
@@ -65,7 +65,7 @@ async fn a_namespace_waits_for_finalizers_in_it_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_namespace_made_again_inherits_nothing() {
+async fn recreated_namespace_is_empty() {
     let world = shop().await;
     world.create(MAPS, &map("old", &[])).await;
     world.delete(SHOP, "Background").await;
@@ -79,7 +79,7 @@ async fn a_namespace_made_again_inherits_nothing() {
 }
 
 #[tokio::test]
-async fn object_is_not_created_in_a_namespace_that_was_removed_meanwhile() {
+async fn object_is_not_created_when_its_namespace_is_deleted_concurrently() {
     let pause = Arc::new(Pause::before("late"));
     let world = World::paused(Arc::clone(&pause)).await;
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}});
@@ -100,7 +100,7 @@ async fn object_is_not_created_in_a_namespace_that_was_removed_meanwhile() {
 }
 
 #[tokio::test]
-async fn object_is_created_when_its_namespace_was_only_labelled_meanwhile() {
+async fn object_is_created_when_its_namespace_is_labelled_concurrently() {
     let pause = Arc::new(Pause::before("late"));
     let world = World::paused(Arc::clone(&pause)).await;
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}});

@@ -12,7 +12,7 @@ fn alice() -> Caller {
 }
 
 #[tokio::test]
-async fn a_new_server_has_the_systems_namespaces_each_with_its_default_objects() {
+async fn new_server_has_system_namespaces_with_default_objects() {
     let world = World::with(LifecycleOptions {
         root_ca: Some("PEM".to_owned()),
         ..LifecycleOptions::default()
@@ -34,7 +34,7 @@ async fn a_new_server_has_the_systems_namespaces_each_with_its_default_objects()
 }
 
 #[tokio::test]
-async fn default_objects_that_are_deleted_or_changed_come_back() {
+async fn deleted_or_changed_default_objects_are_restored() {
     let world = World::with(LifecycleOptions {
         root_ca: Some("PEM".to_owned()),
         ..LifecycleOptions::default()
@@ -57,7 +57,7 @@ async fn default_objects_that_are_deleted_or_changed_come_back() {
 }
 
 #[tokio::test]
-async fn the_roles_of_the_start_gather_their_rules() {
+async fn bootstrap_roles_aggregate_their_rules() {
     let world = World::new().await;
     let has = |role: &Value, resource: &str, verb: &str| {
         let rules = role["rules"].as_array();
@@ -96,7 +96,7 @@ async fn the_roles_of_the_start_gather_their_rules() {
 }
 
 #[tokio::test]
-async fn rights_count_as_soon_as_they_are_bound_and_over_a_restart() {
+async fn rights_apply_after_binding_and_after_restart() {
     let folder = tempfile::tempdir().unwrap();
     let world = World::at(folder.path(), LifecycleOptions::default()).await;
     let list = async |world: &World| {
@@ -127,7 +127,7 @@ async fn rights_count_as_soon_as_they_are_bound_and_over_a_restart() {
 }
 
 #[tokio::test]
-async fn a_right_taken_from_a_role_of_the_start_is_back_after_a_restart() {
+async fn removed_right_of_a_bootstrap_role_is_restored_by_restart() {
     let folder = tempfile::tempdir().unwrap();
     let world = World::at(folder.path(), LifecycleOptions::default()).await;
     let role = format!("{RBAC}/clusterroles/system:discovery");
@@ -139,7 +139,7 @@ async fn a_right_taken_from_a_role_of_the_start_is_back_after_a_restart() {
 }
 
 #[tokio::test]
-async fn events_that_are_too_old_are_swept_away() {
+async fn expired_events_are_deleted() {
     let folder = tempfile::tempdir().unwrap();
     let world = World::at(folder.path(), LifecycleOptions::default()).await;
     let events = "/api/v1/namespaces/default/events";

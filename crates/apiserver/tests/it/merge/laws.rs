@@ -1,4 +1,4 @@
-//! What holds for any object.
+//! Properties of merges for arbitrary objects.
 
 use drover_apiserver::merge::{
     ApplyOptions, Managers, MergeKind, Path, Set, apply, json_patch, merge_patch, update,
@@ -44,7 +44,7 @@ fn container() -> impl Strategy<Value = Value> {
         })
 }
 
-/// A deployment, as somebody may apply it.
+/// A Deployment as a client may apply it.
 fn deployment() -> impl Strategy<Value = Value> {
     (
         prop::option::of(texts()),
@@ -118,7 +118,7 @@ fn any_object() -> impl Strategy<Value = Value> {
         .prop_map(|map| map.into_iter().collect())
 }
 
-/// The merge patch that makes one object of the other (RFC 7396).
+/// The merge patch that converts one object into the other (RFC 7396).
 fn difference(from: &Map<String, Value>, to: &Map<String, Value>) -> Value {
     let mut patch = Map::new();
     for key in from.keys().filter(|key| !to.contains_key(*key)) {
@@ -137,7 +137,7 @@ fn difference(from: &Map<String, Value>, to: &Map<String, Value>) -> Value {
 
 proptest! {
     #[test]
-    fn applying_twice_is_applying_once(live in deployment(), applied in deployment()) {
+    fn apply_is_idempotent(live in deployment(), applied in deployment()) {
         let kind = deployments();
         let live = apply(None, &live, &kind, by("first")).unwrap();
         let once = apply(Some(&live), &applied, &kind, forced("second")).unwrap();
@@ -147,30 +147,30 @@ proptest! {
     }
 
     #[test]
-    fn what_is_applied_is_there_and_owned(live in deployment(), applied in deployment()) {
+    fn applied_fields_are_set_and_owned(live in deployment(), applied in deployment()) {
         let kind = deployments();
         let live = apply(None, &live, &kind, by("first")).unwrap();
         let merged = apply(Some(&live), &applied, &kind, forced("second")).unwrap();
         let again = apply(Some(&merged), &applied, &kind, by("third")).unwrap();
-        // A third one that wants the same conflicts with nobody, and owns the same.
+        // A third manager with the same values has no conflicts and owns the same fields.
         prop_assert_eq!(owned_by(&again, "third"), owned_by(&merged, "second"));
     }
 
     #[test]
-    fn the_only_manager_that_applies_nothing_more_leaves_nothing(applied in deployment()) {
+    fn empty_apply_of_the_only_manager_removes_all_fields(applied in deployment()) {
         let kind = deployments();
         let live = apply(None, &applied, &kind, by("me")).unwrap();
         let bare = super::deployment(&json!({}));
         let left = apply(Some(&live), &bare, &kind, by("me")).unwrap();
         let nothing = apply(None, &bare, &kind, by("me")).unwrap();
         prop_assert_eq!(left["metadata"].get("labels"), None);
-        // Reading it as Go does brings the empty structures back.
+        // Decoding as in Go restores empty structs.
         let (left, nothing) = (super::stored(&kind, left), super::stored(&kind, nothing));
         prop_assert_eq!(&left["spec"], &nothing["spec"]);
     }
 
     #[test]
-    fn an_update_that_changes_nothing_moves_no_owner(applied in deployment()) {
+    fn update_without_changes_keeps_owners(applied in deployment()) {
         let kind = deployments();
         let mut live = apply(None, &applied, &kind, by("me")).unwrap();
         live["metadata"]["uid"] = "1".into();
@@ -180,7 +180,7 @@ proptest! {
     }
 
     #[test]
-    fn every_field_has_at_most_one_updater(first in deployment(), second in deployment()) {
+    fn fields_have_at_most_one_updater(first in deployment(), second in deployment()) {
         let kind = deployments();
         let mut live = first;
         update(None, &mut live, &kind, updated_by("one"));
@@ -193,7 +193,7 @@ proptest! {
     }
 
     #[test]
-    fn a_merge_patch_of_the_difference_makes_the_one_of_the_other(
+    fn merge_patch_of_the_difference_converts_objects(
         from in any_object(), to in any_object(),
     ) {
         let patch = difference(from.as_object().unwrap(), to.as_object().unwrap());
@@ -201,7 +201,7 @@ proptest! {
     }
 
     #[test]
-    fn what_a_json_patch_adds_another_removes(object in any_object(), value in any_json()) {
+    fn json_patch_remove_reverts_add(object in any_object(), value in any_json()) {
         let patch = json!([
             {"op": "add", "path": "/new", "value": value},
             {"op": "test", "path": "/new", "value": value},
@@ -213,7 +213,7 @@ proptest! {
     }
 
     #[test]
-    fn sets_keep_the_laws_of_sets(left in prop::collection::vec("[abc]{1,3}", 0..6),
+    fn set_operations_follow_set_algebra(left in prop::collection::vec("[abc]{1,3}", 0..6),
                                   right in prop::collection::vec("[abc]{1,3}", 0..6)) {
         let set = |paths: &[String]| {
             Set::of(paths.iter().map(|path| {
@@ -230,7 +230,7 @@ proptest! {
     }
 
     #[test]
-    fn selectors_read_their_own_text(
+    fn selectors_round_trip_through_text(
         key in "[a-z]{1,3}(\\.[a-z]{1,2}/[a-z])?", values in prop::collection::vec("[a-z0-9]{0,2}", 1..4),
         fields in prop::collection::vec(("[a-z.]{1,4}", any::<bool>(), "[a-z,=\\\\]{0,3}"), 0..4),
     ) {

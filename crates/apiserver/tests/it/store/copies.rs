@@ -5,9 +5,9 @@ use drover_apiserver::store::{CopyError, Over};
 use super::*;
 
 #[tokio::test]
-async fn a_backup_is_one_moment_of_a_store_that_is_written() {
+async fn backup_is_a_consistent_snapshot_during_writes() {
     let fixture = fixture();
-    // Both objects always have the same text, one before the other.
+    // Both objects always have the same text, or one is one update ahead.
     let (mut a, mut b) = (
         fixture.create("a", "0").await,
         fixture.create("b", "0").await,
@@ -33,8 +33,8 @@ async fn a_backup_is_one_moment_of_a_store_that_is_written() {
         let to = fixture.folder.path().join(format!("restored-{number}"));
         Store::restore(&from, &to, Over::Nothing).unwrap();
         let store = Store::open(&to, StoreOptions::default()).unwrap();
-        // The file's versions for writing and reading are those with a log beside it
-        // (SQLite's file format, section 1.3): long reads do not hold writes up.
+        // The read and write versions of the file format are those of WAL mode (SQLite file format,
+        // section 1.3): long reads do not block writes.
         assert_eq!(std::fs::read(&to).unwrap()[18..20], [2, 2]);
         let page = store.list(List::all("/")).await.unwrap();
         let text = |at: usize| -> u64 {
@@ -48,14 +48,14 @@ async fn a_backup_is_one_moment_of_a_store_that_is_written() {
 }
 
 #[tokio::test]
-async fn revisions_from_before_a_restore_are_never_given_again() {
+async fn restore_does_not_reuse_revisions() {
     let fixture = fixture();
     let kept = fixture.create("a", "kept").await;
     let path = fixture.store.path().to_owned();
     let backup = fixture.folder.path().join("backup");
     assert_eq!(fixture.store.backup(&backup).await.unwrap(), kept);
     let unseen = fixture.update("a", kept, "lost").await;
-    // Not while it is open.
+    // Restore fails while the store is open.
     let error = Store::restore(&backup, &path, Over::Existing).unwrap_err();
     assert!(
         matches!(error, CopyError::Open(OpenError::Locked { .. })),
@@ -63,7 +63,7 @@ async fn revisions_from_before_a_restore_are_never_given_again() {
     );
     let folder = fixture.folder;
     drop(fixture.store);
-    // Not without being told.
+    // Restore fails without permission to overwrite.
     let error = Store::restore(&backup, &path, Over::Nothing).unwrap_err();
     assert!(matches!(error, CopyError::Exists(_)), "{error:?}");
     let revision = Store::restore(&backup, &path, Over::Existing).unwrap();
@@ -89,7 +89,7 @@ async fn revisions_from_before_a_restore_are_never_given_again() {
         fixture.specs(At::Latest).await,
         [("a".to_owned(), "kept".to_owned())]
     );
-    // Whoever saw the lost future does not overwrite unseen.
+    // A client with a revision of the lost future cannot overwrite.
     let stale = Change::update(key("a"), unseen, object("a", "stale"));
     assert!(matches!(
         fixture.store.commit(stale).await,
@@ -101,13 +101,13 @@ async fn revisions_from_before_a_restore_are_never_given_again() {
         events(&mut watch, 1).await,
         [(revision + 1, key("a"), "modified")]
     );
-    // What was replaced is kept.
+    // The replaced file is kept.
     let replaced = Store::check(&fixture.folder.path().join("store.db-replaced")).unwrap();
     assert_eq!((replaced.revision, replaced.problems), (unseen, vec![]));
 }
 
 #[tokio::test]
-async fn a_damaged_store_can_be_replaced_but_not_restored_from() {
+async fn damaged_store_can_be_replaced_and_is_no_restore_source() {
     let fixture = fixture();
     for number in 0..300 {
         fixture
@@ -122,7 +122,7 @@ async fn a_damaged_store_can_be_replaced_but_not_restored_from() {
     drop(fixture.store);
     let sound = std::fs::read(&path).unwrap();
     let mut damaged = sound.clone();
-    // Pages in the middle, but not the first, which holds the schema.
+    // Pages in the middle; the first page contains the schema.
     let middle = damaged.len() / 2;
     damaged[middle..middle + 8192].fill(0x5a);
     std::fs::write(&path, &damaged).unwrap();
@@ -141,7 +141,7 @@ async fn a_damaged_store_can_be_replaced_but_not_restored_from() {
 }
 
 #[tokio::test]
-async fn a_check_sees_what_contradicts_itself() {
+async fn check_detects_inconsistent_data() {
     let fixture = fixture();
     let a = fixture.create("a", "one").await;
     let a = fixture.update("a", a, "two").await;

@@ -1,8 +1,8 @@
-//! No space is left.
+//! Behaviour when the disk or the store is full.
 
 use super::*;
 
-/// Writes objects with such names until there is no space; answers with what was written.
+/// Creates objects until the store is full; returns them.
 async fn fill(fixture: &Fixture, names: &str) -> Vec<(String, u64)> {
     let mut made = Vec::new();
     for number in 0..10_000 {
@@ -22,7 +22,7 @@ async fn fill(fixture: &Fixture, names: &str) -> Vec<(String, u64)> {
 }
 
 #[tokio::test]
-async fn a_full_store_says_so_and_has_room_again_when_objects_go() {
+async fn full_store_rejects_writes_until_objects_are_deleted() {
     let fixture = fixture_with(StoreOptions {
         max_bytes: Some(2 << 20),
         ..StoreOptions::default()
@@ -31,12 +31,12 @@ async fn a_full_store_says_so_and_has_room_again_when_objects_go() {
     assert!((100..600).contains(&made.len()), "{}", made.len());
     let revision = fixture.store.revision();
     assert_eq!(revision, made.last().unwrap().1);
-    // Everything can be read, and what was refused is not there.
+    // All written objects are readable, and rejected ones are absent.
     assert_eq!(fixture.specs(At::Latest).await.len(), made.len());
     for (name, revision) in &made {
         fixture.delete(name, *revision).await;
     }
-    // What history held is given back bit by bit, in slices between the writes.
+    // Space of the history is freed in slices between writes.
     let mut again = 0;
     for round in 0..300 {
         again += fill(&fixture, &format!("again-{round}-")).await.len();
@@ -53,13 +53,13 @@ async fn a_full_store_says_so_and_has_room_again_when_objects_go() {
 }
 
 #[tokio::test]
-async fn history_makes_room_for_what_is_there_now() {
+async fn history_is_dropped_to_make_room_for_objects() {
     let fixture = fixture_with(StoreOptions {
         max_bytes: Some(2 << 20),
         ..StoreOptions::default()
     });
     let mut last = fixture.create("a", "0").await;
-    // Many times what there is space for.
+    // Many times the available space.
     for number in 0..2000 {
         last = fixture
             .update("a", last, &format!("{number}{}", "x".repeat(3000)))
@@ -73,7 +73,7 @@ async fn history_makes_room_for_what_is_there_now() {
 }
 
 #[tokio::test]
-async fn history_is_kept_to_its_number_of_bytes() {
+async fn history_size_is_limited() {
     let fixture = fixture_with(StoreOptions {
         history_bytes: 64 << 10,
         ..StoreOptions::default()
@@ -102,7 +102,7 @@ async fn history_is_kept_to_its_number_of_bytes() {
 }
 
 #[tokio::test]
-async fn file_shrinks_when_objects_and_their_history_are_gone() {
+async fn file_shrinks_after_deletion_and_compaction() {
     let fixture = fixture();
     let mut all = Vec::new();
     for number in 0..1000 {

@@ -1,9 +1,9 @@
-//! Lists as things were, and the end of history.
+//! Lists at old revisions, and compaction.
 
 use super::*;
 
 #[tokio::test]
-async fn a_list_of_the_past_is_what_it_was() {
+async fn list_at_old_revision_returns_old_state() {
     let fixture = fixture();
     let a = fixture.create("a", "a1").await;
     let b = fixture.create("b", "b1").await;
@@ -26,7 +26,7 @@ async fn a_list_of_the_past_is_what_it_was() {
         fixture.specs(At::Exact(back)).await,
         fixture.specs(At::Latest).await
     );
-    // The objects are as they were, their revisions too.
+    // Objects have their old content and revisions.
     let list = List {
         at: At::Exact(b),
         ..List::all("/core/things/")
@@ -37,7 +37,7 @@ async fn a_list_of_the_past_is_what_it_was() {
 }
 
 #[tokio::test]
-async fn a_list_in_parts_does_not_see_what_changes_meanwhile() {
+async fn paged_list_ignores_concurrent_changes() {
     let fixture = fixture();
     let mut revisions = Vec::new();
     for number in 0..9 {
@@ -75,7 +75,7 @@ async fn a_list_in_parts_does_not_see_what_changes_meanwhile() {
 }
 
 #[tokio::test]
-async fn compaction_ends_the_past_and_nothing_else() {
+async fn compaction_removes_history_only() {
     let fixture = fixture();
     let a = fixture.create("a", "a1").await;
     let a2 = fixture.update("a", a, "a2").await;
@@ -101,7 +101,7 @@ async fn compaction_ends_the_past_and_nothing_else() {
         fixture.specs(At::Latest).await,
         [("a".to_owned(), "a3".to_owned())]
     );
-    // All of it, and more than there is: the revision goes on from where it was.
+    // Compaction of more than the whole history: the next revision continues.
     assert_eq!(fixture.store.compact(u64::MAX).await.unwrap(), a3);
     let folder = fixture.folder;
     drop(fixture.store);
@@ -118,7 +118,7 @@ async fn compaction_ends_the_past_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn old_history_goes_by_itself() {
+async fn old_history_is_compacted_automatically() {
     let fixture = fixture_with(StoreOptions {
         history: Duration::ZERO,
         ..StoreOptions::default()
@@ -132,7 +132,7 @@ async fn old_history_goes_by_itself() {
 }
 
 #[tokio::test]
-async fn history_has_a_largest_length() {
+async fn history_length_is_limited() {
     let fixture = fixture_with(StoreOptions {
         history_changes: 10,
         ..StoreOptions::default()
@@ -153,7 +153,7 @@ async fn history_has_a_largest_length() {
 }
 
 #[tokio::test]
-async fn short_lived_kinds_lose_their_history_sooner() {
+async fn short_lived_kinds_have_shorter_history() {
     let fixture = fixture_with(StoreOptions {
         short_history: Duration::ZERO,
         ring_changes: 0,
@@ -177,7 +177,7 @@ async fn short_lived_kinds_lose_their_history_sooner() {
         assert!(tokio::time::Instant::now() < deadline, "history stays");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    // A watch of everything would miss them too; one of other kinds does not.
+    // A watch of all kinds would miss them, too; a watch of other kinds does not.
     assert!(matches!(
         fixture.store.watch("/", held),
         Err(WatchError::Compacted { .. })
@@ -205,7 +205,7 @@ async fn short_lived_kinds_lose_their_history_sooner() {
     );
 }
 
-/// The longest that one of some changes took, one after the other, while `busy` says so.
+/// The longest latency of consecutive changes while `busy` is true.
 async fn slowest(
     fixture: &Fixture,
     last: &mut u64,
@@ -223,12 +223,12 @@ async fn slowest(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn compaction_does_not_stall_who_writes() {
+async fn compaction_does_not_stall_writes() {
     let fixture = fixture();
     let mut last = fixture.create("a", "0").await;
     let mut seen = Vec::new();
-    // Other programs use this machine too: what the store itself does happens every time, what
-    // they do does not.
+    // Other programs on the machine cause single delays; a stall by the store itself would occur in
+    // every round.
     for round in 0..5 {
         let others = (0..40).map(|number| {
             let (store, name) = (fixture.store.clone(), format!("r{round}-{number}"));

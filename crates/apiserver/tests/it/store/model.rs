@@ -1,4 +1,4 @@
-//! The store against the plainest model of what it should be.
+//! Compares the store with a simple model.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What is done, with small numbers that stand for names, texts and moments.
+/// An operation, with small numbers for names, texts and revisions.
 #[derive(Debug, Clone)]
 enum Step {
     Create(u8, u8),
@@ -41,13 +41,13 @@ fn step() -> impl Strategy<Value = Step> {
 
 type Objects = BTreeMap<String, (u64, Vec<u8>)>;
 
-/// Every state there ever was.
+/// All states since the start.
 struct Model {
     states: Vec<(u64, Objects)>,
     floor: u64,
 }
 
-/// Names that are prefixes of one another, in two namespaces and a neighbour.
+/// Names that are prefixes of each other, in two namespaces, and an adjacent key.
 fn name(number: u8) -> String {
     let namespace = ["ns", "ns2", "n"][usize::from(number) % 3];
     let name = ["a", "a-b", "b", "a/", "é"][usize::from(number / 3) % 5];
@@ -66,7 +66,7 @@ fn prefix(number: u8) -> &'static str {
 }
 
 fn value(text: u8) -> Vec<u8> {
-    // Small and large ones, that take pages of their own.
+    // Small values, and values larger than a page.
     let length = if text.is_multiple_of(5) { 9000 } else { 10 };
     object("x", &text.to_string().repeat(length))
 }
@@ -76,7 +76,7 @@ impl Model {
         self.states.last().unwrap()
     }
 
-    /// A revision that there was, by a small number.
+    /// An existing revision for a small number.
     fn revision(&self, number: u8) -> u64 {
         self.states[usize::from(number) % self.states.len()].0
     }
@@ -100,7 +100,7 @@ impl Model {
         self.states.push((revision, objects));
     }
 
-    /// What a watch of `prefix` from `revision` is told: key, new value, old value.
+    /// The events of a watch: key, new value, old value.
     fn told(&self, prefix: &str, revision: u64) -> Vec<Told> {
         let mut told = Vec::new();
         for pair in self.states.windows(2) {
@@ -301,7 +301,7 @@ async fn run(steps: Vec<Step>, options: StoreOptions) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
     #[test]
-    fn the_store_does_as_the_model_says(
+    fn store_matches_the_model(
         steps in prop::collection::vec(step(), 1..80),
         ring_changes in prop_oneof![Just(0_usize), Just(5), Just(10_000)],
     ) {

@@ -1,4 +1,4 @@
-//! Opening: what is kept, what is migrated, what is refused.
+//! Opening a store: persistence, migration and errors.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn refused(folder: &TempDir) -> OpenError {
 }
 
 #[tokio::test]
-async fn everything_is_there_after_a_restart() {
+async fn data_survives_a_restart() {
     let fixture = fixture();
     let first = fixture.create("a", "one").await;
     let second = fixture.update("a", first, "two").await;
@@ -19,7 +19,7 @@ async fn everything_is_there_after_a_restart() {
     let last = fixture.delete("b", gone).await;
     let folder = fixture.folder;
     drop(fixture.store);
-    // A store that was closed is one file.
+    // A closed store is a single file.
     assert!(!folder.path().join("store.db-wal").exists());
     let store = open(folder.path(), StoreOptions::default());
     assert_eq!((store.revision(), store.epoch()), (last, 1));
@@ -44,7 +44,7 @@ async fn everything_is_there_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_store_of_the_first_schema_is_migrated() {
+async fn first_schema_is_migrated() {
     let folder = tempfile::tempdir().unwrap();
     rusqlite::Connection::open(path(&folder))
         .unwrap()
@@ -75,7 +75,7 @@ async fn a_store_of_the_first_schema_is_migrated() {
 }
 
 #[tokio::test]
-async fn a_store_of_a_newer_schema_is_refused_and_left_alone() {
+async fn newer_schema_is_rejected_and_unchanged() {
     let fixture = fixture();
     fixture.create("a", "one").await;
     let folder = fixture.folder;
@@ -101,7 +101,7 @@ async fn a_store_of_a_newer_schema_is_refused_and_left_alone() {
 }
 
 #[tokio::test]
-async fn another_programs_database_is_refused() {
+async fn database_of_another_program_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let conn = rusqlite::Connection::open(path(&folder)).unwrap();
     conn.execute_batch("CREATE TABLE theirs(x)").unwrap();
@@ -116,13 +116,13 @@ async fn another_programs_database_is_refused() {
 }
 
 #[tokio::test]
-async fn a_store_is_open_only_once() {
+async fn store_can_be_open_once() {
     let fixture = fixture();
     match refused(&fixture.folder) {
         OpenError::Locked { pid, .. } => assert_eq!(pid, Some(std::process::id())),
         other => panic!("{other:?}"),
     }
-    // The refusal took nothing away from who has it.
+    // The rejection does not affect the open store.
     fixture.create("a", "one").await;
     let folder = fixture.folder;
     drop(fixture.store);
@@ -131,7 +131,7 @@ async fn a_store_is_open_only_once() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn nobody_else_may_read_the_files() {
+async fn files_are_private() {
     use std::os::unix::fs::PermissionsExt as _;
     let fixture = fixture();
     fixture.create("a", "one").await;
@@ -145,7 +145,7 @@ async fn nobody_else_may_read_the_files() {
 }
 
 #[tokio::test]
-async fn file_of_an_older_program_is_converted_so_that_it_can_shrink() {
+async fn file_without_incremental_vacuum_is_converted() {
     let folder = tempfile::tempdir().unwrap();
     let mode = || {
         let conn = rusqlite::Connection::open(path(&folder)).unwrap();
@@ -157,7 +157,7 @@ async fn file_of_an_older_program_is_converted_so_that_it_can_shrink() {
         .execute_batch(include_str!("v1.sql"))
         .unwrap();
     assert_eq!(mode(), 0);
-    // What a start left that was ended while it copied.
+    // A copy that an interrupted conversion left.
     let copy = folder.path().join("store.db-converting");
     std::fs::write(&copy, "half a copy").unwrap();
     let store = open(folder.path(), StoreOptions::default());
@@ -181,7 +181,7 @@ async fn file_of_an_older_program_is_converted_so_that_it_can_shrink() {
     for file in [path(&folder), backup] {
         assert_eq!(Store::check(&file).unwrap().problems, Vec::<String>::new());
     }
-    // A start that was ended after the copy leaves no copy of Secrets for ever.
+    // A complete copy of an interrupted start contains Secrets, and must be deleted.
     std::fs::write(&copy, "a whole copy").unwrap();
     open(folder.path(), StoreOptions::default());
     assert!(!copy.exists());

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn a_watch_tells_every_change_below_its_prefix_in_order() {
+async fn watch_returns_all_changes_of_its_prefix_in_order() {
     let fixture = fixture();
     let mut all = fixture
         .store
@@ -40,7 +40,7 @@ async fn a_watch_tells_every_change_below_its_prefix_in_order() {
         ]
     );
     assert_eq!(all.revision(), fourth);
-    // The other one is told nothing but progress.
+    // The other watch returns progress only.
     while other.revision() < fourth {
         let batch = other.progress();
         assert!(batch.is_none_or(|batch| batch.events.is_empty()));
@@ -49,7 +49,7 @@ async fn a_watch_tells_every_change_below_its_prefix_in_order() {
 }
 
 #[tokio::test]
-async fn an_event_brings_what_was_there_before() {
+async fn events_contain_the_previous_value() {
     let fixture = fixture();
     let first = fixture.create("a", "one").await;
     let mut watch = fixture.store.watch("/core/things/", first).unwrap();
@@ -76,9 +76,9 @@ async fn an_event_brings_what_was_there_before() {
     }
 }
 
-/// The same changes, told from memory and told from the log, are the same.
+/// Events from memory and from the log are equal.
 #[tokio::test]
-async fn a_watch_from_the_past_leaves_nothing_out() {
+async fn watch_from_old_revision_returns_all_changes() {
     for ring_changes in [0, 3, 10_000] {
         let fixture = fixture_with(StoreOptions {
             ring_changes,
@@ -111,7 +111,7 @@ async fn a_watch_from_the_past_leaves_nothing_out() {
             let mut watch = fixture.store.watch("/core/things/", from).unwrap();
             assert_eq!(events(&mut watch, 40 - skipped).await, expected[skipped..]);
         }
-        // What each event carries is the same too.
+        // Events have equal content, too.
         let mut again = fixture.store.watch("/core/things/", start).unwrap();
         let mut frames = Vec::new();
         while frames.len() < 40 {
@@ -125,7 +125,7 @@ async fn a_watch_from_the_past_leaves_nothing_out() {
 }
 
 #[tokio::test]
-async fn a_watch_that_does_not_read_is_ended_and_the_writer_goes_on() {
+async fn unread_watch_is_ended_without_blocking_writes() {
     let fixture = fixture_with(StoreOptions {
         watch_changes: 10,
         ..StoreOptions::default()
@@ -145,7 +145,7 @@ async fn a_watch_that_does_not_read_is_ended_and_the_writer_goes_on() {
         }
     };
     assert!(matches!(end, WatchEnd::Lagged), "{end:?}");
-    // What it had not taken is let go; it can go on from where it was.
+    // Its queued events are dropped; the client can start again from its last revision.
     assert_eq!(told, 0);
     let mut resumed = fixture
         .store
@@ -155,7 +155,7 @@ async fn a_watch_that_does_not_read_is_ended_and_the_writer_goes_on() {
 }
 
 #[tokio::test]
-async fn a_quiet_watch_tells_progress() {
+async fn idle_watch_returns_progress() {
     let fixture = fixture_with(StoreOptions {
         progress_every: Duration::from_millis(5),
         ..StoreOptions::default()
@@ -176,7 +176,7 @@ async fn a_quiet_watch_tells_progress() {
 }
 
 #[tokio::test]
-async fn a_watch_begins_only_where_everything_is_known() {
+async fn watch_start_must_be_within_the_history() {
     let fixture = fixture();
     let current = fixture.create("a", "one").await;
     match fixture.store.watch("/core/things/", current + 1) {
@@ -201,6 +201,6 @@ async fn watches_end_when_the_store_closes() {
     assert_eq!(next(&mut watch).await.unwrap().events.len(), 1);
     let end = next(&mut watch).await.unwrap_err();
     assert!(matches!(end, WatchEnd::Closed), "{end:?}");
-    // And the store is free again, though the watch is still there.
+    // The store can be opened again while the watch object exists.
     open(folder.path(), StoreOptions::default());
 }

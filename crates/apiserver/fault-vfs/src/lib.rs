@@ -1,14 +1,14 @@
-//! A file system for SQLite, for tests: it knows what was synced, and when its power is cut,
-//! everything else may be gone.
+//! A fault-injecting SQLite VFS for tests: it tracks synced data, and may lose all other data in a
+//! simulated power failure.
 //!
-//! Killing a process proves little: the kernel keeps what the process wrote. Here every write,
-//! truncation, deletion and new name is noted until a sync makes it durable. [`Disk::lose`] then
-//! rewrites the real files as a disk might have them after the power failed: what was synced, and
-//! of the rest nothing, everything, or an arbitrary part in whatever order, down to single
+//! Killing a process proves little, because the kernel keeps its writes. This VFS records each
+//! write, truncation, deletion and creation until a sync makes it durable. [`Disk::crash`] then
+//! rewrites the real files as a disk may have them after a power failure: synced data stays; of the
+//! rest nothing, everything, or an arbitrary subset survives in arbitrary order, down to single
 //! sectors of a write.
 //!
-//! It also runs out of space, and fails syncs the way Linux does: the pages of a failed sync count
-//! as written from then on, though they are not.
+//! It can also run out of space, and fail syncs as Linux does: the pages of a failed sync count as
+//! clean afterwards, although they are not written.
 
 mod vfs;
 mod world;
@@ -22,10 +22,9 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use world::World;
 
-pub use world::Chance;
+pub use world::Random;
 
-/// One simulated disk, registered with SQLite under a name. It stays registered until the process
-/// ends.
+/// A simulated disk, registered with SQLite under a name until the process ends.
 #[derive(Debug, Clone)]
 pub struct Disk {
     name: Arc<str>,
@@ -36,7 +35,7 @@ impl Disk {
     /// Registers a disk.
     ///
     /// # Errors
-    /// If the name has a NUL in it, or SQLite refuses.
+    /// If the name contains NUL, or SQLite rejects it.
     pub fn register(name: &str) -> io::Result<Self> {
         let world = Arc::new(Mutex::new(World::default()));
         vfs::register(CString::new(name)?, Arc::clone(&world))?;
@@ -46,52 +45,52 @@ impl Disk {
         })
     }
 
-    /// What SQLite knows it by.
+    /// The name of the VFS.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Cuts the power in the middle of the so many'th write, truncation, sync or deletion from now.
+    /// Cuts the power in the middle of the n-th write, truncation, sync or deletion from now.
     pub fn cut_after(&self, operations: u64) {
         self.world.lock().cut_after(operations);
     }
 
-    /// Whether the power is cut: everything fails then.
+    /// Whether the power is off, so that all operations fail.
     pub fn is_off(&self) -> bool {
         self.world.lock().is_off()
     }
 
-    /// From now on files may grow by so many bytes in all, or without limit.
+    /// Limits the total growth of files to a number of bytes; `None` removes the limit.
     pub fn set_space(&self, bytes: Option<u64>) {
         self.world.lock().set_space(bytes);
     }
 
-    /// Fails the next syncs, and forgets what they would have made durable.
+    /// Fails the next syncs, and forgets the data that they should have made durable.
     pub fn fail_syncs(&self, count: u32) {
         self.world.lock().fail_syncs(count);
     }
 
-    /// How many syncs there were.
+    /// The number of syncs.
     pub fn syncs(&self) -> u64 {
         self.world.lock().syncs()
     }
 
-    /// Makes the real files what the disk may have after a power failure, and switches the power
-    /// on again. No file may be open.
+    /// Rewrites the real files to a possible state after a power failure, and switches the power
+    /// on. All files must be closed.
     ///
     /// # Errors
     /// If a file is open, or cannot be written.
-    pub fn lose(&self, chance: &mut Chance) -> io::Result<()> {
+    pub fn crash(&self, random: &mut Random) -> io::Result<()> {
         let mut world = self.world.lock();
         if world.open_files() > 0 {
             return Err(io::Error::other("a file is still open"));
         }
-        for (path, content) in world.lose(chance) {
+        for (path, content) in world.crash(random) {
             match content {
                 Some(content) => fs::write(&path, content)?,
                 None => remove(&path)?,
             }
-            // Shared memory is no file: it goes with the machine.
+            // Shared memory is not on disk and disappears.
             let mut shared = path.into_os_string();
             shared.push("-shm");
             remove(&PathBuf::from(shared))?;

@@ -1,22 +1,22 @@
-//! What is durable, and what is not yet.
+//! The state of the simulated disk: durable data, and data that is not synced yet.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The unit that a disk writes at once.
+/// The unit of atomic writes in bytes.
 const SECTOR: usize = 512;
 
-/// Reproducible arbitrary numbers (`SplitMix64`).
+/// Reproducible random numbers (`SplitMix64`).
 #[derive(Debug, Clone)]
-pub struct Chance(u64);
+pub struct Random(u64);
 
-impl Chance {
-    /// The same seed gives the same numbers.
+impl Random {
+    /// Equal seeds give equal numbers.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// Any number.
+    /// A random number.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -25,7 +25,7 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`, which is not 0.
+    /// A random number below `end`, which must not be 0.
     pub fn below(&mut self, end: u64) -> u64 {
         self.number() % end.max(1)
     }
@@ -35,14 +35,14 @@ impl Chance {
     }
 }
 
-/// Why an operation is not done.
+/// The reason why an operation fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// The power is cut.
+    /// The power is off.
     Off,
-    /// There is no space.
+    /// The disk is full.
     Full,
-    /// The disk says that it failed.
+    /// The disk reports an error.
     Failed,
 }
 
@@ -50,7 +50,7 @@ pub(crate) enum Refusal {
 #[derive(Debug, Default)]
 pub(crate) struct World {
     files: BTreeMap<PathBuf, File>,
-    /// Deleted, with the content that was durable; the deletion is not durable yet.
+    /// Deleted files with their durable content; the deletion itself is not durable yet.
     deleted: BTreeMap<PathBuf, Vec<u8>>,
     open: usize,
     countdown: Option<u64>,
@@ -63,7 +63,7 @@ pub(crate) struct World {
 #[derive(Debug, Default)]
 struct File {
     durable: Vec<u8>,
-    /// Whether the name is durable.
+    /// Whether the directory entry is durable.
     named: bool,
     pending: Vec<Pending>,
     size: u64,
@@ -75,7 +75,7 @@ enum Pending {
     Truncate(usize),
 }
 
-/// What becomes of that which was not synced.
+/// The fate of data that was not synced.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
     Lost,
@@ -112,7 +112,7 @@ impl World {
         self.files.contains_key(path)
     }
 
-    /// A file is opened; `content` is what the real one has, for a file that is not known yet.
+    /// Opens a file; `content` is the real content of a file that is not tracked yet.
     pub(crate) fn opened(&mut self, path: &Path, content: Option<Vec<u8>>) {
         self.open += 1;
         self.files.entry(path.to_owned()).or_insert_with(|| {
@@ -131,12 +131,12 @@ impl World {
         self.open -= 1;
     }
 
-    /// Whether anything can be done at all.
+    /// Fails if the power is off.
     pub(crate) fn check(&self) -> Result<(), Refusal> {
         if self.off { Err(Refusal::Off) } else { Ok(()) }
     }
 
-    /// Counts an operation; true if the power fails in the middle of it.
+    /// Counts an operation; returns true if the power fails during it.
     fn tick(&mut self) -> Result<bool, Refusal> {
         self.check()?;
         if let Some(left) = &mut self.countdown {
@@ -173,7 +173,7 @@ impl World {
         if cut { Err(Refusal::Off) } else { Ok(()) }
     }
 
-    /// Makes a file durable, and with it, as SQLite does for its logs, the folder's names.
+    /// Makes a file durable; with `folder` also the directory entries, as SQLite does for its logs.
     pub(crate) fn sync(&mut self, path: &Path, folder: bool) -> Result<(), Refusal> {
         if self.tick()? {
             return Err(Refusal::Off);
@@ -220,20 +220,20 @@ impl World {
         Ok(())
     }
 
-    /// What is left of each file after a power failure; the power is on again after it.
-    pub(crate) fn lose(&mut self, chance: &mut Chance) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
-        let fate = match chance.below(4) {
+    /// Computes the content of each file after a power failure, and switches the power on.
+    pub(crate) fn crash(&mut self, random: &mut Random) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+        let fate = match random.below(4) {
             0 => Fate::Lost,
             1 => Fate::Kept,
             _ => Fate::Partly,
         };
         let mut left = BTreeMap::new();
         for (path, durable) in std::mem::take(&mut self.deleted) {
-            left.insert(path, chance.coin().then_some(durable));
+            left.insert(path, random.coin().then_some(durable));
         }
         for (path, file) in std::mem::take(&mut self.files) {
-            if file.named || chance.coin() {
-                left.insert(path, Some(file.after(fate, chance)));
+            if file.named || random.coin() {
+                left.insert(path, Some(file.after(fate, random)));
             } else {
                 left.entry(path).or_insert(None);
             }
@@ -247,16 +247,16 @@ impl World {
 }
 
 impl File {
-    fn after(self, fate: Fate, chance: &mut Chance) -> Vec<u8> {
+    fn after(self, fate: Fate, random: &mut Random) -> Vec<u8> {
         let mut content = self.durable;
         for pending in self.pending {
             match fate {
                 Fate::Lost => {}
                 Fate::Kept => pending.apply(&mut content),
-                Fate::Partly => match chance.below(3) {
+                Fate::Partly => match random.below(3) {
                     0 => {}
                     1 => pending.apply(&mut content),
-                    _ => pending.apply_partly(&mut content, chance),
+                    _ => pending.apply_partly(&mut content, random),
                 },
             }
         }
@@ -272,11 +272,11 @@ impl Pending {
         }
     }
 
-    fn apply_partly(self, content: &mut Vec<u8>, chance: &mut Chance) {
+    fn apply_partly(self, content: &mut Vec<u8>, random: &mut Random) {
         match self {
             Self::Write { offset, data } => {
                 for (number, sector) in data.chunks(SECTOR).enumerate() {
-                    if chance.coin() {
+                    if random.coin() {
                         put(content, offset + number * SECTOR, sector);
                     }
                 }
@@ -305,7 +305,7 @@ mod tests {
     fn fates(world: impl Fn() -> World) -> Vec<Option<Vec<u8>>> {
         let mut all: Vec<_> = (0..200)
             .map(|seed| {
-                let mut left = world().lose(&mut Chance::new(seed));
+                let mut left = world().crash(&mut Random::new(seed));
                 left.remove(Path::new("a")).unwrap_or_default()
             })
             .collect();
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_synced_stays_and_what_was_not_may_go() {
+    fn synced_data_stays_and_other_data_may_be_lost() {
         let all = fates(|| {
             let mut world = World::default();
             let path = Path::new("a");
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_durable_with_its_folder_and_not_before() {
+    fn file_name_is_durable_after_sync_of_its_folder() {
         let world = |folder| {
             let mut world = World::default();
             world.opened(Path::new("a"), None);
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deleted_file_may_come_back_until_the_folder_is_synced() {
+    fn deleted_file_may_reappear_until_folder_sync() {
         let world = |folder| {
             let mut world = World::default();
             world.opened(Path::new("a"), Some(b"old".to_vec()));
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_sync_loses_what_it_was_to_keep() {
+    fn failed_sync_loses_its_data() {
         let all = fates(|| {
             let mut world = World::default();
             world.opened(Path::new("a"), Some(b"old".to_vec()));
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn the_operation_that_the_power_fails_in_may_be_half_done() {
+    fn interrupted_operation_may_be_partial() {
         let mut world = World::default();
         let path = Path::new("a");
         world.opened(path, Some(Vec::new()));

@@ -1,4 +1,4 @@
-//! The C side: a `sqlite3_vfs` over the system's own, which asks [`World`] before each change.
+//! The C side: a `sqlite3_vfs` on top of the default one, which asks [`World`] before each change.
 #![expect(
     unsafe_code,
     reason = "SQLite takes a file system only through its C interface"
@@ -20,30 +20,30 @@ use rusqlite::ffi;
 
 use crate::world::{Refusal, World};
 
-/// What `pAppData` points to; never freed.
+/// The target of `pAppData`; never freed.
 struct App {
     base: *mut ffi::sqlite3_vfs,
     world: Arc<Mutex<World>>,
 }
 
-/// An open file, as SQLite sees it. The system's own file stands behind it in the same memory.
+/// An open file of SQLite. The file of the default VFS follows in the same allocation.
 #[repr(C)]
 struct Shadow {
     methods: *const ffi::sqlite3_io_methods,
     app: *const App,
-    /// None for temporary files, which no power failure outlives.
+    /// Null for temporary files, which do not survive a power failure.
     tracked: *mut Tracked,
 }
 
 struct Tracked {
     path: PathBuf,
-    /// A log whose first sync makes the folder's names durable too, as SQLite's own does.
+    /// A log whose first sync also makes names in the folder durable, as in SQLite's own VFS.
     syncs_folder: bool,
 }
 
-/// Registers a disk; it stays so.
+/// Registers a VFS permanently.
 pub(crate) fn register(name: CString, world: Arc<Mutex<World>>) -> io::Result<()> {
-    // SAFETY: a null name asks for the default, which lives as long as the process.
+    // SAFETY: null selects the default VFS, which lives as long as the process.
     let base = unsafe { ffi::sqlite3_vfs_find(ptr::null()) };
     if base.is_null() {
         return Err(io::Error::other("SQLite has no file system"));
@@ -51,7 +51,7 @@ pub(crate) fn register(name: CString, world: Arc<Mutex<World>>) -> io::Result<()
     // SAFETY: not null, and valid as long as the process.
     let mut vfs = unsafe { *base };
     let shadow = c_int::try_from(size_of::<Shadow>()).map_err(io::Error::other)?;
-    // Version 3 has hooks of the system's own that make no sense here.
+    // Version 3 adds system call hooks, which this VFS does not support.
     vfs.iVersion = 2;
     vfs.szOsFile += shadow;
     vfs.pNext = ptr::null_mut();
@@ -69,7 +69,7 @@ pub(crate) fn register(name: CString, world: Arc<Mutex<World>>) -> io::Result<()
 }
 
 /// # Safety
-/// `vfs` is one that [`register`] made.
+/// `vfs` was created by [`register`].
 unsafe fn app<'a>(vfs: *mut ffi::sqlite3_vfs) -> &'a App {
     // SAFETY: as above; the App is never freed.
     unsafe { &*(*vfs).pAppData.cast::<App>() }
@@ -82,12 +82,12 @@ unsafe fn shadow<'a>(file: *mut ffi::sqlite3_file) -> &'a Shadow {
     unsafe { &*file.cast::<Shadow>() }
 }
 
-/// The system's own file.
+/// The file of the default VFS.
 ///
 /// # Safety
-/// `file` is memory that SQLite gave to [`open`].
+/// `file` is memory that SQLite passed to [`open`].
 unsafe fn inner(file: *mut ffi::sqlite3_file) -> *mut ffi::sqlite3_file {
-    // SAFETY: szOsFile asked for both.
+    // SAFETY: szOsFile covers both structures.
     unsafe { file.cast::<Shadow>().add(1).cast() }
 }
 
@@ -101,10 +101,10 @@ unsafe fn tracked<'a>(file: *mut ffi::sqlite3_file) -> Option<(&'a Mutex<World>,
     }
 }
 
-/// Calls a method of the system's own file.
+/// Forwards a call to the default VFS.
 macro_rules! pass {
     ($file:expr, $method:ident $(, $argument:expr)*) => {{
-        // SAFETY: SQLite calls methods of open files only, with arguments that fit.
+        // SAFETY: SQLite calls methods on open files only, with valid arguments.
         unsafe {
             let inner = inner($file);
             match (*(*inner).pMethods).$method {
@@ -115,10 +115,10 @@ macro_rules! pass {
     }};
 }
 
-/// Asks the world first, if the file is one that it knows.
+/// Asks the world first, for tracked files.
 macro_rules! ask {
     ($file:expr, $code:expr, |$world:ident, $tracked:ident| $question:expr) => {
-        // SAFETY: SQLite calls methods of open files only.
+        // SAFETY: SQLite calls methods on open files only.
         if let Some((world, $tracked)) = unsafe { tracked($file) } {
             let mut $world = world.lock();
             match $question {
@@ -139,7 +139,7 @@ unsafe extern "C" fn open(
 ) -> c_int {
     const LOGS: c_int =
         ffi::SQLITE_OPEN_WAL | ffi::SQLITE_OPEN_MAIN_JOURNAL | ffi::SQLITE_OPEN_SUPER_JOURNAL;
-    // SAFETY: SQLite calls this with what `register` gave it, and memory of szOsFile bytes.
+    // SAFETY: SQLite passes the registered VFS, and memory of szOsFile bytes.
     unsafe {
         let app = app(vfs);
         let shadow = file.cast::<Shadow>();
@@ -150,7 +150,8 @@ unsafe extern "C" fn open(
         if world.check().is_err() {
             return ffi::SQLITE_CANTOPEN;
         }
-        // Read before SQLite opens it: closing a handle later would drop SQLite's locks.
+        // Read before SQLite opens the file: closing a second handle later would drop SQLite's
+        // locks.
         let unknown = path.as_deref().filter(|path| !world.knows(path));
         let content = unknown.and_then(|path| std::fs::read(path).ok());
         let Some(base_open) = (*app.base).xOpen else {
@@ -185,7 +186,7 @@ unsafe extern "C" fn delete(
     name: *const c_char,
     folder: c_int,
 ) -> c_int {
-    // SAFETY: SQLite calls this with what `register` gave it, and a C string.
+    // SAFETY: SQLite passes the registered VFS, and a C string.
     unsafe {
         let app = app(vfs);
         let refused = app.world.lock().delete(&path_of(name), folder != 0);
@@ -202,7 +203,7 @@ unsafe extern "C" fn access(
     flags: c_int,
     out: *mut c_int,
 ) -> c_int {
-    // SAFETY: SQLite calls this with what `register` gave it.
+    // SAFETY: SQLite passes the registered VFS.
     unsafe {
         let app = app(vfs);
         match (*app.base).xAccess {
@@ -218,7 +219,7 @@ unsafe extern "C" fn full_pathname(
     length: c_int,
     out: *mut c_char,
 ) -> c_int {
-    // SAFETY: SQLite calls this with what `register` gave it.
+    // SAFETY: SQLite passes the registered VFS.
     unsafe {
         let app = app(vfs);
         match (*app.base).xFullPathname {
@@ -229,7 +230,7 @@ unsafe extern "C" fn full_pathname(
 }
 
 static METHODS: ffi::sqlite3_io_methods = ffi::sqlite3_io_methods {
-    // Version 2 has shared memory for the log's index, and no memory maps.
+    // Version 2 has shared memory for the WAL index, and no memory maps.
     iVersion: 2,
     xClose: Some(close),
     xRead: Some(read),
@@ -269,7 +270,7 @@ unsafe extern "C" fn read(
     amount: c_int,
     offset: i64,
 ) -> c_int {
-    // SAFETY: SQLite calls methods of open files only.
+    // SAFETY: SQLite calls methods on open files only.
     let off = unsafe { tracked(file) }.is_some_and(|(world, _)| world.lock().check().is_err());
     if off {
         return ffi::SQLITE_IOERR_READ;
@@ -283,7 +284,7 @@ unsafe extern "C" fn write(
     amount: c_int,
     offset: i64,
 ) -> c_int {
-    // SAFETY: SQLite hands `amount` bytes over.
+    // SAFETY: SQLite passes a buffer of `amount` bytes.
     let data = unsafe {
         std::slice::from_raw_parts(buffer.cast::<u8>(), usize::try_from(amount).unwrap_or(0))
     };
@@ -301,7 +302,7 @@ unsafe extern "C" fn truncate(file: *mut ffi::sqlite3_file, size: i64) -> c_int 
 }
 
 unsafe extern "C" fn sync(file: *mut ffi::sqlite3_file, _flags: c_int) -> c_int {
-    // The real disk is not asked: only this one's power is ever cut.
+    // The real disk is not synced: only the simulated power fails.
     ask!(file, ffi::SQLITE_IOERR_FSYNC, |world, tracked| {
         let synced = world.sync(&tracked.path, tracked.syncs_folder);
         tracked.syncs_folder &= synced.is_err();
@@ -339,7 +340,7 @@ unsafe extern "C" fn sector_size(file: *mut ffi::sqlite3_file) -> c_int {
 }
 
 unsafe extern "C" fn device_characteristics(_file: *mut ffi::sqlite3_file) -> c_int {
-    // Neighbours of a torn write stay whole, as SQLite assumes of every disk; nothing else.
+    // SQLite assumes of all disks that a torn write does not change adjacent bytes.
     ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE
 }
 
@@ -363,7 +364,7 @@ unsafe extern "C" fn shm_lock(
 }
 
 unsafe extern "C" fn shm_barrier(file: *mut ffi::sqlite3_file) {
-    // SAFETY: SQLite calls methods of open files only.
+    // SAFETY: SQLite calls methods on open files only.
     unsafe {
         let inner = inner(file);
         if let Some(barrier) = (*(*inner).pMethods).xShmBarrier {
