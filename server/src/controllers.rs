@@ -14,12 +14,11 @@ mod drift;
 mod hub_uid;
 mod keeper;
 pub mod objects;
-#[path = "controllers/status_writer.rs"]
-mod outdated;
 pub mod projects;
 pub mod registration_tokens;
 pub mod removal;
 pub mod roles;
+mod status_writer;
 pub mod upgrade;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +26,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use drover_api::ids::ClusterUid;
+use drover_reconcile::Runtime;
 use kube::ResourceExt as _;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
@@ -43,6 +43,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// Pause after a change, so that a burst of them is one look.
 const BREATH: Duration = Duration::from_millis(100);
 
+/// Longest time of a reconciliation that may write every object of a kind.
+const BATCH_TIMEOUT: Duration = Duration::from_mins(10);
 /// Clusters to which access or projects are applied at a time.
 const APPLY_AT_ONCE: usize = 32;
 
@@ -89,8 +91,22 @@ impl Controllers {
         }
     }
 
-    /// Keeps every cluster until `stop`, whenever this server is the one that controls.
-    pub async fn run(self, mut leadership: Leadership, stop: CancellationToken) {
+    /// Runs all controllers until the runtime is stopped, whenever this server leads.
+    pub async fn run(self, leadership: Leadership, runtime: Runtime) {
+        let (hub, runtime) = (&self.hub, &runtime);
+        tokio::join!(
+            self.run_keepers(leadership, &runtime.stop),
+            hub_uid::run(hub, &self.hub_uid, runtime),
+            credentials::run(hub, runtime),
+            roles::built_in::run(hub, runtime),
+            roles::run(hub, runtime),
+            bindings::run(hub, runtime),
+            projects::status::run_strays(hub, runtime),
+            registration_tokens::run(hub, runtime),
+        );
+    }
+
+    async fn run_keepers(&self, mut leadership: Leadership, stop: &CancellationToken) {
         loop {
             let leading = leadership.wait_for(Standing::may_control);
             let Some(Some(_)) = stop.run_until_cancelled(leading).await else {
@@ -103,24 +119,11 @@ impl Controllers {
                     .await
             };
             tokio::select! {
-                () = self.control() => {}
+                () = self.keep_clusters() => {}
                 _ = lost => {}
                 () = stop.cancelled() => return,
             }
         }
-    }
-
-    async fn control(&self) {
-        tokio::join!(
-            self.keep_clusters(),
-            hub_uid::find(&self.hub, &self.hub_uid),
-            credentials::keep(&self.hub),
-            roles::built_in::keep(&self.hub),
-            roles::keep(&self.hub),
-            bindings::keep(&self.hub),
-            projects::status::end_strays(&self.hub),
-            registration_tokens::purge(&self.hub),
-        );
     }
 
     /// One keeper for every Cluster, and no tunnel for what is none.

@@ -29,10 +29,10 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::any;
 
-pub use self::hub_access::keep_hub_access;
+pub use self::hub_access::run_hub_access;
 use self::journey::Ledger;
 use self::local::Streamed;
-pub use self::open::{CutReason, OpenStreams, end_in_order, watch_permits};
+pub use self::open::{CutReason, OpenStreams, end_in_order, run_revocation};
 pub use self::refusal::Refusal;
 pub use self::road::REQUEST_ID;
 use crate::audit::Audit;

@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use drover_reconcile::Runtime;
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -310,6 +311,11 @@ async fn start_on(
         hub_asks_in_process: connection.asks_in_process(),
         settings,
         sign_in_sources: SignInSources::default(),
+        runtime: Runtime {
+            metrics: drover_reconcile::Metrics::default(),
+            leader: leadership.gate(),
+            stop: stop.clone(),
+        },
         leadership,
         tasks,
         stop,
@@ -318,7 +324,7 @@ async fn start_on(
     let router = modules::build(&base, &options, passwords.clone(), &certificate)?;
     let authority = certificate.authority_fingerprint();
     let tls = certificate.shown().server_config()?;
-    base.spawn(certificate.renew_regularly(base.stop.clone()));
+    base.spawn(certificate.run(base.runtime.clone()));
     base.spawn(listen::serve(
         listener,
         tls,
@@ -362,6 +368,8 @@ struct Base {
     settings: Settings,
     sign_in_sources: SignInSources,
     leadership: Leadership,
+    /// Of all controllers.
+    runtime: Runtime,
     tasks: TaskTracker,
     stop: CancellationToken,
 }

@@ -19,6 +19,7 @@ mod presence;
 use std::time::Duration;
 
 use drover_api::group::HUB_NAMESPACE;
+use drover_reconcile::LeaderGate;
 use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -81,6 +82,11 @@ impl Leadership {
     /// Always the only one; for tests and hubs with a single server.
     pub fn alone() -> Self {
         Self(watch::Sender::new(Standing::Leading { term: 0 }).subscribe())
+    }
+
+    /// Opens for controllers while this server leads.
+    pub fn gate(&self) -> LeaderGate {
+        LeaderGate::watching(self.0.clone(), Standing::may_control)
     }
 
     /// Where this server stands now.

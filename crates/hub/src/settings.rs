@@ -1,6 +1,6 @@
 //! The server's settings: what is in effect, from the hub's Setting objects.
 
-pub mod keeper;
+pub mod reconciler;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -98,7 +98,7 @@ impl<R: Reconciler> Controller<R> {
         }
     }
 
-    /// Enqueues these keys whenever the controller starts to lead.
+    /// Enqueues these keys, without debounce, whenever the controller starts to lead.
     #[must_use]
     pub fn at_start(mut self, keys: impl Fn() -> Vec<R::Key> + Send + Sync + 'static) -> Self {
         self.at_start = Box::new(keys);
@@ -146,7 +146,7 @@ impl<R: Reconciler> Controller<R> {
     async fn set_leading(&mut self, leads: bool) {
         if leads {
             for key in (self.at_start)() {
-                self.trigger.enqueue(key);
+                self.trigger.queue.enqueue_after(key, Duration::ZERO);
             }
             return;
         }

@@ -113,9 +113,14 @@ impl<K: Clone + Eq + Hash> Queue<K> {
 
     /// Adds a key, even if the queue is full.
     pub fn enqueue(&self, key: K) {
+        self.enqueue_after(key, self.options.debounce);
+    }
+
+    /// Adds a key that is due after this time.
+    pub(crate) fn enqueue_after(&self, key: K, after: Duration) {
         let now = Instant::now();
         let mut state = self.state.lock();
-        state.trigger(key, now, self.options.debounce);
+        state.trigger(key, now, after);
         self.metrics.set_depth(state.ready.len());
         drop(state);
         self.work.notify_one();
@@ -188,13 +193,13 @@ impl<K: Clone + Eq + Hash> State<K> {
         entry.is_some_and(|entry| matches!(entry.phase, Phase::Ready | Phase::Running { .. }))
     }
 
-    fn trigger(&mut self, key: K, now: Instant, debounce: Duration) {
+    fn trigger(&mut self, key: K, now: Instant, after: Duration) {
         let entry = self.entries.entry(key.clone()).or_default();
         match &mut entry.phase {
             Phase::Ready => {}
             Phase::Running { triggered } => *triggered = true,
             Phase::Idle | Phase::Delayed(_) => {
-                let due = entry.due(now, debounce);
+                let due = entry.due(now, after);
                 self.delay(key, due, now);
             }
         }

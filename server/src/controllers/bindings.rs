@@ -20,45 +20,64 @@ use drover_api::kinds::{
     BindingStatus, ClusterRoleTemplateBinding, GlobalRoleBinding, Project,
     ProjectRoleTemplateBinding,
 };
+use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime};
 use jiff::Timestamp;
 use k8s_openapi::ClusterResourceScope;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use tokio::time::Instant;
 
 use self::decide::Judged;
 use self::orphans::Orphans;
-use super::outdated::{Due, Outdated, Pace, due, held, write_all};
+use super::BATCH_TIMEOUT;
+use super::status_writer::{Change, StatusWriter, Write, changed_conditions, conditions_of};
 use drover_hub::{Hub, HubError, Mirror, Stores};
 
-/// Short: what is bound just now counts when it is pinned.
-const SETTLE: Duration = Duration::from_millis(50);
-/// The longest time between two looks, should the hub have been out of reach.
-const LOOK_EVERY: Duration = Duration::from_mins(5);
+/// Short: a new binding counts when it is pinned.
+const DEBOUNCE: Duration = Duration::from_millis(50);
+/// The longest time between two reconciliations.
+const INTERVAL: Duration = Duration::from_mins(5);
 const WRITE: &str = "write what a binding or project comes to";
 
-/// Keeps pins and conditions for as long as it is polled.
-pub(super) async fn keep(hub: &Hub) {
-    let stores = hub.stores();
-    let what = "pins and conditions of bindings and projects are";
-    let mut pace = Pace::new(stores.grants.changed(), SETTLE, what);
-    loop {
-        pace.turn(stores, look(hub), || Instant::now() + LOOK_EVERY)
-            .await;
+/// Keeps pins and conditions.
+struct Bindings {
+    hub: Hub,
+}
+
+impl Reconciler for Bindings {
+    type Key = ();
+    type Error = HubError;
+
+    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, HubError> {
+        if self.hub.stores().health().is_trusted() {
+            write_pins_and_conditions(&self.hub).await?;
+        }
+        Ok(Action::requeue(INTERVAL))
     }
+}
+
+/// Runs the controller.
+pub(super) async fn run(hub: &Hub, runtime: &Runtime) {
+    let options = Options {
+        debounce: DEBOUNCE,
+        timeout: Some(BATCH_TIMEOUT),
+        ..Options::new("bindings")
+    };
+    let reconciler = Bindings { hub: hub.clone() };
+    let changed = hub.stores().grants.changed();
+    runtime.run_single(options, reconciler, [changed]).await;
 }
 
 /// What has to be written, of each kind.
 struct Found {
-    projects: Vec<Outdated<Project>>,
-    global: Vec<Outdated<GlobalRoleBinding>>,
-    in_clusters: Vec<Outdated<ClusterRoleTemplateBinding>>,
-    in_projects: Vec<Outdated<ProjectRoleTemplateBinding>>,
+    projects: Vec<Change<Project>>,
+    global: Vec<Change<GlobalRoleBinding>>,
+    in_clusters: Vec<Change<ClusterRoleTemplateBinding>>,
+    in_projects: Vec<Change<ProjectRoleTemplateBinding>>,
 }
 
-async fn look(hub: &Hub) -> Result<(), HubError> {
+async fn write_pins_and_conditions(hub: &Hub) -> Result<(), HubError> {
     let stores = hub.stores().clone();
     // It takes tens of milliseconds where there are many thousands of bindings.
     let looking = tokio::task::spawn_blocking(move || find(&stores, Timestamp::now()));
@@ -89,16 +108,17 @@ async fn look(hub: &Hub) -> Result<(), HubError> {
     results.into_iter().collect()
 }
 
-async fn write_each<K>(
-    hub: &Hub,
-    mirror: &Mirror<K>,
-    outdated: &[Outdated<K>],
-) -> Result<(), HubError>
+async fn write_each<K>(hub: &Hub, mirror: &Mirror<K>, changes: &[Change<K>]) -> Result<(), HubError>
 where
     K: Resource<Scope = ClusterResourceScope, DynamicType = ()> + Clone + Debug + DeserializeOwned,
 {
     let api: Api<K> = Api::all(hub.client());
-    write_all(WRITE, &api, mirror, outdated).await
+    let writer = StatusWriter {
+        operation: WRITE,
+        api,
+        mirror,
+    };
+    writer.write_all(changes).await
 }
 
 fn find(stores: &Stores, now: Timestamp) -> Found {
@@ -109,7 +129,7 @@ fn find(stores: &Stores, now: Timestamp) -> Found {
     Found {
         projects: to_write(&stores.projects, now, |project| {
             let status = project.status.as_ref();
-            let conditions = held(status.map(|status| &status.conditions));
+            let conditions = conditions_of(status.map(|status| &status.conditions));
             (decide::project(stores, project), conditions)
         }),
         global: to_write(&stores.global_role_bindings, now, |it| {
@@ -128,7 +148,7 @@ fn find(stores: &Stores, now: Timestamp) -> Found {
 }
 
 fn says(status: Option<&BindingStatus>) -> &[Condition] {
-    held(status.map(|status| &status.conditions))
+    conditions_of(status.map(|status| &status.conditions))
 }
 
 /// The objects of one kind that are to be written, pins before conditions: what is pinned is looked
@@ -137,19 +157,19 @@ fn to_write<K: Resource>(
     mirror: &Mirror<K>,
     now: Timestamp,
     judge: impl for<'a> Fn(&'a K) -> (Option<Judged>, &'a [Condition]),
-) -> Vec<Outdated<K>> {
+) -> Vec<Change<K>> {
     let stay = |object: &Arc<K>| object.meta().deletion_timestamp.is_none();
     let objects = mirror.all().into_iter().filter(stay);
     let found = objects.filter_map(|object| {
         let (judged, conditions) = judge(&object);
-        let due = match judged? {
-            Judged::Pin(spec) => Due::Patch(json!({ "spec": spec })),
-            Judged::Orphan => Due::Deletion,
-            Judged::Says(verdict) => {
-                Due::Conditions(due(&*object, conditions, READY, &verdict, now)?)
-            }
+        let write = match judged? {
+            Judged::Pin(spec) => Write::Patch(json!({ "spec": spec })),
+            Judged::Orphan => Write::Delete,
+            Judged::Says(verdict) => Write::Conditions(changed_conditions(
+                &*object, conditions, READY, &verdict, now,
+            )?),
         };
-        Some(Outdated { object, due })
+        Some(Change { object, write })
     });
     found.collect()
 }

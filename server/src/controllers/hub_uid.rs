@@ -1,44 +1,57 @@
 //! The UID of the hub's namespace kube-system, which tells whether a managed cluster is the one in
 //! which the hub runs.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use drover_reconcile::{Action, Attempt, Backoff, Options, Reconciler, Runtime};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::ResourceExt as _;
 use kube::api::Api;
 
-use drover_entropy::backoff::Backoff;
-use drover_hub::{Hub, call};
+use drover_hub::{Hub, HubError, call};
 
 const NAMESPACE: &str = "kube-system";
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The server may lack the right until an administrator upgrades its chart.
-const LONGEST_PAUSE: Duration = Duration::from_mins(5);
+const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(5));
 
-/// Reads the UID, and tries again until it is known.
-pub(super) async fn find(hub: &Hub, known: &OnceLock<String>) {
-    let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
-    let api: Api<Namespace> = Api::all(hub.client());
-    while known.get().is_none() {
-        match call(
-            "read the namespace kube-system",
-            api.get_metadata(NAMESPACE),
-        )
-        .await
-        {
-            Ok(namespace) => {
-                if let Some(uid) = namespace.uid() {
-                    // Another task of this server may have read the same.
-                    let _ = known.set(uid);
-                    return;
-                }
-            }
-            Err(error) => {
-                let error = &error as &dyn std::error::Error;
-                tracing::debug!(error, "failed to read the UID of the hub's kube-system");
+/// Reads the UID once.
+struct HubUid {
+    hub: Hub,
+    known: Arc<OnceLock<String>>,
+}
+
+impl Reconciler for HubUid {
+    type Key = ();
+    type Error = HubError;
+
+    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, HubError> {
+        if self.known.get().is_none() {
+            let api: Api<Namespace> = Api::all(self.hub.client());
+            let reading = api.get_metadata(NAMESPACE);
+            let namespace = call("read the namespace kube-system", reading).await?;
+            if let Some(uid) = namespace.uid() {
+                let _ = self.known.set(uid);
             }
         }
-        tokio::time::sleep(backoff.next_delay()).await;
+        Ok(Action::await_change())
     }
+
+    /// Old charts do not grant the right; the condition that depends on it is omitted.
+    fn is_expected(&self, _: &HubError) -> bool {
+        true
+    }
+}
+
+/// Runs the controller.
+pub(super) async fn run(hub: &Hub, known: &Arc<OnceLock<String>>, runtime: &Runtime) {
+    let options = Options {
+        backoff: BACKOFF,
+        ..Options::new("hub-uid")
+    };
+    let reconciler = HubUid {
+        hub: hub.clone(),
+        known: Arc::clone(known),
+    };
+    runtime.run_single(options, reconciler, []).await;
 }

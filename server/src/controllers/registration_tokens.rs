@@ -1,16 +1,17 @@
-//! The end of registration tokens: expired, used, or of a Cluster that is gone.
+//! Deletes registration tokens that expired, were used, or whose Cluster is gone.
 
 use std::time::Duration;
 
 use drover_api::kinds::{Cluster, ClusterRegistrationToken};
+use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime};
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 use kube::api::DeleteParams;
 
-use drover_hub::{Hub, call};
+use drover_hub::{Hub, HubError, call};
 
-/// Between two sweeps.
-const EVERY: Duration = Duration::from_mins(1);
+/// Between two purges.
+const INTERVAL: Duration = Duration::from_mins(1);
 
 /// Whether a token has no use any more; `cluster` is the one with its UID.
 pub fn is_spent(
@@ -27,17 +28,31 @@ pub fn is_spent(
         || registration.is_some_and(|registration| registration.token_id == token.name_any())
 }
 
-/// Deletes spent tokens, again and again.
-pub(super) async fn purge(hub: &Hub) {
-    loop {
-        tokio::time::sleep(EVERY).await;
-        if hub.stores().health().is_trusted() {
-            sweep(hub).await;
+/// Deletes spent tokens.
+struct RegistrationTokens {
+    hub: Hub,
+}
+
+impl Reconciler for RegistrationTokens {
+    type Key = ();
+    type Error = HubError;
+
+    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, HubError> {
+        if self.hub.stores().health().is_trusted() {
+            purge(&self.hub).await?;
         }
+        Ok(Action::requeue(INTERVAL))
     }
 }
 
-async fn sweep(hub: &Hub) {
+/// Runs the controller.
+pub(super) async fn run(hub: &Hub, runtime: &Runtime) {
+    let options = Options::new("registration-tokens");
+    let reconciler = RegistrationTokens { hub: hub.clone() };
+    runtime.run_single(options, reconciler, []).await;
+}
+
+async fn purge(hub: &Hub) -> Result<(), HubError> {
     let now = Timestamp::now();
     for token in hub.stores().registration_tokens.all() {
         let cluster = hub
@@ -50,16 +65,12 @@ async fn sweep(hub: &Hub) {
         let (api, params) = (hub.registration_tokens(), DeleteParams::default());
         let name = token.name_any();
         let deleted = api.delete(&name, &params);
-        if let Err(error) = call("delete a spent registration token", deleted).await
-            && !error.is_not_found()
-        {
-            tracing::warn!(
-                error = &error as &dyn std::error::Error,
-                "spent registration tokens stay"
-            );
-            return;
+        match call("delete a spent registration token", deleted).await {
+            Err(error) if !error.is_not_found() => return Err(error),
+            _ => {}
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Objects on the hub that do not say what they should: finding them in memory, and writing them.
+//! Compares the conditions of stored objects with what they should be, and writes the difference.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -12,107 +12,39 @@ use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::sync::watch;
-use tokio::time::Instant;
 
-use drover_entropy::backoff::Backoff;
-use drover_hub::{HubError, Mirror, Stores, call};
+use drover_hub::{HubError, Mirror, call};
 
-/// Writes at once, of each kind.
-const AT_ONCE: usize = 4;
-/// A look ends after so many failures: a hub that fails is left alone for a while.
-const FAILURES: usize = 4;
-/// Longest to wait until memory shows what was written.
+/// Concurrent writes of one kind.
+const CONCURRENCY: usize = 4;
+/// Failures after which the rest is left to the next reconciliation.
+const MAX_FAILURES: usize = 4;
+/// Longest wait until the store has seen a write.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(5);
 
-/// When a controller looks at memory again: after a change, when something is due, and later and
-/// later while the hub fails.
-pub(super) struct Pace {
-    /// Ticks when there may be something to write.
-    changed: watch::Receiver<u64>,
-    /// Changes that come together are looked at together.
-    settle: Duration,
-    backoff: Backoff,
-    /// Completes "… not up to date".
-    what: &'static str,
-}
-
-impl Pace {
-    pub(super) fn new(changed: watch::Receiver<u64>, settle: Duration, what: &'static str) -> Self {
-        Self {
-            changed,
-            settle,
-            backoff: Backoff::new(Duration::from_secs(1), Duration::from_mins(1)),
-            what,
-        }
-    }
-
-    /// One look, unless memory cannot be trusted, and the wait for the next one, which is at `due` if
-    /// nothing changes.
-    pub(super) async fn turn(
-        &mut self,
-        stores: &Stores,
-        look: impl Future<Output = Result<(), HubError>>,
-        due: impl FnOnce() -> Instant,
-    ) {
-        // What changes from here on is for the next look.
-        self.changed.mark_unchanged();
-        let looked = if stores.health().is_trusted() {
-            look.await
-        } else {
-            Ok(())
-        };
-        self.rest(looked, due()).await;
-    }
-
-    /// Waits until it is time for the next look, which is at `due` if nothing changes.
-    async fn rest(&mut self, looked: Result<(), HubError>, due: Instant) {
-        if let Err(error) = looked {
-            self.warn(&error);
-            // What changes meanwhile shall not wait for one object that the hub refuses.
-            let pause = tokio::time::timeout(self.backoff.next_delay(), self.changed.changed());
-            if pause.await.is_ok() {
-                tokio::time::sleep(self.settle.max(Duration::from_secs(1))).await;
-            }
-            return;
-        }
-        self.backoff.reset();
-        tokio::select! {
-            // The sender lives in the stores, which whoever looks holds.
-            _ = self.changed.changed() => tokio::time::sleep(self.settle).await,
-            () = tokio::time::sleep_until(due) => {}
-        }
-    }
-
-    fn warn(&self, error: &HubError) {
-        let error = error as &dyn std::error::Error;
-        tracing::warn!(error, "{} not up to date", self.what);
-    }
-}
-
-/// An object, and what has to be written to it.
-pub(super) struct Outdated<K> {
+/// An object and the write that it needs.
+pub(super) struct Change<K> {
     pub(super) object: Arc<K>,
-    pub(super) due: Due,
+    pub(super) write: Write,
 }
 
-/// What has to be written.
-pub(super) enum Due {
-    /// All of its conditions.
+/// One write of an object.
+pub(super) enum Write {
+    /// Replaces all of its conditions.
     Conditions(Vec<Condition>),
-    /// What is merged into it (RFC 7386).
+    /// Merges this into it (RFC 7386).
     Patch(Value),
-    /// It goes.
-    Deletion,
+    /// Deletes it.
+    Delete,
 }
 
-/// What an object says of itself; nothing if it has no status yet.
-pub(super) fn held(conditions: Option<&Vec<Condition>>) -> &[Condition] {
+/// The conditions of a status; none if there is no status yet.
+pub(super) fn conditions_of(conditions: Option<&Vec<Condition>>) -> &[Condition] {
     conditions.map_or(&[], Vec::as_slice)
 }
 
-/// A condition that holds.
-pub(super) fn yes(reason: &'static str, message: impl Into<String>) -> Verdict {
+/// A condition with status True.
+pub(super) fn condition_true(reason: &'static str, message: impl Into<String>) -> Verdict {
     Verdict {
         status: Tristate::True,
         reason,
@@ -120,8 +52,8 @@ pub(super) fn yes(reason: &'static str, message: impl Into<String>) -> Verdict {
     }
 }
 
-/// A condition that does not hold.
-pub(super) fn no(reason: &'static str, message: impl Into<String>) -> Verdict {
+/// A condition with status False.
+pub(super) fn condition_false(reason: &'static str, message: impl Into<String>) -> Verdict {
     Verdict {
         status: Tristate::False,
         reason,
@@ -129,134 +61,131 @@ pub(super) fn no(reason: &'static str, message: impl Into<String>) -> Verdict {
     }
 }
 
-/// The conditions to write on one object, if what they say is not what it says already.
-pub(super) fn due(
+/// The conditions to write on one object; `None` if the verdict means what `present` means.
+pub(super) fn changed_conditions(
     object: &impl Resource,
-    held: &[Condition],
+    present: &[Condition],
     kind: &str,
     verdict: &Verdict,
     now: Timestamp,
 ) -> Option<Vec<Condition>> {
     let generation = object.meta().generation;
-    let says = held.iter().any(|condition| {
+    let unchanged = present.iter().any(|condition| {
         condition.type_ == kind
             && condition.status == verdict.status.as_str()
             && condition.reason == verdict.reason
             && condition.message == verdict.message
             && condition.observed_generation == generation
     });
-    // Most objects say what they should, and there may be many.
-    if says || object.meta().deletion_timestamp.is_some() {
+    // Most objects are unchanged, and there may be many: nothing is cloned for those.
+    if unchanged || object.meta().deletion_timestamp.is_some() {
         return None;
     }
-    let mut wanted = held.to_vec();
+    let mut wanted = present.to_vec();
     set_condition(&mut wanted, kind, verdict, generation, now).then_some(wanted)
 }
 
-/// The objects of one kind that do not say what they should, and what that is.
+/// The objects of one kind whose condition has to change.
 ///
-/// `observe` gives what an object should say, if that is for it to decide, and the conditions that
-/// it has.
-pub(super) fn outdated<K: Resource>(
+/// `observe` returns the verdict on an object, if it can be decided, and its present conditions.
+pub(super) fn changes<K: Resource>(
     mirror: &Mirror<K>,
     kind: &str,
     now: Timestamp,
     observe: impl for<'a> Fn(&'a K) -> (Option<Verdict>, &'a [Condition]),
-) -> Vec<Outdated<K>> {
+) -> Vec<Change<K>> {
     let objects = mirror.all().into_iter();
-    let judged = objects.filter_map(|object| {
-        let (verdict, held) = observe(&object);
-        let wanted = due(&*object, held, kind, &verdict?, now)?;
-        Some(Outdated {
+    let changes = objects.filter_map(|object| {
+        let (verdict, present) = observe(&object);
+        let wanted = changed_conditions(&*object, present, kind, &verdict?, now)?;
+        Some(Change {
             object,
-            due: Due::Conditions(wanted),
+            write: Write::Conditions(wanted),
         })
     });
-    judged.collect()
+    changes.collect()
 }
 
-/// Writes what is due, some at once, and returns the first failure; `operation` completes "could
-/// not …".
-pub(super) async fn write_all<K>(
-    operation: &'static str,
-    api: &Api<K>,
-    mirror: &Mirror<K>,
-    outdated: &[Outdated<K>],
-) -> Result<(), HubError>
+/// Writes changes of one kind to the hub.
+pub(super) struct StatusWriter<'a, K> {
+    /// Completes "could not …".
+    pub(super) operation: &'static str,
+    pub(super) api: Api<K>,
+    pub(super) mirror: &'a Mirror<K>,
+}
+
+impl<K> StatusWriter<'_, K>
 where
     K: Resource + Clone + Debug + DeserializeOwned,
 {
-    let mut first = None;
-    let mut failures = 0;
-    for together in outdated.chunks(AT_ONCE) {
-        let writes = together
-            .iter()
-            .map(|outdated| write(operation, api, mirror, outdated));
-        let written = futures::future::join_all(writes).await;
-        for error in written.into_iter().filter_map(Result::err) {
-            // One that the hub refuses says nothing about the others.
-            let refused = error.code().is_some_and(|code| (400..500).contains(&code));
-            failures += usize::from(!refused || error.code() == Some(429));
-            first.get_or_insert(error);
+    /// Writes the changes, some at a time; returns the first failure.
+    pub(super) async fn write_all(&self, changes: &[Change<K>]) -> Result<(), HubError> {
+        let mut first = None;
+        let mut failures = 0;
+        for together in changes.chunks(CONCURRENCY) {
+            let writes = together.iter().map(|change| self.write(change));
+            let written = futures::future::join_all(writes).await;
+            for error in written.into_iter().filter_map(Result::err) {
+                // A refusal of one object says nothing about the others.
+                let refused = error.code().is_some_and(|code| (400..500).contains(&code));
+                failures += usize::from(!refused || error.code() == Some(429));
+                first.get_or_insert(error);
+            }
+            if failures >= MAX_FAILURES {
+                break;
+            }
         }
-        if failures >= FAILURES {
-            break;
+        first.map_or(Ok(()), Err)
+    }
+
+    async fn write(&self, change: &Change<K>) -> Result<(), HubError> {
+        match self.send(change).await {
+            Ok(Some(written)) => {
+                self.mirror.wait_for(&written, VISIBLE_WITHIN).await;
+                Ok(())
+            }
+            Ok(None) => Ok(()),
+            Err(error) if error.is_conflict() || error.is_not_found() => Ok(()),
+            Err(error) => Err(error),
         }
     }
-    first.map_or(Ok(()), Err)
-}
 
-async fn write<K>(
-    operation: &'static str,
-    api: &Api<K>,
-    mirror: &Mirror<K>,
-    outdated: &Outdated<K>,
-) -> Result<(), HubError>
-where
-    K: Resource + Clone + Debug + DeserializeOwned,
-{
-    // With the version that was decided from: what became another meanwhile is looked at again.
-    let version = outdated.object.resource_version();
-    let params = PatchParams {
-        field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
-        ..PatchParams::default()
-    };
-    let name = outdated.object.name_any();
-    let written = match &outdated.due {
-        Due::Conditions(conditions) => {
-            let patch = Patch::Merge(json!({
-                "metadata": { "resourceVersion": version },
-                "status": { "conditions": conditions },
-            }));
-            let written = call(operation, api.patch_status(&name, &params, &patch)).await;
-            written.map(Some)
+    /// Sends the resourceVersion that was decided from: a newer object is reconciled again.
+    async fn send(&self, change: &Change<K>) -> Result<Option<K>, HubError> {
+        let (operation, api) = (self.operation, &self.api);
+        let version = change.object.resource_version();
+        let params = PatchParams {
+            field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let name = change.object.name_any();
+        match &change.write {
+            Write::Conditions(conditions) => {
+                let patch = Patch::Merge(json!({
+                    "metadata": { "resourceVersion": version },
+                    "status": { "conditions": conditions },
+                }));
+                let written = call(operation, api.patch_status(&name, &params, &patch)).await;
+                written.map(Some)
+            }
+            Write::Patch(patch) => {
+                let mut patch = patch.clone();
+                patch["metadata"]["resourceVersion"] = json!(version);
+                let patch = Patch::Merge(patch);
+                let written = call(operation, api.patch(&name, &params, &patch)).await;
+                written.map(Some)
+            }
+            Write::Delete => {
+                let params = DeleteParams {
+                    preconditions: Some(Preconditions {
+                        uid: change.object.uid(),
+                        resource_version: version,
+                    }),
+                    ..DeleteParams::default()
+                };
+                let deleted = call(operation, api.delete(&name, &params)).await;
+                deleted.map(|_| None)
+            }
         }
-        Due::Patch(patch) => {
-            let mut patch = patch.clone();
-            patch["metadata"]["resourceVersion"] = json!(version);
-            let patch = Patch::Merge(patch);
-            let written = call(operation, api.patch(&name, &params, &patch)).await;
-            written.map(Some)
-        }
-        Due::Deletion => {
-            let params = DeleteParams {
-                preconditions: Some(Preconditions {
-                    uid: outdated.object.uid(),
-                    resource_version: version,
-                }),
-                ..DeleteParams::default()
-            };
-            let deleted = call(operation, api.delete(&name, &params)).await;
-            deleted.map(|_| None)
-        }
-    };
-    match written {
-        Ok(Some(written)) => {
-            mirror.wait_for(&written, VISIBLE_WITHIN).await;
-            Ok(())
-        }
-        Ok(None) => Ok(()),
-        Err(error) if error.is_conflict() || error.is_not_found() => Ok(()),
-        Err(error) => Err(error),
     }
 }

@@ -14,6 +14,7 @@ mod known;
 mod review;
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use std::time::Duration;
 
 use drover_access::account_token::{AccountToken, TokenDigest};
 use drover_access::identity::Account;
+use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime};
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
@@ -165,19 +167,17 @@ impl Accounts {
         }
     }
 
-    /// Looks, until `stop`, after the tokens that something open stands on: follows the objects that
-    /// they are bound to, and shows the hub again those that are due.
-    pub async fn review_regularly(self, followable: Followable, stop: CancellationToken) {
-        let reviewing = async {
-            loop {
-                tokio::time::sleep(LOOK_EVERY).await;
-                self.shared.followed.begin(&self.hub, followable, &stop);
-                for token in self.due() {
-                    tokio::spawn(self.clone().review_in_turn(token));
-                }
-            }
+    /// Reviews the tokens of open requests: watches the objects that they are bound to, and shows
+    /// the hub those again that are due.
+    pub async fn run(self, followable: Followable, runtime: Runtime) {
+        let reconciler = TokenReviews {
+            accounts: self,
+            followable,
+            stop: runtime.stop.clone(),
         };
-        stop.run_until_cancelled(reviewing).await;
+        let runtime = runtime.in_every_replica();
+        let options = Options::new("token-reviews");
+        runtime.run_single(options, reconciler, []).await;
     }
 
     fn known_or_asked(&self, token: AccountToken, network: IpAddr) -> Result<Answer, LookupError> {
@@ -370,6 +370,28 @@ fn first(mut due: Vec<&mut Accepted>, limit: usize) -> Vec<Arc<AccountToken>> {
 enum Answer {
     Known(Option<Account>),
     Asked(Review),
+}
+
+/// Begins the reviews that are due.
+struct TokenReviews {
+    accounts: Accounts,
+    followable: Followable,
+    stop: CancellationToken,
+}
+
+impl Reconciler for TokenReviews {
+    type Key = ();
+    type Error = Infallible;
+
+    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, Infallible> {
+        let accounts = &self.accounts;
+        let followed = &accounts.shared.followed;
+        followed.begin(&accounts.hub, self.followable, &self.stop);
+        for token in accounts.due() {
+            tokio::spawn(accounts.clone().review_in_turn(token));
+        }
+        Ok(Action::requeue(LOOK_EVERY))
+    }
 }
 
 #[cfg(test)]

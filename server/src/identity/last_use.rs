@@ -1,16 +1,17 @@
 //! When tokens were last used: noted in memory, written in batches, never on the road.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use drover_api::kinds::Token;
+use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime};
 use futures::StreamExt as _;
 use jiff::{SignedDuration, Timestamp};
 use kube::api::{Patch, PatchParams};
 use parking_lot::Mutex;
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
 use drover_hub::{Hub, call};
 
@@ -49,15 +50,15 @@ impl LastUse {
         }
     }
 
-    /// Writes what was noted to the hub, every minute until `stop`, and once more then.
-    pub async fn write_regularly(self, hub: Hub, stop: CancellationToken) {
-        while stop
-            .run_until_cancelled(tokio::time::sleep(EVERY))
-            .await
-            .is_some()
-        {
-            self.write(&hub).await;
-        }
+    /// Writes the notes to the hub every minute, and once more at the shutdown.
+    pub async fn run(self, hub: Hub, runtime: Runtime) {
+        let writer = LastUseWriter {
+            last_use: self.clone(),
+            hub: hub.clone(),
+        };
+        let runtime = runtime.in_every_replica();
+        let options = Options::new("last-use");
+        runtime.run_single(options, writer, []).await;
         self.write(&hub).await;
     }
 
@@ -76,6 +77,22 @@ impl LastUse {
                 }
             })
             .await;
+    }
+}
+
+/// Writes the notes regularly.
+struct LastUseWriter {
+    last_use: LastUse,
+    hub: Hub,
+}
+
+impl Reconciler for LastUseWriter {
+    type Key = ();
+    type Error = Infallible;
+
+    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, Infallible> {
+        self.last_use.write(&self.hub).await;
+        Ok(Action::requeue(EVERY))
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use drover_access::token::{ForUsers, issue};
 use drover_api::ids::{ProviderUid, UserUid};
 use drover_api::kinds::{ClusterScope, Token, TokenProvider, TokenPurpose, TokenSpec, User};
+use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime};
 use futures::TryStreamExt as _;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -12,18 +13,18 @@ use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::{Resource as _, ResourceExt};
 use secrecy::SecretString;
 use thiserror::Error;
-use tokio_util::sync::CancellationToken;
 
 use super::authenticator::is_idle;
 use drover_entropy::{NoRandomness, random};
 use drover_http_edge::status::Status;
-use drover_hub::lease::Leadership;
 use drover_hub::{Hub, HubError, call, only};
 
 /// Longest to wait until memory shows what was written; after that the hub is asked instead.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
-/// How often expired tokens are cleared away.
+/// Between two purges of expired tokens.
 const PURGE_EVERY: Duration = Duration::from_mins(30);
+/// Longest time of one purge.
+const PURGE_WITHIN: Duration = Duration::from_mins(10);
 /// How often a user's tokens are deleted, while somebody makes others with them.
 const ROUNDS: u32 = 10;
 /// Expired tokens stay visible for so long.
@@ -230,32 +231,38 @@ fn ends_with_password(purpose: TokenPurpose) -> bool {
     }
 }
 
-/// Clears expired tokens away, every half hour until `stop`, while this server leads.
-pub async fn purge_regularly(hub: Hub, leadership: Leadership, stop: CancellationToken) {
-    while stop
-        .run_until_cancelled(tokio::time::sleep(PURGE_EVERY))
-        .await
-        .is_some()
-    {
-        if leadership.standing().may_control() {
-            purge(&hub).await;
-        }
+/// Deletes expired tokens.
+struct ExpiredTokens {
+    hub: Hub,
+}
+
+impl Reconciler for ExpiredTokens {
+    type Key = ();
+    type Error = HubError;
+
+    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, HubError> {
+        purge(&self.hub).await?;
+        Ok(Action::requeue(PURGE_EVERY))
     }
 }
 
-async fn purge(hub: &Hub) {
+/// Runs the controller of expired tokens.
+pub async fn run_purge(hub: Hub, runtime: Runtime) {
+    let options = Options {
+        timeout: Some(PURGE_WITHIN),
+        ..Options::new("expired-tokens")
+    };
+    runtime.run_single(options, ExpiredTokens { hub }, []).await;
+}
+
+async fn purge(hub: &Hub) -> Result<(), HubError> {
     let now = Timestamp::now();
     let (expired, _) = hub.stores().tokens.page(None, PURGE_AT_MOST, |token| {
         now.duration_since(token.spec.expires_at.0) > KEEP_EXPIRED
             || is_idle(token, now - KEEP_EXPIRED)
     });
     for token in expired {
-        if let Err(error) = delete(hub, &token).await {
-            tracing::warn!(
-                error = &error as &dyn std::error::Error,
-                "expired tokens stay"
-            );
-            return;
-        }
+        delete(hub, &token).await?;
     }
+    Ok(())
 }

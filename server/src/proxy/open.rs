@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 use drover_access::permit::Permit;
 use parking_lot::Mutex;
 
-pub use self::sweep::{end_in_order, watch_permits};
+pub use self::sweep::{end_in_order, run_revocation};
 pub(super) use self::sweep::{is_in_memory, may_be_acted_as};
 use super::journey::Journey;
 

@@ -8,21 +8,23 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA256, digest};
+use parking_lot::Mutex;
 use rustls_pki_types::UnixTime;
-use tokio_util::sync::CancellationToken;
+use tokio::time::Instant;
 use x509_parser::pem::parse_x509_pem;
 
 use self::files::Followed;
 use super::{StartError, TlsFiles};
-use drover_entropy::backoff::Backoff;
 use drover_hub::Hub;
 use drover_hub::authority::{Authority, AuthorityError};
 use drover_hub::settings::Settings;
+use drover_reconcile::{Action, Attempt, Backoff, Options, Reconciler, Runtime};
 use drover_tls::roots::Roots;
 use drover_tls::{Shown, TlsError, chain, from_files};
 
 /// How often the certificate's age is looked at.
 const EVERY: Duration = Duration::from_hours(1);
+const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(5));
 
 /// The shown certificate and how it is kept.
 pub(super) struct Certificate {
@@ -121,38 +123,59 @@ impl Certificate {
         }))
     }
 
-    /// Renews a certificate of our own in time, and when the server gets a new name; shows what is
-    /// in the files otherwise. Until `stop`.
-    pub(super) async fn renew_regularly(self, stop: CancellationToken) {
+    /// Runs the controller of the certificate: it renews one of our own authority in time and when
+    /// the server gets a new name, or shows files that changed.
+    pub(super) async fn run(self, runtime: Runtime) {
+        let runtime = runtime.in_every_replica();
         match self.kept {
-            Kept::Own(own) => stop.run_until_cancelled(own.renew(&self.shown)).await,
-            Kept::Files(files) => stop.run_until_cancelled(files.follow(&self.shown)).await,
+            Kept::Own(own) => {
+                let changed = own.hub.stores().changed();
+                let options = Options {
+                    backoff: BACKOFF,
+                    ..Options::new("certificate")
+                };
+                let renewal = Renewal {
+                    own: *own,
+                    shown: self.shown,
+                    renewed: Mutex::default(),
+                };
+                runtime.run_single(options, renewal, [changed]).await;
+            }
+            Kept::Files(files) => files.run(self.shown, &runtime).await,
             #[cfg(test)]
-            Kept::Nowhere => None,
-        };
+            Kept::Nowhere => {}
+        }
+    }
+}
+
+/// Renews a certificate of our own authority.
+struct Renewal {
+    own: Own,
+    shown: Shown,
+    /// For which names, and when.
+    renewed: Mutex<Option<(BTreeSet<String>, Instant)>>,
+}
+
+impl Reconciler for Renewal {
+    type Key = ();
+    type Error = AuthorityError;
+
+    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, AuthorityError> {
+        let names = self.own.names();
+        let renewed = self.renewed.lock().clone();
+        if let Some((before, at)) = renewed
+            && before == names
+            && at.elapsed() < EVERY
+        {
+            return Ok(Action::requeue(EVERY.saturating_sub(at.elapsed())));
+        }
+        self.own.renew_once(&self.shown, &names).await?;
+        *self.renewed.lock() = Some((names, Instant::now()));
+        Ok(Action::requeue(EVERY))
     }
 }
 
 impl Own {
-    async fn renew(&self, shown: &Shown) {
-        let mut changed = self.hub.stores().changed();
-        let mut names = self.names();
-        let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(5));
-        loop {
-            let renamed =
-                async { while self.names() == names && changed.changed().await.is_ok() {} };
-            // Either a new name, or time to look at the certificate's age.
-            if tokio::time::timeout(EVERY, renamed).await.is_ok() {
-                names = self.names();
-            }
-            while let Err(error) = self.renew_once(shown, &names).await {
-                warn(&error);
-                tokio::time::sleep(backoff.next_delay()).await;
-            }
-            backoff.reset();
-        }
-    }
-
     fn names(&self) -> BTreeSet<String> {
         self.settings.certificate_names(&self.address)
     }
@@ -171,11 +194,6 @@ impl Own {
             AuthorityError::Damaged(drover_hub::authority::SERVING_SECRET)
         })
     }
-}
-
-fn warn(error: &AuthorityError) {
-    let error = error as &dyn std::error::Error;
-    tracing::warn!(error, "the serving certificate was not renewed");
 }
 
 #[cfg(test)]

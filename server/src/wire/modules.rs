@@ -16,7 +16,7 @@ use crate::identity::{
     Authenticator, Devices, LastUse, Logins, Passwords, Providers, Refresher, SignIns, SignOuts,
     tokens,
 };
-use crate::proxy::{self, OpenStreams, Road, end_in_order, keep_hub_access, watch_permits};
+use crate::proxy::{self, OpenStreams, Road, end_in_order, run_hub_access, run_revocation};
 use crate::registration::notice::Notices;
 use crate::registration::{self, RegistrationState};
 use crate::rest::audited::audited;
@@ -32,7 +32,7 @@ use drover_hub::admission::review;
 use drover_hub::admission::review::Reviews;
 use drover_hub::admission::standing::{RulesStanding, Standing as Rules};
 use drover_hub::lease::{Leadership, Standing};
-use drover_hub::settings::keeper;
+use drover_hub::settings::reconciler;
 use drover_telemetry::{Health, Metrics};
 
 /// Builds the modules, starts what they do in the background, and gives their routes.
@@ -43,6 +43,7 @@ pub(super) fn build(
     certificate: &Certificate,
 ) -> Result<Router, StartError> {
     let metrics = Metrics::new();
+    metrics.register(|registry| base.runtime.metrics.register(registry));
     let audit = Audit::open(&Destination::named(&options.audit_log), &metrics)?;
     let tunnels = Tunnels::within(options.memory.tunnels, &metrics);
     let authenticator = identity(base);
@@ -61,12 +62,8 @@ pub(super) fn build(
         limits.clone(),
     );
     let refresher = Refresher::new(hub.clone(), providers, sign_ins.people().clone());
-    base.spawn(state::keep(
-        hub.clone(),
-        sign_ins.clone(),
-        base.leadership.clone(),
-        base.stop.clone(),
-    ));
+    let conditions = state::run(hub.clone(), sign_ins.clone(), base.runtime.clone());
+    base.spawn(conditions);
     let sign_outs = SignOuts::new(
         hub.clone(),
         settings.clone(),
@@ -75,9 +72,9 @@ pub(super) fn build(
     );
     let policy = ui::Policy::default();
     let (page, telling) = (policy.clone(), sign_outs.clone());
-    base.spawn(telling.tell_origins(move |origins| page.let_post(origins), base.stop.clone()));
+    base.spawn(telling.run_origins(move |origins| page.let_post(origins), base.runtime.clone()));
     let refreshing = refresher.clone();
-    base.spawn(refreshing.run(base.leadership.clone(), base.stop.clone()));
+    base.spawn(refreshing.run(base.runtime.clone()));
     let people = rest::router(RestState {
         hub: base.hub.clone(),
         authenticator: authenticator.clone(),
@@ -117,7 +114,7 @@ pub(super) fn build(
         base.settings.clone(),
         notices,
     );
-    base.spawn(controllers.run(base.leadership.clone(), base.stop.clone()));
+    base.spawn(controllers.run(base.leadership.clone(), base.runtime.clone()));
     let road = road(
         base,
         &audit,
@@ -170,7 +167,7 @@ fn admission(
         trust: certificate.trust().map(str::to_owned),
         standing: RulesStanding::new(Rules::Unknown, metrics, health),
     };
-    base.spawn(installer.keep(base.leadership.clone(), base.stop.clone()));
+    base.spawn(installer.run(base.runtime.clone()));
     review::router(reviews)
 }
 
@@ -183,28 +180,23 @@ fn identity(base: &Base) -> Authenticator {
     } else {
         Followable::AccountsAndPods
     };
-    base.spawn(accounts.review_regularly(followable, base.stop.clone()));
-    base.spawn(last_use.write_regularly(base.hub.clone(), base.stop.clone()));
-    base.spawn(tokens::purge_regularly(
-        base.hub.clone(),
-        base.leadership.clone(),
-        base.stop.clone(),
-    ));
+    base.spawn(accounts.run(followable, base.runtime.clone()));
+    base.spawn(last_use.run(base.hub.clone(), base.runtime.clone()));
+    base.spawn(tokens::run_purge(base.hub.clone(), base.runtime.clone()));
     authenticator
 }
 
 fn settings(base: &Base, options: &ServerOptions) {
-    base.spawn(keeper::keep(
+    base.spawn(reconciler::run(
         base.hub.clone(),
         base.settings.clone(),
-        base.leadership.clone(),
-        base.stop.clone(),
+        base.runtime.clone(),
     ));
     if options.log_filter_by_setting {
-        base.spawn(keeper::follow_log_filter(
+        base.spawn(reconciler::run_log_filter(
             base.settings.clone(),
             options.log_filter.clone(),
-            base.stop.clone(),
+            base.runtime.clone(),
         ));
     }
 }
@@ -221,16 +213,13 @@ fn road(
     let recorded = audit.clone();
     health.check("audit", move || recorded.problem().map_or(Ok(()), Err));
     base.spawn(end_in_order(open.clone(), audit.clone(), base.stop.clone()));
-    base.spawn(watch_permits(
+    base.spawn(run_revocation(
         open.clone(),
         base.hub.stores().clone(),
         authenticator.clone(),
-        base.stop.clone(),
+        base.runtime.clone(),
     ));
-    base.spawn(when_leading(
-        base,
-        keep_hub_access(base.hub.clone(), base.stop.clone()),
-    ));
+    base.spawn(run_hub_access(base.hub.clone(), base.runtime.clone()));
     let metrics = metrics.clone();
     Road::new(
         base.hub.clone(),

@@ -38,6 +38,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "drover-entropy",
             "drover-http-edge",
             "drover-rbac",
+            "drover-reconcile",
             "drover-telemetry",
             "drover-tls",
         ],

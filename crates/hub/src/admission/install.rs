@@ -5,31 +5,34 @@
 //! that nobody makes, and an attempt, not to be stored, to make that object. Later the rules' own
 //! configuration is tried in the same way, so that it is noticed when the hub stops reaching it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use drover_api::group::{HUB_NAMESPACE, SERVER_FIELD_MANAGER};
+use drover_reconcile::{Action, Attempt, Backoff, Options, Reconciler, Runtime};
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::Value;
 use thiserror::Error;
+use tokio::sync::Mutex;
 use tokio::time::sleep;
-use tokio_util::sync::CancellationToken;
 
 use super::account::{NoName, configuration, whoami};
 use super::address::Address;
 use super::review::Reviews;
 use super::standing::{RulesStanding, Standing as Rules};
 use super::webhook::{Asking, CHECK, PROBE};
-use crate::lease::{Leadership, Standing};
 use crate::settings::Settings;
 use crate::webhook_name::CONFIGURATION;
 use crate::{HubError, call};
-use drover_entropy::backoff::Backoff;
 
 /// Applied again after this long, in case somebody else changed it.
 const AGAIN: Duration = Duration::from_mins(5);
+/// Longest time of one attempt: a hub that does not answer makes each probe long.
+const STEP_WITHIN: Duration = Duration::from_mins(10);
+const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(5));
 /// How long a hub may take to ask a new webhook.
 const PROBES: u32 = 40;
 const BETWEEN_PROBES: Duration = Duration::from_millis(250);
@@ -124,32 +127,83 @@ pub struct Installer {
     pub standing: RulesStanding,
 }
 
-impl Installer {
-    /// Keeps the rules in force until `stop`, as long as this server leads.
-    pub async fn keep(self, mut leadership: Leadership, stop: CancellationToken) {
-        let keeping = async {
-            let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(5));
-            let mut applied = None;
-            loop {
-                let pause = match self.step(&mut leadership, &mut applied).await {
-                    Ok(()) => {
-                        backoff.reset();
-                        self.standing.set(Rules::InForce);
-                        AGAIN
-                    }
-                    Err(error) => {
-                        self.tell(&error, leadership.standing().may_control()).await;
-                        backoff.next_delay()
-                    }
-                };
-                sleep(pause).await;
+/// Tells the reviews under which account this server writes; every replica answers the hub.
+struct AccountName(Arc<Installer>);
+
+impl Reconciler for AccountName {
+    type Key = ();
+    type Error = NotInForce;
+
+    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, NotInForce> {
+        match whoami(&self.0.client).await {
+            Ok(server) => {
+                self.0.reviews.server_is(&server);
+                Ok(Action::await_change())
             }
-        };
-        stop.run_until_cancelled(keeping).await;
+            Err(error) => {
+                let error = error.into();
+                self.0.record_failure(&error, false).await;
+                Err(error)
+            }
+        }
     }
 
-    async fn tell(&self, error: &NotInForce, leads: bool) {
-        // Another server sees to it, where this one does not lead.
+    /// `record_failure` logs what to do about it.
+    fn is_expected(&self, _: &NotInForce) -> bool {
+        true
+    }
+}
+
+/// Keeps the rules in force.
+struct InstalledRules {
+    installer: Arc<Installer>,
+    /// The configuration that was applied last.
+    applied: Mutex<Option<Value>>,
+}
+
+impl Reconciler for InstalledRules {
+    type Key = ();
+    type Error = NotInForce;
+
+    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, NotInForce> {
+        let mut applied = self.applied.lock().await;
+        if let Err(error) = self.installer.step(&mut applied).await {
+            self.installer.record_failure(&error, true).await;
+            return Err(error);
+        }
+        self.installer.standing.set(Rules::InForce);
+        Ok(Action::requeue(AGAIN))
+    }
+
+    /// `record_failure` logs what to do about it.
+    fn is_expected(&self, _: &NotInForce) -> bool {
+        true
+    }
+}
+
+impl Installer {
+    /// Runs the controllers that put the rules into force.
+    pub async fn run(self, runtime: Runtime) {
+        let installer = Arc::new(self);
+        let name = AccountName(Arc::clone(&installer));
+        let rules = InstalledRules {
+            installer,
+            applied: Mutex::default(),
+        };
+        let options = Options {
+            timeout: Some(STEP_WITHIN),
+            backoff: BACKOFF,
+            ..Options::new("admission-rules")
+        };
+        let every_replica = runtime.in_every_replica();
+        tokio::join!(
+            every_replica.run_single(Options::new("admission-account"), name, []),
+            runtime.run_single(options, rules, []),
+        );
+    }
+
+    async fn record_failure(&self, error: &NotInForce, leads: bool) {
+        // Another server installs them, where this one does not lead.
         let standing = if error.passes() || !leads {
             None
         } else {
@@ -178,17 +232,9 @@ impl Installer {
         }
     }
 
-    async fn step(
-        &self,
-        leadership: &mut Leadership,
-        applied: &mut Option<Value>,
-    ) -> Result<(), NotInForce> {
+    async fn step(&self, applied: &mut Option<Value>) -> Result<(), NotInForce> {
         let server = whoami(&self.client).await?;
         self.reviews.server_is(&server);
-        // Only one of several servers writes; one that waits goes on to answer.
-        if leadership.wait_for(Standing::may_control).await.is_none() {
-            return std::future::pending().await;
-        }
         let address = self.address()?;
         let asking = Asking {
             address: &address,

@@ -12,7 +12,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
-use crate::controllers::outdated::{no, yes};
+use crate::controllers::status_writer::{condition_false, condition_true};
 use drover_hub::{Mirror, Stores};
 
 /// What is to be done about an object.
@@ -134,7 +134,7 @@ pub fn project(stores: &Stores, project: &Project) -> Option<Judged> {
             "the cluster {name:?} that it was made in is not there: delete the project, and make it \
              anew if another cluster of that name is meant"
         );
-        return Some(Judged::Says(no("Gone", message)));
+        return Some(Judged::Says(condition_false("Gone", message)));
     }
     // What else it comes to is not for here to say; but what was said here is true no more.
     let said = project.status.iter().flat_map(|status| &status.conditions);
@@ -266,7 +266,7 @@ fn unpinned(error: &PinError) -> Verdict {
         PinError::Missing { .. } => "Missing",
         PinError::Newer { .. } => "Newer",
     };
-    no(reason, error.to_string())
+    condition_false(reason, error.to_string())
 }
 
 /// Why a binding whose names are pinned gives nothing.
@@ -280,7 +280,7 @@ fn impeded(stores: &Stores, said: Binding<'_>, problem: &Problem) -> Verdict {
         let message = format!(
             "the cluster of the project {name:?} is not there: see the project's own condition Ready"
         );
-        return no("ProjectNotReady", message);
+        return condition_false("ProjectNotReady", message);
     }
     let reason = match problem {
         Problem::Unpinned(_) => "Unpinned",
@@ -291,7 +291,7 @@ fn impeded(stores: &Stores, said: Binding<'_>, problem: &Problem) -> Verdict {
         Problem::NoSubject => "NoSubject",
         Problem::Role { .. } => "RoleUnusable",
     };
-    no(reason, problem.to_string())
+    condition_false(reason, problem.to_string())
 }
 
 /// Whether those who are given the role can use it at all.
@@ -301,7 +301,7 @@ fn subject(stores: &Stores, said: Binding<'_>) -> Verdict {
         let known = stores.users.by_name(&user.name);
         if known.is_some_and(|user| !user.spec.enabled) {
             let name = &user.name;
-            return no(
+            return condition_false(
                 "Disabled",
                 format!(
                     "the user is disabled, and has no roles; \"drover user enable {name}\" gives \
@@ -315,7 +315,7 @@ fn subject(stores: &Stores, said: Binding<'_>) -> Verdict {
         let known = stores.auth_providers.by_name(group.provider());
         if known.is_some_and(|provider| !provider.spec.enabled) {
             let provider = group.provider();
-            return no(
+            return condition_false(
                 "Disabled",
                 format!(
                     "the provider {provider:?} of the group is disabled, and its groups have no \
@@ -324,5 +324,5 @@ fn subject(stores: &Stores, said: Binding<'_>) -> Verdict {
             );
         }
     }
-    yes("Given", "whoever it names has the role")
+    condition_true("Given", "whoever it names has the role")
 }

@@ -13,7 +13,7 @@ use kube::{Api, Client, Resource, ResourceExt as _};
 use serde::de::DeserializeOwned;
 
 use super::decide::{Holder, Pinned, pinned};
-use crate::controllers::outdated::{Due, Outdated};
+use crate::controllers::status_writer::{Change, Write};
 use drover_hub::{HubError, Stores, call};
 
 /// Bindings that are deleted in one look; what is beyond waits for the next.
@@ -46,12 +46,12 @@ impl<'a> Orphans<'a> {
     /// one look deletes.
     pub(super) async fn only<K>(
         &mut self,
-        outdated: Vec<Outdated<K>>,
+        changes: Vec<Change<K>>,
         said: impl for<'b> Fn(&'b K) -> Binding<'b>,
-    ) -> Vec<Outdated<K>> {
-        let mut kept = Vec::with_capacity(outdated.len());
-        for one in outdated {
-            if !matches!(one.due, Due::Deletion) || self.may_go(said(&one.object)).await {
+    ) -> Vec<Change<K>> {
+        let mut kept = Vec::with_capacity(changes.len());
+        for one in changes {
+            if !matches!(one.write, Write::Delete) || self.may_go(said(&one.object)).await {
                 kept.push(one);
             }
         }

@@ -56,18 +56,18 @@ fn devs() -> Value {
 
 /// Writes what is found, as the hub would; gives what was written, by names.
 fn write(stores: &Stores) -> Vec<(String, Value)> {
-    fn each<K>(mirror: &Mirror<K>, outdated: Vec<Outdated<K>>, told: &mut Vec<(String, Value)>)
+    fn each<K>(mirror: &Mirror<K>, changes: Vec<Change<K>>, told: &mut Vec<(String, Value)>)
     where
         K: Resource<DynamicType = ()> + Serialize + DeserializeOwned,
     {
-        for Outdated { object, due } in outdated {
+        for Change { object, write } in changes {
             let mut stored = serde_json::to_value(&*object).unwrap();
-            let written = match due {
-                Due::Patch(patch) => {
+            let written = match write {
+                Write::Patch(patch) => {
                     merge(&mut stored, &patch);
                     patch["spec"].clone()
                 }
-                Due::Conditions(conditions) => {
+                Write::Conditions(conditions) => {
                     let [only] = &conditions[..] else {
                         panic!("{conditions:?}")
                     };
@@ -75,7 +75,7 @@ fn write(stores: &Stores) -> Vec<(String, Value)> {
                     stored["status"]["conditions"] = json!(conditions);
                     said
                 }
-                Due::Deletion => {
+                Write::Delete => {
                     let name = object.meta().name.clone().unwrap();
                     mirror.remove(&name);
                     told.push((name, json!("deleted")));

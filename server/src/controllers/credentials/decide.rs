@@ -7,7 +7,7 @@ use drover_api::kinds::{
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 
-use crate::controllers::outdated::{no, yes};
+use crate::controllers::status_writer::{condition_false, condition_true};
 use crate::identity::authenticator::is_idle;
 use drover_hub::stores::standing::Fallen;
 
@@ -16,7 +16,7 @@ use drover_hub::stores::standing::Fallen;
 pub fn user(user: &User, fallen: &[(&ProviderIdentity, Option<Fallen>)]) -> Verdict {
     let name = user.name_any();
     if !user.spec.enabled {
-        return no(
+        return condition_false(
             "Disabled",
             format!(
                 "logging in and every token of the user are refused; \"drover user enable {name}\" \
@@ -25,7 +25,7 @@ pub fn user(user: &User, fallen: &[(&ProviderIdentity, Option<Fallen>)]) -> Verd
         );
     }
     if user.spec.must_change_password {
-        return no(
+        return condition_false(
             "PasswordChangeRequired",
             "the next login can do nothing but set a new password: \"drover login\" asks for it"
                 .to_owned(),
@@ -34,16 +34,16 @@ pub fn user(user: &User, fallen: &[(&ProviderIdentity, Option<Fallen>)]) -> Verd
     if let Some((identity, Some(why))) = fallen.first()
         && fallen.iter().all(|(_, fallen)| fallen.is_some())
     {
-        return no("ProviderFallen", of_provider(identity, &why.to_string()));
+        return condition_false("ProviderFallen", of_provider(identity, &why.to_string()));
     }
     let silent =
         |(identity, _): &&(&ProviderIdentity, _)| identity.state == IdentityState::Unreachable;
     if let Some((identity, _)) = fallen.iter().find(silent) {
         let what = "it does not say who the user is; what it said last counts for the setting \
                     provider-grace";
-        return yes("ProviderUnreachable", of_provider(identity, what));
+        return condition_true("ProviderUnreachable", of_provider(identity, what));
     }
-    yes("Enabled", "the user can log in")
+    condition_true("Enabled", "the user can log in")
 }
 
 /// A sentence about what an identity provider said, with what is known of it.
@@ -70,13 +70,13 @@ pub fn token(
     now: Timestamp,
 ) -> Verdict {
     if now >= token.spec.expires_at.0 {
-        return no(
+        return condition_false(
             "Expired",
             "its time is over, and it will be deleted; \"drover login\" gets a new one".to_owned(),
         );
     }
     if is_idle(token, now) {
-        return no(
+        return condition_false(
             "Idle",
             "nobody has used it for longer than the setting session-idle-ttl allowed when it was \
              made; whoever comes back signs in again"
@@ -85,23 +85,23 @@ pub fn token(
     }
     let Some(user) = user.filter(|user| user.metadata.deletion_timestamp.is_none()) else {
         let name = &token.spec.user_name;
-        return no(
+        return condition_false(
             "UserGone",
             format!("its user {name:?} was deleted; a user of the same name needs new tokens"),
         );
     };
     if !user.spec.enabled {
         let name = user.name_any();
-        return no(
+        return condition_false(
             "UserDisabled",
             format!("its user is disabled; \"drover user enable {name}\" makes it work again"),
         );
     }
     if let Some(fallen) = fallen {
-        return no("ProviderFallen", fallen.to_string());
+        return condition_false("ProviderFallen", fallen.to_string());
     }
     if let (Some(scope), None) = (&token.spec.cluster, cluster) {
-        return no(
+        return condition_false(
             "ClusterGone",
             format!(
                 "it works on cluster {:?} only, which was deleted; a cluster of the same name \
@@ -111,12 +111,14 @@ pub fn token(
         );
     }
     match token.spec.purpose {
-        TokenPurpose::PasswordChange => yes("Active", "it is accepted, to set a password only"),
+        TokenPurpose::PasswordChange => {
+            condition_true("Active", "it is accepted, to set a password only")
+        }
         TokenPurpose::Session
         | TokenPurpose::Browser
         | TokenPurpose::Api
         | TokenPurpose::Kubeconfig
-        | TokenPurpose::Credential => yes("Active", "it is accepted"),
+        | TokenPurpose::Credential => condition_true("Active", "it is accepted"),
     }
 }
 
@@ -131,7 +133,7 @@ pub fn registration_token(
 ) -> Verdict {
     let name = &token.spec.cluster_name;
     let Some(cluster) = cluster.filter(|held| held.metadata.deletion_timestamp.is_none()) else {
-        return no(
+        return condition_false(
             "ClusterGone",
             format!("cluster {name:?} was deleted; \"drover cluster import {name}\" starts over"),
         );
@@ -143,20 +145,20 @@ pub fn registration_token(
         } else {
             "ClusterRegistered"
         };
-        return no(
+        return condition_false(
             reason,
             format!("cluster {name:?} is registered, and no token can register it again"),
         );
     }
     if now >= token.spec.expires_at.0 {
-        return no(
+        return condition_false(
             "Expired",
             format!(
                 "its time is over; \"drover cluster import {name}\" prints a manifest with a new one"
             ),
         );
     }
-    yes("Waiting", "the cluster's agent can register with it, once")
+    condition_true("Waiting", "the cluster's agent can register with it, once")
 }
 
 #[cfg(test)]

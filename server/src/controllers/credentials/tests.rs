@@ -3,15 +3,15 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::decide::tests::{at, credential};
 use super::*;
-use crate::controllers::outdated::due;
+use crate::controllers::status_writer::changed_conditions;
 
 #[test]
-fn a_condition_is_written_when_it_says_something_new_and_only_then() {
+fn condition_is_written_only_when_its_meaning_changes() {
     let mut token = credential(false);
     let judge = |token: &Token, now| {
         let verdict = decide::token(token, None, None, None, at(now));
-        let held = held(token.status.as_ref().map(|status| &status.conditions)).to_vec();
-        due(token, &held, VALID, &verdict, at(now))
+        let held = conditions_of(token.status.as_ref().map(|status| &status.conditions)).to_vec();
+        changed_conditions(token, &held, VALID, &verdict, at(now))
     };
     let first = judge(&token, 1).expect("nothing is said yet");
     assert_eq!(first[0].reason, "UserGone");
@@ -25,13 +25,13 @@ fn a_condition_is_written_when_it_says_something_new_and_only_then() {
     assert_eq!(judge(&token, 100), None, "it is on its way out");
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_next_look_is_when_the_next_token_expires() {
+#[test]
+fn next_reconciliation_is_when_the_next_token_expires() {
     let stores = Stores::new();
-    let wait = |now| next_due(&stores, at(now)).duration_since(Instant::now());
-    assert_eq!(wait(0), LOOK_EVERY);
+    let wait = |now| next_due(&stores, at(now));
+    assert_eq!(wait(0), INTERVAL);
     stores.tokens.replace(vec![credential(false)]);
     assert_eq!(wait(70), Duration::from_secs(30));
-    assert_eq!(wait(-1000), LOOK_EVERY);
-    assert_eq!(wait(100), LOOK_EVERY, "what has expired is due no more");
+    assert_eq!(wait(-1000), INTERVAL);
+    assert_eq!(wait(100), INTERVAL, "what has expired is due no more");
 }

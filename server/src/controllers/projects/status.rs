@@ -1,10 +1,12 @@
 //! What a project says of itself on the hub, and the finalizer by which its end waits.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use drover_api::conditions::{READY, Tristate, Verdict, set_condition};
 use drover_api::group::SERVER_FIELD_MANAGER;
 use drover_api::kinds::{Project, ProjectStatus};
+use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime};
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 use kube::api::{Patch, PatchParams};
@@ -19,10 +21,10 @@ use drover_hub::{Hub, HubError, call};
 const FINALIZER: &str = "management.drover.dev/project";
 /// How long memory may take to show what was written before somebody is told.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(5);
-/// The longest time between two looks for projects whose cluster is not there any more.
-const LOOK_EVERY: Duration = Duration::from_mins(1);
-/// Changes that come together are looked at together.
-const SETTLE: Duration = Duration::from_secs(1);
+/// The longest time between two searches for projects whose cluster does not exist.
+const INTERVAL: Duration = Duration::from_mins(1);
+/// After a search, so that a burst of changes is one.
+const COOLDOWN: Duration = Duration::from_secs(1);
 /// Impediments that are named; of more, the number is.
 const NAMED: usize = 3;
 
@@ -247,22 +249,38 @@ fn told(impediments: &[Impediment]) -> String {
     told
 }
 
-/// Lets projects go whose deletion was asked for and whose cluster is not there, so that no keeper
-/// sees to it.
-pub(in crate::controllers) async fn end_strays(hub: &Hub) {
-    let mut changed = hub.stores().projects.changed();
-    loop {
-        changed.mark_unchanged();
-        if hub.stores().health().is_trusted() {
-            for project in hub.stores().projects.all() {
-                if is_ending(&project) && is_stray(hub, &project) {
-                    let_go(hub, &project, "its cluster is not there any more").await;
+/// Ends projects whose deletion was asked for and whose cluster does not exist, so that no other
+/// controller ends them.
+struct Strays {
+    hub: Hub,
+}
+
+impl Reconciler for Strays {
+    type Key = ();
+    type Error = Infallible;
+
+    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, Infallible> {
+        let stores = self.hub.stores();
+        if stores.health().is_trusted() {
+            for project in stores.projects.all() {
+                if is_ending(&project) && is_stray(&self.hub, &project) {
+                    let_go(&self.hub, &project, "its cluster is not there any more").await;
                 }
             }
         }
-        let _ = tokio::time::timeout(LOOK_EVERY, changed.changed()).await;
-        tokio::time::sleep(SETTLE).await;
+        Ok(Action::requeue(INTERVAL))
     }
+}
+
+/// Runs the controller of stray projects.
+pub(in crate::controllers) async fn run_strays(hub: &Hub, runtime: &Runtime) {
+    let options = Options {
+        cooldown: COOLDOWN,
+        ..Options::new("stray-projects")
+    };
+    let reconciler = Strays { hub: hub.clone() };
+    let changed = hub.stores().projects.changed();
+    runtime.run_single(options, reconciler, [changed]).await;
 }
 
 fn is_stray(hub: &Hub, project: &Project) -> bool {

@@ -14,20 +14,21 @@ use drover_access::roles::{
 };
 use drover_api::group::SERVER_FIELD_MANAGER;
 use drover_api::kinds::{GlobalRole, GlobalRoleSpec, RoleTemplate, RoleTemplateSpec};
+use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime};
 use k8s_openapi::ClusterResourceScope;
 use kube::api::PostParams;
 use kube::{Api, Resource};
+use parking_lot::Mutex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
-use tokio::time::Instant;
 
-use crate::controllers::outdated::{Due, Outdated, Pace, write_all};
+use crate::controllers::status_writer::{Change, StatusWriter, Write};
 use drover_hub::{Hub, HubError, Mirror, call};
 
-const SETTLE: Duration = Duration::from_millis(100);
-/// The longest time between two looks, should the hub have been out of reach.
-const LOOK_EVERY: Duration = Duration::from_mins(5);
+const DEBOUNCE: Duration = Duration::from_millis(100);
+/// The longest time between two reconciliations.
+const INTERVAL: Duration = Duration::from_mins(5);
 /// Longest to wait until memory shows what was made.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(5);
 const MAKE: &str = "make a role of the start";
@@ -97,54 +98,79 @@ pub(super) fn is_in_the_way(role: &impl Resource, names: &BTreeSet<&str>) -> boo
     mark(role).is_none() && name.is_some_and(|name| names.contains(name))
 }
 
-/// Keeps the roles of the start for as long as it is polled.
-pub(in crate::controllers) async fn keep(hub: &Hub) {
-    let stores = hub.stores();
-    let mut pace = Pace::new(stores.grants.changed(), SETTLE, "roles of the start are");
-    let mut told = BTreeSet::new();
-    loop {
-        pace.turn(stores, look(hub, &mut told), || Instant::now() + LOOK_EVERY)
-            .await;
+/// Keeps the built-in roles.
+struct BuiltInRoles {
+    hub: Hub,
+    /// Roles in the way that were logged.
+    logged: Mutex<BTreeSet<String>>,
+}
+
+impl Reconciler for BuiltInRoles {
+    type Key = ();
+    type Error = HubError;
+
+    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, HubError> {
+        let stores = self.hub.stores();
+        if stores.health().is_trusted() {
+            // The global ones give some of the others.
+            let results = [
+                self.reconcile_kind(&stores.role_templates).await,
+                self.reconcile_kind(&stores.global_roles).await,
+            ];
+            results.into_iter().collect::<Result<(), _>>()?;
+        }
+        Ok(Action::requeue(INTERVAL))
     }
 }
 
-async fn look(hub: &Hub, told: &mut BTreeSet<String>) -> Result<(), HubError> {
-    let stores = hub.stores();
-    // The global ones give some of the others.
-    let results = [
-        keep_each(hub, &stores.role_templates, told).await,
-        keep_each(hub, &stores.global_roles, told).await,
-    ];
-    results.into_iter().collect()
+/// Runs the controller.
+pub(in crate::controllers) async fn run(hub: &Hub, runtime: &Runtime) {
+    let options = Options {
+        debounce: DEBOUNCE,
+        ..Options::new("built-in-roles")
+    };
+    let reconciler = BuiltInRoles {
+        hub: hub.clone(),
+        logged: Mutex::default(),
+    };
+    let changed = hub.stores().grants.changed();
+    runtime.run_single(options, reconciler, [changed]).await;
 }
 
 /// What there is to do about the roles of the start of one kind.
 struct ToDo<K> {
     missing: Vec<K>,
-    drifted: Vec<Outdated<K>>,
+    drifted: Vec<Change<K>>,
     in_the_way: Vec<&'static str>,
 }
 
-async fn keep_each<K: Starting>(
-    hub: &Hub,
-    mirror: &Mirror<K>,
-    told: &mut BTreeSet<String>,
-) -> Result<(), HubError> {
-    let to_do = decide(|name| mirror.by_name(name));
-    for name in to_do.in_the_way {
-        let kind = K::kind(&());
-        if told.insert(format!("{kind} {name}")) {
-            tracing::warn!(
-                %kind, name,
-                "a role of the start cannot be made: somebody's own role has its name; make that \
-                 one anew under another name, and delete it"
-            );
+impl BuiltInRoles {
+    async fn reconcile_kind<K: Starting>(&self, mirror: &Mirror<K>) -> Result<(), HubError> {
+        let to_do = decide(|name| mirror.by_name(name));
+        self.log_in_the_way::<K>(&to_do.in_the_way);
+        let api: Api<K> = Api::all(self.hub.client());
+        let made = make_all(&api, mirror, &to_do.missing).await;
+        let writer = StatusWriter {
+            operation: REPAIR,
+            api,
+            mirror,
+        };
+        let repaired = writer.write_all(&to_do.drifted).await;
+        made.and(repaired)
+    }
+
+    fn log_in_the_way<K: Starting>(&self, names: &[&'static str]) {
+        for name in names {
+            let kind = K::kind(&());
+            if self.logged.lock().insert(format!("{kind} {name}")) {
+                tracing::warn!(
+                    %kind, name,
+                    "cannot create a built-in role: another role has its name; create that role \
+                     again under another name, and delete it"
+                );
+            }
         }
     }
-    let api: Api<K> = Api::all(hub.client());
-    let made = make_all(&api, mirror, &to_do.missing).await;
-    let repaired = write_all(REPAIR, &api, mirror, &to_do.drifted).await;
-    made.and(repaired)
 }
 
 /// Makes what is missing. One that the hub refuses keeps no other from being made; a hub that fails is
@@ -206,9 +232,9 @@ fn decide<K: Starting>(stored: impl Fn(&str) -> Option<Arc<K>>) -> ToDo<K> {
                 // Not applied by the server: what others added beside it would stay.
                 let spec = merge(&as_value(object.said()), &as_value(&role.spec));
                 let patch = json!({ "metadata": { "labels": labels() }, "spec": spec });
-                to_do.drifted.push(Outdated {
+                to_do.drifted.push(Change {
                     object,
-                    due: Due::Patch(patch),
+                    write: Write::Patch(patch),
                 });
             }
         }

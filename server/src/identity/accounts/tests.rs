@@ -130,6 +130,14 @@ fn accepted(account: &Account, token: AccountToken) -> Known {
     Known::Accepted(Box::new(accepted))
 }
 
+fn runtime(stop: &CancellationToken) -> Runtime {
+    Runtime {
+        metrics: drover_reconcile::Metrics::default(),
+        leader: drover_reconcile::LeaderGate::always_open(),
+        stop: stop.clone(),
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn many_requests_with_one_token_are_one_review() {
     let judge = Judge::default();
@@ -206,11 +214,7 @@ async fn what_something_open_stands_on_is_withdrawn_soon_after_the_hub_withdrew_
     let judge = Judge::default();
     let accounts = judge.accounts();
     let stop = CancellationToken::new();
-    tokio::spawn(
-        accounts
-            .clone()
-            .review_regularly(Followable::Everything, stop.clone()),
-    );
+    tokio::spawn(accounts.clone().run(Followable::Everything, runtime(&stop)));
     let account = accounts.identify(token(0), HERE).await.unwrap().unwrap();
     let hold = async |seconds: u32| {
         for _ in 0..seconds {
@@ -232,11 +236,7 @@ async fn a_silent_hub_withdraws_nothing_for_a_while_and_lets_nobody_in() {
     let judge = Judge::default();
     let accounts = judge.accounts();
     let stop = CancellationToken::new();
-    tokio::spawn(
-        accounts
-            .clone()
-            .review_regularly(Followable::Everything, stop.clone()),
-    );
+    tokio::spawn(accounts.clone().run(Followable::Everything, runtime(&stop)));
     let account = accounts.identify(token(0), HERE).await.unwrap().unwrap();
     judge.is(IS_DOWN);
     let mut held = Duration::ZERO;
@@ -270,11 +270,7 @@ async fn memory_keeps_the_accounts_used_last_and_no_token_that_nothing_open_stan
     assert_eq!(accounts.standing(newest.unwrap().token), Standing::Good);
     assert_eq!(accounts.standing(token(7).digest()), Standing::Good);
     let stop = CancellationToken::new();
-    tokio::spawn(
-        accounts
-            .clone()
-            .review_regularly(Followable::Everything, stop.clone()),
-    );
+    tokio::spawn(accounts.clone().run(Followable::Everything, runtime(&stop)));
     for _ in 0..20 {
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!(accounts.standing(token(7).digest()), Standing::Good);
@@ -300,11 +296,7 @@ async fn many_open_tokens_are_reviewed_few_at_a_time() {
             .unwrap();
     }
     let stop = CancellationToken::new();
-    tokio::spawn(
-        accounts
-            .clone()
-            .review_regularly(Followable::Everything, stop.clone()),
-    );
+    tokio::spawn(accounts.clone().run(Followable::Everything, runtime(&stop)));
     let reviews = judge.reviews();
     judge.most.store(0, Ordering::SeqCst);
     for _ in 0..5 {
@@ -368,11 +360,7 @@ async fn reviews_of_open_streams(count: usize) -> (usize, usize) {
     let followed = accounts.shared.followed.sink(BoundKind::ServiceAccount);
     followed.replace(vec![("apps/puller".to_owned(), Object::new("u1", "1"))]);
     let stop = CancellationToken::new();
-    tokio::spawn(
-        accounts
-            .clone()
-            .review_regularly(Followable::Everything, stop.clone()),
-    );
+    tokio::spawn(accounts.clone().run(Followable::Everything, runtime(&stop)));
     let hold = async |seconds: u32| {
         let before = judge.reviews();
         for _ in 0..seconds {
@@ -410,11 +398,7 @@ async fn deleted_account_withdraws_its_tokens_without_a_review() {
     let followed = accounts.shared.followed.sink(BoundKind::ServiceAccount);
     followed.replace(vec![("apps/puller".to_owned(), Object::new("u1", "1"))]);
     let stop = CancellationToken::new();
-    tokio::spawn(
-        accounts
-            .clone()
-            .review_regularly(Followable::Everything, stop.clone()),
-    );
+    tokio::spawn(accounts.clone().run(Followable::Everything, runtime(&stop)));
     let identify = async |number| accounts.identify(bound_token(number), HERE).await.unwrap();
     let (open, idle) = (identify(0).await.unwrap(), identify(1).await.unwrap());
     assert_eq!(accounts.standing(open.token), Standing::Good);
@@ -497,11 +481,7 @@ async fn embedded_hub_withdraws_a_token_within_five_seconds_of_what_it_is_bound_
     let of_account = issue(None).await;
     let accounts = Accounts::new(Hub::new(client, Stores::new(), Keys::generate().unwrap()));
     let stop = CancellationToken::new();
-    tokio::spawn(
-        accounts
-            .clone()
-            .review_regularly(Followable::Everything, stop.clone()),
-    );
+    tokio::spawn(accounts.clone().run(Followable::Everything, runtime(&stop)));
     let identify = async |token| accounts.identify(token, HERE).await.unwrap().unwrap().token;
     let (of_secret, of_account) = (identify(of_secret).await, identify(of_account).await);
     let hold = async |token, limit: Duration| {

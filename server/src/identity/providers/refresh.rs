@@ -15,12 +15,15 @@ use drover_api::kinds::{AuthProvider, IdentityState, ProviderIdentity, User};
 use drover_providers::allowed;
 use drover_providers::github::AskedAs;
 use drover_providers::{Person, ProviderError};
+use drover_reconcile::{
+    Action, Attempt, Controller, Options, Reconciler, Runtime, Shutdown, Trigger, on_change,
+};
 use futures::StreamExt as _;
 use jiff::Timestamp;
 use kube::ResourceExt as _;
+use parking_lot::Mutex;
 use thiserror::Error;
-use tokio::task::{JoinError, JoinSet};
-use tokio_util::sync::CancellationToken;
+use tokio::task::JoinError;
 use tracing::Instrument as _;
 
 use self::agenda::Agenda;
@@ -32,16 +35,15 @@ use super::seen;
 use super::sign_in::NOT_ALLOWED;
 use drover_entropy::backoff::Backoff;
 use drover_http_edge::status::Status;
-use drover_hub::lease::Leadership;
 use drover_hub::stores::standing;
 use drover_hub::{Hub, HubError};
 
 /// Between two looks at who is due.
 const LOOK_EVERY: Duration = Duration::from_secs(15);
-/// Pause after a change of the stores, so that a burst of them is one look.
-const BREATH: Duration = Duration::from_millis(200);
-/// People who are asked about at once.
-const AT_ONCE: usize = 8;
+/// Changes that come together are reconciled together.
+const DEBOUNCE: Duration = Duration::from_millis(200);
+/// Identities that are refreshed concurrently.
+const CONCURRENCY: usize = 8;
 /// Tries to keep what a provider gave: many take what was kept before no more.
 const KEEP_TRIES: u32 = 4;
 
@@ -308,56 +310,47 @@ impl Refresher {
         Ok(outcome)
     }
 
-    /// Asks about whoever is due until `stop`, while this server leads.
-    pub async fn run(self, leadership: Leadership, stop: CancellationToken) {
-        let mut changed = self.hub.stores().changed();
-        let (mut agenda, mut lists) = (Agenda::default(), HashMap::new());
-        let (mut asking, mut asked) = (JoinSet::new(), HashMap::new());
-        loop {
-            tokio::select! {
-                () = stop.cancelled() => break,
-                Some(done) = asking.join_next_with_id() => {
-                    // One that broke off is as good as a hub that failed.
-                    let (id, outcome) = match done {
-                        Ok((id, outcome)) => (id, outcome),
-                        Err(error) => (error.id(), None),
-                    };
-                    if let Some(whom) = asked.remove(&id) {
-                        agenda.heard(&whom, outcome, Timestamp::now());
-                    }
-                }
-                _ = changed.changed() => tokio::time::sleep(BREATH).await,
-                () = tokio::time::sleep(LOOK_EVERY) => {}
-            }
-            changed.mark_unchanged();
-            let stores = self.hub.stores();
-            if !leadership.standing().may_control() || !stores.health().is_trusted() {
-                continue;
-            }
-            self.apply_lists(&mut lists).await;
-            let room = AT_ONCE.saturating_sub(asking.len());
-            for whom in agenda.due(&self.hub, room, Timestamp::now()) {
-                let (refresher, about) = (self.clone(), whom.clone());
-                let task = asking.spawn(async move {
-                    let outcome = refresher.refresh(&about).await;
-                    if let Err(error) = &outcome {
-                        let error = error as &dyn std::error::Error;
-                        tracing::warn!(
-                            error,
-                            "what a provider says could not be asked for or kept"
-                        );
-                    }
-                    outcome.ok()
-                });
-                asked.insert(task.id(), whom);
-            }
-        }
-        // What a provider gave in exchange for what was kept is kept.
-        while asking.join_next().await.is_some() {}
+    /// Runs the controllers that refresh the identities that are due.
+    pub async fn run(self, runtime: Runtime) {
+        let agenda: Arc<Mutex<Agenda>> = Arc::default();
+        let plan = runtime.trigger(Options {
+            debounce: DEBOUNCE,
+            ..Options::new("identity-refresh-plan")
+        });
+        let refresh = runtime.trigger(Options {
+            concurrency: CONCURRENCY,
+            // An aborted call may lose a token that the provider gave in exchange for the last one.
+            timeout: None,
+            shutdown: Shutdown::Finish,
+            ..Options::new("identity-refresh")
+        });
+        let due = DueIdentities {
+            refresher: self.clone(),
+            agenda: Arc::clone(&agenda),
+            applied: tokio::sync::Mutex::default(),
+            refresh: refresh.clone(),
+        };
+        let identities = Identities {
+            refresher: self.clone(),
+            agenda,
+            plan: plan.clone(),
+        };
+        let changed = self.hub.stores().changed();
+        let planning = Controller::new(plan, due)
+            .on(on_change(changed, ()))
+            .at_start(|| vec![()]);
+        // Refreshes under way end although this server leads no longer: see `timeout`.
+        let every_replica = runtime.in_every_replica();
+        let refreshing = Controller::new(refresh, identities);
+        tokio::join!(runtime.run(planning), every_replica.run(refreshing));
     }
 
     /// Refuses whoever is not in a list any more that has changed.
-    async fn apply_lists(&self, applied: &mut HashMap<String, Option<Allowed>>) {
+    async fn apply_lists(
+        &self,
+        applied: &mut HashMap<String, Option<Allowed>>,
+    ) -> Result<(), RefreshError> {
+        let mut outcome = Ok(());
         let stores = self.hub.stores();
         let providers = stores.auth_providers.all();
         applied.retain(|uid, _| stores.auth_providers.by_uid(uid).is_some());
@@ -373,15 +366,10 @@ impl Refresher {
                 Ok(()) => {
                     applied.insert(uid, list.clone());
                 }
-                Err(error) => {
-                    let error = &error as &dyn std::error::Error;
-                    tracing::warn!(
-                        error,
-                        "a provider's list of who is allowed is not applied yet"
-                    );
-                }
+                Err(error) => outcome = Err(error),
             }
         }
+        outcome
     }
 
     async fn apply_list(
@@ -397,7 +385,7 @@ impl Refresher {
             (!stays).then(|| Whom::of(&user, known))
         });
         let applying = unlisted.map(|whom| async move { self.apply_to(&whom).await });
-        let mut applying = futures::stream::iter(applying).buffer_unordered(AT_ONCE);
+        let mut applying = futures::stream::iter(applying).buffer_unordered(CONCURRENCY);
         let mut outcome = Ok(());
         while let Some(applied) = applying.next().await {
             outcome = applied.and(outcome);
@@ -437,6 +425,61 @@ impl Refresher {
         people::write(&self.hub, user, &refused).await?;
         kept::forget(&self.hub, user, &identity.provider_uid).await?;
         Ok(())
+    }
+}
+
+/// Applies lists of allowed users, and enqueues the identities that are due.
+struct DueIdentities {
+    refresher: Refresher,
+    agenda: Arc<Mutex<Agenda>>,
+    /// The list of each provider that is in force.
+    applied: tokio::sync::Mutex<HashMap<String, Option<Allowed>>>,
+    refresh: Trigger<Whom>,
+}
+
+impl Reconciler for DueIdentities {
+    type Key = ();
+    type Error = RefreshError;
+
+    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, RefreshError> {
+        let hub = &self.refresher.hub;
+        if !hub.stores().health().is_trusted() {
+            return Ok(Action::requeue(LOOK_EVERY));
+        }
+        let applied = self
+            .refresher
+            .apply_lists(&mut *self.applied.lock().await)
+            .await;
+        let due = self.agenda.lock().due(hub, CONCURRENCY, Timestamp::now());
+        for whom in due {
+            self.refresh.enqueue(whom);
+        }
+        applied?;
+        Ok(Action::requeue(LOOK_EVERY))
+    }
+}
+
+/// Refreshes identities that the agenda has as being asked about.
+struct Identities {
+    refresher: Refresher,
+    agenda: Arc<Mutex<Agenda>>,
+    plan: Trigger<()>,
+}
+
+impl Reconciler for Identities {
+    type Key = Whom;
+    type Error = RefreshError;
+
+    async fn reconcile(&self, whom: &Whom, _: &Attempt) -> Result<Action, RefreshError> {
+        // The agenda decides about retries: it knows which providers do not answer.
+        if !self.agenda.lock().is_asking(whom) {
+            return Ok(Action::await_change());
+        }
+        let refreshed = self.refresher.refresh(whom).await;
+        let outcome = refreshed.as_ref().ok().copied();
+        self.agenda.lock().heard(whom, outcome, Timestamp::now());
+        self.plan.enqueue(());
+        refreshed.map(|_| Action::await_change())
     }
 }
 

@@ -6,6 +6,7 @@
 //! signed out here.
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,13 +14,13 @@ use drover_api::ids::{ProviderUid, UserUid};
 use drover_api::kinds::{AuthProvider, TokenProvider, User};
 use drover_providers::ProviderError;
 use drover_providers::github::Github;
+use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime};
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 use reqwest::Url;
 use secrecy::SecretString;
 use thiserror::Error;
 use tokio::time::timeout;
-use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use super::configured::{Configured, Providers, Speaker, UseError, is_there};
@@ -36,8 +37,8 @@ const FORM_WITHIN: Duration = Duration::from_secs(3);
 const ANSWERED_WITHIN: Duration = Duration::from_secs(20);
 /// How often it is looked up where providers sign people out.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
-/// Pause after a change of the providers, so that a burst of them is one look.
-const BREATH: Duration = Duration::from_millis(200);
+/// Changes of providers that come together are reconciled together.
+const DEBOUNCE: Duration = Duration::from_millis(200);
 
 /// Why nobody was signed out at a provider.
 #[derive(Debug, Error)]
@@ -201,24 +202,23 @@ impl SignOuts {
         })
     }
 
-    /// Says, until `stop`, which origins the page posts its forms to.
-    pub async fn tell_origins(
+    /// Tells which origins the page posts its forms to, whenever a provider changes.
+    pub async fn run_origins(
         self,
-        tell: impl Fn(&BTreeSet<String>) + Send,
-        stop: CancellationToken,
+        tell: impl Fn(&BTreeSet<String>) + Send + Sync + 'static,
+        runtime: Runtime,
     ) {
-        let mut changed = self.hub.stores().auth_providers.changed();
-        let keeping = async {
-            loop {
-                changed.mark_unchanged();
-                tell(&self.origins().await);
-                tokio::select! {
-                    _ = changed.changed() => tokio::time::sleep(BREATH).await,
-                    () = tokio::time::sleep(LOOK_EVERY) => {}
-                }
-            }
+        let changed = self.hub.stores().auth_providers.changed();
+        let reconciler = FormOrigins {
+            sign_outs: self,
+            tell,
         };
-        stop.run_until_cancelled(keeping).await;
+        let options = Options {
+            debounce: DEBOUNCE,
+            ..Options::new("sign-out-origins")
+        };
+        let runtime = runtime.in_every_replica();
+        runtime.run_single(options, reconciler, [changed]).await;
     }
 
     async fn origins(&self) -> BTreeSet<String> {
@@ -255,6 +255,22 @@ impl SignOuts {
         };
         let url = oidc.end_session(Timestamp::now()).await?;
         Ok(url.map(|url| url.origin().ascii_serialization()))
+    }
+}
+
+/// Tells the origins of the providers' logout forms.
+struct FormOrigins<F> {
+    sign_outs: SignOuts,
+    tell: F,
+}
+
+impl<F: Fn(&BTreeSet<String>) + Send + Sync + 'static> Reconciler for FormOrigins<F> {
+    type Key = ();
+    type Error = Infallible;
+
+    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, Infallible> {
+        (self.tell)(&self.sign_outs.origins().await);
+        Ok(Action::requeue(LOOK_EVERY))
     }
 }
 

@@ -10,52 +10,95 @@ use std::time::Duration;
 use drover_api::conditions::{READY, Tristate, Verdict, set_condition};
 use drover_api::kinds::{AuthProvider, AuthProviderStatus};
 use drover_providers::ProviderError;
+use drover_reconcile::{Action, Attempt, Controller, Options, Reconciler, Runtime, on_change_of};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, ResourceExt as _};
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio::time::{Instant, timeout};
-use tokio_util::sync::CancellationToken;
 
 use super::SignIns;
 use super::configured::{Configured, UseError, is_there};
 use super::trial::{self, Trial, reasons};
-use drover_hub::lease::Leadership;
 use drover_hub::{Hub, HubError, call};
 
 /// Between two looks at what has changed; a Secret tells nobody that it has.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
-/// Pause after a change of the stores, so that a burst of them is one look.
-const BREATH: Duration = Duration::from_millis(300);
+/// Changes that come together are reconciled together.
+const DEBOUNCE: Duration = Duration::from_millis(300);
 /// How often a provider is tried that works, and one that does not.
 const TRY_EVERY: (Duration, Duration) = (Duration::from_mins(15), Duration::from_mins(2));
 /// Longest that a trial may take.
 const TRIAL: Duration = Duration::from_mins(1);
-/// Providers that are tried at once.
-const AT_ONCE: usize = 4;
+/// Providers that are tried concurrently.
+const CONCURRENCY: usize = 4;
 /// Of answers only so much is written: an answer every second shall not be a write every second.
 const EXACT_TO: SignedDuration = SignedDuration::from_mins(5);
 /// Longest message of a condition that is written, in characters.
 const MESSAGE: usize = 1024;
 
-/// Keeps the conditions until `stop`, while this server leads.
-pub async fn keep(hub: Hub, sign_ins: SignIns, leadership: Leadership, stop: CancellationToken) {
-    let mut changed = hub.stores().auth_providers.changed();
-    let mut tried = HashMap::new();
-    let keeping = async {
-        loop {
-            changed.mark_unchanged();
-            if leadership.standing().may_control() && hub.stores().health().is_trusted() {
-                look(&hub, &sign_ins, &mut tried).await;
-            }
-            tokio::select! {
-                _ = changed.changed() => tokio::time::sleep(BREATH).await,
-                () = tokio::time::sleep(LOOK_EVERY) => {}
-            }
+/// Keeps the condition of each provider.
+struct ProviderConditions {
+    hub: Hub,
+    sign_ins: SignIns,
+    tried: Mutex<HashMap<String, Arc<Tried>>>,
+}
+
+impl Reconciler for ProviderConditions {
+    /// The provider's UID.
+    type Key = String;
+    type Error = HubError;
+
+    async fn reconcile(&self, uid: &String, _: &Attempt) -> Result<Action, HubError> {
+        let stores = self.hub.stores();
+        let Some(provider) = stores.auth_providers.by_uid(uid) else {
+            self.tried.lock().remove(uid);
+            return Ok(Action::await_change());
+        };
+        if is_there(&provider) && stores.health().is_trusted() {
+            self.judge_and_write(uid, &provider).await?;
         }
+        Ok(Action::requeue(LOOK_EVERY))
+    }
+}
+
+impl ProviderConditions {
+    async fn judge_and_write(&self, uid: &str, provider: &AuthProvider) -> Result<(), HubError> {
+        let before = self.tried.lock().get(uid).cloned();
+        let tried = match judge(&self.sign_ins, provider, before.as_deref()).await {
+            Some(new) => Some(Arc::new(new)),
+            None => before,
+        };
+        let Some(tried) = tried else { return Ok(()) };
+        self.tried.lock().insert(uid.to_owned(), Arc::clone(&tried));
+        write(&self.hub, &self.sign_ins, provider, &tried.verdict).await
+    }
+}
+
+/// Runs the controller.
+pub async fn run(hub: Hub, sign_ins: SignIns, runtime: Runtime) {
+    let options = Options {
+        concurrency: CONCURRENCY,
+        debounce: DEBOUNCE,
+        ..Options::new("auth-providers")
     };
-    stop.run_until_cancelled(keeping).await;
+    let providers = hub.stores().auth_providers.clone();
+    let uids = move || -> Vec<String> {
+        let all = providers.all().into_iter();
+        all.filter_map(|provider| provider.uid()).collect()
+    };
+    let changed = hub.stores().auth_providers.changed();
+    let reconciler = ProviderConditions {
+        hub,
+        sign_ins,
+        tried: Mutex::default(),
+    };
+    let controller = Controller::new(runtime.trigger(options), reconciler)
+        .on(on_change_of(changed, uids.clone()))
+        .at_start(uids);
+    runtime.run(controller).await;
 }
 
 /// A provider that was tried.
@@ -64,36 +107,6 @@ struct Tried {
     configured: Option<Arc<Configured>>,
     next: Instant,
     verdict: Verdict,
-}
-
-async fn look(hub: &Hub, sign_ins: &SignIns, tried: &mut HashMap<String, Tried>) {
-    let all = hub.stores().auth_providers.all();
-    tried.retain(|uid, _| hub.stores().auth_providers.by_uid(uid).is_some());
-    let there: Vec<_> = all.into_iter().filter(|one| is_there(one)).collect();
-    for together in there.chunks(AT_ONCE) {
-        let judging = together.iter().map(|provider| {
-            let before = provider.uid().and_then(|uid| tried.get(&uid));
-            judge(sign_ins, provider, before)
-        });
-        let judged = futures::future::join_all(judging).await;
-        for (provider, new) in together.iter().zip(judged) {
-            if let Some(new) = new {
-                tried.insert(provider.uid().unwrap_or_default(), new);
-            }
-        }
-    }
-    for provider in &there {
-        let uid = provider.uid().unwrap_or_default();
-        if let Some(tried) = tried.get(&uid)
-            && let Err(error) = write(hub, sign_ins, provider, &tried.verdict).await
-        {
-            let error = &error as &dyn std::error::Error;
-            tracing::warn!(
-                error,
-                "the condition of an identity provider is not up to date"
-            );
-        }
-    }
 }
 
 /// What a provider is like now; `None` if that is known from before.

@@ -1,5 +1,6 @@
 //! Ends requests whose permit is gone, within seconds of the hub saying so.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use drover_access::names::UserName;
 use drover_access::permit::{Holder, Permit, Target};
 use drover_api::ids::UserUid;
 use drover_api::kinds::{Token, User};
+use drover_reconcile::{Action, Attempt, Backoff, Options, Reconciler, Runtime};
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 use tokio_util::sync::CancellationToken;
@@ -33,40 +35,65 @@ const NEW: Duration = Duration::from_secs(2);
 /// How long each step of the server's end may take.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 
-/// Looks at every request under way whenever the hub's state changes, and every second, until
-/// `stop`; those whose permit does not hold any more are cut.
-pub async fn watch_permits(
+/// Cuts requests under way whose permit does not hold any more.
+struct OpenRequests {
     open: OpenStreams,
     stores: Stores,
     authenticator: Authenticator,
-    stop: CancellationToken,
-) {
-    let (accounts, last_use) = (authenticator.accounts(), authenticator.last_use());
-    let watching = async {
-        let mut changed = stores.changed();
-        loop {
-            let now = Timestamp::now();
-            let trusted = stores.health().is_trusted();
-            let grants = stores.grants.fresh(&stores);
-            let cut = open.cut_if(|permit, journey| {
-                if trusted {
-                    let verdict = withdrawn(permit, (&stores, &grants), accounts, last_use, now);
-                    settled(&verdict, journey).or_else(|| acted_as_gone(journey, &stores))
-                } else {
-                    Some(CutReason::Untrusted)
-                }
-            });
-            if cut > 0 {
-                tracing::info!(
-                    requests = cut,
-                    "open requests were cut: their permits are gone"
-                );
+}
+
+impl Reconciler for OpenRequests {
+    type Key = ();
+    type Error = Infallible;
+
+    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, Infallible> {
+        self.cut_withdrawn();
+        Ok(Action::requeue(EVERY))
+    }
+}
+
+impl OpenRequests {
+    fn cut_withdrawn(&self) {
+        let stores = &self.stores;
+        let (accounts, last_use) = (self.authenticator.accounts(), self.authenticator.last_use());
+        let now = Timestamp::now();
+        let trusted = stores.health().is_trusted();
+        let grants = stores.grants.fresh(stores);
+        let cut = self.open.cut_if(|permit, journey| {
+            if trusted {
+                let verdict = withdrawn(permit, (stores, &grants), accounts, last_use, now);
+                settled(&verdict, journey).or_else(|| acted_as_gone(journey, stores))
+            } else {
+                Some(CutReason::Untrusted)
             }
-            tokio::time::sleep(GATHER).await;
-            let _ = tokio::time::timeout(EVERY, changed.changed()).await;
+        });
+        if cut > 0 {
+            tracing::info!(requests = cut, "aborted open requests: permits withdrawn");
         }
+    }
+}
+
+/// Runs the controller: it checks every request under way whenever the hub's state changes, and
+/// every second.
+pub async fn run_revocation(
+    open: OpenStreams,
+    stores: Stores,
+    authenticator: Authenticator,
+    runtime: Runtime,
+) {
+    let changed = stores.changed();
+    let reconciler = OpenRequests {
+        open,
+        stores,
+        authenticator,
     };
-    stop.run_until_cancelled(watching).await;
+    let options = Options {
+        cooldown: GATHER,
+        backoff: Backoff::new(EVERY, EVERY),
+        ..Options::new("revocation")
+    };
+    let runtime = runtime.in_every_replica();
+    runtime.run_single(options, reconciler, [changed]).await;
 }
 
 /// Once `stop` is cancelled, lets what is under way end by itself for a moment, cuts the rest, and

@@ -1,7 +1,10 @@
 //! Certificate files that somebody else renews: cert-manager in a Secret, an ACME client on a machine.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
+use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime};
+use parking_lot::Mutex;
 use rustls_pki_types::UnixTime;
 use secrecy::ExposeSecret as _;
 
@@ -33,12 +36,14 @@ impl Followed {
         }
     }
 
-    /// Shows what is in the files.
-    pub(super) async fn follow(mut self, shown: &Shown) {
-        loop {
-            tokio::time::sleep(EVERY).await;
-            self.look(shown);
-        }
+    /// Runs the controller that shows what is in the files.
+    pub(super) async fn run(self, shown: Shown, runtime: &Runtime) {
+        let reconciler = FilesOnDisk {
+            files: Mutex::new(self),
+            shown,
+        };
+        let options = Options::new("certificate");
+        runtime.run_single(options, reconciler, []).await;
     }
 
     /// Files that cannot be shown leave the old certificate: they may be half written, or nothing
@@ -98,6 +103,22 @@ impl Followed {
             authority: self.files.trusted().to_owned(),
             source,
         })
+    }
+}
+
+/// Shows certificate files whenever they change.
+struct FilesOnDisk {
+    files: Mutex<Followed>,
+    shown: Shown,
+}
+
+impl Reconciler for FilesOnDisk {
+    type Key = ();
+    type Error = Infallible;
+
+    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, Infallible> {
+        self.files.lock().look(&self.shown);
+        Ok(Action::requeue(EVERY))
     }
 }
 

@@ -9,6 +9,7 @@ mod revoked;
 mod rights;
 mod shared;
 
+use drover_reconcile::Runtime;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -82,6 +83,11 @@ impl Whole {
             settings: Settings::new(stores.clone(), "https://127.0.0.1:8443"),
             sign_in_sources: sources.clone(),
             leadership: Leadership::alone(),
+            runtime: Runtime {
+                metrics: drover_reconcile::Metrics::default(),
+                leader: Leadership::alone().gate(),
+                stop: cancelled(),
+            },
             tasks: TaskTracker::new(),
             // Nothing in the background may write to the hub here.
             stop: cancelled(),

@@ -12,10 +12,11 @@ use drover_api::kinds::{
     Cluster, ClusterScope, ClusterSpec, Token, TokenPurpose, TokenSpec, User, UserSpec,
 };
 use drover_hub::{Hub, Keys, Stores};
+use drover_reconcile::{LeaderGate, Runtime};
 use drover_server::audit::{Audit, Destination};
 use drover_server::identity::accounts::Followable;
 use drover_server::identity::{Authenticator, LastUse};
-use drover_server::proxy::{self, OpenStreams, Road, watch_permits};
+use drover_server::proxy::{self, OpenStreams, Road, run_revocation};
 use drover_server::tunnels::Tunnels;
 use drover_telemetry::Metrics;
 use http::{Request, Response};
@@ -165,9 +166,14 @@ impl Rig {
         let stop = CancellationToken::new();
         let accounts = authenticator.accounts().clone();
         let watched = authenticator.clone();
-        let watching = watch_permits(open.clone(), stores.clone(), watched, stop.clone());
-        tokio::spawn(watching);
-        tokio::spawn(accounts.review_regularly(Followable::Everything, stop.clone()));
+        let runtime = Runtime {
+            metrics: drover_reconcile::Metrics::default(),
+            leader: LeaderGate::always_open(),
+            stop: stop.clone(),
+        };
+        let revocation = run_revocation(open.clone(), stores.clone(), watched, runtime.clone());
+        tokio::spawn(revocation);
+        tokio::spawn(accounts.run(Followable::Everything, runtime));
         let address = listen(proxy::router(road), stop.clone()).await;
         Self {
             stores,

@@ -105,7 +105,7 @@ async fn what_the_hub_refuses_is_shown_and_what_passes_changes_nothing() {
         (unreachable(), 404, true, "missing"),
     ] {
         let (installer, metrics, _health) = installer(read);
-        installer.tell(&error, leads).await;
+        installer.record_failure(&error, leads).await;
         let line = format!("drover_hub_rules{{state=\"{state}\"}} 1\n");
         let text = metrics.encode().unwrap();
         assert!(
@@ -119,7 +119,7 @@ async fn what_the_hub_refuses_is_shown_and_what_passes_changes_nothing() {
 async fn rules_that_a_chart_made_room_for_are_missing_until_they_ask_something() {
     let (installer, metrics, _health) = installer_that_finds(200, serde_json::json!([]));
     installer
-        .tell(&NotInForce::Hub(said(403, "no")), true)
+        .record_failure(&NotInForce::Hub(said(403, "no")), true)
         .await;
     let text = metrics.encode().unwrap();
     assert!(
@@ -135,7 +135,7 @@ async fn a_leader_who_never_finds_out_says_so_and_one_who_waits_does_not() {
         installer.standing.set(Rules::Unknown);
         for _ in 0..10 {
             installer
-                .tell(&NotInForce::Hub(said(503, "no")), leads)
+                .record_failure(&NotInForce::Hub(said(503, "no")), leads)
                 .await;
         }
         let report = health.examine().report("readyz");

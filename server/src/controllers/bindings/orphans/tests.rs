@@ -34,7 +34,7 @@ fn hub(code: u16, uid: &'static str) -> (Client, Arc<AtomicUsize>) {
 }
 
 /// So many deletions of bindings for `ann`, whose UID is 1.
-fn deletions(number: usize) -> Vec<Outdated<ClusterRoleTemplateBinding>> {
+fn deletions(number: usize) -> Vec<Change<ClusterRoleTemplateBinding>> {
     let binding = |n: usize| -> ClusterRoleTemplateBinding {
         let whole: Value = json!({
             "apiVersion": "management.drover.dev/v1alpha1", "kind": "ClusterRoleTemplateBinding",
@@ -46,9 +46,9 @@ fn deletions(number: usize) -> Vec<Outdated<ClusterRoleTemplateBinding>> {
         });
         serde_json::from_value(whole).unwrap()
     };
-    let bindings = (0..number).map(|n| Outdated {
+    let bindings = (0..number).map(|n| Change {
         object: Arc::new(binding(n)),
-        due: Due::Deletion,
+        write: Write::Delete,
     });
     bindings.collect()
 }

@@ -48,8 +48,8 @@ fn what_somebody_changed_or_added_is_put_right() {
     changed.spec.display_name = Some("Mine".to_owned());
     let to_do = with(&changed);
     let [
-        Outdated {
-            due: Due::Patch(patch),
+        Change {
+            write: Write::Patch(patch),
             ..
         },
     ] = &to_do.drifted[..]

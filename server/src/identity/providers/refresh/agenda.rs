@@ -50,9 +50,15 @@ impl Later {
 }
 
 impl Agenda {
-    /// Who is to be asked about now, `room` people at most.
-    pub(super) fn due(&mut self, hub: &Hub, room: usize, now: Timestamp) -> Vec<Whom> {
+    /// Whether somebody is being asked about.
+    pub(super) fn is_asking(&self, whom: &Whom) -> bool {
+        self.asking.contains(whom)
+    }
+
+    /// Identities that are due now; with those that are being asked about, `most` at most.
+    pub(super) fn due(&mut self, hub: &Hub, most: usize, now: Timestamp) -> Vec<Whom> {
         let stores = hub.stores();
+        let room = most.saturating_sub(self.asking.len());
         let every = stores.duration(Setting::GroupsRefresh);
         let every = SignedDuration::try_from(every).unwrap_or(SignedDuration::MAX);
         // Of whom nothing is in use, nothing needs to be known.

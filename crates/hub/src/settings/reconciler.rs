@@ -1,26 +1,26 @@
-//! Keeps the hub's Setting objects honest: each known setting has one, and its status says what
-//! is in effect.
+//! Reconciles the hub's Setting objects: each known setting has one, and its status shows the value
+//! in effect.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use drover_access::setting::Setting;
 use drover_api::conditions::{Tristate, VALID, Verdict, set_condition};
 use drover_api::group::SERVER_FIELD_MANAGER;
 use drover_api::kinds::{self, SettingSpec, SettingStatus};
+use drover_reconcile::{Action, Attempt, Backoff, Options, Reconciler, Runtime};
 use jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams, PostParams};
+use parking_lot::Mutex;
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
 use super::Settings;
-use crate::lease::{Leadership, Standing};
 use crate::{Hub, HubError, call};
-use drover_entropy::backoff::Backoff;
 use drover_telemetry::LogFilter;
 
-/// Changes that come together are handled together.
-const SETTLE: Duration = Duration::from_millis(100);
+/// Changes that come together are reconciled together.
+const DEBOUNCE: Duration = Duration::from_millis(100);
 
 /// What has to be done about one setting.
 #[derive(Debug, PartialEq)]
@@ -30,61 +30,73 @@ enum Step {
     WriteStatus(SettingStatus),
 }
 
-/// Keeps the objects until `stop`, while this server leads.
-pub async fn keep(
+/// Reconciles the objects of all settings.
+struct SettingObjects {
     hub: Hub,
     settings: Settings,
-    mut leadership: Leadership,
-    stop: CancellationToken,
-) {
-    let mut changed = hub.stores().changed();
-    let mut backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(30));
-    let keeping = async {
-        while leadership.wait_for(Standing::may_control).await.is_some() {
-            if let Err(error) = step_all(&hub, &settings).await {
-                warn(&error);
-                tokio::time::sleep(backoff.next_delay()).await;
-                continue;
-            }
-            backoff.reset();
-            if changed.changed().await.is_err() {
-                return;
-            }
-            tokio::time::sleep(SETTLE).await;
-            changed.mark_unchanged();
-        }
-    };
-    stop.run_until_cancelled(keeping).await;
 }
 
-/// Puts the setting `log-filter` into effect whenever it changes, until `stop`.
-pub async fn follow_log_filter(settings: Settings, filter: LogFilter, stop: CancellationToken) {
-    let mut changed = settings.stores.changed();
-    let following = async {
-        let mut before = filter.current();
-        loop {
-            let wanted = settings.in_effect(Setting::LogFilter);
-            if wanted != before {
-                match filter.set(&wanted) {
-                    Ok(()) => tracing::info!(filter = wanted, "the log filter was changed"),
-                    Err(error) => {
-                        let error = &error as &dyn std::error::Error;
-                        tracing::warn!(error, "the setting log-filter cannot be used");
-                    }
+impl Reconciler for SettingObjects {
+    type Key = ();
+    type Error = HubError;
+
+    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, HubError> {
+        step_all(&self.hub, &self.settings).await?;
+        Ok(Action::await_change())
+    }
+}
+
+/// Runs the controller of the objects.
+pub async fn run(hub: Hub, settings: Settings, runtime: Runtime) {
+    let options = Options {
+        debounce: DEBOUNCE,
+        backoff: Backoff::new(Duration::from_millis(500), Duration::from_secs(30)),
+        ..Options::new("settings")
+    };
+    let changed = hub.stores().changed();
+    let reconciler = SettingObjects { hub, settings };
+    runtime.run_single(options, reconciler, [changed]).await;
+}
+
+/// Puts the setting `log-filter` into effect.
+struct LogFilterSetting {
+    settings: Settings,
+    filter: LogFilter,
+    /// The value that was last put into effect, or tried.
+    tried: Mutex<String>,
+}
+
+impl Reconciler for LogFilterSetting {
+    type Key = ();
+    type Error = Infallible;
+
+    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, Infallible> {
+        let wanted = self.settings.in_effect(Setting::LogFilter);
+        let before = std::mem::replace(&mut *self.tried.lock(), wanted.clone());
+        if wanted != before {
+            match self.filter.set(&wanted) {
+                Ok(()) => tracing::info!(filter = wanted, "log filter changed"),
+                Err(error) => {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::warn!(error, "cannot use the setting log-filter");
                 }
-                before = wanted;
-            }
-            if changed.changed().await.is_err() {
-                return;
             }
         }
-    };
-    stop.run_until_cancelled(following).await;
+        Ok(Action::await_change())
+    }
 }
 
-fn warn(error: &HubError) {
-    let error = error as &dyn std::error::Error;
-    tracing::warn!(error, "the hub's settings are not up to date");
+/// Runs the controller of this process's log filter.
+pub async fn run_log_filter(settings: Settings, filter: LogFilter, runtime: Runtime) {
+    let changed = settings.stores.changed();
+    let reconciler = LogFilterSetting {
+        tried: Mutex::new(filter.current()),
+        settings,
+        filter,
+    };
+    let runtime = runtime.in_every_replica();
+    let options = Options::new("log-filter");
+    runtime.run_single(options, reconciler, [changed]).await;
 }
 
 async fn step_all(hub: &Hub, settings: &Settings) -> Result<(), HubError> {
