@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The command line.
 
 use std::error::Error;
 use std::io::Write as _;
@@ -9,35 +9,35 @@ use drover_e2e::with_causes;
 
 use crate::{demo, images, kubernetes, pictures, release, schemas, weaken, wording};
 
-/// Build, demonstration and weakening recipes of Drover.
+/// Recipes of Drover: build, demo, release, mutation tests of defences.
 #[derive(Parser)]
 #[command(name = "xtask")]
 enum Recipe {
-    /// The real Kubernetes programs that tests use
+    /// Manage the Kubernetes programs of the tests
     #[command(subcommand)]
     Kubernetes(kubernetes::Recipe),
-    /// The server on its embedded hub with simulated clusters, until Ctrl-C
+    /// Run the server on its embedded hub with simulated clusters, until Ctrl-C
     Demo(demo::Demo),
-    /// The server's and the agent's images: static programs, and nothing else
+    /// Build the images of the server and the agent, which contain static programs only
     Images(images::Images),
-    /// One folder with programs, images, charts and checksums
+    /// Write programs, images, charts and checksums into one folder
     Release(release::Release),
-    /// Pictures of the web UI for README.md, in docs/images
+    /// Take the screenshots of the web UI for README.md, in docs/images
     Pictures,
-    /// The schemas, paths and discovery that crates/apiserver serves, from the Kubernetes module
+    /// Generate the schemas, paths and discovery documents of crates/apiserver from the Kubernetes module
     ApiserverSchemas(schemas::Schemas),
-    /// Remove one defence after the other, and see that its test notices
+    /// Remove each defence in turn, and check that its test fails
     Weaken(weaken::Weaken),
-    /// Random samples of the project's text for the wording review, seeded with the commit
+    /// Draw random samples of the project's text for the wording review, seeded with the commit
     WordingSample(wording::WordingSample),
 }
 
-/// Runs the recipe that was asked for; tells what went wrong, and why, on standard error.
+/// Runs the selected recipe; writes an error and its causes to standard error.
 pub(crate) fn run() -> ExitCode {
     match start(Recipe::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // There is nowhere else to say it.
+            // A write error cannot be reported anywhere else.
             let text = with_causes(&*error);
             let _ = writeln!(std::io::stderr(), "xtask: {text}");
             ExitCode::FAILURE

@@ -1,4 +1,4 @@
-//! Where things are built, and cargo.
+//! The repository's folders, and cargo.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,7 @@ pub(crate) fn root() -> &'static Path {
         .unwrap_or_else(|| Path::new("."))
 }
 
-/// The target folder: the one that this very program was built in.
+/// The target folder that contains this program.
 pub(crate) fn target() -> PathBuf {
     let own = std::env::current_exe().unwrap_or_default();
     own.ancestors()

@@ -1,6 +1,6 @@
 //! `xtask demo` (`make run`): the server on its embedded hub, with simulated clusters.
 //!
-//! Everything lies in one folder and is still there the next time.
+//! One folder stores the state and keeps it for the next run.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -8,39 +8,41 @@ use std::time::Duration;
 
 use drover_e2e::{CommandError, DemoOptions, DemoServer, DroverError, ProgramError};
 
-/// Why the demonstration ended.
+/// An error that ends the demo.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DemoError {
-    /// Neither variable that says where data lives is set.
-    #[error("no place for the demonstration's state: set XDG_DATA_HOME or HOME, or give --folder")]
+    /// Neither `XDG_DATA_HOME` nor `HOME` is set.
+    #[error(
+        "cannot find a folder for the demo's state: set XDG_DATA_HOME or HOME, or use --folder"
+    )]
     NoFolder,
     /// The server did not start, or its clusters are not ready.
     #[error(transparent)]
     Drover(#[from] DroverError),
-    /// A command refused.
+    /// A command failed.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// The server ended although it was needed.
+    /// The server exited unexpectedly.
     #[error(transparent)]
     Ended(#[from] ProgramError),
-    /// The system did not give what is needed.
-    #[error("the system gave no runtime or no signals")]
+    /// The system provided no runtime or no signal handler.
+    #[error("cannot start the runtime or the signal handler")]
     System(#[source] io::Error),
 }
 
 /// `xtask demo`.
 #[derive(clap::Args)]
 pub(crate) struct Demo {
-    /// Folder of the demonstration's state; `drover/demo` where data lives if left out
+    /// Folder of the demo's state [default: drover/demo in XDG_DATA_HOME or ~/.local/share]
     #[arg(long, env = "DROVER_DEMO_FOLDER")]
     folder: Option<PathBuf>,
-    /// Port of the server; 0 for any that is free
+    /// Port of the server; 0 selects a free port
     #[arg(long, default_value_t = 8443)]
     port: u16,
-    /// Simulated clusters
+    /// Number of simulated clusters
     #[arg(long, env = "DROVER_DEMO_CLUSTERS", default_value_t = 3)]
     clusters: u32,
-    /// Start, say so, and end: a test that it works
+    /// Start, print the address and stop; for tests
     #[arg(long)]
     once: bool,
 }
@@ -99,7 +101,7 @@ async fn start(options: DemoOptions) -> Result<DemoServer, DemoError> {
     Ok(server)
 }
 
-/// Waits for Ctrl-C, or for the server to end although it should not.
+/// Waits for Ctrl-C or for an unexpected exit of the server.
 async fn watch(server: &mut DemoServer) -> Result<(), DemoError> {
     let interrupted = interrupted();
     tokio::pin!(interrupted);
@@ -113,7 +115,7 @@ async fn watch(server: &mut DemoServer) -> Result<(), DemoError> {
 }
 
 async fn interrupted() {
-    // Without signals there is only SIGKILL, which needs no waiting for.
+    // Without signal handlers, only SIGKILL ends the process.
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }
@@ -133,7 +135,7 @@ async fn instructions(server: &DemoServer) -> Result<String, DemoError> {
         let file = server.folder().join("kubeconfig").display().to_string();
         let words = ["--credential", "token", "--output-file", &file];
         let words = ["cluster", "kubeconfig", cluster].into_iter().chain(words);
-        // An older one is of an older token.
+        // An older kubeconfig contains an older token.
         let _ = std::fs::remove_file(&file);
         command.run(words).await?;
         kubectl = format!(
@@ -165,6 +167,6 @@ fn default_folder() -> Option<PathBuf> {
 }
 
 fn say(text: &str) {
-    // Whoever closed standard output does not want to know.
+    // A closed standard output is not an error.
     let _ = writeln!(io::stdout(), "{text}");
 }

@@ -1,5 +1,6 @@
-//! `xtask images`: the server's and the agent's images, of static programs and nothing else, as the
-//! end-to-end tests load them. The programs make them: there is one writer, the one that users have.
+//! `xtask images`: builds the images of the server and the agent for the end-to-end tests.
+//!
+//! The images contain static programs only. The programs write them with the command that users have.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -8,41 +9,41 @@ use std::process::{Command, ExitStatus};
 
 use crate::build::{cargo, target};
 
-/// The programs in the images are built for this target: they need no file of a system.
+/// The build target of the programs in the images: static programs need no system files.
 pub(crate) const STATIC_TARGET: &str = "x86_64-unknown-linux-musl";
-/// The archives, and what writes each.
+/// The archives, and the command that writes each.
 const IMAGES: [(&str, [&str; 2]); 2] = [
     ("drover.tar", ["server", "image"]),
     ("drover-agent.tar", ["agent", "image"]),
 ];
 
-/// Why there are no images.
+/// An error of `xtask images`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ImagesError {
-    /// A program could not be started.
-    #[error("start {program}")]
+    /// A program cannot be started.
+    #[error("cannot start {program}")]
     Start {
         program: &'static str,
         source: io::Error,
     },
-    /// A program refused; it has said why.
+    /// A program failed and printed the reason.
     #[error("`{command}` failed ({status}); `.ci/install test` installs what it needs")]
     Failed {
         command: &'static str,
         status: ExitStatus,
     },
-    /// What was made is not there.
-    #[error("look at {path}")]
+    /// An expected file is missing.
+    #[error("cannot read the metadata of {path}")]
     Look { path: PathBuf, source: io::Error },
-    /// What was made could not be put in its place.
-    #[error("write {path}")]
+    /// A file cannot be written.
+    #[error("cannot write {path}")]
     Keep { path: PathBuf, source: io::Error },
 }
 
 /// `xtask images`.
 #[derive(clap::Args)]
 pub(crate) struct Images {
-    /// Folder to write drover.tar and drover-agent.tar into; the target folder if left out
+    /// Folder for drover.tar and drover-agent.tar [default: the target folder]
     #[arg(long)]
     folder: Option<PathBuf>,
 }
@@ -65,14 +66,14 @@ impl Images {
                 "--bins",
             ])
             .args(["--target", STATIC_TARGET])
-            // Their C parts are compiled against musl too.
+            // C code of dependencies is also compiled against musl.
             .env("CC_x86_64_unknown_linux_musl", "musl-gcc");
         run("cargo build", &mut build)?;
         let programs = target().join(STATIC_TARGET).join("image");
         let folder = self.folder.unwrap_or_else(target);
         for (name, words) in IMAGES {
             let file = folder.join(name);
-            // Renamed at the end: another run, or a test, may be reading the one that is there.
+            // The final rename is atomic: another run or a test may be reading the old archive.
             let unfinished = folder.join(format!("{name}.{}", std::process::id()));
             let mut pack = Command::new(programs.join("drover"));
             pack.args(words).arg("--file").arg(&unfinished);
@@ -81,14 +82,14 @@ impl Images {
                 path: file.clone(),
                 source,
             })?;
-            // A closed standard output does not unmake the file.
+            // The file is complete even if standard output is closed.
             let _ = writeln!(io::stdout(), "{} {}", file.display(), size(&file)?);
         }
         Ok(())
     }
 }
 
-/// How large an archive is, for people.
+/// Formats the size of an archive in MiB.
 fn size(file: &Path) -> Result<String, ImagesError> {
     let told = fs::metadata(file).map_err(|source| ImagesError::Look {
         path: file.to_owned(),

@@ -1,13 +1,13 @@
-//! `xtask kubernetes`: the programs of a real Kubernetes.
+//! `xtask kubernetes`: manages the Kubernetes programs of the tests.
 
 use std::io::Write as _;
 
 use drover_e2e::{BuildError, Tool};
 
-/// What to do with the Kubernetes programs.
+/// The subcommands of `xtask kubernetes`.
 #[derive(Clone, Copy, clap::Subcommand)]
 pub(crate) enum Recipe {
-    /// Build all of them into the cache, unless they are there, and print where they are.
+    /// Build missing programs into the cache, and print the path of each program.
     Build,
 }
 
@@ -17,7 +17,7 @@ impl Recipe {
             Self::Build => {
                 for tool in Tool::ALL {
                     let path = tool.locate_blocking()?;
-                    // A closed standard output is no reason to stop building.
+                    // The build continues if standard output is closed.
                     let _ = writeln!(std::io::stdout(), "{}", path.display());
                 }
                 Ok(())

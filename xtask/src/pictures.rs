@@ -1,4 +1,4 @@
-//! `xtask pictures` (`make pictures`): pictures of the web UI for README.md, into `docs/images`.
+//! `xtask pictures` (`make pictures`): takes the screenshots of the web UI for README.md, in `docs/images`.
 
 use std::io;
 
@@ -6,14 +6,14 @@ use drover_e2e::{BrowserError, Playwright};
 
 use crate::build::target;
 
-/// Why there are no pictures.
+/// An error of `xtask pictures`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PicturesError {
-    /// The browser, or what it was to look at.
+    /// The browser or the demo failed.
     #[error(transparent)]
     Browser(#[from] BrowserError),
-    /// The system did not give what is needed.
-    #[error("the system gave no runtime")]
+    /// The system provided no runtime.
+    #[error("cannot start the runtime")]
     System(#[source] io::Error),
 }
 

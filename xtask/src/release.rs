@@ -1,5 +1,5 @@
-//! `xtask release`: one folder with everything that an installation needs: programs, images, charts
-//! and checksums. docs/install/programs.md lists the files.
+//! `xtask release`: writes all files of an installation into one folder: programs, images, charts and
+//! checksums. docs/install/programs.md lists the files.
 
 use std::fs;
 use std::io;
@@ -11,39 +11,39 @@ use drover_e2e::{BuildError, Tool};
 use crate::build::{cargo, root, target};
 use crate::images::{Images, ImagesError, STATIC_TARGET};
 
-/// The command line for Windows is built for this target, with Debian's MinGW.
+/// The build target of the command line for Windows, with Debian's MinGW.
 const WINDOWS_TARGET: &str = "x86_64-pc-windows-gnu";
 
-/// Why there is no release.
+/// An error of `xtask release`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReleaseError {
-    /// The images could not be made.
+    /// The images cannot be built.
     #[error(transparent)]
     Images(#[from] ImagesError),
-    /// Helm is not there.
+    /// Helm is missing.
     #[error(transparent)]
     Helm(#[from] BuildError),
-    /// A program could not be started.
-    #[error("start {program}")]
+    /// A program cannot be started.
+    #[error("cannot start {program}")]
     Start {
         program: &'static str,
         source: io::Error,
     },
-    /// A program failed and has printed why.
+    /// A program failed and printed the reason.
     #[error("`{program}` failed ({status}); `.ci/install release` installs what it needs")]
     Failed {
         program: &'static str,
         status: ExitStatus,
     },
-    /// A file could not be written.
-    #[error("write {path}")]
+    /// A file cannot be written.
+    #[error("cannot write {path}")]
     Write { path: PathBuf, source: io::Error },
 }
 
 /// `xtask release`.
 #[derive(clap::Args)]
 pub(crate) struct Release {
-    /// Folder to write the files into; created if missing
+    /// Folder for the files; created if missing
     #[arg(long)]
     folder: PathBuf,
 }

@@ -1,8 +1,9 @@
-//! `xtask apiserver-schemas`: what `crates/apiserver` serves, trimmed from the module of Kubernetes
-//! that the end-to-end tests build.
+//! `xtask apiserver-schemas`: generates the documents that `crates/apiserver` serves, from the module of
+//! Kubernetes that the end-to-end tests build.
 //!
-//! Written are the published OpenAPI definitions and paths, discovery, the columns of tables, and how
-//! the Go types write each field: their encoder, not OpenAPI, decides whether an empty value stays.
+//! The documents are the published OpenAPI definitions and paths, discovery, the columns of tables, and
+//! the encoding of each field by the Go types. The Go encoder, not OpenAPI, decides whether an empty
+//! value is written.
 
 mod columns;
 mod documents;
@@ -17,39 +18,39 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Why there are no schemas.
+/// An error of `xtask apiserver-schemas`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SchemasError {
-    /// Go is not there, or refuses.
-    #[error("go list -m: {0}")]
+    /// Go is missing or failed.
+    #[error("cannot run go list -m: {0}")]
     Go(String),
     /// A file cannot be read or written.
-    #[error("{path}")]
+    #[error("cannot read or write {path}")]
     File {
-        /// Which one.
+        /// The file or document.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// A file is not what it was.
-    #[error("{path} is not the JSON that was expected")]
+    /// A file has an unexpected format.
+    #[error("cannot parse {path}: unexpected JSON")]
     Json {
-        /// Which one.
+        /// The file or document.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: serde_json::Error,
     },
-    /// A document lacks something.
+    /// A part of a document is missing.
     #[error("{document} has no {what}")]
     Lacks {
-        /// Which one.
+        /// The file or document.
         document: String,
-        /// What.
+        /// The missing part.
         what: String,
     },
 }
 
-/// One group's version, and what is served of it.
+/// A version of an API group and its served resources.
 pub(crate) struct Served {
     /// Empty for the core group.
     pub(crate) group: &'static str,
@@ -60,7 +61,7 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// The path below which it is served, without the leading slash.
+    /// The path prefix of the version, without the leading slash.
     pub(crate) fn root(&self) -> String {
         if self.group.is_empty() {
             format!("api/{}", self.version)
@@ -78,7 +79,7 @@ const fn v1(group: &'static str, resources: &'static [&'static str]) -> Served {
     }
 }
 
-/// All that is served, in the order of `/apis`.
+/// All served versions, in the order of `/apis`.
 pub(crate) const SERVED: &[Served] = &[
     v1(
         "",
@@ -219,7 +220,7 @@ pub(crate) const SERVED: &[Served] = &[
 /// `xtask apiserver-schemas`.
 #[derive(clap::Args)]
 pub(crate) struct Schemas {
-    /// Folder to write into
+    /// Folder for the documents
     #[arg(long, default_value = "crates/apiserver/schemas")]
     out: PathBuf,
 }
@@ -244,7 +245,7 @@ impl Schemas {
         self.write("definitions.json", &definitions)
     }
 
-    /// Writes an object with one line for each entry: compact, and a change is one line's.
+    /// Writes an object with one line for each entry, so that a change affects one line.
     fn write(&self, name: &str, entries: &BTreeMap<String, Value>) -> Result<(), SchemasError> {
         let lines: Vec<String> = entries
             .iter()
@@ -262,7 +263,7 @@ impl Schemas {
     }
 }
 
-/// Where Go keeps a module, at the version that the tests build.
+/// The folder of a Go module, in the version that the tests build.
 fn module(name: &str) -> Result<PathBuf, SchemasError> {
     let output = Command::new("go")
         .args(["list", "-mod=mod", "-m", "-f", "{{.Dir}}", name])

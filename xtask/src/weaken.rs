@@ -1,9 +1,9 @@
-//! `xtask weaken`: removes one defence after the other, and sees that its test notices.
+//! `xtask weaken`: mutation tests of the defences.
 //!
-//! A test that passes with and without the defence that it is named for tests nothing. Each file
-//! `e2e/weaken/*.patch` removes one defence and names its test. Every patch is applied to a copy of
-//! the sources; of all the tests in the same binary, exactly the named one must then fail, having
-//! passed before. A patch that does not apply or compile is a failure too.
+//! A test that also passes without its defence is useless. Each file `e2e/weaken/*.patch` removes one
+//! defence and names its test. The recipe applies each patch to a copy of the sources and runs all tests
+//! of the test's binary: all must pass without the patch, and exactly the named test must fail with it.
+//! A patch that does not apply or compile is a failure.
 
 mod copy;
 mod patch;
@@ -20,26 +20,26 @@ use suite::{Outcome, Suite, SuiteError};
 
 use crate::build::root;
 
-/// Why a weakening was not shown to be noticed.
+/// An error of `xtask weaken`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WeakenError {
-    /// A patch cannot be read.
+    /// A patch cannot be parsed.
     #[error(transparent)]
     Patch(#[from] PatchError),
-    /// The copy of the sources.
+    /// The copy of the sources cannot be written.
     #[error(transparent)]
     Copy(#[from] CopyError),
-    /// A test binary cannot be had.
+    /// A test binary cannot be built or run.
     #[error(transparent)]
     Suite(#[from] SuiteError),
-    /// The folder of the patches.
-    #[error("list {path}")]
+    /// The folder of patches cannot be read.
+    #[error("cannot list {path}")]
     List { path: PathBuf, source: io::Error },
-    /// No patch was asked for that exists.
-    #[error("no patch in e2e/weaken has {0:?} in its name")]
+    /// No patch matches an argument.
+    #[error("cannot find a patch in e2e/weaken with {0:?} in its name")]
     NoneChosen(String),
-    /// Tests fail without any weakening.
-    #[error("{suite} fails without any weakening: {}", failed.join(", "))]
+    /// Tests fail without a patch.
+    #[error("{suite}: tests fail without a patch: {}", failed.join(", "))]
     AlreadyFailing { suite: Suite, failed: Vec<String> },
     /// A named test does not exist.
     #[error("{patch}: {suite} has no test {test}")]
@@ -48,17 +48,17 @@ pub(crate) enum WeakenError {
         suite: Suite,
         test: String,
     },
-    /// Some weakenings were not noticed as they should.
-    #[error("{0} weakenings were not noticed by exactly the test that they name")]
+    /// Some patches did not fail exactly the named test.
+    #[error("{0} patches did not fail exactly the test that they name")]
     Unnoticed(usize),
 }
 
 /// `xtask weaken`.
 #[derive(clap::Args)]
 pub(crate) struct Weaken {
-    /// Only patches whose file names contain one of these
+    /// Select patches whose file names contain one of these texts
     only: Vec<String>,
-    /// Only see that the patches can be read and apply
+    /// Check only that the patches parse and apply
     #[arg(long)]
     check: bool,
 }
@@ -146,7 +146,7 @@ fn check_unweakened(copy: &Copy, suite: &Suite, patches: &[&Patch]) -> Result<()
     Ok(())
 }
 
-/// Whether exactly the named test fails with the defence removed.
+/// Whether exactly the named test fails with the patch.
 fn noticed(copy: &Copy, patch: &Patch) -> Result<bool, WeakenError> {
     let start = Instant::now();
     copy.apply(patch)?;
@@ -161,8 +161,8 @@ fn noticed(copy: &Copy, patch: &Patch) -> Result<bool, WeakenError> {
     Ok(noticed)
 }
 
-/// Whether the named test alone failed, and what to say of it. A patch that cannot be judged counts
-/// as not noticed, and keeps nobody from hearing of those after it.
+/// Whether only the named test failed, and the verdict. A patch whose suite cannot run counts as
+/// undetected, and the run continues with the next patch.
 fn judge(patch: &Patch, outcome: Result<Outcome, SuiteError>) -> (bool, String) {
     let test = &patch.test;
     match outcome {
@@ -185,6 +185,6 @@ fn judge(patch: &Patch, outcome: Result<Outcome, SuiteError>) -> (bool, String) 
 }
 
 fn say(text: &str) {
-    // Whoever closed standard output reads the exit code.
+    // If standard output is closed, the exit code still shows the result.
     let _ = writeln!(io::stdout(), "{text}");
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::SchemasError;
 
-/// How the printers import the packages whose documentation they show, and its definitions.
+/// The import names of packages in the printers, with the prefix of the packages' definitions.
 const IMPORTS: &[(&str, &str)] = &[
     ("apiv1", "io.k8s.api.core.v1"),
     ("appsv1", "io.k8s.api.apps.v1"),
@@ -27,7 +27,7 @@ const IMPORTS: &[(&str, &str)] = &[
     ("metav1", "io.k8s.apimachinery.pkg.apis.meta.v1"),
 ];
 
-/// For each kind its columns.
+/// The columns of each kind.
 pub(super) fn columns(
     kubernetes: &Path,
     definitions: &BTreeMap<String, Value>,
@@ -89,7 +89,7 @@ fn column(line: &str, definitions: &BTreeMap<String, Value>) -> Option<Value> {
     }))
 }
 
-/// `apiv1.PodStatus{}.SwaggerDoc()["podIP"]`: the field's documentation, as it is published.
+/// Resolves `apiv1.PodStatus{}.SwaggerDoc()["podIP"]` to the published documentation of the field.
 fn documentation(code: &str, definitions: &BTreeMap<String, Value>) -> Option<String> {
     let (subject, field) = code.split_once(".SwaggerDoc()[\"")?;
     let field = field.split('"').next()?;
@@ -102,7 +102,7 @@ fn documentation(code: &str, definitions: &BTreeMap<String, Value>) -> Option<St
     let definition = definitions.get(&format!("{prefix}.{name}"))?;
     let path = format!("/properties/{field}/description");
     let text = definition.pointer(&path)?.as_str()?;
-    // The documentation of the beta is what is told, and it does not say this.
+    // The beta version's documentation applies, and lacks this sentence.
     let text = match import {
         "rbacv1beta1" => text.trim_end_matches(" This field is immutable."),
         _ => text,

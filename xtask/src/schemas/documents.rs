@@ -1,4 +1,4 @@
-//! The published documents, with what is not served taken out.
+//! The published documents without unserved resources.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,15 +9,15 @@ use super::{SERVED, SchemasError, Served, read_json};
 
 const REFERENCE: &str = "#/components/schemas/";
 
-/// One group's version.
+/// A version of an API group.
 pub(super) struct Document {
-    /// Definitions that its paths and kinds need.
+    /// The definitions of the version's paths and kinds.
     pub(super) definitions: BTreeMap<String, Value>,
-    /// Its paths.
+    /// The paths of the version.
     pub(super) paths: BTreeMap<String, Value>,
 }
 
-/// Reads one group's version out of the published OpenAPI v3 documents.
+/// Reads a version from the published OpenAPI v3 documents.
 pub(super) fn read(kubernetes: &Path, served: &Served) -> Result<Document, SchemasError> {
     let name = format!("{}_openapi.json", served.root().replace('/', "__"));
     let mut document = read_json(&kubernetes.join("api/openapi-spec/v3").join(&name))?;
@@ -46,7 +46,7 @@ pub(super) fn read(kubernetes: &Path, served: &Served) -> Result<Document, Schem
     Ok(Document { definitions, paths })
 }
 
-/// Discovery as published: for each group's version its resource list, less what is not served.
+/// The published discovery documents: the resource list of each version, without unserved resources.
 pub(super) fn discovery(kubernetes: &Path) -> Result<BTreeMap<String, Value>, SchemasError> {
     let mut lists = BTreeMap::new();
     for served in SERVED {
@@ -82,7 +82,7 @@ fn take(
     }
 }
 
-/// Whether a path is one of a served resource; the deprecated `watch/` paths are not.
+/// Whether a path belongs to a served resource. The deprecated `watch/` paths do not.
 fn is_served(path: &str, served: &Served) -> bool {
     let root = format!("/{}/", served.root());
     let Some(rest) = path.strip_prefix(&root) else {
@@ -99,7 +99,7 @@ fn is_served(path: &str, served: &Served) -> bool {
     served.resources.contains(&named.join("/").as_str())
 }
 
-/// Takes out the encodings that a JSON server does not speak.
+/// Removes all encodings except JSON.
 fn drop_binary_media(item: &mut Value) {
     match item {
         Value::Object(map) => {

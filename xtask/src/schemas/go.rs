@@ -1,4 +1,4 @@
-//! How the Go types write their fields, read from their declarations.
+//! The encoding of fields by the Go types, read from the type declarations.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{SchemasError, module};
 
-/// Module, folder in it, the prefix of its definitions, and how other packages import it.
+/// A module, a folder in the module, the prefix of its definitions, and its import name.
 const PACKAGES: &[(&str, &str, &str, &str)] = &[
     ("k8s.io/api", "core/v1", "io.k8s.api.core.v1", "v1"),
     ("k8s.io/api", "apps/v1", "io.k8s.api.apps.v1", ""),
@@ -88,7 +88,7 @@ const PACKAGES: &[(&str, &str, &str, &str)] = &[
 /// A struct's field.
 #[derive(Debug)]
 struct Field {
-    /// Its JSON name; empty for one that is inlined.
+    /// The JSON name; empty for an inlined field.
     name: String,
     /// The Go type.
     go: String,
@@ -99,15 +99,15 @@ struct Field {
 #[derive(Debug)]
 enum Declared {
     Struct(Vec<Field>),
-    /// Another name for this type.
+    /// An alias of this type.
     Named(String),
 }
 
 /// Definition name (prefix and Go name) → declaration.
 type Declarations = BTreeMap<String, Declared>;
 
-/// For each of the definitions that is a Go struct, its fields that are not simply kept when set:
-/// `"-"` is left out when empty, anything else is the value written when nothing was set.
+/// The fields of each Go struct with a special encoding: `"-"` means that an empty value is omitted,
+/// another text is the encoded value of an unset field.
 pub(super) fn encodings(
     definitions: &BTreeMap<String, Value>,
 ) -> Result<BTreeMap<String, Value>, SchemasError> {
@@ -206,7 +206,7 @@ fn collect(name: &str, declared: &Declarations, into: &mut Map<String, Value>) {
     }
 }
 
-/// The definition that a Go type's name means in the package with this prefix.
+/// The definition for a Go type's name in the package with this prefix.
 fn definition(go: &str, prefix: &str) -> String {
     match go.split_once('.') {
         None => format!("{prefix}.{go}"),
@@ -229,12 +229,12 @@ fn encoding(field: &Field, prefix: &str, declared: &Declarations) -> Option<Valu
     }
 }
 
-/// What a type's zero value is, as its encoder sees it.
+/// The zero value of a type in the Go encoder.
 enum Zero {
     Pointer,
     Many,
     Scalar(Value),
-    /// `omitempty` does nothing for these.
+    /// `omitempty` has no effect on these types.
     Struct(Value),
 }
 
@@ -261,7 +261,7 @@ fn zero(go: &str, prefix: &str, declared: &Declarations) -> Zero {
                     Zero::Struct(Value::Null)
                 }
                 Some(Declared::Struct(_)) => Zero::Struct(json!({})),
-                // A type of another package that marshals itself: kept as it is.
+                // A type of another package with its own marshaller is kept unchanged.
                 None => Zero::Pointer,
             }
         }

@@ -1,4 +1,4 @@
-//! The numbers of fields in Protobuf, which kubectl's typed clients send objects in.
+//! The Protobuf field numbers. kubectl's typed clients send objects in Protobuf.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::{SchemasError, module};
 
-/// For each message its fields: number, JSON's name (empty if the fields inside are the message's
-/// own there), type, and whether there is one, a list (`[]`) or a map (`{}`).
+/// The fields of each message: number, JSON name (empty for an inlined message), type, and whether
+/// the field is single, a list (`[]`) or a map (`{}`).
 pub(super) fn messages(
     definitions: &BTreeMap<String, Value>,
 ) -> Result<BTreeMap<String, Value>, SchemasError> {
@@ -69,7 +69,7 @@ fn read(text: &str, definitions: &BTreeMap<String, Value>, messages: &mut BTreeM
     }
 }
 
-/// Those that are published, and those that are published as something else than a structure.
+/// The published messages, and those whose published form is not a structure.
 fn wanted(name: &str, definitions: &BTreeMap<String, Value>) -> bool {
     let package = name.rsplit_once('.').map_or("", |(package, _)| package);
     definitions.keys().any(|other| {
@@ -105,7 +105,7 @@ fn field(
         Some(absolute) => published(absolute),
         None => format!("{}.{kind}", published(package)),
     };
-    // A structure that has no name of its own in JSON is not published as a property.
+    // An inlined structure is not published as a property.
     let inline = !scalar
         && many.is_empty()
         && definitions
@@ -116,7 +116,7 @@ fn field(
     Some(json!([number.parse::<u32>().ok()?, name, kind, many]))
 }
 
-/// A name as OpenAPI has it.
+/// The name of a message in OpenAPI.
 fn published(name: &str) -> String {
     format!("io.{}", name.replace('_', "-")).replacen("io.k8s.io.", "io.k8s.", 1)
 }

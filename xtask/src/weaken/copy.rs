@@ -1,4 +1,4 @@
-//! The copy of the sources in which defences are removed.
+//! The copy of the sources to which patches are applied.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,27 +9,27 @@ use std::process::{Command, Stdio};
 use super::patch::Patch;
 use crate::build::{root, target};
 
-/// What went wrong with the copy.
+/// An error of the copy.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CopyError {
-    /// git could not be started.
-    #[error("start git")]
+    /// git cannot be started.
+    #[error("cannot start git")]
     StartGit(#[source] io::Error),
-    /// git does not know this folder.
-    #[error("git lists no sources: {0}")]
+    /// git does not manage this folder.
+    #[error("cannot list the sources with git: {0}")]
     List(String),
-    /// A file could not be copied or removed.
-    #[error("copy {path}")]
+    /// A file cannot be copied or removed.
+    #[error("cannot copy or remove {path}")]
     File { path: PathBuf, source: io::Error },
-    /// A patch does not fit the sources.
-    #[error("{patch} does not apply, so the sources have moved on: make it anew\n{output}")]
+    /// A patch does not apply.
+    #[error("cannot apply {patch}: the sources have changed, so create the patch again\n{output}")]
     DoesNotApply { patch: String, output: String },
 }
 
-/// A copy of the sources, with their present state, committed or not.
+/// A copy of the sources in their current state, including uncommitted changes.
 ///
-/// It always lies at the same place, and files are only written when they differ: so cargo
-/// compiles again what a patch has changed, and nothing else.
+/// The path is always the same, and only different files are written, so that cargo compiles only the
+/// files that a patch changes.
 pub(super) struct Copy {
     root: PathBuf,
     files: BTreeSet<String>,
@@ -66,7 +66,7 @@ impl Copy {
         &self.root
     }
 
-    /// Makes every file as it is in the sources.
+    /// Restores every file from the sources.
     pub(super) fn restore(&self) -> Result<(), CopyError> {
         for file in &self.files {
             let (from, to) = (root().join(file), self.root.join(file));
@@ -81,12 +81,12 @@ impl Copy {
         Ok(())
     }
 
-    /// Removes a defence, until [`Copy::restore`].
+    /// Applies a patch. [`Copy::restore`] reverts it.
     pub(super) fn apply(&self, patch: &Patch) -> Result<(), CopyError> {
         let mut git = Command::new("git")
             .args(["apply", "--whitespace=nowarn", "-"])
             .current_dir(&self.root)
-            // The copy may lie inside the repository; git must take it for a plain folder.
+            // The copy may be inside the repository; git must treat it as a plain folder.
             .env("GIT_CEILING_DIRECTORIES", target())
             .env_remove("GIT_DIR")
             .stdin(Stdio::piped())
@@ -94,7 +94,7 @@ impl Copy {
             .spawn()
             .map_err(CopyError::StartGit)?;
         if let Some(mut input) = git.stdin.take() {
-            // git closes it early when it refuses, and then says why.
+            // git closes its input early when a patch is invalid, and prints the reason.
             let _ = input.write_all(patch.text.as_bytes());
         }
         let output = git.wait_with_output().map_err(CopyError::StartGit)?;
@@ -107,7 +107,7 @@ impl Copy {
         })
     }
 
-    /// Removes what is not in the sources any more.
+    /// Removes files that no longer exist in the sources.
     fn remove_others(&self, folder: &Path) -> Result<(), CopyError> {
         let Ok(entries) = fs::read_dir(folder) else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! A patch that removes one defence, and says which test must notice.
+//! A patch that removes one defence and names the test that must fail.
 //!
 //! ```text
 //! Group: 2
@@ -17,17 +17,19 @@ use std::path::{Path, PathBuf};
 
 use super::suite::{Suite, Target};
 
-/// Why a patch cannot be read.
+/// An error in a patch file.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PatchError {
     /// The file cannot be read.
-    #[error("read {path}")]
+    #[error("cannot read {path}")]
     Read { path: PathBuf, source: io::Error },
-    /// A line of its head is missing.
-    #[error("{name}: the line `{field}: …` is missing above the patch")]
+    /// A header line is missing.
+    #[error("cannot parse {name}: the line `{field}: …` is missing above the patch")]
     Missing { name: String, field: &'static str },
-    /// A line of its head says something unknown.
-    #[error("{name}: `Target: {value}`; write lib, or the name of an integration test such as it")]
+    /// A header line has an unknown value.
+    #[error(
+        "cannot parse {name}: unknown `Target: {value}`; write lib, or the name of an integration test such as it"
+    )]
     Target { name: String, value: String },
 }
 
@@ -36,13 +38,13 @@ pub(crate) enum PatchError {
 pub(crate) struct Patch {
     /// The file's name.
     pub(crate) name: String,
-    /// The whole file; what stands above the first `---` is not looked at when it is applied.
+    /// The whole file; git ignores the lines above the first `---`.
     pub(crate) text: String,
     /// The attack groups of docs/security.md that the defence belongs to.
     pub(crate) group: String,
-    /// What is removed.
+    /// The removed defence.
     pub(crate) defence: String,
-    /// Where the test is.
+    /// The test's suite.
     pub(crate) suite: Suite,
     /// The test that must fail.
     pub(crate) test: String,
@@ -101,7 +103,7 @@ mod tests {
                         Target: lib\nTest: names::tests::x\n\n--- a/x\n+++ b/x\nTest: other\n";
 
     #[test]
-    fn head_is_read_up_to_the_patch() {
+    fn header_ends_before_the_diff() {
         let patch = Patch::parse("x.patch".to_owned(), HEAD.to_owned()).unwrap();
         assert_eq!(patch.group, "2, 3");
         assert_eq!(patch.defence, "a name: it is checked");
@@ -110,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_line_is_told() {
+    fn missing_header_line_is_an_error() {
         let text = HEAD.replace("Test: names", "Tset: names");
         let error = Patch::parse("x.patch".to_owned(), text).unwrap_err();
         assert!(error.to_string().contains("`Test: …`"), "{error}");

@@ -1,4 +1,4 @@
-//! One test binary: built, run, and what its tests said.
+//! Builds and runs one test binary, and reads the results of its tests.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,30 +11,30 @@ use serde_json::Value;
 
 use crate::build::target;
 
-/// The tests of one binary take far less; a removed defence may make one hang.
+/// Timeout of a test binary. Its tests take much less, but a test may hang without its defence.
 const LIMIT: Duration = Duration::from_mins(2);
 
-/// Why a suite could not be run.
+/// An error of a suite.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SuiteError {
-    /// A program could not be started.
-    #[error("start {program}")]
+    /// A program cannot be started.
+    #[error("cannot start {program}")]
     Start { program: String, source: io::Error },
-    /// It does not compile.
-    #[error("{suite} does not compile:\n{output}")]
+    /// The suite does not compile.
+    #[error("cannot compile {suite}:\n{output}")]
     DoesNotCompile { suite: Suite, output: String },
-    /// cargo did not say where the binary is.
-    #[error("{suite}: cargo built no test binary; is there such a package with such a target?")]
+    /// cargo reported no test binary.
+    #[error("cannot find the test binary of {suite}: check the package and the target")]
     NoBinary { suite: Suite },
-    /// It ended without saying how many tests passed.
-    #[error("{suite} ended in the middle:\n{output}")]
+    /// The binary exited without a summary.
+    #[error("{suite} exited before all tests had finished:\n{output}")]
     Incomplete { suite: Suite, output: String },
 }
 
-/// Which of a package's test binaries.
+/// A test binary of a package.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Target {
-    /// The unit tests of its library.
+    /// The unit tests of the library.
     Library,
     /// An integration test.
     Integration(String),
@@ -56,8 +56,7 @@ impl Target {
 pub(crate) struct Suite {
     pub(super) package: String,
     pub(super) target: Target,
-    /// Only the tests in this module, where a binary holds suites that have nothing to do with
-    /// one another.
+    /// The module of the tests, in a binary with several independent suites.
     pub(super) among: Option<String>,
 }
 
@@ -74,7 +73,7 @@ impl fmt::Display for Suite {
     }
 }
 
-/// What the tests of a binary said.
+/// The results of a binary's tests.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     pub(super) passed: BTreeSet<String>,
@@ -101,7 +100,7 @@ impl Suite {
         let mut stdout = child.stdout.take();
         let reader = std::thread::spawn(move || {
             let mut text = Vec::new();
-            // What could be read before it broke is enough to tell what happened.
+            // The output before the read error is sufficient.
             let _ = stdout.as_mut().map(|stdout| stdout.read_to_end(&mut text));
             String::from_utf8_lossy(&text).into_owned()
         });
@@ -121,7 +120,7 @@ impl Suite {
     fn outcome(&self, output: &str, hung: bool) -> Result<Outcome, SuiteError> {
         let outcome = parse(output);
         if hung || !output.contains("\ntest result: ") {
-            // Whoever hung has no line; say what there is rather than guess.
+            // A test that hangs has no line in the output.
             let output = format!("hung: {hung}\n{output}");
             return Err(SuiteError::Incomplete {
                 suite: self.clone(),
@@ -143,10 +142,10 @@ impl Suite {
                 &self.package,
             ])
             .current_dir(root)
-            // Cargo names what it builds by paths within the workspace, so that in the checkout's own
-            // target folder the weakened would be taken for the checkout's.
+            // cargo names artifacts by paths within the workspace. In the checkout's target folder, the
+            // patched artifacts would replace those of the checkout.
             .env("CARGO_TARGET_DIR", target().join("weakened"))
-            // The same sources are compiled again and again, with a line changed.
+            // The same sources are compiled repeatedly with small changes.
             .env("CARGO_INCREMENTAL", "1")
             .stdin(Stdio::null());
         match &self.target {
@@ -171,7 +170,7 @@ impl Suite {
     }
 }
 
-/// The test binary among cargo's messages.
+/// Finds the test binary in cargo's messages.
 fn executable(messages: &str) -> Option<PathBuf> {
     messages
         .lines()
@@ -180,7 +179,7 @@ fn executable(messages: &str) -> Option<PathBuf> {
         .find_map(|message| message["executable"].as_str().map(PathBuf::from))
 }
 
-/// The compiler's errors among cargo's messages, for people.
+/// Finds the rendered compiler errors in cargo's messages.
 fn rendered(messages: &str, stderr: &str) -> String {
     let errors: String = messages
         .lines()
@@ -205,7 +204,7 @@ fn parse(output: &str) -> Outcome {
         else {
             continue;
         };
-        // Tests that should panic say so behind their names.
+        // `should_panic` tests have a suffix after the name.
         let name = name.split(" - ").next().unwrap_or(name).to_owned();
         match result {
             "ok" => outcome.passed.insert(name),
@@ -220,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_are_read_from_the_lines_of_a_test_binary() {
+    fn results_are_parsed_from_test_output() {
         let outcome = parse(
             "\nrunning 3 tests\ntest a::b ... ok\ntest c - should panic ... ok\n\
              test d::e ... FAILED\n\nfailures:\n\ntest result: FAILED. 2 passed; 1 failed\n",
@@ -230,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn binary_that_ended_in_the_middle_is_no_result() {
+    fn incomplete_test_output_is_an_error() {
         let suite = Suite {
             package: "x".to_owned(),
             target: Target::Library,
@@ -239,11 +238,11 @@ mod tests {
         let error = suite
             .outcome("running 2 tests\ntest a ... ok\n", false)
             .unwrap_err();
-        assert!(error.to_string().contains("ended in the middle"), "{error}");
+        assert!(error.to_string().contains("exited before"), "{error}");
     }
 
     #[test]
-    fn test_binary_is_found_among_cargos_messages() {
+    fn test_binary_is_found_in_cargo_messages() {
         let messages = r#"{"profile":{"test":false},"executable":"/a"}
 {"profile":{"test":true},"executable":"/b"}"#;
         assert_eq!(executable(messages), Some(PathBuf::from("/b")));

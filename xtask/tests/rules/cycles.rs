@@ -22,16 +22,17 @@ fn modules_of_a_crate_have_no_cycles() {
     for folder in ["server", "agent", "frontend/app", "crates/apiserver"] {
         assert!(crates.contains_key(folder), "{folder} is not found");
     }
-    let mut text = String::new();
+    let mut found = Vec::new();
     for (folder, sources) in crates {
         let cycles = Graph::of(&sources).describe_cycles();
         if !cycles.is_empty() && !CRATES_WITH_CYCLES.contains(&folder.as_str()) {
-            text += &format!("{folder}\n{cycles}");
+            found.push(format!("{folder}\n{cycles}"));
         }
     }
     assert!(
-        text.is_empty(),
-        "top-level modules refer to each other in cycles:\n{text}"
+        found.is_empty(),
+        "top-level modules refer to each other in cycles:\n{}",
+        found.concat()
     );
 }
 
@@ -130,15 +131,15 @@ impl Graph {
 
     /// One line for each reference that is part of a cycle.
     fn describe_cycles(&self) -> String {
-        let mut text = String::new();
+        let mut lines = Vec::new();
         for (from, edges) in &self.edges {
             for (to, place) in edges {
                 if self.reachable(to).contains(from.as_str()) {
-                    text += &format!("  {from} → {to} ({place})\n");
+                    lines.push(format!("  {from} → {to} ({place})\n"));
                 }
             }
         }
-        text
+        lines.concat()
     }
 }
 

@@ -1,11 +1,11 @@
-//! Documents name what there is.
+//! References in documents lead to existing files, tests and commands.
 
 use std::path::Path;
 
 use crate::{files, members, read, root};
 
 #[test]
-fn architecture_names_every_room() {
+fn architecture_names_every_crate() {
     let architecture = read("docs/ARCHITECTURE.md");
     for member in members() {
         assert!(
@@ -29,21 +29,21 @@ fn links(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn links_between_documents_lead_somewhere() {
+fn links_between_documents_have_a_target() {
     for file in files(".md") {
         let folder = Path::new(&file).parent().unwrap();
         for link in links(&read(&file)) {
             let target = root().join(folder).join(&link);
             assert!(
                 target.exists(),
-                "{file} links to {link}, which is not there"
+                "{file} links to {link}, which does not exist"
             );
         }
     }
 }
 
 #[test]
-fn make_targets_that_documents_name_exist() {
+fn make_targets_in_documents_exist() {
     let makefile = read("Makefile");
     for file in files(".md") {
         for target in read(&file)
@@ -53,7 +53,7 @@ fn make_targets_that_documents_name_exist() {
         {
             assert!(
                 makefile.contains(&format!("\n{target}:")),
-                "{file} names `make {target}`, which the Makefile does not know"
+                "{file} names `make {target}`, which does not exist in the Makefile"
             );
         }
     }
@@ -87,12 +87,12 @@ fn decisions_are_numbered_without_a_gap() {
     assert_eq!(numbers, (1..=numbers.len()).collect::<Vec<_>>());
 }
 
-/// The words in backticks of a text.
+/// The words in backticks in a text.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// Whether a word in backticks is a test's name: metrics and fields have fewer parts.
+/// Whether a word in backticks is a test's name. Metrics and fields have fewer parts.
 fn is_test_name(word: &str) -> bool {
     word.matches('_').count() >= 3
         && word

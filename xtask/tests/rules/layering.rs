@@ -2,9 +2,8 @@
 
 use crate::{members, read, run};
 
-/// Which rooms a room's programs and libraries may be built on. A room that is not listed here has
-/// no place yet: give it one.
-const ROOMS: &[(&str, &[&str])] = &[
+/// The crates that each crate may depend on. Add a new crate to this list.
+const CRATES: &[(&str, &[&str])] = &[
     ("drover-api", &[]),
     ("drover-quantity", &[]),
     ("drover-rbac", &[]),
@@ -73,7 +72,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "drover-server",
         &[
-            // For `--demo-clusters` only: simulated clusters are joined by the real agent's code.
+            // For `--demo-clusters` only: simulated clusters connect with the real agent's code.
             "drover-agent",
             "drover-cli",
             "drover-agent-link",
@@ -109,7 +108,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("xtask", &["drover-e2e"]),
 ];
 
-/// What only tests use; a program never contains it.
+/// Crates for tests; no program contains them.
 const ONLY_TESTS: &[&str] = &[
     "fault-vfs",
     "drover-testkit",
@@ -119,7 +118,7 @@ const ONLY_TESTS: &[&str] = &[
     "tower-test",
 ];
 
-/// Crates that only these rooms may name.
+/// External crates, and the crates that may depend on them.
 const RESERVED: &[(&str, &[&str])] = &[
     (
         "axum",
@@ -137,7 +136,7 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("drover-e2e", &["drover-bench", "xtask"]),
 ];
 
-/// What a pure room's graph never contains: a runtime, a kube client, the network, the disk.
+/// Crates that a pure crate must not depend on: a runtime, a kube client, the network, the disk.
 const IMPURE: &[&str] = &[
     "tokio",
     "kube",
@@ -151,10 +150,10 @@ const IMPURE: &[&str] = &[
     "tempfile",
 ];
 
-/// Another provider of TLS or cryptography, in any program.
+/// Other providers of TLS or cryptography.
 const OTHER_PROVIDERS: &[&str] = &["ring", "openssl", "openssl-sys", "native-tls", "rsa"];
 
-/// The crates in the graph of what `package` is built from, with its default features.
+/// The dependency graph of `package` with its default features.
 fn graph(package: &str) -> Vec<String> {
     let tree = run(
         env!("CARGO"),
@@ -184,22 +183,22 @@ fn assert_absent(package: &str, forbidden: &[&str]) {
     for name in forbidden {
         assert!(
             !graph.iter().any(|present| present == name),
-            "{package} is built from {name}: `cargo tree -p {package} -e normal -i {name}` shows by what"
+            "{package} depends on {name}: `cargo tree -p {package} -e normal -i {name}` shows the path"
         );
     }
 }
 
 #[test]
-fn rooms_depend_one_way() {
+fn crates_depend_in_one_direction() {
     for member in members() {
-        let (_, allowed) = ROOMS
+        let (_, allowed) = CRATES
             .iter()
             .find(|(name, _)| *name == member.name)
-            .unwrap_or_else(|| panic!("{} is not in ROOMS", member.name));
+            .unwrap_or_else(|| panic!("{} is not in CRATES", member.name));
         for (dependency, kind) in &member.dependencies {
-            let a_room = ROOMS.iter().any(|(name, _)| name == dependency);
+            let is_ours = CRATES.iter().any(|(name, _)| name == dependency);
             assert!(
-                kind == "dev" || !a_room || allowed.contains(&dependency.as_str()),
+                kind == "dev" || !is_ours || allowed.contains(&dependency.as_str()),
                 "{} may not depend on {dependency}",
                 member.name
             );
@@ -208,14 +207,14 @@ fn rooms_depend_one_way() {
 }
 
 #[test]
-fn what_only_tests_use_is_in_no_program() {
+fn programs_contain_no_test_crates() {
     for member in members() {
         for (dependency, kind) in &member.dependencies {
             assert!(
                 kind == "dev"
                     || member.name == "drover-testkit"
                     || !ONLY_TESTS.contains(&dependency.as_str()),
-                "{}: {dependency} belongs into [dev-dependencies]",
+                "{}: move {dependency} to [dev-dependencies]",
                 member.name
             );
         }
@@ -223,13 +222,13 @@ fn what_only_tests_use_is_in_no_program() {
 }
 
 #[test]
-fn reserved_crates_are_named_only_where_they_belong() {
+fn external_crates_are_used_only_where_allowed() {
     for member in members() {
         for (dependency, kind) in &member.dependencies {
             let reserved = RESERVED.iter().find(|(name, _)| name == dependency);
             assert!(
                 kind == "dev"
-                    || reserved.is_none_or(|(_, rooms)| rooms.contains(&member.name.as_str())),
+                    || reserved.is_none_or(|(_, crates)| crates.contains(&member.name.as_str())),
                 "{} may not depend on {dependency}",
                 member.name
             );
@@ -238,7 +237,7 @@ fn reserved_crates_are_named_only_where_they_belong() {
 }
 
 #[test]
-fn pure_rooms_know_no_runtime_client_or_disk() {
+fn pure_crates_have_no_runtime_client_or_disk() {
     assert_absent("drover-api", IMPURE);
     assert_absent("drover-access", IMPURE);
     assert_absent("drover-quantity", IMPURE);
@@ -247,7 +246,7 @@ fn pure_rooms_know_no_runtime_client_or_disk() {
 }
 
 #[test]
-fn pure_rooms_read_no_clock_and_no_file() {
+fn pure_crates_read_no_clock_or_file() {
     for file in crate::files(".rs") {
         let pure = [
             "crates/api/src/",
@@ -273,7 +272,7 @@ fn pure_rooms_read_no_clock_and_no_file() {
         ] {
             assert!(
                 !text.contains(reader),
-                "{file} uses {reader}; be handed the value"
+                "{file} uses {reader}; take the value as an argument"
             );
         }
     }
@@ -287,7 +286,7 @@ fn aws_lc_is_the_only_provider_of_cryptography() {
 }
 
 #[test]
-fn every_room_has_the_lints_of_the_workspace() {
+fn every_crate_has_the_lints_of_the_workspace() {
     for member in members() {
         let manifest = read(&format!("{}/Cargo.toml", member.folder));
         assert!(
@@ -298,7 +297,7 @@ fn every_room_has_the_lints_of_the_workspace() {
     }
 }
 
-/// The crates that the whole workspace is built from, each with its features.
+/// All crates of the workspace's dependency graph, each with its features.
 fn features(edges: &str) -> std::collections::BTreeSet<String> {
     let edges = format!("--edges={edges}");
     let arguments = [
@@ -321,7 +320,7 @@ fn programs_and_tests_share_one_build_of_each_crate() {
     for line in features("normal,build") {
         assert!(
             tests.contains(&line),
-            "tests want other features than programs of {line}; make crates/testkit want them too"
+            "tests and programs use different features of {line}; enable them in crates/testkit too"
         );
     }
 }

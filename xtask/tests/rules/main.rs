@@ -1,5 +1,5 @@
-//! The repository's rules, as tests: who may depend on whom, what sources look like, and that
-//! documents name what there is.
+//! The repository's rules as tests: dependencies between crates, the form of sources and commits, and
+//! references in documents.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -26,7 +26,7 @@ fn root() -> PathBuf {
         .to_owned()
 }
 
-/// Runs a program in the root and gives what it printed.
+/// Runs a program in the root and returns its output.
 fn run(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program)
         .args(arguments)
@@ -44,11 +44,11 @@ fn run(program: &str, arguments: &[&str]) -> String {
 /// A member of the workspace.
 struct Member {
     name: String,
-    /// Its folder, relative to the root.
+    /// The folder, relative to the root.
     folder: String,
-    /// What it depends on: name and kind (`normal`, `dev`, `build`).
+    /// The dependencies: name and kind (`normal`, `dev`, `build`).
     dependencies: Vec<(String, String)>,
-    /// The names of its integration tests.
+    /// The names of the integration tests.
     tests: Vec<String>,
 }
 
@@ -96,7 +96,7 @@ fn text_of(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
 }
 
-/// The tracked files, and those about to be, whose names end with `ending`.
+/// The tracked and the new files whose names end with `ending`.
 fn files(ending: &str) -> Vec<String> {
     run(
         "git",

@@ -1,16 +1,16 @@
-//! What is started by name comes with a package that `.ci/install` names.
+//! `.ci/install` names a package for each program that tests start.
 
 use crate::{files, read};
 
-/// Starts of a call that is handed a program's name.
+/// Beginnings of calls whose argument is a program's name.
 const STARTS: &[&str] = &[
     "Command::new(\"",
     "CommandLine::new(\"",
     "CommandLine::new(Path::new(\"",
 ];
-/// Named in the README as what must be there already, or in every Debian.
+/// Programs that the README requires, and programs of every Debian.
 const GIVEN: &[&str] = &["go", "node", "npm", "sh", "sleep", "true"];
-/// Programs that have another name than the file that shows their package.
+/// Programs, and the other file that `.ci/install` uses to detect their package.
 const BESIDE: &[(&str, &str)] = &[("nsenter", "setpriv"), ("cat", "sh")];
 
 /// The names of the programs that a source file starts.
@@ -24,7 +24,7 @@ fn started(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_program_that_tests_start_by_name_has_its_package() {
+fn every_program_of_the_tests_has_a_package() {
     let install = read(".ci/install");
     let mut seen = 0;
     for file in files(".rs") {
@@ -58,7 +58,7 @@ fn every_program_that_tests_start_by_name_has_its_package() {
 }
 
 #[test]
-fn a_machine_without_a_compiler_gets_one_that_can_link() {
+fn install_script_names_compiler_and_its_headers() {
     // gcc without its recommended packages has neither headers nor start files.
     let install = read(".ci/install");
     let line = install.split("packages_run=\"").nth(1).unwrap();
@@ -69,7 +69,7 @@ fn a_machine_without_a_compiler_gets_one_that_can_link() {
 }
 
 #[test]
-fn charts_have_the_version_of_the_programs_that_they_install() {
+fn charts_have_the_version_of_the_programs() {
     let cargo = read("Cargo.toml");
     let version = cargo
         .lines()

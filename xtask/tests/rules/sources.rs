@@ -1,21 +1,20 @@
-//! What source files look like.
+//! The form of source files.
 
 use std::collections::BTreeMap;
 
 use crate::{files, read};
 
-/// No file is longer; most are less than half of it.
+/// The maximum number of lines in a file.
 const LONGEST_FILE: usize = 800;
-/// Nine files in ten are no longer.
+/// The maximum number of lines in 90 % of the files.
 const LONG_FILE: usize = 400;
-/// Lines without declarations of modules.
+/// The maximum number of lines in a program's root, without declarations of modules.
 const LONGEST_MAIN: usize = 20;
-/// The most source files that lie side by side in a folder.
-const MOST_IN_A_FOLDER: usize = 20;
-/// Folders with more source files than that. Remove a folder from the list when it is split; never
-/// add one.
+/// The maximum number of source files in a folder, without subfolders.
+const MAX_FILES_IN_FOLDER: usize = 20;
+/// Folders with more source files. Remove a folder from the list when it is split; never add one.
 const LARGE_FOLDERS: &[&str] = &["server/src/rest"];
-/// Names that say nothing about what is inside.
+/// Names that do not describe the content.
 const EMPTY_NAMES: &[&str] = &[
     "utils", "util", "common", "helpers", "helper", "manager", "misc",
 ];
@@ -93,7 +92,7 @@ fn folders_have_few_source_files() {
     }
     for (folder, count) in counts {
         assert!(
-            count <= MOST_IN_A_FOLDER || LARGE_FOLDERS.contains(&folder.as_str()),
+            count <= MAX_FILES_IN_FOLDER || LARGE_FOLDERS.contains(&folder.as_str()),
             "{folder} has {count} source files side by side: group them in modules"
         );
     }
@@ -109,13 +108,13 @@ fn modules_are_named_by_their_file() {
 }
 
 #[test]
-fn modules_have_names_that_say_something() {
+fn module_names_describe_their_content() {
     for file in files(".rs") {
         let parts = file.trim_end_matches(".rs").split('/');
         for part in parts {
             assert!(
                 !EMPTY_NAMES.contains(&part),
-                "{file}: {part} says nothing about what is inside"
+                "{file}: the name {part} does not describe the content"
             );
         }
     }
@@ -183,7 +182,7 @@ fn tests_are_not_ignored() {
         if !file.starts_with("xtask/tests/rules/") {
             assert!(
                 !read(&file).contains("#[ignore"),
-                "{file}: a test runs or is not there"
+                "{file}: run or delete the ignored test"
             );
         }
     }

@@ -260,9 +260,9 @@ impl<'a> Scanner<'a> {
             let end = if rest.starts_with("r\"") { "\"" } else { "\"#" };
             let start = rest.find('"').unwrap_or_default() + 1;
             start + rest[start..].find(end).unwrap_or_default() + end.len()
-        } else if rest.starts_with('"') {
+        } else if let Some(content) = rest.strip_prefix('"') {
             let mut escaped = false;
-            let end = rest[1..].find(|letter| {
+            let end = content.find(|letter| {
                 let ends = letter == '"' && !escaped;
                 escaped = letter == '\\' && !escaped;
                 ends
