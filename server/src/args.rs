@@ -21,17 +21,17 @@ pub use server::{LogFormat, Recover, ServerArgs, ServerCommand, ServerOptions, T
 /// Exit codes, shown at the end of `drover --help`.
 const EXIT_CODES: &str = "\
 Exit codes:
-  0    done
-  1    failed; standard error says why and what to do next
-  2    the command line is wrong
+  0    success
+  1    failure; standard error contains the reason and the next step
+  2    invalid command line
   3    not logged in, or the login has expired
-  4    not permitted
-  5    no such thing
-  6    the server cannot be reached, or its certificate is not trusted
-  7    the time given by --timeout is over
-  141  whoever read the output stopped reading";
+  4    forbidden
+  5    not found
+  6    the server is unreachable, or its certificate is not trusted
+  7    the timeout set by --timeout has expired
+  141  the reader of standard output closed the pipe";
 
-/// One place from which people run all their Kubernetes clusters.
+/// Manage many Kubernetes clusters from one place
 #[derive(Debug, Parser)]
 #[command(
     name = "drover",
@@ -42,7 +42,7 @@ Exit codes:
     max_term_width = 100
 )]
 pub struct Args {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }

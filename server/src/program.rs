@@ -17,14 +17,17 @@ use drover_cli::{Environment, Failure};
 use crate::args::AgentCommand;
 use crate::args::{Args, Command};
 
-/// Reads the command line, does what it says, and gives the exit code.
+/// Parses the command line, runs the command, and returns the exit code.
 pub fn main() -> ExitCode {
-    // The first thing of all: rustls panics when two providers could be meant.
+    // First, because rustls panics if it cannot determine the provider.
     if rustls::crypto::aws_lc_rs::default_provider()
         .install_default()
         .is_err()
     {
-        return Failure::Other("TLS was set up twice".to_owned()).report();
+        return Failure::Other(
+            "cannot set up TLS: a cryptography provider is already installed".to_owned(),
+        )
+        .report();
     }
     let args = Args::parse();
     let environment = Environment::read();
@@ -42,7 +45,7 @@ fn start(args: Args, environment: &Environment) -> Result<(), Failure> {
     };
     let runtime = builder.enable_all().build().map_err(Failure::Start)?;
     let result = runtime.block_on(Box::pin(run(args.command, environment)));
-    // A line being read from a terminal cannot be interrupted; it must not delay the end.
+    // Reading a line from a terminal cannot be interrupted and must not delay the exit.
     runtime.shutdown_background();
     result
 }

@@ -11,7 +11,7 @@ mod roles;
 use clap::{Subcommand, ValueEnum};
 
 pub use access::{
-    AccessArgs, AccessCommand, AccessExplain, AccessGrant, AccessPlace, AccessRevoke,
+    AccessArgs, AccessCommand, AccessExplain, AccessGrant, AccessRevoke, AccessScope,
     AccessSubject, ProjectAddNamespace, ProjectArgs, ProjectCommand, ProjectCreate, ProjectDelete,
     ProjectLimits, ProjectRemoveNamespace, ProjectSet,
 };
@@ -34,37 +34,37 @@ pub use roles::{RoleArgs, RoleCommand, RoleCreate, RoleDelete, RoleName, RoleSet
 /// The commands that call a server.
 #[derive(Debug, Subcommand)]
 pub enum ClientCommand {
-    /// Log in to a server and remember it
+    /// Log in to a server and store the login
     Login(LoginArgs),
-    /// End the login and forget its token
+    /// Log out and delete the stored token
     Logout(LogoutArgs),
-    /// Show who is logged in, where and until when
+    /// Show the logged-in user, the server and the expiry time
     Whoami(WhoamiArgs),
-    /// List the servers that were logged in to, and choose between them
+    /// List the remembered servers and select one
     Context(ContextArgs),
-    /// Import clusters, list them, get their kubeconfigs
+    /// Import, list and delete clusters, and get kubeconfigs
     Cluster(ClusterArgs),
-    /// Give people roles in clusters and projects, and see who can do what
+    /// Grant roles in clusters and projects, and check permissions
     Access(AccessArgs),
-    /// Make, change and look at roles
+    /// Create, change, list and delete roles
     Role(RoleArgs),
-    /// Make projects: sets of namespaces with members and quotas
+    /// Manage projects: sets of namespaces with members and quotas
     Project(ProjectArgs),
-    /// Make and revoke tokens for programs
+    /// Create, list and revoke API tokens
     Token(TokenArgs),
-    /// Manage local users (administrators)
+    /// Manage users (administrators)
     User(UserArgs),
-    /// Let people log in with identity providers
+    /// Manage identity providers (administrators)
     Provider(ProviderArgs),
-    /// Read and change the server's settings (administrators)
+    /// List and change the settings of the server (administrators)
     Setting(SettingArgs),
-    /// Read the audit log: who did what, where, and how it ended (administrators)
+    /// Search the audit log (administrators)
     Audit(Box<AuditArgs>),
-    /// Hand kubectl a short-lived token (run by kubectl, from a kubeconfig)
+    /// Print a short-lived token for kubectl (kubectl runs this command)
     Credential(CredentialArgs),
-    /// Print a completion script for a shell
+    /// Print the completion script of a shell
     Completion(CompletionArgs),
-    /// Show the versions of this program and of the server
+    /// Show the versions of this program and the server
     Version(VersionArgs),
 }
 
@@ -77,22 +77,22 @@ pub(crate) struct ClientArgs {
     pub(crate) command: ClientCommand,
 }
 
-/// How a list or a thing is printed.
+/// The format of a list or an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// Aligned columns, for people
+    /// Aligned columns
     #[default]
     Table,
-    /// JSON, as the server's REST API has it
+    /// JSON, in the schema of the REST API
     Json,
-    /// The same as YAML
+    /// YAML, in the schema of the REST API
     Yaml,
 }
 
-/// The choice of a [`Format`].
+/// The option that selects a [`Format`].
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Output {
-    /// How to print
+    /// Output format
     #[arg(
         short = 'o',
         long = "output",
@@ -110,14 +110,15 @@ Examples:
   drover login localhost:8443 --username admin --ca-fingerprint SHA256:7F:…
   printf '%s\\n' \"$PASSWORD\" | drover login drover.example.com --username ci --password-stdin
 
-A server's certificate is trusted if the system's roots, --ca-file or --ca-fingerprint say so.
-Without those, its authority's fingerprint is shown and asked about once, then remembered.")]
+The command trusts the server's certificate if the system's certificate authorities, --ca-file or
+--ca-fingerprint confirm it. Otherwise it shows the fingerprint of the server's certificate authority,
+asks for confirmation once, and stores the authority with the login.")]
 pub struct LoginArgs {
-    /// Address of the server, for example https://drover.example.com:8443; the one of the chosen
-    /// context if left out
+    /// Address of the server, for example https://drover.example.com:8443 [default: the server of
+    /// the current context]
     #[arg(value_name = "URL")]
     pub url: Option<ServerUrl>,
-    /// Name of the user; asked for if left out
+    /// Name of the user; the command asks for it if omitted
     #[arg(
         short,
         long,
@@ -126,18 +127,18 @@ pub struct LoginArgs {
         hide_env_values = true
     )]
     pub username: Option<String>,
-    /// Log in with this identity provider, instead of a password of Drover's own: in a browser, or
-    /// with your name and password there if it is a directory
+    /// Log in with this identity provider instead of a local password: in a browser, or with the
+    /// user name and password of an LDAP directory
     #[arg(long, value_name = "NAME")]
     pub provider: Option<String>,
     /// Read the password from the first line of standard input
     #[arg(long)]
     pub password_stdin: bool,
-    /// Read a new password from the next line of standard input, used if the server demands a
-    /// change
+    /// Read a new password from the next line of standard input, for the case that the server
+    /// requires a password change
     #[arg(long)]
     pub new_password_stdin: bool,
-    /// Trust only the authorities in this PEM file
+    /// Trust only the certificate authorities in this PEM file
     #[arg(
         long,
         value_name = "FILE",
@@ -145,10 +146,10 @@ pub struct LoginArgs {
         hide_env_values = true
     )]
     pub ca_file: Option<std::path::PathBuf>,
-    /// Trust the server's authority if the SHA-256 of its certificate is this
+    /// Trust the server's certificate authority if its certificate has this SHA-256 fingerprint
     #[arg(long, value_name = "SHA256:HEX")]
     pub ca_fingerprint: Option<String>,
-    /// Name under which to remember the server; its host and port if left out
+    /// Name of the context to store [default: host and port of the server]
     #[arg(
         long,
         value_name = "NAME",
@@ -156,7 +157,7 @@ pub struct LoginArgs {
         hide_env_values = true
     )]
     pub context: Option<String>,
-    /// Where logins are kept; $XDG_CONFIG_HOME/drover/config.yaml if left out
+    /// File that stores the logins [default: $XDG_CONFIG_HOME/drover/config.yaml]
     #[arg(
         long,
         value_name = "FILE",
@@ -164,7 +165,7 @@ pub struct LoginArgs {
         hide_env_values = true
     )]
     pub config: Option<std::path::PathBuf>,
-    /// How long to wait for an answer of the server
+    /// Timeout of a request
     #[arg(long, value_name = "DURATION", default_value = "30s")]
     pub request_timeout: DurationArg,
 }
@@ -172,18 +173,18 @@ pub struct LoginArgs {
 /// `drover whoami`.
 #[derive(Debug, clap::Args)]
 pub struct WhoamiArgs {
-    /// Which server.
-    #[command(flatten)]
-    pub connection: Connection,
-    /// How to print.
+    /// The output format.
     #[command(flatten)]
     pub output: Output,
+    /// The server to call.
+    #[command(flatten)]
+    pub connection: Connection,
 }
 
 /// `drover context`.
 #[derive(Debug, clap::Args)]
 pub struct ContextArgs {
-    /// Where logins are kept; $XDG_CONFIG_HOME/drover/config.yaml if left out
+    /// File that stores the logins [default: $XDG_CONFIG_HOME/drover/config.yaml]
     #[arg(
         long,
         value_name = "FILE",
@@ -193,7 +194,7 @@ pub struct ContextArgs {
         help_heading = "Connection"
     )]
     pub config: Option<std::path::PathBuf>,
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: ContextCommand,
 }
@@ -201,26 +202,25 @@ pub struct ContextArgs {
 /// `drover logout`.
 #[derive(Debug, clap::Args)]
 pub struct LogoutArgs {
-    /// End all logins of yours on that server, in browsers and elsewhere; tokens that were made to
-    /// outlive a login stay
+    /// End all your sessions on that server, also in browsers; API and kubeconfig tokens stay valid
     #[arg(long)]
     pub everywhere: bool,
-    /// Which server.
+    /// The server to call.
     #[command(flatten)]
     pub connection: Connection,
 }
 
-/// What can be done with remembered servers.
+/// Subcommands of `drover context`.
 #[derive(Debug, Subcommand)]
 pub enum ContextCommand {
-    /// List the servers that were logged in to
+    /// List the remembered servers
     List(Output),
-    /// Choose the server that commands talk to
+    /// Select the server that commands call by default
     Use {
         /// Name of the context
         name: String,
     },
-    /// Forget a server and its token; `drover logout` also ends the login there
+    /// Delete a context and its token; `drover logout` also ends the session on the server
     Delete {
         /// Name of the context
         name: String,
@@ -235,20 +235,20 @@ Examples:
   drover completion zsh > \"${fpath[1]}/_drover\"
   drover completion fish > ~/.config/fish/completions/drover.fish")]
 pub struct CompletionArgs {
-    /// The shell
+    /// Shell to print the script for
     pub shell: clap_complete::Shell,
 }
 
 /// `drover version`.
 #[derive(Debug, clap::Args)]
 pub struct VersionArgs {
-    /// Only this program's version; talks to no server
+    /// Print only the version of this program, without calling the server
     #[arg(long)]
     pub client: bool,
-    /// Which server.
-    #[command(flatten)]
-    pub connection: Connection,
-    /// How to print.
+    /// The output format.
     #[command(flatten)]
     pub output: Output,
+    /// The server to call.
+    #[command(flatten)]
+    pub connection: Connection,
 }

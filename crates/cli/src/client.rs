@@ -1,4 +1,4 @@
-//! One call to the server's REST API.
+//! The client of the server's REST API.
 
 use std::error::Error;
 use std::io;
@@ -11,81 +11,83 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::args::ServerUrl;
-use crate::trust::{Look, Shown, Trust, TrustError};
+use crate::trust::{CertificateRecorder, PresentedCertificates, Trust, TrustError};
 
-/// An answer greater than this is refused.
-const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
-/// Items asked for in one page of a list.
+/// Maximum size of a response.
+const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
+/// Items in one page of a list.
 const PAGE: &str = "500";
-/// How long a connection may take to stand.
+/// Timeout of the TCP and TLS handshake.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Why a call did not do what was asked.
+/// The error of a request.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// The server said no, in words.
+    /// The server returned an error status.
     #[error("{0}")]
     Refused(Refusal),
-    /// Something answered, but no Drover server.
-    #[error("{server} answered {code} in a way that no Drover server does; check the address")]
+    /// The response is not from a Drover server.
+    #[error(
+        "{server} is not a Drover server: it responded with status {code} and an unknown body; check the address"
+    )]
     NotDrover {
-        /// Its address.
+        /// Address of the server.
         server: String,
         /// HTTP status code.
         code: u16,
     },
-    /// The answer cannot be understood.
+    /// The response cannot be parsed.
     #[error(
-        "{server} gave an answer that this version of drover cannot read ({reason}); compare the versions with `drover version`"
+        "cannot parse the response of {server}: {reason}; compare the versions with `drover version`"
     )]
     Unreadable {
-        /// Its address.
+        /// Address of the server.
         server: String,
-        /// What is wrong with it.
+        /// The position of the error.
         reason: String,
     },
-    /// Nothing answered.
+    /// The connection failed.
     #[error(
-        "cannot reach {server}: {reason}\nCheck the address, and that the server runs and no firewall is in between."
+        "cannot connect to {server}: {reason}\nCheck the address, whether the server is running, and firewalls."
     )]
     Unreachable {
-        /// Its address.
+        /// Address of the server.
         server: String,
-        /// What went wrong, innermost.
+        /// The innermost error.
         reason: String,
     },
-    /// No answer came in time.
-    #[error("{server} did not answer in time; try again, or wait longer with --request-timeout")]
-    Slow {
-        /// Its address.
+    /// The request timed out.
+    #[error("the request to {server} timed out; try again, or increase --request-timeout")]
+    Timeout {
+        /// Address of the server.
         server: String,
     },
-    /// Its certificate is not believed.
+    /// The certificate of the server is not trusted.
     #[error(
-        "the certificate of {server} is not trusted: {reason}\nLog in again to see and confirm its authority: drover login {}",
+        "the certificate of {server} is not trusted: {reason}\nLog in again to check and confirm its certificate authority: drover login {}",
         drover_api::shell::word(server)
     )]
     Untrusted {
-        /// Its address.
+        /// Address of the server.
         server: String,
-        /// What the check said.
+        /// The error of the verification.
         reason: String,
     },
-    /// No TLS client could be made.
+    /// The TLS client cannot be created.
     #[error(transparent)]
     Trust(#[from] TrustError),
 }
 
-/// What a server's `metav1.Status` said.
+/// An error status (`metav1.Status`) of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// HTTP status code.
     pub code: u16,
     /// `NotFound`, `AlreadyExists`…
     pub reason: String,
-    /// The sentence, with advice.
+    /// The message.
     pub message: String,
-    /// What else to do.
+    /// The next step for the user.
     pub advice: Option<String>,
 }
 
@@ -107,14 +109,14 @@ impl CallError {
             Self::Refused(Refusal { code: 403, .. }) => 4,
             Self::Refused(Refusal { code: 404, .. }) => 5,
             Self::Unreachable { .. }
-            | Self::Slow { .. }
+            | Self::Timeout { .. }
             | Self::Untrusted { .. }
             | Self::Trust(_) => 6,
             Self::Refused(_) | Self::NotDrover { .. } | Self::Unreadable { .. } => 1,
         }
     }
 
-    /// HTTP status code and reason, if the server said no.
+    /// Returns the error status of the server, if there is one.
     pub(crate) fn refusal(&self) -> Option<&Refusal> {
         match self {
             Self::Refused(refusal) => Some(refusal),
@@ -122,19 +124,19 @@ impl CallError {
         }
     }
 
-    /// Whether the same call may do better a little later.
-    pub(crate) fn may_pass(&self) -> bool {
+    /// Whether the request can succeed if it is retried.
+    pub(crate) fn is_transient(&self) -> bool {
         match self {
             Self::Refused(refusal) => refusal.code == 429 || refusal.code >= 500,
-            Self::Unreachable { .. } | Self::Slow { .. } | Self::NotDrover { code: 500.., .. } => {
-                true
-            }
+            Self::Unreachable { .. }
+            | Self::Timeout { .. }
+            | Self::NotDrover { code: 500.., .. } => true,
             _ => false,
         }
     }
 }
 
-/// A server, how to believe it, and as whom to speak.
+/// An HTTP client of one server.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     http: reqwest::Client,
@@ -143,7 +145,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// A client of one server.
+    /// Creates a client; `timeout` limits each request.
     pub(crate) fn new(
         server: ServerUrl,
         trust: &Trust,
@@ -168,12 +170,12 @@ impl Client {
         })
     }
 
-    /// The server's address.
+    /// The address of the server.
     pub(crate) fn server(&self) -> &ServerUrl {
         &self.server
     }
 
-    /// The same server, as somebody else.
+    /// Returns a client with another token.
     #[must_use]
     pub(crate) fn with_token(&self, token: Secret) -> Self {
         Self {
@@ -182,12 +184,12 @@ impl Client {
         }
     }
 
-    /// `GET`; `path` is its segments, unescaped.
+    /// Sends `GET`; `path` contains the unescaped segments.
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, CallError> {
         self.read(self.send(Method::GET, self.url(path), None::<&()>).await?)
     }
 
-    /// `POST` with a body.
+    /// Sends `POST` with a body.
     pub(crate) async fn post<T: DeserializeOwned>(
         &self,
         path: &[&str],
@@ -196,7 +198,7 @@ impl Client {
         self.read(self.send(Method::POST, self.url(path), Some(body)).await?)
     }
 
-    /// Any method whose answer has a body.
+    /// Sends a request whose response has a body.
     pub(crate) async fn call<T: DeserializeOwned>(
         &self,
         method: Method,
@@ -206,7 +208,7 @@ impl Client {
         self.read(self.send(method, self.url(path), Some(body)).await?)
     }
 
-    /// Any method whose answer is empty.
+    /// Sends a request whose response is empty.
     pub(crate) async fn command(
         &self,
         method: Method,
@@ -216,7 +218,7 @@ impl Client {
         self.send(method, self.url(path), body).await.map(drop)
     }
 
-    /// `GET` with parameters.
+    /// Sends `GET` with query parameters.
     pub(crate) async fn get_with<T: DeserializeOwned>(
         &self,
         path: &[&str],
@@ -227,7 +229,7 @@ impl Client {
         self.read(self.send(Method::GET, url, None::<&()>).await?)
     }
 
-    /// A whole list, page by page.
+    /// Requests all pages of a list.
     pub(crate) async fn list<T: DeserializeOwned>(
         &self,
         path: &[&str],
@@ -235,7 +237,7 @@ impl Client {
         self.list_with(path, &[]).await
     }
 
-    /// A whole list with parameters, page by page.
+    /// Requests all pages of a list with query parameters.
     pub(crate) async fn list_with<T: DeserializeOwned>(
         &self,
         path: &[&str],
@@ -257,7 +259,7 @@ impl Client {
             match page.continue_token {
                 None => return Ok(items),
                 Some(token) if empty || next.as_ref() == Some(&token) => {
-                    return Err(self.unreadable(format!("the list does not go on after {token:?}")));
+                    return Err(self.unreadable(format!("the list has no page after {token:?}")));
                 }
                 Some(token) => next = Some(token),
             }
@@ -285,36 +287,37 @@ impl Client {
         if let Some(body) = body {
             request = request.json(body);
         }
-        let mut response = request.send().await.map_err(|e| self.unsent(&e))?;
+        let mut response = request.send().await.map_err(|e| self.request_error(&e))?;
         let code = response.status();
-        let mut answer = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|e| self.unsent(&e))? {
-            if answer.len() + chunk.len() > MAX_ANSWER_BYTES {
-                return Err(self.unreadable(format!("it is longer than {MAX_ANSWER_BYTES} bytes")));
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|e| self.request_error(&e))? {
+            if body.len() + chunk.len() > MAX_RESPONSE_BYTES {
+                return Err(self.unreadable(format!("longer than {MAX_RESPONSE_BYTES} bytes")));
             }
-            answer.extend_from_slice(&chunk);
+            body.extend_from_slice(&chunk);
         }
         if code.is_success() {
-            Ok(answer)
+            Ok(body)
         } else {
-            Err(self.refused(code.as_u16(), &answer))
+            Err(self.refused(code.as_u16(), &body))
         }
     }
 
-    fn read<T: DeserializeOwned>(&self, answer: Vec<u8>) -> Result<T, CallError> {
-        // The decoder's message may quote the answer, which may hold a secret.
-        let result = serde_json::from_slice(&answer);
-        drop(answer);
+    fn read<T: DeserializeOwned>(&self, body: Vec<u8>) -> Result<T, CallError> {
+        // The message of the decoder can quote the response, which can contain a secret.
+        let result = serde_json::from_slice(&body);
+        drop(body);
         result.map_err(|error| {
             let (line, column) = (error.line(), error.column());
             self.unreadable(format!("line {line}, column {column}"))
         })
     }
 
-    fn refused(&self, code: u16, answer: &[u8]) -> CallError {
-        let status = serde_json::from_slice::<Status>(answer).ok();
-        let said = status.and_then(|status| Some((status.message?, status.reason, status.details)));
-        let Some((message, reason, details)) = said else {
+    fn refused(&self, code: u16, body: &[u8]) -> CallError {
+        let status = serde_json::from_slice::<Status>(body).ok();
+        let status =
+            status.and_then(|status| Some((status.message?, status.reason, status.details)));
+        let Some((message, reason, details)) = status else {
             return CallError::NotDrover {
                 server: self.server.to_string(),
                 code,
@@ -341,7 +344,7 @@ impl Client {
         }
     }
 
-    fn unsent(&self, error: &reqwest::Error) -> CallError {
+    fn request_error(&self, error: &reqwest::Error) -> CallError {
         let server = self.server.to_string();
         if let Some(problem) = certificate_problem(error) {
             return CallError::Untrusted {
@@ -350,7 +353,7 @@ impl Client {
             };
         }
         if error.is_timeout() {
-            return CallError::Slow { server };
+            return CallError::Timeout { server };
         }
         CallError::Unreachable {
             server,
@@ -359,9 +362,12 @@ impl Client {
     }
 }
 
-/// What the server shows of itself; nothing is sent to it.
-pub(crate) async fn look(server: &ServerUrl, timeout: Duration) -> Result<Shown, CallError> {
-    let (look, tls) = Look::new()?;
+/// Returns the certificates that the server presents. No request is sent.
+pub(crate) async fn presented_certificates(
+    server: &ServerUrl,
+    timeout: Duration,
+) -> Result<PresentedCertificates, CallError> {
+    let (recorder, tls) = CertificateRecorder::new()?;
     let unreachable = |error: &reqwest::Error| CallError::Unreachable {
         server: server.to_string(),
         reason: innermost(error),
@@ -371,8 +377,8 @@ pub(crate) async fn look(server: &ServerUrl, timeout: Duration) -> Result<Shown,
         .build()
         .map_err(|error| unreachable(&error))?;
     let result = http.get(server.join("/v1/version")).send().await;
-    match (look.shown(), result) {
-        (Some(shown), _) => Ok(shown),
+    match (recorder.certificates(), result) {
+        (Some(certificates), _) => Ok(certificates),
         (None, Err(error)) => Err(unreachable(&error)),
         (None, Ok(response)) => Err(CallError::NotDrover {
             server: server.to_string(),
@@ -384,15 +390,17 @@ pub(crate) async fn look(server: &ServerUrl, timeout: Duration) -> Result<Shown,
 fn builder(timeout: Duration) -> reqwest::ClientBuilder {
     reqwest::Client::builder()
         .https_only(true)
-        // A redirect could carry a token elsewhere; a Drover server sends none.
+        // A redirect could send the token to another server. Drover sends no redirects.
         .redirect(redirect::Policy::none())
         .connect_timeout(CONNECT_TIMEOUT.min(timeout))
         .timeout(timeout)
         .user_agent(concat!("drover/", env!("CARGO_PKG_VERSION")))
 }
 
-/// Every error below the given one; `io::Error` hides one that only `get_ref` shows.
-fn below<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+/// Iterates over an error and its sources, also those that `io::Error` exposes by `get_ref` only.
+fn error_chain<'a>(
+    error: &'a (dyn Error + 'static),
+) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&error| {
         error
             .downcast_ref::<io::Error>()
@@ -403,15 +411,15 @@ fn below<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn 
 }
 
 fn certificate_problem(error: &reqwest::Error) -> Option<String> {
-    below(error).find_map(|error| match error.downcast_ref::<rustls::Error>() {
+    error_chain(error).find_map(|error| match error.downcast_ref::<rustls::Error>() {
         Some(rustls::Error::InvalidCertificate(problem)) => Some(problem.to_string()),
         _ => None,
     })
 }
 
 fn innermost(error: &reqwest::Error) -> String {
-    // The outer layers repeat the URL and say nothing else.
-    below(error)
+    // The outer errors only repeat the URL.
+    error_chain(error)
         .last()
         .map_or_else(String::new, ToString::to_string)
 }

@@ -1,7 +1,7 @@
-//! The file of logins: which servers, their authorities, and the tokens of the logins.
+//! The file of logins: servers, certificate authorities and tokens.
 //!
-//! The tokens in it are worth as much as the logins, so only the user may read the file (mode 0600 on
-//! Unix) and an error about it never shows what is in it.
+//! The file contains tokens. Only its owner can read it (mode 0600 on Unix), and errors never quote its
+//! content.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -14,14 +14,14 @@ use serde::{Deserialize, Serialize};
 use crate::args::ServerUrl;
 use crate::platform::{create_private_folder, mode_for_others, private_file};
 
-/// A file of logins greater than this is none.
+/// Maximum size of the file.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// The whole file.
+/// The content of the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Config {
-    /// Name of the context that counts when none is named.
+    /// Name of the current context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) current: Option<String>,
     /// The servers, in the order of their first login.
@@ -29,94 +29,94 @@ pub(crate) struct Config {
     pub(crate) contexts: Vec<Context>,
 }
 
-/// A server that was logged in to.
+/// A server and its login.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Context {
-    /// What people type.
+    /// Name of the context.
     pub(crate) name: String,
-    /// Its address.
+    /// Address of the server.
     pub(crate) server: ServerUrl,
-    /// Another address of it, which it wrote into a kubeconfig.
+    /// Another address of the server, from a kubeconfig that the server created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) announced: Option<ServerUrl>,
-    /// The only authorities that may vouch for it, PEM; the system's roots if absent.
+    /// The trusted certificate authorities as PEM; those of the system if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) certificate_authority: Option<String>,
-    /// Who logged in.
+    /// Name of the user.
     pub(crate) username: String,
-    /// The login; absent after `drover logout`.
+    /// The token; absent after `drover logout`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) token: Option<Secret>,
-    /// When the login ends.
+    /// Expiry time of the token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) expires_at: Option<Timestamp>,
 }
 
-/// Why the file of logins cannot be used.
+/// The error of reading or writing the file of logins.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// Neither variable that says where it lies is set.
+    /// The location of the file is unknown.
     #[error(
-        "neither $XDG_CONFIG_HOME nor $HOME is set; say with --config FILE where logins are kept"
+        "cannot locate the file of logins: neither $XDG_CONFIG_HOME nor $HOME is set; use --config FILE"
     )]
     NoHome,
-    /// It cannot be read.
-    #[error("cannot read the logins in {path}: {source}")]
+    /// The file cannot be read.
+    #[error("cannot read the logins from {path}: {source}")]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// Others could read the tokens in it.
+    /// Other users can read the file.
     #[error(
-        "the logins in {path} can be read by others (mode {mode:04o}); run `chmod 600 {path}` and, \
-         if others use this machine, log in again"
+        "cannot use the logins in {path}: other users can read the file (mode {mode:04o}); run \
+         `chmod 600 {path}`, and log in again if other users have access to this machine"
     )]
-    OpenToOthers {
+    InsecureMode {
         /// The file.
         path: PathBuf,
-        /// Its mode.
+        /// The mode of the file.
         mode: u32,
     },
-    /// It is not what `drover login` writes.
+    /// The content is invalid.
     #[error(
-        "the logins in {path} are damaged{place}; repair the file, or delete it and log in again"
+        "cannot parse the logins in {path}{place}; fix the file, or delete it and log in again"
     )]
-    Damaged {
+    Invalid {
         /// The file.
         path: PathBuf,
-        /// Where, without showing what: it could be a token.
+        /// Position of the error. The content is not quoted: it could be a token.
         place: String,
     },
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error("cannot write the logins to {path}: {source}")]
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// There is no such context.
-    #[error("there is no context {0:?}; `drover context list` shows those there are")]
+    /// The context does not exist.
+    #[error("context {0:?} not found; run `drover context list` for all contexts")]
     NoContext(String),
 }
 
-/// Where the file lies, and how to change it.
+/// The location of the file of logins.
 #[derive(Clone, Debug)]
 pub(crate) struct ConfigFile {
     path: PathBuf,
 }
 
 impl ConfigFile {
-    /// The file at the given path, else at its usual place under the given directories.
+    /// Returns the file at `path`, or at the default location under the given folders.
     pub(crate) fn locate(
         path: Option<&Path>,
         xdg_config_home: Option<&Path>,
         home: Option<&Path>,
     ) -> Result<Self, ConfigError> {
-        let usual = || {
+        let default = || {
             xdg_config_home
                 // The XDG specification: relative paths are invalid and ignored.
                 .filter(|path| path.is_absolute())
@@ -124,11 +124,11 @@ impl ConfigFile {
                 .or_else(|| home.map(|home| home.join(".config")))
                 .map(|base| base.join("drover").join("config.yaml"))
         };
-        let path = path.map(Path::to_path_buf).or_else(usual);
+        let path = path.map(Path::to_path_buf).or_else(default);
         path.map(|path| Self { path }).ok_or(ConfigError::NoHome)
     }
 
-    /// What is in it; nothing if there is no file.
+    /// Reads the file; a missing file is an empty configuration.
     pub(crate) fn read(&self) -> Result<Config, ConfigError> {
         let failed = |source| ConfigError::Read {
             path: self.path.clone(),
@@ -140,7 +140,7 @@ impl ConfigFile {
             Err(error) => return Err(failed(error)),
         };
         if let Some(mode) = mode_for_others(&file.metadata().map_err(failed)?) {
-            return Err(ConfigError::OpenToOthers {
+            return Err(ConfigError::InsecureMode {
                 path: self.path.clone(),
                 mode,
             });
@@ -156,7 +156,7 @@ impl ConfigFile {
         if text.trim().is_empty() {
             return Ok(Config::default());
         }
-        serde_saphyr::from_str(text).map_err(|error| ConfigError::Damaged {
+        serde_saphyr::from_str(text).map_err(|error| ConfigError::Invalid {
             path: self.path.clone(),
             place: error
                 .location()
@@ -165,7 +165,7 @@ impl ConfigFile {
         })
     }
 
-    /// Reads, changes and writes it with no other `drover` in between.
+    /// Changes the file under a lock, so that no other `drover` process changes it at the same time.
     pub(crate) fn change<T>(
         &self,
         change: impl FnOnce(&mut Config) -> Result<T, ConfigError>,
@@ -189,7 +189,7 @@ impl ConfigFile {
     }
 }
 
-/// Replaces a file at once by one that only its owner may read.
+/// Replaces a file atomically. Only the owner can read the new file.
 pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
     let target = match fs::canonicalize(path) {
         Ok(target) => target,
@@ -213,20 +213,20 @@ pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 impl Context {
-    /// Whether an address is the server's, as it was typed or as it says itself.
+    /// Whether the server has this address.
     pub(crate) fn serves(&self, server: &ServerUrl) -> bool {
         self.server == *server || self.announced.as_ref() == Some(server)
     }
 }
 
 impl Config {
-    /// The context of that name.
+    /// Returns the context with this name.
     pub(crate) fn context(&self, name: &str) -> Option<&Context> {
         self.contexts.iter().find(|context| context.name == name)
     }
 
-    /// The context that counts: the named one, else the current one.
-    pub(crate) fn chosen(&self, name: Option<&str>) -> Result<Option<&Context>, ConfigError> {
+    /// Returns the named context, or the current one.
+    pub(crate) fn selected(&self, name: Option<&str>) -> Result<Option<&Context>, ConfigError> {
         match name {
             Some(name) => self
                 .context(name)
@@ -236,9 +236,9 @@ impl Config {
         }
     }
 
-    /// The context for a server's address: one that was logged in to at it, else one that
-    /// announced it; of several the current one, else the first.
-    pub(crate) fn of_server(&self, server: &ServerUrl) -> Option<&Context> {
+    /// Returns the context of a server: the address of the login takes precedence over an announced
+    /// address, and the current context over the others.
+    pub(crate) fn for_server(&self, server: &ServerUrl) -> Option<&Context> {
         let current = self.current.as_deref().and_then(|name| self.context(name));
         let ordered = || current.into_iter().chain(&self.contexts);
         ordered()
@@ -246,8 +246,8 @@ impl Config {
             .or_else(|| ordered().find(|context| context.serves(server)))
     }
 
-    /// Puts a context in the place of the one of its name, or at the end, and makes it current.
-    pub(crate) fn remember(&mut self, context: Context) {
+    /// Adds or replaces a context, and makes it the current one.
+    pub(crate) fn insert(&mut self, context: Context) {
         self.current = Some(context.name.clone());
         match self
             .contexts
@@ -259,8 +259,8 @@ impl Config {
         }
     }
 
-    /// Drops a context; none is current afterwards if it was.
-    pub(crate) fn forget(&mut self, name: &str) -> Result<(), ConfigError> {
+    /// Removes a context.
+    pub(crate) fn remove(&mut self, name: &str) -> Result<(), ConfigError> {
         let before = self.contexts.len();
         self.contexts.retain(|context| context.name != name);
         if self.contexts.len() == before {
@@ -272,8 +272,8 @@ impl Config {
         Ok(())
     }
 
-    /// Makes a context current.
-    pub(crate) fn choose(&mut self, name: &str) -> Result<(), ConfigError> {
+    /// Makes a context the current one.
+    pub(crate) fn select(&mut self, name: &str) -> Result<(), ConfigError> {
         if self.context(name).is_none() {
             return Err(ConfigError::NoContext(name.to_owned()));
         }

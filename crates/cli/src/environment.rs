@@ -1,4 +1,4 @@
-//! What the environment says; read once, at start.
+//! Environment variables and the server that a command calls.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -13,37 +13,37 @@ use crate::config::{Config, ConfigFile, Context};
 use crate::failure::Failure;
 use crate::trust::{Authorities, Trust};
 
-/// A token longer than this is none.
+/// Maximum size of a token file.
 const MAX_TOKEN_BYTES: u64 = 4096;
 
-/// The variables that no flag stands for.
+/// The variables without a flag, read once at the start.
 #[derive(Debug, Default)]
 pub struct Environment {
-    /// `$HOME`; on Windows `%USERPROFILE%` where that is not set.
+    /// `$HOME`; on Windows `%USERPROFILE%` if `$HOME` is not set.
     pub(crate) home: Option<PathBuf>,
-    /// `$XDG_CONFIG_HOME`; on Windows `%APPDATA%` where that is not set.
+    /// `$XDG_CONFIG_HOME`; on Windows `%APPDATA%` if that is not set.
     pub(crate) xdg_config_home: Option<PathBuf>,
     /// `$KUBECONFIG`.
     pub(crate) kubeconfig: Option<OsString>,
-    /// `$DROVER_TOKEN`: a flag would show it to everybody on the machine.
+    /// `$DROVER_TOKEN`. A flag would show the token to all users of the machine.
     pub(crate) token: Option<Secret>,
     /// `$KUBERNETES_EXEC_INFO`, from kubectl.
     pub(crate) exec_info: Option<String>,
-    /// Names of the flags that were typed; other values come from variables or defaults.
+    /// Names of the flags on the command line. Other values come from variables or defaults.
     pub(crate) typed: BTreeSet<String>,
 }
 
-/// Which server a command talks to.
+/// The server that a command calls.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Source<'a> {
-    /// That of a remembered login: the named one, else the current one.
-    Login(Option<&'a str>),
-    /// This one, with a token from outside.
+pub(crate) enum Target<'a> {
+    /// The server of the named or current context.
+    Context(Option<&'a str>),
+    /// This server, with a token from a file or variable.
     Direct(&'a ServerUrl),
 }
 
 impl Environment {
-    /// Reads them.
+    /// Reads the environment.
     pub fn read() -> Self {
         let path = |name| {
             std::env::var_os(name)
@@ -62,27 +62,28 @@ impl Environment {
         }
     }
 
-    /// Whether a flag stands in the command line itself.
+    /// Whether a flag is set on the command line.
     pub(crate) fn is_typed(&self, flag: &str) -> bool {
         self.typed.contains(flag)
     }
 
-    /// Which server the flags point at; what is typed counts more than what is exported.
-    pub(crate) fn source<'a>(&self, connection: &'a Connection) -> Result<Source<'a>, Failure> {
+    /// Returns the server that the flags select. Flags on the command line take precedence over
+    /// variables.
+    pub(crate) fn target<'a>(&self, connection: &'a Connection) -> Result<Target<'a>, Failure> {
         let context = connection.context.as_deref();
         match (&connection.server, context) {
-            (None, name) => Ok(Source::Login(name)),
-            (Some(server), None) => Ok(Source::Direct(server)),
+            (None, name) => Ok(Target::Context(name)),
+            (Some(server), None) => Ok(Target::Direct(server)),
             (Some(server), Some(name)) => {
                 match (self.is_typed("server"), self.is_typed("context")) {
-                    (true, false) => Ok(Source::Direct(server)),
-                    (false, true) => Ok(Source::Login(Some(name))),
+                    (true, false) => Ok(Target::Direct(server)),
+                    (false, true) => Ok(Target::Context(Some(name))),
                     (true, true) => Err(Failure::Usage(
-                        "--context and --server cannot be used together".to_owned(),
+                        "cannot use --context and --server together; remove one of them".to_owned(),
                     )),
                     (false, false) => Err(Failure::Usage(
-                        "$DROVER_CONTEXT and $DROVER_SERVER are both set: unset one of them, or \
-                         say which server with --context or --server"
+                        "$DROVER_CONTEXT and $DROVER_SERVER are both set; unset one of them, or \
+                         use --context or --server"
                             .to_owned(),
                     )),
                 }
@@ -90,20 +91,20 @@ impl Environment {
         }
     }
 
-    /// The file of logins.
+    /// Returns the file of logins.
     pub(crate) fn config_file(&self, flag: Option<&Path>) -> Result<ConfigFile, Failure> {
         let file = ConfigFile::locate(flag, self.xdg_config_home.as_deref(), self.home.as_deref())?;
         Ok(file)
     }
 
-    /// A client of the server that the flags, or the logins, point at; always with a token.
+    /// Creates a client, with a token, of the selected server.
     pub(crate) fn client(&self, connection: &Connection) -> Result<Client, Failure> {
-        let name = match self.source(connection)? {
-            Source::Direct(server) => return self.direct(connection, server),
-            Source::Login(name) => name,
+        let name = match self.target(connection)? {
+            Target::Direct(server) => return self.direct(connection, server),
+            Target::Context(name) => name,
         };
         let config = self.config_file(connection.config.as_deref())?.read()?;
-        let context = chosen(&config, name)?;
+        let context = selected(&config, name)?;
         client_of(context, connection.request_timeout.0)
     }
 
@@ -114,8 +115,8 @@ impl Environment {
         };
         let token = token.ok_or_else(|| {
             Failure::NotLoggedIn(format!(
-                "--server {server} needs a token: name its file with --token-file, or set \
-                 $DROVER_TOKEN. To use your login instead, leave --server out."
+                "--server {server} requires a token: use --token-file, or set $DROVER_TOKEN. To use \
+                 a stored login, remove --server."
             ))
         })?;
         let trust = match &connection.ca_file {
@@ -127,8 +128,8 @@ impl Environment {
     }
 }
 
-/// The long flags that stand in the command line itself; clap does not tell them from variables
-/// where a flag is global.
+/// Returns the names of the long flags on the command line. For global flags, clap does not tell
+/// whether the value comes from the command line or from a variable.
 fn typed(arguments: impl Iterator<Item = OsString>) -> BTreeSet<String> {
     arguments
         .take_while(|argument| argument != "--")
@@ -139,20 +140,18 @@ fn typed(arguments: impl Iterator<Item = OsString>) -> BTreeSet<String> {
         .collect()
 }
 
-/// The context that counts, or what to do to have one.
-pub(crate) fn chosen<'a>(config: &'a Config, name: Option<&str>) -> Result<&'a Context, Failure> {
-    config.chosen(name)?.ok_or_else(|| {
+/// Returns the named or current context, or an error with the next step.
+pub(crate) fn selected<'a>(config: &'a Config, name: Option<&str>) -> Result<&'a Context, Failure> {
+    config.selected(name)?.ok_or_else(|| {
         Failure::NotLoggedIn(if config.contexts.is_empty() {
             "not logged in; run: drover login https://HOST:PORT".to_owned()
         } else {
-            "no server is chosen; `drover context list` shows those there are, and `drover \
-             context use NAME` chooses one"
-                .to_owned()
+            "no current context; run `drover context list` and `drover context use NAME`".to_owned()
         })
     })
 }
 
-/// A client with the login of a context.
+/// Creates a client with the login of a context.
 pub(crate) fn client_of(
     context: &Context,
     timeout: std::time::Duration,
@@ -181,18 +180,18 @@ pub(crate) fn client_of(
     )?)
 }
 
-/// Who may vouch for the server of a context.
+/// Returns the certificate authorities that a context trusts.
 pub(crate) fn trust_of(context: &Context) -> Result<Trust, Failure> {
     Ok(match &context.certificate_authority {
         Some(pem) => {
-            let from = format!("the remembered authority of {}", context.server);
+            let from = format!("the stored certificate authority of {}", context.server);
             Trust::Authorities(Authorities::from_pem(pem.as_bytes(), &from)?)
         }
         None => Trust::SystemRoots,
     })
 }
 
-/// The authorities in a PEM file.
+/// Reads the certificate authorities from a PEM file.
 pub(crate) fn authorities_in(path: &Path) -> Result<Authorities, Failure> {
     let from = path.display().to_string();
     let pem = std::fs::read(path).map_err(|source| Failure::Read {
@@ -212,7 +211,10 @@ fn token_in(path: &Path) -> Result<Secret, Failure> {
     std::io::Read::read_to_string(&mut std::io::Read::take(file, MAX_TOKEN_BYTES), &mut text)
         .map_err(failed)?;
     match text.trim() {
-        "" => Err(Failure::Usage(format!("{} holds no token", path.display()))),
+        "" => Err(Failure::Usage(format!(
+            "{} contains no token",
+            path.display()
+        ))),
         token => Ok(Secret::new(token)),
     }
 }

@@ -1,4 +1,4 @@
-//! The one edge at which errors become a sentence on standard error and an exit code.
+//! Errors of commands, with their message and exit code.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -9,19 +9,19 @@ use crate::kubeconfig::KubeconfigError;
 use crate::terminal::{AskError, PrintError};
 use crate::trust::TrustError;
 
-/// Why a command failed.
+/// The error of a command.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The server could not be asked, or said no.
+    /// A request failed.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The file of logins cannot be used.
+    /// The file of logins cannot be read or written.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The server's certificate is not trusted.
     #[error(transparent)]
     Trust(#[from] TrustError),
-    /// A person's answer could not be had.
+    /// The user could not be asked.
     #[error(transparent)]
     Ask(#[from] AskError),
     /// The output could not be written.
@@ -30,33 +30,33 @@ pub enum Failure {
     /// A kubeconfig could not be written or merged.
     #[error(transparent)]
     Kubeconfig(#[from] KubeconfigError),
-    /// The command line asks for something that makes no sense together.
+    /// The command line is invalid.
     #[error("{0}")]
     Usage(String),
-    /// Nobody is logged in, or not any more.
+    /// No login is stored, or it has expired.
     #[error("{0}")]
     NotLoggedIn(String),
-    /// What was waited for did not come in time.
+    /// A wait timed out.
     #[error("{0}")]
     TimedOut(String),
-    /// A file that was named on the command line cannot be read.
+    /// A file of the command line cannot be read.
     #[error("cannot read {path}: {source}")]
     Read {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The error of a command outside of this crate, such as `drover server`.
     #[error(transparent)]
     Command(Box<dyn Error + Send + Sync>),
-    /// No runtime could be started.
-    #[error("cannot start: {0}")]
+    /// The runtime cannot be started.
+    #[error("cannot start the program: {0}")]
     Start(#[source] std::io::Error),
-    /// What was named is not there.
+    /// An object or file does not exist.
     #[error("{0}")]
     Absent(String),
-    /// Everything else, already a sentence with advice.
+    /// Another error, as a message with the next step.
     #[error("{0}")]
     Other(String),
 }
@@ -67,38 +67,38 @@ impl Failure {
         Self::Command(Box::new(error))
     }
 
-    /// The exit code, as `drover --help` documents it.
+    /// Returns the exit code, which `drover --help` documents.
     pub fn code(&self) -> u8 {
         match self {
-            Self::Usage(_) | Self::Ask(AskError::Nobody { .. }) => 2,
+            Self::Usage(_) | Self::Ask(AskError::NotInteractive { .. }) => 2,
             Self::NotLoggedIn(_) => 3,
             Self::Call(error) => error.exit_code(),
             Self::Absent(_) => 5,
             Self::Trust(_) => 6,
             Self::TimedOut(_) => 7,
-            Self::Print(PrintError::ReaderGone) => 141,
+            Self::Print(PrintError::ClosedPipe) => 141,
             _ => 1,
         }
     }
 
-    /// The message with what is below it, as far as it says more.
+    /// Returns the message with those of its sources that it does not contain.
     pub fn text(&self) -> String {
         let mut text = self.to_string();
-        let mut below = self.source();
-        while let Some(error) = below {
+        let mut source = self.source();
+        while let Some(error) = source {
             let more = error.to_string();
             if !text.contains(&more) {
                 text.push_str(": ");
                 text.push_str(&more);
             }
-            below = error.source();
+            source = error.source();
         }
         text
     }
 
-    /// Says it on standard error and gives the exit code.
+    /// Prints the message to standard error and returns the exit code.
     pub fn report(&self) -> ExitCode {
-        if !matches!(self, Self::Print(PrintError::ReaderGone)) {
+        if !matches!(self, Self::Print(PrintError::ClosedPipe)) {
             crate::terminal::notice(&format!(
                 "drover: {}",
                 crate::table::printable(&self.text())

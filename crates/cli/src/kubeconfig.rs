@@ -1,5 +1,6 @@
 //! Kubeconfig files: parse, merge and write them.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -7,80 +8,79 @@ use serde_json::{Map, Value, json};
 
 mod target;
 
-use self::target::clashes;
+use self::target::conflicts;
 pub(crate) use self::target::{foreign_commands, servers};
 use crate::config::write_private;
-use crate::environment::Environment;
 
-/// The lists in a kubeconfig whose entries have names.
+/// The lists of named entries in a kubeconfig.
 const NAMED: [&str; 3] = ["clusters", "users", "contexts"];
 
-/// Why a kubeconfig could not be written or merged.
+/// The error of writing or merging a kubeconfig.
 #[derive(Debug, thiserror::Error)]
 pub enum KubeconfigError {
-    /// There is no place to merge into.
-    #[error("neither $KUBECONFIG nor $HOME is set; write a file with --output-file FILE instead")]
+    /// The file to merge into is unknown.
+    #[error(
+        "cannot locate the kubeconfig: neither $KUBECONFIG nor $HOME is set; use --output-file FILE"
+    )]
     NoHome,
-    /// The file there cannot be read.
+    /// The file cannot be read.
     #[error("cannot read {path}: {source}; nothing was changed")]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The file there is no kubeconfig; what is in it is not shown, it may be a secret.
+    /// The file is not a kubeconfig. The content is not quoted: it could be a secret.
     #[error(
-        "{path} is no kubeconfig{place}; repair it, or write another file with --output-file; nothing was changed"
+        "cannot parse {path} as a kubeconfig{place}; fix the file, or use --output-file; nothing was changed"
     )]
-    Damaged {
-        /// The file.
+    Invalid {
+        /// Path of the file.
         path: PathBuf,
-        /// Where, if that is known.
+        /// Position of the error, if known.
         place: String,
     },
-    /// What the server gave is none.
-    #[error("the server gave no kubeconfig{0}; compare the versions with `drover version`")]
-    FromServer(String),
-    /// Entries of the same names lead to somewhere else.
+    /// The response of the server is not a kubeconfig.
     #[error(
-        "{path} has entries of the same names that lead elsewhere: {}; keep both by --output-file FILE, or replace those by --overwrite; nothing was changed",
+        "cannot parse the kubeconfig of the server{0}; compare the versions with `drover version`"
+    )]
+    FromServer(String),
+    /// Entries with the same name point to another server or user.
+    #[error(
+        "cannot merge into {path}: entries with the same name point to another server or user: {}; use --output-file FILE to write a separate file, or --overwrite to replace the entries; nothing was changed",
         .names.join(", ")
     )]
-    Clash {
-        /// The file.
+    Conflict {
+        /// Path of the file.
         path: PathBuf,
-        /// Kind and name of each.
+        /// Kind and name of each entry.
         names: Vec<String>,
     },
-    /// The server wants kubectl to run some program.
+    /// The kubeconfig of the server makes kubectl run a command other than `drover credential`.
     #[error(
-        "the server's kubeconfig makes kubectl run {0:?}, which is not drover's own command; nothing was written"
+        "rejected the kubeconfig of the server: it makes kubectl run {0:?} instead of `drover credential`; nothing was written"
     )]
     ForeignCommand(String),
     /// The file cannot be written.
     #[error("cannot write {path}: {source}")]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
-/// Where kubectl would write: the first file of `$KUBECONFIG`, else `~/.kube/config`.
-pub(crate) fn merge_target(environment: &Environment) -> Result<PathBuf, KubeconfigError> {
-    let listed = environment
-        .kubeconfig
-        .as_ref()
+/// Returns the file that kubectl writes: the first file of `$KUBECONFIG`, or `~/.kube/config`.
+pub(crate) fn merge_target(
+    variable: Option<&OsStr>,
+    home: Option<&Path>,
+) -> Result<PathBuf, KubeconfigError> {
+    let listed = variable
         .and_then(|list| std::env::split_paths(list).find(|path| !path.as_os_str().is_empty()));
     listed
-        .or_else(|| {
-            environment
-                .home
-                .as_ref()
-                .map(|home| home.join(".kube").join("config"))
-        })
+        .or_else(|| home.map(|home| home.join(".kube").join("config")))
         .ok_or(KubeconfigError::NoHome)
 }
 
@@ -95,8 +95,8 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), KubeconfigError> {
     write_private(path, text.as_bytes()).map_err(failed)
 }
 
-/// Puts the entries of `text` into the file, over those of the same names if they lead to the same
-/// place or `overwrite` is wanted; gives the contexts' names.
+/// Merges the entries of `text` into the file and returns the names of the contexts. An existing entry is
+/// replaced if it points to the same server and user, or if `overwrite` is set.
 pub(crate) fn merge_into(
     path: &Path,
     text: &str,
@@ -112,17 +112,17 @@ pub(crate) fn merge_into(
             });
         }
     };
-    let damaged = |place| KubeconfigError::Damaged {
+    let damaged = |place| KubeconfigError::Invalid {
         path: path.to_path_buf(),
         place,
     };
     let mut merged = parse(&old).map_err(damaged)?;
     let new = parse(text).map_err(KubeconfigError::FromServer)?;
-    let clashes = clashes(&merged, &new);
-    if !overwrite && !clashes.is_empty() {
-        return Err(KubeconfigError::Clash {
+    let conflicts = conflicts(&merged, &new);
+    if !overwrite && !conflicts.is_empty() {
+        return Err(KubeconfigError::Conflict {
             path: path.to_path_buf(),
-            names: clashes,
+            names: conflicts,
         });
     }
     let names = merge(&mut merged, &new).map_err(damaged)?;
@@ -134,7 +134,7 @@ pub(crate) fn merge_into(
     Ok(names)
 }
 
-/// A kubeconfig as it is, so that what this program does not know stays; the error is a place.
+/// Parses a kubeconfig without a schema, so that unknown fields are kept. The error is a position.
 pub(crate) fn parse(text: &str) -> Result<Map<String, Value>, String> {
     if text.trim().is_empty() {
         return Ok(Map::new());
@@ -150,7 +150,7 @@ pub(crate) fn parse(text: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// Merges by name, later over earlier; the current context stays if there is one.
+/// Merges entries by name; new ones replace old ones. An existing current context is kept.
 fn merge(into: &mut Map<String, Value>, new: &Map<String, Value>) -> Result<Vec<String>, String> {
     let mut contexts = Vec::new();
     for (kind, default) in [("apiVersion", "v1"), ("kind", "Config")] {
@@ -162,7 +162,7 @@ fn merge(into: &mut Map<String, Value>, new: &Map<String, Value>) -> Result<Vec<
             *entries = json!([]);
         }
         let Value::Array(entries) = entries else {
-            return Err(format!(" ({list} is no list)"));
+            return Err(format!(" ({list} is not a list)"));
         };
         for entry in new
             .get(list)

@@ -25,5 +25,5 @@ pub use failure::Failure;
 pub use kubeconfig::KubeconfigError;
 pub use output::{Page, one};
 pub use table::describe;
-pub use terminal::{AskError, PrintError, notice, output_is_screen, print};
+pub use terminal::{AskError, PrintError, notice, output_is_terminal, print};
 pub use trust::{Fingerprint, TrustError};

@@ -1,4 +1,4 @@
-//! Lists and things as tables, JSON or YAML.
+//! Lists and objects as tables, JSON or YAML.
 
 use drover_api::rest::List;
 use jiff::Timestamp;
@@ -8,22 +8,22 @@ use crate::args::Format;
 use crate::table::Table;
 use crate::terminal::PrintError;
 
-/// Something that is a line of a table.
+/// An item of a table.
 pub(crate) trait Listed: Serialize {
-    /// The headings of its table.
+    /// The headings of the table.
     const HEADINGS: &'static [&'static str];
 
-    /// Its line, one cell for each heading.
+    /// Returns the row, with one cell for each heading.
     fn cells(&self, now: Timestamp) -> Vec<String>;
 }
 
-/// Something that has a page of its own.
+/// An object with a page.
 pub trait Page: Serialize {
-    /// Its page.
+    /// Renders the page.
     fn page(&self, now: Timestamp) -> String;
 }
 
-/// A list in the wanted form; `none` is said instead of an empty table.
+/// Renders a list; prints `none` to standard error instead of an empty table.
 pub(crate) fn list<T: Listed>(
     items: Vec<T>,
     format: Format,
@@ -52,7 +52,7 @@ pub(crate) fn list<T: Listed>(
     }
 }
 
-/// One thing in the wanted form.
+/// Renders an object.
 pub fn one<T: Page>(item: &T, format: Format, now: Timestamp) -> Result<String, PrintError> {
     match format {
         Format::Table => Ok(item.page(now)),
@@ -60,7 +60,7 @@ pub fn one<T: Page>(item: &T, format: Format, now: Timestamp) -> Result<String, 
     }
 }
 
-/// JSON or YAML with a line end; a table is no encoding and gives JSON.
+/// Encodes a value as JSON or YAML with a final line feed; `Table` means JSON.
 pub(crate) fn encode(value: &impl Serialize, format: Format) -> Result<String, PrintError> {
     let failed = |format, reason: String| PrintError::Encode { format, reason };
     match format {
@@ -76,7 +76,7 @@ pub(crate) fn encode(value: &impl Serialize, format: Format) -> Result<String, P
     }
 }
 
-/// JSON on one line, with its end.
+/// Encodes a value as one line of JSON.
 pub(crate) fn encode_line(value: &impl Serialize) -> Result<String, PrintError> {
     let mut text = serde_json::to_string(value).map_err(|error| PrintError::Encode {
         format: "JSON",

@@ -1,14 +1,14 @@
-//! Aligned columns and ages, for people.
+//! Tables, pages and durations in human-readable form.
 
 use jiff::Timestamp;
 use unicode_width::UnicodeWidthStr;
 
-/// Between columns.
+/// Space between columns.
 const GAP: &str = "   ";
-/// What stands where there is nothing.
-pub(crate) const NOTHING: &str = "-";
+/// The text of an empty cell.
+pub(crate) const DASH: &str = "-";
 
-/// Rows under headings.
+/// A table with a header.
 #[derive(Debug)]
 pub(crate) struct Table {
     headings: &'static [&'static str],
@@ -16,7 +16,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// An empty table.
+    /// Creates an empty table.
     pub(crate) fn new(headings: &'static [&'static str]) -> Self {
         Self {
             headings,
@@ -24,13 +24,13 @@ impl Table {
         }
     }
 
-    /// Adds a row; cells beyond the headings are dropped, missing ones are empty.
+    /// Adds a row. Cells beyond the headings are dropped, missing cells are empty.
     pub(crate) fn row(&mut self, cells: &[String]) {
         let clean = cells.iter().map(|cell| one_line(cell)).collect();
         self.rows.push(clean);
     }
 
-    /// The text, each column as wide as its widest cell, no spaces at line ends.
+    /// Renders the table with aligned columns and without trailing spaces.
     pub(crate) fn render(&self) -> String {
         let mut widths: Vec<usize> = self.headings.iter().map(|h| h.width()).collect();
         for row in &self.rows {
@@ -60,7 +60,7 @@ fn push_line<'a>(text: &mut String, widths: &[usize], cells: impl Iterator<Item 
     text.push('\n');
 }
 
-/// `Key:  value` lines, values under each other.
+/// Renders fields as `Key:  value` lines with aligned values.
 pub fn describe(fields: &[(&str, String)]) -> String {
     let width = fields.iter().map(|(key, _)| key.width()).max().unwrap_or(0) + 1;
     let mut text = String::new();
@@ -73,9 +73,9 @@ pub fn describe(fields: &[(&str, String)]) -> String {
     text
 }
 
-/// The text without anything that would steer a terminal; line ends stay.
+/// Replaces control characters, except line feeds.
 ///
-/// Names and descriptions come from other people.
+/// Names and descriptions come from other users and could contain terminal control sequences.
 pub(crate) fn printable(text: &str) -> String {
     text.chars()
         .map(|c| {
@@ -98,13 +98,13 @@ fn one_line(text: &str) -> String {
         .collect()
 }
 
-/// Control characters, and those that turn the direction of text around.
+/// Whether a character controls the terminal or the direction of text.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// How long ago, in the two greatest units at most: `5s`, `12m`, `3h20m`, `9d`, `2y40d`.
+/// Formats the time since `of` in at most two units: `5s`, `12m`, `3h20m`, `9d`, `2y40d`.
 pub(crate) fn age(of: Timestamp, now: Timestamp) -> String {
     span(
         now.as_second()
@@ -148,11 +148,11 @@ pub(crate) fn span(seconds: u64) -> String {
     }
 }
 
-/// The text, or [`NOTHING`].
-pub(crate) fn or_nothing(text: Option<&str>) -> String {
+/// Returns the text, or [`DASH`] if it is empty.
+pub(crate) fn or_dash(text: Option<&str>) -> String {
     match text {
         Some(text) if !text.is_empty() => text.to_owned(),
-        _ => NOTHING.to_owned(),
+        _ => DASH.to_owned(),
     }
 }
 
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_stand_under_each_other_whatever_they_hold() {
+    fn columns_are_aligned() {
         let mut table = Table::new(&["NAME", "STATE", "NOTE"]);
         table.row(&["berlin".into(), "ready".into(), String::new()]);
         table.row(&[
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_are_written_as_kubectl_writes_them() {
+    fn durations_are_formatted_like_in_kubectl() {
         for (seconds, text) in [
             (0, "0s"),
             (119, "119s"),
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_in_the_past_is_expired() {
+    fn expiry_time_in_the_past_is_printed_as_expired() {
         let at = |s| Timestamp::from_second(s).unwrap();
         assert_eq!(until(at(100), at(100)), "expired");
         assert_eq!(until(at(130), at(100)), "in 30s");
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn text_of_other_people_cannot_steer_the_terminal() {
+    fn control_characters_are_replaced() {
         assert_eq!(
             printable("a\x1b]0;x\x07\u{202e}b\nc"),
             "a\u{fffd}]0;x\u{fffd}\u{fffd}b\nc"

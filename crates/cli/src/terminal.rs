@@ -1,4 +1,4 @@
-//! Standard input, output and error as a person or a pipe has them.
+//! Standard input, output and error, for terminals and pipes.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
@@ -6,24 +6,24 @@ use drover_api::rest::Secret;
 
 use crate::platform::{close_output, hidden};
 
-/// A password or an answer longer than this is a mistake.
+/// Maximum length of a password or an answer.
 const MAX_LINE_BYTES: usize = 16 * 1024;
 
-/// Why nothing could be printed.
+/// The error of writing to standard output.
 #[derive(Debug, thiserror::Error)]
 pub enum PrintError {
-    /// Whoever read the output went away, as `head` does; not worth a word.
-    #[error("nobody reads the output any more")]
-    ReaderGone,
-    /// Anything else, a full disk for instance.
+    /// The reader closed the pipe, as `head` does.
+    #[error("the reader of standard output closed the pipe")]
+    ClosedPipe,
+    /// Another error, such as a full disk.
     #[error("cannot write to standard output: {0}")]
     Write(#[source] io::Error),
-    /// The value cannot be written in the format asked for.
-    #[error("cannot write the answer as {format}: {reason}")]
+    /// The value cannot be encoded.
+    #[error("cannot encode the output as {format}: {reason}")]
     Encode {
-        /// JSON or YAML.
+        /// The format: JSON or YAML.
         format: &'static str,
-        /// What the encoder said.
+        /// The error of the encoder.
         reason: String,
     },
 }
@@ -31,55 +31,55 @@ pub enum PrintError {
 impl From<io::Error> for PrintError {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            Self::ReaderGone
+            Self::ClosedPipe
         } else {
             Self::Write(error)
         }
     }
 }
 
-/// Why a person's answer could not be had.
+/// The error of asking the user.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    /// There is nobody to ask.
-    #[error("standard input is no terminal, so nobody can be asked for {what}; {instead}")]
-    Nobody {
-        /// What is wanted.
+    /// Standard input is not a terminal.
+    #[error("cannot ask for {what}: standard input is not a terminal; {instead}")]
+    NotInteractive {
+        /// The requested value.
         what: &'static str,
-        /// The flag that gives it without asking.
+        /// The flag to use instead.
         instead: &'static str,
     },
-    /// It ended before the answer came.
-    #[error("standard input ended before {0} came")]
+    /// Standard input ended.
+    #[error("cannot read {0}: standard input ended")]
     Ended(&'static str),
     /// The answer is empty.
     #[error("{0} is empty")]
     Empty(&'static str),
-    /// The answer is no password.
+    /// The line is too long or not UTF-8.
     #[error("{0} is longer than {MAX_LINE_BYTES} bytes or is not UTF-8")]
     Unusable(&'static str),
-    /// The new password was typed differently the second time.
-    #[error("the two passwords differ; nothing was changed")]
+    /// The repeated password is different.
+    #[error("the passwords differ; nothing was changed")]
     Differ,
-    /// The question was answered with no.
-    #[error("nothing was done")]
+    /// The user declined.
+    #[error("canceled; nothing was changed")]
     Declined,
-    /// The terminal failed.
+    /// The terminal cannot be read.
     #[error("cannot read {what} from the terminal: {source}")]
     Terminal {
-        /// What is wanted.
+        /// The requested value.
         what: &'static str,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
-/// Writes to standard output, all of it, now.
+/// Writes text to standard output and flushes it.
 pub fn print(text: &str) -> Result<(), PrintError> {
     print_bytes(text.as_bytes())
 }
 
-/// Writes bytes to standard output, all of them, now.
+/// Writes bytes to standard output and flushes them.
 pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), PrintError> {
     let mut out = io::stdout().lock();
     out.write_all(bytes)?;
@@ -87,20 +87,20 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), PrintError> {
     Ok(())
 }
 
-/// Closes standard output, so that the reader of a pipe sees its end while this program runs on.
+/// Closes standard output, so that the reader of a pipe sees the end while this program continues.
 pub(crate) fn finish_output() -> Result<(), PrintError> {
     io::stdout().lock().flush()?;
     close_output().map_err(PrintError::Write)
 }
 
-/// Says something to the person, beside the output.
+/// Writes a line to standard error.
 pub fn notice(text: &str) {
-    // A closed standard error is no reason to stop.
+    // Errors are ignored: standard error may be closed.
     drop(writeln!(io::stderr().lock(), "{text}"));
 }
 
-/// Whether standard output shows on a screen.
-pub fn output_is_screen() -> bool {
+/// Whether standard output is a terminal.
+pub fn output_is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
@@ -110,7 +110,7 @@ pub(crate) fn ask(
     what: &'static str,
     instead: &'static str,
 ) -> Result<String, AskError> {
-    someone_there(what, instead)?;
+    require_terminal(what, instead)?;
     prompt(question);
     read_line(what)
 }
@@ -121,7 +121,7 @@ pub(crate) fn confirm(
     what: &'static str,
     instead: &'static str,
 ) -> Result<(), AskError> {
-    someone_there(what, instead)?;
+    require_terminal(what, instead)?;
     prompt(&format!("{question} [y/N] "));
     match read_line(what) {
         Ok(answer) if matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes") => Ok(()),
@@ -130,13 +130,13 @@ pub(crate) fn confirm(
     }
 }
 
-/// Asks for a password, which does not show while it is typed.
+/// Asks for a password, without echo.
 pub(crate) fn ask_password(
     question: &str,
     what: &'static str,
     instead: &'static str,
 ) -> Result<Secret, AskError> {
-    someone_there(what, instead)?;
+    require_terminal(what, instead)?;
     let line = hidden(
         || prompt(question),
         || read_line(what),
@@ -153,7 +153,7 @@ pub(crate) fn ask_password(
 pub(crate) fn ask_new_password(instead: &'static str) -> Result<Secret, AskError> {
     let what = "the new password";
     let first = ask_password("New password (12 characters or more): ", what, instead)?;
-    let second = ask_password("The same again: ", what, instead)?;
+    let second = ask_password("Repeat the new password: ", what, instead)?;
     if first == second {
         Ok(first)
     } else {
@@ -166,11 +166,11 @@ pub(crate) fn read_password(what: &'static str) -> Result<Secret, AskError> {
     read_line(what).map(Secret::new)
 }
 
-fn someone_there(what: &'static str, instead: &'static str) -> Result<(), AskError> {
+fn require_terminal(what: &'static str, instead: &'static str) -> Result<(), AskError> {
     if io::stdin().is_terminal() {
         Ok(())
     } else {
-        Err(AskError::Nobody { what, instead })
+        Err(AskError::NotInteractive { what, instead })
     }
 }
 
@@ -191,7 +191,7 @@ fn read_line(what: &'static str) -> Result<String, AskError> {
     line_text(line, what)
 }
 
-/// The text of a line as read: without its end, and only if it is a whole, non-empty line.
+/// Returns the text of a line without its end.
 fn line_text(mut line: Vec<u8>, what: &'static str) -> Result<String, AskError> {
     if line.is_empty() {
         return Err(AskError::Ended(what));
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_taken_without_its_end_and_with_its_spaces() {
+    fn line_end_is_removed_and_spaces_are_kept() {
         for (bytes, text) in [
             ("secret\n", "secret"),
             ("secret\r\n", "secret"),
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_password_is_refused() {
+    fn empty_long_and_binary_lines_are_rejected() {
         assert!(matches!(line_text(vec![], "it"), Err(AskError::Ended(_))));
         assert!(matches!(
             line_text(b"\n".to_vec(), "it"),

@@ -1,10 +1,10 @@
-//! Whether a server's certificate is to be believed.
+//! Verification of the server's certificate.
 //!
 //! ```text
-//! --ca-file ─────────────► those authorities only
-//! --ca-fingerprint ──────► the shown certificate with that SHA-256, as the only authority
-//! remembered context ────► what was believed then
-//! otherwise ─────────────► the system's roots; if they do not know it, show and ask once
+//! --ca-file ─────────────► these certificate authorities only
+//! --ca-fingerprint ──────► the presented certificate with this SHA-256, as the only authority
+//! stored context ────────► the stored authority, or those of the system
+//! otherwise ─────────────► those of the system; if verification fails, ask the user once
 //! ```
 
 use std::sync::{Arc, OnceLock};
@@ -20,94 +20,95 @@ use rustls::{
 };
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-/// Who may vouch for a server.
+/// The trusted certificate authorities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Trust {
-    /// The authorities that this machine knows.
+    /// The authorities of the operating system.
     SystemRoots,
-    /// These and no others.
+    /// Only these authorities.
     Authorities(Authorities),
 }
 
-/// Certificates of authorities, at least one.
+/// Certificates of authorities; at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Authorities(Vec<CertificateDer<'static>>);
 
-/// Why a server is not believed.
+/// The error of verifying a server.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    /// The given authorities are none.
+    /// The given file contains no certificates.
     #[error(
-        "{from} holds no certificate in PEM form{detail}; give the file of the server's authority"
+        "cannot read a PEM certificate from {from}{detail}; use the file of the server's certificate authority"
     )]
     NoCertificates {
-        /// Where they were looked for.
+        /// The source of the PEM text.
         from: String,
-        /// What is wrong with it, if something can be said.
+        /// The error of the parser, if there is one.
         detail: String,
     },
-    /// The given fingerprint is none.
+    /// The fingerprint cannot be parsed.
     #[error(
-        "{0:?} is no SHA-256 fingerprint; write SHA256: and 64 hexadecimal digits, colons between them or not"
+        "cannot use {0:?} as a SHA-256 fingerprint; write SHA256: and 64 hexadecimal digits, with or without colons"
     )]
     Fingerprint(String),
-    /// The server shows another authority than the one that was named.
+    /// No presented certificate has the given fingerprint.
     #[error(
-        "{server} shows no certificate with the fingerprint {wanted}; it shows {shown}\n\
-         Somebody may be in between. Compare the fingerprint with the one that the server printed \
-         when it started."
+        "{server} presents no certificate with the fingerprint {wanted}; it presents {shown}\n\
+         The connection may be intercepted. Compare the fingerprint with the one that the server \
+         printed at its start."
     )]
     OtherFingerprint {
-        /// Its address.
+        /// Address of the server.
         server: String,
-        /// What was named.
+        /// The given fingerprint.
         wanted: Fingerprint,
-        /// What it shows.
+        /// The presented certificates.
         shown: String,
     },
-    /// Its authority is not among what it shows, so it cannot be remembered.
+    /// The presented chain does not contain the certificate authority.
     #[error(
-        "{0} is vouched for by an authority that this machine does not know and that it does not show; give it with --ca-file"
+        "cannot verify {0}: this machine does not trust its certificate authority, and the server does not present it; use --ca-file"
     )]
-    AuthorityNotShown(String),
-    /// What was believed before does not vouch for the server any more.
+    AuthorityNotPresented(String),
+    /// The certificate is not signed by the stored authority.
     #[error(
-        "{server} is not vouched for by the authority that was trusted at the last login ({reason})\n\
-         Somebody may be in between. If its authority was replaced, get the new one's fingerprint \
-         from whoever runs the server and run: drover login {server} --ca-fingerprint SHA256:…"
+        "cannot verify {server} with the certificate authority of the last login: {reason}\n\
+         The connection may be intercepted. If the authority was replaced, get the fingerprint of \
+         the new one from the operator of the server and run: drover login {server} \
+         --ca-fingerprint SHA256:…"
     )]
-    Changed {
-        /// Its address.
+    AuthorityChanged {
+        /// Address of the server.
         server: String,
-        /// What the check said.
+        /// The error of the verification.
         reason: String,
     },
-    /// The given authorities do not vouch for it.
-    #[error("{server} is not vouched for by the given authority: {reason}")]
-    NotVouchedFor {
-        /// Its address.
+    /// The certificate is not signed by the given authorities.
+    #[error("cannot verify {server} with the given certificate authority: {reason}")]
+    NotSigned {
+        /// Address of the server.
         server: String,
-        /// What the check said.
+        /// The error of the verification.
         reason: String,
     },
-    /// This build's cryptography cannot do TLS.
+    /// The TLS client cannot be created.
     #[error("cannot set up TLS: {0}")]
     Tls(#[from] rustls::Error),
 }
 
-/// SHA-256 of a certificate; shown as `SHA256:AB:CD:…`.
+/// SHA-256 of a certificate, printed as `SHA256:AB:CD:…`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
-    /// That of a certificate in DER form.
+    /// Computes the fingerprint of a certificate in DER form.
     pub(crate) fn of(certificate: &[u8]) -> Self {
         let mut bytes = [0; 32];
         bytes.copy_from_slice(digest(&SHA256, certificate).as_ref());
         Self(bytes)
     }
 
-    /// Reads `SHA256:` and 64 hexadecimal digits; prefix and colons are optional.
+    /// Parses `SHA256:` and 64 hexadecimal digits; prefix and colons are optional.
     pub(crate) fn parse(text: &str) -> Result<Self, TrustError> {
         let wrong = || TrustError::Fingerprint(text.to_owned());
         let upper = text.trim().to_ascii_uppercase();
@@ -136,7 +137,7 @@ impl std::fmt::Display for Fingerprint {
 }
 
 impl Authorities {
-    /// Reads the certificates of a PEM file; `from` says where they come from, for the error.
+    /// Parses a PEM file; errors name `from` as its source.
     pub(crate) fn from_pem(pem: &[u8], from: &str) -> Result<Self, TrustError> {
         let none = |detail: String| TrustError::NoCertificates {
             from: from.to_owned(),
@@ -157,12 +158,12 @@ impl Authorities {
         Ok(Self(certificates))
     }
 
-    /// The certificates as a PEM file.
+    /// Encodes the certificates as PEM.
     pub(crate) fn to_pem(&self) -> String {
         to_pem(&self.0)
     }
 
-    /// A TLS client that believes these authorities only.
+    /// Creates the configuration of a TLS client that trusts these authorities only.
     pub(crate) fn tls(&self) -> Result<ClientConfig, TrustError> {
         let mut store = RootCertStore::empty();
         for certificate in &self.0 {
@@ -174,12 +175,12 @@ impl Authorities {
     }
 }
 
-/// The certificates that a server showed: its own first.
+/// The certificates that a server presented, its own first.
 #[derive(Debug)]
-pub(crate) struct Shown(Vec<CertificateDer<'static>>);
+pub(crate) struct PresentedCertificates(Vec<CertificateDer<'static>>);
 
-impl Shown {
-    /// The one with the given fingerprint, as the only authority.
+impl PresentedCertificates {
+    /// Returns the certificate with the given fingerprint as the only authority.
     pub(crate) fn with_fingerprint(
         &self,
         wanted: Fingerprint,
@@ -197,13 +198,13 @@ impl Shown {
             })
     }
 
-    /// The authority at the end of the chain, with its name and fingerprint, if it is there.
+    /// Returns the certificate authority of the chain, with its name and fingerprint.
     pub(crate) fn authority(
         &self,
         server: &str,
     ) -> Result<(Authorities, String, Fingerprint), TrustError> {
         let root = self.0.iter().find(|der| is_root(der));
-        let root = root.ok_or_else(|| TrustError::AuthorityNotShown(server.to_owned()))?;
+        let root = root.ok_or_else(|| TrustError::AuthorityNotPresented(server.to_owned()))?;
         Ok((
             Authorities(vec![root.clone()]),
             subject(root),
@@ -212,7 +213,7 @@ impl Shown {
     }
 }
 
-/// Whether a certificate is an authority that vouches for itself.
+/// Whether a certificate is a self-signed certificate authority.
 fn is_root(der: &[u8]) -> bool {
     X509Certificate::from_der(der).is_ok_and(|(_, certificate)| {
         certificate.is_ca() && certificate.subject() == certificate.issuer()
@@ -226,36 +227,36 @@ fn subject(der: &[u8]) -> String {
     )
 }
 
-/// Notes what a server shows and then hangs up: nothing is ever sent to it.
+/// A verifier that records the presented certificates and rejects them, so that no request is sent.
 #[derive(Debug)]
-pub(crate) struct Look {
+pub(crate) struct CertificateRecorder {
     provider: Arc<CryptoProvider>,
     shown: OnceLock<Vec<CertificateDer<'static>>>,
 }
 
-impl Look {
-    /// Something to note with, and the TLS client that uses it.
+impl CertificateRecorder {
+    /// Creates a recorder and the TLS configuration that uses it.
     pub(crate) fn new() -> Result<(Arc<Self>, ClientConfig), TrustError> {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let look = Arc::new(Self {
+        let recorder = Arc::new(Self {
             provider: Arc::clone(&provider),
             shown: OnceLock::new(),
         });
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
             .dangerous()
-            .with_custom_certificate_verifier(Arc::clone(&look) as Arc<dyn ServerCertVerifier>)
+            .with_custom_certificate_verifier(Arc::clone(&recorder) as Arc<dyn ServerCertVerifier>)
             .with_no_client_auth();
-        Ok((look, config))
+        Ok((recorder, config))
     }
 
-    /// What was shown, if a connection came that far.
-    pub(crate) fn shown(&self) -> Option<Shown> {
-        self.shown.get().cloned().map(Shown)
+    /// Returns the certificates, if the handshake presented them.
+    pub(crate) fn certificates(&self) -> Option<PresentedCertificates> {
+        self.shown.get().cloned().map(PresentedCertificates)
     }
 }
 
-impl ServerCertVerifier for Look {
+impl ServerCertVerifier for CertificateRecorder {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -304,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fingerprint_is_read_in_every_usual_spelling() {
+    fn fingerprints_are_parsed_in_all_notations() {
         let print = Fingerprint::of(b"certificate");
         let shown = print.to_string();
         assert!(shown.starts_with("SHA256:") && shown.len() == 6 + 32 * 3);
@@ -320,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_fingerprint_is_refused() {
+    fn invalid_fingerprints_are_rejected() {
         let short = "AB:".repeat(31);
         for text in [
             "",
@@ -334,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn authorities_survive_their_pem_file() {
+    fn authorities_are_the_same_after_encoding_and_parsing() {
         let key = rcgen::KeyPair::generate().unwrap();
         let certificate = rcgen::CertificateParams::new(Vec::new())
             .unwrap()
@@ -348,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_certificates_is_refused_by_name() {
+    fn error_about_a_file_without_certificates_names_the_file() {
         for pem in [
             "",
             "hello",

@@ -1,4 +1,4 @@
-//! Waiting until something is so, saying what is in the way whenever that changes.
+//! Polls until a condition is met, and prints the state whenever it changes.
 
 use std::time::Duration;
 
@@ -9,63 +9,65 @@ use crate::client::CallError;
 use crate::failure::Failure;
 use crate::terminal::notice;
 
-/// Between two looks, when all is well.
+/// Interval between two polls.
 const INTERVAL: Duration = Duration::from_secs(2);
-/// Between two looks, when the server cannot be asked, at most.
+/// Maximum interval after errors.
 const MAX_INTERVAL: Duration = Duration::from_secs(30);
 
-/// What a look showed.
+/// The result of a poll.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// It is so.
+pub(crate) enum Progress {
+    /// The condition is met.
     Done,
-    /// It is not yet so; the words say how far it is.
-    Wait(String),
+    /// The condition is not met; the text describes the state.
+    Pending(String),
 }
 
-/// Looks until it is so or the time is over; a server out of reach is asked again, ever less often.
-pub(crate) async fn wait_for<F>(limit: Duration, mut look: impl FnMut() -> F) -> Result<(), Failure>
+/// Polls until the condition is met or `limit` expires. Transient errors are retried with backoff.
+pub(crate) async fn wait_for<F>(limit: Duration, mut poll: impl FnMut() -> F) -> Result<(), Failure>
 where
-    F: Future<Output = Result<Next, CallError>>,
+    F: Future<Output = Result<Progress, CallError>>,
 {
     let end = Instant::now() + limit;
-    let mut said = String::new();
+    let mut reported = String::new();
     let mut failures = 0_u32;
     loop {
-        let result = timeout_at(end, look()).await;
+        let result = timeout_at(end, poll()).await;
         let (state, pause) = match result {
-            Ok(Ok(Next::Done)) => return Ok(()),
-            Ok(Ok(Next::Wait(state))) => {
+            Ok(Ok(Progress::Done)) => return Ok(()),
+            Ok(Ok(Progress::Pending(state))) => {
                 failures = 0;
                 (state, INTERVAL)
             }
-            Ok(Err(error)) if error.may_pass() => {
+            Ok(Err(error)) if error.is_transient() => {
                 failures = failures.saturating_add(1);
                 (error.to_string(), backoff(failures))
             }
             Ok(Err(error)) => return Err(error.into()),
-            Err(_) => return Err(over(limit, &said)),
+            Err(_) => return Err(timed_out(limit, &reported)),
         };
-        if state != said {
+        if state != reported {
             notice(&crate::table::printable(&state));
-            said = state;
+            reported = state;
         }
         if Instant::now() + pause >= end {
-            return Err(over(limit, &said));
+            return Err(timed_out(limit, &reported));
         }
         sleep(pause).await;
     }
 }
 
-fn over(limit: Duration, state: &str) -> Failure {
+fn timed_out(limit: Duration, state: &str) -> Failure {
     let limit = crate::table::span(limit.as_secs());
     Failure::TimedOut(match state {
-        "" => format!("waited {limit} without an answer"),
-        state => format!("waited {limit}, and it is still so: {state}"),
+        "" => {
+            format!("timed out after {limit} without a response; try again, or increase --timeout")
+        }
+        state => format!("timed out after {limit}; last state: {state}"),
     })
 }
 
-/// Full jitter over a doubling interval.
+/// Doubles the interval with each failure, with full jitter.
 fn backoff(failures: u32) -> Duration {
     let cap = INTERVAL
         .saturating_mul(2_u32.saturating_pow(failures.min(10)))
@@ -80,14 +82,14 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn waiting_ends_when_it_is_so() {
+    async fn wait_ends_when_the_condition_is_met() {
         let looks = Cell::new(0);
         let result = wait_for(Duration::from_mins(1), || async {
             looks.set(looks.get() + 1);
             Ok(if looks.get() == 3 {
-                Next::Done
+                Progress::Done
             } else {
-                Next::Wait("not yet".to_owned())
+                Progress::Pending("not yet".to_owned())
             })
         });
         result.await.unwrap();
@@ -95,8 +97,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn waiting_ends_in_time_and_says_what_was_in_the_way() {
-        let look = || async { Ok(Next::Wait("agent not connected".to_owned())) };
+    async fn wait_times_out_with_the_last_state() {
+        let look = || async { Ok(Progress::Pending("agent not connected".to_owned())) };
         let start = Instant::now();
         let failure = wait_for(Duration::from_mins(1), look).await.unwrap_err();
         assert!(start.elapsed() <= Duration::from_mins(1));
@@ -109,7 +111,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_out_of_reach_is_asked_again_and_a_refusal_is_not() {
+    async fn transient_errors_are_retried_and_others_are_not() {
         let looks = Cell::new(0);
         let away = || CallError::Unreachable {
             server: "s".to_owned(),
@@ -120,7 +122,7 @@ mod tests {
             if looks.get() < 5 {
                 Err(away())
             } else {
-                Ok(Next::Done)
+                Ok(Progress::Done)
             }
         });
         result.await.unwrap();
@@ -137,7 +139,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_look_that_hangs_ends_with_the_time() {
+    async fn poll_without_response_times_out() {
         let result = wait_for(Duration::from_secs(5), std::future::pending);
         assert_eq!(result.await.unwrap_err().code(), 7);
     }

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use drover_cli::args::Output;
 
-/// The hub: the Kubernetes API that holds the server's state.
+/// The hub: the Kubernetes API that stores the server's state.
 #[derive(Clone, Debug, Default, Args)]
 pub struct HubKubeconfig {
-    /// Kubeconfig of the hub, the Kubernetes API that holds the server's state; in a pod with a
-    /// service account its own if left out, else the embedded hub in --data-dir
+    /// Kubeconfig of the hub, the Kubernetes API that stores the server's state [default: the service
+    /// account of the pod, or the embedded hub in --data-dir]
     #[arg(
         long,
         value_name = "FILE",
@@ -18,7 +18,7 @@ pub struct HubKubeconfig {
         conflicts_with = "data_dir"
     )]
     pub kubeconfig: Option<PathBuf>,
-    /// Context in that kubeconfig; its current one if left out
+    /// Context in that kubeconfig [default: its current context]
     #[arg(
         long = "context",
         value_name = "NAME",
@@ -26,16 +26,16 @@ pub struct HubKubeconfig {
         hide_env_values = true
     )]
     pub kubeconfig_context: Option<String>,
-    /// The embedded hub's.
+    /// The embedded hub.
     #[command(flatten)]
     pub data: DataFolder,
 }
 
-/// Where the embedded hub lies.
+/// The data folder of the embedded hub.
 #[derive(Clone, Debug, Default, Args)]
 pub struct DataFolder {
-    /// Folder of the embedded hub; /var/lib/drover for root, else drover in $XDG_DATA_HOME or
-    /// ~/.local/share, if left out
+    /// Data folder of the embedded hub [default: /var/lib/drover for root, otherwise drover in
+    /// $XDG_DATA_HOME or ~/.local/share]
     #[arg(
         long,
         value_name = "DIR",
@@ -48,46 +48,46 @@ pub struct DataFolder {
 /// `drover hub`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-These commands work on the file of the embedded hub itself, on the machine and as the user of the
-server. A hub elsewhere is backed up as its etcd is.
+These commands read and write the file of the embedded hub. Run them on the machine of the server, as
+the user of the server. For an external hub, back up its etcd.
 
 Examples:
   drover hub backup /backup/drover-$(date +%F).db
   drover hub check /backup/drover-2026-11-21.db
   systemctl stop drover && drover hub restore --replace /backup/drover-2026-11-21.db")]
 pub struct HubArgs {
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: HubCommand,
 }
 
-/// What can be done with the embedded hub's file.
+/// Subcommands of `drover hub`.
 #[derive(Debug, Subcommand)]
 pub enum HubCommand {
-    /// Copy the hub into a new file; the server may run
+    /// Copy the hub into a new file; the server can be running
     ///
-    /// The copy holds what the server holds: hashes of passwords and tokens, and private keys. It
-    /// is readable to its owner only; keep it so.
+    /// The backup contains hashes of passwords and tokens, and private keys. Only its owner can read
+    /// the file. Protect all copies in the same way.
     Backup(HubBackup),
-    /// Make the hub from a backup; the server must not run
+    /// Restore the hub from a backup; the server must be stopped
     ///
-    /// The backup is checked first, and nothing changes if it is not sound. Everything that was
-    /// written after the backup is gone: clusters imported since then have to be imported again.
+    /// The command checks the backup first, and changes nothing if the backup is damaged. All changes
+    /// since the backup are lost: import clusters again that were imported after the backup.
     Restore(HubRestore),
-    /// Read all of the hub, or of a backup, and say whether it is sound; the server may run
+    /// Check the file of the hub, or a backup, for damage; the server can be running
     Check(HubCheck),
 }
 
 /// `drover hub backup`.
 #[derive(Debug, Args)]
 pub struct HubBackup {
-    /// File to make; it must not be there yet
+    /// File to create; must not exist
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Which hub.
+    /// The hub.
     #[command(flatten)]
     pub data: DataFolder,
-    /// How to print.
+    /// The output format.
     #[command(flatten)]
     pub output: Output,
 }
@@ -95,16 +95,16 @@ pub struct HubBackup {
 /// `drover hub restore`.
 #[derive(Debug, Args)]
 pub struct HubRestore {
-    /// The backup
+    /// Backup file
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Replace the hub that is there; it is kept beside the new one as hub.db-replaced, or -replaced-2 and so on
+    /// Replace an existing hub, and keep its file as hub.db-replaced, hub.db-replaced-2 and so on
     #[arg(long)]
     pub replace: bool,
-    /// Which hub.
+    /// The hub.
     #[command(flatten)]
     pub data: DataFolder,
-    /// How to print.
+    /// The output format.
     #[command(flatten)]
     pub output: Output,
 }
@@ -112,13 +112,13 @@ pub struct HubRestore {
 /// `drover hub check`.
 #[derive(Debug, Args)]
 pub struct HubCheck {
-    /// A backup; the hub itself if left out
+    /// Backup file [default: the file of the hub]
     #[arg(value_name = "FILE", conflicts_with = "data_dir")]
     pub file: Option<PathBuf>,
-    /// Which hub.
+    /// The hub.
     #[command(flatten)]
     pub data: DataFolder,
-    /// How to print.
+    /// The output format.
     #[command(flatten)]
     pub output: Output,
 }

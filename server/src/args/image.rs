@@ -1,4 +1,4 @@
-//! `drover agent`, and the options of every container image that `drover` writes.
+//! `drover agent image`, `drover server image` and their common options.
 
 use std::path::PathBuf;
 
@@ -7,15 +7,15 @@ use clap::{Args, Subcommand, ValueEnum};
 /// `drover agent`.
 #[derive(Debug, Args)]
 pub struct AgentArgs {
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: AgentCommand,
 }
 
-/// What can be done with agents.
+/// Subcommands of `drover agent`.
 #[derive(Debug, Subcommand)]
 pub enum AgentCommand {
-    /// Write the agent's container image, to push to a registry or to load on the nodes
+    /// Write the agent's container image, to push to a registry or to load on nodes
     Image(AgentImage),
 }
 
@@ -28,18 +28,18 @@ Examples:
   drover agent image --output tar | ctr --namespace k8s.io images import -
   drover agent image --output tar | docker load
 
-Then tell the clusters where to pull it from:
+Then set the registry that clusters pull the image from:
   drover setting set agent-image-registry registry.example.com")]
 pub struct AgentImage {
-    /// Which image, and where to.
+    /// The image, and the file to write.
     #[command(flatten)]
     pub image: ImageOptions,
 }
 
-/// What is the same of every image.
+/// The common options of all images.
 #[derive(Debug, Args)]
 pub struct ImageOptions {
-    /// How to print: one tar that is an OCI layout and a Docker archive
+    /// Output format: one tar that is an OCI layout and a Docker archive
     #[arg(
         short = 'o',
         long = "output",
@@ -47,10 +47,10 @@ pub struct ImageOptions {
         default_value = "tar"
     )]
     pub format: ImageFormat,
-    /// File to write; standard output if left out
+    /// File to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// The agent program, static, for Linux; drover-agent beside this program if left out
+    /// Statically linked agent program for Linux [default: drover-agent in the folder of this program]
     #[arg(
         long,
         value_name = "FILE",
@@ -58,31 +58,31 @@ pub struct ImageOptions {
         hide_env_values = true
     )]
     pub agent_binary: Option<PathBuf>,
-    /// Name and tag that the image is loaded under; the program's name and version if left out
+    /// Name and tag of the image [default: name and version of the program]
     #[arg(long, value_name = "NAME:TAG")]
     pub name: Option<String>,
 }
 
-/// How an image is written.
+/// The format of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ImageFormat {
-    /// An OCI layout with the manifest of `docker save` beside it
+    /// An OCI layout that also contains the manifest of `docker save`
     Tar,
 }
 
 /// `drover server image`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-Both programs have to be static, as those in the server's own image are.
+Both programs must be statically linked, like the programs in the official image.
 
 Examples:
   drover server image --file drover.tar
   skopeo copy oci-archive:drover.tar docker://registry.example.com/drover:VERSION
   drover server image | ctr --namespace k8s.io images import -
 
-The chart charts/drover runs it.")]
+The Helm chart charts/drover runs the image.")]
 pub struct ServerImage {
-    /// Which image, and where to.
+    /// The image, and the file to write.
     #[command(flatten)]
     pub image: ImageOptions,
 }

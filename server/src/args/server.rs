@@ -17,8 +17,8 @@ use drover_hub::admission::address::Address;
 #[command(
     args_conflicts_with_subcommands = true,
     after_long_help = "\
-Without --kubeconfig, and outside of a pod with a service account, the server keeps its state by
-itself: in the folder \"hub\" of --data-dir, which nobody else may read. See \"drover hub --help\".
+Without --kubeconfig, and outside of a pod with a service account, the server stores its state in an
+embedded hub: in the folder \"hub\" of --data-dir, with access for its user only. See \"drover hub --help\".
 
 Examples:
   drover server
@@ -27,32 +27,32 @@ Examples:
   drover server --kubeconfig hub.yaml
   drover server --kubeconfig hub.yaml --listen 0.0.0.0:8443 --server-url https://drover.example.com:8443
 
-The first start makes the user \"admin\" and prints its password once; the first login must change it."
+The first start creates the user \"admin\" and prints its password once. The first login must change it."
 )]
 pub struct ServerArgs {
-    /// How to run.
+    /// The options of the server.
     #[command(flatten)]
     pub options: ServerOptions,
-    /// Something beside running.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Option<ServerCommand>,
 }
 
-/// What can be done to a server from its hub.
+/// Subcommands of `drover server`.
 #[derive(Debug, Subcommand)]
 pub enum ServerCommand {
-    /// Set a new random password for a user straight on the hub, when nobody can log in any more;
-    /// if no enabled administrator is left, the user becomes one
+    /// Set a new random password for a user directly on the hub, if no administrator can log in; if no
+    /// enabled administrator exists, the user becomes administrator
     Recover(Recover),
-    /// Write the server's container image: this program, and the agent's for "drover agent image"
+    /// Write the server's container image: this program, and the agent for "drover agent image"
     Image(ServerImage),
 }
 
-/// A certificate and its key; without them the server makes an authority of its own on the hub.
+/// A certificate and its key. Without them the server creates its own certificate authority.
 #[derive(Clone, Debug, Default, Args)]
 pub struct TlsFiles {
-    /// Certificate chain to serve, PEM, read again when it changes; made by the server's own
-    /// authority if left out
+    /// PEM file with the certificate chain of the server; reloaded when it changes [default: issued by
+    /// the server's own certificate authority]
     #[arg(
         long = "tls-cert",
         value_name = "FILE",
@@ -61,7 +61,7 @@ pub struct TlsFiles {
         requires = "key"
     )]
     pub certificate: Option<PathBuf>,
-    /// Private key of --tls-cert, PEM
+    /// PEM file with the private key of --tls-cert
     #[arg(
         id = "key",
         long = "tls-key",
@@ -71,8 +71,8 @@ pub struct TlsFiles {
         requires = "certificate"
     )]
     pub key: Option<PathBuf>,
-    /// Authority that agents and kubeconfigs shall trust, PEM, read at the start; the last of
-    /// --tls-cert if left out
+    /// PEM file with the certificate authority that agents and kubeconfigs trust; read at start
+    /// [default: the last certificate of --tls-cert]
     #[arg(
         long = "tls-ca",
         value_name = "FILE",
@@ -83,15 +83,15 @@ pub struct TlsFiles {
     pub authority: Option<PathBuf>,
 }
 
-/// Everything the server is told from outside; the rest are settings on the hub.
+/// The options of `drover server`. All other configuration is in settings on the hub.
 #[derive(Clone, Debug, Args)]
 pub struct ServerOptions {
-    /// Where the server's state lives.
+    /// The hub.
     #[command(flatten)]
     pub hub: HubKubeconfig,
-    /// Where the hub's API server reaches this server, to ask about writes: https://HOST(:PORT), or
-    /// NAMESPACE/NAME(:PORT) of a Service; the server's own URL if left out. The embedded hub needs
-    /// none
+    /// Address at which the hub's API server calls the admission webhook of this server:
+    /// https://HOST(:PORT), or NAMESPACE/NAME(:PORT) of a Service; not used with the embedded hub
+    /// [default: the server's URL]
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -108,8 +108,8 @@ pub struct ServerOptions {
         default_value = "127.0.0.1:8443"
     )]
     pub listen: SocketAddr,
-    /// Network of proxies whose header X-Forwarded-For is believed, as CIDR; may be repeated, or
-    /// separated by commas. Without any, the header is ignored
+    /// Network of proxies whose X-Forwarded-For header the server trusts, as CIDR; can be repeated or
+    /// comma-separated. The server ignores the header of all other clients
     #[arg(
         long = "trusted-proxy",
         value_name = "CIDR",
@@ -118,8 +118,8 @@ pub struct ServerOptions {
         value_delimiter = ','
     )]
     pub trusted_proxies: Vec<Prefix>,
-    /// Network of TCP balancers whose PROXY protocol header (version 2) is believed, as CIDR; may be
-    /// repeated, or separated by commas
+    /// Network of TCP load balancers whose PROXY protocol header (version 2) the server trusts, as
+    /// CIDR; can be repeated or comma-separated
     #[arg(
         long,
         value_name = "CIDR",
@@ -128,7 +128,7 @@ pub struct ServerOptions {
         value_delimiter = ','
     )]
     pub proxy_protocol_from: Vec<Prefix>,
-    /// Address at which people and agents reach the server while the setting server-url is empty
+    /// URL at which users and agents reach the server, if the setting server-url is empty
     #[arg(
         long,
         value_name = "URL",
@@ -136,10 +136,10 @@ pub struct ServerOptions {
         hide_env_values = true
     )]
     pub server_url: Option<ServerUrl>,
-    /// What the server proves itself with.
+    /// The certificate of the server.
     #[command(flatten)]
     pub tls: TlsFiles,
-    /// File to append audit records to, one JSON object a line; "-" is standard output
+    /// File to append audit records to, one JSON object per line; "-" is standard output
     #[arg(
         long,
         value_name = "FILE",
@@ -148,8 +148,8 @@ pub struct ServerOptions {
         default_value = "-"
     )]
     pub audit_log: PathBuf,
-    /// Memory that the server may use, in bytes or with Ki, Mi or Gi; the limit of its cgroup, else the
-    /// machine's memory, if left out. Limits for answers, watches and tunnels are parts of it
+    /// Memory limit of the server, in bytes or with Ki, Mi or Gi; responses, watches and tunnels get
+    /// shares of it [default: the memory limit of the cgroup, or the memory of the machine]
     #[arg(
         long,
         value_name = "SIZE",
@@ -157,7 +157,7 @@ pub struct ServerOptions {
         hide_env_values = true
     )]
     pub memory_limit: Option<MemorySize>,
-    /// OTLP/HTTP collector to send traces to; none are sent if left out
+    /// OTLP/HTTP collector to send traces to [default: no traces]
     #[arg(
         long,
         value_name = "URL",
@@ -165,8 +165,8 @@ pub struct ServerOptions {
         hide_env_values = true
     )]
     pub otlp_endpoint: Option<reqwest::Url>,
-    /// Authorities that may have signed the certificate of --otlp-endpoint, PEM; the system's if
-    /// left out
+    /// PEM file with the certificate authorities to trust for --otlp-endpoint [default: the system's
+    /// authorities]
     #[arg(
         long,
         value_name = "FILE",
@@ -175,7 +175,7 @@ pub struct ServerOptions {
         requires = "otlp_endpoint"
     )]
     pub otlp_ca: Option<PathBuf>,
-    /// What to log, for example info,drover_server::proxy=debug; the setting log-filter if left out
+    /// Log filter, for example info,drover_server::proxy=debug [default: the setting log-filter]
     #[arg(
         long,
         value_name = "FILTER",
@@ -183,8 +183,8 @@ pub struct ServerOptions {
         hide_env_values = true
     )]
     pub log_filter: Option<String>,
-    /// Simulated clusters to run beside the server, joined and with sample workloads; needs the
-    /// embedded hub. Clusters beyond the number of an earlier start are removed
+    /// Number of simulated clusters with sample workloads to run and register; requires the embedded
+    /// hub. A smaller number than at the last start removes clusters
     #[arg(
         long,
         value_name = "NUMBER",
@@ -195,7 +195,7 @@ pub struct ServerOptions {
         conflicts_with = "kubeconfig"
     )]
     pub demo_clusters: u32,
-    /// How to log to standard error
+    /// Format of the log on standard error
     #[arg(
         long,
         value_name = "FORMAT",
@@ -204,7 +204,7 @@ pub struct ServerOptions {
         default_value = "text"
     )]
     pub log_format: LogFormat,
-    /// New file that also gets the first administrator's password, mode 0600
+    /// File to create, with mode 0600, for the password of the first administrator
     #[arg(
         long,
         value_name = "FILE",
@@ -214,23 +214,23 @@ pub struct ServerOptions {
     pub first_password_file: Option<PathBuf>,
 }
 
-/// How log lines look.
+/// The format of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// Lines for people
+    /// Text
     #[default]
     Text,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
 }
 
 /// `drover server recover`.
 #[derive(Debug, Args)]
 pub struct Recover {
-    /// Which hub.
+    /// The hub.
     #[command(flatten)]
     pub hub: HubKubeconfig,
-    /// User who gets the new password; the next login must change it
+    /// Name of the user; the next login must change the new password
     #[arg(long, value_name = "NAME", default_value = "admin")]
     pub user: String,
 }

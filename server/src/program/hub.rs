@@ -1,4 +1,4 @@
-//! `drover hub`: the embedded hub's file.
+//! `drover hub`: backup, restore and check of the embedded hub's file.
 
 use std::path::{Path, PathBuf};
 
@@ -12,9 +12,9 @@ use crate::args::{DataFolder, HubArgs, HubBackup, HubCheck, HubCommand, HubResto
 use drover_hub::connect::Surroundings;
 use drover_hub::embedded::place::Place;
 
-/// Does what was asked with the hub's file.
+/// Runs a subcommand of `drover hub`.
 pub(super) async fn run(args: HubArgs) -> Result<(), Failure> {
-    // All of it is work on files, and some of it is long.
+    // The commands block on files.
     let done = tokio::task::spawn_blocking(move || match args.command {
         HubCommand::Backup(args) => backup(&args),
         HubCommand::Restore(args) => restore(&args),
@@ -30,17 +30,17 @@ fn place(data: &DataFolder) -> Result<Place, Failure> {
     }
 }
 
-/// The file of a hub that is there.
+/// Returns the file of an existing hub.
 fn existing(data: &DataFolder) -> Result<PathBuf, Failure> {
     let file = place(data)?.file();
-    present(file, "name its data folder with --data-dir")
+    present(file, "set its data folder with --data-dir")
 }
 
 fn present(file: PathBuf, advice: &str) -> Result<PathBuf, Failure> {
     match std::fs::metadata(&file) {
         Ok(_) => Ok(file),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(Failure::Absent(
-            format!("there is no hub at {}: {advice}", file.display()),
+            format!("{} not found; {advice}", file.display()),
         )),
         Err(source) => Err(Failure::Read {
             path: file.display().to_string(),
@@ -53,27 +53,27 @@ fn backup(args: &HubBackup) -> Result<(), Failure> {
     let hub = existing(&args.data)?;
     Store::backup_of(&hub, &args.file).map_err(|error| match error {
         CopyError::Exists(path) => Failure::Other(format!(
-            "{} is there already, and a backup is never written over: name another file",
+            "cannot write the backup to {}: the file exists; use another file",
             path.display()
         )),
         other => Failure::command(other),
     })?;
     if show(&args.file, args.output.format)? > 0 {
         return Err(Failure::Other(format!(
-            "the hub is not sound, and so {} is not: keep older backups, and put the last sound \
-             one in the hub's place with \"drover hub restore --replace\"",
+            "the file of the hub is damaged, and so is {}; keep older backups, and restore the last \
+             intact one with \"drover hub restore --replace\"",
             args.file.display()
         )));
     }
     notice(&format!(
-        "{} holds hashes of passwords and tokens, and private keys: keep it as you keep those.",
+        "{} contains hashes of passwords and tokens, and private keys. Keep it secret.",
         args.file.display()
     ));
     Ok(())
 }
 
 fn restore(args: &HubRestore) -> Result<(), Failure> {
-    let backup = present(args.file.clone(), "name the file of a backup")?;
+    let backup = present(args.file.clone(), "use the file of a backup")?;
     let place = place(&args.data)?;
     let hub = place.prepare().map_err(Failure::command)?;
     let over = if args.replace {
@@ -83,25 +83,25 @@ fn restore(args: &HubRestore) -> Result<(), Failure> {
     };
     Store::restore(&backup, &hub, over).map_err(|error| match error {
         CopyError::Exists(path) => Failure::Other(format!(
-            "there is a hub at {}: --replace puts the backup in its place and keeps it beside, \
-             --data-dir names another folder",
+            "cannot restore to {}: a hub exists there; use --replace to replace it and keep its \
+             file, or --data-dir for another folder",
             path.display()
         )),
         CopyError::Open(OpenError::Locked { path, pid }) => Failure::Other(format!(
-            "a server runs on {}{}: stop it first, then restore and start it again",
+            "cannot restore to {}: a server uses it{}; stop it first, then restore and start it again",
             path.display(),
             pid.map_or_else(String::new, |pid| format!(" (process {pid})"))
         )),
         other => Failure::command(other),
     })?;
     show(&hub, args.output.format)?;
-    notice("Restored. Start the server; agents and people connect again by themselves.");
+    notice("Restored the hub. Start the server; agents reconnect automatically.");
     Ok(())
 }
 
 fn check(args: &HubCheck) -> Result<(), Failure> {
     let file = match &args.file {
-        Some(file) => present(file.clone(), "name the file of a backup")?,
+        Some(file) => present(file.clone(), "use the file of a backup")?,
         None => existing(&args.data)?,
     };
     let problems = show(&file, args.output.format)?;
@@ -109,13 +109,13 @@ fn check(args: &HubCheck) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Other(format!(
-        "{} is not sound: stop the server, keep the file for those who look into it, and put the \
-         last sound backup in its place with \"drover hub restore --replace\"",
+        "{} is damaged; stop the server, keep a copy of the file for analysis, and restore the \
+         last intact backup with \"drover hub restore --replace\"",
         file.display()
     )))
 }
 
-/// Prints what a file holds; gives the number of its problems.
+/// Prints the report about a file and returns the number of problems.
 fn show(file: &Path, format: Format) -> Result<usize, Failure> {
     let report = Store::check(file).map_err(Failure::command)?;
     let view = HubView::of(file, report);
@@ -123,7 +123,7 @@ fn show(file: &Path, format: Format) -> Result<usize, Failure> {
     Ok(view.problems.len())
 }
 
-/// What a hub's file holds.
+/// The report about the file of a hub.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct HubView {
@@ -132,7 +132,7 @@ struct HubView {
     objects: u64,
     changes: u64,
     revision: u64,
-    /// How often it was restored, plus one.
+    /// Number of restores plus one.
     epoch: u64,
     schema: u32,
     problems: Vec<String>,
@@ -155,12 +155,12 @@ impl HubView {
 
 impl Page for HubView {
     fn page(&self, _now: Timestamp) -> String {
-        let sound = if self.sound { "yes" } else { "no" };
+        let intact = if self.sound { "yes" } else { "no" };
         let mut lines = vec![
             ("File", self.file.display().to_string()),
-            ("Sound", sound.to_owned()),
+            ("Intact", intact.to_owned()),
             ("Objects", self.objects.to_string()),
-            ("Changes kept", self.changes.to_string()),
+            ("Stored changes", self.changes.to_string()),
             ("Revision", self.revision.to_string()),
             ("Epoch", self.epoch.to_string()),
             ("Schema", self.schema.to_string()),

@@ -1,9 +1,9 @@
-//! `drover agent image` and `drover server image`: container images, made here, without a registry or
-//! a daemon.
+//! `drover agent image` and `drover server image`: container images, built without a registry or a
+//! daemon.
 //!
-//! One tar that every tool loads: an OCI layout (`oci-layout`, `index.json`, `blobs/`) with the
-//! `manifest.json` of `docker save` beside it, which names the same blobs. The same programs give
-//! the same bytes, whenever and wherever it is made.
+//! The image is one tar that all common tools load: an OCI layout (`oci-layout`, `index.json`, `blobs/`)
+//! that also contains the `manifest.json` of `docker save` with the same blobs. The build is
+//! reproducible: the same programs give the same bytes.
 
 mod archive;
 mod elf;
@@ -14,63 +14,63 @@ use std::path::{Path, PathBuf};
 pub(crate) use archive::{Image, Platform, Program};
 pub(crate) use elf::{Elf, ElfError};
 
-use drover_cli::{Failure, PrintError, notice, output_is_screen};
+use drover_cli::{Failure, PrintError, notice, output_is_terminal};
 
 use crate::args::{ImageFormat, ImageOptions};
 
-/// The agent's program beside this one.
+/// File name of the agent, in the folder of this program.
 const AGENT_PROGRAM: &str = "drover-agent";
-/// This one.
+/// File name of this program.
 const SERVER_PROGRAM: &str = "drover";
-/// A program greater than this is none.
+/// Maximum size of a program.
 const MAX_PROGRAM_BYTES: u64 = 512 * 1024 * 1024;
 
-/// Why there is no image.
+/// The error of building an image.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ImageError {
-    /// Nobody knows where this program is, so nor what is beside it.
-    #[error(
-        "cannot find out where this program lies: {0}; name the agent's program with --agent-binary FILE"
-    )]
+    /// The path of this program is unknown.
+    #[error("cannot locate this program: {0}; set the agent program with --agent-binary FILE")]
     Here(#[source] io::Error),
     /// A program cannot be read.
-    #[error("cannot read the program {path}: {source}; name the agent's with --agent-binary FILE")]
+    #[error(
+        "cannot read the program {path}: {source}; set the agent program with --agent-binary FILE"
+    )]
     Program {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The file is no program that an image without anything else can run.
-    #[error("{path} cannot be a program of an image: {source}")]
+    /// The program cannot run in an image without other files.
+    #[error("cannot use {path} in an image: {source}")]
     Unfit {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: ElfError,
     },
-    /// The programs are for different nodes.
+    /// The programs have different platforms.
     #[error(
-        "one program is for {0} and the other for {1}; name an agent's program of the same with --agent-binary FILE"
+        "cannot combine programs for {0} and {1}; set an agent program of the same platform with --agent-binary FILE"
     )]
     Mixed(Platform, Platform),
-    /// The name cannot be an image's.
+    /// The name is not a valid image name.
     #[error(
-        "{0:?} is no image name; write [REGISTRY/]NAME:TAG in lower case, for example registry.example.com/drover-agent:1.0"
+        "cannot use {0:?} as an image name; write [REGISTRY/]NAME:TAG in lower case, for example registry.example.com/drover-agent:1.0"
     )]
     Name(String),
-    /// A person would get binary data on the screen.
-    #[error("an image is not for the screen; write a file with --file FILE, or pipe it on")]
-    Screen,
-    /// The archive could not be put together.
-    #[error("cannot make the image: {0}")]
+    /// Standard output is a terminal.
+    #[error("cannot write an image to a terminal; use --file FILE or a pipe")]
+    Terminal,
+    /// The archive cannot be built.
+    #[error("cannot build the image: {0}")]
     Build(#[source] io::Error),
-    /// The file could not be written.
+    /// The file cannot be written.
     #[error("cannot write {path}: {source}")]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
@@ -87,11 +87,13 @@ pub(crate) fn of_server(options: &ImageOptions) -> Result<(), Failure> {
     write(options, &server, Some(&agent))
 }
 
-fn agent(options: &ImageOptions) -> Result<Placed, ImageError> {
+fn agent(options: &ImageOptions) -> Result<PlatformProgram, ImageError> {
     load(AGENT_PROGRAM, &agent_binary(options)?)
 }
 
-fn server_and_agent(options: &ImageOptions) -> Result<(Placed, Placed), ImageError> {
+fn server_and_agent(
+    options: &ImageOptions,
+) -> Result<(PlatformProgram, PlatformProgram), ImageError> {
     let own = std::env::current_exe().map_err(ImageError::Here)?;
     Ok((load(SERVER_PROGRAM, &own)?, agent(options)?))
 }
@@ -104,14 +106,18 @@ fn agent_binary(options: &ImageOptions) -> Result<PathBuf, ImageError> {
     Ok(own.with_file_name(AGENT_PROGRAM))
 }
 
-/// A program, and what it runs on.
-type Placed = (Platform, Program);
+/// A program and its platform.
+type PlatformProgram = (Platform, Program);
 
-/// Writes the image that runs the first program, and may hold another.
-fn write(options: &ImageOptions, first: &Placed, other: Option<&Placed>) -> Result<(), Failure> {
+/// Writes an image that runs the first program and can contain another.
+fn write(
+    options: &ImageOptions,
+    first: &PlatformProgram,
+    other: Option<&PlatformProgram>,
+) -> Result<(), Failure> {
     let ImageFormat::Tar = options.format;
-    if options.file.is_none() && output_is_screen() {
-        return Err(Failure::command(ImageError::Screen));
+    if options.file.is_none() && output_is_terminal() {
+        return Err(Failure::command(ImageError::Terminal));
     }
     let image = image(options, first, other).map_err(Failure::command)?;
     match &options.file {
@@ -131,8 +137,8 @@ fn write(options: &ImageOptions, first: &Placed, other: Option<&Placed>) -> Resu
 
 fn image(
     options: &ImageOptions,
-    (platform, first): &Placed,
-    other: Option<&Placed>,
+    (platform, first): &PlatformProgram,
+    other: Option<&PlatformProgram>,
 ) -> Result<Image, ImageError> {
     if let Some((other, _)) = other.filter(|(other, _)| other != platform) {
         return Err(ImageError::Mixed(*platform, *other));
@@ -144,18 +150,18 @@ fn image(
     Image::build(&name, *platform, first, other).map_err(ImageError::Build)
 }
 
-/// Reads a program that runs without anything else.
+/// Reads a statically linked program.
 fn load(name: &'static str, path: &Path) -> Result<(Platform, Program), ImageError> {
-    let unread = |source| ImageError::Program {
+    let failed = |source| ImageError::Program {
         path: path.to_path_buf(),
         source,
     };
-    let size = std::fs::metadata(path).map_err(unread)?.len();
+    let size = std::fs::metadata(path).map_err(failed)?.len();
     if size > MAX_PROGRAM_BYTES {
-        let limit = format!("it is longer than {MAX_PROGRAM_BYTES} bytes");
-        return Err(unread(io::Error::other(limit)));
+        let limit = format!("longer than {MAX_PROGRAM_BYTES} bytes");
+        return Err(failed(io::Error::other(limit)));
     }
-    let bytes = std::fs::read(path).map_err(unread)?;
+    let bytes = std::fs::read(path).map_err(failed)?;
     let platform = Elf::parse(&bytes).and_then(Elf::platform);
     let platform = platform.map_err(|source| ImageError::Unfit {
         path: path.to_path_buf(),
@@ -175,7 +181,7 @@ fn save(image: &Image, path: &Path) -> Result<(), ImageError> {
     out.flush().map_err(failed)
 }
 
-/// The characters that the distribution specification allows, and a tag.
+/// Checks for a tag and the characters that the OCI distribution specification allows.
 fn check_name(name: &str) -> Result<(), ImageError> {
     let wrong = || ImageError::Name(name.to_owned());
     let (repository, tag) = name.rsplit_once(':').ok_or_else(wrong)?;
@@ -189,12 +195,12 @@ fn check_name(name: &str) -> Result<(), ImageError> {
                     || matches!(b, b'.' | b'_' | b'-' | b':')
             })
     };
-    let tag_fits = (1..=128).contains(&tag.len())
+    let valid_tag = (1..=128).contains(&tag.len())
         && !tag.starts_with(['.', '-'])
         && tag
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'));
-    if tag_fits && repository.split('/').all(part) {
+    if valid_tag && repository.split('/').all(part) {
         Ok(())
     } else {
         Err(wrong())
@@ -206,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_images_have_a_tag_and_no_capitals() {
+    fn image_names_have_a_tag_and_lower_case_letters() {
         for name in [
             "drover-agent:0.1.0",
             "registry.example.com/drover-agent:0.1.0",

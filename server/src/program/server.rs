@@ -1,4 +1,4 @@
-//! `drover server`: runs the server until it is told to stop, or helps it from its hub.
+//! `drover server` and its subcommands.
 
 use drover_api::kinds::User;
 use drover_cli::{Failure, notice, print};
@@ -24,7 +24,7 @@ use drover_hub::{Hub, Keys, Stores};
 use crate::wire;
 use drover_telemetry::{Collector, LogFilter, LogFormat, LogOptions};
 
-/// Runs the server, or does what the subcommand says.
+/// Runs the server or a subcommand.
 pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
     match args.command {
         Some(ServerCommand::Recover(args)) => recover(args).await,
@@ -87,7 +87,7 @@ fn tls_files(files: args::TlsFiles) -> Option<wire::TlsFiles> {
     })
 }
 
-/// Where there is no embedded hub there is no folder to keep simulated clusters in.
+/// Returns the options of simulated clusters, which are stored in the folder of the embedded hub.
 fn demo_options(hub: &HubOptions, clusters: u32) -> Result<Option<DemoOptions>, Failure> {
     match hub {
         HubOptions::Embedded(place) => {
@@ -103,7 +103,7 @@ fn demo_options(hub: &HubOptions, clusters: u32) -> Result<Option<DemoOptions>, 
         }
         _ if clusters == 0 => Ok(None),
         _ => Err(Failure::Other(
-            "--demo-clusters needs the embedded hub: name its folder with --data-dir".to_owned(),
+            "cannot run --demo-clusters without the embedded hub; use --data-dir instead of --kubeconfig".to_owned(),
         )),
     }
 }
@@ -118,7 +118,7 @@ fn hub_options(hub: HubKubeconfig) -> Result<HubOptions, Failure> {
     .map_err(Failure::command)
 }
 
-/// Stops in good order at SIGTERM, or at the person's Ctrl-C; a second one stops at once.
+/// Stops gracefully on SIGTERM or SIGINT, and immediately on the second signal.
 fn stop_on_signals(stop: CancellationToken) -> std::io::Result<tokio::task::JoinHandle<()>> {
     let mut term = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -129,18 +129,18 @@ fn stop_on_signals(stop: CancellationToken) -> std::io::Result<tokio::task::Join
                 _ = interrupt.recv() => {}
             }
             if first {
-                tracing::info!("stopping; a second signal stops at once");
+                tracing::info!("stopping; a second signal stops immediately");
                 stop.cancel();
             } else {
-                tracing::warn!("stopped at once");
+                tracing::warn!("stopped immediately");
                 std::process::abort();
             }
         }
     }))
 }
 
-/// Sets a new random password on the hub, and sees that somebody administers Drover; whoever has
-/// the hub's kubeconfig may do anything there anyway.
+/// Sets a new random password on the hub, and makes the user administrator if there is none. Access to
+/// the hub already allows every change, so that no further authorization is needed.
 async fn recover(args: Recover) -> Result<(), Failure> {
     let hub = hub_options(args.hub.clone())?;
     let connection = connect(&hub).await.map_err(Failure::command)?;
@@ -165,26 +165,27 @@ async fn recover_on(connection: &Connection, args: &Recover) -> Result<(), Failu
     }
     print(&format!("{}\n", password.expose_secret()))?;
     let ended = if needed {
-        "Their other logins and all of their tokens have ended: make new ones for programs."
+        "All sessions and tokens of the user have ended: create new tokens for programs."
     } else {
-        "Their other logins have ended."
+        "The other sessions of the user have ended."
     };
     notice(&format!(
-        "This is the new password of {:?}; the next login must change it. {ended}",
+        "Standard output contains the new password of {:?}. The next login must change it. {ended}",
         args.user
     ));
     if needed {
-        notice("Nobody administered Drover any more: the user is an enabled administrator now.");
+        notice("There was no enabled administrator: the user is now an enabled administrator.");
     } else if !user.spec.enabled {
         notice(&format!(
-            "The user is disabled; an administrator enables it with: drover user enable {}",
+            "The user is disabled. To enable the user, an administrator runs: drover user enable {}",
             drover_api::shell::word(&args.user)
         ));
     }
     Ok(())
 }
 
-/// Who is to be an administrator keeps no token: one that was stolen before would be one, too.
+/// Sets a new password. `all` also revokes all tokens: a stolen token of a user who becomes
+/// administrator would have all permissions.
 async fn reset(client: kube::Client, user: &User, all: bool) -> Result<SecretString, Failure> {
     let stores = Stores::new();
     let secrets = Api::namespaced(client.clone(), drover_api::group::HUB_NAMESPACE);
@@ -193,7 +194,7 @@ async fn reset(client: kube::Client, user: &User, all: bool) -> Result<SecretStr
     let passwords = Passwords::new().map_err(Failure::command)?;
     let logins = Logins::new(Hub::new(client, stores, keys), settings, passwords);
     let password = random_password().map_err(|_| {
-        Failure::Other("this machine gives no random numbers; try again".to_owned())
+        Failure::Other("cannot generate a password: the random number generator of the system failed; try again".to_owned())
     })?;
     let set = if all {
         logins.start_afresh(user, password.clone()).await

@@ -1,6 +1,7 @@
 //! The command line, run as a program against a server that speaks the same wire types.
 
 mod clusters;
+mod errors;
 mod help;
 mod hub;
 mod image;
@@ -13,4 +14,3 @@ mod terminal;
 mod traces;
 mod unit;
 mod values;
-mod wrong;

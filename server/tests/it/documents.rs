@@ -117,17 +117,18 @@ fn commands_of_documents_exist() {
 /// All sources of the server, the agent and the crates.
 fn sources() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut folders = vec![root.join("server/src"), root.join("agent/src")];
-    for entry in std::fs::read_dir(root.join("crates")).unwrap() {
-        folders.push(entry.unwrap().path().join("src"));
-    }
+    let mut folders = vec![
+        root.join("server/src"),
+        root.join("agent/src"),
+        root.join("crates"),
+    ];
     let mut text = String::new();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
+            } else if path.extension().is_some_and(|end| end == "rs") {
                 text.push_str(&std::fs::read_to_string(path).unwrap());
             }
         }

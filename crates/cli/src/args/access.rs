@@ -8,70 +8,70 @@ use super::{Connection, Output};
 /// `drover access`.
 #[derive(Debug, Args)]
 pub struct AccessArgs {
-    /// Which server.
+    /// The server to call.
     #[command(flatten)]
     pub connection: Connection,
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: AccessCommand,
 }
 
-/// What can be done with roles in clusters and projects.
+/// Subcommands of `drover access`.
 #[derive(Debug, Subcommand)]
 pub enum AccessCommand {
-    /// List the roles that people can be given in clusters and projects
+    /// List the roles that can be granted in clusters and projects
     Roles(Output),
-    /// List who has which role in a cluster or project, or who has a global role
+    /// List the members of a cluster or project with their roles, or the global role bindings
     List {
-        /// Where.
+        /// The scope.
         #[command(flatten)]
-        place: AccessPlace,
-        /// How to print.
+        scope: AccessScope,
+        /// The output format.
         #[command(flatten)]
         output: Output,
     },
-    /// Find who goes by a name, here or at an identity provider, before giving them a role
+    /// Find a user by name, on this server and at the identity providers
     People {
-        /// Their name or login, in full; of an address, what stands before the @ will do
+        /// Full user name or login; for an email address, the part before the @ is sufficient
         name: String,
-        /// Where they would be given a role.
+        /// The scope of the role to grant.
         #[command(flatten)]
-        place: AccessPlace,
-        /// How to print.
+        scope: AccessScope,
+        /// The output format.
         #[command(flatten)]
         output: Output,
     },
-    /// Give somebody a role in a cluster or project, or a global one
+    /// Grant a role in a cluster or project, or a global role
     Grant(AccessGrant),
-    /// Take a role away again; what it opened ends within seconds
+    /// Revoke a role; open requests that it allowed end within seconds
     Revoke(AccessRevoke),
-    /// Say who can do something in a cluster, and through which role and binding
+    /// Show whether a user can perform an action in a cluster, with the role and binding that allow it
     Explain(AccessExplain),
 }
 
-/// A cluster, a project, or all there is.
+/// The scope of a role: a cluster, a project, or global.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-pub struct AccessPlace {
-    /// In this cluster
+pub struct AccessScope {
+    /// Scope: this cluster
     #[arg(long, value_name = "NAME")]
     pub cluster: Option<String>,
-    /// In this project
+    /// Scope: this project
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// A global role: on the hub and in every cluster
+    /// Scope: the hub and all clusters (global role)
     #[arg(long)]
     pub global: bool,
 }
 
-/// Somebody.
+/// The subject of a role binding.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub struct AccessSubject {
-    /// A person, by the name that they type to log in
+    /// Name of the user
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
-    /// Everybody of a group: drover:PROVIDER:ID
+    /// Group, as drover:PROVIDER:ID
     #[arg(long, value_name = "GROUP")]
     pub group: Option<String>,
 }
@@ -84,14 +84,14 @@ Examples:
   drover access grant project-member --project shop --group drover:corp:developers
   drover access grant viewer --global --user ann
 
-Nobody gives a role that allows more than they may do there themselves.")]
+You can grant only roles whose permissions you have in that scope yourself.")]
 pub struct AccessGrant {
-    /// Name of the role: see \"drover access roles\", and \"drover role list --global\"
+    /// Name of the role; see \"drover access roles\" and \"drover role list --global\"
     pub role: String,
-    /// Where.
+    /// The scope.
     #[command(flatten)]
-    pub place: AccessPlace,
-    /// To whom.
+    pub scope: AccessScope,
+    /// The subject.
     #[command(flatten)]
     pub subject: AccessSubject,
 }
@@ -99,11 +99,11 @@ pub struct AccessGrant {
 /// `drover access revoke`.
 #[derive(Debug, Args)]
 pub struct AccessRevoke {
-    /// Id of the member: see \"drover access list\"
+    /// ID of the member; see \"drover access list\"
     pub id: String,
-    /// Where.
+    /// The scope.
     #[command(flatten)]
-    pub place: AccessPlace,
+    pub scope: AccessScope,
 }
 
 /// `drover access explain`.
@@ -115,30 +115,31 @@ Examples:
   drover access explain get certificates.cert-manager.io --cluster berlin
   drover access explain get /metrics --cluster berlin --everybody
 
-What the cluster itself allows beside its roles of Drover is for the cluster to say: kubectl auth can-i")]
+Only the roles of Drover are evaluated. For the RBAC of the cluster itself, use kubectl auth can-i.")]
 pub struct AccessExplain {
-    /// Such as get, list or delete
+    /// Verb, such as get, list or delete
     pub verb: String,
-    /// As kubectl takes it: pods, po, pods/log, deployments.apps; or a path such as /metrics
+    /// Resource in the syntax of kubectl, such as pods, po, pods/log or deployments.apps; or a path
+    /// such as /metrics
     pub resource: String,
-    /// Name of the object; all of them if left out
+    /// Name of the object [default: all objects]
     pub object: Option<String>,
     /// Name of the cluster
     #[arg(long, value_name = "NAME")]
     pub cluster: String,
-    /// API group, such as apps, if RESOURCE does not name it
+    /// API group, such as apps, if RESOURCE does not contain it
     #[arg(long, value_name = "GROUP", default_value = "")]
     pub api_group: String,
-    /// Namespace; all of them, and what is in none, if left out
+    /// Namespace [default: all namespaces, and cluster-scoped objects]
     #[arg(short, long, value_name = "NAME")]
     pub namespace: Option<String>,
-    /// Somebody else; yourself if left out
+    /// Name of the user [default: yourself]
     #[arg(long, value_name = "NAME", conflicts_with = "everybody")]
     pub user: Option<String>,
-    /// Everybody who can
+    /// List all users and groups that can perform the action
     #[arg(long)]
     pub everybody: bool,
-    /// How to print.
+    /// The output format.
     #[command(flatten)]
     pub output: Output,
 }
@@ -146,43 +147,43 @@ pub struct AccessExplain {
 /// `drover project`.
 #[derive(Debug, Args)]
 pub struct ProjectArgs {
-    /// Which server.
+    /// The server to call.
     #[command(flatten)]
     pub connection: Connection,
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: ProjectCommand,
 }
 
-/// What can be done with projects.
+/// Subcommands of `drover project`.
 #[derive(Debug, Subcommand)]
 pub enum ProjectCommand {
-    /// Make a project in a cluster
+    /// Create a project in a cluster
     Create(ProjectCreate),
-    /// List the projects that you may see
+    /// List the projects that you can see
     List {
-        /// Of this cluster only
+        /// Only projects of this cluster
         #[arg(long, value_name = "NAME")]
         cluster: Option<String>,
-        /// How to print.
+        /// The output format.
         #[command(flatten)]
         output: Output,
     },
-    /// Show one project
+    /// Show a project
     Get {
         /// Name of the project
         name: String,
-        /// How to print.
+        /// The output format.
         #[command(flatten)]
         output: Output,
     },
-    /// Change what a project is called and what its namespaces may use
+    /// Change the display name, quotas and pod security level of a project
     Set(ProjectSet),
     /// Add a namespace to a project
     AddNamespace(ProjectAddNamespace),
-    /// Take a namespace out of a project; it stays in the cluster
+    /// Remove a namespace from a project; the namespace stays in the cluster
     RemoveNamespace(ProjectRemoveNamespace),
-    /// Delete a project; its namespaces stay in the cluster, and are nobody's
+    /// Delete a project; its namespaces stay in the cluster
     Delete(ProjectDelete),
 }
 
@@ -192,38 +193,38 @@ pub enum ProjectCommand {
 Examples:
   drover project create shop --cluster berlin --namespace shop --namespace shop-test")]
 pub struct ProjectCreate {
-    /// Its name, one of its kind on the server
+    /// Name of the project, unique on the server
     pub name: String,
-    /// The cluster that its namespaces are in
+    /// Cluster that contains the namespaces
     #[arg(long, value_name = "NAME")]
     pub cluster: String,
-    /// A namespace that is made for it; may be repeated
+    /// Namespace to create; can be repeated
     #[arg(long = "namespace", value_name = "NAME")]
     pub namespaces: Vec<String>,
-    /// A namespace that exists and is taken over, never created; may be repeated
+    /// Existing namespace to add; can be repeated
     #[arg(long = "adopt", value_name = "NAME")]
     pub adopted: Vec<String>,
-    /// What it is called and may use.
+    /// Display name, quotas and pod security level.
     #[command(flatten)]
     pub limits: ProjectLimits,
 }
 
-/// What a project is called, and what its namespaces may use.
+/// Display name, quotas and pod security level of a project.
 #[derive(Debug, Args)]
 pub struct ProjectLimits {
-    /// What people will call it
+    /// Display name
     #[arg(long, value_name = "TEXT")]
     pub display_name: Option<String>,
-    /// What it is for
+    /// Description
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
-    /// What all its namespaces may use together, such as requests.cpu=20; may be repeated
+    /// Quota of all namespaces together, such as requests.cpu=20; can be repeated
     #[arg(long = "quota", value_name = "RESOURCE=QUANTITY", value_parser = quantity)]
     pub quota: Vec<(String, String)>,
-    /// What each namespace may use, such as requests.cpu=5; may be repeated
+    /// Quota of each namespace, such as requests.cpu=5; can be repeated
     #[arg(long = "namespace-quota", value_name = "RESOURCE=QUANTITY", value_parser = quantity)]
     pub namespace_quota: Vec<(String, String)>,
-    /// Which pods its namespaces take
+    /// Pod security level of the namespaces: privileged, baseline or restricted
     #[arg(long, value_name = "LEVEL", value_parser = pod_security)]
     pub pod_security: Option<PodSecurity>,
 }
@@ -232,7 +233,7 @@ fn quantity(text: &str) -> Result<(String, String), String> {
     let pair = text.split_once('=');
     let pair = pair.filter(|(resource, amount)| !resource.is_empty() && !amount.is_empty());
     pair.map(|(resource, amount)| (resource.to_owned(), amount.to_owned()))
-        .ok_or_else(|| "must be a resource, \"=\" and a quantity, such as pods=50".to_owned())
+        .ok_or_else(|| "write RESOURCE=QUANTITY, such as pods=50".to_owned())
 }
 
 fn pod_security(text: &str) -> Result<PodSecurity, String> {
@@ -240,7 +241,7 @@ fn pod_security(text: &str) -> Result<PodSecurity, String> {
         "privileged" => Ok(PodSecurity::Privileged),
         "baseline" => Ok(PodSecurity::Baseline),
         "restricted" => Ok(PodSecurity::Restricted),
-        _ => Err("must be privileged, baseline or restricted".to_owned()),
+        _ => Err("write privileged, baseline or restricted".to_owned()),
     }
 }
 
@@ -249,7 +250,7 @@ fn pod_security(text: &str) -> Result<PodSecurity, String> {
 pub struct ProjectSet {
     /// Name of the project
     pub name: String,
-    /// What it is called and may use; what is left out stays.
+    /// The fields to change.
     #[command(flatten)]
     pub limits: ProjectLimits,
 }
@@ -259,9 +260,9 @@ pub struct ProjectSet {
 pub struct ProjectAddNamespace {
     /// Name of the project
     pub project: String,
-    /// Name of the namespace, which is created unless --adopt is set
+    /// Name of the namespace; the server creates it unless --adopt is set
     pub namespace: String,
-    /// Take over a namespace that exists; Drover does not create it
+    /// Add an existing namespace
     #[arg(long)]
     pub adopt: bool,
 }
@@ -280,7 +281,7 @@ pub struct ProjectRemoveNamespace {
 pub struct ProjectDelete {
     /// Name of the project
     pub name: String,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     pub yes: bool,
 }

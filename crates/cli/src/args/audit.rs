@@ -4,13 +4,13 @@ use clap::{Args, ValueEnum};
 
 use super::{Connection, DurationArg};
 
-/// How records are printed.
+/// The format of audit records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum AuditFormat {
-    /// Aligned columns, for people
+    /// Aligned columns
     #[default]
     Table,
-    /// One JSON object a line, as the log has it
+    /// One JSON object per line, as in the log
     Json,
 }
 
@@ -22,8 +22,8 @@ Examples:
   drover audit --cluster berlin --verb delete --since 7d --limit 1000
   drover audit --outcome refused -o json | jq .path
 
-What was written last comes first. Records are kept as long as the server's audit log is: see
---audit-log of `drover server`.")]
+The newest records come first. The server reads the records from its audit log file: see --audit-log
+of `drover server`.")]
 pub struct AuditArgs {
     /// Requests of this user
     #[arg(long, value_name = "NAME")]
@@ -31,33 +31,33 @@ pub struct AuditArgs {
     /// Requests to this cluster
     #[arg(long, value_name = "NAME")]
     pub cluster: Option<String>,
-    /// What was done: get, list, watch, create, update, patch, delete, exec…; or changes: all that are
-    /// not reads
+    /// Verb: get, list, watch, create, update, patch, delete, exec…; or "changes" for all verbs that
+    /// do not read
     #[arg(long, value_name = "VERB")]
     pub verb: Option<String>,
-    /// How it ended: open, complete, refused, clientGone, upstreamGone or revoked
+    /// Outcome: open, complete, refused, clientGone, upstreamGone or revoked
     #[arg(long, value_name = "OUTCOME")]
     pub outcome: Option<String>,
-    /// Status code of the answer
+    /// HTTP status code
     #[arg(long, value_name = "CODE")]
     pub code: Option<u16>,
-    /// Requests with this in their path
+    /// Requests whose path contains this text
     #[arg(long, value_name = "TEXT")]
     pub path: Option<String>,
-    /// Changes of the user, cluster, token or setting of this name
+    /// Changes of the object with this name: a user, cluster, token or setting
     #[arg(long, value_name = "NAME")]
     pub object: Option<String>,
-    /// Requests of this last while
+    /// Requests that started at most this long ago
     #[arg(long, value_name = "DURATION")]
     pub since: Option<DurationArg>,
-    /// Requests until so long ago
+    /// Requests that started at least this long ago
     #[arg(long, value_name = "DURATION")]
     pub until: Option<DurationArg>,
-    /// Most records to print
+    /// Maximum number of records
     #[arg(long, value_name = "NUMBER", default_value = "100",
         value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub limit: u32,
-    /// How to print
+    /// Output format
     #[arg(
         short = 'o',
         long = "output",
@@ -65,7 +65,7 @@ pub struct AuditArgs {
         default_value = "table"
     )]
     pub format: AuditFormat,
-    /// Which server.
+    /// The server to call.
     #[command(flatten)]
     pub connection: Connection,
 }

@@ -9,35 +9,35 @@ use super::{Connection, DurationArg, Output, ServerUrl};
 /// `drover cluster`.
 #[derive(Debug, Args)]
 pub struct ClusterArgs {
-    /// Which server.
+    /// The server to call.
     #[command(flatten)]
     pub connection: Connection,
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: ClusterCommand,
 }
 
-/// What can be done with clusters.
+/// Subcommands of `drover cluster`.
 #[derive(Debug, Subcommand)]
 pub enum ClusterCommand {
     /// List the clusters
     List(Output),
-    /// Show one cluster: its state and why, nodes, capacity, components, agent
+    /// Show a cluster: state and cause, nodes, capacity, components, agent
     Get(ClusterName),
-    /// Print the manifest that joins a cluster, making the Cluster if there is none of that name
+    /// Print the manifest that registers a cluster; creates the Cluster if it does not exist
     Import(ClusterImport),
     /// Get a kubeconfig with one context for each cluster
     Kubeconfig(ClusterKubeconfig),
-    /// Let go of a cluster: its agent is removed from it, then the Cluster is deleted
+    /// Delete a cluster: removes the agent from the cluster, then deletes the Cluster
     Delete(ClusterDelete),
 }
 
-/// A cluster to show.
+/// `drover cluster get`.
 #[derive(Debug, Args)]
 pub struct ClusterName {
     /// Name of the cluster
     pub name: String,
-    /// How to print.
+    /// The output format.
     #[command(flatten)]
     pub output: Output,
 }
@@ -48,34 +48,34 @@ pub struct ClusterName {
 Examples:
   drover cluster import berlin | kubectl --context berlin-admin apply -f -
   drover cluster import berlin --wait | kubectl --context berlin-admin apply -f -
-  drover cluster import berlin --curl    # a line for a machine that has no drover
+  drover cluster import berlin --curl    # for a machine without drover
   drover cluster import berlin --values > values.yaml && helm install drover-agent \\
     charts/drover-agent --namespace drover-agent --create-namespace --values values.yaml
 
-The manifest holds a token that registers one cluster, once. Only the manifest goes to standard
-output; everything else goes to standard error.")]
+The manifest contains a token that registers one cluster, once. Standard output contains only the
+manifest; messages go to standard error.")]
 pub struct ClusterImport {
     /// Name of the cluster: lower-case letters, digits and "-", at most 63
     pub name: String,
-    /// Free text shown beside the name, if the Cluster is made now
+    /// Description of the Cluster, if the command creates it
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
-    /// Label of the Cluster, if it is made now; can be given more than once
+    /// Label of the Cluster, if the command creates it; can be repeated
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
     pub labels: Vec<(String, String)>,
-    /// How long the manifest can be used; a day if left out, 7d at most
+    /// Lifetime of the registration token in the manifest [default: 24h, maximum: 7d]
     #[arg(long, value_name = "DURATION")]
     pub ttl: Option<DurationArg>,
-    /// Print a curl line that gets the manifest, instead of the manifest
+    /// Print a curl command that downloads the manifest, instead of the manifest
     #[arg(long)]
     pub curl: bool,
-    /// Print the values of the chart drover-agent, which installs the same, instead of the manifest
+    /// Print values for the Helm chart drover-agent, instead of the manifest
     #[arg(long, conflicts_with = "curl")]
     pub values: bool,
-    /// After printing, wait until the cluster is ready
+    /// Wait until the cluster is ready
     #[arg(long)]
     pub wait: bool,
-    /// How long --wait waits
+    /// Timeout of --wait
     #[arg(long, value_name = "DURATION", default_value = "10m")]
     pub timeout: DurationArg,
 }
@@ -83,17 +83,17 @@ pub struct ClusterImport {
 fn label(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        _ => Err("a label is written KEY=VALUE".to_owned()),
+        _ => Err("write a label as KEY=VALUE".to_owned()),
     }
 }
 
-/// What a kubeconfig authenticates with.
+/// The credentials in a kubeconfig.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum CredentialKind {
-    /// kubectl runs `drover credential`: nothing long-lived lies in the file
+    /// kubectl runs `drover credential`; the file contains no token
     #[default]
     Exec,
-    /// A token in the file for each cluster, which works on it alone
+    /// The file contains a token for each cluster, which is valid for that cluster only
     Token,
 }
 
@@ -104,22 +104,22 @@ Examples:
   drover cluster kubeconfig --merge && kubectl --context berlin get pods
   drover cluster kubeconfig berlin --credential token --ttl 8h --output-file berlin.yaml")]
 pub struct ClusterKubeconfig {
-    /// Names of the clusters; all that you may use if left out
+    /// Names of the clusters [default: all clusters that you can access]
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
-    /// What lies in the file
+    /// Credentials in the file
     #[arg(long, value_name = "KIND", default_value = "exec")]
     pub credential: CredentialKind,
-    /// Life of the tokens; the setting kubeconfig-token-ttl if left out
+    /// Lifetime of the tokens [default: the setting kubeconfig-token-ttl]
     #[arg(long, value_name = "DURATION")]
     pub ttl: Option<DurationArg>,
-    /// Put the contexts into the first file of $KUBECONFIG, else into ~/.kube/config
+    /// Merge the contexts into the first file of $KUBECONFIG, or into ~/.kube/config
     #[arg(long, conflicts_with = "output_file")]
     pub merge: bool,
-    /// With --merge: replace also entries of the same names that lead elsewhere
+    /// With --merge: replace entries with the same name that point to another server or user
     #[arg(long, requires = "merge")]
     pub overwrite: bool,
-    /// Write this file, mode 0600, instead of standard output
+    /// File to write with mode 0600 [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub output_file: Option<PathBuf>,
 }
@@ -129,13 +129,13 @@ pub struct ClusterKubeconfig {
 pub struct ClusterDelete {
     /// Name of the cluster
     pub name: String,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     pub yes: bool,
-    /// Wait until it is gone
+    /// Wait until the cluster is deleted
     #[arg(long)]
     pub wait: bool,
-    /// How long --wait waits
+    /// Timeout of --wait
     #[arg(long, value_name = "DURATION", default_value = "5m")]
     pub timeout: DurationArg,
 }
@@ -143,24 +143,23 @@ pub struct ClusterDelete {
 /// `drover credential`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-kubectl runs this from the kubeconfigs that `drover cluster kubeconfig` makes, and keeps the token
-in memory until it expires. With provideClusterInfo in the kubeconfig, server and cluster are read
-from $KUBERNETES_EXEC_INFO.")]
+kubectl runs this command from the kubeconfigs that `drover cluster kubeconfig` creates, and keeps the
+token in memory until it expires. With provideClusterInfo in the kubeconfig, the command reads server
+and cluster from $KUBERNETES_EXEC_INFO.")]
 pub struct CredentialArgs {
-    /// Server that the cluster belongs to; from $KUBERNETES_EXEC_INFO if left out
+    /// Server that manages the cluster [default: from $KUBERNETES_EXEC_INFO]
     #[arg(long, value_name = "URL")]
     pub server: Option<ServerUrl>,
-    /// Name of the cluster; from $KUBERNETES_EXEC_INFO if left out, and with --server alone the
-    /// hub itself
+    /// Name of the cluster [default: from $KUBERNETES_EXEC_INFO; the hub if only --server is set]
     #[arg(long, value_name = "NAME")]
     pub cluster: Option<String>,
-    /// UID that the cluster had when the kubeconfig was made: no token for another of that name
+    /// Expected UID of the cluster; the command fails for another cluster with the same name
     #[arg(long, value_name = "UID")]
     pub cluster_uid: Option<String>,
-    /// Life of the token; 15m if left out, or the setting token-max-ttl if that is less
+    /// Lifetime of the token [default: 15m, maximum: the setting token-max-ttl]
     #[arg(long, value_name = "DURATION")]
     pub ttl: Option<DurationArg>,
-    /// Remembered server to use, if there is more than one login for its address
+    /// Context to use, if more than one login exists for the address of the server
     #[arg(
         long,
         value_name = "NAME",
@@ -168,7 +167,7 @@ pub struct CredentialArgs {
         hide_env_values = true
     )]
     pub context: Option<String>,
-    /// Where logins are kept; $XDG_CONFIG_HOME/drover/config.yaml if left out
+    /// File that stores the logins [default: $XDG_CONFIG_HOME/drover/config.yaml]
     #[arg(
         long,
         value_name = "FILE",
@@ -176,7 +175,7 @@ pub struct CredentialArgs {
         hide_env_values = true
     )]
     pub config: Option<PathBuf>,
-    /// How long to wait for an answer of the server
+    /// Timeout of a request
     #[arg(long, value_name = "DURATION", default_value = "30s")]
     pub request_timeout: DurationArg,
 }

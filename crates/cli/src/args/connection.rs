@@ -1,4 +1,4 @@
-//! Which server a command talks to.
+//! The options that select the server to call.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -7,11 +7,11 @@ use std::time::Duration;
 use drover_api::shell;
 use reqwest::Url;
 
-/// Which server a command talks to, as whom, and how patiently.
+/// The server to call, the credentials, and the timeout.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Connection")]
 pub struct Connection {
-    /// Remembered server to talk to; the one chosen by `drover context use` if left out
+    /// Context to use [default: the current context, see `drover context use`]
     #[arg(
         long,
         value_name = "NAME",
@@ -20,7 +20,7 @@ pub struct Connection {
         global = true
     )]
     pub context: Option<String>,
-    /// Server to talk to with the token in --token-file or $DROVER_TOKEN, without a login
+    /// Server to call with the token from --token-file or $DROVER_TOKEN, without a stored login
     #[arg(
         long,
         value_name = "URL",
@@ -29,7 +29,7 @@ pub struct Connection {
         global = true
     )]
     pub server: Option<ServerUrl>,
-    /// File that holds the token for --server; $DROVER_TOKEN if left out
+    /// File with the token for --server [default: the token in $DROVER_TOKEN]
     #[arg(
         long,
         value_name = "FILE",
@@ -38,7 +38,7 @@ pub struct Connection {
         global = true
     )]
     pub token_file: Option<PathBuf>,
-    /// Authorities that may have signed the certificate of --server, PEM
+    /// PEM file with the certificate authorities to trust for --server
     #[arg(
         long,
         value_name = "FILE",
@@ -47,7 +47,7 @@ pub struct Connection {
         global = true
     )]
     pub ca_file: Option<PathBuf>,
-    /// Where logins are kept; $XDG_CONFIG_HOME/drover/config.yaml if left out
+    /// File that stores the logins [default: $XDG_CONFIG_HOME/drover/config.yaml]
     #[arg(
         long,
         value_name = "FILE",
@@ -56,48 +56,51 @@ pub struct Connection {
         global = true
     )]
     pub config: Option<PathBuf>,
-    /// How long to wait for an answer of the server
+    /// Timeout of a request
     #[arg(long, value_name = "DURATION", default_value = "30s", global = true)]
     pub request_timeout: DurationArg,
 }
 
-/// Address of a server: `https`, a host, perhaps a port, and nothing else.
+/// Address of a server: `https`, a host, an optional port, and nothing else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerUrl(Url);
 
-/// Why a text is no server's address.
+/// The error of parsing a [`ServerUrl`].
 #[derive(Debug, thiserror::Error)]
 pub enum ServerUrlError {
-    /// It is no URL at all.
-    #[error("{text:?} is not an address ({source}); write it as https://HOST:PORT")]
+    /// The text is not a URL.
+    #[error("cannot use {text:?} as a server address: {source}; write it as https://HOST:PORT")]
     Parse {
-        /// What was given.
+        /// The text.
         text: String,
-        /// Why it is not.
+        /// The error of the URL parser.
         source: <Url as FromStr>::Err,
     },
-    /// Tokens and passwords would travel in the clear.
-    #[error("a server is reached by https only, not by {0}; write https://HOST:PORT")]
+    /// The scheme is not `https`: tokens and passwords would be sent unencrypted.
+    #[error(
+        "cannot use the scheme {0}: a server is reached by https only; write https://HOST:PORT"
+    )]
     Scheme(String),
-    /// There is something beside host and port.
-    #[error("a server's address is only https://HOST:PORT; leave out the {0}")]
+    /// The URL has more than scheme, host and port.
+    #[error("a server address is https://HOST:PORT; leave out the {0}")]
     Excess(&'static str),
 }
 
 impl ServerUrl {
-    /// The address with the given path under it; `path` starts with `/`.
+    /// Returns the URL of a path on this server; `path` starts with `/`.
     pub fn join(&self, path: &str) -> Url {
         let mut url = self.0.clone();
         url.set_path(path);
         url
     }
 
-    /// The command that logs in there, for a shell: a host may hold characters that a shell reads.
+    /// Returns the shell command that logs in to this server. The address is quoted, because a host
+    /// can contain characters with a meaning in a shell.
     pub fn login_command(&self) -> String {
         format!("drover login {}", shell::word(&self.to_string()))
     }
 
-    /// `host:port`, always with the port: the default name of a context.
+    /// Returns `host:port`, always with the port: the default name of a context.
     pub fn authority(&self) -> String {
         format!(
             "{}:{}",
@@ -160,13 +163,13 @@ impl<'de> serde::Deserialize<'de> for ServerUrl {
     }
 }
 
-/// A length of time as people type it: `90s`, `15m`, `12h`, `30d`, `1h30m`.
+/// A duration such as `90s`, `15m`, `12h`, `30d` or `1h30m`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DurationArg(pub Duration);
 
-/// Why a text is no length of time.
+/// The error of parsing a [`DurationArg`].
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{0:?} is no length of time; write for example 90s, 15m, 12h, 30d or 1h30m")]
+#[error("cannot use {0:?} as a duration; write for example 90s, 15m, 12h, 30d or 1h30m")]
 pub struct DurationArgError(String);
 
 impl FromStr for DurationArg {
@@ -212,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_gets_its_scheme_and_loses_nothing() {
+    fn server_address_without_scheme_gets_https() {
         for (typed, kept, authority) in [
             ("https://a.example", "https://a.example", "a.example:443"),
             ("a.example:8443", "https://a.example:8443", "a.example:8443"),
@@ -230,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_with_more_than_host_and_port_is_refused_with_the_fix() {
+    fn invalid_server_addresses_are_rejected_with_advice() {
         for (typed, part) in [
             ("http://a.example", "https only"),
             ("ftp://a.example", "https only"),
@@ -247,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_of_time_are_read_as_typed() {
+    fn durations_are_parsed() {
         for (text, seconds) in [
             ("90s", 90),
             ("15m", 900),

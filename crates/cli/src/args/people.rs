@@ -7,22 +7,22 @@ use super::{Connection, DurationArg, Output};
 /// `drover token`.
 #[derive(Debug, Args)]
 pub struct TokenArgs {
-    /// Which server.
+    /// The server to call.
     #[command(flatten)]
     pub connection: Connection,
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: TokenCommand,
 }
 
-/// What can be done with tokens.
+/// Subcommands of `drover token`.
 #[derive(Debug, Subcommand)]
 pub enum TokenCommand {
-    /// Make a token for a program; it is shown this once
+    /// Create a token; the command prints it once
     Create(TokenCreateArgs),
     /// List your tokens, without their secrets
     List(Output),
-    /// Revoke a token; what it holds open ends within seconds
+    /// Revoke a token; its open requests end within seconds
     Delete(TokenId),
 }
 
@@ -33,76 +33,76 @@ Examples:
   drover token create --description 'backup job' --cluster berlin --ttl 30d
   DROVER_SERVER=https://drover.example.com DROVER_TOKEN=drover_… drover cluster list")]
 pub struct TokenCreateArgs {
-    /// What it is for
+    /// Description
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
-    /// The one cluster it shall work on; everywhere you may if left out
+    /// Cluster that the token is valid for [default: all clusters that you can access]
     #[arg(long, value_name = "NAME")]
     pub cluster: Option<String>,
-    /// Its life; the setting token-default-ttl if left out, token-max-ttl at most
+    /// Lifetime [default: the setting token-default-ttl, maximum: the setting token-max-ttl]
     #[arg(long, value_name = "DURATION")]
     pub ttl: Option<DurationArg>,
-    /// How to print.
+    /// The output format.
     #[command(flatten)]
     pub output: Output,
 }
 
-/// A token by its id.
+/// `drover token delete`.
 #[derive(Debug, Args)]
 pub struct TokenId {
-    /// Id of the token: the part between the underscores
+    /// ID of the token: the part between the underscores
     pub id: String,
 }
 
 /// `drover user`.
 #[derive(Debug, Args)]
 pub struct UserArgs {
-    /// Which server.
+    /// The server to call.
     #[command(flatten)]
     pub connection: Connection,
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: UserCommand,
 }
 
-/// What can be done with users.
+/// Subcommands of `drover user`.
 #[derive(Debug, Subcommand)]
 pub enum UserCommand {
-    /// Make a local user; the first login must change the password
+    /// Create a local user, who must change the password at the first login
     Create(UserCreate),
     /// List the users
     List(Output),
-    /// Show one user
+    /// Show a user
     Get {
-        /// Which user.
+        /// The user.
         #[command(flatten)]
         user: UserName,
-        /// How to print.
+        /// The output format.
         #[command(flatten)]
         output: Output,
     },
-    /// Let a user log in no more; what they hold open ends within seconds
+    /// Disable a user; open requests of the user end within seconds
     Disable(UserName),
-    /// Let a disabled user log in again
+    /// Enable a disabled user
     Enable(UserName),
-    /// Ask a user's identity providers anew who they are and which groups they are in
+    /// Refresh the identities and groups of a user from the identity providers
     Refresh {
-        /// Which user.
+        /// The user.
         #[command(flatten)]
         user: UserName,
-        /// How to print.
+        /// The output format.
         #[command(flatten)]
         output: Output,
     },
-    /// Let an identity of another user's be this one's: they are one person
+    /// Move an identity of another user to this user: both are the same person
     Link(UserLink),
-    /// Take an identity of a provider from a user
+    /// Remove the identity of a provider from a user
     Unlink(UserUnlink),
-    /// Set a password: your own, or with a name another user's
+    /// Change your password, or set the password of another user
     Passwd(UserPassword),
-    /// Revoke all tokens of a user, sessions included
+    /// Revoke all tokens and sessions of a user
     RevokeTokens(UserRevokeTokens),
-    /// Delete a user and all their tokens
+    /// Delete a user and all tokens of the user
     Delete(UserDelete),
 }
 
@@ -116,23 +116,23 @@ pub struct UserName {
 /// `drover user link`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-The same person through two providers is two users until an administrator links them:
+A person who logs in with two providers has two users until an administrator links them:
 
   drover user link ann --from ann-2
 
-lets whoever signs in as ann-2 sign in as ann from then on. What stood on that identity ends for
-both. Roles of ann-2 are not moved, and are printed; if nobody can sign in as ann-2 any more it is
-disabled. The provider must have said within a day who it is: let the person sign in first.")]
+The identity of ann-2 then logs in as ann. Sessions and tokens that were created with the identity
+end. The command prints the roles of ann-2 and does not move them. If ann-2 has no other way to log
+in, the server disables ann-2. The person must have logged in with the provider within the last day.")]
 pub struct UserLink {
-    /// Name of the user who gets it
+    /// Name of the user that receives the identity
     pub name: String,
-    /// Name of the user who has it
+    /// Name of the user that has the identity
     #[arg(long, value_name = "NAME")]
     pub from: String,
-    /// Name of the identity's provider; the only one if left out
+    /// Identity provider [default: the only provider of --from]
     #[arg(long, value_name = "NAME")]
     pub provider: Option<String>,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     pub yes: bool,
 }
@@ -140,26 +140,26 @@ pub struct UserLink {
 /// `drover user unlink`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-What stood on the identity ends. Whoever signs in with it then is a new user; to keep somebody out,
-disable the user instead.")]
+Sessions and tokens that were created with the identity end. The next login with the identity creates
+a new user. To prevent logins of a person, disable the user instead.")]
 pub struct UserUnlink {
     /// Name of the user
     pub name: String,
-    /// Name of the identity's provider
+    /// Identity provider
     #[arg(long, value_name = "NAME")]
     pub provider: String,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     pub yes: bool,
 }
 
-/// Where a new password for somebody else comes from.
+/// The source of a new password.
 #[derive(Debug, Args)]
 pub struct NewPassword {
     /// Read the new password from the next line of standard input
     #[arg(long, conflicts_with = "generate_password")]
     pub new_password_stdin: bool,
-    /// Make a random password and print it on standard output
+    /// Generate a random password and print it on standard output
     #[arg(long)]
     pub generate_password: bool,
 }
@@ -167,15 +167,15 @@ pub struct NewPassword {
 /// `drover user create`.
 #[derive(Debug, Args)]
 pub struct UserCreate {
-    /// What they will type to log in
+    /// User name for the login
     pub name: String,
-    /// What others will see
+    /// Display name
     #[arg(long, value_name = "TEXT")]
     pub display_name: Option<String>,
-    /// Let them do everything, everywhere
+    /// Make the user an administrator, with all permissions
     #[arg(long)]
     pub administrator: bool,
-    /// Their first password; asked for if neither is given.
+    /// The first password; the command asks for it if neither option is set.
     #[command(flatten)]
     pub password: NewPassword,
 }
@@ -183,19 +183,19 @@ pub struct UserCreate {
 /// `drover user passwd`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-Without a name it changes your own password and asks for the present one. With a name an
-administrator sets another user's, who must change it at the next login, and revokes all tokens of
-that user, API and kubeconfig tokens included, unless --keep-tokens is given.")]
+Without NAME the command changes your own password and asks for the current one. With NAME an
+administrator sets the password of another user, who must change it at the next login. This revokes
+all tokens of that user, also API and kubeconfig tokens, unless --keep-tokens is set.")]
 pub struct UserPassword {
-    /// Name of the other user
+    /// Name of another user
     pub name: Option<String>,
-    /// Read your present password from the first line of standard input
+    /// Read your current password from the first line of standard input
     #[arg(long, conflicts_with = "name")]
     pub password_stdin: bool,
-    /// End the other user's sessions only: API and kubeconfig tokens stay valid
+    /// Revoke only the sessions of the other user; API and kubeconfig tokens stay valid
     #[arg(long, requires = "name")]
     pub keep_tokens: bool,
-    /// The new password; asked for if neither is given.
+    /// The new password; the command asks for it if neither option is set.
     #[command(flatten)]
     pub new: NewPassword,
 }
@@ -205,7 +205,7 @@ pub struct UserPassword {
 pub struct UserRevokeTokens {
     /// Name of the user
     pub name: String,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     pub yes: bool,
 }
@@ -215,7 +215,7 @@ pub struct UserRevokeTokens {
 pub struct UserDelete {
     /// Name of the user
     pub name: String,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     pub yes: bool,
 }
@@ -223,31 +223,31 @@ pub struct UserDelete {
 /// `drover setting`.
 #[derive(Debug, Args)]
 pub struct SettingArgs {
-    /// Which server.
+    /// The server to call.
     #[command(flatten)]
     pub connection: Connection,
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: SettingCommand,
 }
 
-/// What can be done with settings.
+/// Subcommands of `drover setting`.
 #[derive(Debug, Subcommand)]
 pub enum SettingCommand {
-    /// List the settings, with what is in effect
+    /// List the settings with their effective values
     List(Output),
-    /// Show one setting and what it does
+    /// Show a setting and its description
     Get(SettingName),
     /// Change a setting
     Set(SettingSet),
 }
 
-/// A setting to show.
+/// `drover setting get`.
 #[derive(Debug, Args)]
 pub struct SettingName {
     /// Name of the setting
     pub name: String,
-    /// How to print.
+    /// The output format.
     #[command(flatten)]
     pub output: Output,
 }
@@ -257,10 +257,10 @@ pub struct SettingName {
 pub struct SettingSet {
     /// Name of the setting
     pub name: String,
-    /// The value
+    /// New value
     #[arg(required_unless_present = "default")]
     pub value: Option<String>,
-    /// Return to the default
+    /// Reset the setting to its default
     #[arg(long, conflicts_with = "value")]
     pub default: bool,
 }

@@ -7,37 +7,37 @@ use super::{Connection, Output};
 /// `drover provider`.
 #[derive(Debug, Args)]
 pub struct ProviderArgs {
-    /// Which server.
+    /// The server to call.
     #[command(flatten)]
     pub connection: Connection,
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: ProviderCommand,
 }
 
-/// What can be done with identity providers.
+/// Subcommands of `drover provider`.
 #[derive(Debug, Subcommand)]
 pub enum ProviderCommand {
-    /// Make an identity provider from a file
+    /// Create an identity provider from a file
     Create(ProviderCreate),
-    /// List the identity providers, with whether they work
+    /// List the identity providers and their state
     List(Output),
-    /// Show one identity provider, without its secret
+    /// Show an identity provider, without its secret
     Get {
-        /// Which provider.
+        /// The provider.
         #[command(flatten)]
         provider: ProviderName,
-        /// How to print.
+        /// The output format.
         #[command(flatten)]
         output: Output,
     },
-    /// Try an identity provider, whether it is enabled or not
+    /// Test the connection to an identity provider, also before it is enabled
     Test(ProviderTest),
-    /// Let people log in with it
+    /// Allow logins with an identity provider
     Enable(ProviderName),
-    /// Let nobody log in with it; what its people hold open ends within seconds
+    /// Reject logins with an identity provider; open requests of its users end within seconds
     Disable(ProviderName),
-    /// Delete an identity provider; its people cannot log in any more
+    /// Delete an identity provider; its users can no longer log in with it
     Delete(ProviderDelete),
 }
 
@@ -51,21 +51,21 @@ pub struct ProviderName {
 /// `drover provider create`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-The file holds an AuthProvider's spec, without clientSecret and bindPassword, such as:
+The file contains the spec of an AuthProvider without clientSecret and bindPassword, for example:
   displayName: GitHub
   github:
     clientId: Ov23liA1b2C3d4E5f6G7
-Nobody logs in with it before it is enabled: test it first.")]
+Users can log in with the provider after it is enabled. Test it first.")]
 pub struct ProviderCreate {
-    /// Name of the identity provider, which becomes a part of its groups' names
+    /// Name of the identity provider; a part of the names of its groups
     pub name: String,
-    /// File with its spec, YAML or JSON
+    /// File with the spec, YAML or JSON
     #[arg(short, long, value_name = "FILE")]
     pub file: std::path::PathBuf,
-    /// Read its secret from the first line of standard input; asked for if left out
+    /// Read the secret from the first line of standard input; the command asks for it if omitted
     #[arg(long)]
     pub secret_stdin: bool,
-    /// It has no secret: a public client of OpenID Connect
+    /// The provider has no secret: a public OpenID Connect client
     #[arg(long, conflicts_with = "secret_stdin")]
     pub public: bool,
 }
@@ -75,13 +75,13 @@ pub struct ProviderCreate {
 pub struct ProviderTest {
     /// Name of the identity provider
     pub name: String,
-    /// Log in as somebody of a directory, too; the password is asked for
+    /// Also test the login of this LDAP user; the command asks for the password
     #[arg(long, value_name = "LOGIN")]
     pub login: Option<String>,
     /// Read the password from the first line of standard input
     #[arg(long, requires = "login")]
     pub password_stdin: bool,
-    /// How to print.
+    /// The output format.
     #[command(flatten)]
     pub output: Output,
 }
@@ -91,7 +91,7 @@ pub struct ProviderTest {
 pub struct ProviderDelete {
     /// Name of the identity provider
     pub name: String,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     pub yes: bool,
 }

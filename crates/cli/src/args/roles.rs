@@ -10,40 +10,40 @@ use super::{Connection, Output};
 /// `drover role`.
 #[derive(Debug, Args)]
 pub struct RoleArgs {
-    /// Which server.
+    /// The server to call.
     #[command(flatten)]
     pub connection: Connection,
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: RoleCommand,
 }
 
-/// What can be done with roles.
+/// Subcommands of `drover role`.
 #[derive(Debug, Subcommand)]
 pub enum RoleCommand {
-    /// List roles in clusters and projects, or global ones
+    /// List the roles for clusters and projects, or the global roles
     List {
-        /// Global roles: on the hub and in every cluster
+        /// List global roles: on the hub and in all clusters
         #[arg(long)]
         global: bool,
-        /// How to print.
+        /// The output format.
         #[command(flatten)]
         output: Output,
     },
-    /// Show one role, with all that it allows
+    /// Show a role with its permissions
     Get {
-        /// Which role.
+        /// The role.
         #[command(flatten)]
         role: RoleName,
-        /// How to print.
+        /// The output format.
         #[command(flatten)]
         output: Output,
     },
-    /// Make a role, from a file or from what is typed
+    /// Create a role from a file or from options
     Create(Box<RoleCreate>),
-    /// Change what a role says to what a file says
+    /// Replace a role with the content of a file
     Set(RoleSet),
-    /// Delete a role; whoever has it loses it within seconds
+    /// Delete a role; its subjects lose it within seconds
     Delete(RoleDelete),
 }
 
@@ -52,7 +52,7 @@ pub enum RoleCommand {
 pub struct RoleName {
     /// Name of the role
     pub name: String,
-    /// A global role: on the hub and in every cluster
+    /// The role is global: on the hub and in all clusters
     #[arg(long)]
     pub global: bool,
 }
@@ -66,39 +66,39 @@ Examples:
   drover role create watchers --global --in-every-cluster cluster-viewer
   drover role create deployer -f deployer.yaml
 
-The file holds what \"drover role get NAME -o yaml\" prints, or only its spec:
+The file contains the output of \"drover role get NAME -o yaml\", or only the spec:
   context: Project
   inherits: [project-viewer]
   rules:
   - apiGroups: [apps]
     resources: [deployments]
     verbs: [get, list, patch]
-Nobody makes a role that allows more than they may do themselves, in every cluster.")]
+You can create only roles whose permissions you have in all clusters yourself.")]
 pub struct RoleCreate {
-    /// Which role.
+    /// The role.
     #[command(flatten)]
     pub role: RoleName,
-    /// File with what it says, YAML or JSON
+    /// File with the role, YAML or JSON
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// What it says, if no file does.
+    /// The role, if no file is given.
     #[command(flatten)]
     pub typed: RoleTyped,
 }
 
-/// What a role says, as it is typed.
+/// The fields of a role as options.
 #[derive(Debug, Args)]
 pub struct RoleTyped {
-    /// Where people can be given it: cluster or project
+    /// Scope in which the role can be granted: cluster or project
     #[arg(long = "in", value_name = "CONTEXT", value_parser = context, conflicts_with_all = ["file", "global"])]
     pub given_in: Option<RoleContext>,
-    /// What people will call it
+    /// Display name
     #[arg(long, value_name = "TEXT", conflicts_with = "file")]
     pub display_name: Option<String>,
-    /// What it is for
+    /// Description
     #[arg(long, value_name = "TEXT", conflicts_with = "file")]
     pub description: Option<String>,
-    /// What it allows to do, such as get; several with commas
+    /// Verb that the role allows, such as get; comma-separated list
     #[arg(
         long = "verb",
         value_name = "VERB",
@@ -106,7 +106,7 @@ pub struct RoleTyped {
         conflicts_with = "file"
     )]
     pub verbs: Vec<String>,
-    /// With what, such as pods or pods/log; several with commas
+    /// Resource, such as pods or pods/log; comma-separated list
     #[arg(
         long = "resource",
         value_name = "RESOURCE",
@@ -115,7 +115,7 @@ pub struct RoleTyped {
         conflicts_with = "file"
     )]
     pub resources: Vec<String>,
-    /// Of which API group, such as apps; the core if left out
+    /// API group, such as apps; comma-separated list [default: the core group]
     #[arg(
         long = "api-group",
         value_name = "GROUP",
@@ -124,7 +124,7 @@ pub struct RoleTyped {
         conflicts_with = "file"
     )]
     pub api_groups: Vec<String>,
-    /// Only objects of this name; several with commas
+    /// Name of an object; comma-separated list [default: all objects]
     #[arg(
         long = "resource-name",
         value_name = "NAME",
@@ -133,10 +133,10 @@ pub struct RoleTyped {
         conflicts_with = "file"
     )]
     pub resource_names: Vec<String>,
-    /// A role of the same context whose rights it has as well; may be repeated
+    /// Role of the same scope to inherit permissions from; can be repeated
     #[arg(long = "inherit", value_name = "ROLE", conflicts_with_all = ["file", "global"])]
     pub inherits: Vec<String>,
-    /// A role for clusters that it gives in every cluster; may be repeated
+    /// Cluster role that the global role grants in all clusters; can be repeated
     #[arg(
         long,
         value_name = "ROLE",
@@ -150,7 +150,7 @@ fn context(text: &str) -> Result<RoleContext, String> {
     match text.to_ascii_lowercase().as_str() {
         "cluster" => Ok(RoleContext::Cluster),
         "project" => Ok(RoleContext::Project),
-        _ => Err("must be cluster or project".to_owned()),
+        _ => Err("write cluster or project".to_owned()),
     }
 }
 
@@ -161,12 +161,12 @@ Examples:
   drover role get deployer -o yaml > deployer.yaml
   drover role set deployer -f deployer.yaml
 
-What others have changed since the file was printed is not overwritten: the server says so.")]
+The server rejects the file if the role has changed since the file was printed.")]
 pub struct RoleSet {
-    /// Which role.
+    /// The role.
     #[command(flatten)]
     pub role: RoleName,
-    /// File with all that it shall say, YAML or JSON
+    /// File with the complete role, YAML or JSON
     #[arg(short, long, value_name = "FILE")]
     pub file: PathBuf,
 }
@@ -174,10 +174,10 @@ pub struct RoleSet {
 /// `drover role delete`.
 #[derive(Debug, Args)]
 pub struct RoleDelete {
-    /// Which role.
+    /// The role.
     #[command(flatten)]
     pub role: RoleName,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     pub yes: bool,
 }

@@ -8,16 +8,16 @@ use jiff::Timestamp;
 use reqwest::Method;
 
 use crate::args::{
-    AccessArgs, AccessCommand, AccessExplain, AccessGrant, AccessPlace, AccessRevoke,
+    AccessArgs, AccessCommand, AccessExplain, AccessGrant, AccessRevoke, AccessScope,
 };
 use crate::client::Client;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::output::{Listed, Page, list, one};
-use crate::table::{age, or_nothing, printable};
+use crate::table::{age, or_dash, printable};
 use crate::terminal::{notice, print};
 
-/// Does what was asked with roles.
+/// Runs a subcommand of `drover access`.
 pub(crate) async fn run(args: &AccessArgs, environment: &Environment) -> Result<(), Failure> {
     let client = environment.client(&args.connection)?;
     match &args.command {
@@ -26,24 +26,24 @@ pub(crate) async fn run(args: &AccessArgs, environment: &Environment) -> Result<
             let none = "There are no roles.";
             Ok(print(&list(roles, output.format, Timestamp::now(), none)?)?)
         }
-        AccessCommand::List { place, output } => {
-            let members: Vec<MemberView> = client.list(&members(place)).await?;
-            let none = "Nobody has a role here but those who have one everywhere.";
+        AccessCommand::List { scope, output } => {
+            let members: Vec<MemberView> = client.list(&members(scope)).await?;
+            let none = "No roles are granted in this scope. Global roles apply here, too: see \"drover access list --global\".";
             let now = Timestamp::now();
             Ok(print(&list(members, output.format, now, none)?)?)
         }
         AccessCommand::People {
             name,
-            place,
+            scope,
             output,
         } => {
-            let places = [("cluster", &place.cluster), ("project", &place.project)];
-            let said = places.iter();
-            let said = said.filter_map(|(key, value)| Some((*key, value.as_deref()?)));
-            let query: Vec<_> = said.chain([("name", name.as_str())]).collect();
+            let scopes = [("cluster", &scope.cluster), ("project", &scope.project)];
+            let scopes = scopes.iter();
+            let scopes = scopes.filter_map(|(key, value)| Some((*key, value.as_deref()?)));
+            let query: Vec<_> = scopes.chain([("name", name.as_str())]).collect();
             let path = ["v1", "access", "people"];
             let found: List<PersonView> = client.get_with(&path, &query).await?;
-            let none = "Nobody goes by that name; people of a provider are known once they have signed in.";
+            let none = "No user has this name. The server knows a user of an identity provider after the first login.";
             let now = Timestamp::now();
             Ok(print(&list(found.items, output.format, now, none)?)?)
         }
@@ -53,9 +53,9 @@ pub(crate) async fn run(args: &AccessArgs, environment: &Environment) -> Result<
     }
 }
 
-/// The list of members of a place; one of the three is there.
-fn members(place: &AccessPlace) -> Vec<&str> {
-    match (&place.cluster, &place.project) {
+/// Returns the path of the members of a scope; clap ensures that exactly one field is set.
+fn members(scope: &AccessScope) -> Vec<&str> {
+    match (&scope.cluster, &scope.project) {
         (Some(cluster), _) => vec!["v1", "clusters", cluster, "members"],
         (None, Some(project)) => vec!["v1", "projects", project, "members"],
         (None, None) => vec!["v1", "global-members"],
@@ -68,21 +68,32 @@ async fn grant(client: &Client, args: &AccessGrant) -> Result<(), Failure> {
         user: args.subject.user.clone(),
         group: args.subject.group.clone(),
     };
-    let member: MemberView = client.post(&members(&args.place), &request).await?;
+    let member: MemberView = client.post(&members(&args.scope), &request).await?;
     notice(&format!(
-        "{} has the role {:?} now; \"drover access revoke {}\" takes it away.",
-        printable(&whom(&member)),
+        "Granted the role {1:?} to {0}. To revoke it, run: drover access revoke {2} {3}",
+        printable(&subject_with_logins(&member)),
         member.role,
-        drover_api::shell::word(&member.id)
+        drover_api::shell::word(&member.id),
+        scope_flag(&args.scope)
     ));
     Ok(())
 }
 
+/// Returns the option that names a scope.
+fn scope_flag(scope: &AccessScope) -> String {
+    let flag = |name, value| format!("--{name} {}", drover_api::shell::word(value));
+    match (&scope.cluster, &scope.project) {
+        (Some(cluster), _) => flag("cluster", cluster),
+        (None, Some(project)) => flag("project", project),
+        (None, None) => "--global".to_owned(),
+    }
+}
+
 async fn revoke(client: &Client, args: &AccessRevoke) -> Result<(), Failure> {
-    let mut path = members(&args.place);
+    let mut path = members(&args.scope);
     path.push(&args.id);
     client.command(Method::DELETE, &path, None::<&()>).await?;
-    notice("The role is taken away; what it opened ends within seconds.");
+    notice("Revoked the role. Open requests that it allowed end within seconds.");
     Ok(())
 }
 
@@ -111,15 +122,15 @@ fn subject(member: &MemberView) -> String {
     user.or_else(|| member.group.clone()).unwrap_or_default()
 }
 
-/// The same, and of a person whom a provider knows, as whom.
-fn whom(member: &MemberView) -> String {
+/// Returns the subject with its logins at identity providers.
+fn subject_with_logins(member: &MemberView) -> String {
     if member.identities.is_empty() {
         return subject(member);
     }
     format!("{} ({})", subject(member), known_as(&member.identities))
 }
 
-/// `corp: ann@example.com`, for each provider.
+/// Lists the logins as `corp: ann@example.com`.
 fn known_as(identities: &[MemberIdentity]) -> String {
     let each = identities.iter();
     let each = each.map(|one| format!("{}: {}", one.provider, one.login));
@@ -127,26 +138,33 @@ fn known_as(identities: &[MemberIdentity]) -> String {
 }
 
 impl Listed for PersonView {
-    const HEADINGS: &'static [&'static str] = &["NAME", "CALLED", "LOGIN"];
+    const HEADINGS: &'static [&'static str] = &["NAME", "DISPLAY NAME", "LOGIN"];
 
     fn cells(&self, _now: Timestamp) -> Vec<String> {
         vec![
             self.name.clone(),
-            or_nothing(self.display_name.as_deref()),
-            or_nothing(Some(&known_as(&self.identities))),
+            or_dash(self.display_name.as_deref()),
+            or_dash(Some(&known_as(&self.identities))),
         ]
     }
 }
 
 impl Listed for MemberView {
-    const HEADINGS: &'static [&'static str] =
-        &["ID", "WHO", "NAME", "LOGIN", "ROLE", "STATE", "AGE"];
+    const HEADINGS: &'static [&'static str] = &[
+        "ID",
+        "SUBJECT",
+        "DISPLAY NAME",
+        "LOGIN",
+        "ROLE",
+        "STATE",
+        "AGE",
+    ];
 
     fn cells(&self, now: Timestamp) -> Vec<String> {
         let ready = self.conditions.iter().find(|one| one.type_ == "Ready");
         let state = ready.map_or("pending", |ready| {
             if ready.status == "True" {
-                "given"
+                "granted"
             } else {
                 ready.reason.as_str()
             }
@@ -154,8 +172,8 @@ impl Listed for MemberView {
         vec![
             self.id.clone(),
             subject(self),
-            or_nothing(self.display_name.as_deref()),
-            or_nothing(Some(&known_as(&self.identities))),
+            or_dash(self.display_name.as_deref()),
+            or_dash(Some(&known_as(&self.identities))),
             self.role.clone(),
             state.to_owned(),
             age(self.created_at, now),
@@ -166,29 +184,29 @@ impl Listed for MemberView {
 fn through(one: &ThroughView) -> String {
     let role = one.cluster_role.as_deref().unwrap_or_default();
     match one.through {
-        Through::Rule => "its own rules".to_owned(),
-        Through::Known => format!("the ClusterRole {role:?}"),
-        Through::Perhaps => format!("perhaps the ClusterRole {role:?}: ask the cluster"),
+        Through::Rule => "rules of the role".to_owned(),
+        Through::Known => format!("ClusterRole {role:?}"),
+        Through::Perhaps => format!("possibly ClusterRole {role:?}, its rules are not known"),
     }
 }
 
-/// Which resource the answer is about, if the cluster did not say so.
+/// Names the assumed resource, if the cluster could not be asked which one is meant.
 fn unresolved(answer: &Explanation) -> String {
     let (Some(why), Some(resource)) = (&answer.unresolved, &answer.resource) else {
         return String::new();
     };
     format!(
-        "The resource was taken to be {}, as the cluster cannot be asked: {}.\n",
+        "Assumed the resource {}, because the cluster cannot be asked: {}.\n",
         printable(&resource.qualified()),
         printable(why)
     )
 }
 
-/// What is not in the answer, for what cause.
+/// Explains why the bindings of the cluster itself are not evaluated.
 fn unasked(answer: &Explanation) -> String {
     let why = answer.unasked.as_deref().map(printable);
     why.map_or_else(String::new, |why| {
-        format!("What the cluster's own bindings allow is not known: {why}.\n")
+        format!("The RBAC bindings of the cluster itself are not evaluated: {why}.\n")
     })
 }
 
@@ -197,14 +215,14 @@ impl Page for Explanation {
         let who = self.user.as_deref().map(printable);
         if self.through.is_empty() {
             let who = who.map_or_else(
-                || "Nobody's role".to_owned(),
-                |name| format!("{name:?}: no role"),
+                || "No role allows this.".to_owned(),
+                |name| format!("No role of {name:?} allows this."),
             );
-            let advice = "ask an owner of the cluster for a role";
+            let advice = "Ask an owner of the cluster for a role.";
             let (unresolved, unasked) = (unresolved(self), unasked(self));
-            return format!("{who} allows this here; {advice}.\n{unresolved}{unasked}");
+            return format!("{who} {advice}\n{unresolved}{unasked}");
         }
-        let mut table = crate::table::Table::new(&["WHO", "ROLE", "THROUGH", "BINDING"]);
+        let mut table = crate::table::Table::new(&["SUBJECT", "ROLE", "ALLOWED BY", "BINDING"]);
         for one in &self.through {
             table.row(&[
                 one.user.clone().unwrap_or_else(|| one.subject.clone()),
@@ -215,7 +233,7 @@ impl Page for Explanation {
         }
         let mut text = table.render();
         if self.more {
-            text.push_str("and more\n");
+            text.push_str("The list is incomplete.\n");
         }
         text.push_str(&unresolved(self));
         text.push_str(&unasked(self));

@@ -8,15 +8,17 @@ use crate::client::Client;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::output::encode_line;
-use crate::table::{NOTHING, Table, or_nothing, span};
+use crate::table::{DASH, Table, or_dash, span};
 use crate::terminal::{PrintError, notice, print};
 
-/// Records asked for at once.
+/// Records in one page.
 const PAGE: usize = 500;
 
-const HEADINGS: &[&str] = &["TIME", "USER", "CLUSTER", "VERB", "WHAT", "OUTCOME", "CODE"];
+const HEADINGS: &[&str] = &[
+    "TIME", "USER", "CLUSTER", "VERB", "REQUEST", "OUTCOME", "CODE",
+];
 
-/// Prints what was asked for of the audit log, as it comes.
+/// Prints the records of the audit log that match the filters.
 pub(crate) async fn run(args: &AuditArgs, environment: &Environment) -> Result<(), Failure> {
     let client = environment.client(&args.connection)?;
     let query = query(args, Timestamp::now());
@@ -40,18 +42,20 @@ pub(crate) async fn run(args: &AuditArgs, environment: &Environment) -> Result<(
             ([], None) => notice("The audit log is empty."),
             ([], Some(since)) => {
                 notice(&format!(
-                    "Nothing of that kind is in the log, which begins at {since:.0}."
+                    "No records match. The audit log begins at {since:.0}."
                 ));
             }
             (records, _) => print(&table(records))?,
         }
     }
     if next.is_some() {
-        notice("There may be more; raise --limit, or narrow it down with --since and --user.");
+        notice(
+            "More records may exist. Increase --limit, or use filters such as --since and --user.",
+        );
     }
     if unreadable > 0 {
         notice(&format!(
-            "{unreadable} lines or files of the log are no records and were passed over."
+            "Skipped {unreadable} lines or files of the audit log that cannot be parsed."
         ));
     }
     Ok(())
@@ -70,10 +74,10 @@ async fn page(
     Ok(client.get_with(&["v1", "audit"], &query).await?)
 }
 
-/// The filters, times counted from now.
+/// Returns the filters as query parameters; ages become times.
 fn query(args: &AuditArgs, now: Timestamp) -> Vec<(&'static str, String)> {
     let ago = |ago: Option<DurationArg>| {
-        // What is longer ago than time goes back is any time.
+        // An age beyond the range of a timestamp selects all records.
         let time = ago.map(|ago| now.checked_sub(ago.0).unwrap_or(Timestamp::UNIX_EPOCH));
         time.map(|time| time.to_string())
     };
@@ -104,31 +108,31 @@ fn table(records: &[AuditView]) -> String {
         let code = record.code.map(|code| code.to_string());
         table.row(&[
             format!("{:.0}", record.time),
-            or_nothing(record.user.as_deref()),
-            or_nothing(record.cluster.as_deref()),
-            or_nothing(record.verb.as_deref()),
-            what(record),
+            or_dash(record.user.as_deref()),
+            or_dash(record.cluster.as_deref()),
+            or_dash(record.verb.as_deref()),
+            request(record),
             outcome(record),
-            or_nothing(code.as_deref()),
+            or_dash(code.as_deref()),
         ]);
     }
     table.render()
 }
 
-/// The path, and what it was about or how many requests it stands for.
-fn what(record: &AuditView) -> String {
+/// Returns the path with the object, or the number of combined requests.
+fn request(record: &AuditView) -> String {
     match (&record.path, &record.object, record.count) {
         (_, _, Some(count)) => {
             let source = record.source.as_deref().unwrap_or("many networks");
-            format!("{count} requests of strangers from {source}")
+            format!("{count} unauthenticated requests from {source}")
         }
         (Some(path), Some(object), None) => format!("{path} ({object})"),
         (Some(path), None, None) => path.clone(),
-        (None, _, None) => NOTHING.to_owned(),
+        (None, _, None) => DASH.to_owned(),
     }
 }
 
-/// How it ended, with the reason, or how long it had lasted if that was long.
+/// Returns the outcome with its reason, or with the duration of a long request.
 fn outcome(record: &AuditView) -> String {
     let outcome = record.outcome.as_str();
     match &record.reason {
@@ -170,19 +174,19 @@ mod tests {
     }
 
     #[test]
-    fn records_are_shown_in_words_that_cannot_steer_the_terminal() {
+    fn control_characters_in_records_are_replaced() {
         insta::assert_snapshot!(table(&records()));
     }
 
     #[test]
-    fn each_record_is_one_line_of_json() {
+    fn each_record_is_printed_as_one_line_of_json() {
         let text = json(&records()).unwrap();
         let read = text.lines().map(|line| serde_json::from_str(line).unwrap());
         assert_eq!(read.collect::<Vec<AuditView>>(), records());
     }
 
     #[test]
-    fn filters_are_asked_for_by_the_servers_words() {
+    fn filters_become_query_parameters() {
         use crate::args::{ClientArgs, ClientCommand};
         use clap::Parser as _;
         let typed = "drover audit --user ann --verb delete --code 403 --since 1h --path pods";

@@ -18,16 +18,16 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::output::{list, one};
 use crate::terminal::{confirm, notice, print};
-use crate::wait::{Next, wait_for};
+use crate::wait::{Progress, wait_for};
 
-/// Does what was asked with clusters.
+/// Runs a subcommand of `drover cluster`.
 pub(crate) async fn run(args: &ClusterArgs, environment: &Environment) -> Result<(), Failure> {
     let client = environment.client(&args.connection)?;
     match &args.command {
         ClusterCommand::List(output) => {
             let clusters: Vec<ClusterView> = client.list(&["v1", "clusters"]).await?;
             let none = if clusters.is_empty() && matches!(output.format, Format::Table) {
-                none(&client).await?
+                empty_list(&client).await?
             } else {
                 ""
             };
@@ -54,13 +54,13 @@ pub(crate) async fn run(args: &ClusterArgs, environment: &Environment) -> Result
     }
 }
 
-/// What to say where no cluster is listed.
-async fn none(client: &Client) -> Result<&'static str, CallError> {
+/// Returns the message for an empty list.
+async fn empty_list(client: &Client) -> Result<&'static str, CallError> {
     let me: Me = client.get(&["v1", "me"]).await?;
     Ok(if me.administrator {
-        "There is no cluster yet; import one: drover cluster import NAME | kubectl apply -f -"
+        "No clusters. Import one: drover cluster import NAME | kubectl apply -f -"
     } else {
-        "You have no role in any cluster. Ask an administrator."
+        "No clusters: you have no role in a cluster. Ask an administrator for a role."
     })
 }
 
@@ -72,36 +72,36 @@ async fn delete(client: &Client, args: &ClusterDelete) -> Result<(), Failure> {
     let name = args.name.as_str();
     if !args.yes {
         confirm(
-            &format!("Let go of the cluster {name:?} and remove Drover's agent from it?"),
-            "consent to the deletion",
-            "give it with --yes",
+            &format!("Delete the cluster {name:?} and remove the agent from it?"),
+            "confirmation of the deletion",
+            "use --yes",
         )?;
     }
     client
         .command(Method::DELETE, &["v1", "clusters", name], None::<&()>)
         .await?;
     if !args.wait {
-        notice(&format!("The cluster {name:?} is being let go."));
+        notice(&format!("Deleting the cluster {name:?}."));
         return Ok(());
     }
-    let left = Mutex::new(None);
-    let gone = wait_for(args.timeout.0, || async {
+    let incomplete = Mutex::new(None);
+    let deleted = wait_for(args.timeout.0, || async {
         match find(client, name).await {
             Ok(cluster) => {
-                let uncleaned = view::uncleaned(&cluster);
-                *left.lock() = uncleaned;
-                Ok(Next::Wait(view::leaving(&cluster)))
+                let cleanup = view::incomplete_cleanup(&cluster);
+                *incomplete.lock() = cleanup;
+                Ok(Progress::Pending(view::deletion_progress(&cluster)))
             }
-            Err(CallError::Refused(refusal)) if refusal.code == 404 => Ok(Next::Done),
+            Err(CallError::Refused(refusal)) if refusal.code == 404 => Ok(Progress::Done),
             Err(error) => Err(error),
         }
     });
-    gone.await?;
-    if let Some(why) = left.into_inner() {
+    deleted.await?;
+    if let Some(why) = incomplete.into_inner() {
         return Err(Failure::Other(format!(
-            "the cluster {name:?} is gone from the server, but {why}"
+            "deleted the cluster {name:?} from the server, but the cleanup is incomplete: {why}"
         )));
     }
-    notice(&format!("The cluster {name:?} is gone."));
+    notice(&format!("Deleted the cluster {name:?}."));
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! `drover credential`: kubectl's exec plug-in (client.authentication.k8s.io).
 //!
-//! kubectl runs it when it needs a token and keeps the answer in memory; nothing is written here.
+//! kubectl runs the command when it needs a token, and keeps the token in memory. The command writes
+//! no file.
 
 use drover_api::group::LOCAL_CLUSTER;
 use drover_api::kinds::TokenPurpose;
@@ -12,20 +13,20 @@ use serde_json::json;
 use crate::args::{CredentialArgs, Format, ServerUrl};
 use crate::client::{CallError, Client};
 use crate::config::Config;
-use crate::environment::{Environment, chosen, client_of};
+use crate::environment::{Environment, client_of, selected};
 use crate::failure::Failure;
 use crate::output::encode;
 use crate::terminal::print;
 
-/// What kubectl speaks, newest first.
+/// The API versions of exec plug-ins, newest first.
 const V1: &str = "client.authentication.k8s.io/v1";
 const V1BETA1: &str = "client.authentication.k8s.io/v1beta1";
-/// kubectl asks again this long before the token ends, so that no request meets an expired one.
+/// kubectl requests a new token this long before the token expires.
 const EARLY: SignedDuration = SignedDuration::from_secs(30);
-/// Where the server has its clusters.
+/// The path of clusters on the server.
 const CLUSTERS: &str = "/k8s/clusters/";
 
-/// The part of `$KUBERNETES_EXEC_INFO` that matters.
+/// The fields of `$KUBERNETES_EXEC_INFO` that this command uses.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ExecInfo {
@@ -46,16 +47,16 @@ struct ExecCluster {
     server: String,
 }
 
-/// For which cluster, on which server.
+/// The cluster to get a token for.
 #[derive(Debug, PartialEq, Eq)]
 struct Wanted {
     server: Option<ServerUrl>,
-    /// Absent for the hub: its tokens cannot be limited to it.
+    /// Absent for the hub, whose tokens have no scope.
     cluster: Option<String>,
     version: &'static str,
 }
 
-/// Prints an `ExecCredential` with a short-lived token that works on one cluster.
+/// Prints an `ExecCredential` with a short-lived token for one cluster.
 pub(crate) async fn run(args: &CredentialArgs, environment: &Environment) -> Result<(), Failure> {
     let wanted = wanted(args, environment.exec_info.as_deref())?;
     let client = client(args, &wanted, environment)?;
@@ -68,8 +69,8 @@ pub(crate) async fn run(args: &CredentialArgs, environment: &Environment) -> Res
     let issued: IssuedToken = client
         .post(&["v1", "tokens"], &request)
         .await
-        .map_err(|error| explain(error, &client))?;
-    same_cluster(args, &issued, &wanted)?;
+        .map_err(|error| login_advice(error, &client))?;
+    check_cluster(args, &issued, &wanted)?;
     let credential = json!({
         "apiVersion": wanted.version,
         "kind": "ExecCredential",
@@ -81,12 +82,12 @@ pub(crate) async fn run(args: &CredentialArgs, environment: &Environment) -> Res
     Ok(print(&encode(&credential, Format::Json)?)?)
 }
 
-/// From the flags, else from what kubectl says.
+/// Reads the flags, and `$KUBERNETES_EXEC_INFO` for the missing ones.
 fn wanted(args: &CredentialArgs, exec_info: Option<&str>) -> Result<Wanted, Failure> {
     let info = match exec_info {
         Some(text) => serde_json::from_str::<ExecInfo>(text).map_err(|error| {
             Failure::Usage(format!(
-                "$KUBERNETES_EXEC_INFO is no ExecCredential ({error}); this command is run by kubectl"
+                "cannot parse $KUBERNETES_EXEC_INFO as ExecCredential: {error}; kubectl runs this command"
             ))
         })?,
         None => ExecInfo::default(),
@@ -96,7 +97,7 @@ fn wanted(args: &CredentialArgs, exec_info: Option<&str>) -> Result<Wanted, Fail
         Some(V1BETA1) => V1BETA1,
         Some(other) => {
             return Err(Failure::Usage(format!(
-                "kubectl asks for {other:?}; this version of drover speaks {V1}. Get a new \
+                "kubectl requests {other:?}, but this version of drover supports {V1}. Get a new \
                  kubeconfig: drover cluster kubeconfig --merge"
             )));
         }
@@ -108,7 +109,7 @@ fn wanted(args: &CredentialArgs, exec_info: Option<&str>) -> Result<Wanted, Fail
     let cluster = args.cluster.clone().or(cluster);
     if cluster.is_none() && args.server.is_none() {
         return Err(Failure::Usage(
-            "no cluster is named: give --cluster, or set provideClusterInfo in the kubeconfig"
+            "no cluster is set: use --cluster, or set provideClusterInfo in the kubeconfig"
                 .to_owned(),
         ));
     }
@@ -119,7 +120,7 @@ fn wanted(args: &CredentialArgs, exec_info: Option<&str>) -> Result<Wanted, Fail
     })
 }
 
-/// Server and cluster of `https://HOST:PORT/k8s/clusters/NAME`.
+/// Splits `https://HOST:PORT/k8s/clusters/NAME` into server and cluster.
 fn from_address(address: &str) -> (Option<ServerUrl>, Option<String>) {
     let Some((server, rest)) = address.split_once(CLUSTERS) else {
         return (address.parse().ok(), None);
@@ -134,16 +135,16 @@ fn client(
     environment: &Environment,
 ) -> Result<Client, Failure> {
     let config = environment.config_file(args.config.as_deref())?.read()?;
-    // A token made by one server must never be sent to another; an exported name is a habit, not
-    // a wish for this cluster.
+    // A token of one server must never be sent to another server. $DROVER_CONTEXT is a default, so
+    // that a context of another server is ignored; --context is an error then.
     let name = args.context.as_deref();
     let named = name.and_then(|name| config.context(name));
     let context = match &wanted.server {
         Some(server) if !environment.is_typed("context") => named
             .filter(|context| context.serves(server))
-            .or_else(|| config.of_server(server))
+            .or_else(|| config.for_server(server))
             .ok_or_else(|| not_logged_in(&config, server))?,
-        _ => chosen(&config, name)?,
+        _ => selected(&config, name)?,
     };
     if let Some(server) = wanted
         .server
@@ -151,7 +152,7 @@ fn client(
         .filter(|server| !context.serves(server))
     {
         return Err(Failure::Usage(format!(
-            "the context {:?} is of {}, not of {server}; run: {}",
+            "the context {:?} belongs to {}, not to {server}; run: {}",
             context.name,
             context.server,
             server.login_command()
@@ -160,7 +161,7 @@ fn client(
     client_of(context, args.request_timeout.0)
 }
 
-/// No login is for the address in the kubeconfig; the server may be known by another one.
+/// The error for a server without a login; the server may have a login under another address.
 fn not_logged_in(config: &Config, server: &ServerUrl) -> Failure {
     let others: Vec<String> = config
         .contexts
@@ -171,7 +172,7 @@ fn not_logged_in(config: &Config, server: &ServerUrl) -> Failure {
         String::new()
     } else {
         format!(
-            ". If that is another address of a server you are logged in to ({}), run instead: \
+            ". If {server} is another address of a server with a stored login ({}), run instead: \
              drover --context NAME cluster kubeconfig --merge",
             others.join(", ")
         )
@@ -182,11 +183,11 @@ fn not_logged_in(config: &Config, server: &ServerUrl) -> Failure {
     ))
 }
 
-/// What kubectl shows must say what to do.
-fn explain(error: CallError, client: &Client) -> Failure {
+/// Adds the command that logs in again: kubectl shows the message to its user.
+fn login_advice(error: CallError, client: &Client) -> Failure {
     match error {
         CallError::Refused(refusal) if refusal.code == 401 => Failure::NotLoggedIn(format!(
-            "the login at {} has ended; run: {}",
+            "the login at {} has expired or was revoked; run: {}",
             client.server(),
             client.server().login_command()
         )),
@@ -194,8 +195,9 @@ fn explain(error: CallError, client: &Client) -> Failure {
     }
 }
 
-/// A cluster of the same name, made after the kubeconfig, is another cluster.
-fn same_cluster(
+/// Checks that the token is valid for the cluster of the kubeconfig only. A cluster that was deleted and
+/// imported again with the same name has another UID.
+fn check_cluster(
     args: &CredentialArgs,
     issued: &IssuedToken,
     wanted: &Wanted,
@@ -207,21 +209,22 @@ fn same_cluster(
     let uid = scope.map(|scope| scope.uid.as_str());
     if uid.is_none() {
         return Err(Failure::Other(
-            "the server gave a token that is not limited to the cluster; compare the versions \
-             with `drover version`"
+            "cannot use the token: the server did not limit it to the cluster; compare the \
+             versions with `drover version`"
                 .to_owned(),
         ));
     }
     match &args.cluster_uid {
         Some(known) if uid != Some(known.as_str()) => Err(Failure::Other(format!(
-            "the cluster {name:?} is not the one this kubeconfig was made for: it was deleted and \
+            "the kubeconfig is for a former cluster {name:?}: the cluster was deleted and \
              imported again. Get a new kubeconfig: drover cluster kubeconfig {name} --merge"
         ))),
         _ => Ok(()),
     }
 }
 
-/// When kubectl shall ask again: a little before the end, at most a tenth of the life.
+/// Returns the time at which kubectl requests a new token: 30 s before the expiry, or a tenth of the
+/// lifetime if that is shorter.
 fn renewal(token: &TokenView) -> Timestamp {
     let end = token.expires_at;
     let tenth = end.duration_since(token.created_at) / 10;

@@ -1,7 +1,7 @@
 //! `drover login`, `logout`, `whoami` and `context`.
 
 mod provider;
-mod who;
+mod session;
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use drover_api::kinds::TokenPurpose;
 use drover_api::rest::{IssuedToken, LoginRequest, PasswordChange, Secret, Version};
 use reqwest::Method;
 
-pub(crate) use who::{context, logout, whoami};
+pub(crate) use session::{context, logout, whoami};
 
 use crate::args::{LoginArgs, ServerUrl};
 use crate::client::{self, CallError, Client};
@@ -19,14 +19,14 @@ use crate::failure::Failure;
 use crate::terminal::{ask, ask_new_password, ask_password, confirm, notice, read_password};
 use crate::trust::{Authorities, Fingerprint, Trust, TrustError};
 
-/// Logs in and remembers it.
+/// Logs in and stores the login.
 pub(crate) async fn login(args: &LoginArgs, environment: &Environment) -> Result<(), Failure> {
     let file = environment.config_file(args.config.as_deref())?;
     let config = file.read()?;
     let (server, known) = target(args, &config)?;
-    let name = name_for(args, &server, known, &config, environment)?;
+    let name = context_name(args, &server, known, &config, environment)?;
     let ca_file = authority_file(args, environment)?;
-    let (trust, client) = believe(args, ca_file, &server, known).await?;
+    let (trust, client) = establish_trust(args, ca_file, &server, known).await?;
     let issued = match &args.provider {
         Some(provider) => provider::sign_in(args, &client, provider).await?,
         None => sign_in(args, &client, &username(args)?).await?,
@@ -47,17 +47,13 @@ pub(crate) async fn login(args: &LoginArgs, environment: &Environment) -> Result
         token: Some(issued.token),
         expires_at: Some(expires_at),
     };
-    remember(&file, context, &client).await
+    store(&file, context, &client).await
 }
 
 fn username(args: &LoginArgs) -> Result<String, Failure> {
     match &args.username {
         Some(name) => Ok(name.clone()),
-        None => Ok(ask(
-            "User name: ",
-            "the user's name",
-            "give it with --username",
-        )?),
+        None => Ok(ask("User name: ", "the user name", "use --username")?),
     }
 }
 
@@ -65,11 +61,11 @@ fn password(args: &LoginArgs) -> Result<Secret, Failure> {
     if args.password_stdin {
         return Ok(read_password("the password")?);
     }
-    let instead = "give it with --password-stdin";
+    let instead = "use --password-stdin";
     Ok(ask_password("Password: ", "the password", instead)?)
 }
 
-/// The server that was named, or that of the chosen context; and what is known of it.
+/// Returns the server of the command line or of the current context, and its stored context.
 fn target<'a>(
     args: &LoginArgs,
     config: &'a Config,
@@ -79,16 +75,17 @@ fn target<'a>(
         let named = name
             .and_then(|name| config.context(name))
             .filter(|context| context.server == *url);
-        return Ok((url.clone(), named.or_else(|| config.of_server(url))));
+        return Ok((url.clone(), named.or_else(|| config.for_server(url))));
     }
-    let context = config.chosen(name)?.ok_or_else(|| {
-        Failure::Usage("name the server: drover login https://HOST:PORT".to_owned())
+    let context = config.selected(name)?.ok_or_else(|| {
+        Failure::Usage("no server is set; run: drover login https://HOST:PORT".to_owned())
     })?;
     Ok((context.server.clone(), Some(context)))
 }
 
-/// The name under which the server is remembered; only a typed one takes another server's place.
-fn name_for(
+/// Returns the name of the context. Only a name from the command line, not from $DROVER_CONTEXT,
+/// replaces the context of another server.
+fn context_name(
     args: &LoginArgs,
     server: &ServerUrl,
     known: Option<&Context>,
@@ -101,8 +98,8 @@ fn name_for(
     match config.context(name) {
         Some(other) if other.server != *server && !environment.is_typed("context") => {
             Err(Failure::Usage(format!(
-                "$DROVER_CONTEXT is {name:?}, under which {} is remembered; unset it, or give \
-                 {server} a name with --context NAME",
+                "$DROVER_CONTEXT is {name:?}, the context of {}; unset the variable, or set \
+                 another name for {server} with --context NAME",
                 other.server
             )))
         }
@@ -110,34 +107,34 @@ fn name_for(
     }
 }
 
-/// The file of authorities, unless a fingerprint was typed instead.
+/// Returns the file of --ca-file, unless --ca-fingerprint is set.
 fn authority_file<'a>(
     args: &'a LoginArgs,
     environment: &Environment,
 ) -> Result<Option<&'a Path>, Failure> {
     match (&args.ca_file, &args.ca_fingerprint) {
         (Some(_), Some(_)) if environment.is_typed("ca-file") => Err(Failure::Usage(
-            "--ca-file and --ca-fingerprint cannot be used together".to_owned(),
+            "cannot use --ca-file and --ca-fingerprint together; remove one of them".to_owned(),
         )),
         (_, Some(_)) => Ok(None),
         (path, None) => Ok(path.as_deref()),
     }
 }
 
-/// Writes the login down, then ends the one that it replaces.
-async fn remember(file: &ConfigFile, context: Context, client: &Client) -> Result<(), Failure> {
-    let said = format!("Logged in to {} as {}.", context.server, context.username);
+/// Stores the login, then ends the login that it replaces on the server.
+async fn store(file: &ConfigFile, context: Context, client: &Client) -> Result<(), Failure> {
+    let message = format!("Logged in to {} as {}.", context.server, context.username);
     let server = context.server.clone();
     let old = file.change(|config| {
         let old = config.context(&context.name).cloned();
-        config.remember(context);
+        config.insert(context);
         Ok(old)
     })?;
     if let Some(token) = old
         .filter(|old| old.server == server)
         .and_then(|old| old.token)
     {
-        // It may have ended by itself; the new login stands either way.
+        // Errors are ignored: the old login may have expired, and the new one is valid.
         let ended = client.with_token(token);
         drop(
             ended
@@ -145,12 +142,12 @@ async fn remember(file: &ConfigFile, context: Context, client: &Client) -> Resul
                 .await,
         );
     }
-    notice(&said);
+    notice(&message);
     Ok(())
 }
 
-/// Finds out whom to believe, by the order in the documentation of [`crate::trust`].
-async fn believe(
+/// Determines the certificate authorities to trust, in the order that [`crate::trust`] documents.
+async fn establish_trust(
     args: &LoginArgs,
     ca_file: Option<&Path>,
     server: &ServerUrl,
@@ -160,32 +157,32 @@ async fn believe(
     if let Some(path) = ca_file {
         let trust = Trust::Authorities(authorities_in(path)?);
         return check(server, trust, args, |server, reason| {
-            TrustError::NotVouchedFor { server, reason }
+            TrustError::NotSigned { server, reason }
         })
         .await;
     }
     if let Some(text) = &args.ca_fingerprint {
         let wanted = Fingerprint::parse(text)?;
-        let shown = client::look(server, timeout).await?;
-        let authorities = shown.with_fingerprint(wanted, &server.to_string())?;
+        let presented = client::presented_certificates(server, timeout).await?;
+        let authorities = presented.with_fingerprint(wanted, &server.to_string())?;
         let trust = Trust::Authorities(authorities);
         return check(server, trust, args, |server, reason| {
-            TrustError::NotVouchedFor { server, reason }
+            TrustError::NotSigned { server, reason }
         })
         .await;
     }
     if let Some(known) = known.filter(|known| known.certificate_authority.is_some()) {
         return check(server, trust_of(known)?, args, |server, reason| {
-            TrustError::Changed { server, reason }
+            TrustError::AuthorityChanged { server, reason }
         })
         .await;
     }
-    match try_out(server, &Trust::SystemRoots, args).await {
+    match connect(server, &Trust::SystemRoots, args).await {
         Ok(client) => Ok((Trust::SystemRoots, client)),
         Err(CallError::Untrusted { .. }) => {
-            let trust = Trust::Authorities(first_use(server, args).await?);
+            let trust = Trust::Authorities(confirm_authority(server, args).await?);
             check(server, trust, args, |server, reason| {
-                TrustError::NotVouchedFor { server, reason }
+                TrustError::NotSigned { server, reason }
             })
             .await
         }
@@ -199,39 +196,39 @@ async fn check(
     args: &LoginArgs,
     refuse: impl FnOnce(String, String) -> TrustError,
 ) -> Result<(Trust, Client), Failure> {
-    match try_out(server, &trust, args).await {
+    match connect(server, &trust, args).await {
         Ok(client) => Ok((trust, client)),
         Err(CallError::Untrusted { server, reason }) => Err(refuse(server, reason).into()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Asks for the version: no secret has been sent before this has passed.
-async fn try_out(server: &ServerUrl, trust: &Trust, args: &LoginArgs) -> Result<Client, CallError> {
+/// Requests the version over a verified connection. Secrets are sent only after that.
+async fn connect(server: &ServerUrl, trust: &Trust, args: &LoginArgs) -> Result<Client, CallError> {
     let client = Client::new(server.clone(), trust, None, args.request_timeout.0)?;
     client.get::<Version>(&["v1", "version"]).await?;
     Ok(client)
 }
 
-/// Shows the authority that the server shows, and asks.
-async fn first_use(server: &ServerUrl, args: &LoginArgs) -> Result<Authorities, Failure> {
-    let shown = client::look(server, args.request_timeout.0).await?;
-    let (authorities, subject, fingerprint) = shown.authority(&server.to_string())?;
+/// Shows the certificate authority that the server presents, and asks for confirmation.
+async fn confirm_authority(server: &ServerUrl, args: &LoginArgs) -> Result<Authorities, Failure> {
+    let presented = client::presented_certificates(server, args.request_timeout.0).await?;
+    let (authorities, subject, fingerprint) = presented.authority(&server.to_string())?;
     notice(&format!(
-        "This machine does not know the authority that vouches for {server}:\n  \
+        "This machine does not trust the certificate authority of {server}:\n  \
          {}\n  {fingerprint}\n\
-         Compare the fingerprint with the one that the server printed when it started.",
+         Compare the fingerprint with the one that the server printed at its start.",
         crate::table::printable(&subject)
     ));
     confirm(
-        "Trust it from now on?",
-        "trust in the server's authority",
-        "name it with --ca-fingerprint or --ca-file",
+        "Trust this certificate authority?",
+        "confirmation of the certificate authority",
+        "use --ca-fingerprint or --ca-file",
     )?;
     Ok(authorities)
 }
 
-/// Gets a session, by way of a new password if the server demands one.
+/// Logs in with a password, and changes the password if the server requires it.
 async fn sign_in(
     args: &LoginArgs,
     client: &Client,
@@ -245,8 +242,8 @@ async fn sign_in(
     let new = if args.new_password_stdin {
         read_password("the new password")?
     } else {
-        notice("The password must be changed before anything else.");
-        ask_new_password("the server demands a new one, give it with --new-password-stdin")?
+        notice("You must change the password.");
+        ask_new_password("use --new-password-stdin")?
     };
     change_password(&client.with_token(issued.token), password, new.clone()).await?;
     Ok(post_login(client, username, new).await?)
@@ -264,7 +261,7 @@ async fn post_login(
     client.post(&["v1", "login"], &request).await
 }
 
-/// Changes the password of whom the client speaks for.
+/// Changes the password of the user of `client`.
 pub(crate) async fn change_password(
     client: &Client,
     current: Secret,

@@ -12,10 +12,10 @@ use crate::client::{CallError, Client};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::output::{Listed, Page, list, one};
-use crate::table::{age, describe, or_nothing};
+use crate::table::{age, describe, or_dash};
 use crate::terminal::{confirm, notice, print};
 
-/// Does what was asked with projects.
+/// Runs a subcommand of `drover project`.
 pub(crate) async fn run(args: &ProjectArgs, environment: &Environment) -> Result<(), Failure> {
     let client = environment.client(&args.connection)?;
     match &args.command {
@@ -24,7 +24,7 @@ pub(crate) async fn run(args: &ProjectArgs, environment: &Environment) -> Result
             let query: Vec<_> = cluster.iter().map(|name| ("cluster", &**name)).collect();
             let path = ["v1", "projects"];
             let projects: Vec<ProjectView> = client.list_with(&path, &query).await?;
-            let none = "There is no project that you may see.";
+            let none = "No projects.";
             let now = Timestamp::now();
             Ok(print(&list(projects, output.format, now, none)?)?)
         }
@@ -44,8 +44,8 @@ async fn find(client: &Client, name: &str) -> Result<ProjectView, CallError> {
 }
 
 async fn change(client: &Client, name: &str, patch: &ProjectPatch) -> Result<(), CallError> {
-    let place = ["v1", "projects", name];
-    let _: ProjectView = client.call(Method::PATCH, &place, patch).await?;
+    let path = ["v1", "projects", name];
+    let _: ProjectView = client.call(Method::PATCH, &path, patch).await?;
     Ok(())
 }
 
@@ -57,65 +57,65 @@ async fn create(client: &Client, args: &args::ProjectCreate) -> Result<(), Failu
             uid: None,
         }
     };
-    let made = args.namespaces.iter().map(namespace(false));
+    let created = args.namespaces.iter().map(namespace(false));
     let adopted = args.adopted.iter().map(namespace(true));
     let request = ProjectCreate {
         name: args.name.clone(),
         cluster: args.cluster.clone(),
         display_name: args.limits.display_name.clone(),
         description: args.limits.description.clone(),
-        namespaces: made.chain(adopted).collect(),
+        namespaces: created.chain(adopted).collect(),
         quota: quota(&args.limits),
         container_defaults: None,
         pod_security: args.limits.pod_security,
     };
     let project: ProjectView = client.post(&["v1", "projects"], &request).await?;
     notice(&format!(
-        "Made the project {:?} in the cluster {:?}; \"drover access grant\" lets others in.",
+        "Created the project {:?} in the cluster {:?}. Add members with: drover access grant",
         project.name, project.cluster
     ));
     Ok(())
 }
 
-/// What was said of quotas; `None` if nothing was.
+/// Returns the quotas of the command line; `None` if there are none.
 fn quota(limits: &ProjectLimits) -> Option<ProjectQuota> {
-    let said = |pairs: &[(String, String)]| -> BTreeMap<String, String> {
+    let map = |pairs: &[(String, String)]| -> BTreeMap<String, String> {
         pairs.iter().cloned().collect()
     };
     let quota = ProjectQuota {
-        project: said(&limits.quota),
-        namespace: said(&limits.namespace_quota),
+        project: map(&limits.quota),
+        namespace: map(&limits.namespace_quota),
     };
     (quota != ProjectQuota::default()).then_some(quota)
 }
 
-/// Quotas that are not named stay as they are.
+/// Changes the given fields; other quotas stay unchanged.
 async fn set(client: &Client, args: &args::ProjectSet) -> Result<(), Failure> {
-    let mut patch = nothing();
+    let mut patch = no_change();
     patch.display_name.clone_from(&args.limits.display_name);
     patch.description.clone_from(&args.limits.description);
     patch.pod_security = args.limits.pod_security;
-    if let Some(said) = quota(&args.limits) {
+    if let Some(given) = quota(&args.limits) {
         let present = find(client, &args.name).await?.quota.unwrap_or_default();
         let ProjectQuota {
             mut project,
             mut namespace,
         } = present;
-        project.extend(said.project);
-        namespace.extend(said.namespace);
+        project.extend(given.project);
+        namespace.extend(given.namespace);
         patch.quota = Some(ProjectQuota { project, namespace });
     }
-    if patch == nothing() {
+    if patch == no_change() {
         return Err(Failure::Other(
-            "nothing is to be changed: see \"drover project set --help\"".to_owned(),
+            "no field to change is set; see \"drover project set --help\"".to_owned(),
         ));
     }
     change(client, &args.name, &patch).await?;
-    notice(&format!("The project {:?} is changed.", args.name));
+    notice(&format!("Changed the project {:?}.", args.name));
     Ok(())
 }
 
-fn nothing() -> ProjectPatch {
+fn no_change() -> ProjectPatch {
     ProjectPatch {
         generation: None,
         display_name: None,
@@ -137,11 +137,11 @@ async fn add(client: &Client, args: &args::ProjectAddNamespace) -> Result<(), Fa
     });
     let patch = ProjectPatch {
         namespaces: Some(namespaces),
-        ..nothing()
+        ..no_change()
     };
     change(client, &args.project, &patch).await?;
     notice(&format!(
-        "The project {:?} gets the namespace {:?}; \"drover project get {}\" says how that goes.",
+        "Adding the namespace {1:?} to the project {0:?}. For the progress, run: drover project get {2}",
         args.project,
         args.namespace,
         drover_api::shell::word(&args.project)
@@ -155,17 +155,17 @@ async fn remove(client: &Client, args: &args::ProjectRemoveNamespace) -> Result<
     namespaces.retain(|namespace| namespace.name != args.namespace);
     if namespaces.len() == before {
         return Err(Failure::Other(format!(
-            "the project {:?} has no namespace {:?}",
+            "the project {:?} has no namespace {:?}; see \"drover project get\"",
             args.project, args.namespace
         )));
     }
     let patch = ProjectPatch {
         namespaces: Some(namespaces),
-        ..nothing()
+        ..no_change()
     };
     change(client, &args.project, &patch).await?;
     notice(&format!(
-        "The namespace {:?} is no longer the project's; it stays in the cluster.",
+        "Removed the namespace {:?} from the project. It stays in the cluster.",
         args.namespace
     ));
     Ok(())
@@ -176,15 +176,15 @@ async fn delete(client: &Client, args: &args::ProjectDelete) -> Result<(), Failu
     if !args.yes {
         confirm(
             &format!(
-                "Delete the project {name:?}? Its namespaces stay, and its members lose them."
+                "Delete the project {name:?}? Its namespaces stay in the cluster; its members lose access."
             ),
-            "consent to the deletion",
-            "give it with --yes",
+            "confirmation of the deletion",
+            "use --yes",
         )?;
     }
     let path = ["v1", "projects", name];
     client.command(Method::DELETE, &path, None::<&()>).await?;
-    notice(&format!("The project {name:?} is being deleted."));
+    notice(&format!("Deleting the project {name:?}."));
     Ok(())
 }
 
@@ -205,14 +205,14 @@ impl Listed for ProjectView {
 
     fn cells(&self, now: Timestamp) -> Vec<String> {
         let state = match ready(self) {
-            _ if self.deleting => "being deleted",
+            _ if self.deleting => "deleting",
             None => "pending",
             Some(("True", ..)) => "ready",
             Some((_, reason, _)) => reason,
         };
         vec![
             self.name.clone(),
-            or_nothing(self.display_name.as_deref()),
+            or_dash(self.display_name.as_deref()),
             self.cluster.clone(),
             format!("{}/{}", self.own_namespaces.len(), self.namespaces.len()),
             state.to_owned(),
@@ -228,7 +228,7 @@ impl Page for ProjectView {
                 .iter()
                 .map(|(name, amount)| format!("{name}={amount}"))
                 .collect();
-            or_nothing(Some(&pairs.join(", ")))
+            or_dash(Some(&pairs.join(", ")))
         };
         let quota = self.quota.clone().unwrap_or_default();
         let state = ready(self).map_or_else(
@@ -240,29 +240,29 @@ impl Page for ProjectView {
             .iter()
             .map(|namespace| {
                 let own = self.own_namespaces.contains(&namespace.name);
-                let note = if own { "" } else { " (not yet)" };
+                let note = if own { "" } else { " (pending)" };
                 format!("{}{note}", namespace.name)
             })
             .collect();
         describe(&[
             ("Name", self.name.clone()),
             ("UID", self.uid.clone()),
-            ("Display name", or_nothing(self.display_name.as_deref())),
-            ("Description", or_nothing(self.description.as_deref())),
+            ("Display name", or_dash(self.display_name.as_deref())),
+            ("Description", or_dash(self.description.as_deref())),
             ("Cluster", self.cluster.clone()),
-            ("Namespaces", or_nothing(Some(&namespaces.join(", ")))),
+            ("Namespaces", or_dash(Some(&namespaces.join(", ")))),
             ("Quota", pairs(&quota.project)),
             ("Quota of each namespace", pairs(&quota.namespace)),
             (
                 "Pod security",
-                or_nothing(
+                or_dash(
                     self.pod_security
                         .map(|level| format!("{level:?}"))
                         .as_deref(),
                 ),
             ),
             ("State", state),
-            ("Made", format!("{} ago", age(self.created_at, now))),
+            ("Created", format!("{} ago", age(self.created_at, now))),
         ])
     }
 }

@@ -14,13 +14,13 @@ use crate::client::{CallError, Client};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::output::{Listed, Page, list, one};
-use crate::table::{NOTHING, Table, age, describe, printable};
+use crate::table::{DASH, Table, age, describe, printable};
 use crate::terminal::{ask_password, confirm, notice, print, read_password};
 
-/// Tries when a provider changes meanwhile: the server writes its status.
-const TRIES: usize = 5;
+/// Maximum number of attempts on conflicts: the server writes the status of providers.
+const MAX_ATTEMPTS: usize = 5;
 
-/// Does what was asked with identity providers.
+/// Runs a subcommand of `drover provider`.
 pub(crate) async fn run(args: &ProviderArgs, environment: &Environment) -> Result<(), Failure> {
     let client = environment.client(&args.connection)?;
     let now = Timestamp::now();
@@ -28,7 +28,7 @@ pub(crate) async fn run(args: &ProviderArgs, environment: &Environment) -> Resul
         ProviderCommand::Create(wanted) => create(&client, wanted).await,
         ProviderCommand::List(output) => {
             let all: Vec<AuthProviderView> = client.list(&["v1", "auth-providers"]).await?;
-            let none = "There are no identity providers.";
+            let none = "No identity providers.";
             Ok(print(&list(all, output.format, now, none)?)?)
         }
         ProviderCommand::Get { provider, output } => {
@@ -38,13 +38,16 @@ pub(crate) async fn run(args: &ProviderArgs, environment: &Environment) -> Resul
         ProviderCommand::Test(wanted) => test(&client, wanted).await,
         ProviderCommand::Enable(provider) => {
             enable(&client, &provider.name, true).await?;
-            notice(&format!("People can log in with {:?}.", provider.name));
+            notice(&format!(
+                "Enabled the identity provider {:?}.",
+                provider.name
+            ));
             Ok(())
         }
         ProviderCommand::Disable(provider) => {
             enable(&client, &provider.name, false).await?;
             notice(&format!(
-                "Nobody can log in with {:?}; what its people hold open ends within seconds.",
+                "Disabled the identity provider {:?}. Open requests of its users end within seconds.",
                 provider.name
             ));
             Ok(())
@@ -62,12 +65,12 @@ async fn create(client: &Client, args: &args::ProviderCreate) -> Result<(), Fail
     let secret = if args.public {
         None
     } else if args.secret_stdin {
-        Some(read_password("the provider's secret")?)
+        Some(read_password("the secret of the provider")?)
     } else {
-        let instead = "give it with --secret-stdin, or say --public";
+        let instead = "use --secret-stdin or --public";
         Some(ask_password(
-            "Its secret: ",
-            "the provider's secret",
+            "Secret: ",
+            "the secret of the provider",
             instead,
         )?)
     };
@@ -76,10 +79,10 @@ async fn create(client: &Client, args: &args::ProviderCreate) -> Result<(), Fail
         spec,
         secret,
     };
-    let made: AuthProviderView = client.post(&["v1", "auth-providers"], &request).await?;
-    let name = &made.name;
+    let created: AuthProviderView = client.post(&["v1", "auth-providers"], &request).await?;
+    let name = &created.name;
     notice(&format!(
-        "Made the identity provider {name:?}. Try it: drover provider test {}",
+        "Created the identity provider {name:?}. Test it: drover provider test {}",
         drover_api::shell::word(name)
     ));
     Ok(())
@@ -96,7 +99,7 @@ async fn test(client: &Client, args: &args::ProviderTest) -> Result<(), Failure>
         (None, _) => None,
         (Some(_), true) => Some(read_password("the password")?),
         (Some(_), false) => {
-            let instead = "give it with --password-stdin";
+            let instead = "use --password-stdin";
             Some(ask_password("Password: ", "the password", instead)?)
         }
     };
@@ -112,13 +115,13 @@ async fn test(client: &Client, args: &args::ProviderTest) -> Result<(), Failure>
     }
     let name = printable(&args.name);
     Err(Failure::Other(format!(
-        "the identity provider {name} does not work yet"
+        "the test of the identity provider {name} failed"
     )))
 }
 
-/// Sends the spec back as it is, but for this; begins anew if another changed it meanwhile.
+/// Changes `enabled` and retries on conflicts.
 async fn enable(client: &Client, name: &str, enabled: bool) -> Result<(), Failure> {
-    let mut tries = 1;
+    let mut attempts = 1;
     loop {
         let view = find(client, name).await?;
         let mut spec = view.spec;
@@ -134,7 +137,9 @@ async fn enable(client: &Client, name: &str, enabled: bool) -> Result<(), Failur
         let sent: Result<AuthProviderView, CallError> =
             client.call(Method::PUT, &path, &update).await;
         match sent {
-            Err(CallError::Refused(refusal)) if refusal.code == 409 && tries < TRIES => tries += 1,
+            Err(CallError::Refused(refusal)) if refusal.code == 409 && attempts < MAX_ATTEMPTS => {
+                attempts += 1
+            }
             answer => {
                 answer?;
                 return Ok(());
@@ -149,12 +154,12 @@ async fn delete(client: &Client, args: &args::ProviderDelete) -> Result<(), Fail
         let view = find(client, name).await?;
         confirm(
             &format!(
-                "Delete the identity provider {:?}? Its people cannot log in any more, and one \
-                 of the same name is another.",
+                "Delete the identity provider {:?}? Its users can no longer log in, and a new \
+                 provider with the same name does not restore their access.",
                 view.name
             ),
-            "consent to the deletion",
-            "give it with --yes",
+            "confirmation of the deletion",
+            "use --yes",
         )?;
     }
     let path = ["v1", "auth-providers", name.as_str()];
@@ -169,18 +174,24 @@ fn protocol(view: &AuthProviderView) -> &'static str {
         () if is("oidc") => "OpenID Connect",
         () if is("github") => "GitHub",
         () if is("ldap") => "LDAP",
-        () => NOTHING,
+        () => DASH,
     }
 }
 
 fn state(view: &AuthProviderView) -> String {
     let ready = view.conditions.iter().find(|one| one.type_ == "Ready");
-    ready.map_or_else(|| NOTHING.to_owned(), |ready| ready.reason.clone())
+    ready.map_or_else(|| DASH.to_owned(), |ready| ready.reason.clone())
 }
 
 impl Listed for AuthProviderView {
-    const HEADINGS: &'static [&'static str] =
-        &["NAME", "PROTOCOL", "ENABLED", "STATE", "LAST ANSWER", "AGE"];
+    const HEADINGS: &'static [&'static str] = &[
+        "NAME",
+        "PROTOCOL",
+        "ENABLED",
+        "STATE",
+        "LAST RESPONSE",
+        "AGE",
+    ];
 
     fn cells(&self, now: Timestamp) -> Vec<String> {
         let enabled = self.spec["enabled"].as_bool().unwrap_or_default();
@@ -190,7 +201,7 @@ impl Listed for AuthProviderView {
             if enabled { "yes" } else { "no" }.to_owned(),
             state(self),
             self.last_answer_at
-                .map_or_else(|| NOTHING.to_owned(), |answer| age(answer, now)),
+                .map_or_else(|| DASH.to_owned(), |answer| age(answer, now)),
             age(self.created_at, now),
         ]
     }
@@ -199,10 +210,10 @@ impl Listed for AuthProviderView {
 impl Page for AuthProviderView {
     fn page(&self, now: Timestamp) -> String {
         let ready = self.conditions.iter().find(|one| one.type_ == "Ready");
-        let said = ready.map_or(NOTHING, |ready| ready.message.as_str());
+        let message = ready.map_or(DASH, |ready| ready.message.as_str());
         let answer = self
             .last_answer_at
-            .map_or_else(|| NOTHING.to_owned(), |at| format!("{} ago", age(at, now)));
+            .map_or_else(|| DASH.to_owned(), |at| format!("{} ago", age(at, now)));
         let enabled = self.spec["enabled"].as_bool().unwrap_or_default();
         describe(&[
             ("Name", self.name.clone()),
@@ -210,16 +221,16 @@ impl Page for AuthProviderView {
             ("Protocol", protocol(self).to_owned()),
             ("Enabled", if enabled { "yes" } else { "no" }.to_owned()),
             ("State", state(self)),
-            ("Which means", said.to_owned()),
-            ("Last answer", answer),
-            ("Made", format!("{} ago", age(self.created_at, now))),
+            ("Message", message.to_owned()),
+            ("Last response", answer),
+            ("Created", format!("{} ago", age(self.created_at, now))),
         ])
     }
 }
 
 impl Page for ProviderTrial {
     fn page(&self, _now: Timestamp) -> String {
-        let mut table = Table::new(&["TRIED", "WORKS", "FOUND"]);
+        let mut table = Table::new(&["CHECK", "PASSED", "DETAILS"]);
         for check in &self.checks {
             let works = if check.works { "yes" } else { "no" };
             table.row(&[check.what.clone(), works.to_owned(), check.found.clone()]);

@@ -17,15 +17,15 @@ use crate::client::Client;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::output::{Listed, Page, list, one};
-use crate::table::{NOTHING, age, describe, or_nothing, printable};
+use crate::table::{DASH, age, describe, or_dash, printable};
 use crate::terminal::{confirm, notice, print};
 
-/// Does what was asked with roles.
+/// Runs a subcommand of `drover role`.
 pub(crate) async fn run(args: &RoleArgs, environment: &Environment) -> Result<(), Failure> {
     let client = environment.client(&args.connection)?;
     match &args.command {
         RoleCommand::List { global, output } => {
-            let (none, now) = ("There are no roles.", Timestamp::now());
+            let (none, now) = ("No roles.", Timestamp::now());
             let path = ["v1", kind(*global)];
             let text = if *global {
                 let roles: Vec<GlobalRoleView> = client.list(&path).await?;
@@ -47,7 +47,7 @@ const fn kind(global: bool) -> &'static str {
     if global { "global-roles" } else { "roles" }
 }
 
-/// Where a role is.
+/// Returns the path of a role.
 fn path(role: &RoleName) -> [&str; 3] {
     ["v1", kind(role.global), &role.name]
 }
@@ -71,85 +71,85 @@ async fn create(client: &Client, args: &args::RoleCreate) -> Result<(), Failure>
     };
     let name = args.role.name.clone();
     let request = RoleCreate { name, spec };
-    let made = ["v1", kind(args.role.global)];
-    let _: Value = client.post(&made, &request).await?;
+    let path = ["v1", kind(args.role.global)];
+    let _: Value = client.post(&path, &request).await?;
     let name = printable(&args.role.name);
-    let place = match (args.role.global, request.spec["context"].as_str()) {
+    let scope = match (args.role.global, request.spec["context"].as_str()) {
         (true, _) => "--global",
         (false, Some("Project")) => "--project NAME",
         (false, _) => "--cluster NAME",
     };
     notice(&format!(
-        "Made the role {name:?}; \"drover access grant {} {place} --user NAME\" gives it to somebody.",
+        "Created the role {name:?}. Grant it with: drover access grant {} {scope} --user NAME",
         drover_api::shell::word(&name)
     ));
     Ok(())
 }
 
-/// What a role shall say, as it was typed.
-fn typed(said: &RoleTyped, global: bool) -> Result<Value, Failure> {
-    let rules = rules(said);
+/// Builds the spec of a role from the options.
+fn typed(given: &RoleTyped, global: bool) -> Result<Value, Failure> {
+    let rules = rules(given);
     let spec = if global {
         serde_json::to_value(GlobalRoleSpec {
-            display_name: said.display_name.clone(),
-            description: said.description.clone(),
+            display_name: given.display_name.clone(),
+            description: given.description.clone(),
             rules,
-            in_every_cluster: said.in_every_cluster.clone(),
+            in_every_cluster: given.in_every_cluster.clone(),
             ..GlobalRoleSpec::default()
         })
     } else {
-        let context = said.given_in.ok_or_else(|| {
-            let missing = "say where people can be given it: --in cluster or --in project; or give a file with -f";
+        let context = given.given_in.ok_or_else(|| {
+            let missing = "set the scope of the role with --in cluster or --in project, or set a file with -f";
             Failure::Usage(missing.to_owned())
         })?;
         serde_json::to_value(RoleTemplateSpec {
             context,
-            display_name: said.display_name.clone(),
-            description: said.description.clone(),
+            display_name: given.display_name.clone(),
+            description: given.description.clone(),
             rules,
-            inherits: said.inherits.clone(),
+            inherits: given.inherits.clone(),
             ..RoleTemplateSpec::default()
         })
     };
-    spec.map_err(|error| Failure::Other(format!("the role cannot be written: {error}")))
+    spec.map_err(|error| Failure::Other(format!("cannot encode the role: {error}")))
 }
 
-fn rules(said: &RoleTyped) -> Vec<PolicyRule> {
-    if said.verbs.is_empty() {
+fn rules(given: &RoleTyped) -> Vec<PolicyRule> {
+    if given.verbs.is_empty() {
         return Vec::new();
     }
     let core = vec![String::new()];
-    let groups = Some(said.api_groups.clone()).filter(|groups| !groups.is_empty());
+    let groups = Some(given.api_groups.clone()).filter(|groups| !groups.is_empty());
     vec![PolicyRule {
-        verbs: said.verbs.clone(),
+        verbs: given.verbs.clone(),
         api_groups: Some(groups.unwrap_or(core)),
-        resources: Some(said.resources.clone()),
-        resource_names: Some(said.resource_names.clone()).filter(|names| !names.is_empty()),
+        resources: Some(given.resources.clone()),
+        resource_names: Some(given.resource_names.clone()).filter(|names| !names.is_empty()),
         non_resource_urls: None,
     }]
 }
 
-/// What a file says of a role.
-struct Read {
+/// The content of a role file.
+struct RoleFile {
     spec: Value,
-    /// The version that it was printed from.
+    /// The resource version, if the file is the output of `drover role get`.
     version: Option<String>,
 }
 
-/// A file holds a role as it is printed, as it lies on the hub, or its spec alone.
-fn read(file: &Path) -> Result<Read, Failure> {
+/// Reads the output of `drover role get`, a custom resource, or a spec.
+fn read(file: &Path) -> Result<RoleFile, Failure> {
     let failed = |problem: String| Failure::Usage(format!("{}: {problem}", file.display()));
     let text = std::fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
     let whole: Value = parse(&text).map_err(failed)?;
     let Some(spec) = whole.get("spec") else {
-        return Ok(Read {
+        return Ok(RoleFile {
             spec: whole,
             version: None,
         });
     };
     let versions = ["/resourceVersion", "/metadata/resourceVersion"];
     let mut versions = versions.iter().filter_map(|place| whole.pointer(place));
-    Ok(Read {
+    Ok(RoleFile {
         spec: spec.clone(),
         version: versions.find_map(Value::as_str).map(str::to_owned),
     })
@@ -160,14 +160,14 @@ fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
 }
 
 async fn set(client: &Client, args: &args::RoleSet) -> Result<(), Failure> {
-    let Read { spec, version } = read(&args.file)?;
+    let RoleFile { spec, version } = read(&args.file)?;
     let update = RoleUpdate {
         spec,
         resource_version: version,
     };
     let _: Value = client.call(Method::PUT, &path(&args.role), &update).await?;
     notice(&format!(
-        "The role {:?} is changed; whoever has it has that within seconds.",
+        "Changed the role {:?}. The change applies to all its subjects within seconds.",
         printable(&args.role.name)
     ));
     Ok(())
@@ -179,56 +179,56 @@ async fn delete(client: &Client, args: &args::RoleDelete) -> Result<(), Failure>
         let found: Value = client.get(&path).await?;
         let bound = found.get("bound").and_then(Value::as_u64);
         confirm(
-            &format!("Delete the role {name:?}? {}", who_loses(bound)),
-            "consent to the deletion",
-            "give it with --yes",
+            &format!("Delete the role {name:?}? {}", affected(bound)),
+            "confirmation of the deletion",
+            "use --yes",
         )?;
     }
     client.command(Method::DELETE, &path, None::<&()>).await?;
-    notice(&format!("The role {name:?} is deleted."));
+    notice(&format!("Deleted the role {name:?}."));
     Ok(())
 }
 
-fn who_loses(bound: Option<u64>) -> String {
+fn affected(bound: Option<u64>) -> String {
     match bound {
-        None => "Whoever has it loses it within seconds.".to_owned(),
-        Some(0) => "Nobody has it.".to_owned(),
-        Some(1) => "One binding gives it, and gives nothing any more.".to_owned(),
-        Some(bound) => format!("{bound} bindings give it, and give nothing any more."),
+        None => "All subjects lose it within seconds.".to_owned(),
+        Some(0) => "It has no bindings.".to_owned(),
+        Some(1) => "1 binding grants it and becomes ineffective.".to_owned(),
+        Some(bound) => format!("{bound} bindings grant it and become ineffective."),
     }
 }
 
-fn of_start(built_in: bool) -> &'static str {
-    if built_in { "built-in" } else { "own" }
+fn origin(built_in: bool) -> &'static str {
+    if built_in { "built-in" } else { "custom" }
 }
 
 fn number(bound: Option<u32>) -> String {
-    bound.map_or_else(|| NOTHING.to_owned(), |bound| bound.to_string())
+    bound.map_or_else(|| DASH.to_owned(), |bound| bound.to_string())
 }
 
 fn names(names: &[String]) -> String {
     if names.is_empty() {
-        return NOTHING.to_owned();
+        return DASH.to_owned();
     }
     names.join(", ")
 }
 
-/// One line for each rule, and one for the cluster's own roles.
+/// Prints a line for each rule and for each ClusterRole of the cluster.
 fn allowed(title: &str, allowed: &Allowed) -> String {
     if allowed.rules.is_empty() && allowed.external.is_empty() {
         return String::new();
     }
-    let rules = allowed.rules.iter().map(rule_in_words);
+    let rules = allowed.rules.iter().map(describe_rule);
     let rules = rules.map(|rule| printable(&rule));
     let external = allowed.external.iter().map(|name| {
         let name = printable(name);
-        format!("all that the cluster's own ClusterRole {name:?} allows")
+        format!("all rules of the ClusterRole {name:?}")
     });
     let lines: Vec<String> = rules.chain(external).collect();
     format!("\n{title}:\n  {}\n", lines.join("\n  "))
 }
 
-fn rule_in_words(rule: &PolicyRule) -> String {
+fn describe_rule(rule: &PolicyRule) -> String {
     let list = |part: &Option<Vec<String>>| part.clone().unwrap_or_default();
     let verbs = rule.verbs.join(", ");
     if let Some(urls) = &rule.non_resource_urls {
@@ -253,25 +253,25 @@ fn rule_in_words(rule: &PolicyRule) -> String {
 }
 
 impl Listed for RoleView {
-    const HEADINGS: &'static [&'static str] = &["NAME", "IN", "KIND", "BOUND", "WHAT IT IS FOR"];
+    const HEADINGS: &'static [&'static str] = &["NAME", "SCOPE", "TYPE", "BINDINGS", "DESCRIPTION"];
 
     fn cells(&self, _now: Timestamp) -> Vec<String> {
         let kind = if self.locked {
             "locked"
         } else {
-            of_start(self.built_in)
+            origin(self.built_in)
         };
         vec![
             self.name.clone(),
-            place(self.context).to_owned(),
+            scope(self.context).to_owned(),
             kind.to_owned(),
             number(self.bound),
-            or_nothing(self.description.as_deref()),
+            or_dash(self.description.as_deref()),
         ]
     }
 }
 
-const fn place(context: RoleContext) -> &'static str {
+const fn scope(context: RoleContext) -> &'static str {
     match context {
         RoleContext::Cluster => "cluster",
         RoleContext::Project => "project",
@@ -279,14 +279,14 @@ const fn place(context: RoleContext) -> &'static str {
 }
 
 impl Listed for GlobalRoleView {
-    const HEADINGS: &'static [&'static str] = &["NAME", "KIND", "BOUND", "WHAT IT IS FOR"];
+    const HEADINGS: &'static [&'static str] = &["NAME", "TYPE", "BINDINGS", "DESCRIPTION"];
 
     fn cells(&self, _now: Timestamp) -> Vec<String> {
         vec![
             self.name.clone(),
-            of_start(self.built_in).to_owned(),
+            origin(self.built_in).to_owned(),
             number(self.bound),
-            or_nothing(self.description.as_deref()),
+            or_dash(self.description.as_deref()),
         ]
     }
 }
@@ -297,15 +297,15 @@ impl Page for RoleDetail {
         let locked = if role.locked { "yes" } else { "no" };
         let mut text = describe(&[
             ("Name", role.name.clone()),
-            ("Display name", or_nothing(role.display_name.as_deref())),
-            ("What it is for", or_nothing(role.description.as_deref())),
-            ("Given in", place(role.context).to_owned()),
-            ("Kind", of_start(role.built_in).to_owned()),
+            ("Display name", or_dash(role.display_name.as_deref())),
+            ("Description", or_dash(role.description.as_deref())),
+            ("Scope", scope(role.context).to_owned()),
+            ("Type", origin(role.built_in).to_owned()),
             ("Locked", locked.to_owned()),
-            ("Bound", number(role.bound)),
+            ("Bindings", number(role.bound)),
             ("Inherits", names(&self.spec.inherits)),
-            ("Made", format!("{} ago", age(self.created_at, now))),
-            ("Problem", or_nothing(self.problem.as_deref())),
+            ("Created", format!("{} ago", age(self.created_at, now))),
+            ("Problem", or_dash(self.problem.as_deref())),
         ]);
         text.push_str(&allowed("In the cluster", &self.cluster));
         text.push_str(&allowed("In the project's namespaces", &self.project));
@@ -319,14 +319,14 @@ impl Page for GlobalRoleDetail {
         let new_users = if spec.new_user_default { "yes" } else { "no" };
         let mut text = describe(&[
             ("Name", role.name.clone()),
-            ("Display name", or_nothing(role.display_name.as_deref())),
-            ("What it is for", or_nothing(role.description.as_deref())),
-            ("Kind", of_start(role.built_in).to_owned()),
-            ("New users get it", new_users.to_owned()),
-            ("Bound", number(role.bound)),
-            ("In every cluster", names(&spec.in_every_cluster)),
-            ("Made", format!("{} ago", age(self.created_at, now))),
-            ("Problem", or_nothing(self.problem.as_deref())),
+            ("Display name", or_dash(role.display_name.as_deref())),
+            ("Description", or_dash(role.description.as_deref())),
+            ("Type", origin(role.built_in).to_owned()),
+            ("Default of new users", new_users.to_owned()),
+            ("Bindings", number(role.bound)),
+            ("In all clusters", names(&spec.in_every_cluster)),
+            ("Created", format!("{} ago", age(self.created_at, now))),
+            ("Problem", or_dash(self.problem.as_deref())),
         ]);
         let on_hub = |rules: &[PolicyRule]| Allowed {
             rules: rules.to_vec(),
@@ -337,7 +337,7 @@ impl Page for GlobalRoleDetail {
             let title = format!("In the hub's namespace {}", printable(namespace));
             text.push_str(&allowed(&title, &on_hub(rules)));
         }
-        text.push_str(&allowed("In every cluster", &self.every_cluster));
+        text.push_str(&allowed("In all clusters", &self.every_cluster));
         text
     }
 }

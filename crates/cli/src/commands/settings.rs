@@ -9,21 +9,16 @@ use crate::client::{CallError, Client, Refusal};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::output::{Listed, Page, list, one};
-use crate::table::{describe, or_nothing};
+use crate::table::{describe, or_dash};
 use crate::terminal::{notice, print};
 
-/// Does what was asked with settings.
+/// Runs a subcommand of `drover setting`.
 pub(crate) async fn run(args: &SettingArgs, environment: &Environment) -> Result<(), Failure> {
     let client = environment.client(&args.connection)?;
     match &args.command {
         SettingCommand::List(output) => {
             let all: Vec<SettingView> = client.list(&["v1", "settings"]).await?;
-            let text = list(
-                all,
-                output.format,
-                Timestamp::now(),
-                "There are no settings.",
-            )?;
+            let text = list(all, output.format, Timestamp::now(), "No settings.")?;
             Ok(print(&text)?)
         }
         SettingCommand::Get(wanted) => {
@@ -38,7 +33,7 @@ pub(crate) async fn run(args: &SettingArgs, environment: &Environment) -> Result
     }
 }
 
-/// The API lists settings and has no call for one.
+/// The REST API has no route for one setting.
 async fn find(client: &Client, name: &str) -> Result<SettingView, CallError> {
     let all: Vec<SettingView> = client.list(&["v1", "settings"]).await?;
     all.into_iter()
@@ -47,8 +42,8 @@ async fn find(client: &Client, name: &str) -> Result<SettingView, CallError> {
             CallError::Refused(Refusal {
                 code: 404,
                 reason: "NotFound".to_owned(),
-                message: format!("there is no setting {name:?}"),
-                advice: Some("`drover setting list` shows those there are.".to_owned()),
+                message: format!("setting {name:?} not found"),
+                advice: Some("Run `drover setting list` for all settings.".to_owned()),
             })
         })
 }
@@ -61,25 +56,25 @@ async fn set(client: &Client, args: &SettingSet) -> Result<(), Failure> {
     let setting: SettingView = client.call(Method::PUT, &path, &update).await?;
     match &setting.problem {
         Some(problem) => notice(&format!(
-            "{} is set, but {:?} stays in effect: {problem}",
+            "Set {}, but the effective value is still {:?}: {problem}",
             setting.name, setting.in_effect
         )),
-        None => notice(&format!("{} is now {:?}.", setting.name, setting.in_effect)),
+        None => notice(&format!("Set {} to {:?}.", setting.name, setting.in_effect)),
     }
     Ok(())
 }
 
 impl Listed for SettingView {
-    const HEADINGS: &'static [&'static str] = &["NAME", "IN EFFECT", "SET", "PROBLEM"];
+    const HEADINGS: &'static [&'static str] = &["NAME", "EFFECTIVE VALUE", "SOURCE", "PROBLEM"];
 
     fn cells(&self, _now: Timestamp) -> Vec<String> {
         vec![
             self.name.clone(),
-            or_nothing(Some(&self.in_effect)),
+            or_dash(Some(&self.in_effect)),
             if self.value.is_empty() {
                 "default"
             } else {
-                "by an administrator"
+                "administrator"
             }
             .to_owned(),
             self.problem.clone().unwrap_or_default(),
@@ -91,12 +86,12 @@ impl Page for SettingView {
     fn page(&self, _now: Timestamp) -> String {
         describe(&[
             ("Name", self.name.clone()),
-            ("What it does", self.description.clone()),
-            ("In effect", or_nothing(Some(&self.in_effect))),
-            ("Set to", or_nothing(Some(&self.value))),
-            ("Default", or_nothing(Some(&self.default))),
-            ("Problem", or_nothing(self.problem.as_deref())),
-            ("Read-only", or_nothing(self.read_only.as_deref())),
+            ("Description", self.description.clone()),
+            ("Effective value", or_dash(Some(&self.in_effect))),
+            ("Value", or_dash(Some(&self.value))),
+            ("Default", or_dash(Some(&self.default))),
+            ("Problem", or_dash(self.problem.as_deref())),
+            ("Read-only", or_dash(self.read_only.as_deref())),
         ])
     }
 }
@@ -107,10 +102,10 @@ mod tests {
     use crate::args::Format;
 
     #[test]
-    fn settings_are_listed_with_what_is_in_effect_and_why_not_what_was_set() {
+    fn settings_are_printed_with_effective_value_and_problem() {
         let plain = SettingView {
             name: "token-max-ttl".to_owned(),
-            description: "The longest life of a token".to_owned(),
+            description: "Maximum lifetime of a token".to_owned(),
             value: String::new(),
             in_effect: "90d".to_owned(),
             default: "90d".to_owned(),
@@ -119,8 +114,8 @@ mod tests {
         };
         let wrong = SettingView {
             value: "forever".to_owned(),
-            problem: Some("write a length of time, for example 30d".to_owned()),
-            read_only: Some("only those who administer Drover change it".to_owned()),
+            problem: Some("write a duration, for example 30d".to_owned()),
+            read_only: Some("only administrators can change it".to_owned()),
             ..plain.clone()
         };
         let now = Timestamp::UNIX_EPOCH;

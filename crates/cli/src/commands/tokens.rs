@@ -9,10 +9,10 @@ use crate::args::{Format, TokenArgs, TokenCommand, TokenCreateArgs};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::output::{Listed, encode, list};
-use crate::table::{NOTHING, age, or_nothing, until};
+use crate::table::{DASH, age, or_dash, until};
 use crate::terminal::{notice, print};
 
-/// Does what was asked with tokens.
+/// Runs a subcommand of `drover token`.
 pub(crate) async fn run(args: &TokenArgs, environment: &Environment) -> Result<(), Failure> {
     let client = environment.client(&args.connection)?;
     match &args.command {
@@ -22,7 +22,7 @@ pub(crate) async fn run(args: &TokenArgs, environment: &Environment) -> Result<(
         }
         TokenCommand::List(output) => {
             let tokens: Vec<TokenView> = client.list(&["v1", "tokens"]).await?;
-            let none = "There are no tokens.";
+            let none = "No tokens.";
             Ok(print(&list(
                 tokens,
                 output.format,
@@ -35,7 +35,7 @@ pub(crate) async fn run(args: &TokenArgs, environment: &Environment) -> Result<(
             client
                 .command(Method::DELETE, &["v1", "tokens", id], None::<&()>)
                 .await?;
-            notice(&format!("The token {id:?} is revoked."));
+            notice(&format!("Revoked the token {id:?}."));
             Ok(())
         }
     }
@@ -50,21 +50,21 @@ fn request(args: &TokenCreateArgs) -> TokenCreate {
     }
 }
 
-/// The secret goes to standard output, alone, so that it can be captured.
+/// Prints only the secret to standard output, so that scripts can capture it.
 fn show_issued(issued: &IssuedToken, format: Format) -> Result<(), Failure> {
     match format {
         Format::Table => print(&format!("{}\n", issued.token.expose()))?,
         Format::Json | Format::Yaml => print(&encode(issued, format)?)?,
     }
     notice(&format!(
-        "The token {:?} expires {}. It is shown this once; keep it now.",
+        "The token {:?} expires {}. Store it now: it cannot be shown again.",
         issued.metadata.id,
         until(issued.metadata.expires_at, Timestamp::now())
     ));
     Ok(())
 }
 
-/// The id, also of a whole token pasted by mistake: its secret must not get into a URL.
+/// Returns the ID, also of a complete token: its secret must not get into a URL.
 fn id_of(typed: &str) -> &str {
     let mut parts = typed.split('_');
     match (parts.next(), parts.next()) {
@@ -78,7 +78,7 @@ fn purpose(purpose: TokenPurpose) -> &'static str {
         TokenPurpose::Session => "login",
         TokenPurpose::Browser => "browser",
         TokenPurpose::PasswordChange => "password change",
-        TokenPurpose::Api => "program",
+        TokenPurpose::Api => "API",
         TokenPurpose::Kubeconfig => "kubeconfig",
         TokenPurpose::Credential => "kubectl",
     }
@@ -88,7 +88,7 @@ impl Listed for TokenView {
     const HEADINGS: &'static [&'static str] = &[
         "ID",
         "USER",
-        "FOR",
+        "PURPOSE",
         "CLUSTER",
         "EXPIRES",
         "LAST USED",
@@ -105,9 +105,9 @@ impl Listed for TokenView {
             cluster.unwrap_or("all").to_owned(),
             until(self.expires_at, now),
             self.last_used_at
-                .map_or_else(|| NOTHING.to_owned(), |used| age(used, now)),
+                .map_or_else(|| DASH.to_owned(), |used| age(used, now)),
             age(self.created_at, now),
-            or_nothing(self.description.as_deref()),
+            or_dash(self.description.as_deref()),
         ]
     }
 }
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_are_listed_with_what_they_are_for() {
+    fn tokens_are_listed_with_their_purpose() {
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let token = TokenView {
             id: "k2j4".to_owned(),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_token_given_for_its_id_loses_its_secret() {
+    fn secret_of_a_complete_token_is_removed_from_its_id() {
         assert_eq!(id_of("drover_k2j4_topsecret"), "k2j4");
         assert_eq!(id_of("k2j4"), "k2j4");
     }

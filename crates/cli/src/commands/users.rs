@@ -15,23 +15,18 @@ use crate::client::{CallError, Client};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::output::{Listed, Page, list, one};
-use crate::table::{NOTHING, age, describe, or_nothing};
+use crate::table::{DASH, age, describe, or_dash};
 use crate::terminal::{ask_new_password, ask_password, confirm, notice, print, read_password};
 use drover_entropy::random_password;
 
-/// Does what was asked with users.
+/// Runs a subcommand of `drover user`.
 pub(crate) async fn run(args: &UserArgs, environment: &Environment) -> Result<(), Failure> {
     let client = environment.client(&args.connection)?;
     match &args.command {
         UserCommand::Create(wanted) => create(&client, wanted).await,
         UserCommand::List(output) => {
             let users: Vec<UserView> = client.list(&["v1", "users"]).await?;
-            let text = list(
-                users,
-                output.format,
-                Timestamp::now(),
-                "There are no users.",
-            )?;
+            let text = list(users, output.format, Timestamp::now(), "No users.")?;
             Ok(print(&text)?)
         }
         UserCommand::Get { user, output } => {
@@ -46,14 +41,14 @@ pub(crate) async fn run(args: &UserArgs, environment: &Environment) -> Result<()
         UserCommand::Disable(user) => {
             enable(&client, &user.name, false).await?;
             notice(&format!(
-                "The user {:?} is disabled; what they hold open ends within seconds.",
+                "Disabled the user {:?}. Open requests of the user end within seconds.",
                 user.name
             ));
             Ok(())
         }
         UserCommand::Enable(user) => {
             enable(&client, &user.name, true).await?;
-            notice(&format!("The user {:?} may log in.", user.name));
+            notice(&format!("Enabled the user {:?}.", user.name));
             Ok(())
         }
         UserCommand::Link(wanted) => link(&client, wanted).await,
@@ -77,7 +72,7 @@ async fn create(client: &Client, args: &args::UserCreate) -> Result<(), Failure>
         print(&format!("{}\n", password.expose()))?;
     }
     notice(&format!(
-        "Made the user {:?}; their first login must change the password.",
+        "Created the user {:?}. The first login must change the password.",
         user.name
     ));
     Ok(())
@@ -99,10 +94,10 @@ async fn link(client: &Client, args: &args::UserLink) -> Result<(), Failure> {
     if !args.yes {
         confirm(
             &format!(
-                "Let whoever signs in as {from:?} be {name:?}, with all that {name:?} may do?"
+                "Let the identity of {from:?} log in as {name:?}, with all permissions of {name:?}?"
             ),
-            "consent to the link",
-            "give it with --yes",
+            "confirmation of the link",
+            "use --yes",
         )?;
     }
     let request = UserLink {
@@ -111,26 +106,29 @@ async fn link(client: &Client, args: &args::UserLink) -> Result<(), Failure> {
     };
     let path = ["v1", "users", name.as_str(), "identities"];
     let linked: UserLinked = client.post(&path, &request).await?;
-    let fate = if linked.former.enabled {
-        "can be signed in as otherwise still"
+    let state = if linked.former.enabled {
+        "can still log in"
     } else {
         "is disabled"
     };
     notice(&format!(
-        "The identity is {name:?}'s; {from:?} {fate}. Its log-ins have ended."
+        "Moved the identity to {name:?}; the user {from:?} {state}. Its sessions have ended."
     ));
     for left in &linked.roles_left {
-        notice(&format!("{from:?} still has the role {}.", role(left)));
+        notice(&format!(
+            "The user {from:?} still has the role {}.",
+            role(left)
+        ));
     }
     Ok(())
 }
 
-/// A role and where it holds.
+/// Describes a role and its scope.
 fn role(held: &HeldRole) -> String {
     match (&held.cluster, &held.project) {
         (Some(cluster), _) => format!("{:?} in the cluster {cluster:?}", held.role),
         (None, Some(project)) => format!("{:?} in the project {project:?}", held.role),
-        (None, None) => format!("{:?} everywhere", held.role),
+        (None, None) => format!("{:?} (global)", held.role),
     }
 }
 
@@ -140,22 +138,24 @@ async fn unlink(client: &Client, args: &args::UserUnlink) -> Result<(), Failure>
     let mut identities = user.identities.iter();
     let Some(identity) = identities.find(|one| one.provider == *provider) else {
         return Err(Failure::Other(format!(
-            "the user {name:?} has no identity of {provider:?}; \"drover user get {}\" shows those there are",
+            "the user {name:?} has no identity of the provider {provider:?}; see \"drover user get {}\"",
             drover_api::shell::word(name)
         )));
     };
     if !args.yes {
         let login = &identity.login;
         confirm(
-            &format!("Shall {login:?} of {provider:?} not be {name:?} any more?"),
-            "consent to it",
-            "give it with --yes",
+            &format!(
+                "Remove the identity {login:?} of the provider {provider:?} from the user {name:?}?"
+            ),
+            "confirmation",
+            "use --yes",
         )?;
     }
     let path = ["v1", "users", name, "identities", identity.id.as_str()];
     let _: UserView = client.call(Method::DELETE, &path, &()).await?;
     notice(&format!(
-        "{:?} of {provider:?} is not {name:?} any more; what stood on it has ended.",
+        "Removed the identity {:?} of the provider {provider:?} from the user {name:?}. Its sessions and tokens have ended.",
         identity.login
     ));
     Ok(())
@@ -176,12 +176,12 @@ async fn passwd(client: &Client, args: &UserPassword) -> Result<(), Failure> {
         print(&format!("{}\n", new.expose()))?;
     }
     let tokens = if args.keep_tokens {
-        "their API and kubeconfig tokens stay valid"
+        "API and kubeconfig tokens stay valid"
     } else {
-        "all their tokens are revoked"
+        "all tokens are revoked"
     };
     notice(&format!(
-        "The password of {name:?} is set; their next login must change it, and {tokens}."
+        "Set the password of {name:?}; {tokens}. The next login must change the password."
     ));
     Ok(())
 }
@@ -190,27 +190,27 @@ async fn revoke_tokens(client: &Client, args: &args::UserRevokeTokens) -> Result
     let name = &args.name;
     if !args.yes {
         confirm(
-            &format!("Revoke all tokens of {name:?}, sessions included?"),
-            "consent to it",
-            "give it with --yes",
+            &format!("Revoke all tokens and sessions of {name:?}?"),
+            "confirmation",
+            "use --yes",
         )?;
     }
     let path = ["v1", "users", name.as_str(), "tokens"];
     client.command(Method::DELETE, &path, None::<&()>).await?;
     notice(&format!(
-        "All tokens of {name:?} are revoked; what they hold open ends within seconds."
+        "Revoked all tokens and sessions of {name:?}. Their open requests end within seconds."
     ));
     Ok(())
 }
 
 async fn passwd_own(client: &Client, args: &UserPassword) -> Result<(), Failure> {
     let current = if args.password_stdin {
-        read_password("the present password")?
+        read_password("the current password")?
     } else {
         ask_password(
-            "Present password: ",
-            "the present password",
-            "give it with --password-stdin",
+            "Current password: ",
+            "the current password",
+            "use --password-stdin",
         )?
     };
     let new = new_password(&args.new)?;
@@ -218,45 +218,45 @@ async fn passwd_own(client: &Client, args: &UserPassword) -> Result<(), Failure>
     if args.new.generate_password {
         print(&format!("{}\n", new.expose()))?;
     }
-    notice("Your password is changed; your other logins have ended.");
+    notice("Changed your password. Your other sessions have ended.");
     Ok(())
 }
 
 async fn delete(client: &Client, name: &str, yes: bool) -> Result<(), Failure> {
     if !yes {
         confirm(
-            &format!("Delete the user {name:?} and all their tokens?"),
-            "consent to the deletion",
-            "give it with --yes",
+            &format!("Delete the user {name:?} and all tokens of the user?"),
+            "confirmation of the deletion",
+            "use --yes",
         )?;
     }
     client
         .command(Method::DELETE, &["v1", "users", name], None::<&()>)
         .await?;
-    notice(&format!("The user {name:?} is deleted."));
+    notice(&format!("Deleted the user {name:?}."));
     Ok(())
 }
 
 fn new_password(from: &NewPassword) -> Result<Secret, Failure> {
     if from.generate_password {
-        made_password()
+        generated_password()
     } else if from.new_password_stdin {
         Ok(read_password("the new password")?)
     } else {
         Ok(ask_new_password(
-            "give it with --new-password-stdin, or use --generate-password",
+            "use --new-password-stdin or --generate-password",
         )?)
     }
 }
 
-fn made_password() -> Result<Secret, Failure> {
+fn generated_password() -> Result<Secret, Failure> {
     let password = random_password().map_err(|_| {
-        Failure::Other("this machine gives no random numbers; try again".to_owned())
+        Failure::Other("cannot generate a password: the random number generator of the system failed; try again".to_owned())
     })?;
     Ok(Secret::new(password.expose_secret()))
 }
 
-fn word(yes: bool, if_so: &str, if_not: &str) -> String {
+fn choose(yes: bool, if_so: &str, if_not: &str) -> String {
     if yes { if_so } else { if_not }.to_owned()
 }
 
@@ -268,12 +268,12 @@ fn state(user: &UserView) -> String {
     }
 }
 
-/// Who somebody is to an identity provider, in a line.
-fn said(identity: &IdentityView, now: Timestamp) -> String {
+/// Describes an identity in one line.
+fn describe_identity(identity: &IdentityView, now: Timestamp) -> String {
     let state = match identity.state {
         IdentityState::Confirmed => "confirmed",
         IdentityState::Refused => "refused",
-        IdentityState::Unreachable => "cannot be asked",
+        IdentityState::Unreachable => "unreachable",
     };
     let message = identity.message.as_deref();
     let message = message.map_or_else(String::new, |message| format!(": {message}"));
@@ -284,20 +284,20 @@ fn said(identity: &IdentityView, now: Timestamp) -> String {
     )
 }
 
-/// As whom at which providers: a name of Drover's own says nothing of who somebody is, since whoever
-/// comes first through any provider is given it.
-fn signs_in_with(user: &UserView) -> String {
+/// Lists the logins at identity providers. The user name alone does not identify a person: the first
+/// user of any provider with that name gets it.
+fn identities(user: &UserView) -> String {
     let at = |identity: &IdentityView| format!("{} as {}", identity.provider, identity.login);
     let all: Vec<_> = user.identities.iter().map(at).collect();
     let all = all.join(", ");
-    or_nothing(Some(&*all).filter(|all| !all.is_empty()))
+    or_dash(Some(&*all).filter(|all| !all.is_empty()))
 }
 
 impl Listed for UserView {
     const HEADINGS: &'static [&'static str] = &[
         "NAME",
         "DISPLAY NAME",
-        "SIGNS IN WITH",
+        "IDENTITIES",
         "ROLE",
         "STATE",
         "LAST LOGIN",
@@ -307,12 +307,12 @@ impl Listed for UserView {
     fn cells(&self, now: Timestamp) -> Vec<String> {
         vec![
             self.name.clone(),
-            or_nothing(self.display_name.as_deref()),
-            signs_in_with(self),
-            word(self.administrator, "administrator", "user"),
+            or_dash(self.display_name.as_deref()),
+            identities(self),
+            choose(self.administrator, "administrator", "user"),
             state(self),
             self.last_login_at
-                .map_or_else(|| NOTHING.to_owned(), |login| age(login, now)),
+                .map_or_else(|| DASH.to_owned(), |login| age(login, now)),
             age(self.created_at, now),
         ]
     }
@@ -326,16 +326,16 @@ impl Page for UserView {
         let mut lines = vec![
             ("Name", self.name.clone()),
             ("UID", self.uid.clone()),
-            ("Display name", or_nothing(self.display_name.as_deref())),
-            ("Role", word(self.administrator, "administrator", "user")),
+            ("Display name", or_dash(self.display_name.as_deref())),
+            ("Role", choose(self.administrator, "administrator", "user")),
             ("State", state(self)),
-            ("Last login", or_nothing(login.as_deref())),
-            ("Made", format!("{} ago", age(self.created_at, now))),
+            ("Last login", or_dash(login.as_deref())),
+            ("Created", format!("{} ago", age(self.created_at, now))),
         ];
         lines.extend(
             self.identities
                 .iter()
-                .map(|identity| ("Signs in with", said(identity, now))),
+                .map(|identity| ("Identity", describe_identity(identity, now))),
         );
         describe(&lines)
     }
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn users_are_listed_and_shown_with_their_states_in_words() {
+    fn users_are_listed_and_shown_with_state_and_identities() {
         let now = "2026-11-21T12:00:00Z".parse().unwrap();
         let admin = UserView {
             administrator: true,

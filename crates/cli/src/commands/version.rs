@@ -10,9 +10,9 @@ use crate::output::encode;
 use crate::table::describe;
 use crate::terminal::{notice, print};
 
-/// Both versions; the server's is absent with `--client` and without a login.
+/// The output of `drover version`; `server` is absent with `--client` and without a login.
 #[derive(Debug, Serialize)]
-struct Both {
+struct Versions {
     client: Client,
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<Version>,
@@ -24,13 +24,13 @@ struct Client {
     commit: &'static str,
 }
 
-/// Prints the client's version, and the server's if there is one to ask.
+/// Prints the version of the client, and that of the server if a server is configured.
 pub(crate) async fn run(
     args: &VersionArgs,
     environment: &Environment,
     commit: &'static str,
 ) -> Result<(), Failure> {
-    let mut both = Both {
+    let mut versions = Versions {
         client: Client {
             version: env!("CARGO_PKG_VERSION"),
             commit,
@@ -44,13 +44,13 @@ pub(crate) async fn run(
     };
     let asked = match asked {
         Ok(version) => {
-            both.server = version;
+            versions.server = version;
             Ok(())
         }
         Err(failure) => Err(failure),
     };
-    print(&render(&both, args.output.format)?)?;
-    let shared = both
+    print(&render(&versions, args.output.format)?)?;
+    let shared = versions
         .server
         .as_ref()
         .and_then(|it| it.shared_address.as_ref());
@@ -64,19 +64,22 @@ async fn ask(args: &VersionArgs, environment: &Environment) -> Result<Option<Ver
     match environment.client(&args.connection) {
         Ok(client) => Ok(Some(client.get(&["v1", "version"]).await?)),
         Err(Failure::NotLoggedIn(why)) => {
-            notice(&format!("The server's version is not shown: {why}"));
+            notice(&format!("Cannot show the version of the server: {why}"));
             Ok(None)
         }
         Err(other) => Err(other),
     }
 }
 
-fn render(both: &Both, format: Format) -> Result<String, Failure> {
+fn render(versions: &Versions, format: Format) -> Result<String, Failure> {
     if format != Format::Table {
-        return Ok(encode(both, format)?);
+        return Ok(encode(versions, format)?);
     }
-    let mut fields = vec![("Client", one_line(both.client.version, both.client.commit))];
-    if let Some(server) = &both.server {
+    let mut fields = vec![(
+        "Client",
+        one_line(versions.client.version, versions.client.commit),
+    )];
+    if let Some(server) = &versions.server {
         let protocols: Vec<_> = server.protocols.iter().map(u32::to_string).collect();
         fields.push(("Server", one_line(&server.version, &server.commit)));
         fields.push(("Protocols", protocols.join(", ")));

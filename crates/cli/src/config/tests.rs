@@ -26,11 +26,11 @@ fn what_is_remembered_comes_back_from_a_file_of_mode_0600() {
     let file = file_in(&directory);
     let wanted = context("berlin", "https://b.example:8443");
     file.change(|config| {
-        config.remember(wanted.clone());
+        config.insert(wanted.clone());
         Ok(())
     })
     .unwrap();
-    assert_eq!(file.read().unwrap().chosen(None).unwrap(), Some(&wanted));
+    assert_eq!(file.read().unwrap().selected(None).unwrap(), Some(&wanted));
     let path = directory.path().join("drover/config.yaml");
     assert_eq!(
         fs::metadata(&path).unwrap().permissions().mode() & 0o777,
@@ -41,7 +41,7 @@ fn what_is_remembered_comes_back_from_a_file_of_mode_0600() {
 }
 
 #[test]
-fn a_file_that_others_can_read_is_refused_with_the_fix() {
+fn file_that_other_users_can_read_is_rejected_with_advice() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("config.yaml");
     fs::write(&path, "contexts: []\n").unwrap();
@@ -55,7 +55,7 @@ fn a_file_that_others_can_read_is_refused_with_the_fix() {
 }
 
 #[test]
-fn an_error_about_a_damaged_file_shows_the_place_and_not_the_token() {
+fn error_about_an_invalid_file_shows_the_position_and_not_the_token() {
     let directory = tempfile::tempdir().unwrap();
     let file = file_in(&directory);
     for text in [
@@ -75,7 +75,7 @@ fn an_error_about_a_damaged_file_shows_the_place_and_not_the_token() {
 }
 
 #[test]
-fn the_place_of_the_file_follows_the_xdg_specification() {
+fn location_of_the_file_follows_the_xdg_specification() {
     let path = |flag: Option<&str>, xdg: Option<&str>, home: Option<&str>| {
         ConfigFile::locate(flag.map(Path::new), xdg.map(Path::new), home.map(Path::new))
             .map(|file| file.path)
@@ -96,25 +96,25 @@ fn the_place_of_the_file_follows_the_xdg_specification() {
 }
 
 #[test]
-fn a_servers_context_is_the_current_one_if_that_is_of_the_server() {
+fn current_context_takes_precedence_for_its_server() {
     let mut config = Config::default();
-    config.remember(context("one", "https://a.example"));
-    config.remember(context("two", "https://a.example"));
-    config.remember(context("three", "https://c.example"));
+    config.insert(context("one", "https://a.example"));
+    config.insert(context("two", "https://a.example"));
+    config.insert(context("three", "https://c.example"));
     let server = "https://a.example".parse().unwrap();
-    assert_eq!(config.of_server(&server).unwrap().name, "one");
-    config.choose("two").unwrap();
-    assert_eq!(config.of_server(&server).unwrap().name, "two");
-    config.forget("two").unwrap();
+    assert_eq!(config.for_server(&server).unwrap().name, "one");
+    config.select("two").unwrap();
+    assert_eq!(config.for_server(&server).unwrap().name, "two");
+    config.remove("two").unwrap();
     assert_eq!(config.current, None);
     assert!(matches!(
-        config.forget("two"),
+        config.remove("two"),
         Err(ConfigError::NoContext(_))
     ));
 }
 
 #[test]
-fn logins_at_the_same_time_lose_none() {
+fn concurrent_logins_are_all_stored() {
     let directory = tempfile::tempdir().unwrap();
     let file = file_in(&directory);
     std::thread::scope(|scope| {
@@ -122,7 +122,7 @@ fn logins_at_the_same_time_lose_none() {
             let file = &file;
             scope.spawn(move || {
                 file.change(|config| {
-                    config.remember(context(&format!("c{i}"), "https://a.example"));
+                    config.insert(context(&format!("c{i}"), "https://a.example"));
                     Ok(())
                 })
                 .unwrap();

@@ -1,4 +1,4 @@
-//! Where the entries of a kubeconfig lead. Pure.
+//! The servers and users that the entries of a kubeconfig point to.
 
 use serde_json::{Map, Value};
 
@@ -15,14 +15,15 @@ fn entries<'a>(config: &'a Kubeconfig, list: &str) -> impl Iterator<Item = &'a V
         .flatten()
 }
 
-/// Kind and name of each present entry that a new one of its name would lead elsewhere.
-pub(super) fn clashes(present: &Kubeconfig, new: &Kubeconfig) -> Vec<String> {
+/// Returns kind and name of the present entries that point to another server or user than the new
+/// entry with the same name.
+pub(super) fn conflicts(present: &Kubeconfig, new: &Kubeconfig) -> Vec<String> {
     let mut found = Vec::new();
     for list in NAMED {
         for entry in entries(new, list) {
             let name = entry.get("name");
             let old = entries(present, list).find(|old| old.get("name") == name);
-            if old.is_some_and(|old| leads(list, old) != leads(list, entry)) {
+            if old.is_some_and(|old| target(list, old) != target(list, entry)) {
                 let kind = list.trim_end_matches('s');
                 let name = name.and_then(Value::as_str).unwrap_or_default();
                 found.push(format!("{kind} {name:?}"));
@@ -32,9 +33,10 @@ pub(super) fn clashes(present: &Kubeconfig, new: &Kubeconfig) -> Vec<String> {
     found
 }
 
-/// What must be the same of two entries that lead to the same place. A token inside and one that
-/// the plug-in gets are for the same person at the same server, whose name stands in the entry's.
-fn leads(list: &str, entry: &Value) -> Vec<Value> {
+/// Returns the fields that two entries for the same server and user have in common. A token in the
+/// file and a token from the exec plug-in belong to the same user and server, which the name of the
+/// entry contains.
+fn target(list: &str, entry: &Value) -> Vec<Value> {
     let at = |path: &str| entry.pointer(path).cloned().unwrap_or_default();
     match list {
         "clusters" => vec![at("/cluster/server")],
@@ -59,7 +61,7 @@ fn is_own(exec: &Value) -> bool {
     exec["command"] == "drover" && exec["args"][0] == "credential" && exec["env"].is_null()
 }
 
-/// The commands in a kubeconfig that kubectl would run and that are not drover's.
+/// Returns the exec commands of a kubeconfig other than `drover credential`.
 pub(crate) fn foreign_commands(config: &Kubeconfig) -> Vec<String> {
     entries(config, "users")
         .filter_map(|user| user.pointer("/user/exec"))
@@ -68,7 +70,7 @@ pub(crate) fn foreign_commands(config: &Kubeconfig) -> Vec<String> {
         .collect()
 }
 
-/// The servers whose clusters a kubeconfig names, each once.
+/// Returns the Drover servers of a kubeconfig, without duplicates.
 pub(crate) fn servers(config: &Kubeconfig) -> Vec<ServerUrl> {
     let mut found: Vec<ServerUrl> = Vec::new();
     for cluster in entries(config, "clusters") {

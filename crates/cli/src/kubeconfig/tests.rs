@@ -47,7 +47,7 @@ fn merged(old: &str, new: &str) -> Value {
 }
 
 #[test]
-fn overwriting_replaces_entries_of_the_same_name_and_keeps_all_else() {
+fn overwrite_replaces_entries_of_the_same_name_only() {
     let result = merged(OLD, NEW);
     let before: Value = serde_saphyr::from_str(OLD).unwrap();
     assert_eq!(result["current-context"], "mine");
@@ -62,7 +62,7 @@ fn overwriting_replaces_entries_of_the_same_name_and_keeps_all_else() {
 }
 
 #[test]
-fn an_entry_that_leads_elsewhere_is_not_replaced_unasked() {
+fn entry_for_another_server_is_not_replaced_without_overwrite() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("config");
     let theirs = "\
@@ -79,7 +79,7 @@ contexts:
     ] {
         std::fs::write(&path, old).unwrap();
         match merge_into(&path, NEW, false) {
-            Err(KubeconfigError::Clash { names: found, .. }) => assert_eq!(found, names),
+            Err(KubeconfigError::Conflict { names: found, .. }) => assert_eq!(found, names),
             other => panic!("{other:?}"),
         }
         assert_eq!(std::fs::read_to_string(&path).unwrap(), old);
@@ -87,7 +87,7 @@ contexts:
 }
 
 #[test]
-fn a_newer_kubeconfig_of_the_same_server_replaces_the_older() {
+fn newer_kubeconfig_of_the_same_server_replaces_the_old_entries() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("config");
     merge_into(&path, NEW, false).unwrap();
@@ -103,7 +103,7 @@ fn a_newer_kubeconfig_of_the_same_server_replaces_the_older() {
 }
 
 #[test]
-fn kubectl_is_made_to_run_nothing_but_drovers_plug_in() {
+fn kubeconfig_with_another_exec_command_is_rejected() {
     let own = parse(NEW).unwrap();
     assert_eq!(foreign_commands(&own), Vec::<String>::new());
     for exec in [
@@ -118,7 +118,7 @@ fn kubectl_is_made_to_run_nothing_but_drovers_plug_in() {
 }
 
 #[test]
-fn merging_into_nothing_makes_a_whole_file() {
+fn merge_creates_a_missing_file() {
     let new: Value = serde_saphyr::from_str(NEW).unwrap();
     for old in ["", "\n", "clusters: null\n", "current-context: \"\"\n"] {
         assert_eq!(merged(old, NEW), new, "{old:?}");
@@ -126,7 +126,7 @@ fn merging_into_nothing_makes_a_whole_file() {
 }
 
 #[test]
-fn a_file_that_is_no_kubeconfig_is_left_alone_and_not_quoted() {
+fn invalid_kubeconfig_is_not_changed_and_not_quoted() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("config");
     for old in [
@@ -138,7 +138,7 @@ fn a_file_that_is_no_kubeconfig_is_left_alone_and_not_quoted() {
         std::fs::write(&path, old).unwrap();
         let error = merge_into(&path, NEW, false).unwrap_err();
         assert!(
-            matches!(error, KubeconfigError::Damaged { .. }),
+            matches!(error, KubeconfigError::Invalid { .. }),
             "{error:?}"
         );
         assert!(
@@ -150,7 +150,7 @@ fn a_file_that_is_no_kubeconfig_is_left_alone_and_not_quoted() {
 }
 
 #[test]
-fn a_link_to_the_kubeconfig_stays_a_link() {
+fn symbolic_link_to_the_kubeconfig_is_kept() {
     let directory = tempfile::tempdir().unwrap();
     let (file, link) = (directory.path().join("real"), directory.path().join("link"));
     std::fs::write(&file, OLD).unwrap();
@@ -165,7 +165,7 @@ fn a_link_to_the_kubeconfig_stays_a_link() {
 }
 
 #[test]
-fn names_that_older_yaml_takes_for_something_else_stay_text() {
+fn names_like_yes_and_null_stay_strings() {
     for name in [
         "yes",
         "No",

@@ -18,22 +18,22 @@ pub(crate) fn private_file(options: &mut OpenOptions) -> &mut OpenOptions {
     options.mode(0o600)
 }
 
-/// The file's mode, if it lets other users in.
+/// Returns the mode of the file, if other users can access it.
 pub(crate) fn mode_for_others(file: &Metadata) -> Option<u32> {
     let mode = file.permissions().mode() & 0o7777;
     (mode & 0o077 != 0).then_some(mode)
 }
 
-/// Standard output can be closed while the program runs on.
+/// Whether standard output can be closed while the program continues.
 pub(crate) const CLOSES_OUTPUT: bool = true;
 
-/// Closes standard output, so that the reader of a pipe sees its end while this program runs on.
+/// Closes standard output, so that the reader of a pipe sees the end while this program continues.
 pub(crate) fn close_output() -> io::Result<()> {
     let nowhere = OpenOptions::new().write(true).open("/dev/null")?;
     Ok(rustix::stdio::dup2_stdout(&nowhere)?)
 }
 
-/// Prompts and reads a line while the terminal does not show typed characters.
+/// Prompts and reads a line without echo.
 pub(crate) fn hidden<E>(
     prompt: impl FnOnce(),
     read: impl FnOnce() -> Result<String, E>,
@@ -46,7 +46,7 @@ pub(crate) fn hidden<E>(
     line
 }
 
-/// The terminal shows nothing of what is typed while this lives.
+/// Disables the echo of the terminal until it is dropped.
 struct NoEcho(Termios);
 
 impl NoEcho {

@@ -1,5 +1,5 @@
-//! Windows: a new file inherits the access list of its folder, and the folders of `%APPDATA%` are
-//! the user's alone.
+//! Windows: a new file inherits the access list of its folder. Only the user can access the folders of
+//! `%APPDATA%`.
 
 use std::fs::{DirBuilder, Metadata, OpenOptions};
 use std::io;
@@ -10,17 +10,17 @@ pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).create(folder)
 }
 
-/// The options need no change: the folder decides who reads the file.
+/// Does nothing: the folder determines the access to the file.
 pub(crate) fn private_file(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-/// Files have no mode.
+/// Returns `None`: files have no mode.
 pub(crate) fn mode_for_others(_file: &Metadata) -> Option<u32> {
     None
 }
 
-/// The standard library cannot close standard output here.
+/// The standard library cannot close standard output on Windows.
 pub(crate) const CLOSES_OUTPUT: bool = false;
 
 /// Does nothing; see [`CLOSES_OUTPUT`].
@@ -29,7 +29,7 @@ pub(crate) fn close_output() -> io::Result<()> {
     Ok(())
 }
 
-/// Prompts and reads a line from the console while it does not show typed characters.
+/// Prompts and reads a line from the console without echo.
 pub(crate) fn hidden<E>(
     prompt: impl FnOnce(),
     _read: impl FnOnce() -> Result<String, E>,

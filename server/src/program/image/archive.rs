@@ -1,5 +1,5 @@
-//! The archive itself: layers, configuration, manifests (OCI image specification 1.1) and the
-//! list of `docker save`.
+//! The archive: layer, configuration and manifests of the OCI image specification 1.1, and the
+//! manifest of `docker save`.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -8,9 +8,9 @@ use aws_lc_rs::digest::{SHA256, digest};
 use serde_json::{Value, json};
 use tar::{Builder, EntryType, Header};
 
-/// A user that no image defines and every node treats alike: not root.
+/// A user ID without special rights: not root, and not in /etc/passwd of common images.
 const USER: u64 = 65_532;
-/// The same in every image, so that the same program gives the same bytes.
+/// A fixed time, so that builds are reproducible.
 const CREATED: &str = "1970-01-01T00:00:00Z";
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
@@ -18,7 +18,7 @@ const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 const LAYER: &str = "application/vnd.oci.image.layer.v1.tar";
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 
-/// For which nodes an image is.
+/// The platform of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Platform {
     /// linux/amd64
@@ -42,16 +42,16 @@ impl fmt::Display for Platform {
     }
 }
 
-/// A program of an image: where it lies below its root, and what it is.
+/// A program in the root folder of an image.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
-    /// Its file name.
+    /// File name.
     pub(crate) name: &'static str,
-    /// The file.
+    /// Content of the file.
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Bytes under the name of their SHA-256.
+/// Content that is addressed by its SHA-256.
 #[derive(Clone, Debug)]
 pub(crate) struct Blob {
     hex: String,
@@ -74,7 +74,7 @@ impl Blob {
         Self::new(value.to_string().into_bytes())
     }
 
-    /// `sha256:` and the digits.
+    /// Returns `sha256:` and the digits.
     pub(crate) fn digest(&self) -> String {
         format!("sha256:{}", self.hex)
     }
@@ -88,7 +88,7 @@ impl Blob {
     }
 }
 
-/// An image, ready to be written.
+/// An image.
 #[derive(Clone, Debug)]
 pub(crate) struct Image {
     name: String,
@@ -99,7 +99,7 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// The image of static programs, which runs the first; `name` is `[REGISTRY/]NAME:TAG`.
+    /// Builds an image that runs the first program; `name` is `[REGISTRY/]NAME:TAG`.
     pub(crate) fn build(
         name: &str,
         platform: Platform,
@@ -124,17 +124,17 @@ impl Image {
         })
     }
 
-    /// The name that it is loaded under.
+    /// Name and tag of the image.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// For which nodes it is.
+    /// The platform of the image.
     pub(crate) fn platform(&self) -> Platform {
         self.platform
     }
 
-    /// What a registry and the nodes know it by.
+    /// The digest of the manifest.
     pub(crate) fn digest(&self) -> String {
         self.manifest.digest()
     }
@@ -165,8 +165,8 @@ impl Image {
         archive.into_inner()?.flush()
     }
 
-    /// `index.json`; containerd takes the name from one annotation, other tools the tag from the
-    /// other.
+    /// Returns `index.json`: containerd reads the name from one annotation, other tools the tag from
+    /// the other.
     fn index(&self) -> Value {
         let mut descriptor = self.manifest.descriptor(MANIFEST);
         let (_, tag) = self.name.rsplit_once(':').unwrap_or(("", "latest"));
@@ -179,7 +179,7 @@ impl Image {
         json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": [descriptor]})
     }
 
-    /// `manifest.json`, as `docker save` writes it.
+    /// Returns `manifest.json` of `docker save`.
     fn docker(&self) -> Value {
         json!([{
             "Config": self.config.path(),
@@ -189,7 +189,7 @@ impl Image {
     }
 }
 
-/// The whole name, as containerd has it: `drover-agent:1` is `docker.io/library/drover-agent:1`.
+/// Returns the full name as containerd writes it: `drover-agent:1` is `docker.io/library/drover-agent:1`.
 fn familiar(name: &str) -> String {
     match name.split_once('/') {
         None => format!("docker.io/library/{name}"),

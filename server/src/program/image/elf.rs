@@ -1,6 +1,6 @@
-//! What an ELF header says: for which processor, and whether a loader is needed.
+//! Parses ELF headers: the processor, and whether the program needs a dynamic loader.
 //!
-//! Only the fields that decide; from the System V ABI, 64-bit, little-endian.
+//! Source: System V ABI, 64-bit, little-endian.
 
 use super::Platform;
 
@@ -12,26 +12,26 @@ const MACHINE_AARCH64: u16 = 183;
 /// Program header that names the dynamic loader.
 const PT_INTERP: u32 = 3;
 
-/// Why a file is not fit to be the only file of an image.
+/// The reason why a program cannot run in an image without other files.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ElfError {
-    /// It is no Linux program.
-    #[error("it is no 64-bit Linux program")]
+    /// The file is not a 64-bit Linux program.
+    #[error("the file is not a 64-bit Linux program")]
     NotElf,
-    /// It ends within its headers.
-    #[error("it is cut off; build or copy it again")]
-    CutOff,
-    /// No cluster that Drover knows runs it.
-    #[error("it is for processor type {0}; drover makes images for amd64 and arm64")]
+    /// The file ends within its headers.
+    #[error("the file is truncated; build or copy it again")]
+    Truncated,
+    /// The processor is not supported.
+    #[error("the program is for processor type {0}; images support amd64 and arm64")]
     Machine(u16),
-    /// The image has no loader and no C library.
+    /// The program is dynamically linked: the image has no loader and no C library.
     #[error(
-        "it needs the system's dynamic loader, and the image holds nothing else; build it for x86_64-unknown-linux-musl or aarch64-unknown-linux-musl"
+        "the program is dynamically linked, and the image contains no libraries; build it for x86_64-unknown-linux-musl or aarch64-unknown-linux-musl"
     )]
     Dynamic,
 }
 
-/// What decides about a program.
+/// The relevant fields of the headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Elf {
     machine: u16,
@@ -39,7 +39,7 @@ pub(crate) struct Elf {
 }
 
 impl Elf {
-    /// Reads the headers.
+    /// Parses the headers.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, ElfError> {
         if !bytes.starts_with(MAGIC)
             || bytes.get(4) != Some(&CLASS_64)
@@ -56,13 +56,13 @@ impl Elf {
             let offset = table
                 .checked_add(i * entry_size)
                 .and_then(|offset| usize::try_from(offset).ok())
-                .ok_or(ElfError::CutOff)?;
+                .ok_or(ElfError::Truncated)?;
             dynamic |= u32::from_le_bytes(at(bytes, offset)?) == PT_INTERP;
         }
         Ok(Self { machine, dynamic })
     }
 
-    /// The platform of an image that holds nothing but this program.
+    /// Returns the platform of an image that contains only this program.
     pub(crate) fn platform(self) -> Result<Platform, ElfError> {
         if self.dynamic {
             return Err(ElfError::Dynamic);
@@ -76,11 +76,11 @@ impl Elf {
 }
 
 fn at<const N: usize>(bytes: &[u8], offset: usize) -> Result<[u8; N], ElfError> {
-    let end = offset.checked_add(N).ok_or(ElfError::CutOff)?;
+    let end = offset.checked_add(N).ok_or(ElfError::Truncated)?;
     bytes
         .get(offset..end)
         .and_then(|slice| slice.try_into().ok())
-        .ok_or(ElfError::CutOff)
+        .ok_or(ElfError::Truncated)
 }
 
 #[cfg(test)]
@@ -89,7 +89,7 @@ mod tests {
 
     use super::*;
 
-    /// A header with the given program headers.
+    /// Returns an ELF file with the given program headers.
     fn program(machine: u16, kinds: &[u32]) -> Vec<u8> {
         let mut bytes = vec![0; 64];
         bytes[..4].copy_from_slice(MAGIC);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn only_static_programs_for_known_processors_are_fit() {
+    fn only_static_programs_for_supported_processors_are_accepted() {
         assert_eq!(platform(&program(62, &[1, 2])), Ok(Platform::Amd64));
         assert_eq!(platform(&program(183, &[])), Ok(Platform::Arm64));
         assert_eq!(platform(&program(62, &[1, 3])), Err(ElfError::Dynamic));
@@ -120,12 +120,12 @@ mod tests {
         assert_eq!(platform(&program(62, &[1])[..70]), Ok(Platform::Amd64));
         assert_eq!(
             platform(&program(62, &[1, 1])[..100]),
-            Err(ElfError::CutOff)
+            Err(ElfError::Truncated)
         );
     }
 
     #[test]
-    fn this_test_needs_a_loader() {
+    fn dynamically_linked_program_is_rejected() {
         let bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         assert_eq!(platform(&bytes), Err(ElfError::Dynamic));
     }

@@ -34,7 +34,7 @@ async fn ten_thousand_clusters_are_listed_page_by_page() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_listing_whose_reader_has_gone_ends_without_a_word() {
+async fn list_ends_silently_when_the_pipe_is_closed() {
     let (stub, drover) = logged_in().await;
     stub.world.lock().clusters = 10_000;
     let mut command = drover.command(&["cluster", "list", "-o", "yaml"]);
@@ -50,9 +50,9 @@ async fn a_listing_whose_reader_has_gone_ends_without_a_word() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn import_prints_the_manifest_alone_whether_the_cluster_is_new_or_not() {
+async fn import_prints_only_the_manifest_of_new_and_existing_clusters() {
     let (stub, drover) = logged_in().await;
-    for said in ["Made the cluster", "used once"] {
+    for said in ["Created the cluster", "registers the cluster once"] {
         let ended = drover
             .run(&["cluster", "import", "berlin", "--ttl", "2h"])
             .await
@@ -77,7 +77,7 @@ async fn import_prints_the_manifest_alone_whether_the_cluster_is_new_or_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn import_ends_its_output_before_it_waits_for_the_cluster() {
+async fn import_closes_its_output_before_it_waits_for_the_cluster() {
     let (stub, drover) = logged_in().await;
     let mut command = drover.command(&["cluster", "import", "berlin", "--wait"]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -113,7 +113,7 @@ async fn import_ends_its_output_before_it_waits_for_the_cluster() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn waiting_too_long_says_what_is_in_the_way() {
+async fn wait_timeout_shows_the_last_state() {
     let (_stub, drover) = logged_in().await;
     let ended = drover
         .run(&["cluster", "import", "berlin", "--wait", "--timeout", "1s"])
@@ -122,7 +122,7 @@ async fn waiting_too_long_says_what_is_in_the_way() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_deleted_without_consent() {
+async fn delete_requires_confirmation() {
     let (stub, drover) = logged_in().await;
     drover
         .run(&["cluster", "delete", "berlin"])
@@ -141,18 +141,18 @@ async fn nothing_is_deleted_without_consent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_waits_is_told_what_stays_in_a_cluster_that_could_not_be_cleaned_up() {
+async fn delete_with_wait_reports_an_incomplete_cleanup() {
     let (stub, drover) = logged_in().await;
     let delete = ["cluster", "delete", "berlin", "--yes", "--wait"];
     let ended = drover.run(&delete).await.ok();
-    assert!(ended.err.contains("is gone"), "{ended:?}");
+    assert!(ended.err.contains("Deleted the cluster"), "{ended:?}");
     stub.world.lock().leaving = vec!["it stays; run there: kubectl delete namespace drover-agent"];
     let ended = drover.run(&delete).await;
     ended.failed(1, "run there: kubectl delete namespace drover-agent");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kubeconfig_is_printed_written_or_merged() {
+async fn kubeconfig_is_printed_written_or_merged() {
     let (stub, drover) = logged_in().await;
     let text = "apiVersion: v1\nkind: Config\ncurrent-context: berlin\ncontexts:\n- name: berlin\n  context: {cluster: berlin, user: a}\n";
     stub.world.lock().kubeconfig = text.to_owned();
@@ -197,7 +197,7 @@ async fn a_kubeconfig_is_printed_written_or_merged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_token_is_alone_on_standard_output() {
+async fn token_create_prints_only_the_token_to_standard_output() {
     let (stub, drover) = logged_in().await;
     let args = [
         "token",

@@ -1,9 +1,9 @@
-//! Every command explains itself, and the document says the same.
+//! Every command has a complete help text, and docs/cli.md contains the same text.
 
 use std::fmt::Write;
 use std::path::Path;
 
-use clap::CommandFactory;
+use clap::{Arg, Command, CommandFactory};
 use drover_server::args::Args;
 
 use super::program::Drover;
@@ -11,40 +11,139 @@ use super::program::Drover;
 const INTRODUCTION: &str = "\
 # The command line
 
-What `drover` and each of its commands say with `--help`. This page is made from the program: after
-a change of the commands, run `DROVER_WRITE_DOCS=1 cargo test -p drover-server --test it` and commit it.
+All commands of `drover`, with the same texts as `--help`. This page is generated: after a change of
+the commands, run `DROVER_WRITE_DOCS=1 cargo test -p drover-server --test it` and commit the page.
+
+Every command also has `-h` and `--help`.
+
+## Connection options
+
+Commands that call a server take these options, before or after the subcommand:
+
 ";
 
-/// The commands and their help, outer before inner.
-fn pages(command: &clap::Command, path: &str, out: &mut Vec<(String, String)>) {
-    let mut shown = command.clone().bin_name(path).term_width(100);
-    out.push((path.to_owned(), shown.render_long_help().to_string()));
-    for inner in command.get_subcommands().filter(|c| c.get_name() != "help") {
-        pages(inner, &format!("{path} {}", inner.get_name()), out);
+const CONNECTION: &str = "Connection";
+
+/// The options and arguments to document, without those that every command has.
+fn arguments(command: &Command) -> impl Iterator<Item = &Arg> {
+    command
+        .get_arguments()
+        .filter(|arg| !arg.is_hide_set() && !["help", "version"].contains(&arg.get_id().as_str()))
+}
+
+fn is_connection(arg: &Arg) -> bool {
+    arg.get_help_heading() == Some(CONNECTION)
+}
+
+/// An option or argument as a list item.
+fn item(arg: &Arg) -> String {
+    let short = arg.get_short().filter(|_| arg.get_long().is_some());
+    let short = short.map_or_else(String::new, |short| format!("-{short}, "));
+    let name = arg.to_string();
+    let help = arg.get_long_help().or(arg.get_help());
+    let help = help.map(ToString::to_string).unwrap_or_default();
+    let mut text = format!("- `{short}{name}`: {help}");
+    if arg.get_action().takes_values() {
+        let values: Vec<_> = arg
+            .get_possible_values()
+            .iter()
+            .map(|value| match value.get_help() {
+                Some(help) => format!("`{}` ({help})", value.get_name()),
+                None => format!("`{}`", value.get_name()),
+            })
+            .collect();
+        if !values.is_empty() {
+            write!(text, ". Values: {}", values.join(", ")).unwrap();
+        }
+        let defaults = arg.get_default_values();
+        for value in defaults {
+            write!(text, ". Default: `{}`", value.to_string_lossy()).unwrap();
+        }
+    }
+    if let Some(variable) = arg.get_env() {
+        write!(text, ". Variable: `${}`", variable.to_string_lossy()).unwrap();
+    }
+    text
+}
+
+/// Appends the section of a command and those of its subcommands.
+fn section(command: &Command, path: &str, out: &mut String) {
+    let about = command.get_long_about().or(command.get_about());
+    let about = about.map(ToString::to_string).unwrap_or_default();
+    let usage = command.clone().bin_name(path).render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage:");
+    let usage: Vec<_> = usage.lines().map(str::trim).collect();
+    write!(
+        out,
+        "\n## {path}\n\n{about}\n\n```text\n{}\n```\n",
+        usage.join("\n")
+    )
+    .unwrap();
+    let own: Vec<_> = arguments(command)
+        .filter(|arg| !is_connection(arg))
+        .map(item)
+        .collect();
+    if !own.is_empty() {
+        write!(out, "\n{}\n", own.join("\n")).unwrap();
+    }
+    let connection: Vec<_> = arguments(command)
+        .filter(|arg| is_connection(arg))
+        .collect();
+    if connection.len() == 1 {
+        write!(
+            out,
+            "{}{}\n",
+            if own.is_empty() { "\n" } else { "" },
+            item(connection[0])
+        )
+        .unwrap();
+    } else if !connection.is_empty() {
+        out.push_str("\nTakes the [connection options](#connection-options).\n");
+    }
+    let inner: Vec<_> = subcommands(command).collect();
+    if !inner.is_empty() {
+        out.push_str("\nSubcommands:\n\n");
+        for command in &inner {
+            let path = format!("{path} {}", command.get_name());
+            let link = path.replace(' ', "-");
+            let about = command.get_about().unwrap_or_default();
+            writeln!(out, "- [`{path}`](#{link}): {about}").unwrap();
+        }
+    }
+    if let Some(more) = command.get_after_long_help() {
+        write!(out, "\n```text\n{}\n```\n", more.to_string().trim_end()).unwrap();
+    }
+    for command in inner {
+        section(command, &format!("{path} {}", command.get_name()), out);
     }
 }
 
-fn all() -> Vec<(String, String)> {
-    let mut command = Args::command();
-    // Fills in what subcommands inherit.
-    command.build();
-    let mut out = Vec::new();
-    pages(&command, "drover", &mut out);
-    out
+fn subcommands(command: &Command) -> impl Iterator<Item = &Command> {
+    command
+        .get_subcommands()
+        .filter(|command| command.get_name() != "help" && !command.is_hide_set())
+}
+
+fn program() -> Command {
+    let mut program = Args::command();
+    // Propagates the global options to the subcommands.
+    program.build();
+    program
+}
+
+/// The connection options of `drover cluster`, as list items.
+fn connection_options(program: &Command) -> Vec<String> {
+    let clusters = program.find_subcommand("cluster").unwrap();
+    let options = arguments(clusters).filter(|arg| is_connection(arg));
+    options.map(item).collect()
 }
 
 #[test]
-fn the_document_shows_the_help_of_every_command_as_it_is() {
+fn document_contains_the_help_of_every_command() {
+    let program = program();
     let mut text = INTRODUCTION.to_owned();
-    for (path, help) in all() {
-        let help: Vec<_> = help.lines().map(str::trim_end).collect();
-        write!(
-            text,
-            "\n## {path}\n\n```text\n{}\n```\n",
-            help.join("\n").trim_end()
-        )
-        .unwrap();
-    }
+    writeln!(text, "{}", connection_options(&program).join("\n")).unwrap();
+    section(&program, "drover", &mut text);
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cli.md");
     if std::env::var_os("DROVER_WRITE_DOCS").is_some() {
         std::fs::write(&file, &text).unwrap();
@@ -61,8 +160,22 @@ fn the_document_shows_the_help_of_every_command_as_it_is() {
 }
 
 #[test]
-fn every_command_and_every_flag_says_what_it_is_for() {
-    fn check(command: &clap::Command, path: &str) {
+fn connection_options_are_the_same_in_all_commands() {
+    fn check(command: &Command, path: &str, options: &[String]) {
+        for arg in arguments(command).filter(|arg| is_connection(arg)) {
+            assert!(options.contains(&item(arg)), "{path}: {}", arg.get_id());
+        }
+        for inner in subcommands(command) {
+            check(inner, &format!("{path} {}", inner.get_name()), options);
+        }
+    }
+    let program = program();
+    check(&program, "drover", &connection_options(&program));
+}
+
+#[test]
+fn every_command_and_option_has_a_help_text() {
+    fn check(command: &Command, path: &str) {
         assert!(command.get_about().is_some(), "{path} has no description");
         for argument in command.get_arguments() {
             assert!(
@@ -79,7 +192,7 @@ fn every_command_and_every_flag_says_what_it_is_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn completions_exist_for_every_shell_and_name_the_commands() {
+async fn completion_scripts_of_all_shells_contain_the_commands() {
     let drover = Drover::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let ended = drover.run(&["completion", shell]).await.ok();

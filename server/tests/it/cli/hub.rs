@@ -35,7 +35,7 @@ async fn write(hub: &Connection, name: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_backup_of_a_running_hub_is_whole_and_brings_back_what_it_held() {
+async fn backup_of_a_running_hub_can_be_restored() {
     let drover = Drover::new();
     let folder = drover.home.path().join("data");
     let backup = drover.home.path().join("backup.db");
@@ -47,7 +47,7 @@ async fn a_backup_of_a_running_hub_is_whole_and_brings_back_what_it_held() {
     write(&hub, "before").await;
     let words = ["hub", "backup", file, "--data-dir", data];
     let made = drover.run(&words).await.ok();
-    assert!(made.err.contains("keep it"), "{made:?}");
+    assert!(made.err.contains("Keep it secret"), "{made:?}");
     let permissions = std::fs::metadata(&backup).unwrap().permissions().mode();
     assert_eq!(permissions & 0o777, 0o600);
     drover.run(&words).await.failed(1, "another file");
@@ -68,7 +68,7 @@ async fn a_backup_of_a_running_hub_is_whole_and_brings_back_what_it_held() {
 
     drover.run(&restore).await.failed(1, "--replace");
     let done = drover.run(&replace).await.ok();
-    assert!(done.out.contains("Sound"), "{done:?}");
+    assert!(done.out.contains("Intact"), "{done:?}");
     let hub = open(&folder).await;
     maps(&hub).get("before").await.unwrap();
     assert!(maps(&hub).get_opt("after").await.unwrap().is_none());
@@ -76,7 +76,7 @@ async fn a_backup_of_a_running_hub_is_whole_and_brings_back_what_it_held() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_damaged_is_said_and_never_restored() {
+async fn damaged_backup_is_reported_and_not_restored() {
     let drover = Drover::new();
     let folder = drover.home.path().join("data");
     let data = folder.to_str().unwrap();

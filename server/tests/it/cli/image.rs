@@ -32,7 +32,7 @@ fn buildah(root: &Path, args: &[&str]) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn other_tools_load_the_image_from_either_form_of_the_archive() {
+async fn other_tools_load_the_image_as_docker_and_oci_archive() {
     let drover = Drover::new();
     let home = drover.home.path();
     let (program, tar) = (home.join("drover-agent"), home.join("image.tar"));
@@ -81,7 +81,7 @@ async fn other_tools_load_the_image_from_either_form_of_the_archive() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_program_that_no_image_from_scratch_can_run_is_refused_with_the_fix() {
+async fn dynamically_linked_program_is_rejected_with_advice() {
     let drover = Drover::new();
     let this = std::env::current_exe().unwrap();
     let args = ["agent", "image", "--file", "/dev/null", "--agent-binary"];

@@ -4,7 +4,7 @@ use super::program::Drover;
 use super::stub::{PASSWORD, SESSION, Stub};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_login_is_remembered_in_a_file_of_the_user_alone_and_used() {
+async fn login_is_stored_in_a_private_file_and_used() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     let ended = drover.log_in(&stub).await.ok();
     assert_eq!(ended.out, "");
@@ -27,7 +27,7 @@ async fn a_login_is_remembered_in_a_file_of_the_user_alone_and_used() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_demanded_change_of_the_password_is_done_at_login() {
+async fn login_changes_the_password_if_the_server_requires_it() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     stub.world.lock().must_change = true;
     let mut args = vec![
@@ -50,12 +50,12 @@ async fn a_demanded_change_of_the_password_is_done_at_login() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_login_with_a_provider_waits_until_it_is_confirmed_in_a_browser() {
+async fn login_with_a_provider_waits_for_the_confirmation_in_a_browser() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     let mut args = vec!["login", &stub.url, "--ca-fingerprint", &stub.fingerprint];
     let unknown = [&args[..], &["--provider", "nothing"]].concat();
     let ended = drover.run(&unknown).await;
-    ended.failed(2, "it has corp, ldap");
+    ended.failed(2, "use one of: corp, ldap");
     args.extend(["--provider", "corp"]);
     let ended = drover.run(&args).await.ok();
     let told = ["https://drover.example/device", "BCDF-GHJK", "The corp"];
@@ -74,7 +74,7 @@ async fn a_login_with_a_provider_waits_until_it_is_confirmed_in_a_browser() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_login_with_a_directory_asks_for_the_password_there() {
+async fn login_with_ldap_uses_the_password_of_the_directory() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     let mut args = vec!["login", &stub.url, "--ca-fingerprint", &stub.fingerprint];
     args.extend(["--provider", "ldap", "-u", "alice", "--password-stdin"]);
@@ -87,7 +87,7 @@ async fn a_login_with_a_directory_asks_for_the_password_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_password_is_said_in_the_servers_words_and_nothing_is_kept() {
+async fn wrong_password_shows_the_servers_message_and_stores_nothing() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     stub.world.lock().password = "another".to_owned();
     let ended = drover
@@ -99,7 +99,7 @@ async fn a_wrong_password_is_said_in_the_servers_words_and_nothing_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_not_trusted_gets_no_password() {
+async fn untrusted_server_gets_no_password() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     let other = Stub::start().await;
     let login = [
@@ -123,7 +123,7 @@ async fn a_server_that_is_not_trusted_gets_no_password() {
     let mut by_file = login.to_vec();
     by_file.extend(["--ca-file", path]);
     let ended = drover.run_with(&by_file, &[], &input).await;
-    ended.failed(6, "not vouched for by the given authority");
+    ended.failed(6, "with the given certificate authority");
     let mut short = login.to_vec();
     short.extend(["--ca-fingerprint", "SHA256:12"]);
     let nonsense = drover.run_with(&short, &[], &input);
@@ -132,7 +132,7 @@ async fn a_server_that_is_not_trusted_gets_no_password() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_systems_roots_and_a_named_file_are_trusted_without_a_question() {
+async fn system_authorities_and_ca_file_are_trusted_without_confirmation() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     let path = drover.home.path().join("ca.pem");
     std::fs::write(&path, &stub.authority_pem).unwrap();
@@ -155,7 +155,7 @@ async fn the_systems_roots_and_a_named_file_are_trusted_without_a_question() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_changed_authority_is_refused_and_gets_no_token() {
+async fn changed_certificate_authority_is_rejected_and_gets_no_token() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
     let address = stub.authority().parse().unwrap();
@@ -176,12 +176,12 @@ async fn a_changed_authority_is_refused_and_gets_no_token() {
         "--password-stdin",
     ];
     let ended = drover.run_with(&login, &[], &format!("{PASSWORD}\n")).await;
-    ended.failed(6, "Somebody may be in between");
+    ended.failed(6, "may be intercepted");
     assert!(stranger.seen().is_empty(), "{:?}", stranger.seen());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn logout_ends_the_login_on_the_server_and_here() {
+async fn logout_ends_the_session_and_deletes_the_token() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
     drover.run(&["logout"]).await.ok();
@@ -209,7 +209,7 @@ async fn logout_ends_the_login_on_the_server_and_here() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn logins_at_several_servers_stand_beside_each_other() {
+async fn logins_at_several_servers_are_stored_separately() {
     let (one, two, drover) = (Stub::start().await, Stub::start().await, Drover::new());
     drover.log_in(&one).await.ok();
     drover.log_in(&two).await.ok();

@@ -10,7 +10,7 @@ fn exec_info(stub: &Stub) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn kubectl_gets_a_short_lived_token_for_its_cluster_and_nothing_is_written() {
+async fn credential_prints_a_short_lived_token_and_writes_no_file() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
     let before = std::fs::read_to_string(drover.config()).unwrap();
@@ -34,7 +34,7 @@ async fn kubectl_gets_a_short_lived_token_for_its_cluster_and_nothing_is_written
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_hub_itself_needs_no_cluster() {
+async fn credential_for_the_hub_requires_no_cluster() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
     drover
@@ -49,7 +49,7 @@ async fn the_hub_itself_needs_no_cluster() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_ended_login_tells_kubectls_user_to_log_in() {
+async fn credential_with_an_expired_login_shows_the_login_command() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     let advice = format!("drover login {}", stub.url);
     let args = ["credential", "--server", &stub.url, "--cluster", "berlin"];
@@ -61,7 +61,7 @@ async fn an_ended_login_tells_kubectls_user_to_log_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_imported_again_under_the_same_name_gets_no_token() {
+async fn cluster_imported_again_with_the_same_name_gets_no_token() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
     let args = [
@@ -79,7 +79,7 @@ async fn a_cluster_imported_again_under_the_same_name_gets_no_token() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_login_at_one_server_is_not_used_at_another() {
+async fn token_of_one_server_is_not_sent_to_another() {
     let (stub, other, drover) = (Stub::start().await, Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
     let args = ["credential", "--server", &other.url, "--cluster", "berlin"];
@@ -100,7 +100,7 @@ fn kubeconfig(url: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kubeconfig_works_with_the_login_that_made_it_whatever_address_was_typed() {
+async fn kubeconfig_works_with_another_address_of_the_same_server() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
     let announced = "https://drover.example:8443";
@@ -115,7 +115,7 @@ async fn a_kubeconfig_works_with_the_login_that_made_it_whatever_address_was_typ
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_login_a_kubeconfig_comes_with_the_advice_to_log_in() {
+async fn kubeconfig_without_a_login_shows_the_login_command() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     let ca = drover.home.path().join("ca.pem");
     std::fs::write(&ca, &stub.authority_pem).unwrap();
@@ -136,7 +136,7 @@ async fn without_a_login_a_kubeconfig_comes_with_the_advice_to_log_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kubeconfig_that_runs_another_program_is_refused() {
+async fn kubeconfig_with_another_program_is_rejected() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
     stub.world.lock().kubeconfig =
@@ -146,7 +146,7 @@ async fn a_kubeconfig_that_runs_another_program_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_exported_context_is_a_habit_and_what_is_typed_a_wish() {
+async fn context_flag_takes_precedence_over_the_variable() {
     let (here, there, drover) = (Stub::start().await, Stub::start().await, Drover::new());
     drover.log_in(&here).await.ok();
     drover.log_in(&there).await.ok();
@@ -155,7 +155,7 @@ async fn an_exported_context_is_a_habit_and_what_is_typed_a_wish() {
     drover.run_with(&args, &exported, "").await.ok();
     assert_eq!(there.seen().last().unwrap().target, "/v1/tokens");
     let typed = [&args[..], &["--context", here.authority()]].concat();
-    drover.run(&typed).await.failed(2, "not of");
+    drover.run(&typed).await.failed(2, "belongs to");
 
     // A typed server does not conflict with an exported context, nor a fingerprint with a file.
     let list = ["cluster", "list", "--server", &there.url];

@@ -38,7 +38,7 @@ async fn wait_for(err: &mut ChildStderr, question: &str, said: &mut String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_confirms_the_authority_once_and_types_passwords_unseen() {
+async fn authority_is_confirmed_once_and_passwords_are_not_echoed() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     stub.world.lock().must_change = true;
     let (mut person, program) = pair();
@@ -49,11 +49,11 @@ async fn a_person_confirms_the_authority_once_and_types_passwords_unseen() {
     let mut err = child.stderr.take().unwrap();
     let mut said = String::new();
     for (question, answer) in [
-        ("Trust it from now on?", "y"),
+        ("Trust this certificate authority?", "y"),
         ("User name:", "alice"),
         ("Password: ", PASSWORD),
         ("New password", "a much better one"),
-        ("The same again", "a much better one"),
+        ("Repeat the new password", "a much better one"),
     ] {
         wait_for(&mut err, question, &mut said).await;
         person.write_all(format!("{answer}\n").as_bytes()).unwrap();
@@ -88,7 +88,7 @@ async fn a_person_confirms_the_authority_once_and_types_passwords_unseen() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_who_does_not_trust_the_authority_sends_nothing() {
+async fn declined_authority_gets_no_request() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     let (mut person, program) = pair();
     let mut command = drover.command(&["login", &stub.url]);
@@ -97,7 +97,7 @@ async fn a_person_who_does_not_trust_the_authority_sends_nothing() {
     drop(command);
     let mut err = child.stderr.take().unwrap();
     let mut said = String::new();
-    wait_for(&mut err, "Trust it from now on?", &mut said).await;
+    wait_for(&mut err, "Trust this certificate authority?", &mut said).await;
     person.write_all(b"\n").unwrap();
     let status = timeout(PATIENCE, child.wait()).await.unwrap().unwrap();
     assert_eq!(status.code(), Some(1));

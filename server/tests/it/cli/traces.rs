@@ -36,7 +36,7 @@ async fn serving(log: &mut Lines<BufReader<ChildStderr>>) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_without_the_systems_authorities_sends_its_traces_over_http() {
+async fn server_without_system_authorities_sends_traces_over_http() {
     let collector = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let endpoint = format!("http://{}", collector.local_addr().unwrap());
     let received = tokio::spawn(async move {
@@ -68,7 +68,7 @@ async fn a_server_without_the_systems_authorities_sends_its_traces_over_http() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_collector_whose_authority_nobody_knows_is_refused_with_advice() {
+async fn collector_with_unknown_authority_is_rejected_with_advice() {
     let drover = Drover::new();
     let data = drover.home.path().join("data");
     let data = data.to_str().unwrap();

@@ -20,7 +20,7 @@ fn environment(unit: &str) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn the_unit_keeps_the_state_in_the_folder_that_systemd_makes() {
+fn systemd_unit_uses_the_state_directory() {
     let unit = unit();
     assert!(unit.lines().any(|line| line == "StateDirectory=drover"));
     let environment = environment(&unit);
@@ -36,7 +36,7 @@ fn the_unit_keeps_the_state_in_the_folder_that_systemd_makes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_state_of_a_server_that_the_unit_starts_can_be_elsewhere() {
+async fn systemd_unit_can_use_another_hub() {
     let drover = Drover::new();
     let unit = unit();
     let mut variables = environment(&unit);

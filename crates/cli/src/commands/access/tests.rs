@@ -35,7 +35,7 @@ fn member(id: &str, ready: Option<(&str, &str)>) -> MemberView {
 }
 
 #[test]
-fn members_and_roles_are_listed_with_their_states_in_words() {
+fn members_and_roles_are_listed_with_their_states() {
     let members = vec![
         member("m-1", None),
         member("m-2", Some(("True", "Given"))),
@@ -63,7 +63,7 @@ fn members_and_roles_are_listed_with_their_states_in_words() {
 }
 
 #[test]
-fn an_explanation_names_who_role_and_binding_or_says_that_there_is_none() {
+fn explanation_lists_subject_role_and_binding() {
     let one = ThroughView {
         subject: "drover:user:1".to_owned(),
         user: Some("ann".to_owned()),

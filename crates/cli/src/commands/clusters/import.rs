@@ -15,16 +15,16 @@ use crate::client::Client;
 use crate::failure::Failure;
 use crate::platform::CLOSES_OUTPUT;
 use crate::table::until;
-use crate::terminal::{finish_output, notice, output_is_screen, print};
-use crate::wait::{Next, wait_for};
+use crate::terminal::{finish_output, notice, output_is_terminal, print};
+use crate::wait::{Progress, wait_for};
 
-/// Makes the Cluster if there is none, and prints what joins it.
+/// Creates the Cluster if it does not exist, and prints the manifest that registers it.
 pub(super) async fn import(client: &Client, args: &ClusterImport) -> Result<(), Failure> {
-    if args.wait && !CLOSES_OUTPUT && !output_is_screen() {
+    if args.wait && !CLOSES_OUTPUT && !output_is_terminal() {
         return Err(Failure::Usage(
-            "on Windows, --wait cannot be used in a pipe: the reader would wait for this program, \
-             and this program for the cluster. Write the manifest to a file, apply the file, and \
-             see `drover cluster get NAME`"
+            "cannot use --wait in a pipe on Windows: kubectl would wait for the end of the output, \
+             and drover for the cluster. Write the manifest to a file, apply the file, and run \
+             `drover cluster get NAME`"
                 .to_owned(),
         ));
     }
@@ -38,19 +38,23 @@ pub(super) async fn import(client: &Client, args: &ClusterImport) -> Result<(), 
     if args.curl {
         print(&curl_lines(&import))?;
         notice(&format!(
-            "Run both lines where kubectl reaches {:?}; the token expires {end}.",
+            "Run both lines on a machine whose kubectl uses the cluster {:?}. The token expires {end}.",
             args.name
         ));
     } else if args.values {
         let values = chart_values(import.manifest.expose());
         print(&values.map_err(|error| Failure::Other(error.to_string()))?)?;
-        notice(&format!("The values can be used once and expire {end}."));
+        notice(&format!(
+            "The values register the cluster once. Their token expires {end}."
+        ));
     } else {
         print(import.manifest.expose())?;
-        notice(&format!("The manifest can be used once and expires {end}."));
+        notice(&format!(
+            "The manifest registers the cluster once. Its token expires {end}."
+        ));
     }
     if args.wait {
-        // kubectl at the other end of a pipe applies nothing before it has seen the end.
+        // kubectl applies a manifest from a pipe after the end of the pipe.
         finish_output()?;
         wait_until_ready(client, args).await?;
     }
@@ -68,13 +72,13 @@ async fn ensure(client: &Client, args: &ClusterImport) -> Result<(), Failure> {
         .await
     {
         Ok(_) => {
-            notice(&format!("Made the cluster {:?}.", args.name));
+            notice(&format!("Created the cluster {:?}.", args.name));
             Ok(())
         }
         Err(error) if error.refusal().is_some_and(|r| r.reason == "AlreadyExists") => {
             if args.description.is_some() || !args.labels.is_empty() {
                 notice(&format!(
-                    "The cluster {:?} is there already; --description and --label change nothing.",
+                    "The cluster {:?} exists. --description and --label have no effect.",
                     args.name
                 ));
             }
@@ -84,7 +88,7 @@ async fn ensure(client: &Client, args: &ClusterImport) -> Result<(), Failure> {
     }
 }
 
-/// Two lines for a shell: the token in a variable, never in a URL, and the call that uses it.
+/// Returns two shell commands: one sets the token in a variable, never in a URL, and one uses it.
 fn curl_lines(import: &Import) -> String {
     let token = shell::quoted(import.registration_token.expose());
     format!(
@@ -95,17 +99,17 @@ fn curl_lines(import: &Import) -> String {
 
 async fn wait_until_ready(client: &Client, args: &ClusterImport) -> Result<(), Failure> {
     let hosts_hub = AtomicBool::new(false);
-    let look = || async {
+    let poll = || async {
         let path = ["v1", "clusters", args.name.as_str()];
         let cluster: ClusterView = client.get(&path).await?;
         hosts_hub.store(cluster.hosts_hub, Ordering::Relaxed);
         Ok(if is_ready(&cluster) {
-            Next::Done
+            Progress::Done
         } else {
-            Next::Wait(progress(&cluster))
+            Progress::Pending(progress(&cluster))
         })
     };
-    wait_for(args.timeout.0, look).await?;
+    wait_for(args.timeout.0, poll).await?;
     notice(&format!("The cluster {:?} is ready.", args.name));
     if hosts_hub.into_inner() {
         notice(&format!("Warning: {HOSTS_HUB}"));

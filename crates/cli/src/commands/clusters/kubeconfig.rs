@@ -4,14 +4,14 @@ use drover_api::rest::{KubeconfigCredential, KubeconfigRequest, KubeconfigRespon
 
 use crate::args::{ClusterKubeconfig, Connection, CredentialKind, ServerUrl};
 use crate::client::Client;
-use crate::environment::{Environment, Source};
+use crate::environment::{Environment, Target};
 use crate::failure::Failure;
 use crate::kubeconfig::{
     KubeconfigError, foreign_commands, merge_into, merge_target, parse, servers, write,
 };
 use crate::terminal::{notice, print};
 
-/// Gets a kubeconfig and puts it where it was wanted.
+/// Requests a kubeconfig, and prints, writes or merges it.
 pub(super) async fn run(
     client: &Client,
     args: &ClusterKubeconfig,
@@ -33,16 +33,19 @@ pub(super) async fn run(
         return Err(KubeconfigError::ForeignCommand(command).into());
     }
     if args.merge {
-        let path = merge_target(environment)?;
+        let path = merge_target(
+            environment.kubeconfig.as_deref(),
+            environment.home.as_deref(),
+        )?;
         let names = merge_into(&path, text, args.overwrite)?;
         notice(&format!(
-            "Put into {}: {}. Use one with: kubectl --context NAME",
+            "Merged into {}: {}. Use a context: kubectl --context NAME",
             path.display(),
             names.join(", ")
         ));
     } else if let Some(path) = &args.output_file {
         write(path, text)?;
-        notice(&format!("Wrote {}.", path.display()));
+        notice(&format!("Created {}.", path.display()));
     } else {
         print(text)?;
     }
@@ -54,7 +57,8 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// Sees to it that `drover credential` will find a login for the address in a kubeconfig.
+/// Stores the server address of the kubeconfig in the context, so that `drover credential` finds the
+/// login.
 fn announce(
     server: &ServerUrl,
     connection: &Connection,
@@ -62,12 +66,12 @@ fn announce(
 ) -> Result<(), Failure> {
     let file = environment.config_file(connection.config.as_deref())?;
     let config = file.read()?;
-    if config.of_server(server).is_some() {
+    if config.for_server(server).is_some() {
         return Ok(());
     }
-    match environment.source(connection)? {
-        Source::Login(name) => {
-            let used = config.chosen(name)?.map(|context| context.name.clone());
+    match environment.target(connection)? {
+        Target::Context(name) => {
+            let used = config.selected(name)?.map(|context| context.name.clone());
             file.change(|config| {
                 let used = config
                     .contexts
@@ -79,9 +83,9 @@ fn announce(
                 Ok(())
             })?;
         }
-        Source::Direct(_) => notice(&format!(
-            "kubectl will ask drover for tokens of {server}, and there is no login for it here. \
-             Before using the kubeconfig, run: {}",
+        Target::Direct(_) => notice(&format!(
+            "kubectl will run drover to get tokens of {server}, but no login for it is stored. \
+             Before you use the kubeconfig, run: {}",
             server.login_command()
         )),
     }

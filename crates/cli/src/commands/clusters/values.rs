@@ -1,4 +1,4 @@
-//! The manifest as values of the chart `drover-agent`, which makes the same objects of them.
+//! Values of the Helm chart `drover-agent`, read from the manifest.
 
 use std::collections::BTreeMap;
 
@@ -6,20 +6,20 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-/// Why there are no values.
+/// The error of [`chart_values`].
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MissingValues {
-    /// The server sent something else than a manifest.
-    #[error("the server's manifest cannot be read as YAML: {0}")]
+    /// The manifest is not YAML.
+    #[error("cannot parse the server's manifest as YAML: {0}")]
     Unreadable(String),
-    /// It is a manifest of another version.
+    /// The manifest lacks an object or field.
     #[error(
-        "the server's manifest has no {0}; use the drover of the server's version, or the manifest"
+        "cannot write values: the server's manifest has no {0}; use the version of drover that the server has, or use the manifest"
     )]
     Missing(&'static str),
 }
 
-/// The values, YAML.
+/// Converts the manifest to the values of the chart, as YAML.
 pub fn chart_values(manifest: &str) -> Result<String, MissingValues> {
     let objects: Vec<Value> = serde_saphyr::from_multiple(manifest)
         .map_err(|error| MissingValues::Unreadable(error.to_string()))?;
@@ -32,8 +32,8 @@ pub fn chart_values(manifest: &str) -> Result<String, MissingValues> {
     let server = &object("ConfigMap", "drover-agent-server")?["data"];
     let keys = &object("ConfigMap", "drover-agent-plan-keys")?["data"];
     let keys = keys.as_object();
-    let keys = keys.ok_or(MissingValues::Missing("keys that plans are verified with"))?;
-    // By their names, which are numbers: the one in use is the last.
+    let keys = keys.ok_or(MissingValues::Missing("plan keys"))?;
+    // Sorted by name, which is a number: the last key is the current one.
     let keys: BTreeMap<&String, &Value> = keys.iter().collect();
     let keys: Vec<&Value> = keys.into_values().collect();
     let token = &object("Secret", "drover-agent-registration")?["data"]["token"];
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manifest_of_another_version_is_refused_with_what_it_lacks() {
+    fn incomplete_manifest_is_rejected_with_the_missing_object() {
         let missing = chart_values("---\nkind: Namespace\n").unwrap_err();
         assert_eq!(missing, MissingValues::Missing("drover-agent-server"));
         let odd = chart_values("{").unwrap_err();

@@ -1,4 +1,4 @@
-//! A cluster in words.
+//! Tables and pages of clusters.
 
 use drover_api::cluster_state::{HOSTS_HUB, Seen, condition, seen, state, words};
 use drover_api::conditions::{CLEANED_UP, READY};
@@ -6,14 +6,14 @@ use drover_api::rest::ClusterView;
 use jiff::Timestamp;
 
 use crate::output::{Listed, Page};
-use crate::table::{NOTHING, Table, age, describe, or_nothing};
+use crate::table::{DASH, Table, age, describe, or_dash};
 
-/// Whether the cluster can be used.
+/// Whether the cluster is ready and not being deleted.
 pub(super) fn is_ready(cluster: &ClusterView) -> bool {
     !cluster.deleting && condition(cluster, READY).is_some_and(|c| c.status == "True")
 }
 
-/// The state, with the sentence that says why and what to do.
+/// Describes the state, with the message of the Ready condition.
 pub(super) fn progress(cluster: &ClusterView) -> String {
     let why = condition(cluster, READY)
         .filter(|c| c.status != "True" && !c.message.is_empty())
@@ -26,8 +26,8 @@ pub(super) fn progress(cluster: &ClusterView) -> String {
     )
 }
 
-/// How far the end of a cluster is.
-pub(super) fn leaving(cluster: &ClusterView) -> String {
+/// Describes the progress of a deletion.
+pub(super) fn deletion_progress(cluster: &ClusterView) -> String {
     let cleaning = condition(cluster, CLEANED_UP).filter(|_| cluster.deleting);
     match cleaning {
         Some(condition) => format!("{}: {}", state(cluster).words, condition.message),
@@ -35,8 +35,8 @@ pub(super) fn leaving(cluster: &ClusterView) -> String {
     }
 }
 
-/// What stays in a cluster that is being deleted, and what to do about it.
-pub(super) fn uncleaned(cluster: &ClusterView) -> Option<String> {
+/// Returns the message about a cleanup that failed or is incomplete.
+pub(super) fn incomplete_cleanup(cluster: &ClusterView) -> Option<String> {
     condition(cluster, CLEANED_UP)
         .filter(|condition| condition.status == "False")
         .map(|condition| condition.message.clone())
@@ -46,7 +46,7 @@ fn nodes(cluster: &ClusterView) -> String {
     match cluster.nodes {
         Some(nodes) if nodes.ready == nodes.total => nodes.total.to_string(),
         Some(nodes) => format!("{} of {} ready", nodes.ready, nodes.total),
-        None => NOTHING.to_owned(),
+        None => DASH.to_owned(),
     }
 }
 
@@ -54,7 +54,7 @@ fn last_seen(cluster: &ClusterView, now: Timestamp) -> String {
     match seen(cluster) {
         Seen::Connected => "connected".to_owned(),
         Seen::At(at) => age(at, now),
-        Seen::Never => NOTHING.to_owned(),
+        Seen::Never => DASH.to_owned(),
     }
 }
 
@@ -73,9 +73,9 @@ impl Listed for ClusterView {
         vec![
             self.name.clone(),
             state(self).words,
-            or_nothing(self.kubernetes_version.as_deref()),
+            or_dash(self.kubernetes_version.as_deref()),
             nodes(self),
-            or_nothing(self.agent.as_ref().map(|agent| agent.version.as_str())),
+            or_dash(self.agent.as_ref().map(|agent| agent.version.as_str())),
             last_seen(self, now),
             age(self.created_at, now),
         ]
@@ -108,15 +108,15 @@ impl Page for ClusterView {
         let mut facts = vec![
             ("Name", self.name.clone()),
             ("UID", self.uid.clone()),
-            ("Description", or_nothing(self.description.as_deref())),
-            ("Labels", or_nothing(Some(&labels.join(", ")))),
+            ("Description", or_dash(self.description.as_deref())),
+            ("Labels", or_dash(Some(&labels.join(", ")))),
             ("State", state(self).words),
-            ("Kubernetes", or_nothing(self.kubernetes_version.as_deref())),
+            ("Kubernetes", or_dash(self.kubernetes_version.as_deref())),
             ("Nodes", nodes(self)),
-            ("Agent", or_nothing(agent.as_deref())),
-            ("Agent image", or_nothing(image)),
+            ("Agent", or_dash(agent.as_deref())),
+            ("Agent image", or_dash(image)),
             ("Last seen", seen),
-            ("Made", format!("{} ago", age(self.created_at, now))),
+            ("Created", format!("{} ago", age(self.created_at, now))),
         ];
         if !self.rights.all_namespaces && !self.rights.namespaces.is_empty() {
             facts.push(("Your namespaces", self.rights.namespaces.join(", ")));
@@ -170,7 +170,7 @@ fn resources(cluster: &ClusterView) -> Option<Table> {
     let mut table = Table::new(&["RESOURCE", "CAPACITY", "ALLOCATABLE", "REQUESTED", "USED"]);
     for (name, capacity) in &cluster.capacity {
         let of = |map: &std::collections::BTreeMap<String, String>| {
-            or_nothing(map.get(name).map(String::as_str))
+            or_dash(map.get(name).map(String::as_str))
         };
         table.row(&[
             name.clone(),

@@ -21,7 +21,7 @@ fn info(version: &str, server: &str) -> String {
 }
 
 #[test]
-fn server_and_cluster_are_read_from_what_kubectl_says() {
+fn server_and_cluster_are_read_from_exec_info() {
     let text = info(V1BETA1, "https://d.example:8443/k8s/clusters/berlin");
     let found = wanted(&args(&[]), Some(&text)).unwrap();
     assert_eq!(
@@ -35,7 +35,7 @@ fn server_and_cluster_are_read_from_what_kubectl_says() {
 }
 
 #[test]
-fn flags_count_more_than_what_kubectl_says() {
+fn flags_take_precedence_over_exec_info() {
     let text = info(V1, "https://d.example/k8s/clusters/berlin/");
     let flags = args(&["--server", "https://e.example", "--cluster", "oslo"]);
     let found = wanted(&flags, Some(&text)).unwrap();
@@ -44,11 +44,11 @@ fn flags_count_more_than_what_kubectl_says() {
 }
 
 #[test]
-fn without_a_cluster_or_with_a_strange_version_it_says_what_to_do() {
+fn missing_cluster_and_unknown_version_are_errors_with_advice() {
     let tables = [
-        (None, "give --cluster"),
-        (Some("{}".to_owned()), "give --cluster"),
-        (Some("nonsense".to_owned()), "run by kubectl"),
+        (None, "use --cluster"),
+        (Some("{}".to_owned()), "use --cluster"),
+        (Some("nonsense".to_owned()), "kubectl runs"),
         (
             Some(info(
                 "client.authentication.k8s.io/v9",
@@ -58,7 +58,7 @@ fn without_a_cluster_or_with_a_strange_version_it_says_what_to_do() {
         ),
         (
             Some(info(V1, "https://d.example/elsewhere")),
-            "give --cluster",
+            "use --cluster",
         ),
     ];
     for (text, advice) in tables {
@@ -69,7 +69,7 @@ fn without_a_cluster_or_with_a_strange_version_it_says_what_to_do() {
 }
 
 #[test]
-fn kubectl_asks_again_before_the_token_ends() {
+fn kubectl_renews_the_token_before_it_expires() {
     for (created, again) in [
         ("2026-11-21T11:45:00Z", "2026-11-21T11:59:30Z"),
         ("2026-11-21T11:59:00Z", "2026-11-21T11:59:54Z"),

@@ -1,4 +1,4 @@
-//! Logging in with an identity provider: in a browser, or with what is typed here.
+//! Login with an identity provider: in a browser, or with a password.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -16,10 +16,10 @@ use crate::failure::Failure;
 use crate::table::printable;
 use crate::terminal::notice;
 
-/// Between two questions at least, whatever the server says.
-const LEAST_PAUSE: Duration = Duration::from_secs(1);
+/// Shortest interval between two requests for the result.
+const MIN_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Gets a session with the provider of this name.
+/// Logs in with an identity provider.
 pub(super) async fn sign_in(
     args: &LoginArgs,
     client: &Client,
@@ -37,10 +37,10 @@ pub(super) async fn sign_in(
 
 fn unknown(name: &str, known: &[&str]) -> String {
     if known.is_empty() {
-        return "the server has no identity provider: leave --provider out".to_owned();
+        return "the server has no identity providers; remove --provider".to_owned();
     }
     let known = printable(&known.join(", "));
-    format!("the server has no identity provider {name:?}; it has {known}")
+    format!("the server has no identity provider {name:?}; use one of: {known}")
 }
 
 async fn with_password(
@@ -58,7 +58,7 @@ async fn with_password(
     Ok(client.post(&path, &request).await?)
 }
 
-/// Shows a code, and waits until somebody who is signed in has confirmed it.
+/// Shows a code, and waits until a signed-in user confirms it in a browser.
 async fn in_browser(client: &Client, title: &str) -> Result<IssuedToken, Failure> {
     let codes: DeviceCode = client.post(&["v1", "device"], &()).await?;
     let (url, code) = (
@@ -66,13 +66,13 @@ async fn in_browser(client: &Client, title: &str) -> Result<IssuedToken, Failure
         printable(&codes.user_code),
     );
     notice(&format!(
-        "Open this page in a browser:\n  {url}\nSign in there with {}, and type this code:\n  \
-         {code}\nOnly type a code that you see here, in a log-in that you began yourself.",
+        "Open this page in a browser:\n  {url}\nSign in with {} and enter this code:\n  \
+         {code}\nOnly enter a code from a login that you started yourself.",
         printable(title)
     ));
-    show(&codes.verification_url);
+    open_browser(&codes.verification_url);
     let life = Duration::from_secs(codes.expires_in_seconds.into());
-    let pause = Duration::from_secs(codes.interval_seconds.into()).max(LEAST_PAUSE);
+    let pause = Duration::from_secs(codes.interval_seconds.into()).max(MIN_INTERVAL);
     let poll = DevicePoll {
         device_code: codes.device_code,
     };
@@ -86,27 +86,27 @@ async fn in_browser(client: &Client, title: &str) -> Result<IssuedToken, Failure
                 issued: Some(issued),
             }) => return Ok(issued),
             Ok(DeviceAnswer { issued: None }) => {}
-            // The network may come back while the person is at it.
-            Err(error) if error.may_pass() => {}
+            // The connection may work again before the user confirms the code.
+            Err(error) if error.is_transient() => {}
             Err(error) => return Err(error.into()),
         }
     }
     Err(Failure::Other(
-        "nobody has confirmed the code in time; run \"drover login\" again".to_owned(),
+        "the code expired without confirmation; run \"drover login\" again".to_owned(),
     ))
 }
 
-/// Opens a page, where there is a screen; who has none, or another, does it by hand.
-fn show(url: &str) {
+/// Opens a page in the browser of a desktop session.
+fn open_browser(url: &str) {
     let has_screen = ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()
         .any(|name| std::env::var_os(name).is_some());
-    // A server may say anything; nothing but a page of the web is opened.
+    // The server chooses the URL: open only web pages.
     if !has_screen || !url.starts_with("https://") {
         return;
     }
     let mut opener = Command::new("xdg-open");
     opener.arg(url).stdin(Stdio::null());
-    // It is a convenience: the address stands on the screen.
+    // Errors are ignored: the URL is also printed.
     let _ = opener.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
 }

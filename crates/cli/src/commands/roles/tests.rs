@@ -59,13 +59,13 @@ fn deployer() -> RoleDetail {
 }
 
 #[test]
-fn a_role_is_shown_with_all_that_it_allows_and_where() {
+fn role_is_shown_with_its_permissions() {
     let listed = list(vec![deployer().role], Format::Table, now(), "").unwrap();
     insta::assert_snapshot!(format!("{listed}\n{}", deployer().page(now())));
 }
 
 #[test]
-fn a_file_holds_a_role_as_it_is_printed_or_its_spec_alone() {
+fn role_file_contains_printed_role_or_spec() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("role.yaml");
     let printed = one(&deployer(), Format::Yaml, now()).unwrap();
@@ -89,7 +89,7 @@ fn a_file_holds_a_role_as_it_is_printed_or_its_spec_alone() {
 }
 
 #[test]
-fn what_is_typed_is_one_rule_in_the_core_group_unless_another_is_said() {
+fn role_options_become_one_rule() {
     let said = RoleTyped {
         given_in: Some(RoleContext::Cluster),
         display_name: None,
@@ -108,5 +108,5 @@ fn what_is_typed_is_one_rule_in_the_core_group_unless_another_is_said() {
         ..said
     };
     assert!(typed(&nowhere, false).is_err() && typed(&nowhere, true).is_ok());
-    assert!(who_loses(Some(2)).starts_with("2 bindings"));
+    assert!(affected(Some(2)).starts_with("2 bindings"));
 }

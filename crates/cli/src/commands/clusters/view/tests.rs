@@ -99,7 +99,7 @@ fn away_cluster() -> ClusterView {
 }
 
 #[test]
-fn clusters_are_listed_with_their_states_in_words() {
+fn clusters_are_listed_with_their_states() {
     let deleting = ClusterView {
         deleting: true,
         ..ready_cluster()
@@ -114,7 +114,7 @@ fn clusters_are_listed_with_their_states_in_words() {
 }
 
 #[test]
-fn a_cluster_is_shown_with_everything_that_is_known() {
+fn cluster_is_shown_with_all_fields() {
     insta::assert_snapshot!(one(&ready_cluster(), Format::Table, now()).unwrap());
 }
 
@@ -132,7 +132,7 @@ fn cluster_that_hosts_the_hub_is_shown_with_a_warning() {
 }
 
 #[test]
-fn json_and_yaml_are_the_wire_form_of_the_server() {
+fn json_and_yaml_have_the_schema_of_the_rest_api() {
     let json = list(vec![away_cluster()], Format::Json, now(), "").unwrap();
     let back: drover_api::rest::List<ClusterView> = serde_json::from_str(&json).unwrap();
     assert_eq!(back.items, vec![away_cluster()]);
@@ -145,7 +145,7 @@ fn json_and_yaml_are_the_wire_form_of_the_server() {
 }
 
 #[test]
-fn progress_says_what_is_in_the_way_and_what_to_do() {
+fn progress_shows_cause_and_next_step() {
     assert_eq!(
         progress(&away_cluster()),
         "oslo: agent not connected (start the agent)"

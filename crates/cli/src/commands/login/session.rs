@@ -1,4 +1,4 @@
-//! Who is logged in, and where.
+//! `drover logout`, `whoami` and `context`.
 
 use drover_api::rest::Me;
 use jiff::Timestamp;
@@ -8,13 +8,13 @@ use serde::Serialize;
 use crate::args::{ContextArgs, ContextCommand, LogoutArgs, WhoamiArgs};
 use crate::client::CallError;
 use crate::config::Context;
-use crate::environment::{Environment, Source, chosen, client_of};
+use crate::environment::{Environment, Target, client_of, selected};
 use crate::failure::Failure;
 use crate::output::{Listed, Page, list, one};
-use crate::table::{NOTHING, describe, or_nothing, until};
+use crate::table::{DASH, describe, or_dash, until};
 use crate::terminal::{notice, print};
 
-/// Ends the login, or all of the user's, on the server and forgets its token.
+/// Ends the session, or all sessions of the user, on the server, and deletes the stored token.
 pub(crate) async fn logout(
     LogoutArgs {
         everywhere,
@@ -22,16 +22,16 @@ pub(crate) async fn logout(
     }: &LogoutArgs,
     environment: &Environment,
 ) -> Result<(), Failure> {
-    let Source::Login(name) = environment.source(connection)? else {
+    let Target::Context(name) = environment.target(connection)? else {
         return Err(Failure::Usage(
-            "logout ends a remembered login; leave --server out".to_owned(),
+            "cannot use --server with logout: it ends a stored login; use --context".to_owned(),
         ));
     };
     let file = environment.config_file(connection.config.as_deref())?;
-    let context = chosen(&file.read()?, name)?.clone();
+    let context = selected(&file.read()?, name)?.clone();
     let ended = match client_of(&context, connection.request_timeout.0) {
         Ok(client) => end(&client, *everywhere).await,
-        // There is no login to end; of others nothing can be done without one.
+        // Without a token there is no session to end, and no way to end the other sessions.
         Err(Failure::NotLoggedIn(_)) if !everywhere => Ok(()),
         Err(other) => Err(other),
     };
@@ -44,9 +44,9 @@ pub(crate) async fn logout(
     })?;
     if ended.is_err() {
         notice(if *everywhere {
-            "The login is forgotten here, but no other was ended: log in, then run this again."
+            "Deleted the stored login, but ended no other session. Log in and run the command again."
         } else {
-            "The login is forgotten here, but the server still holds it until it expires."
+            "Deleted the stored login, but the session on the server lasts until it expires."
         });
     }
     ended?;
@@ -67,15 +67,15 @@ async fn end(client: &super::Client, everywhere: bool) -> Result<(), Failure> {
     }
 }
 
-/// Who is logged in, and where.
+/// The output of `drover whoami`.
 #[derive(Debug, Serialize)]
-struct Who {
+struct Identity {
     server: String,
     #[serde(flatten)]
     me: Me,
 }
 
-impl Page for Who {
+impl Page for Identity {
     fn page(&self, now: Timestamp) -> String {
         let me = &self.me;
         let role = if me.administrator {
@@ -87,30 +87,30 @@ impl Page for Who {
         describe(&[
             ("Server", self.server.clone()),
             ("User", me.username.clone()),
-            ("Display name", or_nothing(me.display_name.as_deref())),
+            ("Display name", or_dash(me.display_name.as_deref())),
             ("Role", role.to_owned()),
-            ("In the clusters", me.kubernetes_user.clone()),
+            ("User in clusters", me.kubernetes_user.clone()),
             ("Token", me.token.id.clone()),
             (
-                "Works on",
-                scope.map_or_else(|| "every cluster".to_owned(), |c| c.name.clone()),
+                "Valid for",
+                scope.map_or_else(|| "all clusters".to_owned(), |c| c.name.clone()),
             ),
             ("Expires", until(me.token.expires_at, now)),
         ])
     }
 }
 
-/// Says who is logged in.
+/// Prints the logged-in user.
 pub(crate) async fn whoami(args: &WhoamiArgs, environment: &Environment) -> Result<(), Failure> {
     let client = environment.client(&args.connection)?;
-    let who = Who {
+    let who = Identity {
         server: client.server().to_string(),
         me: client.get(&["v1", "me"]).await?,
     };
     Ok(print(&one(&who, args.output.format, Timestamp::now())?)?)
 }
 
-/// What is shown of a context: nothing that is worth anything.
+/// A context without its token.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ContextView {
@@ -153,12 +153,12 @@ impl Listed for ContextView {
             self.username.clone(),
             login.to_owned(),
             self.expires_at
-                .map_or_else(|| NOTHING.to_owned(), |end| until(end, now)),
+                .map_or_else(|| DASH.to_owned(), |end| until(end, now)),
         ]
     }
 }
 
-/// Lists the remembered servers, chooses one, forgets one.
+/// Runs a subcommand of `drover context`.
 pub(crate) fn context(args: &ContextArgs, environment: &Environment) -> Result<(), Failure> {
     let file = environment.config_file(args.config.as_deref())?;
     match &args.command {
@@ -171,16 +171,16 @@ pub(crate) fn context(args: &ContextArgs, environment: &Environment) -> Result<(
                 .iter()
                 .map(|context| ContextView::of(context, current, now))
                 .collect();
-            let none = "No server was logged in to; run: drover login https://HOST:PORT";
+            let none = "No contexts. Log in to a server: drover login https://HOST:PORT";
             print(&list(views, output.format, now, none)?)?;
         }
         ContextCommand::Use { name } => {
-            file.change(|config| config.choose(name))?;
-            notice(&format!("Commands now talk to {name:?}."));
+            file.change(|config| config.select(name))?;
+            notice(&format!("Commands now use the context {name:?}."));
         }
         ContextCommand::Delete { name } => {
-            file.change(|config| config.forget(name))?;
-            notice(&format!("Forgot {name:?}."));
+            file.change(|config| config.remove(name))?;
+            notice(&format!("Deleted the context {name:?}."));
         }
     }
     Ok(())

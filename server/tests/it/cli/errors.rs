@@ -4,7 +4,7 @@ use super::program::Drover;
 use super::stub::{SESSION, Stub};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_kind_of_failure_has_its_exit_code_and_its_advice() {
+async fn errors_have_their_exit_codes_and_advice() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover
         .run(&["cluster", "list"])
@@ -40,7 +40,7 @@ async fn each_kind_of_failure_has_its_exit_code_and_its_advice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_drover_server_is_said_to_be_none() {
+async fn responses_of_other_servers_are_reported() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
     stub.world.lock().instead = Some((StatusCode::BAD_GATEWAY, "", "<html>Bad Gateway</html>"));
@@ -54,7 +54,7 @@ async fn what_is_no_drover_server_is_said_to_be_none() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_redirect_takes_no_token_elsewhere() {
+async fn redirects_are_not_followed() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
     let before = stub.seen().len();
@@ -64,7 +64,7 @@ async fn a_redirect_takes_no_token_elsewhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_programs_token_comes_from_the_environment_or_a_file() {
+async fn token_is_read_from_variable_or_file() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     let ca = drover.home.path().join("ca.pem");
     std::fs::write(&ca, &stub.authority_pem).unwrap();
@@ -86,7 +86,7 @@ async fn a_programs_token_comes_from_the_environment_or_a_file() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_program_from_a_checkout_knows_its_commit() {
+async fn version_contains_the_commit_of_the_checkout() {
     let ended = Drover::new()
         .run(&["version", "--client", "-o", "json"])
         .await
@@ -103,7 +103,7 @@ async fn a_program_from_a_checkout_knows_its_commit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn versions_are_shown_also_when_the_server_cannot_be_asked() {
+async fn client_version_is_shown_if_the_server_is_unreachable() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     let ended = drover.run(&["version"]).await.ok();
     assert!(ended.out.contains(env!("CARGO_PKG_VERSION")), "{ended:?}");
