@@ -1,48 +1,48 @@
-//! Delays and failures on demand: what people write on pods, templates and nodes.
+//! Annotations of pods, templates and nodes that request delays and failures.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::SignedDuration;
 
-/// Seconds from a pod's placement until its containers run.
+/// Seconds from the binding of a pod until its containers run.
 pub const START_SECONDS: &str = "simulate.drover.dev/start-seconds";
-/// Seconds from then until it is ready.
+/// Seconds from the start of the containers until the pod is ready.
 pub const READY_SECONDS: &str = "simulate.drover.dev/ready-seconds";
-/// Seconds that containers run before they end; for ever if absent, but for pods of Jobs.
+/// Seconds until the containers end. Without it only pods of Jobs end.
 pub const RUN_SECONDS: &str = "simulate.drover.dev/run-seconds";
-/// With what code they end; 0 if absent.
+/// Exit code of the containers; 0 if absent.
 pub const EXIT_CODE: &str = "simulate.drover.dev/exit-code";
-/// Seconds that a deleted pod takes to end; never longer than its grace period.
+/// Seconds until a deleted pod ends; limited by its grace period.
 pub const STOP_SECONDS: &str = "simulate.drover.dev/stop-seconds";
-/// What fails: a pod's `ImagePullBackOff`, `CrashLoopBackOff` or `NotReady`; a node's `NotReady`.
+/// The failure: `ImagePullBackOff`, `CrashLoopBackOff` or `NotReady` of a pod; `NotReady` of a node.
 pub const FAIL: &str = "simulate.drover.dev/fail";
-/// What a pod uses of a processor, such as `250m`; a share of its requests if absent.
+/// CPU usage of a pod, such as `250m`; a share of its requests if absent.
 pub const USAGE_CPU: &str = "simulate.drover.dev/usage-cpu";
-/// What it uses of memory, such as `64Mi`.
+/// Memory usage of a pod, such as `64Mi`.
 pub const USAGE_MEMORY: &str = "simulate.drover.dev/usage-memory";
 
-/// The longest delay that an annotation can ask for.
-const LONGEST: f64 = 86_400.0;
+/// Maximum delay of an annotation in seconds.
+const MAX_SECONDS: f64 = 86_400.0;
 
-/// How long things take where no annotation says so.
+/// The default delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
-    /// From placement until containers run.
+pub struct Timing {
+    /// From the binding until the containers run.
     pub start: Duration,
-    /// From then until ready.
+    /// From the start of the containers until the pod is ready.
     pub ready: Duration,
-    /// From deletion until gone.
+    /// From the deletion request until the pod is removed.
     pub stop: Duration,
-    /// How long a Job's pod runs.
+    /// Run time of a Job's pod.
     pub job: Duration,
-    /// The first pause after a container or a Job's pod has failed; each next is twice as long.
+    /// Backoff after the first failure of a container or a Job's pod; it doubles with each failure.
     pub backoff: Duration,
-    /// Between two renewals of a node's Lease.
+    /// Interval between renewals of a node's Lease.
     pub heartbeat: Duration,
 }
 
-impl Default for Pace {
+impl Default for Timing {
     fn default() -> Self {
         Self {
             start: Duration::from_secs(1),
@@ -55,37 +55,41 @@ impl Default for Pace {
     }
 }
 
-/// What is to go wrong with a pod.
+/// The requested failure of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PodFailure {
-    /// Its images cannot be had.
+    /// The images cannot be pulled.
     ImagePull,
-    /// Its containers end with an error, again and again.
+    /// The containers end with an error after each restart.
     Crash,
-    /// It runs, and never becomes ready.
+    /// The pod runs and does not become ready.
     NotReady,
 }
 
-/// What a pod is asked to do.
+/// The requested behavior of a pod.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Behaviour {
-    /// From placement until containers run.
+    /// From the binding until the containers run.
     pub start: SignedDuration,
-    /// From then until ready.
+    /// From the start of the containers until the pod is ready.
     pub ready: SignedDuration,
-    /// From deletion until gone.
+    /// From the deletion request until the pod is removed.
     pub stop: SignedDuration,
-    /// How long the containers run; none for ever.
+    /// Run time of the containers; `None` if they do not end.
     pub run: Option<SignedDuration>,
-    /// With what they end.
+    /// Exit code of the containers.
     pub exit_code: i32,
-    /// What goes wrong.
+    /// The requested failure.
     pub failure: Option<PodFailure>,
 }
 
 impl Behaviour {
-    /// Reads a pod's annotations; what cannot be read counts as absent.
-    pub fn read(annotations: Option<&BTreeMap<String, String>>, pace: &Pace, of_job: bool) -> Self {
+    /// Reads the annotations of a pod. Invalid values count as absent.
+    pub fn read(
+        annotations: Option<&BTreeMap<String, String>>,
+        timing: &Timing,
+        of_job: bool,
+    ) -> Self {
         let text = |name| {
             annotations
                 .and_then(|all| all.get(name))
@@ -102,10 +106,10 @@ impl Behaviour {
         let ends_by_itself = of_job || crashes;
         let default_code = i32::from(crashes);
         Self {
-            start: seconds(START_SECONDS).unwrap_or_else(|| signed(pace.start)),
-            ready: seconds(READY_SECONDS).unwrap_or_else(|| signed(pace.ready)),
-            stop: seconds(STOP_SECONDS).unwrap_or_else(|| signed(pace.stop)),
-            run: seconds(RUN_SECONDS).or_else(|| ends_by_itself.then(|| signed(pace.job))),
+            start: seconds(START_SECONDS).unwrap_or_else(|| signed(timing.start)),
+            ready: seconds(READY_SECONDS).unwrap_or_else(|| signed(timing.ready)),
+            stop: seconds(STOP_SECONDS).unwrap_or_else(|| signed(timing.stop)),
+            run: seconds(RUN_SECONDS).or_else(|| ends_by_itself.then(|| signed(timing.job))),
             exit_code: text(EXIT_CODE)
                 .and_then(|code| code.parse().ok())
                 .unwrap_or(default_code),
@@ -114,7 +118,7 @@ impl Behaviour {
     }
 }
 
-/// Whether a node is asked to be silent.
+/// Whether a node must send no heartbeats.
 pub fn node_fails(annotations: Option<&BTreeMap<String, String>>) -> bool {
     annotations.is_some_and(|all| all.get(FAIL).is_some_and(|what| what == "NotReady"))
 }
@@ -125,7 +129,7 @@ fn signed(duration: Duration) -> SignedDuration {
 
 fn seconds(text: &str) -> Option<SignedDuration> {
     let seconds: f64 = text.trim().parse().ok()?;
-    (0.0..=LONGEST)
+    (0.0..=MAX_SECONDS)
         .contains(&seconds)
         .then(|| SignedDuration::from_secs_f64(seconds))
 }
@@ -135,8 +139,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_read_counts_as_absent() {
-        let pace = Pace::default();
+    fn invalid_values_count_as_absent() {
+        let timing = Timing::default();
         for (text, wanted) in [
             ("2.5", 2500),
             ("0", 0),
@@ -146,17 +150,17 @@ mod tests {
             ("soon", 1000),
         ] {
             let annotations = BTreeMap::from([(START_SECONDS.to_owned(), text.to_owned())]);
-            let behaviour = Behaviour::read(Some(&annotations), &pace, false);
+            let behaviour = Behaviour::read(Some(&annotations), &timing, false);
             assert_eq!(behaviour.start.as_millis(), wanted, "{text}");
         }
     }
 
     #[test]
-    fn pods_of_jobs_and_crashing_ones_end_by_themselves() {
-        let pace = Pace::default();
+    fn pods_of_jobs_and_crashing_pods_end() {
+        let timing = Timing::default();
         let read = |fail: &str, of_job| {
             let annotations = BTreeMap::from([(FAIL.to_owned(), fail.to_owned())]);
-            let read = Behaviour::read(Some(&annotations), &pace, of_job);
+            let read = Behaviour::read(Some(&annotations), &timing, of_job);
             (read.run.is_some(), read.exit_code)
         };
         assert_eq!(read("", false), (false, 0));

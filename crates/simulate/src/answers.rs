@@ -1,4 +1,4 @@
-//! What a simulated cluster answers beside what is stored: logs, usage, and refusals.
+//! Responses that do not come from the store: logs, resource usage, and rejected connections.
 
 mod logs;
 mod usage;
@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::Clock;
 use crate::world::World;
 
-/// Whoever asks has been authorised.
+/// The request is already authorized.
 pub(crate) struct Answers {
     pub(crate) world: Arc<Mutex<World>>,
     pub(crate) clock: Clock,
@@ -86,7 +86,7 @@ fn resource(group: &str, kind: &str, names: &Value, scope: &str) -> Option<Resou
     read.ok()?.into_iter().next()
 }
 
-/// `metrics.k8s.io`, as metrics-server serves it.
+/// Returns the resources of `metrics.k8s.io`.
 pub(crate) fn answered() -> Vec<Resource> {
     let metrics = |kind: &str, plural: &str, scope| {
         let names = json!({"kind": kind, "plural": plural, "singular": ""});

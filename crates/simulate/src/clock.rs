@@ -1,4 +1,4 @@
-//! The time that a simulation goes by: the machine's, or one that a test moves.
+//! The clock of a simulation: the system clock, or a manual one in tests.
 
 use std::sync::Arc;
 
@@ -8,49 +8,49 @@ use tokio::sync::watch;
 /// A clock; clones show the same time.
 #[derive(Clone, Debug, Default)]
 pub struct Clock {
-    /// None for the machine's.
-    moved: Option<Arc<watch::Sender<Timestamp>>>,
+    /// The manual time; `None` for the system clock.
+    manual: Option<Arc<watch::Sender<Timestamp>>>,
 }
 
 impl Clock {
-    /// A clock that stands still until it is moved.
-    pub fn still(at: Timestamp) -> Self {
+    /// Creates a manual clock.
+    pub fn manual(at: Timestamp) -> Self {
         Self {
-            moved: Some(Arc::new(watch::Sender::new(at))),
+            manual: Some(Arc::new(watch::Sender::new(at))),
         }
     }
 
-    /// Moves a still clock forward; the machine's goes by itself.
-    pub fn forward(&self, by: SignedDuration) {
-        if let Some(moved) = &self.moved {
-            moved.send_modify(|now| *now += by);
+    /// Advances a manual clock; no effect on the system clock.
+    pub fn advance(&self, by: SignedDuration) {
+        if let Some(manual) = &self.manual {
+            manual.send_modify(|now| *now += by);
         }
     }
 
-    /// What it shows.
+    /// Returns the current time.
     pub fn now(&self) -> Timestamp {
-        match &self.moved {
+        match &self.manual {
             None => Timestamp::now(),
-            Some(moved) => *moved.borrow(),
+            Some(manual) => *manual.borrow(),
         }
     }
 
-    /// Waits until it shows this time.
+    /// Waits until this time.
     pub async fn until(&self, at: Timestamp) {
-        match &self.moved {
+        match &self.manual {
             None => {
                 let left = at.duration_since(Timestamp::now());
                 tokio::time::sleep(left.unsigned_abs_if_positive()).await;
             }
-            Some(moved) => {
-                // The sender lives in this clock, so the wait can only end with the time.
-                let _ = moved.subscribe().wait_for(|now| *now >= at).await;
+            Some(manual) => {
+                // `self` holds the sender, so that the channel stays open.
+                let _ = manual.subscribe().wait_for(|now| *now >= at).await;
             }
         }
     }
 }
 
-/// Nothing for the past.
+/// Returns zero for a negative duration.
 trait UnsignedIfPositive {
     fn unsigned_abs_if_positive(self) -> std::time::Duration;
 }

@@ -1,4 +1,4 @@
-//! A simulated cluster as a whole.
+//! A simulated cluster: API, listener and simulation.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
-use crate::annotations::Pace;
+use crate::annotations::Timing;
 use crate::answers::{self, Answers};
 use crate::clock::Clock;
 use crate::listen::{ListenError, Listener};
@@ -28,51 +28,51 @@ use crate::plan::{Plan, VERSION};
 use crate::run::Simulation;
 use crate::setup::{self, SetupError};
 
-/// Who the simulation is to its own API.
+/// User name of the simulation at its own API.
 const CALLER: &str = "system:drover-simulation";
-/// Longest that requests under way may keep a cluster open that has ended.
-const CLOSED_WITHIN: Duration = Duration::from_secs(5);
+/// Timeout for open requests after the end of a cluster.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How a cluster is simulated.
+/// The options of a simulated cluster.
 #[derive(Clone, Debug)]
 pub struct ClusterOptions {
-    /// File of its state; made if it is not there, and the cluster goes on from what is in it.
+    /// File of the state. It is created if it does not exist.
     pub path: PathBuf,
-    /// What it is like before anyone changes it.
+    /// The initial state.
     pub plan: Plan,
-    /// How long things take.
-    pub pace: Pace,
-    /// What time it is.
+    /// The default delays.
+    pub timing: Timing,
+    /// The clock.
     pub clock: Clock,
 }
 
 impl ClusterOptions {
-    /// A cluster of this plan, at the usual pace.
+    /// Options with the default delays and the system clock.
     pub fn new(path: impl Into<PathBuf>, plan: Plan) -> Self {
         Self {
             path: path.into(),
             plan,
-            pace: Pace::default(),
+            timing: Timing::default(),
             clock: Clock::default(),
         }
     }
 }
 
-/// Why a cluster does not start.
+/// The error of starting a cluster.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// Its API does not open.
-    #[error("the simulated cluster's API does not open")]
+    /// The API cannot be opened.
+    #[error("cannot open the API of the simulated cluster")]
     Api(#[from] drover_apiserver::server::StartError),
-    /// It cannot be reached.
-    #[error("the simulated cluster cannot be reached")]
+    /// The listener cannot be started.
+    #[error("cannot start the listener of the simulated cluster")]
     Listen(#[from] ListenError),
-    /// It does not get its nodes and workloads.
-    #[error("the simulated cluster does not get its nodes and workloads")]
+    /// The setup failed.
+    #[error("cannot create nodes and workloads of the simulated cluster")]
     Setup(#[from] SetupError),
 }
 
-/// A cluster that runs; it ends when it is stopped, or dropped.
+/// A running cluster. It ends when it is stopped or dropped.
 pub struct Cluster {
     client: Client,
     door: Door,
@@ -98,13 +98,13 @@ impl Drop for Cluster {
 }
 
 impl Cluster {
-    /// Opens its API, carries its plan out if that was not done before, and plays it.
+    /// Opens the API, applies the plan if that was not done before, and starts the simulation.
     ///
     /// # Errors
-    /// If the file, the port or the plan cannot be used.
+    /// Fails if the file, the port or the plan cannot be used.
     pub async fn start(options: ClusterOptions) -> Result<Self, StartError> {
         let stop = CancellationToken::new();
-        // A start that fails ends what it began.
+        // A failed start stops the tasks that it started.
         let unfinished = stop.clone().drop_guard();
         let tasks = TaskTracker::new();
         let listener = Listener::bind().await?;
@@ -116,13 +116,13 @@ impl Cluster {
         });
         let door = Door(Arc::new(RwLock::new(Some(server.router()))));
         let client = door.client();
-        setup::carry_out(&client, &options.plan).await?;
+        setup::apply_plan(&client, &options.plan).await?;
         let (address, certificate) = (listener.address, listener.certificate.clone());
         tasks.spawn(listener.serve(server.router(), tasks.clone(), stop.clone()));
         let simulation = Simulation {
             client: client.clone(),
             world,
-            pace: options.pace,
+            timing: options.timing,
             clock: options.clock,
         };
         tasks.spawn(simulation.run(stop.clone()));
@@ -138,35 +138,35 @@ impl Cluster {
         })
     }
 
-    /// A client in this process that may do everything.
+    /// Returns an in-process client with all permissions.
     pub fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// Where its API is served, by TLS.
+    /// Returns the address of the API, which uses TLS.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What it proves itself with: the only root that its clients need.
+    /// Returns the certificate of the API, which clients trust as root.
     pub fn certificate(&self) -> &CertificateDer<'static> {
         &self.certificate
     }
 
-    /// Ends it, and waits until its file is closed; its state stays there.
+    /// Stops the cluster and waits until its file is closed. The state is kept.
     pub async fn stop(mut self) {
         self.stop.cancel();
         self.tasks.close();
         self.tasks.wait().await;
         self.door.0.write().take();
-        let closed = tokio::time::timeout(CLOSED_WITHIN, &mut self.closed);
+        let closed = tokio::time::timeout(CLOSE_TIMEOUT, &mut self.closed);
         if closed.await.is_err() {
-            tracing::warn!("requests keep a simulated cluster open that has ended");
+            tracing::warn!("open requests delay the end of a simulated cluster");
         }
     }
 }
 
-/// An API that takes little room: there may be a hundred of them in a process.
+/// Opens an API with small buffers, because a process can contain hundreds.
 fn api(
     options: &ClusterOptions,
     root_ca: &str,
@@ -180,7 +180,7 @@ fn api(
         watch_bytes: 4 << 20,
         readers: 1,
         cache_kib: 256,
-        // What is lost with the machine's power is made again by the simulation.
+        // The simulation recreates changes that are lost in a power failure.
         durability: Durability::Written,
         ..StoreOptions::default()
     };
@@ -199,17 +199,17 @@ fn api(
     api
 }
 
-/// The way in from this process, until it is shut: clients may outlive the cluster.
+/// In-process access to the API. It can be closed, because clients can outlive the cluster.
 #[derive(Clone)]
 struct Door(Arc<RwLock<Option<Router>>>);
 
-/// Why a call in this process has no answer.
+/// The error of a call after the end of the cluster.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("the simulated cluster has ended")]
+#[error("the simulated cluster is stopped")]
 struct Ended;
 
 impl Door {
-    /// Calls the API as one who may do everything.
+    /// Returns a client with all permissions.
     fn client(&self) -> Client {
         let door = self.clone();
         let service = tower::service_fn(move |mut request: http::Request<kube::client::Body>| {

@@ -1,7 +1,7 @@
-//! From what is known to what to do next. Pure: the time is given, nothing is written here.
+//! Decides the next actions from the state of the cluster. Pure: the time is a parameter.
 //!
-//! Each submodule plays one part of a cluster and looks at the whole world, every time: a decision
-//! made twice is the same, and one that was not carried out is made again.
+//! Each submodule simulates one component and evaluates the whole world each time. Decisions are
+//! deterministic, and an action that was not executed is decided again.
 
 mod daemon_sets;
 mod deployments;
@@ -20,77 +20,77 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Node;
 use serde_json::{Map, Value};
 
-use crate::act::{Act, Part, Severity, Target};
-use crate::annotations::Pace;
-use crate::world::{Kind, Known, World};
+use crate::action::{Action, Component, ObjectRef, Severity};
+use crate::annotations::Timing;
+use crate::world::{Kind, SimulatedKind, World};
 
 pub(crate) use kubelet::containers::host_address;
 pub(crate) use owned::pods_by_owner;
 pub(crate) use scheduler::amounts;
 
-/// What to do, and when to look again by oneself.
+/// The next actions, and the time of the next decision.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decision {
-    /// In no order: they are about different things, or do not depend on each other.
-    pub acts: Vec<Act>,
-    /// When something is due that no watch tells of.
+    /// The actions, without an order: they are independent.
+    pub actions: Vec<Action>,
+    /// The time of the next decision if no change occurs.
     pub wake: Option<Timestamp>,
 }
 
-/// Decides for the whole cluster.
-pub fn decide(world: &World, pace: &Pace, now: Timestamp) -> Decision {
-    let mut deciding = Deciding {
+/// Decides the next actions of all components.
+pub fn decide(world: &World, timing: &Timing, now: Timestamp) -> Decision {
+    let mut decision = DecisionBuilder {
         now,
-        decision: Decision::default(),
+        result: Decision::default(),
     };
     let owned = pods_by_owner(world);
-    nodes::decide(world, pace, &mut deciding);
-    deployments::decide(world, &mut deciding);
-    replica_sets::decide(world, &owned, &mut deciding);
-    stateful_sets::decide(world, &owned, &mut deciding);
-    daemon_sets::decide(world, &owned, &mut deciding);
-    jobs::decide(world, pace, &owned, &mut deciding);
-    scheduler::decide(world, &mut deciding);
-    kubelet::decide(world, pace, &mut deciding);
-    endpoints::decide(world, &mut deciding);
-    deciding.spare(world);
-    deciding.decision
+    nodes::decide(world, timing, &mut decision);
+    deployments::decide(world, &mut decision);
+    replica_sets::decide(world, &owned, &mut decision);
+    stateful_sets::decide(world, &owned, &mut decision);
+    daemon_sets::decide(world, &owned, &mut decision);
+    jobs::decide(world, timing, &owned, &mut decision);
+    scheduler::decide(world, &mut decision);
+    kubelet::decide(world, timing, &mut decision);
+    endpoints::decide(world, &mut decision);
+    decision.limit_pods(world);
+    decision.result
 }
 
-/// Pods that a cluster without nodes may have; with nodes, twice what they take is added.
-const MOST_PODS: usize = 500;
+/// Maximum number of pods without nodes. Each node adds twice its allocatable pods.
+const BASE_POD_LIMIT: usize = 500;
 
-/// How many pods a cluster may have, so that a typo in a number of replicas does not fill memory and
-/// disk, which it shares with others.
-fn most_pods(world: &World) -> usize {
+/// Returns the maximum number of pods, so that a typo in `replicas` does not fill memory and disk, which
+/// all simulated clusters share.
+fn pod_limit(world: &World) -> usize {
     let takes = |node: &Node| -> Option<usize> {
         let pods = &node.status.as_ref()?.allocatable.as_ref()?.get("pods")?.0;
         pods.parse().ok()
     };
     let all = world.nodes.iter().filter_map(takes);
-    all.fold(MOST_PODS, |sum, pods| {
+    all.fold(BASE_POD_LIMIT, |sum, pods| {
         sum.saturating_add(pods.saturating_mul(2))
     })
 }
 
-/// A decision in the making.
-struct Deciding {
+/// Collects the actions of a decision.
+struct DecisionBuilder {
     now: Timestamp,
-    decision: Decision,
+    result: Decision,
 }
 
-impl Deciding {
-    fn act(&mut self, act: Act) {
-        self.decision.acts.push(act);
+impl DecisionBuilder {
+    fn action(&mut self, action: Action) {
+        self.result.actions.push(action);
     }
 
-    /// Leaves out pods beyond those that a cluster may have: their turn comes when others go.
-    fn spare(&mut self, world: &World) {
-        let mut room = most_pods(world).saturating_sub(world.pods.iter().count());
-        self.decision.acts.retain(|act| {
+    /// Drops pods beyond the limit. They are created when other pods are deleted.
+    fn limit_pods(&mut self, world: &World) {
+        let mut room = pod_limit(world).saturating_sub(world.pods.iter().count());
+        self.result.actions.retain(|action| {
             let pod = matches!(
-                act,
-                Act::Create {
+                action,
+                Action::Create {
                     kind: Kind::Pod,
                     ..
                 }
@@ -101,57 +101,62 @@ impl Deciding {
         });
     }
 
-    /// Looks again at this time; tells whether it has come.
+    /// Requests a decision at this time. Returns whether the time has come.
     fn due(&mut self, at: Timestamp) -> bool {
         if at <= self.now {
             return true;
         }
-        let wake = &mut self.decision.wake;
+        let wake = &mut self.result.wake;
         *wake = Some(wake.map_or(at, |other| other.min(at)));
         false
     }
 
-    /// The same for some time after another; times beyond all calendars never come.
+    /// Like [`Self::due`], for a time after another. A time beyond the range of timestamps never comes.
     fn due_after(&mut self, since: Timestamp, pause: SignedDuration) -> bool {
         self.due(since.saturating_add(pause).unwrap_or(Timestamp::MAX))
     }
 
-    fn status<K: Known>(&mut self, part: Part, object: &K, status: Value) {
-        self.act(Act::Patch {
-            part,
-            target: Target::of(object),
+    fn status<K: SimulatedKind>(&mut self, component: Component, object: &K, status: Value) {
+        self.action(Action::Patch {
+            component,
+            target: ObjectRef::of(object),
             subresource: "status",
             patch: Value::Object(Map::from_iter([("status".to_owned(), status)])),
         });
     }
 
-    fn patch<K: Known>(&mut self, object: &K, patch: Value) {
-        self.act(Act::Patch {
-            part: Part::Controllers,
-            target: Target::of(object),
+    fn patch<K: SimulatedKind>(&mut self, object: &K, patch: Value) {
+        self.action(Action::Patch {
+            component: Component::Controllers,
+            target: ObjectRef::of(object),
             subresource: "",
             patch,
         });
     }
 
-    fn create<K: Known>(&mut self, object: Value) {
-        self.act(Act::Create {
-            part: Part::Controllers,
+    fn create<K: SimulatedKind>(&mut self, object: Value) {
+        self.action(Action::Create {
+            component: Component::Controllers,
             kind: K::KIND,
             object,
         });
     }
 
-    fn delete<K: Known>(&mut self, object: &K, grace_seconds: Option<u32>) {
-        self.act(Act::Delete {
-            target: Target::of(object),
+    fn delete<K: SimulatedKind>(&mut self, object: &K, grace_seconds: Option<u32>) {
+        self.action(Action::Delete {
+            target: ObjectRef::of(object),
             grace_seconds,
         });
     }
 
-    fn tell<K: Known>(&mut self, about: &K, reason: &'static str, message: impl Into<String>) {
-        self.tell_as(
-            Part::Controllers,
+    fn emit_event<K: SimulatedKind>(
+        &mut self,
+        about: &K,
+        reason: &'static str,
+        message: impl Into<String>,
+    ) {
+        self.emit_event_as(
+            Component::Controllers,
             about,
             Severity::Normal,
             reason,
@@ -160,18 +165,18 @@ impl Deciding {
         );
     }
 
-    fn tell_as<K: Known>(
+    fn emit_event_as<K: SimulatedKind>(
         &mut self,
-        part: Part,
+        component: Component,
         about: &K,
         severity: Severity,
         reason: &'static str,
         message: impl Into<String>,
         host: &str,
     ) {
-        self.act(Act::Tell {
-            part,
-            about: Target::of(about),
+        self.action(Action::EmitEvent {
+            component,
+            about: ObjectRef::of(about),
             severity,
             reason,
             message: message.into(),
@@ -180,12 +185,12 @@ impl Deciding {
     }
 }
 
-/// As a status holds a time.
+/// Encodes a time for a status.
 fn time(at: Timestamp) -> Value {
     serde_json::json!(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(at))
 }
 
-/// A count as a status holds it.
+/// Converts a count for a status.
 fn count(length: usize) -> i32 {
     i32::try_from(length).unwrap_or(i32::MAX)
 }

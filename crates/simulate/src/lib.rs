@@ -1,11 +1,11 @@
-//! Simulated clusters: a Kubernetes API that is real, and nodes and workloads that are not.
+//! Simulated clusters: a real Kubernetes API with simulated nodes and workloads.
 //!
-//! A [`Cluster`] is the embedded API of `drover-apiserver` and one task that plays everything a
-//! cluster has besides: the controllers of workloads, the scheduler, the kubelets. The task keeps a
-//! [`world::World`] in memory from watches, hands it to the pure [`decide::decide`], and does what
-//! that says. Nothing polls: a decision tells when to look again by itself.
+//! A [`Cluster`] is the embedded API of `drover-apiserver` and a task that simulates the controllers
+//! of workloads, the scheduler and the kubelets. The task keeps a [`world::World`] in memory from
+//! watches, passes it to the pure function [`decide::decide`], and executes the actions of the
+//! decision. The task does not poll: a decision contains the time of the next one.
 
-pub mod act;
+pub mod action;
 pub mod annotations;
 mod answers;
 pub mod clock;
@@ -13,8 +13,8 @@ pub mod cluster;
 pub mod decide;
 mod hash;
 mod listen;
-mod pauses;
 pub mod plan;
+mod retry;
 mod run;
 mod setup;
 mod watch;

@@ -1,4 +1,4 @@
-//! A cluster's own listener, on loopback: TLS with a certificate made at the start.
+//! The listener of a cluster on the loopback interface: TLS with a certificate created at the start.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -16,32 +16,30 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Connections at once.
-const MOST: usize = 1024;
-/// Longest for TLS.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Longest without a request; longer than clients keep an idle connection.
-const IDLE: Duration = Duration::from_secs(75);
-/// After a connection could not be accepted: too many open files pass.
-const PAUSE: Duration = Duration::from_millis(50);
+/// Maximum number of connections.
+const MAX_CONNECTIONS: usize = 1024;
+/// Timeout of the TLS handshake.
+const TLS_TIMEOUT: Duration = Duration::from_secs(10);
+/// Idle timeout; longer than that of common clients.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
+/// Delay after a failed accept, for example with too many open files.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// Why a cluster cannot be reached.
+/// The error of starting the listener.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// No port.
-    #[error(
-        "cannot listen on a port of 127.0.0.1; too many open files? `ulimit -n` tells the limit"
-    )]
+    /// The port cannot be opened.
+    #[error("cannot listen on a port of 127.0.0.1; check the limit of open files with `ulimit -n`")]
     Bind(#[source] std::io::Error),
-    /// No certificate.
-    #[error("cannot make a certificate")]
+    /// The certificate cannot be created.
+    #[error("cannot create a certificate")]
     Certificate(#[from] rcgen::Error),
-    /// No TLS.
-    #[error("cannot use the certificate that was just made")]
+    /// The certificate cannot be used.
+    #[error("cannot use the created certificate")]
     Tls(#[from] rustls::Error),
 }
 
-/// A port that is listened on.
+/// A listening port.
 pub(crate) struct Listener {
     port: TcpListener,
     acceptor: TlsAcceptor,
@@ -72,9 +70,9 @@ impl Listener {
         })
     }
 
-    /// Serves until `stop`.
+    /// Serves requests until `stop`.
     pub(crate) async fn serve(self, router: Router, tasks: TaskTracker, stop: CancellationToken) {
-        let places = Arc::new(Semaphore::new(MOST));
+        let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         loop {
             let Ok(place) = Arc::clone(&places).acquire_owned().await else {
                 return;
@@ -84,13 +82,13 @@ impl Listener {
                 accepted = self.port.accept() => accepted,
             };
             let Ok((stream, _)) = accepted else {
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
                 continue;
             };
             let (acceptor, router, stop) = (self.acceptor.clone(), router.clone(), stop.clone());
             tasks.spawn(async move {
-                let conversation = converse(acceptor, stream, router);
-                // What is under way ends with the cluster.
+                let conversation = serve_connection(acceptor, stream, router);
+                // Open requests end with the cluster.
                 let _ = stop.run_until_cancelled(conversation).await;
                 drop(place);
             });
@@ -98,16 +96,16 @@ impl Listener {
     }
 }
 
-async fn converse(acceptor: TlsAcceptor, stream: TcpStream, router: Router) {
-    // Requests are small; to wait for more of them would only delay.
+async fn serve_connection(acceptor: TlsAcceptor, stream: TcpStream, router: Router) {
+    // Requests are small: Nagle's algorithm would only add latency.
     let _ = stream.set_nodelay(true);
-    let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await else {
+    let Ok(Ok(stream)) = tokio::time::timeout(TLS_TIMEOUT, acceptor.accept(stream)).await else {
         return;
     };
-    // A client that breaks off is no fault of this side.
+    // Errors of clients are ignored.
     let _ = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(IDLE)
+        .header_read_timeout(IDLE_TIMEOUT)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
         .await;
 }

@@ -1,4 +1,4 @@
-//! What a simulated cluster is like before anyone changes it: nodes, and sample workloads.
+//! The initial state of a simulated cluster: nodes and sample workloads.
 
 mod workloads;
 
@@ -6,40 +6,40 @@ use serde_json::{Value, json};
 
 use crate::annotations::FAIL;
 
-/// A node.
+/// A simulated node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodePlan {
-    /// Says that it is simulated.
+    /// Name; starts with `simulated-`.
     pub name: String,
-    /// Processors.
+    /// Number of CPUs.
     pub cpus: u32,
     /// Memory in GiB.
     pub memory_gib: u32,
-    /// Whether it runs the control plane, and takes no other pods.
+    /// Whether the node belongs to the control plane and runs no other pods.
     pub control_plane: bool,
-    /// Whether it is silent.
+    /// Whether the kubelet sends no heartbeats.
     pub silent: bool,
 }
 
-/// A cluster to be.
+/// The nodes and initial objects of a cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// For people: what is special about it.
+    /// A description for users.
     pub description: String,
-    /// Its nodes.
+    /// The nodes.
     pub nodes: Vec<NodePlan>,
-    /// Objects that are made once, in this order; who deletes them does not see them again.
+    /// Objects that are created once, in this order. Deleted ones are not created again.
     pub objects: Vec<Value>,
 }
 
-/// What `/version` says.
+/// The version that `/version` reports.
 pub const VERSION: &str = "v1.36.3+simulated";
 
-/// Pods that a node takes.
+/// Allocatable pods of a node.
 const PODS: u32 = 110;
 
 impl Plan {
-    /// A cluster with so many nodes and nothing on them.
+    /// A cluster with this number of nodes and without workloads.
     pub fn empty(nodes: u32) -> Self {
         Self {
             description: "simulated: empty".to_owned(),
@@ -48,8 +48,8 @@ impl Plan {
         }
     }
 
-    /// The clusters of the demonstration, counted from 0: the first three are a small one, a large
-    /// one and one with troubles; the others are made from their number, each always the same.
+    /// A cluster of the demonstration, counted from 0: the first three are a small one, a large one
+    /// and one with failures. The others are generated from their number.
     pub fn demo(number: u32) -> Self {
         match number {
             0 => Self::small(),
@@ -106,7 +106,7 @@ impl Plan {
             objects.extend(workloads::platform(1));
         }
         let mut nodes = nodes(0, workers, cpus, memory);
-        // One in eight has a trouble of its own.
+        // One in eight has failures.
         let troubled = seed.below(8) == 0;
         if troubled && let Some(last) = nodes.last_mut() {
             last.silent = workers > 1;
@@ -144,7 +144,7 @@ fn worker(number: u32, cpus: u32, memory_gib: u32) -> NodePlan {
 }
 
 impl NodePlan {
-    /// The Node, without its status.
+    /// Returns the Node without its status.
     pub(crate) fn node(&self) -> Value {
         let mut labels = json!({
             "kubernetes.io/hostname": self.name, "kubernetes.io/os": "linux",
@@ -169,7 +169,7 @@ impl NodePlan {
         })
     }
 
-    /// The Node's status.
+    /// Returns the status of the Node.
     pub(crate) fn status(&self) -> Value {
         let amounts = |cpu_millis: u32, memory_mib: u32| {
             json!({
@@ -195,7 +195,7 @@ impl NodePlan {
     }
 }
 
-/// Numbers that look random and are the same every time (xorshift).
+/// A deterministic generator of pseudo-random numbers (xorshift).
 struct Seed(u32);
 
 impl Seed {
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_demo_cluster_is_the_same_every_time_and_they_differ_from_each_other() {
+    fn demo_clusters_are_deterministic_and_different() {
         let seen: BTreeSet<String> = (0..40)
             .map(|number| {
                 assert_eq!(Plan::demo(number), Plan::demo(number));
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_say_that_they_are_simulated_and_only_the_troubled_have_silent_ones() {
+    fn node_names_start_with_simulated_and_only_failing_clusters_have_unreachable_nodes() {
         for number in 0..40 {
             let plan = Plan::demo(number);
             assert!(
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_of_generated_clusters_vary_and_troubles_are_the_exception() {
+    fn generated_clusters_have_different_sizes_and_few_have_failures() {
         let plans: Vec<Plan> = (3..103).map(Plan::demo).collect();
         let sizes: BTreeSet<usize> = plans.iter().map(|plan| plan.nodes.len()).collect();
         assert!(sizes.len() >= 4, "{sizes:?}");

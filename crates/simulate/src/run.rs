@@ -1,4 +1,4 @@
-//! The one task of a simulated cluster: observe, decide, act, and wait for the next thing.
+//! The task of a simulated cluster: observe, decide, execute, and wait for the next change.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,58 +10,58 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::act::{Act, act};
-use crate::annotations::Pace;
+use crate::action::{Action, execute};
+use crate::annotations::Timing;
 use crate::clock::Clock;
 use crate::decide::{Decision, decide};
-use crate::pauses::Pauses;
+use crate::retry::Retries;
 use crate::watch;
 use crate::world::World;
 
-/// Changes taken in before the next decision.
-const MOST_CHANGES: usize = 1000;
-/// Things done at the same time; the store commits what waits together.
-const AT_ONCE: usize = 16;
-/// Longest that one of them may take.
-const ACT_TIMEOUT: Duration = Duration::from_secs(30);
+/// Maximum number of changes before the next decision.
+const MAX_CHANGES: usize = 1000;
+/// Actions in parallel; the store commits waiting writes together.
+const CONCURRENCY: usize = 16;
+/// Timeout of an action.
+const ACTION_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A cluster's controllers.
+/// The simulation of a cluster.
 pub(crate) struct Simulation {
     pub(crate) client: Client,
     pub(crate) world: Arc<Mutex<World>>,
-    pub(crate) pace: Pace,
+    pub(crate) timing: Timing,
     pub(crate) clock: Clock,
 }
 
 impl Simulation {
-    /// Plays its part until `stop`.
+    /// Simulates the cluster until `stop`.
     pub(crate) async fn run(self, stop: CancellationToken) {
-        // What it does when it is stopped can be left: the next start decides it again.
-        let _ = stop.run_until_cancelled(self.play()).await;
+        // Unfinished actions are lost: the next start decides them again.
+        let _ = stop.run_until_cancelled(self.simulate()).await;
     }
 
-    async fn play(&self) {
+    async fn simulate(&self) {
         let mut changes = watch::all(&self.client);
         let mut wake = None;
-        let mut pauses = Pauses::default();
+        let mut retries = Retries::default();
         loop {
-            if !self.rest(&mut changes, wake).await {
+            if !self.wait_for_changes(&mut changes, wake).await {
                 return;
             }
-            for _ in 0..MOST_CHANGES {
+            for _ in 0..MAX_CHANGES {
                 let Some(Some(change)) = changes.next().now_or_never() else {
                     break;
                 };
                 change(&mut self.world.lock());
             }
-            wake = self.go_on(&mut pauses).await;
+            wake = self.step(&mut retries).await;
         }
     }
 
-    /// Takes changes in until it is time to decide: after the first of them, or, in a pause, when
-    /// that is over. Most changes are its own doing: they must not end the pause that slows it
-    /// down. False at the end of all changes.
-    async fn rest<S>(&self, changes: &mut S, wake: Option<Wake>) -> bool
+    /// Applies changes until the next decision is due: after the first change, or at the end of a
+    /// pause. A change does not end a pause, because most changes result from the simulation's own
+    /// writes. Returns false at the end of the stream.
+    async fn wait_for_changes<S>(&self, changes: &mut S, wake: Option<Wake>) -> bool
     where
         S: Stream<Item = watch::Change> + Unpin,
     {
@@ -96,78 +96,83 @@ impl Simulation {
         }
     }
 
-    /// Decides and does what is to be done; tells when to look again by oneself.
-    async fn go_on(&self, pauses: &mut Pauses) -> Option<Wake> {
+    /// Decides and executes the actions. Returns when to decide again without a change.
+    async fn step(&self, retries: &mut Retries) -> Option<Wake> {
         let now = self.clock.now();
-        let Decision { acts, wake } = {
+        let Decision { actions, wake } = {
             let world = self.world.lock();
             if !world.is_complete() {
                 return None;
             }
-            decide(&world, &self.pace, now)
+            decide(&world, &self.timing, now)
         };
-        let ready = pauses.ready(acts, Instant::now());
+        let ready = retries.ready(actions, Instant::now());
         if ready.is_empty() {
-            return match pauses.quiet(Instant::now()) {
+            return match retries.idle(Instant::now()) {
                 Some(pause) => Some(Wake::Within(pause, wake)),
                 None => wake.map(Wake::At),
             };
         }
-        self.act_all(ready, now, pauses).await;
-        Some(Wake::After(pauses.next()))
+        self.execute_all(ready, now, retries).await;
+        Some(Wake::After(retries.throttle()))
     }
 
-    /// Does all of it, and notes what could not be done.
-    async fn act_all(&self, acts: Vec<Act>, now: Timestamp, pauses: &mut Pauses) {
-        let doing = stream::iter(acts).map(|one| async move {
+    /// Executes the actions and records failures.
+    async fn execute_all(&self, actions: Vec<Action>, now: Timestamp, retries: &mut Retries) {
+        let doing = stream::iter(actions).map(|one| async move {
             let (name, subject) = (one.name(), one.subject());
-            let done = tokio::time::timeout(ACT_TIMEOUT, act(&self.client, one, now)).await;
+            let done = tokio::time::timeout(ACTION_TIMEOUT, execute(&self.client, one, now)).await;
             (name, subject, done)
         });
-        let mut doing = doing.buffer_unordered(AT_ONCE);
+        let mut doing = doing.buffer_unordered(CONCURRENCY);
         while let Some((name, subject, done)) = doing.next().await {
             match done {
                 Ok(Ok(done)) => {
-                    done.take(&mut self.world.lock());
-                    pauses.done(&subject);
+                    done.apply(&mut self.world.lock());
+                    retries.succeeded(&subject);
                     continue;
                 }
-                // Somebody else was faster, or its namespace is about to go; a watch tells what is
-                // so now.
+                // The object changed or its namespace is being deleted. A watch reports the new
+                // state.
                 Ok(Err(kube::Error::Api(error))) if matches!(error.code, 403 | 404 | 409) => {
                     let error = error.message;
-                    tracing::debug!(error, act = name, "a simulated change came too late");
+                    tracing::debug!(
+                        error,
+                        action = name,
+                        "simulated change conflicts with another change"
+                    );
                 }
                 Ok(Err(error)) => {
                     let error = &error as &dyn std::error::Error;
-                    tracing::warn!(error, act = name, "a simulated change was refused");
+                    tracing::warn!(error, action = name, "failed to apply a simulated change");
                 }
                 Err(_) => {
-                    tracing::warn!(act = name, "a simulated change took too long");
+                    tracing::warn!(action = name, "simulated change timed out");
                 }
             }
-            pauses.failed(subject, Instant::now());
+            retries.failed(subject, Instant::now());
         }
     }
 }
 
-/// When to look again.
+/// When to decide again.
 #[derive(Clone, Copy)]
 enum Wake {
-    /// At this time of the simulation.
+    /// At this time of the simulated clock.
     At(Timestamp),
-    /// After this pause, whatever changes meanwhile.
+    /// After this pause, regardless of changes.
     After(Duration),
-    /// After this pause, which lets something be tried again, or at this time if that is sooner.
+    /// After this pause, at the end of which a failed action is retried, or at this time if it is
+    /// earlier; or after a change.
     Within(Duration, Option<Timestamp>),
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pauses::LONGEST;
+    use crate::retry::MAX_DELAY;
 
-    /// So many changes at once, and then no more.
+    /// A stream of this many changes that then stays pending.
     fn changes(count: usize) -> impl Stream<Item = watch::Change> + Unpin {
         let change = || -> watch::Change { Box::new(|_: &mut World| {}) };
         let all: Vec<_> = std::iter::repeat_with(change).take(count).collect();
@@ -175,32 +180,35 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn changes_do_not_end_a_pause_but_are_taken_in_meanwhile() {
+    async fn changes_are_applied_during_a_pause_and_do_not_end_it() {
         let service = tower::service_fn(|_| async {
             Ok::<_, std::convert::Infallible>(http::Response::new(kube::client::Body::empty()))
         });
         let simulation = Simulation {
             client: Client::new(service, "default"),
             world: Arc::default(),
-            pace: Pace::default(),
+            timing: Timing::default(),
             clock: Clock::default(),
         };
         let start = Instant::now();
         let mut some = changes(5);
-        let pause = Some(Wake::After(LONGEST));
-        assert!(simulation.rest(&mut some, pause).await);
-        assert_eq!(start.elapsed(), LONGEST);
-        assert!(some.next().now_or_never().is_none(), "all were taken in");
+        let pause = Some(Wake::After(MAX_DELAY));
+        assert!(simulation.wait_for_changes(&mut some, pause).await);
+        assert_eq!(start.elapsed(), MAX_DELAY);
+        assert!(
+            some.next().now_or_never().is_none(),
+            "all changes were applied"
+        );
         let start = Instant::now();
-        assert!(simulation.rest(&mut changes(5), None).await);
+        assert!(simulation.wait_for_changes(&mut changes(5), None).await);
         assert_eq!(start.elapsed(), Duration::ZERO);
-        // What failed waits, and nothing else.
-        let again = Some(Wake::Within(LONGEST, None));
-        assert!(simulation.rest(&mut changes(1), again).await);
+        // Only failed actions wait.
+        let again = Some(Wake::Within(MAX_DELAY, None));
+        assert!(simulation.wait_for_changes(&mut changes(1), again).await);
         assert_eq!(start.elapsed(), Duration::ZERO);
-        assert!(simulation.rest(&mut changes(0), again).await);
-        assert_eq!(start.elapsed(), LONGEST);
+        assert!(simulation.wait_for_changes(&mut changes(0), again).await);
+        assert_eq!(start.elapsed(), MAX_DELAY);
         let mut ended = stream::empty::<watch::Change>();
-        assert!(!simulation.rest(&mut ended, None).await);
+        assert!(!simulation.wait_for_changes(&mut ended, None).await);
     }
 }

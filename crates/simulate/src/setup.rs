@@ -1,4 +1,4 @@
-//! The first start of a cluster: its nodes and sample workloads.
+//! Creates the nodes and sample workloads at the first start of a cluster.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, TypeMeta};
@@ -7,24 +7,24 @@ use serde_json::{Value, json};
 
 use crate::plan::Plan;
 
-/// Says that the plan was carried out; what people change afterwards is theirs.
-const DONE: &str = "simulated-cluster";
+/// The ConfigMap that marks a completed setup. Later starts do not revert changes by users.
+const MARKER: &str = "simulated-cluster";
 const NAMESPACE: &str = "kube-system";
 const MANAGER: &str = "drover-simulate";
 
-/// Why a cluster has not got what it should have.
+/// The error of the setup.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// The API refused.
-    #[error("cannot make {what}: {reason}")]
+    /// A request failed.
+    #[error("cannot create {what}: {reason}")]
     Refused {
-        /// Kind and name.
+        /// Kind and name of the object.
         what: String,
-        /// The API server's message.
+        /// The message of the API server.
         reason: String,
     },
-    /// An object of the plan is of no kind.
-    #[error("an object of the plan has no kind: {0}")]
+    /// An object of the plan has no kind.
+    #[error("cannot create an object of the plan without a kind: {0}")]
     NoKind(Value),
 }
 
@@ -32,7 +32,7 @@ fn refused(what: &str) -> impl FnOnce(kube::Error) -> SetupError {
     let what = what.to_owned();
     |error| SetupError::Refused {
         what,
-        // kube's own text of a Status is its debug output.
+        // kube formats a Status as debug output.
         reason: match error {
             kube::Error::Api(status) => status.message,
             other => other.to_string(),
@@ -40,12 +40,12 @@ fn refused(what: &str) -> impl FnOnce(kube::Error) -> SetupError {
     }
 }
 
-/// Makes what the plan wants, unless that was done before. A start that was cut off goes on where
-/// it ended.
-pub(crate) async fn carry_out(client: &Client, plan: &Plan) -> Result<(), SetupError> {
+/// Creates the objects of the plan, unless the setup was completed before. An interrupted setup is
+/// continued.
+pub(crate) async fn apply_plan(client: &Client, plan: &Plan) -> Result<(), SetupError> {
     let marks: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
-    let mark = format!("ConfigMap {DONE}");
-    let known = marks.get_opt(DONE).await.map_err(refused(&mark))?;
+    let mark = format!("ConfigMap {MARKER}");
+    let known = marks.get_opt(MARKER).await.map_err(refused(&mark))?;
     if known.is_some() {
         return Ok(());
     }
@@ -61,7 +61,7 @@ pub(crate) async fn carry_out(client: &Client, plan: &Plan) -> Result<(), SetupE
     }
     let done = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"name": DONE, "namespace": NAMESPACE},
+        "metadata": {"name": MARKER, "namespace": NAMESPACE},
         "data": {"description": plan.description},
     });
     apply(client, done, "").await

@@ -9,15 +9,15 @@ use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client};
 
-use crate::world::{Known, World};
+use crate::world::{SimulatedKind, World};
 
 /// A change of the world.
 pub(crate) type Change = Box<dyn FnOnce(&mut World) + Send>;
 
-/// Objects read at a time.
+/// Objects in one page of a list.
 const PAGE: u32 = 250;
 
-/// Follows everything. What is not read waits in the API's own bounded buffer.
+/// Watches all kinds. Unread events wait in the bounded buffer of the API.
 pub(crate) fn all(client: &Client) -> SelectAll<BoxStream<'static, Change>> {
     stream::select_all([
         of::<Node>(client),
@@ -32,14 +32,14 @@ pub(crate) fn all(client: &Client) -> SelectAll<BoxStream<'static, Change>> {
     ])
 }
 
-fn of<K: Known>(client: &Client) -> BoxStream<'static, Change> {
+fn of<K: SimulatedKind>(client: &Client) -> BoxStream<'static, Change> {
     let api: Api<K> = Api::all(client.clone());
     kube::runtime::watcher(api, watcher::Config::default().page_size(PAGE))
         .default_backoff()
         .filter_map(|event| {
             let event = event
                 .inspect_err(
-                    |error| tracing::debug!(%error, "a simulated cluster's watch begins again"),
+                    |error| tracing::debug!(%error, "watch of a simulated cluster restarts"),
                 )
                 .ok();
             std::future::ready(event.map(change))
@@ -47,14 +47,14 @@ fn of<K: Known>(client: &Client) -> BoxStream<'static, Change> {
         .boxed()
 }
 
-fn change<K: Known>(event: Event<K>) -> Change {
+fn change<K: SimulatedKind>(event: Event<K>) -> Change {
     Box::new(move |world| {
         let objects = K::objects(world);
         match event {
-            Event::Init => objects.begin(),
-            Event::InitApply(object) | Event::Apply(object) => objects.seen(object),
-            Event::InitDone => objects.finish(),
-            Event::Delete(object) => objects.removed(&object),
+            Event::Init => objects.begin_list(),
+            Event::InitApply(object) | Event::Apply(object) => objects.observe(object),
+            Event::InitDone => objects.finish_list(),
+            Event::Delete(object) => objects.observe_deleted(&object),
         }
     })
 }

@@ -1,4 +1,4 @@
-//! What a simulation knows of its cluster: each object as it was last seen or written.
+//! The state of the cluster in memory: each object as last observed or written.
 
 mod kinds;
 
@@ -12,15 +12,15 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
 
-pub use self::kinds::{Kind, Known};
+pub use kinds::{Kind, SimulatedKind};
 
-/// Notes that are kept whatever has become of what they are about.
-const LEAST_NOTES: usize = 64;
+/// Number of records below which obsolete ones are not removed.
+const MIN_RECORDS: usize = 64;
 
 /// Namespace and name.
 pub type Key = (String, String);
 
-/// Everything that decisions are made from.
+/// The input of decisions.
 #[derive(Debug, Default)]
 pub struct World {
     /// All nodes.
@@ -39,20 +39,20 @@ pub struct World {
     pub stateful_sets: Objects<StatefulSet>,
     /// All jobs.
     pub jobs: Objects<Job>,
-    /// All slices of endpoints.
+    /// All endpoint slices.
     pub endpoint_slices: Objects<EndpointSlice>,
-    /// When each node's Lease was last renewed.
+    /// Time of the last renewal of each node's Lease.
     pub leases: BTreeMap<String, Timestamp>,
-    /// Why each pending pod was last told that it fits nowhere.
+    /// The last reported reason of each unschedulable pod, by UID.
     pub unschedulable: BTreeMap<String, String>,
 }
 
 impl World {
-    /// Notes why a pod fits nowhere, so that it is told once.
+    /// Records why a pod is unschedulable, so that the event is created once.
     ///
-    /// Whenever the notes have doubled, those of pods and nodes that are gone are thrown away.
-    pub(crate) fn note(&mut self, pod: String, why: String) {
-        if self.unschedulable.len() >= 2 * self.pods.known.len() + LEAST_NOTES {
+    /// When the number of records has doubled, those of deleted pods are removed.
+    pub(crate) fn record_unschedulable(&mut self, pod: String, why: String) {
+        if self.unschedulable.len() >= 2 * self.pods.known.len() + MIN_RECORDS {
             let pods = self.pods.iter().filter_map(ResourceExt::uid);
             let pods: BTreeSet<String> = pods.collect();
             self.unschedulable.retain(|uid, _| pods.contains(uid));
@@ -60,16 +60,16 @@ impl World {
         self.unschedulable.insert(pod, why);
     }
 
-    /// Notes when a node's Lease was renewed, and forgets those of nodes that are gone.
-    pub(crate) fn renewed(&mut self, node: String, at: Timestamp) {
-        if self.leases.len() >= 2 * self.nodes.known.len() + LEAST_NOTES {
+    /// Records the renewal of a node's Lease, and removes records of deleted nodes.
+    pub(crate) fn record_lease(&mut self, node: String, at: Timestamp) {
+        if self.leases.len() >= 2 * self.nodes.known.len() + MIN_RECORDS {
             let nodes = &self.nodes;
             self.leases.retain(|name, _| nodes.get("", name).is_some());
         }
         self.leases.insert(node, at);
     }
 
-    /// Whether every kind was seen whole.
+    /// Whether the first list of every kind is complete.
     pub fn is_complete(&self) -> bool {
         self.nodes.complete
             && self.pods.complete
@@ -83,14 +83,14 @@ impl World {
     }
 }
 
-/// The objects of a kind. What was written here counts at once, and what the watch says of it
-/// later is news only if it is newer.
+/// The objects of a kind. Own writes are stored immediately; an observed object replaces a stored one
+/// only if it is newer.
 #[derive(Debug)]
 pub struct Objects<K> {
     known: BTreeMap<Key, K>,
-    /// UIDs of objects that were deleted here, until the watch says so too.
-    gone: BTreeSet<String>,
-    /// While a list comes in: what it held.
+    /// UIDs of objects that the simulation deleted, until the watch reports the deletion.
+    deleted_uids: BTreeSet<String>,
+    /// The objects of a list in progress.
     listed: Option<Listed>,
     complete: bool,
 }
@@ -105,7 +105,7 @@ impl<K> Default for Objects<K> {
     fn default() -> Self {
         Self {
             known: BTreeMap::new(),
-            gone: BTreeSet::new(),
+            deleted_uids: BTreeSet::new(),
             listed: None,
             complete: false,
         }
@@ -122,24 +122,24 @@ fn revision(meta: &ObjectMeta) -> u64 {
     text.parse().unwrap_or(0)
 }
 
-impl<K: Known> Objects<K> {
-    /// All of them, by namespace and name.
+impl<K: SimulatedKind> Objects<K> {
+    /// Iterates over the objects, ordered by namespace and name.
     pub fn iter(&self) -> impl Iterator<Item = &K> {
         self.known.values()
     }
 
-    /// One of them.
+    /// Returns an object.
     pub fn get(&self, namespace: &str, name: &str) -> Option<&K> {
         self.known.get(&(namespace.to_owned(), name.to_owned()))
     }
 
-    /// A list begins.
-    pub fn begin(&mut self) {
+    /// Starts a list.
+    pub fn begin_list(&mut self) {
         self.listed = Some(Listed::default());
     }
 
-    /// An object of the list, or a change.
-    pub fn seen(&mut self, object: K) {
+    /// Stores an object of a list or watch event.
+    pub fn observe(&mut self, object: K) {
         if let Some(listed) = &mut self.listed {
             listed.keys.insert(key(object.meta()));
             listed.uids.insert(object.uid().unwrap_or_default());
@@ -147,33 +147,33 @@ impl<K: Known> Objects<K> {
         self.put(object);
     }
 
-    /// The list is whole: what it did not hold is no more.
-    pub fn finish(&mut self) {
+    /// Finishes a list: objects that it does not contain are removed.
+    pub fn finish_list(&mut self) {
         if let Some(listed) = self.listed.take() {
             self.known.retain(|key, _| listed.keys.contains(key));
-            self.gone.retain(|uid| listed.uids.contains(uid));
+            self.deleted_uids.retain(|uid| listed.uids.contains(uid));
         }
         self.complete = true;
     }
 
-    /// The watch says that an object is gone.
-    pub fn removed(&mut self, object: &K) {
+    /// Removes an object after its delete event.
+    pub fn observe_deleted(&mut self, object: &K) {
         let uid = object.uid().unwrap_or_default();
-        self.gone.remove(&uid);
+        self.deleted_uids.remove(&uid);
         self.drop_if_same(&key(object.meta()), &uid);
     }
 
-    /// An object as it was written here.
-    pub fn wrote(&mut self, object: K) {
+    /// Stores an object that the simulation wrote.
+    pub fn record_written(&mut self, object: K) {
         if let Some(listed) = &mut self.listed {
             listed.keys.insert(key(object.meta()));
         }
         self.put(object);
     }
 
-    /// An object was deleted here.
-    pub fn deleted(&mut self, namespace: &str, name: &str, uid: &str) {
-        self.gone.insert(uid.to_owned());
+    /// Removes an object that the simulation deleted.
+    pub fn record_deleted(&mut self, namespace: &str, name: &str, uid: &str) {
+        self.deleted_uids.insert(uid.to_owned());
         self.drop_if_same(&(namespace.to_owned(), name.to_owned()), uid);
     }
 
@@ -185,7 +185,10 @@ impl<K: Known> Objects<K> {
 
     fn put(&mut self, mut object: K) {
         let uid = object.uid();
-        if uid.as_ref().is_some_and(|uid| self.gone.contains(uid)) {
+        if uid
+            .as_ref()
+            .is_some_and(|uid| self.deleted_uids.contains(uid))
+        {
             return;
         }
         let key = key(object.meta());
@@ -193,7 +196,7 @@ impl<K: Known> Objects<K> {
         let newer = old
             .is_none_or(|old| old.uid() != uid || revision(old.meta()) < revision(object.meta()));
         if newer {
-            // Half of the object, and nothing is decided from it.
+            // Managed fields are half of an object, and decisions do not use them.
             object.meta_mut().managed_fields = None;
             self.known.insert(key, object);
         }
@@ -219,56 +222,56 @@ mod tests {
     }
 
     #[test]
-    fn notes_of_what_is_gone_are_thrown_away() {
+    fn records_of_deleted_objects_are_removed() {
         let mut world = World::default();
-        world.pods.seen(pod("stays", "stays", 1));
-        world.note("stays".to_owned(), "no room".to_owned());
-        world.nodes.seen(Node {
+        world.pods.observe(pod("stays", "stays", 1));
+        world.record_unschedulable("stays".to_owned(), "no room".to_owned());
+        world.nodes.observe(Node {
             metadata: pod("stays", "1", 1).metadata,
             ..Node::default()
         });
-        world.renewed("stays".to_owned(), Timestamp::UNIX_EPOCH);
-        for number in 0..10 * LEAST_NOTES {
-            world.note(format!("gone-{number}"), "no room".to_owned());
-            world.renewed(format!("gone-{number}"), Timestamp::UNIX_EPOCH);
+        world.record_lease("stays".to_owned(), Timestamp::UNIX_EPOCH);
+        for number in 0..10 * MIN_RECORDS {
+            world.record_unschedulable(format!("gone-{number}"), "no room".to_owned());
+            world.record_lease(format!("gone-{number}"), Timestamp::UNIX_EPOCH);
         }
-        assert!(world.unschedulable.len() <= LEAST_NOTES + 2);
-        assert!(world.leases.len() <= LEAST_NOTES + 2);
+        assert!(world.unschedulable.len() <= MIN_RECORDS + 2);
+        assert!(world.leases.len() <= MIN_RECORDS + 2);
         assert!(world.unschedulable.contains_key("stays"));
         assert!(world.leases.contains_key("stays"));
     }
 
     #[test]
-    fn what_was_written_here_is_not_undone_by_older_news() {
+    fn own_write_is_not_replaced_by_an_older_event() {
         let mut pods = Objects::default();
-        pods.wrote(pod("a", "1", 7));
-        pods.seen(pod("a", "1", 5));
+        pods.record_written(pod("a", "1", 7));
+        pods.observe(pod("a", "1", 5));
         assert_eq!(revisions(&pods), [("a".to_owned(), "7".to_owned())]);
-        pods.seen(pod("a", "1", 8));
+        pods.observe(pod("a", "1", 8));
         assert_eq!(revisions(&pods), [("a".to_owned(), "8".to_owned())]);
     }
 
     #[test]
-    fn what_was_deleted_here_does_not_come_back_but_its_name_may() {
+    fn deleted_object_is_not_stored_again_but_its_name_can_be_reused() {
         let mut pods = Objects::default();
-        pods.seen(pod("a", "1", 5));
-        pods.deleted("", "a", "1");
-        pods.seen(pod("a", "1", 6));
+        pods.observe(pod("a", "1", 5));
+        pods.record_deleted("", "a", "1");
+        pods.observe(pod("a", "1", 6));
         assert_eq!(revisions(&pods), []);
-        pods.wrote(pod("a", "2", 9));
-        pods.removed(&pod("a", "1", 8));
+        pods.record_written(pod("a", "2", 9));
+        pods.observe_deleted(&pod("a", "1", 8));
         assert_eq!(revisions(&pods), [("a".to_owned(), "9".to_owned())]);
     }
 
     #[test]
-    fn a_list_takes_away_what_it_does_not_hold_but_not_what_was_written_meanwhile() {
+    fn list_removes_missing_objects_but_not_concurrent_writes() {
         let mut pods = Objects::default();
-        pods.seen(pod("a", "1", 1));
-        pods.seen(pod("b", "2", 2));
-        pods.begin();
-        pods.seen(pod("b", "2", 2));
-        pods.wrote(pod("c", "3", 3));
-        pods.finish();
+        pods.observe(pod("a", "1", 1));
+        pods.observe(pod("b", "2", 2));
+        pods.begin_list();
+        pods.observe(pod("b", "2", 2));
+        pods.record_written(pod("c", "3", 3));
+        pods.finish_list();
         let names: Vec<_> = pods.iter().map(ResourceExt::name_any).collect();
         assert_eq!(names, ["b", "c"]);
     }

@@ -1,4 +1,4 @@
-//! Logs that say that they are simulated.
+//! Simulated container logs.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use serde::Deserialize;
 
 use super::Answers;
-use crate::hash::hash;
+use crate::hash::fnv1a;
 
-/// Between two lines.
-const EVERY: SignedDuration = SignedDuration::from_secs(10);
-/// Lines of one answer at most: the last ones.
-const MOST: i64 = 1000;
+/// Interval between lines.
+const INTERVAL: SignedDuration = SignedDuration::from_secs(10);
+/// Maximum number of lines in a response; the last ones are returned.
+const MAX_LINES: i64 = 1000;
 
-/// A query's part of `PodLogOptions`.
+/// The supported fields of `PodLogOptions`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Options {
@@ -42,14 +42,14 @@ fn is_set(text: &str) -> bool {
     matches!(text, "true" | "True" | "1")
 }
 
-/// One run of a container: its lines are the same whoever asks, and whenever.
+/// One run of a container. Its lines are deterministic.
 #[derive(Clone, Debug)]
 struct Run {
     container: String,
     image: String,
     seed: u32,
     began: Timestamp,
-    /// When and how it ended.
+    /// Time and exit code of the end.
     ended: Option<(Timestamp, i32)>,
 }
 
@@ -59,7 +59,7 @@ pub(super) fn answer(
     uri: &Uri,
 ) -> Result<Response, ApiError> {
     let options = Query::<Options>::try_from_uri(uri)
-        .map_err(|error| ApiError::bad_request(format!("the query cannot be read: {error}")))?
+        .map_err(|error| ApiError::bad_request(format!("cannot parse the query: {error}")))?
         .0;
     let run = {
         let world = answers.world.lock();
@@ -125,7 +125,7 @@ fn run(pod: &Pod, name: &str, options: &Options) -> Result<Run, ApiError> {
     Ok(Run {
         container: wanted.to_owned(),
         image: status.image.clone(),
-        seed: hash(&format!("{uid}/{wanted}")),
+        seed: fnv1a(&format!("{uid}/{wanted}")),
         began,
         ended,
     })
@@ -146,7 +146,7 @@ fn nothing_yet(
     format!("container {container:?} in pod {pod:?} is waiting to start: {waiting}")
 }
 
-/// When a container's last run (or the one before it) began, and how it ended.
+/// Returns the start and end of the last run of a container, or of the one before.
 fn life(status: &ContainerStatus, previous: bool) -> Option<(Timestamp, Option<(Timestamp, i32)>)> {
     let ended = |state: Option<&k8s_openapi::api::core::v1::ContainerState>| {
         let ended = state?.terminated.as_ref()?;
@@ -159,7 +159,7 @@ fn life(status: &ContainerStatus, previous: bool) -> Option<(Timestamp, Option<(
     }
     let running = now.and_then(|state| state.running.as_ref());
     let running = running.and_then(|running| running.started_at.as_ref());
-    // Between two runs the last one's lines are still there.
+    // Between two runs the log of the last run is returned.
     running
         .map(|began| (began.0, None))
         .or_else(|| ended(now))
@@ -167,21 +167,21 @@ fn life(status: &ContainerStatus, previous: bool) -> Option<(Timestamp, Option<(
 }
 
 impl Run {
-    /// Number of the last line there is at a time.
+    /// Returns the number of the last line at a time.
     fn last(&self, now: Timestamp) -> i64 {
         let end = self.ended.map_or(now, |(end, _)| end.min(now));
-        end.duration_since(self.began).as_secs().max(0) / EVERY.as_secs()
+        end.duration_since(self.began).as_secs().max(0) / INTERVAL.as_secs()
     }
 
     fn at(&self, number: i64) -> Timestamp {
-        let after = EVERY.saturating_mul(i32::try_from(number).unwrap_or(i32::MAX));
+        let after = INTERVAL.saturating_mul(i32::try_from(number).unwrap_or(i32::MAX));
         self.began.saturating_add(after).unwrap_or(Timestamp::MAX)
     }
 
     fn line(&self, number: i64, timestamps: bool) -> String {
         let mut line = String::new();
         if timestamps {
-            // Writing to text cannot fail.
+            // Writing to a String cannot fail.
             let _ = write!(line, "{:.9} ", self.at(number));
         }
         let (container, image) = (&self.container, &self.image);
@@ -193,8 +193,8 @@ impl Run {
             _ => writeln!(
                 line,
                 "[simulated] {container}: handled {} requests in {} s",
-                1 + (hash(&format!("{}/{number}", self.seed)) % 97),
-                EVERY.as_secs()
+                1 + (fnv1a(&format!("{}/{number}", self.seed)) % 97),
+                INTERVAL.as_secs()
             ),
         };
         line
@@ -214,7 +214,7 @@ impl Run {
     }
 }
 
-/// Everything up to now that was asked for.
+/// Returns the requested lines until now.
 fn past(run: &Run, options: &Options, now: Timestamp) -> String {
     let last = run.last(now);
     let since = options
@@ -226,7 +226,7 @@ fn past(run: &Run, options: &Options, now: Timestamp) -> String {
         .or(options.since_time)
         .unwrap_or(Timestamp::MIN);
     let timestamps = is_set(&options.timestamps);
-    let numbers = (last + 1 - MOST).max(0)..=last;
+    let numbers = (last + 1 - MAX_LINES).max(0)..=last;
     let mut lines: Vec<String> = numbers
         .filter(|number| run.at(*number) >= since)
         .map(|number| run.line(number, timestamps))
@@ -245,7 +245,7 @@ fn past(run: &Run, options: &Options, now: Timestamp) -> String {
     text
 }
 
-/// The lines of now, and then each as its time comes, until the container ends.
+/// Returns the existing lines, and then new ones until the container ends.
 fn follow(
     answers: &Answers,
     path: &ResourcePath,
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_say_that_they_are_simulated_and_are_the_same_whenever_they_are_read() {
+    fn lines_are_deterministic_and_contain_simulated() {
         let early = past(&run(None), &Options::default(), at(25));
         let late = past(&run(None), &Options::default(), at(45));
         assert_eq!(early.lines().count(), 3);
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn options_choose_among_the_lines() {
+    fn options_select_lines() {
         let count = |options: Options| past(&run(None), &options, at(100)).lines().count();
         let tail = |tail| Options {
             tail_lines: Some(tail),
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_ends_with_its_container_and_is_never_endless() {
+    fn log_ends_with_its_container_and_is_limited() {
         let text = past(&run(Some((at(15), 3))), &Options::default(), at(1000));
         assert_eq!(text.lines().count(), 3);
         assert!(text.ends_with("web ends with code 3\n"), "{text}");

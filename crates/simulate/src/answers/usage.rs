@@ -1,4 +1,4 @@
-//! `metrics.k8s.io`: what nodes and pods would use.
+//! `metrics.k8s.io`: simulated usage of nodes and pods.
 
 use std::collections::BTreeMap;
 
@@ -19,15 +19,15 @@ use serde_json::{Value, json};
 use super::Answers;
 use crate::annotations::{USAGE_CPU, USAGE_MEMORY, node_fails};
 use crate::decide::amounts::{Unit, units};
-use crate::hash::hash;
+use crate::hash::fnv1a;
 use crate::world::World;
 
-/// What a container without requests uses at most.
-const MODEST: (i64, i64) = (10, 32 << 20);
-/// What a node uses for itself.
-const OWN: (i64, i64) = (120, 600 << 20);
-/// Usage goes up and down in this many seconds.
-const WAVE: i64 = 600;
+/// Maximum usage of a container without requests.
+const DEFAULT_USAGE: (i64, i64) = (10, 32 << 20);
+/// Usage of a node without pods.
+const NODE_USAGE: (i64, i64) = (120, 600 << 20);
+/// Period of the usage in seconds.
+const PERIOD: i64 = 600;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -35,7 +35,7 @@ struct Options {
     label_selector: String,
 }
 
-/// Millis of a processor, and bytes.
+/// CPU in millis, and memory in bytes.
 type Usage = (i64, i64);
 
 pub(super) fn nodes(
@@ -49,7 +49,7 @@ pub(super) fn nodes(
     let all = world
         .nodes
         .iter()
-        // Of a node that is silent nothing is known.
+        // Unreachable nodes have no metrics.
         .filter(|node| !node_fails(node.metadata.annotations.as_ref()))
         .map(|node| of_node(node, &used, now));
     answer("NodeMetrics", path, uri, all.collect())
@@ -88,7 +88,7 @@ fn answer(
         return Ok(answer::value(StatusCode::OK, Format::Json, &one));
     }
     let options = Query::<Options>::try_from_uri(uri)
-        .map_err(|error| ApiError::bad_request(format!("the query cannot be read: {error}")))?
+        .map_err(|error| ApiError::bad_request(format!("cannot parse the query: {error}")))?
         .0;
     let selector: LabelSelector = options
         .label_selector
@@ -128,7 +128,7 @@ fn by_node(world: &World, now: Timestamp) -> BTreeMap<&str, Usage> {
     used
 }
 
-/// Between two fifths and four fifths of what was requested, now more and now less.
+/// Returns between 40 % and 80 % of the requests.
 fn of_container(pod: &Pod, container: &Container, now: Timestamp) -> Usage {
     let requests = container
         .resources
@@ -142,7 +142,7 @@ fn of_container(pod: &Pod, container: &Container, now: Timestamp) -> Usage {
             .and_then(|quantity| units(&quantity.0, unit));
         (given, requested)
     };
-    let seed = i64::from(hash(&format!(
+    let seed = i64::from(fnv1a(&format!(
         "{}/{}",
         pod.uid().unwrap_or_default(),
         container.name
@@ -152,16 +152,16 @@ fn of_container(pod: &Pod, container: &Container, now: Timestamp) -> Usage {
         given.unwrap_or_else(|| requested.unwrap_or(modest).saturating_mul(share) / 1000)
     };
     (
-        of(asked(USAGE_CPU, "cpu", Unit::Milli), MODEST.0).max(1),
-        of(asked(USAGE_MEMORY, "memory", Unit::Whole), MODEST.1),
+        of(asked(USAGE_CPU, "cpu", Unit::Milli), DEFAULT_USAGE.0).max(1),
+        of(asked(USAGE_MEMORY, "memory", Unit::Whole), DEFAULT_USAGE.1),
     )
 }
 
-/// In thousandths, from 400 to 800: a wave, which begins somewhere else for everyone.
+/// Returns thousandths from 400 to 800: a triangle wave with an individual phase.
 fn share(seed: i64, second: i64) -> i64 {
-    let at = (second + seed).rem_euclid(WAVE);
-    let half = WAVE / 2;
-    let height = if at < half { at } else { WAVE - at };
+    let at = (second + seed).rem_euclid(PERIOD);
+    let half = PERIOD / 2;
+    let height = if at < half { at } else { PERIOD - at };
     400 + 400 * height / half
 }
 
@@ -181,7 +181,7 @@ fn of_node(node: &Node, used: &BTreeMap<&str, Usage>, now: Timestamp) -> Value {
             "creationTimestamp": time(now),
         },
         "timestamp": time(now), "window": "30s",
-        "usage": written((OWN.0 + pods.0, OWN.1 + pods.1)),
+        "usage": written((NODE_USAGE.0 + pods.0, NODE_USAGE.1 + pods.1)),
     })
 }
 
@@ -211,8 +211,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn usage_stays_within_what_was_requested_and_moves_slowly() {
-        for second in 0..2 * WAVE {
+    fn usage_stays_below_requests_and_changes_slowly() {
+        for second in 0..2 * PERIOD {
             let (now, next) = (share(3, second), share(3, second + 1));
             assert!((400..=800).contains(&now), "{now}");
             assert!((now - next).abs() <= 2, "{now} {next}");

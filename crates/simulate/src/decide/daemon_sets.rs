@@ -1,4 +1,4 @@
-//! DaemonSets: a pod on every node that takes it.
+//! DaemonSets: a pod on each matching node.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::ResourceExt as _;
 use serde_json::{Value, json};
 
-use super::owned::{Owned, counts, is_active, is_finished, is_going, is_ready, owner};
+use super::owned::{Owned, counts, is_active, is_finished, is_ready, is_terminating, owner};
 use super::rollout::share;
 use super::scheduler::{fits, pinned};
 use super::template::{self, Name, REVISION_HASH};
-use super::{Deciding, count};
-use crate::act::Part;
+use super::{DecisionBuilder, count};
+use crate::action::Component;
 use crate::world::World;
 
-/// What every daemon bears: a node's troubles do not drive it away.
-const BORNE: [(&str, &str); 6] = [
+/// The tolerations of all daemon pods.
+const TOLERATIONS: [(&str, &str); 6] = [
     ("node.kubernetes.io/not-ready", "NoExecute"),
     ("node.kubernetes.io/unreachable", "NoExecute"),
     ("node.kubernetes.io/disk-pressure", "NoSchedule"),
@@ -25,25 +25,25 @@ const BORNE: [(&str, &str); 6] = [
     ("node.kubernetes.io/unschedulable", "NoSchedule"),
 ];
 
-pub(super) fn decide(world: &World, owned: &Owned<'_>, deciding: &mut Deciding) {
+pub(super) fn decide(world: &World, owned: &Owned<'_>, decision: &mut DecisionBuilder) {
     for set in world.daemon_sets.iter() {
         let uid = set.metadata.uid.as_deref().unwrap_or_default();
         let pods = owned.get(uid).map_or(&[][..], Vec::as_slice);
         let daemons = Daemons::of(world, set, pods);
         if set.metadata.deletion_timestamp.is_none() {
-            daemons.place(deciding);
-            daemons.update(deciding);
+            daemons.place(decision);
+            daemons.update(decision);
         }
-        daemons.status(deciding);
+        daemons.status(decision);
     }
 }
 
 struct Daemons<'w> {
     set: &'w DaemonSet,
     hash: String,
-    /// Nodes that take the daemon.
+    /// Names of the matching nodes.
     nodes: Vec<&'w Node>,
-    /// By node; what has ended is replaced.
+    /// Pods by node, without finished ones.
     pods: BTreeMap<String, &'w Pod>,
     finished: Vec<&'w Pod>,
 }
@@ -76,28 +76,28 @@ impl<'w> Daemons<'w> {
         }
     }
 
-    fn place(&self, deciding: &mut Deciding) {
+    fn place(&self, decision: &mut DecisionBuilder) {
         for node in &self.nodes {
             if !self.pods.contains_key(&node.name_any()) {
-                self.create(&node.name_any(), deciding);
+                self.create(&node.name_any(), decision);
             }
         }
         for pod in &self.finished {
-            if !is_going(pod) {
-                deciding.delete(*pod, Some(0));
+            if !is_terminating(pod) {
+                decision.delete(*pod, Some(0));
             }
         }
         for (node, pod) in &self.pods {
             let taken = self.nodes.iter().any(|own| own.name_any() == *node);
-            if !taken && !is_going(pod) {
-                deciding.delete(*pod, None);
+            if !taken && !is_terminating(pod) {
+                decision.delete(*pod, None);
                 let message = format!("Deleted pod: {}", pod.name_any());
-                deciding.tell(self.set, "SuccessfulDelete", message);
+                decision.emit_event(self.set, "SuccessfulDelete", message);
             }
         }
     }
 
-    fn create(&self, node: &str, deciding: &mut Deciding) {
+    fn create(&self, node: &str, decision: &mut DecisionBuilder) {
         let Some(spec) = &self.set.spec else { return };
         let mut pod = template::pod(
             &spec.template,
@@ -106,15 +106,15 @@ impl<'w> Daemons<'w> {
             owner(self.set),
             &[(REVISION_HASH, self.hash.clone())],
         );
-        // The scheduler places it, as it does everywhere.
+        // The scheduler binds the pod.
         pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = json!({"nodeSelectorTerms": [{"matchFields": [
                 {"key": "metadata.name", "operator": "In", "values": [node]}]}]});
-        bear(&mut pod["spec"]);
-        deciding.create::<Pod>(pod);
+        add_tolerations(&mut pod["spec"]);
+        decision.create::<Pod>(pod);
     }
 
-    /// Takes down pods of another template, as many at once as may be missing.
-    fn update(&self, deciding: &mut Deciding) {
+    /// Deletes pods of old templates, limited by `maxUnavailable`.
+    fn update(&self, decision: &mut DecisionBuilder) {
         let strategy = self
             .set
             .spec
@@ -134,18 +134,18 @@ impl<'w> Daemons<'w> {
             if pod.labels().get(REVISION_HASH) == Some(&self.hash) {
                 continue;
             }
-            // One that serves nobody is not missed.
+            // A pod that is not available does not count.
             if is_ready(pod) {
                 if room == 0 {
                     continue;
                 }
                 room -= 1;
             }
-            deciding.delete(*pod, None);
+            decision.delete(*pod, None);
         }
     }
 
-    fn status(&self, deciding: &mut Deciding) {
+    fn status(&self, decision: &mut DecisionBuilder) {
         let placed = |node: &&&Node| {
             let pod = self.pods.get(&node.name_any());
             pod.is_some_and(|pod| is_active(pod))
@@ -163,25 +163,25 @@ impl<'w> Daemons<'w> {
             .spec
             .as_ref()
             .and_then(|spec| spec.min_ready_seconds);
-        let (ready, available) = counts(&active, min_ready.unwrap_or(0), deciding);
+        let (ready, available) = counts(&active, min_ready.unwrap_or(0), decision);
         let same = |pod: &&&Pod| pod.labels().get(REVISION_HASH) == Some(&self.hash);
         let updated = count(active.iter().filter(same).count());
         let generation = self.set.metadata.generation;
         let now = ([current, wanted, ready, available, updated], generation);
-        if self.set.status.as_ref().map(essence) != Some(now) {
+        if self.set.status.as_ref().map(significant_fields) != Some(now) {
             let status = json!({
                 "currentNumberScheduled": current, "desiredNumberScheduled": wanted,
                 "numberMisscheduled": 0, "numberReady": ready, "numberAvailable": available,
                 "numberUnavailable": wanted - available, "updatedNumberScheduled": updated,
                 "observedGeneration": generation,
             });
-            deciding.status(Part::Controllers, self.set, status);
+            decision.status(Component::Controllers, self.set, status);
         }
     }
 }
 
-/// What of a status matters.
-fn essence(status: &DaemonSetStatus) -> ([i32; 5], Option<i64>) {
+/// Returns the fields that matter for a status update.
+fn significant_fields(status: &DaemonSetStatus) -> ([i32; 5], Option<i64>) {
     (
         [
             status.current_number_scheduled,
@@ -194,22 +194,22 @@ fn essence(status: &DaemonSetStatus) -> ([i32; 5], Option<i64>) {
     )
 }
 
-fn bear(spec: &mut Value) {
+fn add_tolerations(spec: &mut Value) {
     if !spec["tolerations"].is_array() {
         spec["tolerations"] = json!([]);
     }
     if let Some(tolerations) = spec["tolerations"].as_array_mut() {
-        let borne = BORNE
+        let borne = TOLERATIONS
             .iter()
             .map(|(key, effect)| json!({"key": key, "operator": "Exists", "effect": effect}));
         tolerations.extend(borne);
     }
 }
 
-/// A daemon of this template, to see which nodes take it.
+/// Returns a pod of this template, to find matching nodes.
 fn probe(template: &k8s_openapi::api::core::v1::PodTemplateSpec) -> Pod {
     let mut spec = json!(template.spec);
-    bear(&mut spec);
+    add_tolerations(&mut spec);
     Pod {
         spec: serde_json::from_value(spec).ok(),
         ..Pod::default()

@@ -1,4 +1,4 @@
-//! Deployments: a ReplicaSet for each template, and roll-outs from one to the next.
+//! Deployments: a ReplicaSet for each template, and rollouts.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use kube::ResourceExt;
 use serde_json::{Value, json};
 
 use super::owned::{controller, owner};
-use super::rollout::{Size, Wish, step};
+use super::rollout::{Desired, Size, step};
 use super::template::{self, POD_TEMPLATE_HASH};
-use super::{Deciding, time};
-use crate::act::Part;
+use super::{DecisionBuilder, time};
+use crate::action::Component;
 use crate::world::World;
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
 
-pub(super) fn decide(world: &World, deciding: &mut Deciding) {
+pub(super) fn decide(world: &World, decision: &mut DecisionBuilder) {
     let mut owned: BTreeMap<&str, Vec<&ReplicaSet>> = BTreeMap::new();
     for set in world.replica_sets.iter() {
         if let Some(uid) = controller(&set.metadata) {
@@ -31,15 +31,15 @@ pub(super) fn decide(world: &World, deciding: &mut Deciding) {
                 let namespace = deployment.namespace().unwrap_or_default();
                 world.replica_sets.get(&namespace, name).is_some()
             };
-            one(deployment, sets, &clash, deciding);
+            one(deployment, sets, &clash, decision);
         }
     }
 }
 
-/// A Deployment and its sets.
+/// A Deployment and its ReplicaSets.
 struct Rollout<'w> {
     deployment: &'w Deployment,
-    wish: Wish,
+    desired: Desired,
     hash: String,
     new: Option<&'w ReplicaSet>,
     /// Oldest first.
@@ -55,7 +55,7 @@ fn one(
     deployment: &Deployment,
     mut sets: Vec<&ReplicaSet>,
     clash: &dyn Fn(&str) -> bool,
-    deciding: &mut Deciding,
+    decision: &mut DecisionBuilder,
 ) {
     let Some(spec) = &deployment.spec else { return };
     sets.sort_by_key(|set| (revision(set.annotations()), set.name_any()));
@@ -68,32 +68,32 @@ fn one(
     let is_new = |set: &ReplicaSet| new.is_some_and(|new| new.metadata.uid == set.metadata.uid);
     let rollout = Rollout {
         deployment,
-        wish: Wish::of(deployment),
+        desired: Desired::of(deployment),
         new,
         old: sets.iter().copied().filter(|set| !is_new(set)).collect(),
         hash,
     };
-    rollout.roll(clash, deciding);
-    rollout.number(deciding);
-    rollout.forget_oldest(deciding);
-    rollout.status(deciding);
+    rollout.roll(clash, decision);
+    rollout.number(decision);
+    rollout.delete_oldest(decision);
+    rollout.status(decision);
 }
 
 impl Rollout<'_> {
-    fn roll(&self, clash: &dyn Fn(&str) -> bool, deciding: &mut Deciding) {
+    fn roll(&self, clash: &dyn Fn(&str) -> bool, decision: &mut DecisionBuilder) {
         let sizes: Vec<Size> = self.old.iter().map(|set| Size::of(set)).collect();
-        let (new, old) = step(&self.wish, self.new.map(Size::of), &sizes);
+        let (new, old) = step(&self.desired, self.new.map(Size::of), &sizes);
         match self.new {
-            None if self.wish.paused => {}
-            None => self.create(new, clash, deciding),
-            Some(set) => self.scale(set, new, deciding),
+            None if self.desired.paused => {}
+            None => self.create(new, clash, decision),
+            Some(set) => self.scale(set, new, decision),
         }
         for (set, size) in self.old.iter().zip(old) {
-            self.scale(set, size, deciding);
+            self.scale(set, size, decision);
         }
     }
 
-    fn create(&self, replicas: i32, clash: &dyn Fn(&str) -> bool, deciding: &mut Deciding) {
+    fn create(&self, replicas: i32, clash: &dyn Fn(&str) -> bool, decision: &mut DecisionBuilder) {
         let Some(spec) = &self.deployment.spec else {
             return;
         };
@@ -112,7 +112,7 @@ impl Rollout<'_> {
         });
         let number = self.next_revision().to_string();
         template::add(&mut metadata, "annotations", &[(REVISION, number)]);
-        deciding.create::<ReplicaSet>(json!({
+        decision.create::<ReplicaSet>(json!({
             "apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata,
             "spec": {
                 "replicas": replicas, "selector": selector, "template": pod,
@@ -120,19 +120,19 @@ impl Rollout<'_> {
             },
         }));
         let message = format!("Scaled up replica set {name} from 0 to {replicas}");
-        deciding.tell(self.deployment, "ScalingReplicaSet", message);
+        decision.emit_event(self.deployment, "ScalingReplicaSet", message);
     }
 
-    fn scale(&self, set: &ReplicaSet, to: i32, deciding: &mut Deciding) {
+    fn scale(&self, set: &ReplicaSet, to: i32, decision: &mut DecisionBuilder) {
         let from = Size::of(set).wanted;
         if from == to {
             return;
         }
-        deciding.patch(set, json!({"spec": {"replicas": to}}));
+        decision.patch(set, json!({"spec": {"replicas": to}}));
         let way = if to > from { "up" } else { "down" };
         let name = set.name_any();
         let message = format!("Scaled {way} replica set {name} from {from} to {to}");
-        deciding.tell(self.deployment, "ScalingReplicaSet", message);
+        decision.emit_event(self.deployment, "ScalingReplicaSet", message);
     }
 
     fn next_revision(&self) -> u64 {
@@ -140,21 +140,21 @@ impl Rollout<'_> {
         latest.max().unwrap_or(0) + 1
     }
 
-    /// The set in force has the highest number, and the Deployment says it.
-    fn number(&self, deciding: &mut Deciding) {
+    /// Sets the revision of the current ReplicaSet and the Deployment to the highest number.
+    fn number(&self, decision: &mut DecisionBuilder) {
         let Some(new) = self.new else { return };
         let own = revision(new.annotations());
         let wanted = own.max(self.next_revision());
         let patch = json!({"metadata": {"annotations": {REVISION: wanted.to_string()}}});
         if own != wanted {
-            deciding.patch(new, patch.clone());
+            decision.patch(new, patch.clone());
         }
         if revision(self.deployment.annotations()) != wanted {
-            deciding.patch(self.deployment, patch);
+            decision.patch(self.deployment, patch);
         }
     }
 
-    fn forget_oldest(&self, deciding: &mut Deciding) {
+    fn delete_oldest(&self, decision: &mut DecisionBuilder) {
         let spec = self.deployment.spec.as_ref();
         let kept = spec.and_then(|spec| spec.revision_history_limit);
         let kept = usize::try_from(kept.unwrap_or(10)).unwrap_or(0);
@@ -162,12 +162,12 @@ impl Rollout<'_> {
         for set in self.old.iter().take(surplus) {
             let size = Size::of(set);
             if (size.wanted, size.present) == (0, Some(0)) {
-                deciding.delete(*set, None);
+                decision.delete(*set, None);
             }
         }
     }
 
-    fn status(&self, deciding: &mut Deciding) {
+    fn status(&self, decision: &mut DecisionBuilder) {
         let all = || self.old.iter().copied().chain(self.new);
         let sum = |part: fn(&k8s_openapi::api::apps::v1::ReplicaSetStatus) -> Option<i32>| {
             let parts = all().filter_map(|set| set.status.as_ref().and_then(part));
@@ -187,19 +187,19 @@ impl Rollout<'_> {
             unavailable: (replicas - available).max(0),
             generation: self.deployment.metadata.generation,
         };
-        let conditions = self.conditions(&counts, deciding);
+        let conditions = self.conditions(&counts, decision);
         let old = self.deployment.status.as_ref();
         let same_conditions = old
             .and_then(|status| status.conditions.as_ref())
             .is_some_and(|old| json!(old) == conditions);
         if Counts::of(self.deployment) != Some(counts) || !same_conditions {
             let status = counts.status(conditions);
-            deciding.status(Part::Controllers, self.deployment, status);
+            decision.status(Component::Controllers, self.deployment, status);
         }
     }
 
-    fn conditions(&self, counts: &Counts, deciding: &mut Deciding) -> Value {
-        let enough = counts.available >= self.wish.min_available();
+    fn conditions(&self, counts: &Counts, decision: &mut DecisionBuilder) -> Value {
+        let enough = counts.available >= self.desired.min_available();
         let available = if enough {
             (
                 "True",
@@ -213,10 +213,10 @@ impl Rollout<'_> {
                 "Deployment does not have minimum availability.",
             )
         };
-        let mut conditions = vec![self.condition("Available", available, false, deciding.now)];
-        if let Some((status, reason, message, news)) = self.progress(counts, deciding) {
+        let mut conditions = vec![self.condition("Available", available, false, decision.now)];
+        if let Some((status, reason, message, news)) = self.progress(counts, decision) {
             let said = (status, reason, message.as_str());
-            conditions.push(self.condition("Progressing", said, news, deciding.now));
+            conditions.push(self.condition("Progressing", said, news, decision.now));
         }
         conditions.into()
     }
@@ -227,7 +227,7 @@ impl Rollout<'_> {
         conditions.find(|condition| condition.type_ == kind)
     }
 
-    /// A condition as it was, unless it means something else now or there is news of it.
+    /// Returns the old condition, unless its meaning changed or there was progress.
     fn condition(
         &self,
         kind: &str,
@@ -254,36 +254,36 @@ impl Rollout<'_> {
         })
     }
 
-    /// What is said of the progress, and whether there was some since it was last said.
+    /// Returns the Progressing condition, and whether there was progress since the last update.
     fn progress(
         &self,
         counts: &Counts,
-        deciding: &mut Deciding,
+        decision: &mut DecisionBuilder,
     ) -> Option<(&'static str, &'static str, String, bool)> {
         let spec = self.deployment.spec.as_ref()?;
         let name = format!("{}-{}", self.deployment.name_any(), self.hash);
         let name = self.new.map_or(name, ResourceExt::name_any);
-        let whole = self.wish.replicas;
+        let whole = self.desired.replicas;
         let complete = (counts.updated, counts.replicas, counts.available) == (whole, whole, whole);
         let known = self.known("Progressing");
         let said = known.and_then(|known| known.message.as_deref());
         let succeeded = format!("ReplicaSet \"{name}\" has successfully progressed.");
-        // Once rolled out it stays so: a pod that fails later is no roll-out.
+        // A completed rollout stays completed, also if a pod fails later.
         if complete || said == Some(&succeeded) {
             return Some(("True", "NewReplicaSetAvailable", succeeded, false));
         }
-        if self.wish.paused {
+        if self.desired.paused {
             let message = "Deployment is paused".to_owned();
             return Some(("Unknown", "DeploymentPaused", message, false));
         }
         let progressing = format!("ReplicaSet \"{name}\" is progressing.");
         let before = Counts::of(self.deployment);
         let news = before.is_none_or(|before| before.is_behind(counts))
-            || known.is_none_or(|known| said_of_another(known, &name));
+            || known.is_none_or(|known| mentions_other_set(known, &name));
         let since = known.and_then(|known| known.last_update_time.as_ref());
         let within = spec.progress_deadline_seconds.unwrap_or(600);
         if let Some(since) = since.filter(|_| !news && within < i32::MAX)
-            && deciding.due_after(since.0, SignedDuration::from_secs(within.into()))
+            && decision.due_after(since.0, SignedDuration::from_secs(within.into()))
         {
             let message = format!("ReplicaSet \"{name}\" has timed out progressing.");
             return Some(("False", "ProgressDeadlineExceeded", message, false));
@@ -292,12 +292,12 @@ impl Rollout<'_> {
     }
 }
 
-fn said_of_another(known: &DeploymentCondition, set: &str) -> bool {
+fn mentions_other_set(known: &DeploymentCondition, set: &str) -> bool {
     let message = known.message.as_deref().unwrap_or_default();
     !message.contains(&format!("\"{set}\""))
 }
 
-/// The numbers of a Deployment's status.
+/// The counts of a Deployment's status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Counts {
     replicas: i32,
@@ -321,7 +321,7 @@ impl Counts {
         })
     }
 
-    /// Whether the new pods have come along since, or old ones have gone.
+    /// Whether there was progress since.
     fn is_behind(&self, now: &Self) -> bool {
         now.updated > self.updated
             || now.ready > self.ready

@@ -1,4 +1,4 @@
-//! EndpointSlices: where a Service's pods are.
+//! EndpointSlices: the addresses of a Service's pods.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,17 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::ResourceExt as _;
 use serde_json::{Value, json};
 
-use super::Deciding;
-use super::owned::{controller, is_finished, is_going, is_ready, owner};
-use crate::act::{Act, Part, Target};
-use crate::hash::hash;
+use super::DecisionBuilder;
+use super::owned::{controller, is_finished, is_ready, is_terminating, owner};
+use crate::action::{Action, Component, ObjectRef};
 use crate::world::World;
 
-/// Endpoints in a slice, as in Kubernetes.
-const MOST: usize = 100;
+/// Maximum number of endpoints in a slice, as in Kubernetes.
+const MAX_ENDPOINTS: usize = 100;
 const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
 const CONTROLLER: &str = "endpointslice-controller.k8s.io";
 
-pub(super) fn decide(world: &World, deciding: &mut Deciding) {
+pub(super) fn decide(world: &World, decision: &mut DecisionBuilder) {
     let mut slices: BTreeMap<&str, Vec<&EndpointSlice>> = BTreeMap::new();
     for slice in world.endpoint_slices.iter() {
         let ours = slice
@@ -43,12 +42,17 @@ pub(super) fn decide(world: &World, deciding: &mut Deciding) {
             world,
             service,
             &slices.remove(uid).unwrap_or_default(),
-            deciding,
+            decision,
         );
     }
 }
 
-fn one(world: &World, service: &Service, slices: &[&EndpointSlice], deciding: &mut Deciding) {
+fn one(
+    world: &World,
+    service: &Service,
+    slices: &[&EndpointSlice],
+    decision: &mut DecisionBuilder,
+) {
     let endpoints: Vec<(&Pod, Value)> = world
         .pods
         .iter()
@@ -58,7 +62,7 @@ fn one(world: &World, service: &Service, slices: &[&EndpointSlice], deciding: &m
     let first = endpoints.first().map(|(pod, _)| *pod);
     let ports = ports(service, first);
     let mut wanted: Vec<Vec<Value>> = endpoints
-        .chunks(MOST)
+        .chunks(MAX_ENDPOINTS)
         .map(|chunk| chunk.iter().map(|(_, endpoint)| endpoint.clone()).collect())
         .collect();
     if wanted.is_empty() {
@@ -67,11 +71,11 @@ fn one(world: &World, service: &Service, slices: &[&EndpointSlice], deciding: &m
     for (number, endpoints) in wanted.iter().enumerate() {
         let name = name(service, number);
         match slices.iter().find(|slice| slice.name_any() == name) {
-            None => create(service, &name, endpoints, &ports, deciding),
+            None => create(service, &name, endpoints, &ports, decision),
             Some(slice) if is_as(slice, endpoints, &ports) => {}
-            Some(slice) => deciding.act(Act::Patch {
-                part: Part::Controllers,
-                target: Target::of(*slice),
+            Some(slice) => decision.action(Action::Patch {
+                component: Component::Controllers,
+                target: ObjectRef::of(*slice),
                 subresource: "",
                 patch: json!({"endpoints": endpoints, "ports": ports}),
             }),
@@ -80,14 +84,14 @@ fn one(world: &World, service: &Service, slices: &[&EndpointSlice], deciding: &m
     for slice in slices {
         let known = (0..wanted.len()).any(|number| name(service, number) == slice.name_any());
         if !known {
-            deciding.delete(*slice, None);
+            decision.delete(*slice, None);
         }
     }
 }
 
 fn name(service: &Service, number: usize) -> String {
     let uid = service.uid().unwrap_or_default();
-    let end = super::template::encode(hash(&format!("{uid}/{number}")));
+    let end = super::template::encode(crate::hash::fnv1a(&format!("{uid}/{number}")));
     format!("{}-{}", service.name_any(), &end[..5])
 }
 
@@ -103,7 +107,7 @@ fn is_selected(service: &Service, pod: &Pod) -> bool {
 
 fn endpoint(pod: &Pod) -> Option<Value> {
     let address = pod.status.as_ref()?.pod_ip.as_ref()?;
-    let (ready, going) = (is_ready(pod), is_going(pod));
+    let (ready, going) = (is_ready(pod), is_terminating(pod));
     Some(json!({
         "addresses": [address],
         "conditions": {"ready": ready && !going, "serving": ready, "terminating": going},
@@ -125,7 +129,8 @@ fn ports(service: &Service, pod: Option<&Pod>) -> Vec<Value> {
     numbered.collect()
 }
 
-/// The pod's port: by number, by the name that a container gives it, or the Service's own.
+/// Returns the target port: its number, the container port with its name, or the port of the
+/// Service.
 fn number(port: &ServicePort, pod: Option<&Pod>) -> Option<i32> {
     match &port.target_port {
         None => Some(port.port),
@@ -156,9 +161,9 @@ fn create(
     name: &str,
     endpoints: &[Value],
     ports: &[Value],
-    deciding: &mut Deciding,
+    decision: &mut DecisionBuilder,
 ) {
-    deciding.create::<EndpointSlice>(json!({
+    decision.create::<EndpointSlice>(json!({
         "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
         "metadata": {
             "name": name, "namespace": service.namespace(), "ownerReferences": owner(service),

@@ -1,4 +1,4 @@
-//! Jobs: pods until enough of them have succeeded, or too many have failed.
+//! Jobs: pods are created until enough have succeeded or too many have failed.
 
 use std::collections::BTreeSet;
 
@@ -8,25 +8,30 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
 use serde_json::{Value, json};
 
-use super::owned::{Owned, is_active, is_ready, least_wanted, owner, phase};
+use super::owned::{Owned, deletion_order, is_active, is_ready, owner, phase};
 use super::template::{self, Name};
-use super::{Deciding, count, time};
-use crate::act::{Part, Severity};
-use crate::annotations::Pace;
+use super::{DecisionBuilder, count, time};
+use crate::action::{Component, Severity};
+use crate::annotations::Timing;
 use crate::world::World;
 
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
-/// The longest pause after failures.
-const LONGEST_BACKOFF: SignedDuration = SignedDuration::from_mins(6);
-/// Pods made at once.
+/// Maximum backoff after failures.
+const MAX_BACKOFF: SignedDuration = SignedDuration::from_mins(6);
+/// Maximum number of new pods in one decision.
 const BURST: i32 = 100;
 
-pub(super) fn decide(world: &World, pace: &Pace, owned: &Owned<'_>, deciding: &mut Deciding) {
+pub(super) fn decide(
+    world: &World,
+    timing: &Timing,
+    owned: &Owned<'_>,
+    decision: &mut DecisionBuilder,
+) {
     for job in world.jobs.iter() {
         let uid = job.metadata.uid.as_deref().unwrap_or_default();
         let pods = owned.get(uid).map_or(&[][..], Vec::as_slice);
         if job.metadata.deletion_timestamp.is_none() {
-            Work::of(job, pods).go_on(pace, deciding);
+            Work::of(job, pods).reconcile(timing, decision);
         }
     }
 }
@@ -41,7 +46,7 @@ struct Work<'w> {
     indexed: bool,
 }
 
-/// How a job ends.
+/// The end of a job.
 struct End {
     succeeded: bool,
     reason: &'static str,
@@ -100,17 +105,17 @@ impl<'w> Work<'w> {
         }
     }
 
-    fn go_on(&self, pace: &Pace, deciding: &mut Deciding) {
+    fn reconcile(&self, timing: &Timing, decision: &mut DecisionBuilder) {
         if is_true(self.job, &["Complete", "Failed"]) {
-            return self.expire(deciding);
+            return self.expire(decision);
         }
         let suspended = self.job.spec.as_ref().and_then(|spec| spec.suspend) == Some(true);
         if suspended {
-            self.give_up(self.active.len(), deciding);
-            return self.status(None, true, deciding);
+            self.delete_active(self.active.len(), decision);
+            return self.status(None, true, decision);
         }
-        if let Some(end) = self.end(deciding) {
-            self.give_up(self.active.len(), deciding);
+        if let Some(end) = self.end(decision) {
+            self.delete_active(self.active.len(), decision);
             let (severity, reason) = if end.succeeded {
                 (Severity::Normal, "Completed")
             } else {
@@ -122,17 +127,24 @@ impl<'w> Work<'w> {
                 } else {
                     end.message
                 };
-                deciding.tell_as(Part::Controllers, self.job, severity, reason, message, "");
+                decision.emit_event_as(
+                    Component::Controllers,
+                    self.job,
+                    severity,
+                    reason,
+                    message,
+                    "",
+                );
             }
             let end = Some(end).filter(|_| self.active.is_empty());
-            return self.status(end.as_ref(), false, deciding);
+            return self.status(end.as_ref(), false, decision);
         }
-        self.start(pace, deciding);
-        self.status(None, false, deciding);
+        self.start(timing, decision);
+        self.status(None, false, decision);
     }
 
-    /// Takes itself away some time after its end, if it was asked to.
-    fn expire(&self, deciding: &mut Deciding) {
+    /// Deletes the job after `ttlSecondsAfterFinished`.
+    fn expire(&self, decision: &mut DecisionBuilder) {
         let spec = self.job.spec.as_ref();
         let Some(ttl) = spec.and_then(|spec| spec.ttl_seconds_after_finished) else {
             return;
@@ -146,9 +158,9 @@ impl<'w> Work<'w> {
         let end = conditions.find(|one| matches!(one.type_.as_str(), "Complete" | "Failed"));
         let since = end.and_then(|end| end.last_transition_time.as_ref());
         if let Some(since) = since
-            && deciding.due_after(since.0, SignedDuration::from_secs(ttl.into()))
+            && decision.due_after(since.0, SignedDuration::from_secs(ttl.into()))
         {
-            deciding.delete(self.job, None);
+            decision.delete(self.job, None);
         }
     }
 
@@ -162,7 +174,7 @@ impl<'w> Work<'w> {
         }
     }
 
-    fn end(&self, deciding: &mut Deciding) -> Option<End> {
+    fn end(&self, decision: &mut DecisionBuilder) -> Option<End> {
         let spec = self.job.spec.as_ref()?;
         let limit = spec.backoff_limit.unwrap_or(6);
         let restarted: i32 = self.active.iter().map(|pod| restarts(pod)).sum();
@@ -180,7 +192,7 @@ impl<'w> Work<'w> {
             .as_ref()
             .and_then(|status| status.start_time.as_ref());
         if let (Some(started), Some(seconds)) = (started, spec.active_deadline_seconds)
-            && deciding.due_after(started.0, SignedDuration::from_secs(seconds))
+            && decision.due_after(started.0, SignedDuration::from_secs(seconds))
         {
             return Some(End {
                 succeeded: false,
@@ -199,16 +211,16 @@ impl<'w> Work<'w> {
         })
     }
 
-    fn give_up(&self, most: usize, deciding: &mut Deciding) {
-        for pod in least_wanted(self.active.clone()).into_iter().take(most) {
-            deciding.delete(pod, None);
+    fn delete_active(&self, most: usize, decision: &mut DecisionBuilder) {
+        for pod in deletion_order(self.active.clone()).into_iter().take(most) {
+            decision.delete(pod, None);
             let message = format!("Deleted pod: {}", pod.name_any());
-            deciding.tell(self.job, "SuccessfulDelete", message);
+            decision.emit_event(self.job, "SuccessfulDelete", message);
         }
     }
 
-    /// As many at once as may be, after a pause if the last one failed.
-    fn start(&self, pace: &Pace, deciding: &mut Deciding) {
+    /// Creates pods up to `parallelism`, after the backoff of failures.
+    fn start(&self, timing: &Timing, decision: &mut DecisionBuilder) {
         let active = count(self.active.len());
         let wanted = match self.completions {
             Some(completions) => self.parallelism.min(completions - self.done()),
@@ -217,26 +229,26 @@ impl<'w> Work<'w> {
         };
         if active > wanted {
             let surplus = usize::try_from(active - wanted).unwrap_or(0);
-            return self.give_up(surplus, deciding);
+            return self.delete_active(surplus, decision);
         }
-        if active == wanted || !self.rested(pace, deciding) {
+        if active == wanted || !self.backoff_is_over(timing, decision) {
             return;
         }
         let mut free = self.free_indexes();
         for _ in 0..(wanted - active).min(BURST) {
-            self.create(free.next(), deciding);
+            self.create(free.next(), decision);
         }
     }
 
-    fn rested(&self, pace: &Pace, deciding: &mut Deciding) -> bool {
+    fn backoff_is_over(&self, timing: &Timing, decision: &mut DecisionBuilder) -> bool {
         let Some(last) = self.failed.iter().filter_map(|pod| ended_at(pod)).max() else {
             return true;
         };
         let times = u32::try_from(self.failed.len().saturating_sub(1)).unwrap_or(u32::MAX);
-        let pause = pace.backoff.saturating_mul(2_u32.saturating_pow(times));
-        let pause = SignedDuration::try_from(pause)
-            .map_or(LONGEST_BACKOFF, |pause| pause.min(LONGEST_BACKOFF));
-        deciding.due_after(last, pause)
+        let pause = timing.backoff.saturating_mul(2_u32.saturating_pow(times));
+        let pause =
+            SignedDuration::try_from(pause).map_or(MAX_BACKOFF, |pause| pause.min(MAX_BACKOFF));
+        decision.due_after(last, pause)
     }
 
     fn free_indexes(&self) -> impl Iterator<Item = i32> + use<> {
@@ -246,7 +258,7 @@ impl<'w> Work<'w> {
         all.filter(move |number| !taken.contains(number))
     }
 
-    fn create(&self, number: Option<i32>, deciding: &mut Deciding) {
+    fn create(&self, number: Option<i32>, decision: &mut DecisionBuilder) {
         let Some(spec) = &self.job.spec else { return };
         let name = self.job.name_any();
         let (prefix, texts) = match number.filter(|_| self.indexed) {
@@ -265,10 +277,10 @@ impl<'w> Work<'w> {
             &texts,
         );
         template::add(&mut pod["metadata"], "annotations", &texts);
-        deciding.create::<Pod>(pod);
+        decision.create::<Pod>(pod);
     }
 
-    fn status(&self, end: Option<&End>, suspended: bool, deciding: &mut Deciding) {
+    fn status(&self, end: Option<&End>, suspended: bool, decision: &mut DecisionBuilder) {
         let old = self.job.status.clone().unwrap_or_default();
         let ready = self.active.iter().filter(|pod| is_ready(pod)).count();
         let now = [
@@ -279,13 +291,13 @@ impl<'w> Work<'w> {
         ];
         let fresh = old.start_time.is_none() && !suspended;
         let changes = suspended != is_true(self.job, &["Suspended"]);
-        if essence(&old) == now && end.is_none() && !fresh && !changes {
+        if significant_fields(&old) == now && end.is_none() && !fresh && !changes {
             return;
         }
         let started = match &old.start_time {
             Some(at) => json!(at),
             None if suspended => Value::Null,
-            None => time(deciding.now),
+            None => time(decision.now),
         };
         let mut status = json!({
             "active": now[0], "ready": now[1], "succeeded": now[2], "failed": now[3],
@@ -295,17 +307,17 @@ impl<'w> Work<'w> {
             status["completedIndexes"] = completed(&self.succeeded).into();
         }
         if end.is_some() || changes {
-            status["conditions"] = conditions(&old, end, suspended, deciding.now);
+            status["conditions"] = conditions(&old, end, suspended, decision.now);
         }
         if end.is_some_and(|end| end.succeeded) {
-            status["completionTime"] = time(deciding.now);
+            status["completionTime"] = time(decision.now);
         }
-        deciding.status(Part::Controllers, self.job, status);
+        decision.status(Component::Controllers, self.job, status);
     }
 }
 
-/// What of a status matters.
-fn essence(status: &JobStatus) -> [i32; 4] {
+/// Returns the fields that matter for a status update.
+fn significant_fields(status: &JobStatus) -> [i32; 4] {
     [status.active, status.ready, status.succeeded, status.failed].map(|n| n.unwrap_or(0))
 }
 
@@ -339,7 +351,7 @@ fn conditions(old: &JobStatus, end: Option<&End>, suspended: bool, now: Timestam
     all.into()
 }
 
-/// Such as `0-3,5`.
+/// Returns the completed indexes, such as `0-3,5`.
 fn completed(pods: &[&Pod]) -> String {
     let indexes: BTreeSet<i32> = pods.iter().filter_map(|pod| index(pod)).collect();
     let mut runs: Vec<(i32, i32)> = Vec::new();

@@ -1,8 +1,8 @@
-//! Kubelets: what becomes of a pod on its node.
+//! Kubelets: the lifecycle of a pod on its node.
 //!
 //! ```text
-//!  placed ─► ContainerCreating ─► Running ─► Ready
-//!                 │                  │ containers end, if they do
+//!  bound ──► ContainerCreating ─► Running ─► Ready
+//!                 │                  │ containers end
 //!                 └► ImagePullBackOff├► Succeeded | Failed
 //!                                    └► CrashLoopBackOff ─► Running, again
 //! ```
@@ -14,18 +14,18 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use kube::ResourceExt as _;
 use serde_json::{Value, json};
 
-use super::owned::{condition, is_finished, is_going};
-use super::{Deciding, time};
-use crate::act::{Part, Severity};
-use crate::annotations::{Behaviour, Pace, PodFailure, node_fails};
+use super::owned::{condition, is_finished, is_terminating};
+use super::{DecisionBuilder, time};
+use crate::action::{Component, Severity};
+use crate::annotations::{Behaviour, PodFailure, Timing, node_fails};
 use crate::world::World;
 
 use containers::State;
 
-/// The longest pause between two starts of a container that ends with an error.
-const LONGEST_BACKOFF: SignedDuration = SignedDuration::from_mins(5);
+/// Maximum backoff of a container that ends with an error.
+const MAX_BACKOFF: SignedDuration = SignedDuration::from_mins(5);
 
-pub(super) fn decide(world: &World, pace: &Pace, deciding: &mut Deciding) {
+pub(super) fn decide(world: &World, timing: &Timing, decision: &mut DecisionBuilder) {
     for pod in world.pods.iter() {
         let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref());
         let node = node.and_then(|name| world.nodes.get("", name));
@@ -37,18 +37,18 @@ pub(super) fn decide(world: &World, pace: &Pace, deciding: &mut Deciding) {
         let kept = Kept {
             pod,
             node: node.name_any(),
-            behaviour: Behaviour::read(pod.metadata.annotations.as_ref(), pace, of_job),
-            backoff: SignedDuration::try_from(pace.backoff).unwrap_or(LONGEST_BACKOFF),
+            behaviour: Behaviour::read(pod.metadata.annotations.as_ref(), timing, of_job),
+            backoff: SignedDuration::try_from(timing.backoff).unwrap_or(MAX_BACKOFF),
         };
-        if is_going(pod) {
-            kept.stop(deciding);
+        if is_terminating(pod) {
+            kept.stop(decision);
         } else if !is_finished(pod) {
-            kept.go_on(deciding);
+            kept.reconcile(decision);
         }
     }
 }
 
-/// A pod that a kubelet keeps.
+/// A pod on a node.
 struct Kept<'w> {
     pod: &'w Pod,
     node: String,
@@ -57,7 +57,7 @@ struct Kept<'w> {
 }
 
 impl Kept<'_> {
-    fn stop(&self, deciding: &mut Deciding) {
+    fn stop(&self, decision: &mut DecisionBuilder) {
         let meta = &self.pod.metadata;
         let (Some(end), grace) = (
             meta.deletion_timestamp.as_ref(),
@@ -67,34 +67,34 @@ impl Kept<'_> {
         };
         let grace = SignedDuration::from_secs(grace.clamp(0, i32::MAX.into()));
         let left = self.behaviour.stop.min(grace) - grace;
-        if is_finished(self.pod) || deciding.due_after(end.0, left) {
+        if is_finished(self.pod) || decision.due_after(end.0, left) {
             for container in &self.containers() {
                 let message = format!("Stopping container {container}");
-                self.tell(Severity::Normal, "Killing", message, deciding);
+                self.event(Severity::Normal, "Killing", message, decision);
             }
-            deciding.delete(self.pod, Some(0));
+            decision.delete(self.pod, Some(0));
         }
     }
 
-    fn go_on(&self, deciding: &mut Deciding) {
+    fn reconcile(&self, decision: &mut DecisionBuilder) {
         let Some(first) = self.statuses().first() else {
-            return self.take_in(deciding);
+            return self.start_creating(decision);
         };
         let status = self.pod.status.as_ref();
         let taken_in = status.and_then(|status| status.start_time.as_ref());
-        let taken_in = taken_in.map_or(deciding.now, |time| time.0);
+        let taken_in = taken_in.map_or(decision.now, |time| time.0);
         match State::of(first) {
             State::Waiting if self.behaviour.failure == Some(PodFailure::ImagePull) => {
-                self.fail_to_pull(deciding);
+                self.fail_to_pull(decision);
             }
-            State::Waiting if deciding.due_after(taken_in, self.behaviour.start) => {
-                self.run(0, None, deciding);
+            State::Waiting if decision.due_after(taken_in, self.behaviour.start) => {
+                self.run(0, None, decision);
             }
             State::Waiting | State::NoImage | State::Ended => {}
-            State::Running { since } => self.while_running(first, since, deciding),
+            State::Running { since } => self.while_running(first, since, decision),
             State::BackOff { since } => {
-                if deciding.due_after(since, self.pause(first.restart_count)) {
-                    self.run(first.restart_count + 1, Some(first), deciding);
+                if decision.due_after(since, self.pause(first.restart_count)) {
+                    self.run(first.restart_count + 1, Some(first), decision);
                 }
             }
         }
@@ -116,22 +116,22 @@ impl Kept<'_> {
             .collect()
     }
 
-    /// Doubles with each restart.
+    /// Returns the backoff, which doubles with each restart.
     fn pause(&self, restarts: i32) -> SignedDuration {
         let times = u32::try_from(restarts.clamp(0, 16)).unwrap_or(0);
         let factor = 2_i32.saturating_pow(times);
-        self.backoff.saturating_mul(factor).min(LONGEST_BACKOFF)
+        self.backoff.saturating_mul(factor).min(MAX_BACKOFF)
     }
 
-    fn tell(
+    fn event(
         &self,
         severity: Severity,
         reason: &'static str,
         message: impl Into<String>,
-        deciding: &mut Deciding,
+        decision: &mut DecisionBuilder,
     ) {
-        deciding.tell_as(
-            Part::Kubelet,
+        decision.emit_event_as(
+            Component::Kubelet,
             self.pod,
             severity,
             reason,
@@ -140,11 +140,17 @@ impl Kept<'_> {
         );
     }
 
-    fn status(&self, phase: &str, ready: Ready, containers: Vec<Value>, deciding: &mut Deciding) {
+    fn status(
+        &self,
+        phase: &str,
+        ready: Ready,
+        containers: Vec<Value>,
+        decision: &mut DecisionBuilder,
+    ) {
         let address = containers::address(self.pod);
         let mut status = json!({
             "phase": phase,
-            "conditions": self.conditions(ready, phase, deciding.now),
+            "conditions": self.conditions(ready, phase, decision.now),
             "hostIP": containers::host_address(&self.node),
             "hostIPs": [{"ip": containers::host_address(&self.node)}],
         });
@@ -155,77 +161,82 @@ impl Kept<'_> {
             .as_ref()
             .is_none_or(|status| status.start_time.is_none())
         {
-            status["startTime"] = time(deciding.now);
+            status["startTime"] = time(decision.now);
         }
         if !matches!(ready, Ready::NotStarted) {
             status["podIP"] = address.as_str().into();
             status["podIPs"] = json!([{"ip": address}]);
-            status["initContainerStatuses"] = containers::initialised(self.pod, deciding.now);
+            status["initContainerStatuses"] = containers::initialised(self.pod, decision.now);
         }
-        deciding.status(Part::Kubelet, self.pod, status);
+        decision.status(Component::Kubelet, self.pod, status);
     }
 
-    fn take_in(&self, deciding: &mut Deciding) {
+    fn start_creating(&self, decision: &mut DecisionBuilder) {
         let containers = containers::waiting(self.pod, "ContainerCreating", "");
-        self.status("Pending", Ready::NotStarted, containers, deciding);
+        self.status("Pending", Ready::NotStarted, containers, decision);
     }
 
-    fn fail_to_pull(&self, deciding: &mut Deciding) {
-        let why = "Back-off pulling image: simulated, as its annotation asks";
+    fn fail_to_pull(&self, decision: &mut DecisionBuilder) {
+        let why = "Back-off pulling image: simulated by annotation";
         let containers = containers::waiting(self.pod, "ImagePullBackOff", why);
-        self.status("Pending", Ready::NotStarted, containers, deciding);
-        let failed = "Failed to pull image: simulated, as its annotation asks";
-        self.tell(Severity::Warning, "Failed", failed, deciding);
-        self.tell(Severity::Warning, "BackOff", why, deciding);
+        self.status("Pending", Ready::NotStarted, containers, decision);
+        let failed = "Failed to pull image: simulated by annotation";
+        self.event(Severity::Warning, "Failed", failed, decision);
+        self.event(Severity::Warning, "BackOff", why, decision);
     }
 
-    fn run(&self, restarts: i32, before: Option<&ContainerStatus>, deciding: &mut Deciding) {
+    fn run(&self, restarts: i32, before: Option<&ContainerStatus>, decision: &mut DecisionBuilder) {
         let last = before.and_then(|before| before.last_state.clone());
-        let now = deciding.now;
+        let now = decision.now;
         let containers = containers::running(self.pod, restarts, &json!(last), now, false);
-        self.status("Running", Ready::No, containers, deciding);
+        self.status("Running", Ready::No, containers, decision);
         for container in &self.containers() {
             let normal = Severity::Normal;
             if restarts == 0 {
                 let message =
                     format!("Container image of {container} is simulated: nothing is pulled");
-                self.tell(normal, "Pulled", message, deciding);
+                self.event(normal, "Pulled", message, decision);
             }
-            self.tell(
+            self.event(
                 normal,
                 "Created",
                 format!("Container created: {container}"),
-                deciding,
+                decision,
             );
-            self.tell(
+            self.event(
                 normal,
                 "Started",
                 format!("Container started: {container}"),
-                deciding,
+                decision,
             );
         }
     }
 
-    fn while_running(&self, first: &ContainerStatus, since: Timestamp, deciding: &mut Deciding) {
+    fn while_running(
+        &self,
+        first: &ContainerStatus,
+        since: Timestamp,
+        decision: &mut DecisionBuilder,
+    ) {
         if let Some(run) = self.behaviour.run
-            && deciding.due_after(since, run)
+            && decision.due_after(since, run)
         {
-            return self.end(first, since, deciding);
+            return self.end(first, since, decision);
         }
         let never = matches!(
             self.behaviour.failure,
             Some(PodFailure::NotReady | PodFailure::Crash)
         );
         let said_so = condition(self.pod, "Ready").is_some();
-        if !never && !said_so && deciding.due_after(since, self.behaviour.ready) {
+        if !never && !said_so && decision.due_after(since, self.behaviour.ready) {
             let last = &json!(first.last_state);
             let containers = containers::running(self.pod, first.restart_count, last, since, true);
-            self.status("Running", Ready::Yes, containers, deciding);
+            self.status("Running", Ready::Yes, containers, decision);
         }
     }
 
-    /// The containers end, all together.
-    fn end(&self, first: &ContainerStatus, since: Timestamp, deciding: &mut Deciding) {
+    /// Ends all containers.
+    fn end(&self, first: &ContainerStatus, since: Timestamp, decision: &mut DecisionBuilder) {
         let code = self.behaviour.exit_code;
         let policy = self
             .pod
@@ -237,16 +248,16 @@ impl Kept<'_> {
             Some("OnFailure") => code != 0,
             _ => true,
         };
-        let ended = containers::terminated(code, since, deciding.now);
+        let ended = containers::terminated(code, since, decision.now);
         if again {
             let containers = containers::backing_off(self.pod, first.restart_count, &ended);
-            self.status("Running", Ready::No, containers, deciding);
+            self.status("Running", Ready::No, containers, decision);
             let message = "Back-off restarting failed container";
-            self.tell(Severity::Warning, "BackOff", message, deciding);
+            self.event(Severity::Warning, "BackOff", message, decision);
         } else {
             let phase = if code == 0 { "Succeeded" } else { "Failed" };
             let containers = containers::ended(self.pod, first.restart_count, &ended);
-            self.status(phase, Ready::No, containers, deciding);
+            self.status(phase, Ready::No, containers, decision);
         }
     }
 
@@ -279,7 +290,7 @@ impl Kept<'_> {
         all.map(said).to_vec().into()
     }
 
-    /// Since when a condition is as it will be.
+    /// Returns the transition time of a condition that stays the same.
     fn since(&self, kind: &str, holds: bool) -> Option<Timestamp> {
         let status = self.pod.status.as_ref()?;
         let mut conditions = status.conditions.iter().flatten();
@@ -290,7 +301,7 @@ impl Kept<'_> {
     }
 }
 
-/// How far a pod is.
+/// The state of a pod.
 #[derive(Clone, Copy)]
 enum Ready {
     NotStarted,

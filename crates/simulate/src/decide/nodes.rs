@@ -1,4 +1,4 @@
-//! Nodes: heartbeats of those that live, and what is said of those that are silent.
+//! Nodes: heartbeats, and conditions of unreachable nodes.
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Node, NodeCondition, Pod, Taint};
@@ -6,18 +6,17 @@ use kube::ResourceExt as _;
 use serde_json::{Value, json};
 
 use super::owned::{is_finished, is_ready};
-use super::{Deciding, time};
-use crate::act::{Act, Part, Severity};
-use crate::annotations::{Pace, node_fails};
-use crate::hash::hash;
+use super::{DecisionBuilder, time};
+use crate::action::{Action, Component, Severity};
+use crate::annotations::{Timing, node_fails};
 use crate::world::World;
 
-/// How often a node's status is written although nothing has changed, as kubelets do.
-const STATUS_EVERY: SignedDuration = SignedDuration::from_mins(5);
+/// Interval of unchanged status updates, as in the kubelet.
+const STATUS_INTERVAL: SignedDuration = SignedDuration::from_mins(5);
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
 
-/// A kubelet's conditions: kind, status, reason, message.
-const ALIVE: [(&str, &str, &str, &str); 4] = [
+/// The conditions of a healthy node: type, status, reason, message.
+const HEALTHY: [(&str, &str, &str, &str); 4] = [
     (
         "MemoryPressure",
         "False",
@@ -44,21 +43,21 @@ const ALIVE: [(&str, &str, &str, &str); 4] = [
     ),
 ];
 
-pub(super) fn decide(world: &World, pace: &Pace, deciding: &mut Deciding) {
+pub(super) fn decide(world: &World, timing: &Timing, decision: &mut DecisionBuilder) {
     for node in world
         .nodes
         .iter()
         .filter(|node| node.metadata.deletion_timestamp.is_none())
     {
         if node_fails(node.metadata.annotations.as_ref()) {
-            silent(node, deciding);
+            report_unreachable(node, decision);
         } else {
-            alive(node, deciding);
-            heartbeat(world, node, pace, deciding);
+            report_healthy(node, decision);
+            heartbeat(world, node, timing, decision);
         }
     }
     for pod in world.pods.iter().filter(|pod| !is_finished(pod)) {
-        lost(world, pod, deciding);
+        handle_lost_node(world, pod, decision);
     }
 }
 
@@ -68,7 +67,7 @@ fn known<'n>(node: &'n Node, kind: &str) -> Option<&'n NodeCondition> {
     conditions.find(|condition| condition.type_ == kind)
 }
 
-fn is_said(node: &Node, (kind, status, reason, _): &(&str, &str, &str, &str)) -> bool {
+fn has_condition(node: &Node, (kind, status, reason, _): &(&str, &str, &str, &str)) -> bool {
     known(node, kind)
         .is_some_and(|known| known.status == *status && known.reason.as_deref() == Some(*reason))
 }
@@ -90,68 +89,81 @@ fn condition(
     condition
 }
 
-fn alive(node: &Node, deciding: &mut Deciding) {
-    let said = ALIVE.iter().all(|one| is_said(node, one));
+fn report_healthy(node: &Node, decision: &mut DecisionBuilder) {
+    let said = HEALTHY.iter().all(|one| has_condition(node, one));
     let heard = known(node, "Ready").and_then(|known| known.last_heartbeat_time.as_ref());
     let fresh = heard.is_some_and(|heard| {
-        // Spread, so that a cluster's nodes do not all write at the same time.
-        !deciding.due_after(heard.0, STATUS_EVERY + offset(node, STATUS_EVERY / 2))
+        // An individual offset distributes the writes of the nodes over time.
+        !decision.due_after(heard.0, STATUS_INTERVAL + offset(node, STATUS_INTERVAL / 2))
     });
     if !(said && fresh) {
-        let now = deciding.now;
-        let conditions = ALIVE.iter().map(|one| condition(node, one, time(now), now));
+        let now = decision.now;
+        let conditions = HEALTHY
+            .iter()
+            .map(|one| condition(node, one, time(now), now));
         let conditions: Vec<Value> = conditions.collect();
-        deciding.status(Part::Kubelet, node, json!({"conditions": conditions}));
-        if !is_said(node, &ALIVE[3]) {
+        decision.status(Component::Kubelet, node, json!({"conditions": conditions}));
+        if !has_condition(node, &HEALTHY[3]) {
             let name = node.name_any();
             let message = format!("Node {name} status is now: NodeReady");
             let normal = Severity::Normal;
-            deciding.tell_as(Part::Kubelet, node, normal, "NodeReady", message, &name);
+            decision.emit_event_as(
+                Component::Kubelet,
+                node,
+                normal,
+                "NodeReady",
+                message,
+                &name,
+            );
         }
     }
-    taint(node, false, deciding);
+    taint(node, false, decision);
 }
 
-/// A part of `within` that is the node's own.
+/// Returns an offset below `within` that depends on the node.
 fn offset(node: &Node, within: SignedDuration) -> SignedDuration {
-    let share = hash(&node.name_any()) % 1000;
+    let share = crate::hash::fnv1a(&node.name_any()) % 1000;
     SignedDuration::from_secs_f64(within.as_secs_f64() * f64::from(share) / 1000.0)
 }
 
-fn heartbeat(world: &World, node: &Node, pace: &Pace, deciding: &mut Deciding) {
+fn heartbeat(world: &World, node: &Node, timing: &Timing, decision: &mut DecisionBuilder) {
     let name = node.name_any();
-    let every = SignedDuration::try_from(pace.heartbeat).unwrap_or(STATUS_EVERY);
+    let every = SignedDuration::try_from(timing.heartbeat).unwrap_or(STATUS_INTERVAL);
     let due = match world.leases.get(&name) {
         None => true,
-        Some(renewed) => deciding.due(*renewed + every),
+        Some(renewed) => decision.due(*renewed + every),
     };
     if due {
         let uid = node.uid().unwrap_or_default();
-        deciding.act(Act::Renew { node: name, uid });
+        decision.action(Action::RenewLease { node: name, uid });
     }
 }
 
-/// What the controller of nodes says of one that it does not hear from.
-fn silent(node: &Node, deciding: &mut Deciding) {
-    let unknown = ALIVE.map(|(kind, ..)| {
+/// Sets the conditions and taints of an unreachable node, as the node controller does.
+fn report_unreachable(node: &Node, decision: &mut DecisionBuilder) {
+    let unknown = HEALTHY.map(|(kind, ..)| {
         let message = "Kubelet stopped posting node status.";
         (kind, "Unknown", "NodeStatusUnknown", message)
     });
-    if !unknown.iter().all(|one| is_said(node, one)) {
-        let now = deciding.now;
+    if !unknown.iter().all(|one| has_condition(node, one)) {
+        let now = decision.now;
         let conditions = unknown.iter().map(|one| {
             let heard = known(node, one.0).and_then(|known| known.last_heartbeat_time.clone());
             condition(node, one, json!(heard), now)
         });
         let conditions: Vec<Value> = conditions.collect();
-        deciding.status(Part::Controllers, node, json!({"conditions": conditions}));
+        decision.status(
+            Component::Controllers,
+            node,
+            json!({"conditions": conditions}),
+        );
         let message = format!("Node {} status is now: NodeNotReady", node.name_any());
-        deciding.tell(node, "NodeNotReady", message);
+        decision.emit_event(node, "NodeNotReady", message);
     }
-    taint(node, true, deciding);
+    taint(node, true, decision);
 }
 
-fn taint(node: &Node, unreachable: bool, deciding: &mut Deciding) {
+fn taint(node: &Node, unreachable: bool, decision: &mut DecisionBuilder) {
     let taints = node.spec.as_ref().and_then(|spec| spec.taints.as_deref());
     let taints = taints.unwrap_or_default();
     let others: Vec<&Taint> = taints.iter().filter(|one| one.key != UNREACHABLE).collect();
@@ -162,21 +174,21 @@ fn taint(node: &Node, unreachable: bool, deciding: &mut Deciding) {
     let mut taints: Vec<Value> = others.into_iter().map(|one| json!(one)).collect();
     if unreachable {
         for effect in ["NoSchedule", "NoExecute"] {
-            let since = time(deciding.now);
+            let since = time(decision.now);
             taints.push(json!({"key": UNREACHABLE, "effect": effect, "timeAdded": since}));
         }
     }
-    deciding.patch(node, json!({"spec": {"taints": taints}}));
+    decision.patch(node, json!({"spec": {"taints": taints}}));
 }
 
-/// Pods of silent nodes are not ready any more; those of nodes that are gone go too.
-fn lost(world: &World, pod: &Pod, deciding: &mut Deciding) {
+/// Marks pods of unreachable nodes as not ready, and deletes pods of deleted nodes.
+fn handle_lost_node(world: &World, pod: &Pod, decision: &mut DecisionBuilder) {
     let name = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref());
     let Some(name) = name.filter(|name| !name.is_empty()) else {
         return;
     };
     match world.nodes.get("", name) {
-        None => deciding.delete(pod, Some(0)),
+        None => decision.delete(pod, Some(0)),
         Some(node) if is_ready(pod) && node_fails(node.metadata.annotations.as_ref()) => {
             let conditions = pod
                 .status
@@ -187,10 +199,14 @@ fn lost(world: &World, pod: &Pod, deciding: &mut Deciding) {
                 if one["type"] == "Ready" {
                     one["status"] = "False".into();
                     one["reason"] = "NodeNotReady".into();
-                    one["lastTransitionTime"] = time(deciding.now);
+                    one["lastTransitionTime"] = time(decision.now);
                 }
             }
-            deciding.status(Part::Controllers, pod, json!({"conditions": conditions}));
+            decision.status(
+                Component::Controllers,
+                pod,
+                json!({"conditions": conditions}),
+            );
         }
         Some(_) => {}
     }

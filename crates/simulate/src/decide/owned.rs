@@ -1,4 +1,4 @@
-//! Pods by their controllers, and how they do.
+//! Pods by controller, and their readiness.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt as _;
 use serde_json::{Value, json};
 
-use crate::world::{Known, World};
+use crate::world::{SimulatedKind, World};
 
 /// Pods by the UID of their controller.
 pub(crate) type Owned<'w> = BTreeMap<&'w str, Vec<&'w Pod>>;
 
-/// All pods that have a controller.
+/// Returns all pods that have a controller.
 pub(crate) fn pods_by_owner(world: &World) -> Owned<'_> {
     let mut owned = Owned::new();
     for pod in world.pods.iter() {
@@ -24,7 +24,7 @@ pub(crate) fn pods_by_owner(world: &World) -> Owned<'_> {
     owned
 }
 
-/// UID of an object's controller.
+/// Returns the UID of the controller of an object.
 pub(super) fn controller(meta: &ObjectMeta) -> Option<&str> {
     let owners = meta.owner_references.iter().flatten();
     owners
@@ -33,8 +33,8 @@ pub(super) fn controller(meta: &ObjectMeta) -> Option<&str> {
         .next()
 }
 
-/// A reference to an object as the controller of others.
-pub(super) fn owner<K: Known>(object: &K) -> Value {
+/// Returns an owner reference to a controller.
+pub(super) fn owner<K: SimulatedKind>(object: &K) -> Value {
     let resource = K::KIND.resource();
     json!([{
         "apiVersion": resource.api_version, "kind": resource.kind, "name": object.name_any(),
@@ -42,7 +42,7 @@ pub(super) fn owner<K: Known>(object: &K) -> Value {
     }])
 }
 
-/// `status.phase`.
+/// Returns `status.phase`.
 pub(super) fn phase(pod: &Pod) -> &str {
     let status = pod.status.as_ref();
     status
@@ -50,22 +50,22 @@ pub(super) fn phase(pod: &Pod) -> &str {
         .unwrap_or("Pending")
 }
 
-/// Whether it has ended for good.
+/// Whether the pod has succeeded or failed.
 pub(super) fn is_finished(pod: &Pod) -> bool {
     matches!(phase(pod), "Succeeded" | "Failed")
 }
 
-/// Whether its deletion has begun.
-pub(super) fn is_going(pod: &Pod) -> bool {
+/// Whether the pod is being deleted.
+pub(super) fn is_terminating(pod: &Pod) -> bool {
     pod.metadata.deletion_timestamp.is_some()
 }
 
-/// Whether it counts for its controller.
+/// Whether the pod counts for its controller.
 pub(super) fn is_active(pod: &Pod) -> bool {
-    !is_finished(pod) && !is_going(pod)
+    !is_finished(pod) && !is_terminating(pod)
 }
 
-/// Whether a condition is true, and since when.
+/// Returns the transition time of a condition that is true.
 pub(super) fn condition(pod: &Pod, kind: &str) -> Option<Timestamp> {
     let status = pod.status.as_ref()?;
     let condition = status
@@ -77,23 +77,23 @@ pub(super) fn condition(pod: &Pod, kind: &str) -> Option<Timestamp> {
     Some(since.map_or(Timestamp::MIN, |time| time.0))
 }
 
-/// Whether it is ready.
+/// Whether the pod is ready.
 pub(super) fn is_ready(pod: &Pod) -> bool {
     condition(pod, "Ready").is_some()
 }
 
-/// Ready for some time.
+/// Whether a pod has been ready for the required time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Availability {
     /// Not ready.
     No,
-    /// Ready, and available at this time.
+    /// Ready, and available from this time.
     At(Timestamp),
     /// Available.
     Yes,
 }
 
-/// Whether it has been ready for so many seconds.
+/// Checks whether a pod has been ready for `min_ready` seconds.
 pub(super) fn availability(pod: &Pod, min_ready: i32, now: Timestamp) -> Availability {
     let Some(since) = condition(pod, "Ready") else {
         return Availability::No;
@@ -107,15 +107,19 @@ pub(super) fn availability(pod: &Pod, min_ready: i32, now: Timestamp) -> Availab
     }
 }
 
-/// How many of these are ready, and how many available; looks again when one will be.
-pub(super) fn counts(pods: &[&Pod], min_ready: i32, deciding: &mut super::Deciding) -> (i32, i32) {
+/// Counts the ready and available pods, and requests a decision when a pod becomes available.
+pub(super) fn counts(
+    pods: &[&Pod],
+    min_ready: i32,
+    decision: &mut super::DecisionBuilder,
+) -> (i32, i32) {
     let (mut ready, mut available) = (0, 0);
     for pod in pods {
         ready += i32::from(is_ready(pod));
-        match availability(pod, min_ready, deciding.now) {
+        match availability(pod, min_ready, decision.now) {
             Availability::No => {}
             Availability::At(at) => {
-                deciding.due(at);
+                decision.due(at);
             }
             Availability::Yes => available += 1,
         }
@@ -123,8 +127,8 @@ pub(super) fn counts(pods: &[&Pod], min_ready: i32, deciding: &mut super::Decidi
     (ready, available)
 }
 
-/// Which of these a controller gives up first: not placed, not running, not ready, youngest.
-pub(super) fn least_wanted(mut pods: Vec<&Pod>) -> Vec<&Pod> {
+/// Sorts pods in the order of deletion: not bound, not running, not ready, youngest.
+pub(super) fn deletion_order(mut pods: Vec<&Pod>) -> Vec<&Pod> {
     let placed = |pod: &Pod| {
         let spec = pod.spec.as_ref();
         spec.is_some_and(|spec| spec.node_name.is_some())

@@ -1,22 +1,22 @@
-//! How far a Deployment's roll-out may go in one step: sizes of its ReplicaSets. Pure arithmetic.
+//! Computes the next sizes of a Deployment's ReplicaSets during a rollout.
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-/// What a Deployment asks for.
+/// The desired state of a Deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wish {
+pub(super) struct Desired {
     pub(super) replicas: i32,
-    /// How many more there may be meanwhile.
+    /// `maxSurge` as a number.
     pub(super) surge: i32,
-    /// How many fewer may be available meanwhile.
+    /// `maxUnavailable` as a number.
     pub(super) unavailable: i32,
-    /// All old ones go before the first new one comes.
+    /// Whether the strategy is `Recreate`.
     pub(super) recreate: bool,
     pub(super) paused: bool,
 }
 
-impl Wish {
+impl Desired {
     pub(super) fn of(deployment: &Deployment) -> Self {
         let spec = deployment.spec.as_ref();
         let replicas = spec.and_then(|spec| spec.replicas).unwrap_or(1);
@@ -28,7 +28,7 @@ impl Wish {
         Self {
             replicas,
             surge,
-            // With neither nothing could ever move.
+            // With both 0 the rollout could not progress.
             unavailable: if surge == 0 {
                 unavailable.max(1)
             } else {
@@ -45,7 +45,7 @@ impl Wish {
     }
 }
 
-/// A number, or a percentage of a whole: a surge is rounded up, an absence down.
+/// Resolves a number or percentage of `whole`, rounded up or down.
 pub(super) fn share(part: Option<&IntOrString>, whole: i32, up: bool) -> i32 {
     match part {
         None => {
@@ -69,12 +69,12 @@ fn rounded(number: f64, up: bool) -> i32 {
     whole.clamp(0.0, f64::from(i32::MAX)) as i32
 }
 
-/// One ReplicaSet as a roll-out sees it.
+/// The sizes of a ReplicaSet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Size {
     /// `spec.replicas`.
     pub(super) wanted: i32,
-    /// `status.replicas`, if the status is of the present spec.
+    /// `status.replicas`, if the status is of the current spec.
     pub(super) present: Option<i32>,
     /// `status.availableReplicas`.
     pub(super) available: i32,
@@ -100,58 +100,58 @@ impl Size {
     }
 }
 
-/// The sizes that the new and the old ReplicaSets (oldest first) should have next.
-pub(super) fn step(wish: &Wish, new: Option<Size>, old: &[Size]) -> (i32, Vec<i32>) {
+/// Returns the next sizes of the new and the old ReplicaSets (oldest first).
+pub(super) fn step(desired: &Desired, new: Option<Size>, old: &[Size]) -> (i32, Vec<i32>) {
     let unchanged: Vec<i32> = old.iter().map(|size| size.wanted).collect();
     let old_total: i32 = unchanged.iter().sum();
     let new_wanted = new.map_or(0, |size| size.wanted);
-    if wish.recreate && !wish.paused {
+    if desired.recreate && !desired.paused {
         let none_left = old.iter().all(|size| size.present == Some(0));
-        let size = if none_left { wish.replicas } else { 0 };
+        let size = if none_left { desired.replicas } else { 0 };
         return (size, vec![0; old.len()]);
     }
     if old_total == 0 {
-        return (wish.replicas, unchanged);
+        return (desired.replicas, unchanged);
     }
-    if wish.paused {
-        // Only a change of the whole's size is carried out, by the set that is newest.
+    if desired.paused {
+        // While paused, only the newest set is scaled.
         return match new {
-            Some(_) => ((wish.replicas - old_total).max(0), unchanged),
-            None => (0, paused(wish, old)),
+            Some(_) => ((desired.replicas - old_total).max(0), unchanged),
+            None => (0, paused(desired, old)),
         };
     }
-    let room = (wish.replicas + wish.surge - old_total - new_wanted).max(0);
-    let grown = (new_wanted + room).min(wish.replicas);
+    let room = (desired.replicas + desired.surge - old_total - new_wanted).max(0);
+    let grown = (new_wanted + room).min(desired.replicas);
     if grown != new_wanted {
         return (grown, unchanged);
     }
-    (grown, shrink(wish, new, old))
+    (grown, shrink(desired, new, old))
 }
 
-fn paused(wish: &Wish, old: &[Size]) -> Vec<i32> {
+fn paused(desired: &Desired, old: &[Size]) -> Vec<i32> {
     let mut sizes: Vec<i32> = old.iter().map(|size| size.wanted).collect();
     if let Some((newest, older)) = sizes.split_last_mut() {
-        *newest = (wish.replicas - older.iter().sum::<i32>()).max(0);
+        *newest = (desired.replicas - older.iter().sum::<i32>()).max(0);
     }
     sizes
 }
 
-/// Takes from the old sets what may be missing: first what is not available anyway.
-fn shrink(wish: &Wish, new: Option<Size>, old: &[Size]) -> Vec<i32> {
+/// Scales down the old sets within `maxUnavailable`, unavailable pods first.
+fn shrink(desired: &Desired, new: Option<Size>, old: &[Size]) -> Vec<i32> {
     let mut sizes: Vec<i32> = old.iter().map(|size| size.wanted).collect();
     if old.iter().any(|size| size.present.is_none()) {
         return sizes;
     }
     let total: i32 = sizes.iter().sum::<i32>() + new.map_or(0, |size| size.wanted);
     let missing = new.map_or(0, |size| (size.wanted - size.available).max(0));
-    let mut spare = total - wish.min_available() - missing;
+    let mut spare = total - desired.min_available() - missing;
     for (size, set) in sizes.iter_mut().zip(old) {
         let broken = (set.wanted - set.available).clamp(0, spare.max(0));
         *size -= broken;
         spare -= broken;
     }
     let available: i32 = old.iter().chain(&new).map(|size| size.available).sum();
-    let mut spare = (available - wish.min_available()).max(0);
+    let mut spare = (available - desired.min_available()).max(0);
     for size in &mut sizes {
         let taken = (*size).min(spare);
         *size -= taken;
@@ -172,8 +172,8 @@ mod tests {
         }
     }
 
-    fn wish(replicas: i32, surge: i32, unavailable: i32) -> Wish {
-        Wish {
+    fn desired(replicas: i32, surge: i32, unavailable: i32) -> Desired {
+        Desired {
             replicas,
             surge,
             unavailable,
@@ -183,80 +183,74 @@ mod tests {
     }
 
     #[test]
-    fn a_rolling_update_never_has_too_many_and_never_too_few() {
-        for (what, wish, new, old, wanted) in [
-            (
-                "the first roll-out",
-                wish(3, 1, 0),
-                None,
-                vec![],
-                (3, vec![]),
-            ),
+    fn rolling_update_stays_within_surge_and_unavailable() {
+        for (what, desired, new, old, wanted) in [
+            ("first rollout", desired(3, 1, 0), None, vec![], (3, vec![])),
             (
                 "scaling",
-                wish(5, 1, 0),
+                desired(5, 1, 0),
                 Some(size(3, 3)),
                 vec![size(0, 0)],
                 (5, vec![0]),
             ),
             (
-                "a new template",
-                wish(4, 1, 1),
+                "new template",
+                desired(4, 1, 1),
                 None,
                 vec![size(4, 4)],
                 (1, vec![4]),
             ),
             (
-                "nothing new is available",
-                wish(4, 1, 1),
+                "no new pod is available",
+                desired(4, 1, 1),
                 Some(size(1, 0)),
                 vec![size(4, 4)],
                 (1, vec![3]),
             ),
             (
-                "one new is available",
-                wish(4, 1, 0),
+                "one new pod is available",
+                desired(4, 1, 0),
                 Some(size(1, 1)),
                 vec![size(4, 4)],
                 (1, vec![3]),
             ),
             (
-                "broken ones go first",
-                wish(4, 1, 1),
+                "unavailable pods first",
+                desired(4, 1, 1),
                 Some(size(1, 0)),
                 vec![size(2, 0), size(2, 2)],
                 (1, vec![1, 2]),
             ),
             (
                 "no surge",
-                wish(2, 0, 1),
+                desired(2, 0, 1),
                 None,
                 vec![size(2, 2)],
                 (0, vec![1]),
             ),
         ] {
-            assert_eq!(step(&wish, new, &old), wanted, "{what}");
+            assert_eq!(step(&desired, new, &old), wanted, "{what}");
         }
     }
 
     #[test]
-    fn recreation_waits_until_nothing_old_is_left() {
-        let wish = Wish {
+    fn recreate_waits_for_the_end_of_old_pods() {
+        let desired = Desired {
             recreate: true,
-            ..wish(3, 0, 1)
+            ..desired(3, 0, 1)
         };
-        assert_eq!(step(&wish, None, &[size(3, 3)]), (0, vec![0]));
+        assert_eq!(step(&desired, None, &[size(3, 3)]), (0, vec![0]));
         let going = Size {
             wanted: 0,
             present: Some(2),
             available: 0,
         };
-        assert_eq!(step(&wish, None, &[going]), (0, vec![0]));
-        assert_eq!(step(&wish, None, &[size(0, 0)]), (3, vec![0]));
+        assert_eq!(step(&desired, None, &[going]), (0, vec![0]));
+        assert_eq!(step(&desired, None, &[size(0, 0)]), (3, vec![0]));
     }
 
     #[test]
-    fn shares_are_rounded_so_that_something_can_move() {
+    fn percentages_are_rounded_so_that_rollouts_progress() {
         let text = |text: &str| Some(IntOrString::String(text.to_owned()));
         for (part, whole, up, wanted) in [
             (None, 10, true, 3),

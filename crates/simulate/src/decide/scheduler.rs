@@ -1,4 +1,4 @@
-//! The scheduler: a node with room for each pod, or a reason why there is none.
+//! The scheduler: binds each pod to a node, or reports why none fits.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,19 @@ use kube::ResourceExt as _;
 use serde_json::json;
 
 use super::owned::is_finished;
-use super::{Deciding, time};
-use crate::act::{Act, Part, Severity, Target};
+use super::{DecisionBuilder, time};
+use crate::action::{Action, Component, ObjectRef, Severity};
 use crate::world::World;
 
 pub(crate) mod amounts;
 
 use amounts::{Amounts, requests};
 
-pub(super) fn decide(world: &World, deciding: &mut Deciding) {
+pub(super) fn decide(world: &World, decision: &mut DecisionBuilder) {
     let mut free = Free::of(world);
     for pod in world.pods.iter() {
         if is_waiting(pod) {
-            place(world, &mut free, pod, deciding);
+            place(world, &mut free, pod, decision);
         }
     }
 }
@@ -41,7 +41,7 @@ fn is_waiting(pod: &Pod) -> bool {
     ours && !gated && !placed && pod.metadata.deletion_timestamp.is_none() && !is_finished(pod)
 }
 
-/// What each node has left.
+/// The free resources of each node.
 struct Free<'w> {
     nodes: Vec<(&'w Node, Amounts)>,
 }
@@ -67,13 +67,13 @@ impl<'w> Free<'w> {
         }
     }
 
-    /// The node that is left with most, and reasons of those that do not take the pod.
+    /// Returns the node with the most free resources, or the number of nodes by reason.
     fn best(&mut self, pod: &Pod) -> Result<String, BTreeMap<String, usize>> {
         let needs = requests(pod);
         let mut why: BTreeMap<String, usize> = BTreeMap::new();
         let mut best: Option<(i64, usize)> = None;
         for (at, (node, left)) in self.nodes.iter().enumerate() {
-            let reasons = match refusal(pod, node) {
+            let reasons = match rejection(pod, node) {
                 Some(reason) => vec![reason],
                 None => left.lacks(&needs),
             };
@@ -92,17 +92,17 @@ impl<'w> Free<'w> {
     }
 }
 
-fn place(world: &World, free: &mut Free<'_>, pod: &Pod, deciding: &mut Deciding) {
+fn place(world: &World, free: &mut Free<'_>, pod: &Pod, decision: &mut DecisionBuilder) {
     let why = match free.best(pod) {
         Ok(node) => {
             let place = format!("{}/{}", pod.namespace().unwrap_or_default(), pod.name_any());
-            deciding.act(Act::Bind {
-                pod: Target::of(pod),
+            decision.action(Action::Bind {
+                pod: ObjectRef::of(pod),
                 node: node.clone(),
             });
             let message = format!("Successfully assigned {place} to {node}");
-            let (part, normal) = (Part::Scheduler, Severity::Normal);
-            deciding.tell_as(part, pod, normal, "Scheduled", message, "");
+            let (part, normal) = (Component::Scheduler, Severity::Normal);
+            decision.emit_event_as(part, pod, normal, "Scheduled", message, "");
             return;
         }
         Err(why) => why,
@@ -121,20 +121,20 @@ fn place(world: &World, free: &mut Free<'_>, pod: &Pod, deciding: &mut Deciding)
     if world.unschedulable.get(&uid) == Some(&message) {
         return;
     }
-    let (part, warning) = (Part::Scheduler, Severity::Warning);
-    deciding.tell_as(part, pod, warning, "FailedScheduling", message.clone(), "");
+    let (part, warning) = (Component::Scheduler, Severity::Warning);
+    decision.emit_event_as(part, pod, warning, "FailedScheduling", message.clone(), "");
     let status = json!({"phase": "Pending", "conditions": [{
         "type": "PodScheduled", "status": "False", "reason": "Unschedulable",
-        "message": message, "lastTransitionTime": time(deciding.now),
+        "message": message, "lastTransitionTime": time(decision.now),
     }]});
-    deciding.status(Part::Scheduler, pod, status);
-    deciding.act(Act::Note {
+    decision.status(Component::Scheduler, pod, status);
+    decision.action(Action::RecordUnschedulable {
         pod: uid,
         why: message,
     });
 }
 
-/// The node that a pod is placed on, or must be placed on.
+/// Returns the node that the pod is bound to or requires.
 pub(super) fn pinned(pod: &Pod) -> Option<&str> {
     let spec = pod.spec.as_ref()?;
     if let Some(node) = spec.node_name.as_deref().filter(|node| !node.is_empty()) {
@@ -149,12 +149,12 @@ pub(super) fn pinned(pod: &Pod) -> Option<&str> {
     field.values.as_ref()?.first().map(String::as_str)
 }
 
-/// Whether a node takes a pod, room aside.
+/// Whether a node matches a pod, regardless of free resources.
 pub(super) fn fits(pod: &Pod, node: &Node) -> bool {
-    refusal(pod, node).is_none()
+    rejection(pod, node).is_none()
 }
 
-fn refusal(pod: &Pod, node: &Node) -> Option<String> {
+fn rejection(pod: &Pod, node: &Node) -> Option<String> {
     let spec = pod.spec.as_ref()?;
     let borne = spec.tolerations.as_deref().unwrap_or_default();
     let own = node.spec.as_ref();
@@ -179,7 +179,7 @@ fn refusal(pod: &Pod, node: &Node) -> Option<String> {
     let labels = node.labels();
     let selected = spec.node_selector.iter().flatten();
     let mut unlike = selected.filter(|(name, value)| labels.get(*name) != Some(value));
-    if unlike.next().is_some() || !affine(pod, node) {
+    if unlike.next().is_some() || !matches_affinity(pod, node) {
         return Some("node(s) didn't match Pod's node affinity/selector".to_owned());
     }
     None
@@ -202,7 +202,7 @@ fn tolerates(one: &Toleration, taint: &Taint) -> bool {
         && (any || said(&one.value) == said(&taint.value))
 }
 
-fn affine(pod: &Pod, node: &Node) -> bool {
+fn matches_affinity(pod: &Pod, node: &Node) -> bool {
     let affinity = pod.spec.as_ref().and_then(|spec| spec.affinity.as_ref());
     let affinity = affinity.and_then(|affinity| affinity.node_affinity.as_ref());
     let required = affinity.and_then(|one| {
@@ -213,11 +213,11 @@ fn affine(pod: &Pod, node: &Node) -> bool {
         required
             .node_selector_terms
             .iter()
-            .any(|term| meets(term, node))
+            .any(|term| matches_term(term, node))
     })
 }
 
-fn meets(term: &NodeSelectorTerm, node: &Node) -> bool {
+fn matches_term(term: &NodeSelectorTerm, node: &Node) -> bool {
     let name = node.name_any();
     let fields = term.match_fields.iter().flatten();
     let mut fields = fields.map(|one| (one, Some(&name)));

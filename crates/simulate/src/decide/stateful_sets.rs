@@ -1,4 +1,4 @@
-//! StatefulSets: pods with names that last, one after the other.
+//! StatefulSets: pods with stable names, created in order.
 
 use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetStatus};
 use k8s_openapi::api::core::v1::Pod;
@@ -6,30 +6,30 @@ use kube::ResourceExt as _;
 use serde_json::json;
 
 use super::owned::{
-    Availability, Owned, availability, counts, is_active, is_finished, is_going, owner,
+    Availability, Owned, availability, counts, is_active, is_finished, is_terminating, owner,
 };
 use super::template::{self, Name, REVISION_HASH};
-use super::{Deciding, count};
-use crate::act::Part;
+use super::{DecisionBuilder, count};
+use crate::action::Component;
 use crate::world::World;
 
-pub(super) fn decide(world: &World, owned: &Owned<'_>, deciding: &mut Deciding) {
+pub(super) fn decide(world: &World, owned: &Owned<'_>, decision: &mut DecisionBuilder) {
     for set in world.stateful_sets.iter() {
         let uid = set.metadata.uid.as_deref().unwrap_or_default();
         let pods = owned.get(uid).map_or(&[][..], Vec::as_slice);
         let ordered = Ordered::of(set, pods);
         if set.metadata.deletion_timestamp.is_none() {
-            ordered.advance(deciding);
+            ordered.advance(decision);
         }
-        ordered.status(deciding);
+        ordered.status(decision);
     }
 }
 
 struct Ordered<'w> {
     set: &'w StatefulSet,
-    /// With their ordinals, in their order.
+    /// Pods with their ordinals, in order.
     pods: Vec<(i32, &'w Pod)>,
-    /// `NAME-HASH` of the template.
+    /// Revision: `NAME-HASH` of the template.
     revision: String,
     wanted: std::ops::Range<i32>,
     parallel: bool,
@@ -76,48 +76,48 @@ impl<'w> Ordered<'w> {
         found.map(|(_, pod)| *pod)
     }
 
-    /// One step: each waits for those before it, unless they may go side by side.
-    fn advance(&self, deciding: &mut Deciding) {
+    /// Creates or deletes the next pod. With `OrderedReady` each pod waits for the previous ones.
+    fn advance(&self, decision: &mut DecisionBuilder) {
         for number in self.wanted.clone() {
             match self.pod(number) {
                 None => {
-                    self.create(number, deciding);
+                    self.create(number, decision);
                     if !self.parallel {
                         return;
                     }
                 }
-                // A pod that has ended is made again.
-                Some(pod) if is_finished(pod) && !is_going(pod) => {
-                    deciding.delete(pod, Some(0));
+                // A finished pod is replaced.
+                Some(pod) if is_finished(pod) && !is_terminating(pod) => {
+                    decision.delete(pod, Some(0));
                     return;
                 }
-                Some(pod) if !self.parallel && !self.is_available(pod, deciding) => return,
+                Some(pod) if !self.parallel && !self.is_available(pod, decision) => return,
                 Some(_) => {}
             }
         }
         let surplus = self.pods.iter().rev();
         for (_, pod) in surplus.filter(|(number, _)| !self.wanted.contains(number)) {
             if is_active(pod) {
-                deciding.delete(*pod, None);
-                self.told("delete", &pod.name_any(), deciding);
+                decision.delete(*pod, None);
+                self.event("delete", &pod.name_any(), decision);
             }
             if !self.parallel {
                 return;
             }
         }
-        self.update(deciding);
+        self.update(decision);
     }
 
-    fn is_available(&self, pod: &Pod, deciding: &mut Deciding) -> bool {
-        match availability(pod, self.min_ready, deciding.now) {
+    fn is_available(&self, pod: &Pod, decision: &mut DecisionBuilder) -> bool {
+        match availability(pod, self.min_ready, decision.now) {
             _ if !is_active(pod) => false,
             Availability::No => false,
-            Availability::At(at) => deciding.due(at),
+            Availability::At(at) => decision.due(at),
             Availability::Yes => true,
         }
     }
 
-    fn create(&self, number: i32, deciding: &mut Deciding) {
+    fn create(&self, number: i32, decision: &mut DecisionBuilder) {
         let Some(spec) = &self.set.spec else { return };
         let name = format!("{}-{number}", self.set.name_any());
         let labels = [
@@ -136,11 +136,11 @@ impl<'w> Ordered<'w> {
         if let Some(service) = &spec.service_name {
             pod["spec"]["subdomain"] = service.as_str().into();
         }
-        deciding.create::<Pod>(pod);
-        self.told("create", &name, deciding);
+        decision.create::<Pod>(pod);
+        self.event("create", &name, decision);
     }
 
-    fn told(&self, what: &str, pod: &str, deciding: &mut Deciding) {
+    fn event(&self, what: &str, pod: &str, decision: &mut DecisionBuilder) {
         let name = self.set.name_any();
         let reason = if what == "create" {
             "SuccessfulCreate"
@@ -148,11 +148,11 @@ impl<'w> Ordered<'w> {
             "SuccessfulDelete"
         };
         let message = format!("{what} Pod {pod} in StatefulSet {name} successful");
-        deciding.tell(self.set, reason, message);
+        decision.emit_event(self.set, reason, message);
     }
 
-    /// The last pod of another template is made again, down to the partition.
-    fn update(&self, deciding: &mut Deciding) {
+    /// Replaces the last pod of an old template, down to `partition`.
+    fn update(&self, decision: &mut DecisionBuilder) {
         let strategy = self
             .set
             .spec
@@ -171,25 +171,25 @@ impl<'w> Ordered<'w> {
             }
             if revision(pod) != self.revision {
                 if is_active(pod) {
-                    deciding.delete(*pod, None);
-                    self.told("delete", &pod.name_any(), deciding);
+                    decision.delete(*pod, None);
+                    self.event("delete", &pod.name_any(), decision);
                 }
                 return;
             }
-            if !self.is_available(pod, deciding) {
+            if !self.is_available(pod, decision) {
                 return;
             }
         }
     }
 
-    fn status(&self, deciding: &mut Deciding) {
+    fn status(&self, decision: &mut DecisionBuilder) {
         let active: Vec<&Pod> = self
             .pods
             .iter()
             .map(|(_, pod)| *pod)
             .filter(|pod| is_active(pod))
             .collect();
-        let (ready, available) = counts(&active, self.min_ready, deciding);
+        let (ready, available) = counts(&active, self.min_ready, decision);
         let updated = active.iter().filter(|pod| revision(pod) == self.revision);
         let updated = count(updated.count());
         let old = self.set.status.as_ref();
@@ -213,20 +213,20 @@ impl<'w> Ordered<'w> {
             self.revision.as_str(),
             self.set.metadata.generation,
         );
-        if old.map(essence) != Some(now) {
+        if old.map(significant_fields) != Some(now) {
             let status = json!({
                 "replicas": now.0[0], "readyReplicas": ready, "availableReplicas": available,
                 "currentReplicas": now.0[3], "updatedReplicas": updated,
                 "currentRevision": current, "updateRevision": self.revision,
                 "observedGeneration": self.set.metadata.generation, "collisionCount": 0,
             });
-            deciding.status(Part::Controllers, self.set, status);
+            decision.status(Component::Controllers, self.set, status);
         }
     }
 }
 
-/// What of a status matters.
-fn essence(status: &StatefulSetStatus) -> ([i32; 5], &str, &str, Option<i64>) {
+/// Returns the fields that matter for a status update.
+fn significant_fields(status: &StatefulSetStatus) -> ([i32; 5], &str, &str, Option<i64>) {
     (
         [
             status.replicas,

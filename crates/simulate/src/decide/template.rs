@@ -1,14 +1,14 @@
-//! Pods as controllers make them from templates.
+//! Pods from templates.
 
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use serde_json::{Map, Value, json};
 
-/// Label of a ReplicaSet's pods.
+/// Label of the pods of a ReplicaSet.
 pub(super) const POD_TEMPLATE_HASH: &str = "pod-template-hash";
-/// Label of a StatefulSet's and a DaemonSet's pods.
+/// Label of the pods of a StatefulSet or DaemonSet.
 pub(super) const REVISION_HASH: &str = "controller-revision-hash";
 
-/// What tells a template from another; the label that holds it does not count.
+/// Returns the hash of a template without the hash label.
 pub(super) fn hash(template: &PodTemplateSpec) -> String {
     let mut value = json!(template);
     if let Some(labels) = value
@@ -17,10 +17,10 @@ pub(super) fn hash(template: &PodTemplateSpec) -> String {
     {
         labels.remove(POD_TEMPLATE_HASH);
     }
-    encode(crate::hash::hash(&value.to_string()))
+    encode(crate::hash::fnv1a(&value.to_string()))
 }
 
-/// In letters that make no words, as Kubernetes writes hashes.
+/// Encodes a hash with the alphabet of Kubernetes.
 pub(super) fn encode(mut number: u32) -> String {
     const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
     let mut text = String::new();
@@ -32,15 +32,15 @@ pub(super) fn encode(mut number: u32) -> String {
     text
 }
 
-/// How a pod is named.
+/// The name of a pod.
 pub(super) enum Name {
-    /// Exactly so.
+    /// This name.
     Fixed(String),
-    /// The API adds a random end.
+    /// A prefix; the API adds a random suffix.
     Prefix(String),
 }
 
-/// A pod of this template.
+/// Creates a pod from a template.
 pub(super) fn pod(
     template: &PodTemplateSpec,
     namespace: &str,

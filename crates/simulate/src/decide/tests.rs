@@ -15,11 +15,11 @@ fn now() -> Timestamp {
     Timestamp::from_second(1_800_000_000).unwrap()
 }
 
-fn add<K: Known>(world: &mut World, object: Value) {
+fn add<K: SimulatedKind>(world: &mut World, object: Value) {
     let mut object: K = serde_json::from_value(object).unwrap();
     let uid = object.meta().name.clone();
     object.meta_mut().uid = uid;
-    K::objects(world).seen(object);
+    K::objects(world).observe(object);
 }
 
 /// A world with nodes that have said all they have to say.
@@ -31,8 +31,8 @@ fn world(nodes: u32) -> World {
         add::<Node>(&mut world, fresh);
         world.leases.insert(plan.name, now());
     }
-    for act in decide(&world, &Pace::default(), now()).acts {
-        if let Act::Patch { target, patch, .. } = act {
+    for act in decide(&world, &Timing::default(), now()).actions {
+        if let Action::Patch { target, patch, .. } = act {
             let mut said = json!(node(&world, &target.name));
             merge(&mut said, &patch);
             said["metadata"]["resourceVersion"] = "2".into();
@@ -76,20 +76,23 @@ fn placed(name: &str, annotations: &Value) -> Value {
 
 /// Decides and applies what kubelets say of one pod, until nothing is due; gives the statuses.
 fn story(world: &mut World, name: &str, steps: usize) -> Vec<(i64, String)> {
-    let pace = Pace {
+    let timing = Timing {
         start: Duration::from_secs(2),
         ready: Duration::from_secs(3),
         job: Duration::from_secs(4),
-        ..Pace::default()
+        ..Timing::default()
     };
     let mut at = now();
     let mut told = Vec::new();
     for step in 0..steps {
-        let decision = decide(world, &pace, at);
-        let said = decision.acts.into_iter().find_map(|act| match act {
-            Act::Patch { target, patch, .. } if target.name == name => Some(patch),
-            _ => None,
-        });
+        let decision = decide(world, &timing, at);
+        let said = decision
+            .actions
+            .into_iter()
+            .find_map(|action| match action {
+                Action::Patch { target, patch, .. } if target.name == name => Some(patch),
+                _ => None,
+            });
         if let Some(patch) = said {
             let mut pod = json!(world.pods.get("n", name).unwrap());
             merge(&mut pod, &patch);
@@ -125,21 +128,23 @@ fn summary(pod: &Value) -> String {
 }
 
 #[test]
-fn a_quiet_world_needs_nothing_but_its_heartbeats() {
+fn idle_cluster_only_sends_heartbeats() {
     let world = world(3);
-    let decision = decide(&world, &Pace::default(), now());
-    assert_eq!(decision.acts, []);
+    let decision = decide(&world, &Timing::default(), now());
+    assert_eq!(decision.actions, []);
     let later = decision.wake.unwrap();
-    let acts = decide(&world, &Pace::default(), later).acts;
+    let actions = decide(&world, &Timing::default(), later).actions;
     assert!(
-        acts.iter().all(|act| matches!(act, Act::Renew { .. })),
-        "{acts:?}"
+        actions
+            .iter()
+            .all(|action| matches!(action, Action::RenewLease { .. })),
+        "{actions:?}"
     );
-    assert_eq!(acts.len(), 3);
+    assert_eq!(actions.len(), 3);
 }
 
 #[test]
-fn a_pod_starts_and_becomes_ready_in_its_time() {
+fn pod_starts_and_becomes_ready_after_its_delays() {
     let mut world = world(1);
     add::<Pod>(&mut world, placed("p", &json!({})));
     let told = story(&mut world, "p", 8);
@@ -152,7 +157,7 @@ fn a_pod_starts_and_becomes_ready_in_its_time() {
 }
 
 #[test]
-fn a_crashing_pod_is_started_again_later_and_later() {
+fn crashing_pod_is_restarted_with_backoff() {
     let mut world = world(1);
     add::<Pod>(
         &mut world,
@@ -169,7 +174,7 @@ fn a_crashing_pod_is_started_again_later_and_later() {
 }
 
 #[test]
-fn an_image_that_cannot_be_had_is_told_once_and_waited_for_quietly() {
+fn failed_image_pull_creates_events_once() {
     let mut world = world(1);
     add::<Pod>(
         &mut world,
@@ -181,43 +186,43 @@ fn an_image_that_cannot_be_had_is_told_once_and_waited_for_quietly() {
 }
 
 #[test]
-fn pods_are_spread_over_nodes_and_only_as_many_as_fit() {
+fn pods_are_spread_over_nodes_with_room() {
     let mut world = world(2);
     for number in 0..5 {
         let mut pod = pod(&format!("p{number}"), &json!({}));
         pod["spec"]["containers"][0]["resources"] = json!({"requests": {"cpu": "1500m"}});
         add::<Pod>(&mut world, pod);
     }
-    let acts = decide(&world, &Pace::default(), now()).acts;
-    let mut nodes: Vec<&str> = acts
+    let actions = decide(&world, &Timing::default(), now()).actions;
+    let mut nodes: Vec<&str> = actions
         .iter()
-        .filter_map(|act| match act {
-            Act::Bind { node, .. } => Some(node.as_str()),
+        .filter_map(|action| match action {
+            Action::Bind { node, .. } => Some(node.as_str()),
             _ => None,
         })
         .collect();
     nodes.sort_unstable();
     let (one, two) = ("simulated-worker-1", "simulated-worker-2");
     assert_eq!(nodes, [one, one, two, two]);
-    let why = acts.iter().find_map(|act| match act {
-        Act::Note { why, .. } => Some(why.as_str()),
+    let why = actions.iter().find_map(|action| match action {
+        Action::RecordUnschedulable { why, .. } => Some(why.as_str()),
         _ => None,
     });
     assert_eq!(why, Some("0/2 nodes are available: 2 Insufficient cpu."));
 }
 
 #[test]
-fn a_silent_node_is_tainted_and_takes_no_pods() {
+fn unreachable_node_is_tainted_and_gets_no_pods() {
     let mut world = world(1);
     let mut silent = json!(node(&world, "simulated-worker-1"));
     silent["metadata"]["annotations"] = json!({ FAIL: "NotReady" });
     silent["metadata"]["resourceVersion"] = "9".into();
     add::<Node>(&mut world, silent);
-    let acts = decide(&world, &Pace::default(), now()).acts;
-    let patches: Vec<&Value> = acts
+    let actions = decide(&world, &Timing::default(), now()).actions;
+    let patches: Vec<&Value> = actions
         .iter()
-        .filter_map(|act| match act {
-            Act::Patch { patch, .. } => Some(patch),
+        .filter_map(|action| match action {
+            Action::Patch { patch, .. } => Some(patch),
             _ => None,
         })
         .collect();
@@ -228,11 +233,15 @@ fn a_silent_node_is_tainted_and_takes_no_pods() {
     );
     let unknown = |patch: &&&Value| patch["status"]["conditions"][3]["status"] == "Unknown";
     assert_eq!(patches.iter().filter(unknown).count(), 1);
-    assert!(!acts.iter().any(|act| matches!(act, Act::Renew { .. })));
+    assert!(
+        !actions
+            .iter()
+            .any(|action| matches!(action, Action::RenewLease { .. }))
+    );
 }
 
 #[test]
-fn a_deleted_pod_ends_within_its_grace() {
+fn deleted_pod_ends_within_its_grace_period() {
     let mut world = world(1);
     let mut pod = placed("p", &json!({}));
     pod["metadata"]["deletionTimestamp"] = time(now() + SignedDuration::from_secs(30));
@@ -240,11 +249,11 @@ fn a_deleted_pod_ends_within_its_grace() {
     add::<Pod>(&mut world, pod);
     let deleted = |at: i64| {
         let at = now() + SignedDuration::from_secs(at);
-        let acts = decide(&world, &Pace::default(), at).acts;
-        acts.iter().any(|act| {
+        let actions = decide(&world, &Timing::default(), at).actions;
+        actions.iter().any(|action| {
             matches!(
-                act,
-                Act::Delete {
+                action,
+                Action::Delete {
                     grace_seconds: Some(0),
                     ..
                 }
@@ -255,11 +264,11 @@ fn a_deleted_pod_ends_within_its_grace() {
 }
 
 #[test]
-fn a_typo_in_a_number_of_replicas_does_not_fill_the_machine() {
+fn number_of_pods_is_limited() {
     let mut world = world(1);
-    let most = most_pods(&world);
-    assert_eq!(most, MOST_PODS + 2 * 110);
-    for number in 0..most - 30 {
+    let limit = pod_limit(&world);
+    assert_eq!(limit, BASE_POD_LIMIT + 2 * 110);
+    for number in 0..limit - 30 {
         add::<Pod>(&mut world, placed(&format!("p{number}"), &json!({})));
     }
     let template = json!({"metadata": {"labels": {"a": "b"}},
@@ -270,15 +279,15 @@ fn a_typo_in_a_number_of_replicas_does_not_fill_the_machine() {
             "spec": {"replicas": 2_000_000_000, "selector": {"matchLabels": {"a": "b"}},
                 "template": template}}),
     );
-    let acts = decide(&world, &Pace::default(), now()).acts;
-    let made = |act: &&Act| {
+    let actions = decide(&world, &Timing::default(), now()).actions;
+    let created = |action: &&Action| {
         matches!(
-            act,
-            Act::Create {
+            action,
+            Action::Create {
                 kind: Kind::Pod,
                 ..
             }
         )
     };
-    assert_eq!(acts.iter().filter(made).count(), 30);
+    assert_eq!(actions.iter().filter(created).count(), 30);
 }

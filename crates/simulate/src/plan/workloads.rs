@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::annotations::{FAIL, READY_SECONDS, RUN_SECONDS};
 
-/// A container: image, millis of a processor, MiB.
+/// Returns a pod template with one container that requests CPU in millis and memory in MiB.
 fn pod(labels: &Value, image: &str, (cpu, memory): (u32, u32), annotations: &Value) -> Value {
     let last = image.rsplit('/').next().unwrap_or(image);
     let name = last.split(':').next().unwrap_or(last);
@@ -18,7 +18,7 @@ fn pod(labels: &Value, image: &str, (cpu, memory): (u32, u32), annotations: &Val
     })
 }
 
-/// Something that runs, as its kind, name, namespace and pods say.
+/// A sample application.
 struct App<'a> {
     namespace: &'a str,
     name: &'a str,
@@ -100,7 +100,7 @@ fn namespace(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 }
 
-/// What every cluster runs.
+/// The workloads of every cluster.
 pub(super) fn system() -> Vec<Value> {
     let dns = app("kube-system", "coredns", "example.org/coredns:1", (100, 70));
     let proxy = app(
@@ -112,7 +112,7 @@ pub(super) fn system() -> Vec<Value> {
     vec![dns.deployment(2), dns.service(), proxy.daemon_set()]
 }
 
-/// A shop, so many times as large as a small one.
+/// A web shop; `scale` multiplies its replicas.
 pub(super) fn shop(scale: u32) -> Vec<Value> {
     let web = app("shop", "web", "example.org/shop/web:2.4", (100, 128));
     let cart = app("shop", "cart", "example.org/shop/cart:1.9", (150, 192));
@@ -131,7 +131,7 @@ pub(super) fn shop(scale: u32) -> Vec<Value> {
     ]
 }
 
-/// Work on data.
+/// Data processing.
 pub(super) fn analytics(scale: u32) -> Vec<Value> {
     let ingest = app(
         "analytics",
@@ -162,7 +162,7 @@ pub(super) fn analytics(scale: u32) -> Vec<Value> {
     ]
 }
 
-/// What platform teams run for the others.
+/// Monitoring and other services of a platform team.
 pub(super) fn platform(scale: u32) -> Vec<Value> {
     let gateway = app(
         "platform",
@@ -192,8 +192,7 @@ pub(super) fn platform(scale: u32) -> Vec<Value> {
     ]
 }
 
-/// What goes wrong in practice: crashes, images that are not there, too little room, a probe that
-/// never succeeds, a job that fails.
+/// Failing workloads: crashes, missing images, insufficient resources, failing probes, a failing job.
 pub(super) fn troubles() -> Vec<Value> {
     let fails = |name, what: &str| {
         let mut failing = app("troubles", name, "example.org/troubles/app:0", (50, 64));

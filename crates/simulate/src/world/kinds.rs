@@ -8,7 +8,7 @@ use kube::api::ApiResource;
 
 use super::{Objects, World};
 
-/// A kind that is written to.
+/// A kind that the simulation reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// core/v1
@@ -31,8 +31,8 @@ pub enum Kind {
     EndpointSlice,
 }
 
-/// A kind that the world holds.
-pub trait Known:
+/// A type whose objects [`World`] stores.
+pub trait SimulatedKind:
     kube::Resource<DynamicType = ()>
     + Clone
     + std::fmt::Debug
@@ -41,16 +41,16 @@ pub trait Known:
     + Sync
     + 'static
 {
-    /// Which one.
+    /// The kind.
     const KIND: Kind;
 
-    /// Where the world keeps it.
+    /// Returns the objects of this kind.
     fn objects(world: &mut World) -> &mut Objects<Self>;
 }
 
-macro_rules! known {
+macro_rules! simulated_kinds {
     ($($kind:ident in $field:ident),* $(,)?) => {
-        $(impl Known for $kind {
+        $(impl SimulatedKind for $kind {
             const KIND: Kind = Kind::$kind;
 
             fn objects(world: &mut World) -> &mut Objects<Self> {
@@ -59,36 +59,36 @@ macro_rules! known {
         })*
 
         impl Kind {
-            /// How the API calls it.
+            /// Returns the API resource.
             pub fn resource(self) -> ApiResource {
                 match self {
                     $(Self::$kind => ApiResource::erase::<$kind>(&()),)*
                 }
             }
 
-            /// Takes a written object into the world.
-            pub(crate) fn take(
+            /// Stores an object that the simulation wrote.
+            pub(crate) fn apply_written(
                 self,
                 world: &mut World,
                 object: serde_json::Value,
             ) -> Result<(), serde_json::Error> {
                 match self {
-                    $(Self::$kind => world.$field.wrote(serde_json::from_value(object)?),)*
+                    $(Self::$kind => world.$field.record_written(serde_json::from_value(object)?),)*
                 }
                 Ok(())
             }
 
-            /// Forgets a deleted object.
-            pub(crate) fn forget(self, world: &mut World, namespace: &str, name: &str, uid: &str) {
+            /// Removes an object that the simulation deleted.
+            pub(crate) fn apply_deleted(self, world: &mut World, namespace: &str, name: &str, uid: &str) {
                 match self {
-                    $(Self::$kind => world.$field.deleted(namespace, name, uid),)*
+                    $(Self::$kind => world.$field.record_deleted(namespace, name, uid),)*
                 }
             }
         }
     };
 }
 
-known!(
+simulated_kinds!(
     DaemonSet in daemon_sets,
     Deployment in deployments,
     EndpointSlice in endpoint_slices,

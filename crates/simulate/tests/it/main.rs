@@ -1,4 +1,4 @@
-//! Simulated clusters as their clients see them.
+//! Tests of simulated clusters through their API.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,8 +1,8 @@
-//! A cluster whose clock stands still until a test moves it.
+//! A cluster with a manual clock.
 
 use std::time::Duration;
 
-use drover_simulate::annotations::Pace;
+use drover_simulate::annotations::Timing;
 use drover_simulate::clock::Clock;
 use drover_simulate::{Cluster, ClusterOptions, Plan};
 use jiff::{SignedDuration, Timestamp};
@@ -12,17 +12,17 @@ use kube::runtime::wait::await_condition;
 use kube::{Client, ResourceExt};
 use serde_json::Value;
 
-/// A hanging test is a failed one; nothing here waits for time to pass.
+/// Timeout of a test; tests do not wait for real time.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A cluster, and the folder that its state is in.
+/// A cluster and the folder of its state.
 pub(crate) struct Stage {
     pub(crate) cluster: Cluster,
     pub(crate) clock: Clock,
     pub(crate) folder: tempfile::TempDir,
 }
 
-/// A whole second, as statuses hold them.
+/// A time without fractions of a second, as in statuses.
 fn now() -> Timestamp {
     Timestamp::from_second(Timestamp::now().as_second()).unwrap()
 }
@@ -30,7 +30,7 @@ fn now() -> Timestamp {
 impl Stage {
     pub(crate) async fn of(plan: Plan) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let clock = Clock::still(now());
+        let clock = Clock::manual(now());
         let cluster = start(&folder, &clock, plan).await;
         Self {
             cluster,
@@ -39,8 +39,8 @@ impl Stage {
         }
     }
 
-    /// Ends the cluster and starts it again on the same file.
-    pub(crate) async fn again(self, plan: Plan) -> Self {
+    /// Restarts the cluster with the same file.
+    pub(crate) async fn restart(self, plan: Plan) -> Self {
         self.cluster.stop().await;
         let cluster = start(&self.folder, &self.clock, plan).await;
         Self { cluster, ..self }
@@ -50,8 +50,8 @@ impl Stage {
         self.cluster.client()
     }
 
-    pub(crate) fn forward(&self, seconds: i64) {
-        self.clock.forward(SignedDuration::from_secs(seconds));
+    pub(crate) fn advance(&self, seconds: i64) {
+        self.clock.advance(SignedDuration::from_secs(seconds));
     }
 
     pub(crate) fn api(&self, group: &str, kind: &str) -> Api<DynamicObject> {
@@ -70,7 +70,7 @@ impl Stage {
             .unwrap();
     }
 
-    /// Waits until an object is as `holds` wants it, or gone if that is what it wants.
+    /// Waits until `holds` returns true for an object, or for `None` if it does not exist.
     pub(crate) async fn until(
         &self,
         group: &str,
@@ -93,8 +93,8 @@ impl Stage {
         }
     }
 
-    /// Moves the clock, again and again, until an object is as wanted.
-    pub(crate) async fn forward_until(
+    /// Advances the clock until `holds` returns true.
+    pub(crate) async fn advance_until(
         &self,
         group: &str,
         kind: &str,
@@ -103,9 +103,8 @@ impl Stage {
     ) {
         let moving = async {
             loop {
-                self.forward(1);
-                // Lets the cluster decide and write before the next second; how long that takes
-                // changes nothing but how far its clock gets.
+                self.advance(1);
+                // The simulation decides and writes before the next second of its clock.
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
@@ -141,11 +140,11 @@ impl Stage {
 async fn start(folder: &tempfile::TempDir, clock: &Clock, plan: Plan) -> Cluster {
     let mut options = ClusterOptions::new(folder.path().join("cluster.db"), plan);
     options.clock = clock.clone();
-    options.pace = Pace {
+    options.timing = Timing {
         start: Duration::ZERO,
         ready: Duration::ZERO,
         stop: Duration::ZERO,
-        ..Pace::default()
+        ..Timing::default()
     };
     Cluster::start(options).await.unwrap()
 }

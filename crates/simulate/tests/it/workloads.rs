@@ -1,4 +1,4 @@
-//! Workloads run, roll out, scale and fail as on a real cluster.
+//! Workloads run, roll out, scale and fail like on a real cluster.
 
 use drover_simulate::Plan;
 use drover_simulate::annotations::{FAIL, RUN_SECONDS, START_SECONDS};
@@ -26,7 +26,7 @@ fn count(object: Option<&Value>, field: &str) -> i64 {
     object.map_or(-1, |object| object["status"][field].as_i64().unwrap_or(0))
 }
 
-/// As `kubectl rollout status` decides.
+/// Checks like `kubectl rollout status`.
 fn is_rolled_out(object: Option<&Value>, replicas: i64) -> bool {
     let Some(one) = object else { return false };
     one["status"]["observedGeneration"] == one["metadata"]["generation"]
@@ -36,7 +36,7 @@ fn is_rolled_out(object: Option<&Value>, replicas: i64) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_deployment_rolls_out_scales_and_rolls_out_again() {
+async fn deployment_rolls_out_and_scales() {
     let stage = Stage::of(Plan::empty(2)).await;
     let replicas = |n| json!({ "replicas": n });
     let deployment = |image, n| workload("Deployment", "web", image, &replicas(n));
@@ -65,7 +65,7 @@ async fn a_deployment_rolls_out_scales_and_rolls_out_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stateful_set_makes_its_pods_one_after_the_other() {
+async fn stateful_set_creates_pods_in_order() {
     let stage = Stage::of(Plan::empty(1)).await;
     let more = json!({"replicas": 3, "serviceName": "db"});
     let mut set = workload("StatefulSet", "db", "db:1", &more);
@@ -81,13 +81,13 @@ async fn a_stateful_set_makes_its_pods_one_after_the_other() {
         count(object, "readyReplicas") == 3 && count(object, "updatedReplicas") == 3
     };
     stage
-        .forward_until("apps", "StatefulSet", "db", rolled)
+        .advance_until("apps", "StatefulSet", "db", rolled)
         .await;
     assert_eq!(stage.pod_names().await, ["db-0", "db-1", "db-2"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_daemon_runs_on_every_node() {
+async fn daemon_set_runs_on_every_node() {
     let stage = Stage::of(Plan::empty(3)).await;
     let set = workload("DaemonSet", "agent", "agent:1", &json!({}));
     stage.apply("apps", &set).await;
@@ -127,7 +127,7 @@ fn has(object: Option<&Value>, kind: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_completes_or_fails_after_its_tries() {
+async fn job_completes_or_fails_after_its_retries() {
     let stage = Stage::of(Plan::empty(1)).await;
     let more = json!({"completions": 4, "parallelism": 2});
     stage.apply("batch", &job("works", "0", &more)).await;
@@ -135,13 +135,13 @@ async fn a_job_completes_or_fails_after_its_tries() {
         .apply("batch", &job("fails", "3", &json!({"backoffLimit": 1})))
         .await;
     let complete = |job: Option<&Value>| has(job, "Complete") && count(job, "succeeded") == 4;
-    stage.forward_until("batch", "Job", "works", complete).await;
+    stage.advance_until("batch", "Job", "works", complete).await;
     let failed = |job: Option<&Value>| has(job, "Failed") && count(job, "failed") == 2;
-    stage.forward_until("batch", "Job", "fails", failed).await;
+    stage.advance_until("batch", "Job", "fails", failed).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pod_that_fits_nowhere_says_why_and_runs_when_there_is_room() {
+async fn unschedulable_pod_reports_why_and_runs_when_there_is_room() {
     let stage = Stage::of(Plan::empty(1)).await;
     let mut large = workload("Deployment", "large", "large:1", &json!({"replicas": 2}));
     large["spec"]["template"]["spec"]["containers"][0]["resources"] =
@@ -176,7 +176,7 @@ async fn a_pod_that_fits_nowhere_says_why_and_runs_when_there_is_room() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn failures_on_demand_look_like_the_real_ones() {
+async fn requested_failures_look_like_real_ones() {
     let stage = Stage::of(Plan::empty(1)).await;
     for (name, what) in [
         ("crashing", "CrashLoopBackOff"),
@@ -192,23 +192,23 @@ async fn failures_on_demand_look_like_the_real_ones() {
             let status = pod.map(|pod| pod["status"]["containerStatuses"][0].clone());
             status.is_some_and(|status| status["state"]["waiting"]["reason"] == what)
         };
-        stage.forward_until("", "Pod", name, waits).await;
+        stage.advance_until("", "Pod", name, waits).await;
     }
     let restarted = |pod: Option<&Value>| {
         let status = pod.map(|pod| pod["status"]["containerStatuses"][0].clone());
         status.is_some_and(|status| status["restartCount"].as_i64() >= Some(2))
     };
-    stage.forward_until("", "Pod", "crashing", restarted).await;
+    stage.advance_until("", "Pod", "crashing", restarted).await;
     stage
         .api("", "Pod")
         .delete("crashing", &DeleteParams::default())
         .await
         .unwrap();
-    stage.forward_until("", "Pod", "crashing", is_gone).await;
+    stage.advance_until("", "Pod", "crashing", is_gone).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_service_finds_its_ready_pods() {
+async fn service_has_endpoints_of_ready_pods() {
     let stage = Stage::of(Plan::empty(1)).await;
     stage
         .apply(
@@ -246,7 +246,7 @@ async fn a_service_finds_its_ready_pods() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_people_deleted_stays_deleted_over_a_restart() {
+async fn deleted_objects_stay_deleted_after_a_restart() {
     let mut plan = Plan::empty(1);
     plan.objects = vec![workload(
         "Deployment",
@@ -277,7 +277,7 @@ async fn what_people_deleted_stays_deleted_over_a_restart() {
             is_rolled_out(object, 1)
         })
         .await;
-    let stage = stage.again(plan).await;
+    let stage = stage.restart(plan).await;
     stage.until("apps", "Deployment", "sample", is_gone).await;
     stage
         .until("apps", "Deployment", "own", |object| {

@@ -6,7 +6,7 @@ use kube::ResourceExt as _;
 use serde_json::{Value, json};
 
 use crate::decide::time;
-use crate::hash::hash;
+use crate::hash::fnv1a;
 
 /// Where a pod's first container is in its life; the others are where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ fn each(pod: &Pod, status: impl Fn(&mut Value)) -> Vec<Value> {
 fn identify(pod: &Pod, status: &mut Value) {
     let name = status["name"].as_str().unwrap_or_default();
     let seed = format!("{}/{name}", pod.uid().unwrap_or_default());
-    let words = (0..8).map(|part| format!("{:08x}", hash(&format!("{seed}/{part}"))));
+    let words = (0..8).map(|part| format!("{:08x}", fnv1a(&format!("{seed}/{part}"))));
     let id: String = words.collect();
     status["containerID"] = format!("simulated://{id}").into();
     status["imageID"] =
@@ -138,7 +138,7 @@ pub(super) fn ended(pod: &Pod, restarts: i32, ended: &Value) -> Vec<Value> {
     })
 }
 
-/// Init containers are done at once.
+/// Init containers complete immediately.
 pub(super) fn initialised(pod: &Pod, now: Timestamp) -> Value {
     let spec = pod.spec.as_ref();
     let containers = spec.and_then(|spec| spec.init_containers.as_ref());
@@ -162,17 +162,17 @@ pub(super) fn initialised(pod: &Pod, now: Timestamp) -> Value {
     done.collect::<Vec<_>>().into()
 }
 
-/// An address of the pod's own, as far as its UID is.
+/// Returns an address derived from the UID of the pod.
 pub(super) fn address(pod: &Pod) -> String {
     let known = pod.status.as_ref().and_then(|status| status.pod_ip.clone());
     known.unwrap_or_else(|| {
-        let [_, a, b, c] = hash(&pod.uid().unwrap_or_default()).to_be_bytes();
+        let [_, a, b, c] = fnv1a(&pod.uid().unwrap_or_default()).to_be_bytes();
         format!("10.{}.{b}.{}", 64 + a % 64, 1 + c % 254)
     })
 }
 
-/// A node's address.
+/// Returns the address of a node.
 pub(crate) fn host_address(node: &str) -> String {
-    let [_, _, b, c] = hash(node).to_be_bytes();
+    let [_, _, b, c] = fnv1a(node).to_be_bytes();
     format!("172.30.{b}.{}", 1 + c % 254)
 }

@@ -1,4 +1,4 @@
-//! Amounts of what nodes have and pods ask for, in whole units: millis of a processor, bytes.
+//! Resources of nodes and requests of pods in integer units: CPU in millis, memory in bytes.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use drover_quantity::Quantity;
 use k8s_openapi::api::core::v1::{Node, Pod, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as KubeQuantity;
 
-/// The unit that a quantity is counted in.
+/// The unit of a quantity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Unit {
     /// Thousandths, for cpu.
@@ -14,7 +14,7 @@ pub(crate) enum Unit {
     Whole,
 }
 
-/// Millis of processors, bytes, pods.
+/// CPU in millis, memory in bytes, number of pods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Amounts {
     pub(crate) cpu_millis: i64,
@@ -23,7 +23,7 @@ pub(crate) struct Amounts {
 }
 
 impl Amounts {
-    /// What a node gives to pods.
+    /// Returns the allocatable resources of a node.
     pub(crate) fn allocatable(node: &Node) -> Self {
         let status = node.status.as_ref();
         let all = status.and_then(|status| status.allocatable.as_ref());
@@ -63,7 +63,7 @@ impl Amounts {
         self.memory_bytes = self.memory_bytes.max(other.memory_bytes);
     }
 
-    /// What of `needs` is not here, in the scheduler's words.
+    /// Returns the insufficient resources, in the words of the scheduler.
     pub(super) fn lacks(&self, needs: &Self) -> Vec<String> {
         let short = [
             (
@@ -80,7 +80,7 @@ impl Amounts {
         short.map(|(_, reason)| reason.to_owned()).collect()
     }
 
-    /// The share of a node that is left, in thousandths; the scarcer of its parts.
+    /// Returns the free share of a node in thousandths; the smaller one of CPU and memory.
     pub(super) fn score(&self, whole: &Self) -> i64 {
         let share = |left: i64, whole: i64| left.saturating_mul(1000) / whole.max(1);
         share(self.cpu_millis, whole.cpu_millis)
@@ -89,7 +89,7 @@ impl Amounts {
     }
 }
 
-/// What a pod needs of its node: its containers together, or the greatest of its first steps.
+/// Returns the requests of a pod: the sum of its containers, or the largest init container.
 pub(crate) fn requests(pod: &Pod) -> Amounts {
     let mut together = Amounts {
         pods: 1,
@@ -120,7 +120,7 @@ fn read(all: &BTreeMap<String, KubeQuantity>, name: &str, unit: Unit) -> i64 {
         .unwrap_or(0)
 }
 
-/// The quantity in thousandths or whole units, rounded up; negative amounts are 0.
+/// Parses a quantity in thousandths or whole units, rounded up; negative amounts are 0.
 pub(crate) fn units(text: &str, unit: Unit) -> Option<i64> {
     let quantity = Quantity::parse(text).ok()?;
     let amount = match unit {
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantities_are_read_as_kubernetes_writes_them() {
+    fn quantities_are_parsed() {
         for (text, unit, wanted) in [
             ("100m", Unit::Milli, Some(100)),
             ("2", Unit::Milli, Some(2000)),

@@ -1,4 +1,4 @@
-//! What decisions are made of, and how it is done.
+//! The actions that decisions consist of, and their execution.
 
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -7,13 +7,12 @@ use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams
 use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
 
-use crate::hash::hash;
 use crate::world::{Kind, World};
 
-/// Whose part is played: the field manager, and the source of events.
+/// The simulated component: the field manager of writes and the source of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// The controllers of workloads and nodes.
+pub enum Component {
+    /// The controllers of workloads and nodes (kube-controller-manager).
     Controllers,
     /// The scheduler.
     Scheduler,
@@ -21,8 +20,8 @@ pub enum Part {
     Kubelet,
 }
 
-impl Part {
-    /// The field manager.
+impl Component {
+    /// Returns the field manager.
     pub fn manager(self) -> &'static str {
         match self {
             Self::Controllers => "kube-controller-manager",
@@ -32,22 +31,22 @@ impl Part {
     }
 }
 
-/// An object that is meant.
+/// A reference to an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
-    /// Of which kind.
+pub struct ObjectRef {
+    /// Kind of the object.
     pub kind: Kind,
-    /// Empty for nodes.
+    /// Namespace; empty for nodes.
     pub namespace: String,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its UID.
+    /// UID.
     pub uid: String,
 }
 
-impl Target {
-    /// This object.
-    pub fn of<K: crate::world::Known>(object: &K) -> Self {
+impl ObjectRef {
+    /// Returns the reference to an object.
+    pub fn of<K: crate::world::SimulatedKind>(object: &K) -> Self {
         Self {
             kind: K::KIND,
             namespace: object.namespace().unwrap_or_default(),
@@ -57,88 +56,88 @@ impl Target {
     }
 }
 
-/// Whether an event is a warning.
+/// The type of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// All is well.
+    /// `Normal`.
     Normal,
-    /// Somebody should look.
+    /// `Warning`.
     Warning,
 }
 
-/// One thing to do.
+/// A change in the cluster.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Act {
-    /// Makes an object.
+pub enum Action {
+    /// Creates an object.
     Create {
-        /// Who.
-        part: Part,
-        /// Of which kind.
+        /// The acting component.
+        component: Component,
+        /// Kind of the object.
         kind: Kind,
         /// The object.
         object: Value,
     },
-    /// A merge patch of an object, or of its status.
+    /// Applies a merge patch to an object or its status.
     Patch {
-        /// Who.
-        part: Part,
-        /// Which object.
-        target: Target,
-        /// `status`, or empty.
+        /// The acting component.
+        component: Component,
+        /// The object to patch.
+        target: ObjectRef,
+        /// `status` or empty.
         subresource: &'static str,
         /// The patch.
         patch: Value,
     },
-    /// Places a pod on a node.
+    /// Binds a pod to a node.
     Bind {
         /// The pod.
-        pod: Target,
+        pod: ObjectRef,
         /// The node.
         node: String,
     },
     /// Deletes an object.
     Delete {
-        /// Which one.
-        target: Target,
-        /// Seconds of grace; the object's own if none.
+        /// The object to delete.
+        target: ObjectRef,
+        /// Grace period in seconds; `None` for that of the object.
         grace_seconds: Option<u32>,
     },
-    /// Tells people something about an object.
-    Tell {
-        /// Who.
-        part: Part,
-        /// About what.
-        about: Target,
-        /// Whether it is bad.
+    /// Creates an event about an object.
+    EmitEvent {
+        /// The acting component.
+        component: Component,
+        /// The involved object.
+        about: ObjectRef,
+        /// The type of the event.
         severity: Severity,
-        /// In CamelCase.
+        /// The reason, in CamelCase.
         reason: &'static str,
-        /// A sentence.
+        /// The message.
         message: String,
-        /// Which node's kubelet says it; empty for the other parts.
+        /// The node of the kubelet; empty for other components.
         host: String,
     },
-    /// Renews a node's Lease.
-    Renew {
+    /// Renews the Lease of a node.
+    RenewLease {
         /// The node.
         node: String,
         /// UID of the node.
         uid: String,
     },
-    /// Notes, so that it is told once only, why a pod fits nowhere.
-    Note {
+    /// Records why a pod is unschedulable, so that the event is created once.
+    RecordUnschedulable {
         /// UID of the pod.
         pod: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
-impl Act {
-    /// What it is, in a few words for a log: no part of an object but its name.
+impl Action {
+    /// Describes the action for a log. The text contains no content of the object but its name.
     pub fn name(&self) -> String {
-        let of = |verb: &str, target: &Target| {
-            let Target {
+        let of = |verb: &str, target: &ObjectRef| {
+            let ObjectRef {
                 kind,
                 namespace,
                 name,
@@ -154,58 +153,58 @@ impl Act {
             Self::Patch { target, .. } => of("patch", target),
             Self::Bind { pod, .. } => of("bind", pod),
             Self::Delete { target, .. } => of("delete", target),
-            Self::Tell { about, reason, .. } => of(reason, about),
-            Self::Renew { node, .. } => format!("renew the lease of {node}"),
-            Self::Note { pod, .. } => format!("note why pod {pod} fits nowhere"),
+            Self::EmitEvent { about, reason, .. } => of(reason, about),
+            Self::RenewLease { node, .. } => format!("renew the lease of {node}"),
+            Self::RecordUnschedulable { pod, .. } => format!("record unschedulable pod {pod}"),
         }
     }
 }
 
-impl Act {
-    /// What it is about, for telling one thing that fails from another: as [`Self::name`], but two
-    /// objects to be made whose names the API chooses are told apart by whose they are.
+impl Action {
+    /// Returns the key under which failures are counted: like [`Self::name`], but it also
+    /// distinguishes new objects whose name the API generates.
     pub(crate) fn subject(&self) -> String {
         match self {
             Self::Create { kind, object, .. } => {
                 let meta = &object["metadata"];
-                let part = |name: &str| meta[name].as_str().unwrap_or_default();
-                let name = [part("name"), part("generateName")].concat();
-                format!("create {kind:?} {}/{name}", part("namespace"))
+                let text = |name: &str| meta[name].as_str().unwrap_or_default();
+                let name = [text("name"), text("generateName")].concat();
+                format!("create {kind:?} {}/{name}", text("namespace"))
             }
             _ => self.name(),
         }
     }
 }
 
-/// What became of an act.
-pub(crate) enum Done {
-    /// An object is as it was written.
-    Wrote(Kind, Value),
-    /// An object is gone.
-    Gone(Target),
+/// The result of an action.
+pub(crate) enum Outcome {
+    /// An object was written.
+    Written(Kind, Value),
+    /// An object was deleted.
+    Deleted(ObjectRef),
     /// A Lease was renewed.
-    Renewed(String, Timestamp),
-    /// A pod's trouble is noted.
-    Noted(String, String),
-    /// Nothing that the world would know of.
+    LeaseRenewed(String, Timestamp),
+    /// The reason of an unschedulable pod was recorded.
+    Recorded(String, String),
+    /// No change of the world.
     Nothing,
 }
 
-impl Done {
-    pub(crate) fn take(self, world: &mut World) {
+impl Outcome {
+    pub(crate) fn apply(self, world: &mut World) {
         match self {
-            Self::Wrote(kind, object) => {
-                if let Err(error) = kind.take(world, object) {
-                    tracing::error!(?kind, %error, "the API's answer is not of its kind");
+            Self::Written(kind, object) => {
+                if let Err(error) = kind.apply_written(world, object) {
+                    tracing::error!(?kind, %error, "cannot parse the response of the API");
                 }
             }
-            Self::Gone(target) => {
+            Self::Deleted(target) => {
                 target
                     .kind
-                    .forget(world, &target.namespace, &target.name, &target.uid);
+                    .apply_deleted(world, &target.namespace, &target.name, &target.uid);
             }
-            Self::Renewed(node, at) => world.renewed(node, at),
-            Self::Noted(pod, why) => world.note(pod, why),
+            Self::LeaseRenewed(node, at) => world.record_lease(node, at),
+            Self::Recorded(pod, why) => world.record_unschedulable(pod, why),
             Self::Nothing => {}
         }
     }
@@ -220,23 +219,31 @@ fn api(client: &Client, kind: Kind, namespace: &str) -> Api<DynamicObject> {
     }
 }
 
-fn wrote(kind: Kind, object: &DynamicObject) -> Result<Done, kube::Error> {
+fn written(kind: Kind, object: &DynamicObject) -> Result<Outcome, kube::Error> {
     let value = serde_json::to_value(object).map_err(kube::Error::SerdeError)?;
-    Ok(Done::Wrote(kind, value))
+    Ok(Outcome::Written(kind, value))
 }
 
-/// Does one thing.
-pub(crate) async fn act(client: &Client, act: Act, now: Timestamp) -> Result<Done, kube::Error> {
-    match act {
-        Act::Create { part, kind, object } => {
+/// Executes an action.
+pub(crate) async fn execute(
+    client: &Client,
+    action: Action,
+    now: Timestamp,
+) -> Result<Outcome, kube::Error> {
+    match action {
+        Action::Create {
+            component,
+            kind,
+            object,
+        } => {
             let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default();
             let api = api(client, kind, namespace);
             let object: DynamicObject =
                 serde_json::from_value(object).map_err(kube::Error::SerdeError)?;
-            wrote(kind, &api.create(&post(part), &object).await?)
+            written(kind, &api.create(&post(component), &object).await?)
         }
-        Act::Patch {
-            part,
+        Action::Patch {
+            component,
             target,
             subresource,
             mut patch,
@@ -244,7 +251,7 @@ pub(crate) async fn act(client: &Client, act: Act, now: Timestamp) -> Result<Don
             patch["metadata"]["uid"] = target.uid.into();
             let api = api(client, target.kind, &target.namespace);
             let params = PatchParams {
-                field_manager: Some(part.manager().to_owned()),
+                field_manager: Some(component.manager().to_owned()),
                 ..PatchParams::default()
             };
             let patch = Patch::Merge(patch);
@@ -252,58 +259,58 @@ pub(crate) async fn act(client: &Client, act: Act, now: Timestamp) -> Result<Don
                 "status" => api.patch_status(&target.name, &params, &patch).await?,
                 _ => api.patch(&target.name, &params, &patch).await?,
             };
-            wrote(target.kind, &done)
+            written(target.kind, &done)
         }
-        Act::Bind { pod, node } => bind(client, &pod, &node).await,
-        Act::Delete {
+        Action::Bind { pod, node } => bind(client, &pod, &node).await,
+        Action::Delete {
             target,
             grace_seconds,
         } => delete(client, target, grace_seconds).await,
-        Act::Tell {
-            part,
+        Action::EmitEvent {
+            component,
             about,
             severity,
             reason,
             message,
             host,
         } => {
-            let event = event(part, &about, severity, reason, &message, &host, now);
+            let event = event(component, &about, severity, reason, &message, &host, now);
             let namespace = event.namespace().unwrap_or_default();
             let api: Api<Event> = Api::namespaced(client.clone(), &namespace);
-            api.create(&post(part), &event).await?;
-            Ok(Done::Nothing)
+            api.create(&post(component), &event).await?;
+            Ok(Outcome::Nothing)
         }
-        Act::Renew { node, uid } => renew(client, node, &uid, now).await,
-        Act::Note { pod, why } => Ok(Done::Noted(pod, why)),
+        Action::RenewLease { node, uid } => renew(client, node, &uid, now).await,
+        Action::RecordUnschedulable { pod, why } => Ok(Outcome::Recorded(pod, why)),
     }
 }
 
-fn post(part: Part) -> PostParams {
+fn post(component: Component) -> PostParams {
     PostParams {
-        field_manager: Some(part.manager().to_owned()),
+        field_manager: Some(component.manager().to_owned()),
         ..PostParams::default()
     }
 }
 
-async fn bind(client: &Client, pod: &Target, node: &str) -> Result<Done, kube::Error> {
+async fn bind(client: &Client, pod: &ObjectRef, node: &str) -> Result<Outcome, kube::Error> {
     let binding = json!({
         "apiVersion": "v1", "kind": "Binding",
         "metadata": {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid},
         "target": {"apiVersion": "v1", "kind": "Node", "name": node},
     });
     let api = api(client, Kind::Pod, &pod.namespace);
-    let params = post(Part::Scheduler);
+    let params = post(Component::Scheduler);
     let _: Value = api
         .create_subresource("binding", &pod.name, &params, &binding)
         .await?;
-    wrote(Kind::Pod, &api.get(&pod.name).await?)
+    written(Kind::Pod, &api.get(&pod.name).await?)
 }
 
 async fn delete(
     client: &Client,
-    target: Target,
+    target: ObjectRef,
     grace_seconds: Option<u32>,
-) -> Result<Done, kube::Error> {
+) -> Result<Outcome, kube::Error> {
     let api = api(client, target.kind, &target.namespace);
     let params = DeleteParams {
         grace_period_seconds: grace_seconds,
@@ -315,21 +322,21 @@ async fn delete(
         ..DeleteParams::default()
     };
     match api.delete(&target.name, &params).await {
-        Err(kube::Error::Api(error)) if error.code == 404 => Ok(Done::Gone(target)),
+        Err(kube::Error::Api(error)) if error.code == 404 => Ok(Outcome::Deleted(target)),
         Err(error) => Err(error),
-        // Some kinds take their time: their deletion has begun, and a watch tells of the end.
+        // An object with a grace period or finalizers is deleted later; a watch reports that.
         Ok(_) => Ok(match api.get_opt(&target.name).await? {
             Some(still) if still.uid().as_deref() == Some(&target.uid) => {
-                wrote(target.kind, &still)?
+                written(target.kind, &still)?
             }
-            _ => Done::Gone(target),
+            _ => Outcome::Deleted(target),
         }),
     }
 }
 
 fn event(
-    part: Part,
-    about: &Target,
+    component: Component,
+    about: &ObjectRef,
     severity: Severity,
     reason: &str,
     message: &str,
@@ -341,8 +348,8 @@ fn event(
         "" => "default",
         namespace => namespace,
     };
-    // The reason too: several things are said about an object at the same time.
-    let unique = hash(&format!("{reason}{message}{host}{}", about.uid));
+    // The name contains a hash of the reason: an object can have several events at the same time.
+    let unique = crate::hash::fnv1a(&format!("{reason}{message}{host}{}", about.uid));
     let nanos = now.as_nanosecond();
     let time = json!(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(now));
     let value = json!({
@@ -354,10 +361,10 @@ fn event(
         "type": match severity { Severity::Normal => "Normal", Severity::Warning => "Warning" },
         "reason": reason, "message": message, "count": 1,
         "firstTimestamp": time, "lastTimestamp": time,
-        "source": {"component": part.manager(), "host": host},
-        "reportingComponent": part.manager(), "reportingInstance": host,
+        "source": {"component": component.manager(), "host": host},
+        "reportingComponent": component.manager(), "reportingInstance": host,
     });
-    serde_json::from_value(value).expect("what was just written is an Event")
+    serde_json::from_value(value).expect("the value is an Event")
 }
 
 async fn renew(
@@ -365,7 +372,7 @@ async fn renew(
     node: String,
     uid: &str,
     now: Timestamp,
-) -> Result<Done, kube::Error> {
+) -> Result<Outcome, kube::Error> {
     let api: Api<Lease> = Api::namespaced(client.clone(), "kube-node-lease");
     let time = json!(k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime(
         now
@@ -376,7 +383,7 @@ async fn renew(
             {"apiVersion": "v1", "kind": "Node", "name": node, "uid": uid}]},
         "spec": {"holderIdentity": node, "leaseDurationSeconds": 240, "renewTime": time},
     });
-    let params = PatchParams::apply(Part::Kubelet.manager()).force();
+    let params = PatchParams::apply(Component::Kubelet.manager()).force();
     api.patch(&node, &params, &Patch::Apply(&lease)).await?;
-    Ok(Done::Renewed(node, now))
+    Ok(Outcome::LeaseRenewed(node, now))
 }

@@ -1,0 +1,136 @@
+//! Delays before actions: backoff of failed actions, and throttling of endless ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::action::Action;
+
+/// Delay after the first failure; it doubles with each failure.
+const MIN_DELAY: Duration = Duration::from_millis(50);
+/// Maximum delay. Throttling also delays reactions to changes by users.
+pub(crate) const MAX_DELAY: Duration = Duration::from_secs(3);
+/// Number of successive decisions with actions after which decisions are throttled: objects that never
+/// reach their desired state must not use a processor completely.
+const BURST: u32 = 500;
+
+/// The failed actions and the number of successive decisions with actions.
+#[derive(Default)]
+pub(crate) struct Retries {
+    /// Failed actions by [`Action::subject`].
+    failing: BTreeMap<String, Failing>,
+    busy: u32,
+}
+
+struct Failing {
+    times: u32,
+    until: Instant,
+}
+
+impl Retries {
+    /// Returns the actions to execute now, without those in backoff.
+    pub(crate) fn ready(&mut self, actions: Vec<Action>, now: Instant) -> Vec<Action> {
+        if self.failing.is_empty() {
+            return actions;
+        }
+        let current: BTreeSet<String> = actions.iter().map(Action::subject).collect();
+        self.failing.retain(|subject, _| current.contains(subject));
+        let is_due = |action: &Action| {
+            let failing = self.failing.get(&action.subject());
+            failing.is_none_or(|failing| failing.until <= now)
+        };
+        actions.into_iter().filter(is_due).collect()
+    }
+
+    /// Records that an action succeeded.
+    pub(crate) fn succeeded(&mut self, subject: &str) {
+        self.failing.remove(subject);
+    }
+
+    /// Records that an action failed.
+    pub(crate) fn failed(&mut self, subject: String, now: Instant) {
+        let failing = self.failing.entry(subject).or_insert(Failing {
+            times: 0,
+            until: now,
+        });
+        failing.times = failing.times.saturating_add(1);
+        failing.until = now + delay(failing.times);
+    }
+
+    /// Records a decision without actions to execute. Returns the delay until the next retry.
+    pub(crate) fn idle(&mut self, now: Instant) -> Option<Duration> {
+        self.busy = 0;
+        let first = self.failing.values().map(|failing| failing.until).min();
+        first.map(|first| first.saturating_duration_since(now))
+    }
+
+    /// Records a decision with actions. Returns the delay before the next decision.
+    pub(crate) fn throttle(&mut self) -> Duration {
+        self.busy = self.busy.saturating_add(1);
+        match self.busy.saturating_sub(BURST) {
+            0 => Duration::ZERO,
+            times => delay(times),
+        }
+    }
+}
+
+fn delay(times: u32) -> Duration {
+    MIN_DELAY
+        .saturating_mul(2_u32.saturating_pow(times.min(16) - 1))
+        .min(MAX_DELAY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn renew(node: &str) -> Action {
+        Action::RenewLease {
+            node: node.to_owned(),
+            uid: node.to_owned(),
+        }
+    }
+
+    #[test]
+    fn failed_actions_are_retried_with_backoff_and_do_not_delay_others() {
+        let mut retries = Retries::default();
+        let mut now = Instant::now();
+        for expected in [MIN_DELAY, MIN_DELAY * 2, MIN_DELAY * 4] {
+            retries.failed(renew("bad").subject(), now);
+            let both = || vec![renew("bad"), renew("good")];
+            assert_eq!(retries.ready(both(), now), [renew("good")]);
+            assert_eq!(retries.idle(now), Some(expected));
+            now += expected;
+            assert_eq!(retries.ready(both(), now), both());
+        }
+        for _ in 0..20 {
+            retries.failed(renew("bad").subject(), now);
+        }
+        assert_eq!(retries.idle(now), Some(MAX_DELAY));
+        retries.succeeded(&renew("bad").subject());
+        assert_eq!(retries.idle(now), None);
+    }
+
+    #[test]
+    fn failures_of_obsolete_actions_are_removed() {
+        let mut retries = Retries::default();
+        let now = Instant::now();
+        retries.failed(renew("bad").subject(), now);
+        assert_eq!(retries.ready(vec![renew("good")], now), [renew("good")]);
+        assert_eq!(retries.idle(now), None);
+        assert_eq!(retries.ready(vec![renew("bad")], now), [renew("bad")]);
+    }
+
+    #[test]
+    fn endless_actions_are_throttled_until_there_are_none() {
+        let mut retries = Retries::default();
+        assert_eq!(retries.throttle(), Duration::ZERO);
+        for _ in 0..BURST + 20 {
+            retries.throttle();
+        }
+        assert_eq!(retries.throttle(), MAX_DELAY);
+        assert_eq!(retries.idle(Instant::now()), None);
+        assert_eq!(retries.throttle(), Duration::ZERO);
+    }
+}
