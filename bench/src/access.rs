@@ -1,8 +1,8 @@
-//! `drover-bench access`: who may do what, with very many people and bindings.
+//! `drover-bench access`: authorization decisions with many users and bindings.
 //!
-//! The index is made of as many objects as a large company has, and asked as a proxied request
-//! asks: may they go there, which of their groups count there, what may they do there. How roles come
-//! into clusters is measured on a server, see [`sync`].
+//! The index contains as many objects as in a large company. Each decision evaluates what a proxied
+//! request evaluates: access to the cluster, groups and permissions. [`sync`] measures on a server how
+//! fast roles are applied to clusters.
 
 mod company;
 mod sync;
@@ -20,24 +20,26 @@ use company::Company;
 
 const USERS: usize = 10_000;
 const BINDINGS: usize = 50_000;
-const TURNS: usize = 9;
-/// Decisions a turn.
+const ROUNDS: usize = 9;
+/// Decisions in one round.
 const DECISIONS: usize = 200_000;
 
-/// Why there are no figures.
+/// The error of the bench.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AccessError {
-    /// The process could not be looked at.
+    /// The process cannot be inspected.
     #[error(transparent)]
     Process(#[from] ProcessError),
-    /// The figures could not be kept.
+    /// The figures cannot be written.
     #[error(transparent)]
     Figures(#[from] FiguresError),
-    /// The server did not bring roles into clusters.
+    /// The server did not apply roles to clusters.
     #[error(transparent)]
     Sync(#[from] sync::SyncError),
-    /// The company has nobody who may go anywhere, so nothing was measured.
-    #[error("of {DECISIONS} decisions {0} were in favour: what is measured is not what is meant")]
+    /// All decisions have the same result: the data of the bench is wrong.
+    #[error(
+        "cannot use the measurement: {0} of {DECISIONS} decisions were allowed; both results must be common"
+    )]
     Lopsided(usize),
 }
 
@@ -51,11 +53,11 @@ impl Access {
         let before = rss_kib(std::process::id())?;
         let grants = Grants::gather(&company.facts());
         let mib = (rss_kib(std::process::id())? - before) / 1024.0;
-        let gathering: Vec<f64> = (0..TURNS)
+        let gathering: Vec<f64> = (0..ROUNDS)
             .map(|_| millis(|| drop(black_box(Grants::gather(&company.facts())))))
             .collect();
         let mut turns = Vec::new();
-        for turn in 0..TURNS {
+        for turn in 0..ROUNDS {
             turns.push(decide(&company, &grants, turn)?);
         }
         let mut figures = Figures::default();
@@ -70,10 +72,7 @@ impl Access {
         drop((grants, company));
         sync::measure(&mut figures).await?;
         say(&figures.table(&format!("access: {}", machine::description())));
-        say(&format!(
-            "written to {}",
-            figures.write("access")?.display()
-        ));
+        say(&format!("wrote {}", figures.write("access")?.display()));
         Ok(())
     }
 }
@@ -84,7 +83,7 @@ fn millis(work: impl FnOnce()) -> f64 {
     start.elapsed().as_secs_f64() * 1e3
 }
 
-/// Microseconds that one decision takes.
+/// Returns the duration of one decision in microseconds.
 fn decide(company: &Company, grants: &Grants, turn: usize) -> Result<f64, AccessError> {
     let mut allowed = 0;
     let start = Instant::now();
@@ -96,7 +95,7 @@ fn decide(company: &Company, grants: &Grants, turn: usize) -> Result<f64, Access
         }
     }
     let took: Duration = start.elapsed();
-    // Both answers must be common, or one branch alone is measured.
+    // Both results must be common, so that both branches are measured.
     if !(DECISIONS / 10..=DECISIONS * 9 / 10).contains(&allowed) {
         return Err(AccessError::Lopsided(allowed));
     }

@@ -1,4 +1,4 @@
-//! The API of a server that is measured, as its administrator.
+//! The API of the measured server, as administrator.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,30 +11,30 @@ use serde_json::Value;
 use crate::certificate::{self, CertificateError};
 use crate::fleet::manifest;
 
-/// Why the server could not be asked.
+/// The error of a request.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AdministratorError {
-    /// A command.
+    /// A command failed.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// The server's certificate.
+    /// The server's certificate cannot be used.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    /// A file.
-    #[error("prepare {path}")]
+    /// A file cannot be written.
+    #[error("cannot prepare {path}")]
     Prepare { path: PathBuf, source: io::Error },
-    /// The server refused something.
+    /// The server rejected a request.
     #[error("{what}")]
     Refused {
         what: String,
         source: Box<kube::Error>,
     },
-    /// An answer makes no sense.
-    #[error("{what} is something else than expected")]
+    /// A response cannot be parsed.
+    #[error("cannot parse {what}")]
     Unreadable { what: &'static str },
 }
 
-/// The first administrator, with a token of their own; clones are the same.
+/// A client with a token of the first administrator; clones share it.
 #[derive(Clone)]
 pub(crate) struct Administrator {
     api: kube::Client,
@@ -43,7 +43,7 @@ pub(crate) struct Administrator {
 }
 
 impl Administrator {
-    /// Of a server that they are logged in to; files go to `folder`.
+    /// Creates a client of a server with a login; writes files to `folder`.
     pub(crate) async fn of(server: &DemoServer, folder: &Path) -> Result<Self, AdministratorError> {
         let bearer = format!("Bearer {}", token(server).await?);
         let authority = authority(server, folder).await?;
@@ -53,7 +53,7 @@ impl Administrator {
         let mut config = kube::Config::new(server.url().parse().map_err(unusable)?);
         let roots = certificate::certificates(&authority)?;
         config.root_cert = Some(roots.iter().map(|root| root.to_vec()).collect());
-        let api = kube::Client::try_from(config).map_err(refused("make a client"))?;
+        let api = kube::Client::try_from(config).map_err(refused("cannot create a client"))?;
         Ok(Self {
             api,
             bearer,
@@ -61,12 +61,12 @@ impl Administrator {
         })
     }
 
-    /// What is sent as `Authorization`.
+    /// Returns the value of the `Authorization` header.
     pub(crate) fn bearer(&self) -> &str {
         &self.bearer
     }
 
-    /// File with the server's authority, as a kubeconfig has it.
+    /// Returns the PEM file of the server's certificate authority.
     pub(crate) fn authority(&self) -> &Path {
         &self.authority
     }
@@ -76,7 +76,7 @@ impl Administrator {
             .header(CONTENT_TYPE, "application/json")
             .header(AUTHORIZATION, &self.bearer)
             .body(body.to_string().into_bytes())
-            .expect("a path and headers of our own make a request");
+            .expect("path and headers are valid");
         let answered = self.api.request(request).await;
         answered.map_err(refused(&format!("POST {path}")))
     }
@@ -85,7 +85,7 @@ impl Administrator {
         let request = Request::delete(path)
             .header(AUTHORIZATION, &self.bearer)
             .body(Vec::new())
-            .expect("a path and a header of our own make a request");
+            .expect("path and header are valid");
         let answered = self.api.request_text(request).await;
         answered
             .map(drop)
@@ -96,7 +96,7 @@ impl Administrator {
         let request = Request::get(path)
             .header(AUTHORIZATION, &self.bearer)
             .body(Vec::new())
-            .expect("a path and a header of our own make a request");
+            .expect("path and header are valid");
         let answered = self.api.request_text(request).await;
         answered.map_err(refused(&format!("GET {path}")))
     }
@@ -110,18 +110,18 @@ fn refused(what: &str) -> impl Fn(kube::Error) -> AdministratorError {
     }
 }
 
-/// A token of the administrator's, as programs have one.
+/// Creates an API token of the administrator.
 async fn token(server: &DemoServer) -> Result<String, AdministratorError> {
     let words = ["token", "create", "--output", "json"];
     let answer = server.command_line().run(words).await?.stdout;
     let answer: Value = serde_json::from_str(&answer).unwrap_or_default();
     let token = answer["token"].as_str().map(str::to_owned);
     token.ok_or(AdministratorError::Unreadable {
-        what: "the answer of \"drover token create\"",
+        what: "the output of \"drover token create\"",
     })
 }
 
-/// The server's authority in a file.
+/// Writes the server's certificate authority to a file.
 async fn authority(server: &DemoServer, folder: &Path) -> Result<PathBuf, AdministratorError> {
     let words = ["cluster", "import", "of-nobody"];
     let answer = server.command_line().run(words).await?.stdout;
@@ -130,7 +130,7 @@ async fn authority(server: &DemoServer, folder: &Path) -> Result<PathBuf, Admini
         .iter()
         .find_map(|object| object["data"]["server-ca.crt"].as_str());
     let found = found.ok_or(AdministratorError::Unreadable {
-        what: "the answer of \"drover cluster import\"",
+        what: "the output of \"drover cluster import\"",
     })?;
     let path = folder.join("server-ca.crt");
     std::fs::write(&path, found).map_err(|source| AdministratorError::Prepare {

@@ -1,5 +1,5 @@
-//! The embedded hub's API in a process of its own, as the benches load it: TLS, its controllers,
-//! its store on disk, and one caller who may do everything.
+//! The embedded hub's API in a separate process: TLS, its controllers, its store on disk, and one
+//! caller with all permissions.
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
@@ -17,27 +17,27 @@ use tokio_util::sync::CancellationToken;
 
 use crate::certificate::{self, CertificateError};
 
-/// What the benches show to the API servers that they start.
+/// The token of the benches at the API servers that they start.
 pub(crate) const TOKEN: &str = "of-a-bench";
 
-/// Why the API does not run.
+/// The error of running the API.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ApiError {
-    /// Its certificate.
+    /// The certificate cannot be used.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    /// Its address.
-    #[error("listen on {address}")]
+    /// The address cannot be used.
+    #[error("cannot listen on {address}")]
     Listen {
         address: SocketAddr,
         source: io::Error,
     },
-    /// The server itself.
+    /// The server failed.
     #[error(transparent)]
     Start(#[from] StartError),
 }
 
-/// Where the API listens, and keeps its store.
+/// The addresses and files of the API.
 #[derive(clap::Args)]
 pub(crate) struct Api {
     /// Address for TLS.
@@ -46,15 +46,15 @@ pub(crate) struct Api {
     /// Certificate for TLS, PEM.
     #[arg(long)]
     certificate: PathBuf,
-    /// Its key.
+    /// Private key, PEM.
     #[arg(long)]
     key: PathBuf,
-    /// The store's file.
+    /// File of the store.
     #[arg(long)]
     store: PathBuf,
 }
 
-/// The benches' caller.
+/// Authenticates the benches.
 struct Bench;
 
 impl Authenticate for Bench {
@@ -72,7 +72,7 @@ impl Authenticate for Bench {
 }
 
 impl Api {
-    /// Serves until the process is ended.
+    /// Serves until the process ends.
     pub(crate) async fn run(self) -> Result<(), ApiError> {
         let acceptor = TlsAcceptor::from(certificate::server(&self.certificate, &self.key)?);
         let mut options = Options::new(self.store);
@@ -84,22 +84,22 @@ impl Api {
             .map_err(|source| ApiError::Listen { address, source })?;
         let controllers = server.clone();
         tokio::spawn(async move { controllers.run(CancellationToken::new()).await });
-        // Whoever started it reads this; if nobody does, that is no reason to stop.
+        // The parent process reads this line. Errors are ignored.
         let _ = writeln!(io::stdout(), "ready");
         while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(converse(stream, acceptor.clone(), server.clone()));
+            tokio::spawn(serve_connection(stream, acceptor.clone(), server.clone()));
         }
         Ok(())
     }
 }
 
-async fn converse(stream: TcpStream, acceptor: TlsAcceptor, server: ApiServer) {
+async fn serve_connection(stream: TcpStream, acceptor: TlsAcceptor, server: ApiServer) {
     let _ = stream.set_nodelay(true);
     let Ok(stream) = acceptor.accept(stream).await else {
         return;
     };
     let service = TowerToHyperService::new(server.router());
-    // A client that breaks off is no fault of this server.
+    // Errors of clients are ignored.
     let _ = Builder::new(TokioExecutor::new())
         .serve_connection_with_upgrades(TokioIo::new(stream), service)
         .await;

@@ -23,25 +23,24 @@ use crate::ui::Ui;
 enum Bench {
     /// Proxied requests: added latency, throughput, stalled readers, memory
     Proxy(ProxyBench),
-    /// The embedded hub beside kube-apiserver on etcd: writes, reads, watches, memory, start
+    /// The embedded hub compared with kube-apiserver on etcd: writes, reads, watches, memory, start
     Hub(Hub),
-    /// The server with very many clusters: memory of each, reconnecting after a crash, latency
+    /// The server with many clusters: memory per cluster, reconnects after a crash, latency
     Scale(Scale),
-    /// Who may do what, with very many people and bindings: time of a decision, memory
+    /// Authorization with many users and bindings: duration of a decision, memory
     Access(Access),
-    /// The web UI in a browser: weight, cold and warm load, thousands of rows
+    /// The web UI in a browser: size, cold and warm load, thousands of rows
     Ui(Ui),
-    /// The API server of a benched cluster; started by the benches
+    /// The API server of a cluster; started by the benches
     #[command(hide = true)]
     Backend(Backend),
     /// Agents of many clusters in one process; started by the benches
     #[command(hide = true)]
     Fleet(Fleet),
-    /// Agents of very many clusters in one process, with the API server that they share; started by
-    /// the benches
+    /// Agents of many clusters in one process with a shared API server; started by the benches
     #[command(hide = true)]
     Agents(Agents),
-    /// The embedded hub's API by itself; started by the benches
+    /// The API of the embedded hub; started by the benches
     #[command(hide = true)]
     Api(Api),
 }
@@ -51,7 +50,7 @@ pub(crate) fn run() -> ExitCode {
     match start(bench) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // There is nowhere else to say it.
+            // Errors are ignored: standard error may be closed.
             let text = with_causes(&*error);
             let _ = writeln!(std::io::stderr(), "drover-bench: {text}");
             ExitCode::FAILURE
@@ -62,23 +61,22 @@ pub(crate) fn run() -> ExitCode {
 fn start(bench: Bench) -> Result<(), Box<dyn Error>> {
     rustls::crypto::aws_lc_rs::default_provider()
         .install_default()
-        .map_err(|_| "the provider of cryptography is already chosen")?;
+        .map_err(|_| "cannot set up TLS: a cryptography provider is already installed")?;
     match bench {
-        Bench::Proxy(proxy) => generates(proxy.run()),
-        Bench::Hub(hub) => generates(hub.run()),
-        Bench::Scale(scale) => generates(scale.run()),
-        Bench::Access(access) => generates(access.run()),
-        Bench::Ui(ui) => generates(ui.run()),
-        Bench::Backend(backend) => served(backend.run()),
-        Bench::Fleet(fleet) => served(fleet.run()),
-        Bench::Agents(agents) => served(agents.run()),
-        Bench::Api(api) => served(api.run()),
+        Bench::Proxy(proxy) => run_generator(proxy.run()),
+        Bench::Hub(hub) => run_generator(hub.run()),
+        Bench::Scale(scale) => run_generator(scale.run()),
+        Bench::Access(access) => run_generator(access.run()),
+        Bench::Ui(ui) => run_generator(ui.run()),
+        Bench::Backend(backend) => run_server(backend.run()),
+        Bench::Fleet(fleet) => run_server(fleet.run()),
+        Bench::Agents(agents) => run_server(agents.run()),
+        Bench::Api(api) => run_server(api.run()),
     }
 }
 
-/// Runs what generates load, on one thread: its CPU is then a share of one core, which is easy to
-/// judge.
-fn generates<E: Error + 'static>(
+/// Runs a load generator on one thread, so that its CPU usage is a share of one core.
+fn run_generator<E: Error + 'static>(
     work: impl Future<Output = Result<(), E>>,
 ) -> Result<(), Box<dyn Error>> {
     tokio::runtime::Builder::new_current_thread()
@@ -88,8 +86,8 @@ fn generates<E: Error + 'static>(
         .map_err(Into::into)
 }
 
-/// Runs what is loaded, on two threads.
-fn served<E: Error + 'static>(
+/// Runs a server on two threads.
+fn run_server<E: Error + 'static>(
     work: impl Future<Output = Result<(), E>>,
 ) -> Result<(), Box<dyn Error>> {
     tokio::runtime::Builder::new_multi_thread()

@@ -1,11 +1,11 @@
-//! The API server of a benched cluster: it answers three paths of its own as fast as can be, and
-//! sends everything else, with the caller's own credential, to a real API server.
+//! The API server of a cluster: it serves three paths itself, as fast as possible, and forwards all
+//! other requests with the caller's credential to a real API server.
 //!
-//! | path | answer |
+//! | path | response |
 //! |---|---|
 //! | `/small` | 1 KiB |
 //! | `/big` | 100 MiB |
-//! | `/stall` | chunks of 1 MiB for as long as somebody reads them |
+//! | `/stall` | chunks of 1 MiB until the caller disconnects |
 
 use std::convert::Infallible;
 use std::io::{self, Write as _};
@@ -28,36 +28,36 @@ use tokio_rustls::TlsAcceptor;
 use crate::certificate::{self, CertificateError};
 
 const SMALL: usize = 1024;
-const PIECE: usize = 1 << 20;
-/// How many pieces `/big` has.
-const BIG: usize = 100;
+const CHUNK_SIZE: usize = 1 << 20;
+/// Number of chunks of `/big`.
+const BIG_CHUNKS: usize = 100;
 
-static PIECE_BYTES: [u8; PIECE] = [b'd'; PIECE];
+static PIECE_BYTES: [u8; CHUNK_SIZE] = [b'd'; CHUNK_SIZE];
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type Body = UnsyncBoxBody<Bytes, BoxError>;
 
-/// Why the backend does not run.
+/// The error of running the backend.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BackendError {
-    /// Its certificate or the API server's.
+    /// The certificate of the backend or API server cannot be used.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    /// Its address.
-    #[error("listen on {address}")]
+    /// The address cannot be used.
+    #[error("cannot listen on {address}")]
     Listen {
         address: SocketAddr,
         source: io::Error,
     },
-    /// The real API server's kubeconfig.
-    #[error("read the kubeconfig of the API server behind the backend")]
+    /// The kubeconfig of the API server cannot be read.
+    #[error("cannot read the kubeconfig of the API server behind the backend")]
     Kubeconfig(#[from] kube::config::KubeconfigError),
-    /// The client of the real API server.
-    #[error("make the client of the API server behind the backend")]
+    /// The client of the API server cannot be created.
+    #[error("cannot create the client of the API server behind the backend")]
     Client(#[from] kube::Error),
 }
 
-/// Where the backend listens, and what is behind it.
+/// The addresses of the backend and the API server behind it.
 #[derive(clap::Args)]
 pub(crate) struct Backend {
     /// Address for TLS.
@@ -69,7 +69,7 @@ pub(crate) struct Backend {
     /// Certificate for TLS, PEM.
     #[arg(long)]
     certificate: PathBuf,
-    /// Its key.
+    /// Private key, PEM.
     #[arg(long)]
     key: PathBuf,
     /// Kubeconfig of the API server behind it; only address and authority are used.
@@ -78,7 +78,7 @@ pub(crate) struct Backend {
 }
 
 impl Backend {
-    /// Serves until the process is ended.
+    /// Serves until the process ends.
     pub(crate) async fn run(self) -> Result<(), BackendError> {
         let acceptor = TlsAcceptor::from(certificate::server(&self.certificate, &self.key)?);
         let behind = self.api_server().await?;
@@ -87,7 +87,7 @@ impl Backend {
             listened.map_err(|source| BackendError::Listen { address, source })
         };
         let (secure, plain) = (bind(self.listen).await?, bind(self.plain).await?);
-        // Whoever started it reads this; if nobody does, that is no reason to stop.
+        // The parent process reads this line. Errors are ignored.
         let _ = writeln!(io::stdout(), "ready");
         let with_plain = behind.clone();
         tokio::spawn(async move {
@@ -106,7 +106,7 @@ impl Backend {
         Ok(())
     }
 
-    /// A client with no credential: each request brings its own.
+    /// Creates a client without a credential: each request has its own.
     async fn api_server(&self) -> Result<kube::Client, BackendError> {
         let file = kube::config::Kubeconfig::read_from(&self.kubeconfig)?;
         let options = kube::config::KubeConfigOptions::default();
@@ -131,7 +131,7 @@ where
         let behind = behind.clone();
         async move { Ok::<_, Infallible>(answer(request, behind).await) }
     });
-    // A caller that goes away in the middle is part of the bench.
+    // Callers can disconnect during a response.
     let _ = http1::Builder::new()
         .serve_connection(stream, service)
         .await;
@@ -141,10 +141,10 @@ async fn answer(request: Request<Incoming>, behind: kube::Client) -> Response<Bo
     match request.uri().path() {
         "/small" => Response::new(full(&PIECE_BYTES[..SMALL])),
         "/big" => {
-            let mut response = Response::new(pieces(BIG));
+            let mut response = Response::new(pieces(BIG_CHUNKS));
             response
                 .headers_mut()
-                .insert(CONTENT_LENGTH, HeaderValue::from(BIG * PIECE));
+                .insert(CONTENT_LENGTH, HeaderValue::from(BIG_CHUNKS * CHUNK_SIZE));
             response
         }
         "/stall" => Response::new(pieces(usize::MAX)),
@@ -156,7 +156,7 @@ async fn forward(request: Request<Incoming>, behind: kube::Client) -> Response<B
     let (mut parts, body) = request.into_parts();
     parts.headers.remove(http::header::HOST);
     let Ok(body) = body.collect().await else {
-        return failure("the request broke");
+        return failure("cannot read the request");
     };
     match behind
         .send(Request::from_parts(parts, body.to_bytes().into()))

@@ -1,4 +1,4 @@
-//! One certificate for everything of a bench that needs one.
+//! The certificate of all servers of a bench.
 
 use std::fs;
 use std::io;
@@ -10,27 +10,27 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 
-/// Why a certificate could not be made or used.
+/// The error of creating or using a certificate.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CertificateError {
-    /// It could not be made.
-    #[error("make the bench's certificate")]
+    /// The certificate cannot be created.
+    #[error("cannot create the certificate of the bench")]
     Make(#[from] rcgen::Error),
-    /// It could not be written.
-    #[error("write {path}")]
+    /// A file cannot be written.
+    #[error("cannot write {path}")]
     Write { path: PathBuf, source: io::Error },
-    /// A PEM file could not be read.
-    #[error("read {path}")]
+    /// A PEM file cannot be read.
+    #[error("cannot read {path}")]
     Read { path: PathBuf, source: pem::Error },
-    /// TLS cannot be done with it.
-    #[error("use {path} for TLS")]
+    /// The certificate cannot be used for TLS.
+    #[error("cannot use {path} for TLS")]
     Use {
         path: PathBuf,
         source: rustls::Error,
     },
 }
 
-/// Files of a certificate for `127.0.0.1`, its key, and the authority that signed it.
+/// The files of a certificate for `127.0.0.1`, its key, and its authority.
 #[derive(Clone, Debug)]
 pub(crate) struct Files {
     pub(crate) authority: PathBuf,
@@ -38,7 +38,7 @@ pub(crate) struct Files {
     pub(crate) key: PathBuf,
 }
 
-/// Makes an authority and a certificate for loopback in `folder`.
+/// Creates an authority and a certificate for loopback in `folder`.
 pub(crate) fn make(folder: &Path) -> Result<Files, CertificateError> {
     let mut params = CertificateParams::new(Vec::new())?;
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
@@ -59,7 +59,7 @@ fn write(path: PathBuf, text: &str) -> Result<PathBuf, CertificateError> {
     }
 }
 
-/// A client that trusts the authority in `path` only, and speaks HTTP/1.1.
+/// Creates a client configuration for HTTP/1.1 that trusts only the authority in `path`.
 pub(crate) fn client(path: &Path) -> Result<Arc<ClientConfig>, CertificateError> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates(path)? {
@@ -72,7 +72,7 @@ pub(crate) fn client(path: &Path) -> Result<Arc<ClientConfig>, CertificateError>
     Ok(Arc::new(config))
 }
 
-/// A server with the certificate, for HTTP/1.1.
+/// Creates a server configuration for HTTP/1.1.
 pub(crate) fn server(
     certificate: &Path,
     key: &Path,
@@ -87,7 +87,7 @@ pub(crate) fn server(
     Ok(Arc::new(config))
 }
 
-/// The certificates of a PEM file.
+/// Reads the certificates of a PEM file.
 pub(crate) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
     CertificateDer::pem_file_iter(path)
         .and_then(Iterator::collect)

@@ -1,4 +1,4 @@
-//! Figures: gathered, printed as a table, written as JSON.
+//! Collects figures, prints them as a table and writes them as JSON.
 
 pub(crate) mod machine;
 pub(crate) mod measure;
@@ -9,20 +9,20 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-/// Why the figures could not be kept.
+/// The error of writing the figures.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FiguresError {
-    /// The file could not be written.
-    #[error("write {path}")]
+    /// The file cannot be written.
+    #[error("cannot write {path}")]
     Write { path: PathBuf, source: io::Error },
 }
 
-/// What a figure should be.
+/// The goal of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Goal {
     AtMost(f64),
     AtLeast(f64),
-    /// Only told.
+    /// No goal.
     None,
 }
 
@@ -40,7 +40,7 @@ const fn verdict(reached: bool) -> &'static str {
     if reached { "reached" } else { "NOT reached" }
 }
 
-/// The figures of one bench, in the order in which they were measured.
+/// The figures of one bench, in the order of measurement.
 #[derive(Debug, Default)]
 pub(crate) struct Figures {
     rows: Vec<(String, f64, Goal)>,
@@ -58,7 +58,7 @@ impl Figures {
         self.notes.push(text);
     }
 
-    /// The table for people.
+    /// Renders the table.
     pub(crate) fn table(&self, title: &str) -> String {
         let mut text = format!("\n{title}\n");
         for (key, value, goal) in &self.rows {
@@ -76,7 +76,7 @@ impl Figures {
         text
     }
 
-    /// Writes `bench/NAME.json` in the target folder, and gives its path.
+    /// Writes `bench/NAME.json` in the target folder and returns its path.
     pub(crate) fn write(&self, name: &str) -> Result<PathBuf, FiguresError> {
         let folder = target_folder().join("bench");
         let path = folder.join(format!("{name}.json"));
@@ -104,7 +104,7 @@ pub(crate) fn target_folder() -> PathBuf {
     )
 }
 
-/// As many digits as mean something.
+/// Formats a value with its significant digits.
 fn rounded(value: f64) -> String {
     let digits = match value.abs() {
         size if size >= 100.0 => 0,
@@ -115,7 +115,7 @@ fn rounded(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// The value in the middle; not a number when there is none.
+/// Returns the median, or NaN for an empty slice.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,6 +1,6 @@
-//! The agents of many clusters in one process: the agent's own library, once for each cluster.
+//! The agents of many clusters in one process: the library of the agent, once for each cluster.
 //!
-//! All the clusters share one API server, each with a namespace of its own for the agent's objects.
+//! All clusters share one API server. Each cluster has its own namespace for the agent's objects.
 
 pub(crate) mod manifest;
 
@@ -15,47 +15,46 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// How long all the agents together may take to connect.
-const PATIENCE: Duration = Duration::from_mins(2);
+/// Timeout until all agents are connected.
+const TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Why the fleet does not run.
+/// The error of running the agents.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FleetError {
-    /// The kubeconfig.
-    #[error("read the kubeconfig of the fleet's API server")]
+    /// The kubeconfig cannot be read.
+    #[error("cannot read the kubeconfig of the fleet's API server")]
     Kubeconfig(#[from] KubeconfigError),
-    /// An agent.
-    #[error("start the agent in namespace {namespace}")]
+    /// An agent cannot be started.
+    #[error("cannot start the agent in namespace {namespace}")]
     Start {
         namespace: String,
         source: StartError,
     },
-    /// Not all of them connected.
+    /// An agent did not connect.
     #[error("the agent in namespace {namespace} did not connect: {last}")]
     NotConnected { namespace: String, last: String },
 }
 
-/// Which clusters.
+/// The clusters.
 #[derive(clap::Args)]
 pub(crate) struct Fleet {
-    /// Kubeconfig of the API server that they share.
+    /// Kubeconfig of the shared API server.
     #[arg(long)]
     kubeconfig: PathBuf,
     /// Number of the first cluster.
     #[arg(long)]
     first: u32,
-    /// How many.
+    /// Number of clusters.
     #[arg(long)]
     count: u32,
 }
 
-/// The namespace of a cluster's agent, and the cluster's name.
+/// Returns the name of a cluster, which is also the namespace of its agent.
 pub(crate) fn name(number: u32) -> String {
     format!("fleet-{number:08}")
 }
 
-/// Waits until each of these agents is connected, prints `ready`, and goes on until the process is
-/// ended.
+/// Waits until all agents are connected, prints `ready`, and runs until the process ends.
 pub(crate) async fn stay_connected(
     conditions: Vec<(String, watch::Receiver<ConnectionStatus>)>,
     deadline: Instant,
@@ -68,15 +67,15 @@ pub(crate) async fn stay_connected(
             return Err(FleetError::NotConnected { namespace, last });
         }
     }
-    // Whoever started it reads this; if nobody does, that is no reason to stop.
+    // The parent process reads this line. Errors are ignored.
     let _ = writeln!(io::stdout(), "ready");
     std::future::pending().await
 }
 
 impl Fleet {
-    /// Runs until the process is ended; prints `ready` when all are connected.
+    /// Runs until the process ends; prints `ready` when all agents are connected.
     pub(crate) async fn run(self) -> Result<(), FleetError> {
-        // An agent stays on the thread that it was started on.
+        // An agent is not `Send`.
         tokio::task::LocalSet::new().run_until(self.connect()).await
     }
 
@@ -98,6 +97,6 @@ impl Fleet {
             conditions.push((namespace, replica.connection.status.subscribe()));
             tokio::task::spawn_local(async move { replica.run().await });
         }
-        stay_connected(conditions, Instant::now() + PATIENCE).await
+        stay_connected(conditions, Instant::now() + TIMEOUT).await
     }
 }

@@ -1,8 +1,8 @@
-//! `drover-bench hub`: the embedded hub beside kube-apiserver on etcd.
+//! `drover-bench hub`: the embedded hub compared with kube-apiserver on etcd.
 //!
-//! Both are real, on this machine, behind TLS, and write to the same disk: what is acknowledged is
-//! on it. They take turns within one run, so that whatever else the machine does touches both. The
-//! reference runs without its controller manager, ours with its controllers.
+//! Both run on this machine with TLS and write to the same disk before they acknowledge a write. The
+//! measurements alternate within one run, so that other load on the machine affects both. The
+//! reference runs without controller manager, the hub with its controllers.
 
 mod fanout;
 mod footprint;
@@ -20,38 +20,38 @@ use crate::meter::{Meter, say, shares_line};
 use crate::process::ProcessError;
 use stage::{Side, Stage, StageError};
 
-/// Writers and readers of single objects.
+/// Connections that write and read single objects.
 const CONNECTIONS: usize = 32;
-/// Readers of whole lists, which are 14 MB each.
+/// Connections that read lists of 14 MB.
 const LISTERS: usize = 2;
-/// How many times better than the reference.
-const BETTER: f64 = 2.0;
-/// What no measurement takes, however slow the machine is.
-const PATIENCE: Duration = Duration::from_mins(2);
+/// Goal: this many times better than the reference.
+const MIN_RATIO: f64 = 2.0;
+/// Timeout of a measurement.
+const TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Why there are no figures.
+/// The error of the bench.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HubError {
-    /// Something did not start.
+    /// A program did not start.
     #[error(transparent)]
     Stage(#[from] StageError),
-    /// The load broke.
-    #[error("{what} of {side} failed under load")]
+    /// A request of the load failed.
+    #[error("{what} of {side} failed")]
     Load {
         what: &'static str,
         side: &'static str,
         source: ExchangeError,
     },
-    /// A measurement did not end.
-    #[error("{what} of {side} took longer than {PATIENCE:?}")]
+    /// A measurement timed out.
+    #[error("{what} of {side} timed out after {TIMEOUT:?}")]
     Stuck {
         what: &'static str,
         side: &'static str,
     },
-    /// A process could not be looked at.
+    /// A process cannot be inspected.
     #[error(transparent)]
     Process(#[from] ProcessError),
-    /// The figures could not be kept.
+    /// The figures cannot be written.
     #[error(transparent)]
     Figures(#[from] FiguresError),
 }
@@ -76,13 +76,13 @@ enum Part {
     List,
     /// Merge patches
     Patch,
-    /// Changes told to 1,000 watchers
+    /// Watch events to 1,000 watchers
     Fanout,
-    /// Memory, after all that
+    /// Memory after the load
     Memory,
 }
 
-/// A comparison: what it is called, and what its ratio is.
+/// A comparison and its figures.
 #[derive(Clone, Copy)]
 struct Comparison {
     what: &'static str,
@@ -94,17 +94,17 @@ impl Hub {
     pub(crate) async fn run(self) -> Result<(), HubError> {
         let start = Instant::now();
         let mut figures = Figures::default();
-        say("starting the hub, and kube-apiserver on etcd");
+        say("starting the hub, kube-apiserver and etcd");
         let mut stage = Stage::start().await?;
         let measured = self.measure(&mut stage, &mut figures).await;
         figures.note(format!("{} s", start.elapsed().as_secs()));
         say(&figures.table(&format!("hub: {}", machine::description())));
-        // What was measured before a failure is worth seeing, but is no result to keep.
+        // Figures of a failed run are printed but not written.
         measured?;
         if !self.measure.is_whole() {
             return Ok(());
         }
-        say(&format!("written to {}", figures.write("hub")?.display()));
+        say(&format!("wrote {}", figures.write("hub")?.display()));
         Ok(())
     }
 
@@ -142,7 +142,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Measures the two in turns.
+    /// Alternates the measurements of both.
     async fn compare(
         &self,
         comparison: Comparison,
@@ -159,7 +159,7 @@ impl Hub {
             for (number, side) in stage.sides().into_iter().enumerate() {
                 let name = side.name;
                 let meter = Meter::start(&side.processes)?;
-                let measured = timeout(PATIENCE, rate(side, duration)).await;
+                let measured = timeout(TIMEOUT, rate(side, duration)).await;
                 let measured = measured.map_err(|_| HubError::Stuck { what, side: name })?;
                 rates[number].push(measured.map_err(|source| HubError::Load {
                     what,
@@ -175,7 +175,7 @@ impl Hub {
         let (ours, theirs) = (median(&rates[0]), median(&rates[1]));
         figures.add(key, ours, Goal::None);
         figures.add(&format!("kube_{key}"), theirs, Goal::None);
-        figures.add(ratio, ours / theirs, Goal::AtLeast(BETTER));
+        figures.add(ratio, ours / theirs, Goal::AtLeast(MIN_RATIO));
         Ok(())
     }
 }

@@ -13,31 +13,31 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 pub(crate) use exchange::{Connection, ExchangeError, Sent, Target};
-pub(crate) use numbers::{NUMBER, Numbers, TURN};
+pub(crate) use numbers::{NUMBER, Numbers, REPEATING_NUMBER};
 
-/// How long after its planned end a run at a fixed rate may still work off what is late.
+/// Time after the end of a run at a fixed rate in which late requests are still sent.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What a closed loop achieved.
+/// The result of a closed loop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Throughput {
-    /// Exchanges a second.
+    /// Exchanges per second.
     pub(crate) rate: f64,
-    /// Bytes of bodies a second.
+    /// Bytes of bodies per second.
     pub(crate) bytes: f64,
 }
 
-/// What a run at a fixed rate saw.
+/// The result of a run at a fixed rate.
 #[derive(Debug)]
 pub(crate) struct Latencies {
-    /// Sorted; from when a request was *due*, so that waiting for a free connection counts.
+    /// Sorted latencies since the *due* time of each request, so that waiting for a connection counts.
     sorted: Vec<Duration>,
-    /// Requests that were due and had not been begun by the end.
+    /// Due requests that were not sent until the end.
     pub(crate) missed: u64,
 }
 
 impl Latencies {
-    /// The latency below which this share (0 to 1) of the requests stayed, in milliseconds.
+    /// Returns the quantile (0 to 1) of the latencies in milliseconds.
     pub(crate) fn quantile_ms(&self, share: f64) -> f64 {
         #[expect(
             clippy::cast_possible_truncation,
@@ -56,16 +56,16 @@ async fn open(target: &Target, connections: usize) -> Result<Vec<Connection>, Ex
     let mut opened = Vec::with_capacity(connections);
     for _ in 0..connections {
         let mut connection = Connection::open(target).await?;
-        // The first exchange of a connection pays for more than itself.
+        // The first exchange of a connection includes its setup.
         connection.exchange().await?;
         opened.push(connection);
     }
     Ok(opened)
 }
 
-/// Sends the next request on each connection as soon as the last is answered.
+/// Sends the next request on each connection after the response to the previous one.
 ///
-/// Exchanges that the end cuts off do not count; `duration` starts when all connections stand.
+/// Unfinished exchanges at the end do not count. `duration` starts when all connections are open.
 pub(crate) async fn closed_loop(
     target: &Target,
     connections: usize,
@@ -81,7 +81,7 @@ pub(crate) async fn closed_loop(
                 bytes += connection.exchange().await?;
                 exchanges += 1;
             }
-            // Until its own last answer, so that a long exchange is neither cut off nor free.
+            // Until the last response of each connection, so that long exchanges count correctly.
             Ok::<_, ExchangeError>((exchanges, bytes, start.elapsed()))
         });
     }
@@ -103,8 +103,7 @@ pub(crate) async fn closed_loop(
     Ok(total)
 }
 
-/// Sends `total` requests over the connections, each as soon as the last on its connection is
-/// answered.
+/// Sends `total` requests over the connections, each after the response to the previous one.
 pub(crate) async fn repeat(
     target: &Target,
     connections: u32,
@@ -127,7 +126,7 @@ pub(crate) async fn repeat(
     Ok(())
 }
 
-/// Sends `rate` requests a second over the connections, whether earlier ones are answered or not.
+/// Sends `rate` requests per second over the connections, independent of responses.
 pub(crate) async fn at_rate(
     target: &Target,
     connections: usize,
@@ -159,7 +158,7 @@ pub(crate) async fn at_rate(
         }
     }
     schedule.over.store(true, Ordering::Relaxed);
-    // It sleeps for a fraction of a millisecond at a time.
+    // The thread sleeps less than a millisecond at a time.
     let _ = pacer.join();
     if let Some(error) = failed {
         return Err(error);
@@ -169,10 +168,10 @@ pub(crate) async fn at_rate(
     Ok(Latencies { sorted, missed })
 }
 
-/// When requests are due.
+/// The due times of requests.
 ///
-/// A thread of its own releases them, because the runtime's timer is only exact to a millisecond,
-/// which is longer than most of what is measured.
+/// A separate thread releases the requests: the timer of the runtime has a resolution of a
+/// millisecond, which is longer than most measured latencies.
 struct Schedule {
     interval: Duration,
     total: u64,
@@ -200,7 +199,7 @@ impl Schedule {
         }
     }
 
-    /// Waits for the next request that is due, and gives when it was; `None` at the end.
+    /// Waits for the next due request and returns its due time; `None` at the end.
     async fn next(&self, start: Instant) -> Option<Instant> {
         let permit = self.due.acquire().await.ok()?;
         permit.forget();
@@ -225,8 +224,8 @@ impl Schedule {
                 released = due;
                 std::thread::sleep(schedule.interval.max(Duration::from_micros(50)));
             }
-            // Whoever has not taken a request by now finds the semaphore closed; requests that
-            // were released stay to be taken until the limit.
+            // The semaphore is closed for waiting tasks. Released requests can be taken until
+            // the limit.
             while !schedule.over.load(Ordering::Relaxed)
                 && schedule.due.available_permits() > 0
                 && start.elapsed() < schedule.limit

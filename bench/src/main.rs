@@ -16,7 +16,7 @@ mod proxy;
 mod scale;
 mod ui;
 
-/// As in the program `drover`, whose parts are measured in here.
+/// The allocator of the program `drover`, whose library some benches measure.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

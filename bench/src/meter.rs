@@ -1,4 +1,4 @@
-//! What a measurement costs, and who pays: the CPU that each process took meanwhile.
+//! The CPU usage of each process during a measurement.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::figures::machine;
 use crate::process::{self, ProcessError};
 
-/// The CPU that a measurement took of one core, by process.
+/// The CPU usage of a measurement by process.
 pub(crate) struct Meter {
     start: Instant,
     used: Vec<(&'static str, u32, Duration)>,
@@ -14,7 +14,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Begins with this process, the generator, and those given.
+    /// Starts metering this process (the generator) and the given ones.
     pub(crate) fn start(others: &[(&'static str, u32)]) -> Result<Self, ProcessError> {
         let own = [("generator", std::process::id())];
         let used = own
@@ -29,13 +29,13 @@ impl Meter {
         })
     }
 
-    /// Shares of one core since the start, the generator's first; last what the host of a virtual
-    /// machine took from it, without which figures of different runs cannot be compared.
+    /// Returns the shares of one core since the start: the generator first, and last the time stolen by
+    /// the host of a virtual machine, which makes runs incomparable.
     pub(crate) fn shares(&self) -> Result<Vec<(&'static str, f64)>, ProcessError> {
         let elapsed = self.start.elapsed().as_secs_f64();
         let share = |used: Duration| used.as_secs_f64() / elapsed;
         let stolen = self.stolen.zip(machine::stolen());
-        let stolen = stolen.map(|(before, now)| ("taken by the host", now.saturating_sub(before)));
+        let stolen = stolen.map(|(before, now)| ("stolen by the host", now.saturating_sub(before)));
         self.used
             .iter()
             .map(|&(name, id, before)| Ok((name, process::cpu(id)?.saturating_sub(before))))
@@ -45,10 +45,10 @@ impl Meter {
     }
 }
 
-/// Above this share of its one core, the generator is what was measured.
+/// Above this share of one core, the generator limits the measurement.
 const GENERATOR_LIMIT: f64 = 0.9;
 
-/// The shares of a measurement as one line.
+/// Formats the shares of a measurement.
 pub(crate) fn shares_line(what: &str, shares: &[(&'static str, f64)]) -> String {
     let list: Vec<String> = shares
         .iter()
@@ -65,8 +65,8 @@ pub(crate) fn shares_line(what: &str, shares: &[(&'static str, f64)]) -> String 
     format!("{what}: CPU of one core: {}{verdict}", list.join(", "))
 }
 
-/// Tells whoever watches.
+/// Prints progress.
 pub(crate) fn say(text: &str) {
-    // Whoever closed standard output reads the file.
+    // Errors are ignored: standard output may be closed.
     let _ = writeln!(std::io::stdout(), "{text}");
 }

@@ -1,21 +1,21 @@
-//! What the kernel says about a process.
+//! Memory and CPU usage of a process.
 
 use std::fs;
 use std::io;
 use std::time::Duration;
 
-/// Why a process could not be looked at.
+/// The error of inspecting a process.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProcessError {
-    /// The kernel's file could not be read.
-    #[error("read /proc/{id}/{file}")]
+    /// A file in /proc cannot be read.
+    #[error("cannot read /proc/{id}/{file}")]
     Read {
         id: u32,
         file: &'static str,
         source: io::Error,
     },
-    /// The file does not hold what it should.
-    #[error("/proc/{id}/{file} lacks {what}")]
+    /// A file in /proc lacks a field.
+    #[error("cannot parse /proc/{id}/{file}: {what} missing")]
     Lacks {
         id: u32,
         file: &'static str,
@@ -31,7 +31,7 @@ fn read(id: u32, file: &'static str) -> Result<String, ProcessError> {
     })
 }
 
-/// The memory that a process holds, in KiB (`VmRSS`).
+/// Returns the resident memory of a process in KiB (`VmRSS`).
 pub(crate) fn rss_kib(id: u32) -> Result<f64, ProcessError> {
     read(id, "status")?
         .lines()
@@ -45,7 +45,7 @@ pub(crate) fn rss_kib(id: u32) -> Result<f64, ProcessError> {
         })
 }
 
-/// The CPU time that a process has used, all its threads together, to 10 ms.
+/// Returns the CPU time of all threads of a process, with a resolution of 10 ms.
 pub(crate) fn cpu(id: u32) -> Result<Duration, ProcessError> {
     let lacks = || ProcessError::Lacks {
         id,
@@ -53,7 +53,7 @@ pub(crate) fn cpu(id: u32) -> Result<Duration, ProcessError> {
         what: "utime and stime",
     };
     let text = read(id, "stat")?;
-    // The name, in parentheses, may itself contain spaces.
+    // The name, in parentheses, can contain spaces.
     let fields: Vec<&str> = text
         .rsplit_once(')')
         .ok_or_else(lacks)?
@@ -69,7 +69,7 @@ pub(crate) fn cpu(id: u32) -> Result<Duration, ProcessError> {
         .zip(ticks(12))
         .map(|(user, system)| user + system)
         .ok_or_else(lacks)?;
-    // The unit of these fields is 1/100 s on every architecture that Linux has.
+    // The unit of these fields is 1/100 s on all architectures of Linux.
     Ok(Duration::from_millis(used * 10))
 }
 
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_memory_and_time_are_seen() {
+    fn memory_and_cpu_time_of_this_process_are_positive() {
         let id = std::process::id();
         assert!(rss_kib(id).unwrap() > 100.0);
         let start = cpu(id).unwrap();

@@ -1,9 +1,9 @@
 //! `drover-bench proxy`: the latency that Drover adds to requests to a cluster, and its throughput.
 //!
-//! Everything is real and on this machine: a hub, a server, an agent, TLS on each leg. Only the
-//! cluster's API server is one of our own ([`crate::backend`]), because a real one would be the
-//! limit of everything. What is compared takes turns within one run, so that whatever else the
-//! machine does touches both.
+//! All programs run on this machine: a hub, a server, an agent, TLS on each connection. Only the
+//! cluster's API server is replaced by [`crate::backend`], because a real one would limit the
+//! throughput. Compared measurements alternate within one run, so that other load on the machine
+//! affects both.
 
 mod bulk;
 mod footprint;
@@ -24,28 +24,31 @@ use crate::meter::{Meter, say, shares_line};
 use crate::process::ProcessError;
 use stage::{Stage, StageError};
 
-/// Why there are no figures.
+/// The error of the bench.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProxyBenchError {
-    /// Something did not start.
+    /// A program did not start.
     #[error(transparent)]
     Stage(#[from] StageError),
-    /// The load broke.
-    #[error("{what} failed under load")]
+    /// A request of the load failed.
+    #[error("{what} failed")]
     Load {
         what: &'static str,
         source: ExchangeError,
     },
-    /// A process could not be looked at.
+    /// A process cannot be inspected.
     #[error(transparent)]
     Process(#[from] ProcessError),
-    /// The figures could not be kept.
+    /// The figures cannot be written.
     #[error(transparent)]
     Figures(#[from] FiguresError),
 }
 
-/// Which load a failure belongs to.
-fn under<T>(what: &'static str, result: Result<T, ExchangeError>) -> Result<T, ProxyBenchError> {
+/// Adds the name of the load to an error.
+fn named_load<T>(
+    what: &'static str,
+    result: Result<T, ExchangeError>,
+) -> Result<T, ProxyBenchError> {
     result.map_err(|source| ProxyBenchError::Load { what, source })
 }
 
@@ -63,7 +66,7 @@ enum Part {
     Footprint,
     /// Added latency
     Latency,
-    /// Beside a stalled reader
+    /// Latency during a stalled download
     Stall,
     /// Small requests
     Small,
@@ -77,17 +80,17 @@ impl ProxyBench {
     pub(crate) async fn run(self) -> Result<(), ProxyBenchError> {
         let start = Instant::now();
         let mut figures = Figures::default();
-        say("starting hub, cluster, server, agent and the reference");
+        say("starting hub, cluster, server, agent and reference");
         let mut stage = Stage::start().await?;
         let measured = self.measure(&mut stage, &mut figures).await;
         figures.note(format!("{} s", start.elapsed().as_secs()));
         say(&figures.table(&format!("proxy: {}", machine::description())));
-        // What was measured before a failure is worth seeing, but is no result to keep.
+        // Figures of a failed run are printed but not written.
         measured?;
         if !self.measure.is_whole() {
             return Ok(());
         }
-        say(&format!("written to {}", figures.write("proxy")?.display()));
+        say(&format!("wrote {}", figures.write("proxy")?.display()));
         Ok(())
     }
 

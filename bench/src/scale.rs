@@ -1,9 +1,9 @@
-//! `drover-bench scale`: one server with very many clusters.
+//! `drover-bench scale`: one server with many clusters.
 //!
-//! The server is the program, on its embedded hub. The clusters are registered as every cluster is,
-//! by a manifest and the agent's own library, and each has its own TLS connection to the server;
-//! their agents share a process and a stub of an API server ([`stub`]), because as many real
-//! ones would be what is measured.
+//! The server is the program with its embedded hub. The clusters are registered with a manifest and the
+//! library of the agent, and each has its own TLS connection to the server. Their agents share a
+//! process and a stub of an API server ([`stub`]), because the load of real API servers would
+//! dominate the measurement.
 
 mod agents;
 mod latency;
@@ -25,22 +25,22 @@ use stage::{Stage, StageError};
 
 const KIB_PER_MIB: f64 = 1024.0;
 
-/// Why there are no figures.
+/// The error of the bench.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ScaleError {
-    /// Something did not start, or ended.
+    /// A program did not start, or ended.
     #[error(transparent)]
     Stage(#[from] StageError),
-    /// The load broke.
-    #[error("{what} failed under load")]
+    /// A request of the load failed.
+    #[error("{what} failed")]
     Load {
         what: &'static str,
         source: ExchangeError,
     },
-    /// A process could not be looked at.
+    /// A process cannot be inspected.
     #[error(transparent)]
     Process(#[from] ProcessError),
-    /// The figures could not be kept.
+    /// The figures cannot be written.
     #[error(transparent)]
     Figures(#[from] FiguresError),
 }
@@ -48,10 +48,10 @@ pub(crate) enum ScaleError {
 /// `drover-bench scale`.
 #[derive(clap::Args)]
 pub(crate) struct Scale {
-    /// How many clusters
+    /// Number of clusters
     #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     clusters: u32,
-    /// Requests a second, to all clusters together, while latency is measured
+    /// Requests per second to all clusters together during the latency measurement
     #[arg(long, default_value_t = 200)]
     rate: u32,
     #[command(flatten)]
@@ -65,7 +65,7 @@ enum Part {
     Memory,
     /// Latency with all clusters connected
     Latency,
-    /// Reconnecting after the server was killed
+    /// Reconnects after the server was killed
     Reconnect,
 }
 
@@ -78,10 +78,10 @@ impl Scale {
         let measured = self.measure(&mut stage, &mut figures).await;
         figures.note(format!("{} s", start.elapsed().as_secs()));
         say(&figures.table(&format!("scale: {}", machine::description())));
-        // What was measured before a failure is worth seeing, but is no result to keep.
+        // Figures of a failed run are printed but not written.
         measured?;
         if self.measure.is_whole() {
-            say(&format!("written to {}", figures.write("scale")?.display()));
+            say(&format!("wrote {}", figures.write("scale")?.display()));
         }
         Ok(())
     }

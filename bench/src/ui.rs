@@ -1,6 +1,6 @@
-//! `drover-bench ui`: how much the page weighs and how quick it is, in Debian's Chromium.
+//! `drover-bench ui`: size and speed of the web UI in Debian's Chromium.
 //!
-//! The browser's part is in `e2e/browser/bench`; it tells figures, of which these are goals.
+//! `e2e/browser/bench` measures the figures in the browser. This module contains their goals.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::figures::machine;
 use crate::figures::{Figures, FiguresError, Goal, target_folder};
 use crate::meter::say;
 
-/// What each figure should be, in the order in which they are shown.
+/// The goals of the figures, in the order of the table.
 const GOALS: &[(&str, Goal)] = &[
     ("first_load_bytes", Goal::AtMost(1_200_000.0)),
     ("first_load_requests", Goal::None),
@@ -36,22 +36,22 @@ const GOALS: &[(&str, Goal)] = &[
     ("pods_heap_mib", Goal::AtMost(80.0)),
 ];
 
-/// Why there are no figures.
+/// The error of the bench.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UiError {
-    /// The browser, or what it was to look at.
+    /// The browser or the demonstration failed.
     #[error(transparent)]
     Browser(#[from] BrowserError),
-    /// A file or folder.
-    #[error("prepare {path}")]
+    /// A file or folder cannot be prepared.
+    #[error("cannot prepare {path}")]
     Prepare { path: PathBuf, source: io::Error },
-    /// What the browser's part has written.
-    #[error("the browser told no figures")]
+    /// The figures of the browser cannot be parsed.
+    #[error("cannot parse the figures of the browser")]
     Unreadable(#[from] serde_json::Error),
-    /// A goal that nothing was measured for.
-    #[error("the browser told no figure {0}, which is a goal: e2e/browser/bench measures them")]
+    /// The figure of a goal is missing.
+    #[error("the figures of the browser lack {0}; add it to e2e/browser/bench")]
     NotMeasured(&'static str),
-    /// The figures could not be kept.
+    /// The figures cannot be written.
     #[error(transparent)]
     Figures(#[from] FiguresError),
 }
@@ -72,7 +72,7 @@ impl Ui {
         figures.note("cold and warm: 20 Mbit/s, 40 ms, CPU slowed down four times".to_owned());
         figures.note(format!("{} s", start.elapsed().as_secs()));
         say(&figures.table(&format!("ui: {}", machine::description())));
-        say(&format!("written to {}", figures.write("ui")?.display()));
+        say(&format!("wrote {}", figures.write("ui")?.display()));
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! A large company: people in groups, roles, clusters, and bindings of all kinds.
+//! The objects of a large company: users in groups, roles, clusters, and bindings of all kinds.
 
 use std::collections::HashMap;
 
@@ -14,9 +14,9 @@ use drover_api::kinds::{
 
 const CLUSTERS: usize = 200;
 const GROUPS: usize = 2_000;
-/// In how many each person is.
+/// Groups of each user.
 const GROUPS_EACH: usize = 20;
-/// One binding of so many is of a group.
+/// One of this many bindings has a group as subject.
 const OF_GROUPS: usize = 10;
 
 pub(super) struct Company {
@@ -91,7 +91,7 @@ impl Company {
         self.clusters.len()
     }
 
-    /// Somebody who goes somewhere; each number is another pair.
+    /// Returns a user and a target; each number gives another pair.
     pub(super) fn request(&self, n: usize) -> (Who<'_>, &Target) {
         let (_, user, groups) = &self.people[scattered(n) % self.people.len()];
         let (_, target, _) = &self.clusters[scattered(n + 7) % self.clusters.len()];
@@ -135,7 +135,7 @@ fn group(n: usize) -> Option<GroupName> {
     GroupName::of("oidc", &format!("group-{n}"))
 }
 
-/// A number that looks drawn, and is the same in each run (SplitMix64).
+/// Returns a deterministic pseudo-random number (SplitMix64).
 fn scattered(n: usize) -> usize {
     let mut mixed = (n as u64)
         .wrapping_add(1)

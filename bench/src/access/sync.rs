@@ -1,8 +1,8 @@
-//! Roles on their way into very many clusters.
+//! Applies roles to many clusters.
 //!
-//! One server with simulated clusters in its own process, so what these cost is counted with it. A
-//! thousand people are given, one binding each, a role that holds in every cluster; it is over when
-//! each cluster's own API names every one of them.
+//! The server runs the simulated clusters in its own process, so that its figures include them. A
+//! thousand users get a role in all clusters, with one binding each. The measurement ends when the API
+//! of each cluster has bindings of all users.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -17,42 +17,42 @@ use crate::administrator::{Administrator, AdministratorError};
 use crate::figures::{Figures, Goal};
 use crate::meter::say;
 
-/// What the server has, and people in all of them.
+/// Number of clusters and users.
 const CLUSTERS: u32 = 200;
 const PEOPLE: usize = 1000;
-/// Requests under way at the same time.
-const AT_ONCE: usize = 16;
-/// Between looks at a cluster, and how long all may take.
-const LOOK: Duration = Duration::from_millis(200);
-const PATIENCE: Duration = Duration::from_mins(10);
+/// Requests in parallel.
+const CONCURRENCY: usize = 16;
+/// Interval between polls of a cluster, and timeout of the measurement.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+const TIMEOUT: Duration = Duration::from_mins(10);
 const HUB: &str = "/k8s/clusters/local/apis/management.drover.dev/v1alpha1";
 const ROLE: &str = "bench";
 
-/// Why there is no figure.
+/// The error of the measurement.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SyncError {
-    /// The server.
+    /// The server failed.
     #[error(transparent)]
     Drover(#[from] DroverError),
-    /// Its process.
+    /// Its process cannot be inspected.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// Its API.
+    /// A request failed.
     #[error(transparent)]
     Api(#[from] AdministratorError),
-    /// The folder of what it keeps.
-    #[error("make a folder")]
+    /// A folder cannot be created.
+    #[error("cannot create a folder")]
     Folder(#[source] std::io::Error),
-    /// Too slow.
-    #[error("{left} of {CLUSTERS} clusters are not as they should be after {} s", PATIENCE.as_secs())]
+    /// Timeout.
+    #[error("timed out after {} s: {left} of {CLUSTERS} clusters do not have the expected bindings", TIMEOUT.as_secs())]
     Slow { left: usize },
 }
 
-/// Measures, and adds what was seen.
+/// Measures and adds the figures.
 pub(super) async fn measure(figures: &mut Figures) -> Result<(), SyncError> {
     let folder = TempDir::with_prefix("drover-bench-").map_err(SyncError::Folder)?;
     say(&format!(
-        "a server with {CLUSTERS} clusters, and {PEOPLE} people"
+        "a server with {CLUSTERS} clusters and {PEOPLE} users"
     ));
     let mut server = DemoServer::start(DemoOptions {
         folder: folder.path().to_owned(),
@@ -73,7 +73,7 @@ pub(super) async fn measure(figures: &mut Figures) -> Result<(), SyncError> {
     });
     api.post(&format!("{HUB}/globalroles"), role).await?;
 
-    say("a role in every cluster for all of them");
+    say("granting a role in all clusters to all users");
     let start = Instant::now();
     bind(&api).await?;
     figures.add("bind_1000_s", start.elapsed().as_secs_f64(), Goal::None);
@@ -91,7 +91,7 @@ pub(super) async fn measure(figures: &mut Figures) -> Result<(), SyncError> {
     Ok(())
 }
 
-/// People as clusters name them.
+/// Creates users and returns their names in clusters.
 async fn people(api: &Administrator) -> Result<HashSet<String>, SyncError> {
     let one = async |n: usize| {
         let user = json!({
@@ -104,7 +104,7 @@ async fn people(api: &Administrator) -> Result<HashSet<String>, SyncError> {
         Ok(format!("drover:user:{uid}"))
     };
     let made = futures::stream::iter((0..PEOPLE).map(one));
-    made.buffer_unordered(AT_ONCE).try_collect().await
+    made.buffer_unordered(CONCURRENCY).try_collect().await
 }
 
 async fn bind(api: &Administrator) -> Result<(), SyncError> {
@@ -118,14 +118,14 @@ async fn bind(api: &Administrator) -> Result<(), SyncError> {
         api.post(&path, binding).await.map(drop)
     };
     let made = futures::stream::iter((0..PEOPLE).map(one));
-    Ok(made.buffer_unordered(AT_ONCE).try_collect().await?)
+    Ok(made.buffer_unordered(CONCURRENCY).try_collect().await?)
 }
 
 fn person(n: usize) -> String {
     format!("bench-{n:04}")
 }
 
-/// Waits until everybody whom a cluster's own roles name is as wanted, in each of them.
+/// Waits until the bindings of each cluster have the expected subjects.
 async fn until(
     api: &Administrator,
     clusters: &[String],
@@ -138,15 +138,15 @@ async fn until(
             left.pop();
             continue;
         }
-        if start.elapsed() > PATIENCE {
+        if start.elapsed() > TIMEOUT {
             return Err(SyncError::Slow { left: left.len() });
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
     Ok(())
 }
 
-/// Whom the bindings of roles in a cluster name.
+/// Returns the subjects of the bindings in a cluster.
 async fn named(api: &Administrator, cluster: &str) -> Result<HashSet<String>, SyncError> {
     let kind = "apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
     let path = format!("/k8s/clusters/{cluster}/{kind}?labelSelector={ACCESS_LABEL}%3Drole");

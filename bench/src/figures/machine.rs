@@ -1,10 +1,10 @@
-//! Where the figures were measured.
+//! The machine of the measurement.
 
 use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-/// The kernel, the processors and the commit, for the head of a table.
+/// Describes kernel, processors and commit for the header of a table.
 pub(crate) fn description() -> String {
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
@@ -15,8 +15,8 @@ pub(crate) fn description() -> String {
     )
 }
 
-/// The time, of all cores together, for which a virtual machine had work and its host ran others
-/// instead (`steal` in proc_stat(5)); `None` where the kernel does not tell.
+/// Returns the time of all cores during which a virtual machine waited for its host (`steal` in
+/// proc_stat(5)); `None` if the kernel does not report it.
 pub(crate) fn stolen() -> Option<Duration> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     let ticks: u64 = stat
@@ -26,11 +26,11 @@ pub(crate) fn stolen() -> Option<Duration> {
         .nth(8)?
         .parse()
         .ok()?;
-    // The unit is 1/100 s on every architecture that Linux has.
+    // The unit is 1/100 s on all architectures of Linux.
     Some(Duration::from_millis(ticks * 10))
 }
 
-/// The commit, with `+` when the tree differs from it.
+/// Returns the commit, with `+` for uncommitted changes.
 fn commit() -> String {
     let git = |arguments: &[&str]| {
         let output = Command::new("git")

@@ -1,14 +1,14 @@
-//! What agents of the benches need of an import manifest.
+//! The objects of an import manifest that the agents of the benches use.
 
 use serde_json::{Value, json};
 
 /// Objects of the manifest that an agent outside of its cluster needs.
 const NEEDED: [&str; 4] = ["Namespace", "ServiceAccount", "ConfigMap", "Secret"];
 
-/// The needed objects of a manifest, moved into another namespace; `None` if it is no manifest.
+/// Returns the required objects of a manifest in another namespace; `None` if it is not a manifest.
 pub(crate) fn in_namespace(manifest: &str, namespace: &str) -> Option<Vec<Value>> {
     let mut items = Vec::new();
-    // A line of its own: certificates have dashes at the ends of theirs.
+    // The separator is a complete line: lines of certificates also end with dashes.
     let marked = format!("\n{manifest}");
     let documents = marked.split("\n---\n");
     for document in documents.filter(|text| !text.trim().is_empty()) {
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn objects_are_moved_into_the_namespace_and_the_rest_is_left_out() {
+    fn required_objects_are_moved_into_the_namespace() {
         let manifest = "---\nkind: Namespace\nmetadata:\n  name: drover-agent\n\
                         ---\nkind: Secret\nmetadata:\n  name: s\n  namespace: drover-agent\n\
                         data:\n  ca: |\n    -----BEGIN X-----\n    -----END X-----\n\

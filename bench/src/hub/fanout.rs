@@ -1,4 +1,4 @@
-//! Changes that a thousand watchers are told.
+//! Watch events to a thousand watchers.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use crate::load::{Connection, ExchangeError};
 
 const WATCHERS: u64 = 1000;
 
-/// What all watchers together have heard.
+/// The number of events of all watchers.
 #[derive(Default)]
-struct Heard {
+struct EventCount {
     events: AtomicU64,
     wanted: AtomicU64,
     enough: Notify,
 }
 
-impl Heard {
+impl EventCount {
     fn add(&self, events: u64) {
         let all = self.events.fetch_add(events, Ordering::Relaxed) + events;
         if all >= self.wanted.load(Ordering::Relaxed) {
@@ -34,27 +34,27 @@ impl Heard {
 
 type Watching = JoinSet<Result<Infallible, ExchangeError>>;
 
-/// Events a second, all watchers together: in rounds, so that no watcher can fall behind and be
-/// ended. A round changes each object once, and ends when every watcher has heard of all of them.
+/// Returns the events per second of all watchers. A round changes each object once and ends when all
+/// watchers have received all events, so that no watcher falls behind.
 pub(super) async fn rate(side: &Side, duration: Duration) -> Result<f64, ExchangeError> {
-    let heard = Arc::new(Heard::default());
+    let received = Arc::new(EventCount::default());
     let mut watching = Watching::new();
     for _ in 0..WATCHERS {
         let mut connection = Connection::open(&side.watching).await?;
-        let heard = Arc::clone(&heard);
-        watching.spawn(async move { connection.lines(|events| heard.add(events)).await });
+        let received = Arc::clone(&received);
+        watching.spawn(async move { connection.lines(|events| received.add(events)).await });
     }
     let round = WATCHERS * u64::from(WATCHED);
-    // Each begins with what there is.
+    // Each watch begins with the existing objects.
     let mut wanted = round;
-    until(&heard, wanted, &mut watching).await?;
+    until(&received, wanted, &mut watching).await?;
     let opening = (0..WATCHED).map(|_| Connection::open(&side.changing));
     let mut writers = try_join_all(opening).await?;
     let start = Instant::now();
     while start.elapsed() < duration {
         wanted += round;
         let patches = try_join_all(writers.iter_mut().map(Connection::exchange));
-        let (sent, told) = tokio::join!(patches, until(&heard, wanted, &mut watching));
+        let (sent, told) = tokio::join!(patches, until(&received, wanted, &mut watching));
         sent?;
         told?;
     }
@@ -66,12 +66,16 @@ pub(super) async fn rate(side: &Side, duration: Duration) -> Result<f64, Exchang
     Ok(events / start.elapsed().as_secs_f64())
 }
 
-/// Waits until so many events were heard; fails when a watch ends.
-async fn until(heard: &Heard, wanted: u64, watching: &mut Watching) -> Result<(), ExchangeError> {
-    heard.wanted.store(wanted, Ordering::Relaxed);
-    while heard.events.load(Ordering::Relaxed) < wanted {
+/// Waits for a number of events; fails if a watch ends.
+async fn until(
+    received: &EventCount,
+    wanted: u64,
+    watching: &mut Watching,
+) -> Result<(), ExchangeError> {
+    received.wanted.store(wanted, Ordering::Relaxed);
+    while received.events.load(Ordering::Relaxed) < wanted {
         tokio::select! {
-            () = heard.enough.notified() => {}
+            () = received.enough.notified() => {}
             Some(ended) = watching.join_next() => {
                 let Err(error) = ended.expect("a watcher neither panics nor is aborted");
                 return Err(error);

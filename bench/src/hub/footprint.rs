@@ -1,4 +1,4 @@
-//! What the two hold in memory, how soon the hub is ready, and how fast the disk is beneath.
+//! Memory of both, start-up time of the hub, and latency of the disk.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -12,15 +12,15 @@ use crate::meter::say;
 use crate::process::{ProcessError, rss_kib};
 
 const KIB_PER_MIB: f64 = 1024.0;
-/// Long enough for what was allocated to be given back.
+/// Time until unused memory is returned to the system.
 const SETTLE: Duration = Duration::from_secs(10);
 const STARTS: usize = 7;
 const SYNCS: usize = 100;
 const READY_MS: f64 = 250.0;
 const RSS_RATIO: f64 = 0.15;
-const ORDERLY: Duration = Duration::from_secs(15);
+const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// How long the disk takes to sync 4 KiB: both wait for it.
+/// Measures the latency of fsync for 4 KiB, which affects both.
 pub(super) fn measure_disk(stage: &Stage, figures: &mut Figures) -> Result<(), HubError> {
     let path = stage.folder.path().join("synced");
     let mut file = File::create(&path).map_err(prepare(&path))?;
@@ -36,9 +36,9 @@ pub(super) fn measure_disk(stage: &Stage, figures: &mut Figures) -> Result<(), H
     Ok(())
 }
 
-/// First starts, each on a new store.
+/// Measures starts with an empty store.
 pub(super) async fn measure_ready(stage: &Stage, figures: &mut Figures) -> Result<(), HubError> {
-    say("first starts of the hub");
+    say("starting the hub with an empty store");
     let mut seen = Vec::new();
     let beside = stage.launch.beside()?;
     let ready = beside.ready();
@@ -53,17 +53,19 @@ pub(super) async fn measure_ready(stage: &Stage, figures: &mut Figures) -> Resul
     Ok(())
 }
 
-/// Starts on the store that everything was written to.
+/// Measures starts with the filled store.
 pub(super) async fn measure_restart(
     stage: &mut Stage,
     figures: &mut Figures,
 ) -> Result<(), HubError> {
-    say("starts of the hub on what it holds");
+    say("starting the hub with the filled store");
     let ready = stage.launch.ready();
     let mut seen = Vec::new();
     for _ in 0..STARTS {
         let hub = &mut stage.hub;
-        hub.terminate(ORDERLY).await.map_err(StageError::from)?;
+        hub.terminate(STOP_TIMEOUT)
+            .await
+            .map_err(StageError::from)?;
         let start = Instant::now();
         hub.restart().map_err(StageError::from)?;
         seen.push(until_ready(&ready, start).await?);
@@ -72,10 +74,10 @@ pub(super) async fn measure_restart(
     Ok(())
 }
 
-/// Not by the harness, whose pauses are too coarse for this.
+/// Not with the harness, whose polling interval is too long.
 async fn until_ready(target: &Target, start: Instant) -> Result<f64, HubError> {
     while let Err(source) = answers(target).await {
-        if start.elapsed() > super::PATIENCE {
+        if start.elapsed() > super::TIMEOUT {
             return Err(HubError::Load {
                 what: "a start",
                 side: "drover",
@@ -91,7 +93,7 @@ async fn answers(target: &Target) -> Result<u64, ExchangeError> {
     Connection::open(target).await?.exchange().await
 }
 
-/// Memory before anything is asked of the two.
+/// Measures memory before the load.
 pub(super) async fn measure_rest(stage: &Stage, figures: &mut Figures) -> Result<(), HubError> {
     say("memory at rest");
     tokio::time::sleep(SETTLE).await;
@@ -102,7 +104,7 @@ pub(super) async fn measure_rest(stage: &Stage, figures: &mut Figures) -> Result
     Ok(())
 }
 
-/// Memory with what was written, after everything that was asked.
+/// Measures memory after the load.
 pub(super) async fn measure_rss(stage: &Stage, figures: &mut Figures) -> Result<(), HubError> {
     say("memory after the load");
     tokio::time::sleep(SETTLE).await;
@@ -113,7 +115,7 @@ pub(super) async fn measure_rss(stage: &Stage, figures: &mut Figures) -> Result<
     Ok(())
 }
 
-/// MiB of ours and of the reference, all its processes together.
+/// Returns the memory of the hub and of all processes of the reference in MiB.
 fn memory(stage: &Stage) -> Result<[f64; 2], ProcessError> {
     let mut sums = [0.0; 2];
     for (sum, side) in sums.iter_mut().zip(stage.sides()) {

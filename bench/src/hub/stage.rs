@@ -1,4 +1,4 @@
-//! The two that are compared, and what they hold.
+//! The compared programs and their objects.
 
 use std::fs;
 use std::io;
@@ -16,7 +16,9 @@ use tempfile::TempDir;
 
 use crate::api::TOKEN;
 use crate::certificate::{self, CertificateError, Files};
-use crate::load::{Connection, ExchangeError, NUMBER, Numbers, Sent, TURN, Target, repeat};
+use crate::load::{
+    Connection, ExchangeError, NUMBER, Numbers, REPEATING_NUMBER, Sent, Target, repeat,
+};
 
 /// Objects in the list.
 pub(super) const LISTED: u32 = 10_000;
@@ -24,40 +26,40 @@ pub(super) const LISTED: u32 = 10_000;
 const PATCHED: u32 = 1000;
 /// Objects that are watched.
 pub(super) const WATCHED: u32 = 10;
-/// Connections that fill the two.
-const FILLERS: u32 = 32;
-const SOON: Duration = Duration::from_secs(30);
+/// Connections that create the objects.
+const FILL_CONNECTIONS: u32 = 32;
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Why something did not start.
+/// The error of starting the programs.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StageError {
-    /// The reference.
+    /// The reference failed.
     #[error(transparent)]
     ControlPlane(#[from] StartError),
-    /// The hub.
+    /// The hub failed.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// The bench's certificate.
+    /// The certificate cannot be created.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    /// A port.
+    /// No port is free.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),
-    /// A file or folder.
-    #[error("prepare {path}")]
+    /// A file or folder cannot be prepared.
+    #[error("cannot prepare {path}")]
     Prepare { path: PathBuf, source: io::Error },
-    /// What both are to hold could not be put there.
-    #[error("fill {side}")]
+    /// The objects cannot be created.
+    #[error("cannot create the objects in {side}")]
     Fill {
         side: &'static str,
         source: ExchangeError,
     },
 }
 
-/// One of the two, and the ways to load it.
+/// One of the programs, and the targets of its load.
 pub(super) struct Side {
     pub(super) name: &'static str,
-    /// Its processes, for a meter.
+    /// The processes to meter.
     pub(super) processes: Vec<(&'static str, u32)>,
     pub(super) creating: Target,
     pub(super) getting: Target,
@@ -68,7 +70,7 @@ pub(super) struct Side {
     root: Target,
 }
 
-/// What runs; dropped in this order.
+/// The running programs; dropped in this order.
 pub(super) struct Stage {
     ours: Side,
     theirs: Side,
@@ -86,7 +88,7 @@ impl Stage {
         let (reference, authority) = start_reference(folder.path()).await?;
         let launch = Launch::new(files, folder.path())?;
         let mut hub = launch.program(&launch.store).start()?;
-        hub.wait_for_log("ready", SOON).await?;
+        hub.wait_for_log("ready", START_TIMEOUT).await?;
         let ours = Side::new(
             "drover",
             vec![("drover", hub.id())],
@@ -112,12 +114,12 @@ impl Stage {
         })
     }
 
-    /// Ours, then the reference.
+    /// Returns the hub, then the reference.
     pub(super) fn sides(&self) -> [&Side; 2] {
         [&self.ours, &self.theirs]
     }
 
-    /// Puts the same objects into both.
+    /// Creates the same objects in both.
     pub(super) async fn fill(&self) -> Result<(), StageError> {
         for side in self.sides() {
             side.fill().await.map_err(|source| StageError::Fill {
@@ -129,7 +131,7 @@ impl Stage {
     }
 }
 
-/// How the hub is started.
+/// The options to start the hub.
 pub(super) struct Launch {
     files: Files,
     port: PortLease,
@@ -151,7 +153,7 @@ impl Launch {
         })
     }
 
-    /// The same at another port.
+    /// Returns the same options with another port.
     pub(super) fn beside(&self) -> Result<Self, StageError> {
         Self::new(self.files.clone(), &self.logs)
     }
@@ -160,12 +162,12 @@ impl Launch {
         format!("127.0.0.1:{}", self.port.port())
     }
 
-    /// Whoever asks whether the hub is ready.
+    /// Returns the target of readiness requests.
     pub(super) fn ready(&self) -> Target {
         target(&self.address(), &self.trust).at("/readyz")
     }
 
-    /// The hub on this store.
+    /// Returns the program with this store.
     pub(super) fn program(&self, store: &Path) -> Program {
         Program::new("api", &self.program, &self.logs)
             .args(["api", "--listen", &self.address()])
@@ -178,7 +180,7 @@ impl Launch {
     }
 }
 
-/// kube-apiserver on an etcd that syncs, and no controllers that would ask it for anything.
+/// Starts kube-apiserver with an etcd that uses fsync, and without controllers.
 async fn start_reference(folder: &Path) -> Result<(ControlPlane, Arc<ClientConfig>), StageError> {
     let tokens = folder.join("tokens.csv");
     let line = format!("{TOKEN},bench,bench,system:masters\n");
@@ -219,8 +221,11 @@ impl Side {
     ) -> Self {
         let root = target(address, trust);
         let patch = |namespace, round| {
-            root.sending(&format!("{}/c-{TURN}", path(namespace)), change())
-                .numbered(Numbers::in_rounds_of(u64::from(round)))
+            root.sending(
+                &format!("{}/c-{REPEATING_NUMBER}", path(namespace)),
+                change(),
+            )
+            .numbered(Numbers::in_rounds_of(u64::from(round)))
         };
         Self {
             name,
@@ -229,7 +234,7 @@ impl Side {
                 .sending(&path("created"), config_map())
                 .numbered(Numbers::default()),
             getting: root
-                .at(&format!("{}/c-{TURN}", path("listed")))
+                .at(&format!("{}/c-{REPEATING_NUMBER}", path("listed")))
                 .numbered(Numbers::in_rounds_of(u64::from(LISTED))),
             listing: root.at(&path("listed")),
             patching: patch("patched", PATCHED),
@@ -256,7 +261,7 @@ impl Side {
                 .root
                 .sending(&path(namespace), config_map())
                 .numbered(Numbers::default());
-            repeat(&filling, FILLERS, objects).await?;
+            repeat(&filling, FILL_CONNECTIONS, objects).await?;
         }
         Ok(())
     }
@@ -283,7 +288,7 @@ fn config_map() -> Sent {
     )
 }
 
-/// A patch that changes something each time.
+/// A patch that always changes the object.
 fn change() -> Sent {
     Sent {
         method: "PATCH",

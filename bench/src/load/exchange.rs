@@ -1,7 +1,7 @@
-//! One HTTP/1.1 exchange after the other on one connection, as cheaply as can be.
+//! Sequential HTTP/1.1 exchanges on one connection with minimal CPU usage.
 //!
-//! A generator shares the machine with what it measures, so each microsecond that it saves makes
-//! the figures truer. Requests are bytes made once; bodies are counted and thrown away.
+//! The generator shares the machine with the measured programs, so that its CPU usage distorts the
+//! figures. Requests are encoded once; bodies are counted and discarded.
 
 use std::convert::Infallible;
 use std::io;
@@ -16,49 +16,49 @@ use tokio_rustls::TlsConnector;
 use super::length::{Chunks, Length, body_length};
 use super::numbers::{Numbered, Numbers};
 
-/// How much is read at once.
+/// Size of the read buffer.
 const BUFFER: usize = 256 * 1024;
-/// No sensible answer's head is longer.
-const LONGEST_HEAD: usize = 64 * 1024;
+/// Maximum size of a response head.
+const MAX_HEAD: usize = 64 * 1024;
 
-/// Why an exchange failed.
+/// The error of an exchange.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ExchangeError {
-    /// The connection could not be made.
-    #[error("connect to {address}")]
+    /// The connection cannot be opened.
+    #[error("cannot connect to {address}")]
     Connect { address: String, source: io::Error },
-    /// It broke.
-    #[error("the connection broke in an exchange")]
+    /// The connection failed.
+    #[error("the connection failed during an exchange")]
     Broken(#[source] io::Error),
-    /// It was closed in the middle of an answer.
-    #[error("the connection was closed in the middle of an answer")]
+    /// The connection was closed during a response.
+    #[error("the connection was closed during a response")]
     Closed,
-    /// The answer is no HTTP/1.1 that this generator knows.
-    #[error("an answer that this generator does not understand: {0}")]
+    /// The response is not supported HTTP/1.1.
+    #[error("cannot parse the response: {0}")]
     Malformed(&'static str),
-    /// The answer was neither 200 nor 201.
-    #[error("an answer with status {status}: {body}")]
+    /// The status is neither 200 nor 201.
+    #[error("unexpected status {status}: {body}")]
     Status { status: u16, body: String },
 }
 
-/// Where requests go, and how.
+/// The target of requests.
 #[derive(Clone)]
 pub(crate) struct Target {
     /// `host:port`.
     pub(crate) address: String,
-    /// TLS, unless the target speaks plain HTTP.
+    /// TLS configuration; `None` for plain HTTP.
     pub(crate) tls: Option<Arc<ClientConfig>>,
     /// Path and query.
     pub(crate) path: String,
     /// Further headers.
     pub(crate) headers: Vec<(String, String)>,
-    /// What is sent, unless something is only asked for.
+    /// The body of the request.
     pub(crate) sent: Option<Sent>,
-    /// What stands for the numbers in path and body.
+    /// The numbers in path and body.
     pub(crate) numbers: Arc<Numbers>,
 }
 
-/// A body, and how it is sent.
+/// A request body with its method and content type.
 #[derive(Clone)]
 pub(crate) struct Sent {
     pub(crate) method: &'static str,
@@ -67,7 +67,7 @@ pub(crate) struct Sent {
 }
 
 impl Target {
-    /// The same target with another path.
+    /// Returns the target with another path.
     pub(crate) fn at(&self, path: &str) -> Self {
         Self {
             path: path.to_owned(),
@@ -75,7 +75,7 @@ impl Target {
         }
     }
 
-    /// The same target, asked to take something.
+    /// Returns the target with a path and a body.
     pub(crate) fn sending(&self, path: &str, sent: Sent) -> Self {
         Self {
             sent: Some(sent),
@@ -83,7 +83,7 @@ impl Target {
         }
     }
 
-    /// The same target with other numbers.
+    /// Returns the target with other numbers.
     pub(crate) fn numbered(self, numbers: Numbers) -> Self {
         Self {
             numbers: Arc::new(numbers),
@@ -117,25 +117,25 @@ impl Target {
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-/// A connection with its one request.
+/// A connection and its request.
 pub(crate) struct Connection {
     stream: Box<dyn Stream>,
     request: Numbered,
     buffer: Vec<u8>,
-    /// How much of the buffer is filled.
+    /// Number of bytes in the buffer.
     filled: usize,
 }
 
-/// What an answer's head says.
+/// The head of a response.
 struct Head {
     status: u16,
     length: Length,
-    /// Where the body begins in the buffer.
+    /// Offset of the body in the buffer.
     end: usize,
 }
 
 impl Connection {
-    /// Connects, with TLS if the target says so.
+    /// Opens a connection, with TLS if configured.
     pub(crate) async fn open(target: &Target) -> Result<Self, ExchangeError> {
         let connect = |source| ExchangeError::Connect {
             address: target.address.clone(),
@@ -148,7 +148,7 @@ impl Connection {
             Some(config) => {
                 let host = target.address.rsplit_once(':').map_or("", |(host, _)| host);
                 let name = ServerName::try_from(host.to_owned())
-                    .map_err(|_| ExchangeError::Malformed("the target's host is no name"))?;
+                    .map_err(|_| ExchangeError::Malformed("the host of the target is invalid"))?;
                 let connector = TlsConnector::from(Arc::clone(config));
                 Box::new(connector.connect(name, tcp).await.map_err(connect)?)
             }
@@ -161,7 +161,7 @@ impl Connection {
         })
     }
 
-    /// Sends the request and reads the whole answer; gives the length of its body.
+    /// Sends the request, reads the response and returns the length of its body.
     pub(crate) async fn exchange(&mut self) -> Result<u64, ExchangeError> {
         let head = self.begin().await?;
         let length = match head.length {
@@ -172,8 +172,8 @@ impl Connection {
         Ok(length)
     }
 
-    /// Sends the request, then reads `rate` bytes a second for as long as the caller waits: a
-    /// reader that is all but stalled.
+    /// Sends the request, then reads `rate` bytes per second until the caller stops: a nearly stalled
+    /// reader.
     pub(crate) async fn crawl(&mut self, rate: usize) -> Result<(), ExchangeError> {
         self.begin().await?;
         let step = rate.div_ceil(10).clamp(1, BUFFER);
@@ -186,8 +186,8 @@ impl Connection {
         }
     }
 
-    /// Sends the request, and tells what the endless answer brings, a line at a time, for as long
-    /// as the caller waits.
+    /// Sends the request, and reports the number of lines of the endless response until the caller
+    /// stops.
     pub(crate) async fn lines(&mut self, count: impl Fn(u64)) -> Result<Infallible, ExchangeError> {
         let head = self.begin().await?;
         self.buffer.copy_within(head.end..self.filled, 0);
@@ -248,8 +248,8 @@ impl Connection {
                     end,
                 });
             }
-            if self.filled > LONGEST_HEAD {
-                return Err(ExchangeError::Malformed("its head is too long"));
+            if self.filled > MAX_HEAD {
+                return Err(ExchangeError::Malformed("the head is too long"));
             }
             searched = self.filled;
             self.fill().await?;
@@ -257,15 +257,20 @@ impl Connection {
     }
 
     async fn read_known(&mut self, begin: usize, length: u64) -> Result<u64, ExchangeError> {
-        let mut missing = length
-            .checked_sub((self.filled - begin) as u64)
-            .ok_or(ExchangeError::Malformed("more body than it announced"))?;
+        let mut missing =
+            length
+                .checked_sub((self.filled - begin) as u64)
+                .ok_or(ExchangeError::Malformed(
+                    "the body is longer than announced",
+                ))?;
         while missing > 0 {
             self.filled = 0;
             self.fill().await?;
             missing = missing
                 .checked_sub(self.filled as u64)
-                .ok_or(ExchangeError::Malformed("more body than it announced"))?;
+                .ok_or(ExchangeError::Malformed(
+                    "the body is longer than announced",
+                ))?;
         }
         Ok(length)
     }
@@ -287,8 +292,8 @@ impl Connection {
     }
 }
 
-/// How many objects of JSON, a line each, end in this piece after the byte `last`. Chunks' own line
-/// ends follow no brace.
+/// Counts the JSON objects, one per line, that end in this chunk after the byte `last`. Line ends of
+/// the chunked encoding do not follow a brace.
 fn ends(last: u8, piece: &[u8]) -> u64 {
     let first = u64::from(last == b'}' && piece.first() == Some(&b'\n'));
     let within = piece.iter().zip(piece.iter().skip(1));
@@ -303,7 +308,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_counted_however_they_are_cut() {
+    fn lines_are_counted_across_chunks() {
         let text = b"1f\r\n{\"a\":{}}\n{}\n\r\n4\r\n{1}\n\r\n";
         for cut in 0..text.len() {
             let (one, other) = text.split_at(cut);

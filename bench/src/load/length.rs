@@ -1,15 +1,15 @@
-//! How long the body of an HTTP/1.1 answer is.
+//! The length of an HTTP/1.1 response body.
 
-/// How the end of a body is known.
+/// How the end of a body is determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Length {
     /// By `Content-Length`.
     Known(u64),
-    /// By its last chunk.
+    /// By the last chunk.
     Chunked,
 }
 
-/// Status and length of an answer, from its head; `None` when the head does not tell.
+/// Parses status and body length of a response head; `None` if it is invalid.
 pub(crate) fn body_length(head: &[u8]) -> Option<(u16, Length)> {
     let head = std::str::from_utf8(head).ok()?;
     let mut lines = head.split("\r\n");
@@ -33,7 +33,7 @@ pub(crate) fn body_length(head: &[u8]) -> Option<(u16, Length)> {
         .map(|length| (status, length))
 }
 
-/// Counts a chunked body that comes in pieces.
+/// Parses a chunked body incrementally.
 #[derive(Debug, Default)]
 pub(crate) struct Chunks {
     state: State,
@@ -42,13 +42,13 @@ pub(crate) struct Chunks {
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// In the line with a chunk's size; so far.
+    /// In the chunk size, with the value so far.
     Size(u64),
-    /// In that line after the size.
+    /// In the line after the chunk size.
     Extension(u64),
-    /// In a chunk; what is missing, with the line's end after it.
+    /// In a chunk, with the missing bytes including the line end.
     Data(u64),
-    /// After the last chunk; the length of the line so far.
+    /// After the last chunk, with the length of the current line.
     Trailer(usize),
     Ended,
 }
@@ -60,7 +60,7 @@ impl Default for State {
 }
 
 impl Chunks {
-    /// Takes the next piece; gives whether the body has ended, `None` when it is malformed.
+    /// Parses the next bytes. Returns whether the body has ended, or `None` if it is malformed.
     pub(crate) fn feed(&mut self, mut piece: &[u8]) -> Option<bool> {
         while let Some((&byte, rest)) = piece.split_first() {
             if let State::Data(missing) = self.state {
@@ -104,12 +104,12 @@ impl Chunks {
             (State::Trailer(_), b'\n') => Some(State::Trailer(0)),
             (State::Trailer(length), b'\r') => Some(State::Trailer(length)),
             (State::Trailer(length), _) => Some(State::Trailer(length + 1)),
-            // Nothing follows the end; and data is taken in one go.
+            // No byte follows the end, and chunk data is skipped in `feed`.
             (State::Ended | State::Data(_), _) => None,
         }
     }
 
-    /// How many bytes the chunks announced so far.
+    /// Returns the sum of the chunk sizes so far.
     pub(crate) const fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn length_is_read_from_the_head() {
+    fn length_is_parsed_from_the_head() {
         for (head, expected) in [
             (
                 "HTTP/1.1 200 OK\r\ncontent-length: 1024\r\n\r\n",
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_are_counted_however_they_are_cut() {
+    fn chunks_are_parsed_incrementally() {
         let body = b"4;x=y\r\nwiki\r\n10\r\n0123456789abcdef\r\n0\r\nA: b\r\n\r\n";
         for size in 1..=body.len() {
             let mut chunks = Chunks::default();
@@ -147,13 +147,13 @@ mod tests {
                 assert!(!ended);
                 ended = chunks.feed(piece).unwrap();
             }
-            assert!(ended, "pieces of {size}");
+            assert!(ended, "parts of {size}");
             assert_eq!(chunks.bytes(), 20);
         }
     }
 
     #[test]
-    fn malformed_chunks_are_refused() {
+    fn malformed_chunks_are_rejected() {
         for body in ["g\r\n", "0\r\n\r\nmore", "fffffffffffffffff\r\n"] {
             assert_eq!(Chunks::default().feed(body.as_bytes()), None, "{body:?}");
         }

@@ -1,25 +1,25 @@
-//! Requests that differ from each other by a number.
+//! Requests that contain a number.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Stands for the request's number, eight digits.
+/// Placeholder of the request number, eight digits.
 pub(crate) const NUMBER: &str = "########";
-/// Stands for the request's number among those that come round again.
-pub(crate) const TURN: &str = "~~~~~~~~";
+/// Placeholder of the repeating number.
+pub(crate) const REPEATING_NUMBER: &str = "~~~~~~~~";
 
 const DIGITS: usize = 8;
 
-/// What numbers requests get, on all connections together.
+/// The numbers of requests on all connections.
 #[derive(Debug)]
 pub(crate) struct Numbers {
     next: AtomicU64,
     round: u64,
-    /// What a request's number is multiplied by before it is a turn.
+    /// Factor of the request number for the repeating number.
     stride: u64,
 }
 
-/// The golden ratio of 64 bits: multiples of it fall everywhere alike.
+/// The golden ratio in 64 bits: its multiples are distributed evenly.
 const SCATTERING: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl Default for Numbers {
@@ -29,7 +29,7 @@ impl Default for Numbers {
 }
 
 impl Numbers {
-    /// From 0; [`TURN`] begins again after so many.
+    /// Numbers from 0; [`REPEATING_NUMBER`] restarts after `round` requests.
     pub(crate) const fn in_rounds_of(round: u64) -> Self {
         Self {
             next: AtomicU64::new(0),
@@ -38,7 +38,7 @@ impl Numbers {
         }
     }
 
-    /// From 0; [`TURN`] is any of so many, as if by chance.
+    /// Numbers from 0; [`REPEATING_NUMBER`] is pseudo-random below `round`.
     pub(crate) const fn scattered_over(round: u64) -> Self {
         Self {
             stride: SCATTERING,
@@ -47,7 +47,7 @@ impl Numbers {
     }
 
     const fn turn(&self, number: u64) -> u64 {
-        // The upper half: the lower bits of multiples repeat soon.
+        // The upper half, because the lower bits of multiples repeat soon.
         let scattered = number.wrapping_mul(self.stride);
         if self.stride == 1 {
             scattered % self.round
@@ -57,7 +57,7 @@ impl Numbers {
     }
 }
 
-/// A request's bytes, with the places where its number goes.
+/// The bytes of a request, with the offsets of its numbers.
 pub(super) struct Numbered {
     bytes: Vec<u8>,
     numbers: Vec<usize>,
@@ -70,13 +70,13 @@ impl Numbered {
         let places = |mark: &str| text.match_indices(mark).map(|(place, _)| place).collect();
         Self {
             numbers: places(NUMBER),
-            turns: places(TURN),
+            turns: places(REPEATING_NUMBER),
             bytes: text.into_bytes(),
             source,
         }
     }
 
-    /// The bytes of the next request.
+    /// Returns the bytes of the next request.
     pub(super) fn next(&mut self) -> &[u8] {
         if self.numbers.is_empty() && self.turns.is_empty() {
             return &self.bytes;
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scattered_turns_meet_nearly_all_alike() {
+    fn scattered_numbers_are_distributed_evenly() {
         let source = Numbers::scattered_over(100);
         let mut met = [0_u32; 100];
         for number in 0..10_000 {
@@ -117,9 +117,9 @@ mod tests {
     }
 
     #[test]
-    fn each_request_has_its_own_number_and_turns_come_round() {
+    fn request_numbers_are_unique_and_repeating_numbers_repeat() {
         let source = Arc::new(Numbers::in_rounds_of(2));
-        let text = format!("{NUMBER} of {TURN}");
+        let text = format!("{NUMBER} of {REPEATING_NUMBER}");
         let mut one = Numbered::new(text.clone(), Arc::clone(&source));
         let mut other = Numbered::new(text, source);
         assert_eq!(one.next(), b"00000000 of 00000000");

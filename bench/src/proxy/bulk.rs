@@ -1,37 +1,37 @@
-//! How many bytes fit through, beside the reference.
+//! Throughput in bytes compared with the reference.
 
-use super::{Meter, Part, ProxyBenchError, Stage, say, shares_line, under};
+use super::{Meter, Part, ProxyBenchError, Stage, named_load, say, shares_line};
 use crate::figures::measure::Measure;
 use crate::figures::{Figures, Goal, median};
 use crate::load::closed_loop;
 
-/// Downloads at once.
+/// Downloads in parallel.
 const DOWNLOADS: usize = 4;
 const MIB: f64 = 1024.0 * 1024.0;
-/// Each turn moves hundreds of MiB; more turns tell nothing new.
-const TURNS: u32 = 3;
+/// Each round transfers hundreds of MiB, so that few rounds are sufficient.
+const ROUNDS: u32 = 3;
 
 pub(super) async fn measure(
     stage: &Stage,
     effort: &Measure<Part>,
     figures: &mut Figures,
 ) -> Result<(), ProxyBenchError> {
-    say("downloads of 100 MiB, four at once");
+    say("downloads of 100 MiB, four in parallel");
     let (mut ours, mut theirs, mut plain) = (Vec::new(), Vec::new(), Vec::new());
     let mut shares = Vec::new();
-    for _ in 0..effort.turns.min(TURNS) {
+    for _ in 0..effort.turns.min(ROUNDS) {
         let meter = Meter::start(&stage.proxy_processes())?;
         let bytes = closed_loop(&stage.drover("/big"), DOWNLOADS, effort.duration()).await;
-        ours.push(under("Drover", bytes)?.bytes / MIB);
+        ours.push(named_load("Drover", bytes)?.bytes / MIB);
         shares = meter.shares()?;
         let bytes = closed_loop(&stage.through_peer("/big"), DOWNLOADS, effort.duration()).await;
-        theirs.push(under("the reference", bytes)?.bytes / MIB);
+        theirs.push(named_load("the reference", bytes)?.bytes / MIB);
         let target = stage.through_plain_peer("/big");
         let bytes = closed_loop(&target, DOWNLOADS, effort.duration()).await;
-        plain.push(under("the reference without TLS", bytes)?.bytes / MIB);
+        plain.push(named_load("the reference without TLS", bytes)?.bytes / MIB);
     }
     let direct = closed_loop(&stage.direct("/big"), DOWNLOADS, effort.duration()).await;
-    let direct = under("direct", direct)?.bytes / MIB;
+    let direct = named_load("direct", direct)?.bytes / MIB;
     figures.note(shares_line("downloads through Drover", &shares));
     let (ours, theirs, plain) = (median(&ours), median(&theirs), median(&plain));
     figures.add("direct_mib_per_s", direct, Goal::None);

@@ -1,24 +1,24 @@
-//! What server and agent hold in memory, and how soon the server is ready.
+//! Memory of server and agent, and start-up time of the server.
 
 use std::time::{Duration, Instant};
 
 use super::joining::{join, permit_all_lanes};
 use super::stage::StageError;
-use super::{ProxyBenchError, Stage, say, under};
+use super::{ProxyBenchError, Stage, named_load, say};
 use crate::figures::{Figures, Goal, median};
 use crate::load::{Connection, ExchangeError, Target};
 use crate::process::rss_kib;
 
 const KIB_PER_MIB: f64 = 1024.0;
-/// Long enough for what a start allocates to be given back.
+/// Time until unused memory of the start is returned to the system.
 const SETTLE: Duration = Duration::from_secs(10);
-/// Idle clusters beside the benched one, for the server's own size.
+/// Additional idle clusters for the base memory of the server.
 const FEW: u32 = 2;
-/// Idle clusters over which the memory of one is averaged.
+/// Idle clusters for the average memory of a cluster.
 const MANY: u32 = 100;
 const STARTS: usize = 5;
-const ORDERLY: Duration = Duration::from_secs(15);
-const PATIENCE: Duration = Duration::from_mins(1);
+const STOP_TIMEOUT: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 pub(super) async fn measure(stage: &Stage, figures: &mut Figures) -> Result<(), ProxyBenchError> {
     say("memory at rest, with 3 clusters");
@@ -43,24 +43,27 @@ pub(super) async fn measure(stage: &Stage, figures: &mut Figures) -> Result<(), 
     Ok(())
 }
 
-/// Starts the server anew, on a hub that knows it, and waits until `/readyz` says so.
+/// Restarts the server with the existing hub, and waits for `/readyz`.
 pub(super) async fn measure_ready(
     stage: &mut Stage,
     figures: &mut Figures,
 ) -> Result<(), ProxyBenchError> {
-    say("starts of the server");
+    say("restarting the server");
     let ready = stage.server_itself("/readyz");
     let mut seen = Vec::new();
     for _ in 0..STARTS {
         let running = stage.server.running();
-        // In good order, so that it gives its Lease back and the next does not wait for it.
-        running.terminate(ORDERLY).await.map_err(StageError::from)?;
+        // Gracefully, so that the next process does not wait for the Lease.
+        running
+            .terminate(STOP_TIMEOUT)
+            .await
+            .map_err(StageError::from)?;
         let start = Instant::now();
         running.restart().map_err(StageError::from)?;
-        // Not by the harness, whose pauses are too coarse for this.
+        // Not with the harness, whose polling interval is too long.
         while let Err(error) = answers(&ready).await {
-            if start.elapsed() > PATIENCE {
-                return under("the server's start", Err(error));
+            if start.elapsed() > TIMEOUT {
+                return named_load("the server's start", Err(error));
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

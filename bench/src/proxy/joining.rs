@@ -1,4 +1,4 @@
-//! Clusters that join and then do nothing.
+//! Idle clusters.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use serde_json::json;
 use super::stage::StageError;
 use crate::fleet::{self, manifest};
 
-/// Also covers the registrations before.
-const JOINED: Duration = Duration::from_mins(3);
+/// Timeout of registrations and connections.
+const JOIN_TIMEOUT: Duration = Duration::from_mins(3);
 
-/// Imports `count` clusters and connects their agents, all on the one API server.
+/// Imports `count` clusters and connects their agents, with one shared API server.
 pub(super) async fn join(
     server: &Server,
     cluster: &ControlPlane,
@@ -46,11 +46,11 @@ pub(super) async fn join(
         .arg("--kubeconfig")
         .arg(cluster.kubeconfig_path())
         .start()?;
-    running.wait_for_log("ready", JOINED).await?;
+    running.wait_for_log("ready", JOIN_TIMEOUT).await?;
     Ok(running)
 }
 
-/// Lets every lane's account do its work, whichever namespace it is in.
+/// Grants the permissions of all lanes in all namespaces.
 pub(super) async fn permit_all_lanes(cluster: &ControlPlane) -> Result<(), StageError> {
     let binding = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",

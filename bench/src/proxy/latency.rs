@@ -1,12 +1,12 @@
-//! What Drover adds to the latency of small requests.
+//! Added latency of small requests.
 
-use super::{Meter, Part, ProxyBenchError, Stage, say, shares_line, under};
+use super::{Meter, Part, ProxyBenchError, Stage, named_load, say, shares_line};
 use crate::figures::measure::Measure;
 use crate::figures::{Figures, Goal, median};
 use crate::load::{Latencies, at_rate, closed_loop};
 
 const CONNECTIONS: usize = 16;
-/// The share of what direct can do that is sent; a server in daily use is not full.
+/// Request rate as a share of the direct throughput: a typical server is not saturated.
 const SHARE: f64 = 0.25;
 
 pub(super) async fn measure(
@@ -15,12 +15,12 @@ pub(super) async fn measure(
     figures: &mut Figures,
 ) -> Result<(), ProxyBenchError> {
     let (direct, drover) = (stage.direct("/small"), stage.drover("/small"));
-    let full = under(
+    let full = named_load(
         "direct",
         closed_loop(&direct, CONNECTIONS, effort.duration()).await,
     )?
     .rate;
-    let own = under(
+    let own = named_load(
         "Drover",
         closed_loop(&drover, CONNECTIONS, effort.duration()).await,
     )?
@@ -29,15 +29,17 @@ pub(super) async fn measure(
     figures.add("rps_c16", own, Goal::None);
     let rate = full * SHARE;
     figures.add("latency_rate_rps", rate, Goal::None);
-    say(&format!("latency of 1 KiB at {rate:.0} requests a second"));
-    let mut seen = Seen::default();
+    say(&format!(
+        "latency of 1 KiB at {rate:.0} requests per second"
+    ));
+    let mut seen = Rounds::default();
     for _ in 0..effort.turns {
-        let alone = under(
+        let alone = named_load(
             "direct",
             at_rate(&direct, CONNECTIONS, rate, effort.duration()).await,
         )?;
         let meter = Meter::start(&stage.proxy_processes())?;
-        let through = under(
+        let through = named_load(
             "Drover",
             at_rate(&drover, CONNECTIONS, rate, effort.duration()).await,
         )?;
@@ -48,9 +50,9 @@ pub(super) async fn measure(
     Ok(())
 }
 
-/// Milliseconds, a turn each.
+/// Milliseconds of each round.
 #[derive(Default)]
-struct Seen {
+struct Rounds {
     direct_p50: Vec<f64>,
     direct_p99: Vec<f64>,
     p50: Vec<f64>,
@@ -59,7 +61,7 @@ struct Seen {
     shares: Vec<(&'static str, f64)>,
 }
 
-impl Seen {
+impl Rounds {
     fn add(&mut self, direct: &Latencies, drover: &Latencies) {
         self.direct_p50.push(direct.quantile_ms(0.5));
         self.direct_p99.push(direct.quantile_ms(0.99));
@@ -81,7 +83,7 @@ impl Seen {
         if self.missed > 0 {
             let missed = self.missed;
             figures.note(format!(
-                "latency: the rate was not kept; {missed} requests were never begun"
+                "latency: the rate was not reached; {missed} requests were not sent"
             ));
         }
     }

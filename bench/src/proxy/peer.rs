@@ -11,26 +11,26 @@ use drover_e2e::{NoFreePort, PortLease, Program, ProgramError, Running};
 use crate::certificate::Files;
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-const SOON: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Why the reference did not start.
+/// The error of starting the reference.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PeerError {
-    /// There is no Go compiler.
-    #[error("start `go`: install Go 1.26 or newer and put it on PATH")]
+    /// Go is not installed.
+    #[error("cannot start `go`; install Go 1.26 or newer and add it to PATH")]
     StartGo(#[source] io::Error),
-    /// It does not compile.
+    /// The build failed.
     #[error("`go build` of bench/remotedialer failed:\n{0}")]
     Compile(String),
-    /// A port.
+    /// No port is free.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),
-    /// It did not run as it should.
+    /// A program failed.
     #[error(transparent)]
     Program(#[from] ProgramError),
 }
 
-/// Both ends of the reference; dropping it ends them.
+/// Both ends of the reference. They stop when it is dropped.
 pub(super) struct Peer {
     client: Running,
     server: Running,
@@ -38,7 +38,7 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    /// Starts both ends in front of `target`; with `files`, everything speaks TLS.
+    /// Starts both ends in front of `target`, with TLS if `files` is set.
     pub(super) async fn start(
         target: &str,
         files: Option<&Files>,
@@ -69,12 +69,12 @@ impl Peer {
                 .arg(&files.key);
         }
         let mut server = server.start()?;
-        server.wait_for_log("ready", SOON).await?;
+        server.wait_for_log("ready", START_TIMEOUT).await?;
         let url = format!("{scheme}://{}/connect", address(&tunnel));
         let mut client = Program::new(&format!("remotedialer-client-{kind}"), &program, logs)
             .args(["client", "-tunnel", &url])
             .start()?;
-        client.wait_for_log("ready", SOON).await?;
+        client.wait_for_log("ready", START_TIMEOUT).await?;
         Ok(Self {
             client,
             server,
@@ -82,12 +82,12 @@ impl Peer {
         })
     }
 
-    /// Where people connect.
+    /// Returns the address for clients.
     pub(super) fn address(&self) -> String {
         format!("{LOOPBACK}:{}", self.front.port())
     }
 
-    /// Its processes, for a meter.
+    /// The processes to meter.
     pub(super) fn processes(&self) -> [(&'static str, u32); 2] {
         [
             ("reference's server", self.server.id()),
@@ -96,7 +96,7 @@ impl Peer {
     }
 }
 
-/// Builds the program, unless Go's own cache says that it is built.
+/// Builds the program, unless Go's cache contains it.
 fn build() -> Result<PathBuf, PeerError> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("remotedialer");
     let target = crate::figures::target_folder();

@@ -1,6 +1,6 @@
-//! How many small requests fit through, beside the reference.
+//! Throughput of small requests compared with the reference.
 
-use super::{Meter, Part, ProxyBenchError, Stage, say, shares_line, under};
+use super::{Meter, Part, ProxyBenchError, Stage, named_load, say, shares_line};
 use crate::figures::measure::Measure;
 use crate::figures::{Figures, Goal, median};
 use crate::load::closed_loop;
@@ -12,13 +12,13 @@ pub(super) async fn measure(
     effort: &Measure<Part>,
     figures: &mut Figures,
 ) -> Result<(), ProxyBenchError> {
-    say("requests a second at 128 connections");
+    say("requests per second with 128 connections");
     let (mut ours, mut theirs, mut plain) = (Vec::new(), Vec::new(), Vec::new());
     let (mut our_shares, mut their_shares) = (Vec::new(), Vec::new());
     for _ in 0..effort.turns {
         let meter = Meter::start(&stage.proxy_processes())?;
         let rate = closed_loop(&stage.drover("/small"), CONNECTIONS, effort.duration()).await;
-        ours.push(under("Drover", rate)?.rate);
+        ours.push(named_load("Drover", rate)?.rate);
         our_shares = meter.shares()?;
         let meter = Meter::start(&stage.peer.processes())?;
         let rate = closed_loop(
@@ -27,15 +27,15 @@ pub(super) async fn measure(
             effort.duration(),
         )
         .await;
-        theirs.push(under("the reference", rate)?.rate);
+        theirs.push(named_load("the reference", rate)?.rate);
         their_shares = meter.shares()?;
         let target = stage.through_plain_peer("/small");
         let rate = closed_loop(&target, CONNECTIONS, effort.duration()).await;
-        plain.push(under("the reference without TLS", rate)?.rate);
+        plain.push(named_load("the reference without TLS", rate)?.rate);
     }
     let meter = Meter::start(&stage.backend())?;
     let direct = closed_loop(&stage.direct("/small"), CONNECTIONS, effort.duration()).await;
-    let direct = under("direct", direct)?.rate;
+    let direct = named_load("direct", direct)?.rate;
     figures.note(shares_line("128 connections direct", &meter.shares()?));
     figures.note(shares_line("128 connections through Drover", &our_shares));
     figures.note(shares_line(

@@ -19,50 +19,50 @@ use crate::certificate::{self, CertificateError, Files};
 use crate::load::{Connection, Target};
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-/// The name under which the benched cluster is imported.
+/// Name of the measured cluster.
 const CLUSTER: &str = "bench";
-const SOON: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Why something did not start.
+/// The error of starting the programs.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StageError {
-    /// A control plane.
+    /// A control plane failed.
     #[error(transparent)]
     ControlPlane(#[from] StartError),
-    /// One of Drover's programs.
+    /// A program of Drover failed.
     #[error(transparent)]
     Drover(#[from] DroverError),
-    /// The backend.
+    /// The backend failed.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// The reference.
+    /// The reference failed.
     #[error(transparent)]
     Peer(#[from] PeerError),
-    /// A command.
+    /// A command failed.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// The bench's certificate.
+    /// The certificate cannot be created.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    /// A port.
+    /// No port is free.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),
-    /// The connection through Drover did not open.
+    /// The connection through Drover cannot be opened.
     #[error(transparent)]
     TimedOut(#[from] TimedOut),
-    /// A file or folder.
-    #[error("prepare {path}")]
+    /// A file or folder cannot be prepared.
+    #[error("cannot prepare {path}")]
     Prepare { path: PathBuf, source: io::Error },
-    /// A command's answer.
-    #[error("`{command}` answered something else than expected")]
+    /// The output of a command cannot be parsed.
+    #[error("cannot parse the output of `{command}`")]
     Unreadable { command: &'static str },
 }
 
-/// What runs; dropped in this order.
+/// The running programs; dropped in this order.
 pub(super) struct Stage {
-    /// Through remotedialer, TLS on each leg as with Drover.
+    /// remotedialer with TLS on each connection, as in Drover.
     pub(super) peer: Peer,
-    /// Through remotedialer with no TLS on any leg.
+    /// remotedialer without TLS.
     _plain_peer: Peer,
     pub(super) agent: Agent,
     pub(super) server: Server,
@@ -74,7 +74,7 @@ pub(super) struct Stage {
     pub(super) folder: TempDir,
 }
 
-/// The ways to the backend.
+/// The targets that lead to the backend.
 struct Targets {
     direct: Target,
     drover: Target,
@@ -139,34 +139,34 @@ impl Stage {
         })
     }
 
-    /// The backend itself, asked with the headers that an agent would send.
+    /// Returns the backend itself, with the headers of an agent.
     pub(super) fn direct(&self, path: &str) -> Target {
         self.targets.direct.at(path)
     }
 
-    /// The backend through server, tunnel and agent.
+    /// Returns the backend through server, tunnel and agent.
     pub(super) fn drover(&self, path: &str) -> Target {
         self.targets
             .drover
             .at(&format!("/k8s/clusters/{CLUSTER}{path}"))
     }
 
-    /// The server itself.
+    /// The server failed.
     pub(super) fn server_itself(&self, path: &str) -> Target {
         self.targets.drover.at(path)
     }
 
-    /// The backend through remotedialer, with TLS.
+    /// Returns the backend through remotedialer, with TLS.
     pub(super) fn through_peer(&self, path: &str) -> Target {
         self.targets.peer.at(path)
     }
 
-    /// The backend through remotedialer, without TLS.
+    /// Returns the backend through remotedialer, without TLS.
     pub(super) fn through_plain_peer(&self, path: &str) -> Target {
         self.targets.plain_peer.at(path)
     }
 
-    /// The processes that carry a request, for a meter.
+    /// Returns the processes of the request path to meter.
     pub(super) fn proxy_processes(&self) -> [(&'static str, u32); 3] {
         [
             ("server", self.server.id()),
@@ -175,7 +175,7 @@ impl Stage {
         ]
     }
 
-    /// The backend alone, for a meter.
+    /// Returns the backend process to meter.
     pub(super) fn backend(&self) -> [(&'static str, u32); 1] {
         [("backend", self.backend.id())]
     }
@@ -188,7 +188,7 @@ fn named(name: &str) -> Options {
     }
 }
 
-/// Where the backend listens.
+/// The ports of the backend.
 struct Ports {
     secure: PortLease,
     plain: PortLease,
@@ -283,11 +283,11 @@ async fn start_backend(
         .arg("--kubeconfig")
         .arg(cluster.kubeconfig_path())
         .start()?;
-    backend.wait_for_log("ready", SOON).await?;
+    backend.wait_for_log("ready", START_TIMEOUT).await?;
     Ok(backend)
 }
 
-/// The agent's kubeconfig: the backend for an API server, its own service account for a user.
+/// Writes the kubeconfig of the agent: the backend as API server, and the agent's service account.
 async fn agent_kubeconfig(
     files: &Files,
     cluster: &ControlPlane,
@@ -318,7 +318,7 @@ async fn agent_kubeconfig(
     Ok(path)
 }
 
-/// A token of the administrator's, as programs have one.
+/// Creates an API token of the administrator.
 async fn api_token(server: &Server) -> Result<String, StageError> {
     const COMMAND: &str = "drover token create --output json";
     let words = COMMAND.split(' ').skip(1);
@@ -329,10 +329,10 @@ async fn api_token(server: &Server) -> Result<String, StageError> {
         .ok_or(StageError::Unreadable { command: COMMAND })
 }
 
-/// Waits until the backend answers that way.
+/// Waits until the target responds.
 async fn opens(target: &Target) -> Result<(), StageError> {
     let what = format!("{} of {}", target.path, target.address);
-    Ok(eventually(&what, SOON, async || {
+    Ok(eventually(&what, START_TIMEOUT, async || {
         Connection::open(target).await?.exchange().await
     })
     .await

@@ -1,14 +1,14 @@
-//! What a reader that has all but stopped does to everybody else.
+//! The effect of a nearly stalled reader on other requests.
 
-use super::{Part, ProxyBenchError, Stage, say, under};
+use super::{Part, ProxyBenchError, Stage, named_load, say};
 use crate::figures::measure::Measure;
 use crate::figures::{Figures, Goal, median};
 use crate::load::{Connection, at_rate, closed_loop};
 
 const CONNECTIONS: usize = 16;
 const SHARE: f64 = 0.25;
-/// Bytes a second that the stalled reader still reads.
-const CRAWL: usize = 10 * 1024;
+/// Bytes per second of the stalled reader.
+const STALLED_RATE: usize = 10 * 1024;
 
 pub(super) async fn measure(
     stage: &Stage,
@@ -16,30 +16,30 @@ pub(super) async fn measure(
     figures: &mut Figures,
 ) -> Result<(), ProxyBenchError> {
     let drover = stage.drover("/small");
-    let full = under(
+    let full = named_load(
         "Drover",
         closed_loop(&drover, CONNECTIONS, effort.duration()).await,
     )?
     .rate;
     let rate = full * SHARE;
     say(&format!(
-        "latency beside a stalled reader, at {rate:.0} requests a second"
+        "latency during a stalled download, at {rate:.0} requests per second"
     ));
     let (mut without, mut with) = (Vec::new(), Vec::new());
     for _ in 0..effort.turns {
-        let alone = under(
+        let alone = named_load(
             "Drover",
             at_rate(&drover, CONNECTIONS, rate, effort.duration()).await,
         )?;
         without.push(alone.quantile_ms(0.99));
-        let mut reader = under(
+        let mut reader = named_load(
             "a stalled reader",
             Connection::open(&stage.drover("/stall")).await,
         )?;
-        let reader = tokio::spawn(async move { reader.crawl(CRAWL).await });
-        // By then everything between the backend and the reader is full.
+        let reader = tokio::spawn(async move { reader.crawl(STALLED_RATE).await });
+        // After this time all buffers between backend and reader are full.
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
-        let beside = under(
+        let beside = named_load(
             "Drover",
             at_rate(&drover, CONNECTIONS, rate, effort.duration()).await,
         )?;
@@ -48,7 +48,7 @@ pub(super) async fn measure(
             let ended = reader
                 .await
                 .expect("the reader neither panics nor is aborted");
-            under("a stalled reader", ended)?;
+            named_load("a stalled reader", ended)?;
         } else {
             reader.abort();
         }

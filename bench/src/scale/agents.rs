@@ -1,5 +1,5 @@
-//! The agents of very many clusters in one process: the agent's own library, once for each cluster,
-//! on one stub of an API server; each tunnel is a TLS connection of its own.
+//! The agents of many clusters in one process: the library of the agent, once for each cluster, with
+//! one stub of an API server. Each tunnel is a separate TLS connection.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader};
@@ -18,65 +18,65 @@ use super::limits::{TooFewFiles, allow_files};
 use super::stub::Stub;
 use crate::fleet::{FleetError, stay_connected};
 
-/// What a process opens beside its tunnels.
+/// Open files of a process in addition to its tunnels.
 const OTHER_FILES: u64 = 200;
-/// How long the last agent may take to connect after it was started.
-const PATIENCE: Duration = Duration::from_mins(3);
+/// Timeout of the last agent's connection.
+const TIMEOUT: Duration = Duration::from_mins(3);
 
-/// Why the agents do not run.
+/// The error of running the agents.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AgentsError {
-    /// The clusters' file.
-    #[error("read {path}")]
+    /// The file of clusters cannot be read.
+    #[error("cannot read {path}")]
     Read { path: PathBuf, source: io::Error },
-    /// A line of it.
-    #[error("{path} holds something else than clusters")]
+    /// A line of the file cannot be parsed.
+    #[error("cannot parse the clusters in {path}")]
     Malformed {
         path: PathBuf,
         source: serde_json::Error,
     },
-    /// A manifest holds something that the stub does not keep.
-    #[error("the stub does not take an object of {name}")]
+    /// The stub does not support an object of a manifest.
+    #[error("the stub rejects an object of {name}")]
     Object {
         name: String,
         source: super::stub::Refused,
     },
-    /// The system's limit.
+    /// The limit of open files is too low.
     #[error(transparent)]
     Files(#[from] TooFewFiles),
-    /// An agent.
+    /// An agent cannot be started.
     #[error(transparent)]
     Fleet(#[from] FleetError),
 }
 
-/// A cluster as its agent finds it, a line of the file each.
+/// A cluster: one line of the file.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Joining {
-    /// The cluster's name, and its agent's namespace.
+    /// Name of the cluster, and namespace of its agent.
     pub(crate) name: String,
-    /// What the manifest puts there.
+    /// The objects of the manifest.
     pub(crate) objects: Vec<Value>,
 }
 
-/// Which clusters.
+/// The clusters.
 #[derive(clap::Args)]
 pub(crate) struct Agents {
     /// File with the clusters.
     #[arg(long)]
     clusters: PathBuf,
-    /// Agents that are started in a second.
+    /// Number of agents to start per second.
     #[arg(long)]
     per_second: u32,
 }
 
-/// Files that a process with so many tunnels needs.
+/// Returns the number of open files that a process with this many tunnels needs.
 pub(crate) const fn files(clusters: u64) -> u64 {
-    // A tunnel, and while it is opened the call before it.
+    // The tunnel, and the registration request before it.
     2 * clusters + OTHER_FILES
 }
 
 impl Agents {
-    /// Runs until the process is ended; prints `ready` when all are connected.
+    /// Runs until the process ends; prints `ready` when all agents are connected.
     pub(crate) async fn run(self) -> Result<(), AgentsError> {
         let clusters = self.read()?;
         allow_files(files(clusters.len() as u64))?;
@@ -99,7 +99,7 @@ impl Agents {
             tokio::spawn(async move { replica.run().await });
             tokio::time::sleep_until(start + pause * number).await;
         }
-        Ok(stay_connected(conditions, Instant::now() + PATIENCE).await?)
+        Ok(stay_connected(conditions, Instant::now() + TIMEOUT).await?)
     }
 
     fn read(&self) -> Result<Vec<Joining>, AgentsError> {
@@ -131,8 +131,8 @@ fn assemble(upstream: &Upstream, stub: &Stub, name: &str) -> Replica {
     )
 }
 
-/// An address of this machine for each cluster: to the server, whose patience with strangers is
-/// counted by network, clusters are as far apart as they are in life.
+/// Returns a loopback address for each cluster: the server limits unauthenticated requests per network,
+/// and real clusters have different networks.
 fn network(number: u32) -> IpAddr {
     let [_, high, middle, low] = number.to_be_bytes();
     IpAddr::V4(Ipv4Addr::new(127, high.saturating_add(1), middle, low))
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clusters_come_from_networks_of_their_own_on_loopback() {
+    fn clusters_have_different_loopback_networks() {
         assert_eq!(network(0), IpAddr::from([127, 1, 0, 0]));
         assert_eq!(network(259), IpAddr::from([127, 1, 1, 3]));
         assert_ne!(network(65_536), network(0));

@@ -1,4 +1,4 @@
-//! What a request takes while all clusters are connected.
+//! Latency of requests while all clusters are connected.
 
 use super::stage::Stage;
 use super::{Part, ScaleError};
@@ -16,7 +16,7 @@ pub(super) async fn measure(
     figures: &mut Figures,
 ) -> Result<(), ScaleError> {
     say(&format!(
-        "latency of 1 KiB at {rate} requests a second to any of the clusters"
+        "latency of 1 KiB at {rate} requests per second to any cluster"
     ));
     let failed = |source| ScaleError::Load {
         what: "requests to all clusters",
@@ -38,7 +38,7 @@ pub(super) async fn measure(
     figures.note(shares_line("latency", &meter.shares()?));
     if missed > 0 {
         figures.note(format!(
-            "latency: the rate was not kept; {missed} requests were never begun"
+            "latency: the rate was not reached; {missed} requests were not sent"
         ));
     }
     Ok(())

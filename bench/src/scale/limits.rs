@@ -1,19 +1,19 @@
-//! How many files a process may have open: each connection is one.
+//! The limit of open files: each connection is one.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// The system allows fewer open files than are needed.
+/// The limit of open files is too low.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{needed} open files are needed and {allowed} are allowed: raise the hard limit (as root, \"ulimit -Hn {needed}\" in the shell that starts this), or take fewer clusters with --clusters"
+    "cannot open {needed} files: the limit is {allowed}; raise the hard limit (as root, \"ulimit -Hn {needed}\" in the shell that starts this), or take fewer clusters with --clusters"
 )]
 pub(crate) struct TooFewFiles {
     needed: u64,
     allowed: u64,
 }
 
-/// Raises the soft limit, and where this process may, the hard one, until `needed` files fit.
-/// Programs that are started afterwards inherit it.
+/// Raises the soft limit to `needed` files, and the hard limit if this process has the permission.
+/// Programs that are started later inherit the limit.
 pub(crate) fn allow_files(needed: u64) -> Result<(), TooFewFiles> {
     let before = getrlimit(Resource::Nofile);
     let enough = |limit: Option<u64>| limit.is_none_or(|limit| limit >= needed);
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_allowed_already_is_enough_and_what_no_system_allows_is_named() {
+    fn sufficient_limit_is_accepted_and_impossible_limit_is_reported() {
         assert!(allow_files(3).is_ok());
         let text = allow_files(u64::MAX - 1).unwrap_err().to_string();
         assert!(text.contains("ulimit -Hn"), "{text}");

@@ -1,4 +1,4 @@
-//! How soon all clusters are back after the server was killed.
+//! Time until all clusters are connected again after the server was killed.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use crate::meter::{Meter, say, shares_line};
 use crate::process::rss_kib;
 
 pub(super) async fn measure(stage: &mut Stage, figures: &mut Figures) -> Result<(), ScaleError> {
-    say("the server is killed and started again");
+    say("killing and restarting the server");
     let killed = Instant::now();
     stage.kill_and_restart().await?;
     let ready = Instant::now();

@@ -16,79 +16,79 @@ use super::limits::{TooFewFiles, allow_files};
 use crate::administrator::{Administrator, AdministratorError};
 use crate::certificate::{self, CertificateError};
 use crate::fleet::{self, manifest};
-use crate::load::{Connection, ExchangeError, Numbers, TURN, Target};
+use crate::load::{Connection, ExchangeError, Numbers, REPEATING_NUMBER, Target};
 
-/// Long enough for what a burst allocates to be given back.
+/// Time until unused memory of a burst is returned to the system.
 const SETTLE: Duration = Duration::from_secs(15);
-/// Imports under way at the same time.
+/// Imports in parallel.
 const IMPORTS: usize = 16;
-/// Agents that are started in a second, a little below what the server registers.
+/// Agents to start per second, slightly below the registration limit of the server.
 const PER_SECOND: u32 = 45;
-/// How long whatever takes long with many clusters may take.
-const PATIENCE: Duration = Duration::from_mins(10);
-const SOON: Duration = Duration::from_mins(1);
-/// Between looks at whether something is so.
-const LOOK: Duration = Duration::from_millis(100);
+/// Timeout of operations on all clusters.
+const TIMEOUT: Duration = Duration::from_mins(10);
+const START_TIMEOUT: Duration = Duration::from_mins(1);
+/// Polling interval.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Why something did not start.
+/// The error of starting the programs.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StageError {
-    /// The server.
+    /// The server failed.
     #[error(transparent)]
     Drover(#[from] DroverError),
-    /// A process.
+    /// A process cannot be inspected.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// The server's API.
+    /// A request to the server failed.
     #[error(transparent)]
     Api(#[from] AdministratorError),
-    /// The server's certificate.
+    /// The server's certificate cannot be used.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    /// The system's limit.
+    /// The limit of open files is too low.
     #[error(transparent)]
     Files(#[from] TooFewFiles),
-    /// A file or folder.
-    #[error("prepare {path}")]
+    /// A file or folder cannot be prepared.
+    #[error("cannot prepare {path}")]
     Prepare { path: PathBuf, source: io::Error },
-    /// An answer makes no sense.
-    #[error("{what} is something else than expected")]
+    /// A response cannot be parsed.
+    #[error("cannot parse {what}")]
     Unreadable { what: &'static str },
-    /// The server is not ready.
-    #[error("the server is not ready again")]
+    /// The server did not become ready.
+    #[error("the server did not become ready after its restart")]
     NotReady(#[source] ExchangeError),
-    /// Too slow.
-    #[error("{have} of {wanted} clusters {what} after {} s", PATIENCE.as_secs())]
+    /// Timeout.
+    #[error("timed out after {} s: {have} of {wanted} clusters {what}", TIMEOUT.as_secs())]
     Slow {
         what: &'static str,
         have: u64,
         wanted: u32,
     },
-    /// The agents have not been started.
-    #[error("the agents do not run")]
+    /// The agents are not running.
+    #[error("the agents are not running")]
     NoAgents,
 }
 
-/// What runs; dropped in this order.
+/// The running programs; dropped in this order.
 pub(super) struct Stage {
     agents: Option<Running>,
     server: DemoServer,
-    /// The server's API, as the administrator.
+    /// A client of the server as administrator.
     api: Administrator,
     target: Target,
     clusters: u32,
     folder: TempDir,
 }
 
-/// Waits until what a burst allocated is given back.
+/// Waits until unused memory is returned to the system.
 pub(super) async fn settle() {
     tokio::time::sleep(SETTLE).await;
 }
 
 impl Stage {
-    /// Starts a server that has no clusters.
+    /// Starts a server without clusters.
     pub(super) async fn start(clusters: u32) -> Result<Self, StageError> {
-        // For the server, which inherits the limit.
+        // The server inherits the limit.
         allow_files(files(clusters.into()))?;
         let prefix = TempDir::with_prefix("drover-bench-");
         let folder = prefix.map_err(prepare(&std::env::temp_dir()))?;
@@ -119,7 +119,7 @@ impl Stage {
         })
     }
 
-    /// Imports all clusters, and connects their agents.
+    /// Imports all clusters and connects their agents.
     pub(super) async fn join(&mut self) -> Result<(), StageError> {
         let path = self.folder.path().join("clusters.jsonl");
         let mut file = BufWriter::new(File::create(&path).map_err(prepare(&path))?);
@@ -138,7 +138,7 @@ impl Stage {
             .arg("--clusters")
             .arg(path)
             .start()?;
-        agents.wait_for_log("ready", PATIENCE).await?;
+        agents.wait_for_log("ready", TIMEOUT).await?;
         self.agents = Some(agents);
         self.until_all_ready().await
     }
@@ -156,14 +156,14 @@ impl Stage {
         Ok(Joining { name, objects })
     }
 
-    /// Kills the server, starts it, and waits until it says that it is ready.
+    /// Kills and restarts the server, and waits until it is ready.
     pub(super) async fn kill_and_restart(&mut self) -> Result<(), StageError> {
         let running = self.server.running();
         running.kill()?;
         running.restart()?;
         let start = Instant::now();
         while let Err(error) = self.ready().await {
-            if start.elapsed() > SOON {
+            if start.elapsed() > START_TIMEOUT {
                 return Err(StageError::NotReady(error));
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -191,7 +191,7 @@ impl Stage {
         self.until_all("are connected", connected).await
     }
 
-    /// Waits until the server says of every cluster that it can be used.
+    /// Waits until all clusters are ready.
     pub(super) async fn until_all_ready(&self) -> Result<(), StageError> {
         let ready = async || {
             let (mut count, mut after) = (0, String::new());
@@ -223,31 +223,32 @@ impl Stage {
             if have >= self.clusters.into() {
                 return Ok(());
             }
-            if start.elapsed() > PATIENCE {
+            if start.elapsed() > TIMEOUT {
                 let wanted = self.clusters;
                 return Err(StageError::Slow { what, have, wanted });
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// A path of any cluster, another each time.
+    /// Returns a target with another cluster for each request.
     pub(super) fn any_cluster(&self, path: &str) -> Target {
-        self.target.at(&format!("/k8s/clusters/fleet-{TURN}{path}"))
+        self.target
+            .at(&format!("/k8s/clusters/fleet-{REPEATING_NUMBER}{path}"))
     }
 
-    /// The server's process.
+    /// Returns the process ID of the server.
     pub(super) fn server_id(&self) -> u32 {
         self.server.id()
     }
 
-    /// The agents' process.
+    /// Returns the process ID of the agents.
     pub(super) fn agents_id(&self) -> Result<u32, StageError> {
         let agents = self.agents.as_ref().ok_or(StageError::NoAgents)?;
         Ok(agents.id())
     }
 
-    /// All processes, for a meter.
+    /// Returns the processes to meter.
     pub(super) fn processes(&self) -> Result<[(&'static str, u32); 2], StageError> {
         Ok([("server", self.server.id()), ("agents", self.agents_id()?)])
     }

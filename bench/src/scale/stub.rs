@@ -1,18 +1,17 @@
-//! The API server that very many clusters share: a stub in the process of their agents.
+//! The shared API server of many clusters: a stub in the process of their agents.
 //!
-//! It keeps the objects of the agents' namespaces in memory, gives every cluster the same nodes and
-//! pods, says yes to what the server applies, and holds watches in which nothing happens. A real
-//! API server for each cluster would be what is measured, and each connection to one that is shared
-//! would take two of the machine's open files.
+//! The stub stores the objects of the agents' namespaces in memory, returns the same nodes and pods
+//! for each cluster, accepts all applied objects, and sends no watch events. Real API servers would
+//! dominate the measurement, and each connection to a shared one would need two open files.
 //!
-//! | request | answer |
+//! | request | response |
 //! |---|---|
 //! | `GET /small` | 1 KiB |
-//! | `GET` of an object | what was put, created or patched; 404 |
-//! | `GET` of a list | the nodes, the pods, else nothing |
-//! | `GET` of a watch | no event until its time is over |
-//! | `POST` | 201 with the object, kept but for Events; 409; a token for a service account |
-//! | `PUT`, `PATCH` as merge | the object, kept |
+//! | `GET` of an object | the stored object; 404 |
+//! | `GET` of a list | the nodes or pods; otherwise an empty list |
+//! | `GET` of a watch | no event until its timeout |
+//! | `POST` | 201 with the object, stored except for Events; 409; a token of a service account |
+//! | `PUT`, `PATCH` as merge | the stored object |
 //! | `PATCH` as apply, `PATCH` of an Event, `DELETE` | 200 |
 
 mod objects;
@@ -36,11 +35,11 @@ pub(crate) use self::objects::Refused;
 
 const SMALL: usize = 1024;
 static SMALL_BYTES: [u8; SMALL] = [b'd'; SMALL];
-/// Nodes and pods of each cluster.
+/// Number of nodes and pods of each cluster.
 const NODES: u32 = 3;
 const PODS: u32 = 30;
-/// How long a watch lasts that does not say.
-const WATCH: Duration = Duration::from_mins(5);
+/// Default timeout of a watch.
+const WATCH_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// The stub; clones share it.
 #[derive(Clone)]
@@ -63,14 +62,14 @@ impl Stub {
         }))
     }
 
-    /// Puts an object of a manifest where agents look for it.
+    /// Stores an object of a manifest.
     pub(crate) fn put(&self, object: Value) -> Result<(), Refused> {
         let path = objects::path_of(&object)?;
         self.0.objects.put(&path, object)?;
         Ok(())
     }
 
-    /// The way of the agents' lanes to it.
+    /// Returns the upstream of the agents' lanes.
     pub(crate) fn upstream(&self) -> Upstream {
         let stub = self.clone();
         Upstream::in_process(move |request| Box::pin(stub.clone().answer(request)))
@@ -82,7 +81,11 @@ impl Stub {
     {
         let (head, body) = request.into_parts();
         let Ok(body) = body.collect().await else {
-            return status(StatusCode::BAD_REQUEST, "BadRequest", "the body broke off");
+            return status(
+                StatusCode::BAD_REQUEST,
+                "BadRequest",
+                "cannot read the body",
+            );
         };
         let path = head.uri.path();
         let query = head.uri.query().unwrap_or_default();
@@ -119,7 +122,7 @@ impl Stub {
             _ if objects::is_list(path) => json_of(StatusCode::OK, list(&[])),
             _ => match self.0.objects.get(path) {
                 Some(object) => json_of(StatusCode::OK, object.to_string().into()),
-                None => status(StatusCode::NOT_FOUND, "NotFound", "there is no such object"),
+                None => status(StatusCode::NOT_FOUND, "NotFound", "object not found"),
             },
         }
     }
@@ -167,19 +170,19 @@ where
     }
 }
 
-/// A watch in which nothing happens.
+/// Returns a watch without events.
 fn watch(query: &str) -> Response<Body> {
     let seconds = query
         .split('&')
         .find_map(|pair| pair.strip_prefix("timeoutSeconds=")?.parse().ok());
-    let lasts = seconds.map_or(WATCH, Duration::from_secs);
+    let lasts = seconds.map_or(WATCH_TIMEOUT, Duration::from_secs);
     let silence = futures::stream::once(tokio::time::sleep(lasts)).filter_map(async |()| None);
     let mut response = Response::new(StreamBody::new(silence.boxed()).boxed_unsync());
     response.headers_mut().insert(CONTENT_TYPE, JSON);
     response
 }
 
-/// What a service account's token request is answered with.
+/// Returns the response to a token request of a service account.
 fn token(mut sent: Value) -> Value {
     sent["status"] = json!({"token": "of-a-stub", "expirationTimestamp": "2100-01-01T00:00:00Z"});
     sent
@@ -245,7 +248,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_agent_finds_what_was_put_and_what_it_wrote() {
+    async fn stored_and_written_objects_are_returned() {
         let stub = Stub::new();
         let map = json!({"kind": "ConfigMap", "apiVersion": "v1",
             "metadata": {"name": "m", "namespace": "n"}, "data": {"a": "1"}});
@@ -266,7 +269,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lists_have_the_same_nodes_for_everybody_and_watches_are_silent() {
+    async fn lists_have_the_same_nodes_and_watches_have_no_events() {
         let stub = Stub::new();
         let nodes = asked(&stub, Method::GET, "/api/v1/nodes?limit=5", Value::Null)
             .await
@@ -276,7 +279,7 @@ mod tests {
         let start = tokio::time::Instant::now();
         let watch = "/api/v1/nodes?watch=true&timeoutSeconds=7";
         assert_eq!(asked(&stub, Method::GET, watch, Value::Null).await.0, 200);
-        // The clock of tokio's timers ticks once a millisecond.
+        // tokio's timers have a resolution of a millisecond.
         assert_eq!(start.elapsed().as_secs(), 7);
     }
 }

@@ -1,4 +1,4 @@
-//! The objects that the stub keeps, by their paths.
+//! The stored objects of the stub by path.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,20 +9,20 @@ use base64::engine::general_purpose::STANDARD;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-/// Why something is not written.
+/// The error of a write.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refused {
-    /// Nothing of this name.
-    #[error("there is no such object")]
+    /// The object does not exist.
+    #[error("object not found")]
     Missing,
-    /// The name is taken.
-    #[error("an object of this name exists")]
+    /// An object with this name exists.
+    #[error("an object with this name exists")]
     Exists,
-    /// Not an object.
-    #[error("this is no object with a kind and a name that the stub keeps")]
+    /// The value is not a supported object.
+    #[error("the value is not an object with a supported kind and a name")]
     NoObject,
-    /// Not a verb of the API.
-    #[error("the stub does not know this method")]
+    /// The method is not supported.
+    #[error("the stub does not support this method")]
     Method,
 }
 
@@ -46,7 +46,7 @@ impl Refused {
     }
 }
 
-/// Where an object of a manifest is found.
+/// Returns the path of an object of a manifest.
 pub(super) fn path_of(object: &Value) -> Result<String, Refused> {
     let text = |value: &Value| value.as_str().map(str::to_owned).ok_or(Refused::NoObject);
     let (kind, name) = (text(&object["kind"])?, text(&object["metadata"]["name"])?);
@@ -63,7 +63,7 @@ pub(super) fn path_of(object: &Value) -> Result<String, Refused> {
     Ok(format!("/api/v1/namespaces/{namespace}/{plural}/{name}"))
 }
 
-/// Whether a path is a collection's.
+/// Whether the path is that of a collection.
 pub(super) fn is_list(path: &str) -> bool {
     let mut parts = path.split('/').skip(1);
     let rest: Vec<&str> = match parts.next() {
@@ -82,11 +82,11 @@ pub(super) struct Objects {
 
 impl Objects {
     fn kept(&self) -> std::sync::MutexGuard<'_, HashMap<String, Value>> {
-        // Each change is one insertion: nothing is half done.
+        // Each change is a single insertion, so that a poisoned lock is consistent.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The object with what an API server adds to it.
+    /// Adds the fields that an API server sets.
     pub(super) fn stamped(&self, mut object: Value) -> Value {
         let version = self.version.fetch_add(1, Ordering::Relaxed) + 1;
         if !object.is_object() {
@@ -138,7 +138,7 @@ impl Objects {
     }
 }
 
-/// A JSON merge patch.
+/// Applies a JSON merge patch.
 fn merge(target: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         target.clone_from(patch);
@@ -159,7 +159,7 @@ fn merge(target: &mut Value, patch: &Value) {
     }
 }
 
-/// Moves a Secret's plain text to its data.
+/// Converts `stringData` of a Secret to `data`.
 fn take_text(object: &mut Value) {
     let Some(text) = object
         .as_object_mut()
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn collections_are_told_from_objects() {
+    fn collections_are_distinguished_from_objects() {
         for (path, list) in [
             ("/api/v1/nodes", true),
             ("/api/v1/nodes/a", false),
