@@ -2,6 +2,7 @@
 
 use drover_api::rest::Version;
 use drover_ui_core::hub::{ApiVersion, HUB_VERSION};
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_kit::notice::{Banner, Mood, Skeleton};
 use leptos::prelude::*;
@@ -15,7 +16,7 @@ use crate::session::{Session, display_name};
 /// The server, the page, and the person's session.
 #[component]
 pub(crate) fn About() -> impl IntoView {
-    title("About");
+    title(t().frame.about());
     let session = expect_context::<Session>();
     let version = RwSignal::new(None::<Result<Version, Problem>>);
     spawn_local(async move {
@@ -32,10 +33,10 @@ pub(crate) fn About() -> impl IntoView {
     };
     view! {
         <div class="page">
-            <header class="page-head"><h1>"About"</h1></header>
+            <header class="page-head"><h1>{t().frame.about()}</h1></header>
             <div class="cards">
-                <section class="card"><h2>"Server"</h2>{server}</section>
-                <section class="card"><h2>"You"</h2><You/></section>
+                <section class="card"><h2>{t().about.server()}</h2>{server}</section>
+                <section class="card"><h2>{t().about.you()}</h2><You/></section>
             </div>
             <footer class="page-foot"><SameCommand line="drover version".to_owned()/></footer>
         </div>
@@ -52,13 +53,13 @@ fn Server(version: Version) -> impl IntoView {
     view! {
         {warning}
         <dl class="facts">
-            <dt>"Address"</dt><dd><code>{origin()}</code></dd>
-            <dt>"Version"</dt><dd>{version.version}</dd>
-            <dt>"Commit"</dt><dd><code>{version.commit}</code></dd>
-            <dt>"This page"</dt><dd>{env!("CARGO_PKG_VERSION")}</dd>
+            <dt>{t().about.address()}</dt><dd><code>{origin()}</code></dd>
+            <dt>{t().labels.version()}</dt><dd>{version.version}</dd>
+            <dt>{t().about.commit()}</dt><dd><code>{version.commit}</code></dd>
+            <dt>{t().about.page_version()}</dt><dd>{env!("CARGO_PKG_VERSION")}</dd>
             <HubFact/>
-            <dt>"Agent protocols"</dt><dd>{protocols.join(", ")}</dd>
-            <dt>"REST API"</dt><dd><a href="/v1/openapi.json" rel="external">"OpenAPI document"</a></dd>
+            <dt>{t().about.agent_protocols()}</dt><dd>{protocols.join(", ")}</dd>
+            <dt>{t().about.rest_api()}</dt><dd><a href="/v1/openapi.json" rel="external">{t().about.openapi()}</a></dd>
         </dl>
     }
 }
@@ -77,11 +78,11 @@ fn HubFact() -> impl IntoView {
         let _ = hub.try_set(Some(answer));
     });
     let words = move || match hub.get() {
-        None => "asking…".to_owned(),
+        None => t().kit.loading().to_owned(),
         Some(Ok(version)) => version.words(),
         Some(Err(problem)) => problem.message,
     };
-    view! { <dt>"Hub"</dt><dd>{words}</dd> }.into_any()
+    view! { <dt>{t().about.hub()}</dt><dd>{words}</dd> }.into_any()
 }
 
 #[component]
@@ -91,20 +92,20 @@ fn You() -> impl IntoView {
         session.view().map(|view| {
             let name = display_name(&view);
             let rights = if view.me.administrator {
-                "administrator: everything, everywhere"
+                t().about.administrator()
             } else {
-                "what your roles give you"
+                t().about.by_roles()
             };
             let idle = view
                 .idle_seconds
-                .map(|seconds| format!(", or after {} minutes without a request", seconds / 60));
+                .map(|seconds| t().about.idle_timeout(seconds / 60));
             view! {
                 <dl class="facts">
-                    <dt>"Name"</dt><dd>{name}</dd>
-                    <dt>"Signs in as"</dt><dd>{view.me.username}</dd>
-                    <dt>"In clusters"</dt><dd><code>{view.me.kubernetes_user}</code></dd>
-                    <dt>"Rights"</dt><dd>{rights}</dd>
-                    <dt>"Session ends"</dt>
+                    <dt>{t().labels.name()}</dt><dd>{name}</dd>
+                    <dt>{t().about.user_name()}</dt><dd>{view.me.username}</dd>
+                    <dt>{t().about.kubernetes_user()}</dt><dd><code>{view.me.kubernetes_user}</code></dd>
+                    <dt>{t().labels.permissions()}</dt><dd>{rights}</dd>
+                    <dt>{t().about.session_expires()}</dt>
                     <dd>{in_full(view.expires_at).to_string()} {idle}</dd>
                 </dl>
             }

@@ -1,5 +1,6 @@
 //! A URL that names nothing.
 
+use drover_ui_core::messages::t;
 use drover_ui_kit::notice::{Absence, EmptyState};
 use leptos::prelude::*;
 use leptos_router::components::A;
@@ -9,15 +10,15 @@ use crate::screens::title::title;
 /// Says so, and where to go.
 #[component]
 pub(crate) fn NotFound() -> impl IntoView {
-    title("Not found");
+    title(t().not_found.title());
     view! {
         <div class="page">
             <EmptyState
                 why=Absence::NotFound
-                title="There is nothing at this address"
-                advice="The link may be old, or a letter may be missing."
+                title=t().not_found.heading()
+                advice=t().not_found.advice()
             >
-                <A href="/">"All clusters"</A>
+                <A href="/">{t().palette.all_clusters()}</A>
             </EmptyState>
         </div>
     }

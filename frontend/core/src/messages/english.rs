@@ -3,7 +3,7 @@
 //! Words: buttons are verbs, labels are nouns, help is one short sentence, an empty state says what
 //! would be here and how to get it, a state says state, cause and next step. Sentence case.
 
-use super::{LocalTime, Noun, Rich, Unit, catalogue, code, strong};
+use super::{LocalTime, Noun, Rich, Unit, catalogue, code, link, strong};
 use crate::severity::Severity;
 use drover_api::kinds::PodSecurity;
 
@@ -65,6 +65,10 @@ catalogue! {
         discard = "Discard changes";
         edit_menu = "Edit…";
         add = "Add";
+        done = "Done";
+        disable_menu = "Disable…";
+        enable_menu = "Enable…";
+        reload = "Reload";
     }
 
     /// Labels of fields and columns that many screens have.
@@ -104,6 +108,9 @@ catalogue! {
         project = "Project";
         namespaces = "Namespaces";
         not_set = "Not set";
+        expires = "Expires";
+        permissions = "Permissions";
+        choose_user = "Select a user";
     }
 
     /// The components of frontend/kit.
@@ -628,14 +635,47 @@ catalogue! {
     sign_in: SignIn {
         local_user = "Sign in as a local user";
         with_provider(provider: &str) = format!("Sign in with {provider}");
+        bad_address = "an address that the browser rejects";
+        sign_in = "Sign in";
+        with_password_of(provider: &str) -> Rich = Rich::from("Use your user name and password of ") + strong(provider.to_owned()) + ".";
+        user_name = "User name";
+        password = "Password";
+        providers_unknown(cause: &str) = format!("Cannot read the identity providers: {cause}");
     }
 
     /// The change of the own password.
     password: Password {
+        choose = "Choose a password";
+        choose_help = "The initial password is valid only for this step. Choose a new password.";
+        sign_out_instead = "Sign out";
+        at_provider_help = "Change your password at the identity provider.";
+        at_provider(provider: &str) = format!("You sign in with {provider}");
+        effect = "Your other sessions end, in browsers and command lines. This session stays.";
+        differs = "The passwords differ.";
+        changed = "Changed your password.";
+        current = "Current password";
+        new = "New password";
+        repeat = "Repeat new password";
     }
 
     /// The sign-in of a device.
     device: Device {
+        title = "Approve a CLI login";
+        help = "Type the code that drover login shows. The next step shows the request before you approve it.";
+        code = "Code";
+        code_help = "Example: BCDF-GHJK.";
+        show_request = "Show request";
+        request = "Login request";
+        source = "Source address";
+        requested = "Requested";
+        warning(user: &str) -> Rich = Rich::from("The command line that sent this request will act as ") + strong(user.to_owned()) + ". Approve it only if you started it just now.";
+        approve = "Approve";
+        reject = "Reject";
+        approved = "Approved";
+        approved_help = "The command line is logged in within seconds. Its token is listed among your tokens.";
+        your_tokens = "Your tokens";
+        rejected = "Rejected";
+        rejected_help(expires: &LocalTime, source: &str) -> Rich = Rich::from(format!("The login was not approved. The code expires at {expires}. If you did not start it, report the address ")) + code(source.to_owned()) + " to an administrator.";
     }
 
     /// API tokens.
@@ -658,6 +698,36 @@ catalogue! {
         browser = "browser";
         kubeconfig = "kubeconfig";
         kubectl = "kubectl";
+        create = "Create token";
+        filter_by_purpose = "Filter by purpose";
+        mine_only = "Only my tokens";
+        empty = "No tokens";
+        empty_advice = "Programs sign in with tokens. Create one here or with this command.";
+        lifetime_help(default: &str, limit: &str) = format!("Example: 30d, 12h. Empty: {default}. At most {limit} (setting token-max-ttl).");
+        lifetime_help_unknown = "Example: 30d, 12h. Empty: default of the server. The setting token-max-ttl is the limit.";
+        create_help = "The token has your permissions until it expires. It is shown once.";
+        description_help = "Example: backup job. Administrators can read it.";
+        lifetime = "Lifetime";
+        all_clusters = "all your clusters";
+        scope_help = "Limits the token to one cluster. Empty: all your clusters.";
+        only_cluster(name: &str) = format!("only cluster {name}");
+        stored = "I stored the token";
+        copy_now = "Copy the token now. Drover stores only its hash and cannot show it again.";
+        token = "Token";
+        usage = "Usage";
+        purpose = "Purpose";
+        last_used = "Last used";
+        this_session = "this session";
+        everywhere = "all clusters";
+        expired(time: &str) = format!("expired {time}");
+        expires_soon(time: &str) = format!("soon: {time}");
+        delete_named(name: &str) = format!("Delete {name}");
+        delete_and_sign_out = "Delete and sign out";
+        delete_effect = "The tokens are rejected at once. Open watches, logs and shells close within seconds. Deleted tokens cannot be restored.";
+        delete_own = "The selection includes the session of this browser. Deleting it signs you out.";
+        delete_title(count: usize) = format!("Delete {}?", counted(count, "token", "tokens"));
+        deleted(count: usize) = format!("Deleted {}.", counted(count, "token", "tokens"));
+        more(count: usize) = format!("and {count} more");
     }
 
     /// Settings.
@@ -688,6 +758,31 @@ catalogue! {
         provider_grace_effect = "Applies to users of an identity provider that does not answer. Their access ends after this time.";
         log_filter_bounds = "A level (error, warn, info, debug, trace), or comma-separated levels by target.";
         log_filter_effect = "Levels debug and trace produce many more log lines and slow the server down. Level error hides warnings.";
+        edit_named(name: &str) = format!("Edit {name}");
+        read_only(cause: &str) = format!("Read-only: {cause}.");
+        not_applied = "not applied";
+        by_default = "default";
+        not_found(name: &str) = format!("Setting {name} not found");
+        not_found_advice = "Check the name, or wait until the list is loaded.";
+        edit_title = "Edit setting";
+        saved(name: &str, value: &str) = match value {
+            "" => format!("Saved {name}. It is empty."),
+            value => format!("Saved {name}. It is {value}."),
+        };
+        reset = "Reset to default";
+        value = "Value";
+        duration(words: &str) = format!("Equals {words}.");
+        bounds(bounds: &str) = format!("{bounds} Empty: default.");
+        in_effect = "In effect";
+        default = "Default";
+        allowed = "Allowed values";
+        not_applied_label = "Not applied";
+        temporary = "Temporary log filter";
+        temporary_help = "Applies until the server restarts or the setting changes. The setting stays as it is.";
+        filter_applied = "Applied the log filter.";
+        log_filter = "Log filter";
+        log_filter_help = "Example: debug, or info,drover_server::proxy=trace.";
+        apply_filter = "Apply filter";
     }
 
     /// The audit log.
@@ -717,11 +812,69 @@ catalogue! {
         reason = "Reason";
         bytes_in = "Bytes in";
         bytes_out = "Bytes out";
+        record = "Record";
+        any = "Any";
+        code_help = "Example: 403.";
+        status_code = "Status code";
+        path_part = "Path contains";
+        since = "Since";
+        until = "Until";
+        search = "Search";
+        changes_only = "Only changes";
+        with_reads = "Include reads";
+        show_all = "Show all";
+        filter_help = "Names must match completely. Times: 1h, 7d, or 2026-11-22T10:00:00Z.";
+        request_column = "Request";
+        impersonating(user: &str) = format!("as {user}");
+        unknown_user = "unauthenticated";
+        kept_since(time: &LocalTime, in_memory: bool) = if in_memory {
+            format!("Records since {time}, from the memory of the server. The log itself goes to standard output.")
+        } else {
+            format!("Records since {time}, from the log of the server.")
+        };
+        no_records_in(in_memory: bool) = if in_memory {
+            "No records in the memory of the server yet. The log itself goes to standard output.".to_owned()
+        } else {
+            "No records in the log of the server yet.".to_owned()
+        };
+        failed = "Cannot read the audit log";
+        invalid = "Invalid filter";
+        invalid_advice = "Correct the fields above.";
+        stopped = "Search stopped";
+        stopped_advice = "Press “Search” to start again.";
+        no_match_yet = "No results yet";
+        no_match_yet_advice = "Only the newest part of the log was searched.";
+        table = "Audit log";
+        no_match = "No results";
+        no_match_advice = "Remove filters, or search from an earlier time.";
+        empty = "No records yet";
+        empty_advice = "Requests to clusters and changes of Drover are recorded here.";
+        show_older = "Show older";
+        stop = "Stop";
+        shown_more(count: &str) = format!("{count} shown, older records exist");
+        shown_all(count: &str) = format!("{count} shown, all stored records");
+        shown_matching(count: &str) = format!("{count} shown, all matches");
+        unreadable(lines: &str) = format!("{lines} lines of the log are not records.");
     }
 
     /// The page about this server.
     about: About {
         embedded_hub(version: &str) = format!("embedded, Kubernetes API {version}");
+        server = "Server";
+        you = "Your account";
+        address = "Address";
+        commit = "Commit";
+        page_version = "Version of this page";
+        agent_protocols = "Agent protocols";
+        rest_api = "REST API";
+        openapi = "OpenAPI document";
+        hub = "Hub";
+        administrator = "administrator: all permissions";
+        by_roles = "by roles";
+        idle_timeout(minutes: u32) = format!(", or after {minutes} minutes without a request");
+        user_name = "User name";
+        kubernetes_user = "Kubernetes user";
+        session_expires = "Session expires";
     }
 
     /// Identity providers.
@@ -771,6 +924,68 @@ catalogue! {
         nested_groups = "Members of a nested group are also members of its parent group";
         posix = "POSIX: OpenLDAP and others";
         active_directory = "Active Directory";
+        create = "Create identity provider";
+        empty = "No identity providers yet";
+        empty_advice = "Users sign in with local passwords. With an identity provider (OpenID Connect, GitHub, LDAP or Active Directory), users sign in with their existing accounts, and groups can have roles.";
+        edit_title = "Edit identity provider";
+        unknown_protocol = "Unknown protocol. Reload the page: the server may have been upgraded.";
+        nobody_allowed = "Enter at least one user or group. To block all sign-ins, disable the provider.";
+        saved(name: &str) = format!("Saved identity provider {name}.");
+        edit_effect = "Users who no longer match lose access within seconds.";
+        own_provider = "You are signed in with this provider. Make sure that you still match, and that you have another way to sign in.";
+        conflict = "Another user changed this provider. Close the dialog, check the change and start again.";
+        enable_effect = "The provider appears on the sign-in page. A first sign-in creates a user without rights until a role is granted to the user or its groups.";
+        disable_effect = "Users cannot sign in with the provider. Its sessions, tokens and groups are rejected, and open streams close within seconds. They are valid again when the provider is enabled.";
+        delete_effect = "Users cannot sign in with the provider. Its sessions, tokens and groups are invalid permanently, and open streams close within seconds. A new provider of the same name does not restore them. To block its users for a while, disable it.";
+        cuts_own = "You are signed in with this provider and will be signed out. Make sure that an administrator can sign in another way.";
+        test_failed = "The last test failed: users cannot sign in.";
+        untested = "Not tested since the last change. Run the test to check whether users can sign in.";
+        cuts_unknown = "Signed-in users of this provider lose access at once.";
+        cuts_none = "No user is signed in with this provider.";
+        cuts(users: usize, tokens: usize) = format!("{} with {} of this provider lose access at once.", counted(users, "user", "users"), counted(tokens, "token", "tokens"));
+        created(name: &str) = format!("Created identity provider {name}. Run the test, then enable it.");
+        name_help = "Lowercase letters, digits and “-”. Part of group names; it cannot be changed.";
+        protocol = "Protocol";
+        disabled_help = "Not enabled yet. Run the test, then enable it.";
+        callback_help = "Register this exact redirect URI at the provider.";
+        callback_url = "Redirect URI";
+        fixed_help = "These settings cannot be changed: IDs of users and groups belong to this provider.";
+        secret_kept = "Stored and never shown. Empty: unchanged.";
+        secret_new = "Stored on the hub and never shown again.";
+        secret_optional = "Stored on the hub and never shown again. Empty: public client.";
+        button_label = "Button label";
+        button_label_help = "Shown after “Sign in with”. Empty: name of the provider.";
+        sign_out_label(effect: &str) = format!("Signing out of Drover {effect}");
+        limited = "Allow only listed users and groups";
+        users = "Users";
+        users_help = "User IDs at the provider, one per line. Names can be reused; IDs cannot.";
+        groups_help = "Group IDs at the provider, one per line. Example for GitHub: org:9919.";
+        sign_in = "Sign-in";
+        last_answer = "Last response";
+        not_found(name: &str) = format!("Identity provider {name} not found");
+        secret_stored = "stored on the hub";
+        no_secret = "none (public client)";
+        sign_out_both(effect: &str) = format!("from Drover; {effect}");
+        sign_out_drover = "from Drover only";
+        secret = "Secret";
+        sign_out = "Sign-out";
+        is_set = "set";
+        all_allowed = "All users of the provider.";
+        none_allowed = "No users: the list is empty.";
+        group_members = "Members of groups";
+        allowed = "Allowed users";
+        test = "Test";
+        test_help = "Sends the same requests as a sign-in, also while the provider is disabled. No user is signed in.";
+        test_login = "Login for the test";
+        test_login_help = "Tests a complete sign-in. Optional.";
+        test_password = "Password for the test";
+        test_password_help = "Sent to the directory and not stored.";
+        test_outdated = "The provider changed since the test. Run the test again.";
+        works = "Works";
+        works_not = "Does not work";
+        check_passed = "passed";
+        check_failed = "failed";
+        checks = "Checks";
     }
 
     /// Users.
@@ -787,10 +1002,176 @@ catalogue! {
         password = "password";
         no_credential = "not set";
         administrator = "administrator";
+        create = "Create user";
+        rename_menu = "Edit display name…";
+        set_password_menu = "Set password…";
+        told = "I sent the password";
+        copy_password = "Copy the password now. It cannot be shown again.";
+        password_of(user: &str) = format!("Password of {user}");
+        send_password(user: &str) -> Rich = Rich::from("Send the password to ") + strong(user.to_owned()) + " over a private channel. The user must choose a new one at the first sign-in.";
+        display_name_of(user: &str) = format!("Display name of {user}");
+        renamed(user: &str) = format!("Saved the display name of {user}.");
+        rename_help = "Shown to other users. The user name stays.";
+        make_administrator_menu = "Make administrator…";
+        remove_administrator_menu = "Remove administrator…";
+        revoke_tokens_menu = "Revoke all tokens…";
+        make_administrator = "Make administrator";
+        remove_administrator = "Remove administrator";
+        revoke_tokens = "Revoke all tokens";
+        disable = "Disable";
+        enable = "Enable";
+        delete = "Delete";
+        make_administrator_title(user: &str) = format!("Make {user} an administrator?");
+        remove_administrator_title(user: &str) = format!("Remove administrator {user}?");
+        revoke_tokens_title(user: &str) = format!("Revoke all tokens of {user}?");
+        disable_title(user: &str) = format!("Disable {user}?");
+        enable_title(user: &str) = format!("Enable {user}?");
+        delete_title(user: &str) = format!("Delete {user}?");
+        make_administrator_effect = "Administrators have all permissions on all clusters, users, tokens and settings.";
+        remove_administrator_effect = "The user keeps the rights of its roles. Open streams that need more rights close within seconds.";
+        revoke_tokens_effect = "Sessions, API tokens and kubeconfig tokens of the user are deleted. Open streams close within seconds. The user can sign in again.";
+        disable_effect = "The user cannot sign in, and its tokens are rejected. Open watches, logs and shells close within seconds. The tokens are valid again when the user is enabled.";
+        enable_effect = "The user can sign in again. Tokens that have not expired are valid again.";
+        delete_effect = "The user cannot sign in, and all its tokens are deleted. Open streams close within seconds. A new user of the same name gets none of its rights. To block a user for a while, disable it.";
+        made_administrator(user: &str) = format!("{user} is now an administrator.");
+        removed_administrator(user: &str) = format!("{user} is no longer an administrator.");
+        revoked_tokens(user: &str) = format!("Revoked all tokens of {user}.");
+        disabled_user(user: &str) = format!("Disabled {user}.");
+        enabled_user(user: &str) = format!("Enabled {user}.");
+        deleted_user(user: &str) = format!("Deleted {user}.");
+        last_administrator = "This is the last administrator. Make another user an administrator first.";
+        own_account = "This is your account. Another administrator must do this.";
+        set_password_title(user: &str) = format!("Set password of {user}");
+        password_set(user: &str) = format!("Set the password of {user}.");
+        revoke_with_password = "Revoke all tokens of this user";
+        set_password = "Set password";
+        tokens_revoked = "API and kubeconfig tokens are revoked, and open streams close within seconds.";
+        tokens_stay = "API and kubeconfig tokens stay valid.";
+        set_password_effect = "The sessions of the user end, in browsers and command lines. The user must choose a new password at the next sign-in.";
+        set_own_password() -> Rich = Rich::from("This is your account: setting the password signs you out. ") + link("Change your password", "/password") + " instead.";
+        created(user: &str) = format!("Created user {user}.");
+        name_help = "Lowercase letters, digits, “.” and “-”. The name cannot be changed.";
+        display_name_help = "Shown to other users. Optional.";
+        create_administrator = "Administrator (all permissions)";
+        first_password_help = "The user must choose a new password at the first sign-in.";
+        signs_in_with = "Sign-in method";
+        last_sign_in = "Last sign-in";
+        actions = "Actions";
+        more = "Actions";
+        by_roles = "by roles";
+        actions_of(user: &str) = format!("Actions for {user}");
+        no_random = "The browser cannot generate a password. Type one.";
+        generate_password = "Generate a password and show it once";
+        type_password_help(minimum: usize) = format!("At least {minimum} characters. Send it to the user over a private channel.");
+        not_found(name: &str) = format!("User {name} not found");
+        not_found_advice = "Not found. It was deleted, or never existed.";
+        check_access = "Check this user's access";
+        tokens_of_user = "Tokens of this user";
+        audit_of_user = "Audit log of this user";
+        groups = "Groups";
+        local_only = "Local password, if one is set. No identity provider is linked.";
+        no_sign_in = "No sign-in: the user is disabled, and no identity provider is linked.";
+        refreshed(user: &str) = format!("Refreshed the identities of {user}.");
+        refresh = "Refresh from providers";
+        link_menu = "Link identity…";
+        unlink_named(provider: &str) = format!("Unlink {provider}");
+        unlink_menu = "Unlink…";
+        groups_left_out(count: u32) = format!("{count} more groups are ignored: their IDs are invalid in group names.");
+        login(name: &str) -> Rich = Rich::from("as ") + strong(name.to_owned());
+        last_confirmed(ago: &str) = format!("Last confirmed {ago}");
+        group = "Group";
+        last_state = "Last state";
+        no_groups = "No groups reported by an identity provider";
+        link_title(user: &str) = format!("Link identity to {user}");
+        linked(user: &str) = format!("Linked the identity to {user}.");
+        identity = "Identity";
+        link_effect(user: &str) -> Rich = Rich::from("The identity moves from the other user to this one. Sign-ins with it then are sign-ins of ") + strong(user.to_owned()) + ".";
+        link_from = "From user";
+        link_from_help = "Lists users that their identity provider confirmed within a day. Other users must sign in first.";
+        link_warning = "Make sure that both users are the same person. Sessions and tokens of the identity end at once.";
+        link = "Link";
+        former_disabled(user: &str) = format!("{user} has no sign-in method left and is disabled. Check it, then delete it.");
+        roles_stay(user: &str) -> Rich = Rich::from("These roles stay with ") + strong(user.to_owned()) + ". Grant them again where needed:";
+        remaining_roles = "Remaining roles";
+        merged(user: &str, former: &str) -> Rich = Rich::from("The identity of ") + strong(former.to_owned()) + " now belongs to " + strong(user.to_owned()) + ".";
+        page_of(user: &str) = format!("Open {user}");
+        unlink_title(provider: &str, user: &str) = format!("Unlink {provider} from {user}?");
+        unlink_last(user: &str) = format!("{user} has no other identity and can sign in only with a local password.");
+        unlinked(provider: &str) = format!("Unlinked the identity of {provider}.");
+        unlink = "Unlink";
+        unlink_effect = "Sessions and tokens of the identity end at once. A sign-in with it creates a new user. To block a user, disable it.";
+        you = "you";
     }
 
     /// The page of an object.
     object: Object {
+        no_page(kind: &str) = format!("No page for {kind}");
+        no_page_advice = "This kind has no page yet. Use kubectl.";
+        not_found(kind: &str, name: &str, namespace: Option<&str>) = match namespace {
+            Some(namespace) => format!("{kind} {name} not found in namespace {namespace}"),
+            None => format!("{kind} {name} not found"),
+        };
+        not_found_advice = "It was deleted, or never existed. It appears here when it is created.";
+        all(kind: &str) = format!("All {kind}");
+        in_namespace(kind: &str, namespace: &str) = format!("{kind} in {namespace}");
+        deleted_at(time: &LocalTime) = format!("The object was deleted at {time}. Its last known state is shown.");
+        replaced = "The object was deleted and recreated. The new object is shown.";
+        events = "Events";
+        views = "Object views";
+        forbidden(what: &str) = format!("No permission to read {what}");
+        retrying = "Retrying automatically.";
+        cluster_silent = "The cluster does not answer";
+        cluster_silent_advice = "The overview of the cluster shows the cause. Retrying automatically.";
+        agent_refused = "The cluster does not accept the agent's credentials";
+        agent_refused_advice = "The API server rejects the agent's service account. Check the log of the agent.";
+        missing(what: &str) = format!("Not found: {what}");
+        missing_advice = "Not found. It was deleted, or never existed.";
+        failed(what: &str) = format!("Cannot read {what}");
+        more_crashes_of_pod(count: usize) = format!("{} crash. Check the containers below.", counted(count, "more container", "more containers"));
+        more_crashes(count: usize) = format!("{} crash. Check the pods below.", counted(count, "more container", "more containers"));
+        open_previous_log = "Open previous log";
+        open_log = "Open log";
+        crash(state: &str, container: &str, pod: Option<(&str, &str)>, numbers: &str, age: Option<&str>, meaning: Option<&str>) -> Rich = {
+            let mut text = strong(state.to_owned()) + format!(": container {container}");
+            if let Some((name, href)) = pod {
+                text = text + " of " + link(name.to_owned(), href);
+            }
+            text = match age {
+                Some(age) => text + format!(" ({numbers}, {age} ago)."),
+                None => text + format!(" ({numbers})."),
+            };
+            match meaning {
+                Some(meaning) => text + format!(" Meaning: {meaning}."),
+                None => text,
+            }
+        };
+        the_events = "the events";
+        no_events = "No events";
+        no_events_advice = "Kubernetes keeps events for one hour by default. New events appear here automatically.";
+        older_events(count: usize) = format!("{} not shown.", counted(count, "older event", "older events"));
+        times_in(count: u64, age: &str) = format!("{count} times in {age}");
+        none_related(kind: &str) = format!("No {kind}.");
+        more_related(count: usize) = format!("{count} more not shown.");
+        ready(count: &str) = format!("{count} ready");
+        on_node = "on";
+        the_manifest = "the manifest";
+        changed_since(time: &LocalTime) = format!("The object changed since {time}. ");
+        yaml_note = "YAML from the API server";
+        json_note = "JSON: the API server does not provide YAML";
+        managed_fields = "Managed fields";
+        find = "Find in manifest";
+        manifest = "Manifest";
+        owners = "Owner";
+        metadata = "Metadata";
+        annotations = "Annotations";
+        containers = "Containers";
+        previous_run = "Previous run";
+        image = "Image";
+        ports = "Ports";
+        requests = "Requests";
+        limits = "Limits";
+        long_value(key: &str, bytes: usize) = format!("{key} ({bytes} bytes)");
+        probe(name: &str) = format!("{name} probe");
     }
 
     /// What forms share.
@@ -805,6 +1186,8 @@ catalogue! {
             0 => format!("{done} of {total} done"),
             failed => format!("{done} of {total} done, {failed} failed"),
         };
+        progress_label = "Progress";
+        retry = "Retry failed";
     }
 
     /// The addresses of screens.
@@ -813,6 +1196,9 @@ catalogue! {
 
     /// The page for unknown addresses.
     not_found: NotFound {
+        title = "Not found";
+        heading = "Page not found";
+        advice = "Check the address, or open the list of clusters.";
     }
 
     /// Requests that failed.
@@ -859,6 +1245,7 @@ catalogue! {
         seconds_rounded(count: f64) = format!("{count:.1} s");
         minutes_rounded(count: f64) = format!("{count:.0} min");
         until(age: &str) = format!("in {age}");
+        old(age: &str) = format!("{age} old");
     }
 
     /// States in words.
@@ -878,6 +1265,7 @@ catalogue! {
         not_ready = "not ready";
         pending = "pending";
         ready = "ready";
+        none = "none";
     }
 
     /// Pods and containers.
@@ -1094,6 +1482,47 @@ catalogue! {
         restarting(cause: &str) = format!("The container ended and will be restarted. {cause}");
         waiting(cause: &str) = format!("The container waits for its next start. {cause}");
         cut_line(bytes: usize) = format!(" … ({bytes} more bytes of this line)");
+        no_pods = "No pods";
+        no_pods_advice = "Logs of its pods are shown here when pods exist.";
+        pod_gone = "Pod not found";
+        pod_gone_advice = "The pod and its logs were deleted. Select another pod.";
+        the_pods = "the pods";
+        pod = "Pod";
+        gone(pod: &str) = format!("{pod} (deleted)");
+        since_start = "start";
+        lines(count: usize) = counted(count, "line", "lines");
+        container = "Container";
+        since = "Since";
+        tail = "Limit";
+        options = "Log options";
+        follow = "Follow";
+        previous = "Previous run";
+        times = "Timestamps";
+        wrap = "Wrap lines";
+        missing_lines(count: &str) = format!("{count} lines are missing: the log grew faster than the page could read it.");
+        cannot_download = "The browser cannot save files. Copy the text.";
+        interrupted(time: &LocalTime, cause: &str) = format!("The stream was interrupted at {time}. {cause} Retrying automatically; no lines are lost.");
+        state_loading = "loading";
+        state_waiting = "waiting for the container";
+        state_following = "following";
+        state_interrupted(time: &LocalTime) = format!("interrupted since {time}");
+        state_refused = "refused";
+        state_complete = "complete";
+        newest_lines(lines: &str, limit: usize, dropped: u64) = format!("{lines}: newest {limit}, {dropped} older lines dropped");
+        find = "Find in log";
+        show_new(lines: usize) = match lines {
+            0 => "Go to the end".to_owned(),
+            lines => format!("Show {}", counted(lines, "new line", "new lines")),
+        };
+        paused = "Paused";
+        no_lines_yet = "No lines yet";
+        no_lines_yet_advice = "The container has not written any lines yet. New lines appear here.";
+        not_running = "The container is not running";
+        no_lines = "No lines";
+        not_found = "Log not found";
+        the_log = "the log";
+        log = "Log";
+        interruption_note = "The stream was interrupted. It continues here.";
     }
 
     /// Rights that a user lacks.

@@ -1,12 +1,14 @@
 //! A log-in of a command line, which waits until somebody confirms it here.
 
 use drover_api::rest::DeviceView;
+use drover_ui_core::messages::t;
 use drover_ui_core::shell;
 use drover_ui_core::token::ago;
 use drover_ui_core::url::segment;
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::field::TextField;
 use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::rich::rich;
 use leptos::html;
 use leptos::prelude::*;
 
@@ -32,13 +34,13 @@ enum Step {
 /// The screen, to which `drover login` sends people.
 #[component]
 pub(crate) fn Device() -> impl IntoView {
-    title("Confirm a log-in");
+    title(t().device.title());
     let step = RwSignal::new(Step::Code);
     view! {
         <div class="page">
-            <header class="page-head"><h1>"Confirm a log-in"</h1></header>
+            <header class="page-head"><h1>{t().device.title()}</h1></header>
             <div class="card narrow">
-                <p>"A command line shows a code and waits. Type the code here; nothing happens before you have seen who asks."</p>
+                <p>{t().device.help()}</p>
                 <CodeForm step=step/>
             </div>
             {move || match step.get() {
@@ -73,10 +75,10 @@ fn CodeForm(step: RwSignal<Step>) -> impl IntoView {
     view! {
         <form class="stack" on:submit=submit>
             <Refusal sending=sending/>
-            <TextField label="Code" value=code focused=true help="Two times four letters, such as BCDF-GHJK."/>
+            <TextField label=t().device.code() value=code focused=true help=t().device.code_help()/>
             <Button role=Role::Submit busy=sending.busy()
                 disabled=Signal::derive(move || code.with(|code| code.trim().is_empty()))>
-                "See who asks"
+                {t().device.show_request()}
             </Button>
         </form>
     }
@@ -98,22 +100,21 @@ fn Question(view: DeviceView, step: RwSignal<Step>) -> impl IntoView {
     let leave = StoredValue::new(view.clone());
     view! {
         <section class="card narrow" role="status">
-            <h2>"Who asks"</h2>
+            <h2>{t().device.request()}</h2>
             <dl class="facts">
-                <dt>"Code"</dt><dd><code>{view.user_code}</code></dd>
-                <dt>"From"</dt><dd><code>{view.source}</code></dd>
-                <dt>"Asked"</dt><dd title=in_full(at).to_string()>{move || ago(at, clock.now())}</dd>
-                <dt>"Waits until"</dt><dd>{in_full(view.expires_at).to_string()}</dd>
+                <dt>{t().device.code()}</dt><dd><code>{view.user_code}</code></dd>
+                <dt>{t().device.source()}</dt><dd><code>{view.source}</code></dd>
+                <dt>{t().device.requested()}</dt><dd title=in_full(at).to_string()>{move || ago(at, clock.now())}</dd>
+                <dt>{t().labels.expires()}</dt><dd>{in_full(view.expires_at).to_string()}</dd>
             </dl>
             <Banner mood=Mood::Warning>
-                "Whoever began it will act as you, "<b>{me}</b>
-                ", on their command line. Confirm it only if you began it yourself, a moment ago."
+                {move || rich(t().device.warning(&me().unwrap_or_default()))}
             </Banner>
             <Refusal sending=sending/>
             <div class="row">
-                <Button weight=Weight::Primary busy=sending.busy() on_press=confirm>"Confirm"</Button>
+                <Button weight=Weight::Primary busy=sending.busy() on_press=confirm>{t().device.approve()}</Button>
                 <Button disabled=sending.busy() on_press=move |()| step.set(Step::Left(leave.get_value()))>
-                    "Do not confirm"
+                    {t().device.reject()}
                 </Button>
             </div>
         </section>
@@ -137,9 +138,9 @@ fn Outcome(words: &'static str) -> impl IntoView {
 fn Confirmed() -> impl IntoView {
     view! {
         <section class="card narrow" role="status">
-            <Outcome words="Confirmed"/>
-            <p>"Go back to the command line: it is logged in within seconds. Its token is among yours, and can be ended there."</p>
-            <div class="row"><a href="/tokens">"Your tokens"</a></div>
+            <Outcome words=t().device.approved()/>
+            <p>{t().device.approved_help()}</p>
+            <div class="row"><a href="/tokens">{t().device.your_tokens()}</a></div>
         </section>
     }
 }
@@ -148,11 +149,9 @@ fn Confirmed() -> impl IntoView {
 fn Left(view: DeviceView) -> impl IntoView {
     view! {
         <section class="card narrow" role="status">
-            <Outcome words="Not confirmed"/>
+            <Outcome words=t().device.rejected()/>
             <p>
-                "Nobody was logged in. The code ends by itself at "{in_full(view.expires_at).to_string()}
-                ". If it was not you who began, somebody at "<code>{view.source}</code>
-                " wanted to act as you: tell an administrator."
+                {rich(t().device.rejected_help(&in_full(view.expires_at), &view.source))}
             </p>
         </section>
     }

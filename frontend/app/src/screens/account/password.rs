@@ -1,6 +1,7 @@
 //! The change of one's own password: before anything else works, or of one's own will.
 
 use drover_api::rest::Secret;
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::field::{Content, TextField};
@@ -22,7 +23,7 @@ const COMMAND: &str = "drover user passwd";
 /// The screen before the frame.
 #[component]
 pub(crate) fn MustChangePassword() -> impl IntoView {
-    title("Choose a password");
+    title(t().password.choose());
     let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let typed = match session.state() {
         SessionState::MustChangePassword(typed) => typed,
@@ -32,14 +33,14 @@ pub(crate) fn MustChangePassword() -> impl IntoView {
         <main class="door">
             <div class="door-card">
                 <div class="brand"><Brand/></div>
-                <h1>"Choose a password"</h1>
+                <h1>{t().password.choose()}</h1>
                 <p class="soft">
-                    "The one that you were given is good for this only. Choose one that nobody else knows."
+                    {t().password.choose_help()}
                 </p>
                 <Form typed=typed/>
                 <div class="door-foot">
                     <Button weight=Weight::Quiet on_press=move |()| sign_out(session, toasts, false)>
-                        "Sign out instead"
+                        {t().password.sign_out_instead()}
                     </Button>
                 </div>
             </div>
@@ -50,22 +51,22 @@ pub(crate) fn MustChangePassword() -> impl IntoView {
 /// The screen within the frame.
 #[component]
 pub(crate) fn ChangePassword() -> impl IntoView {
-    title("Change password");
+    title(t().frame.change_password());
     if let Some(provider) = expect_context::<Session>().provider() {
-        let advice = "Its password is for it to change, and not for Drover.";
+        let advice = t().password.at_provider_help();
         return view! {
             <div class="page">
-                <EmptyState why=Absence::Empty title=format!("You sign in with {provider}") advice=advice/>
+                <EmptyState why=Absence::Empty title=t().password.at_provider(&provider) advice=advice/>
             </div>
         }
         .into_any();
     }
     view! {
         <div class="page">
-            <header class="page-head"><h1>"Change password"</h1></header>
+            <header class="page-head"><h1>{t().frame.change_password()}</h1></header>
             <div class="card narrow">
                 <p class="soft">
-                    "Your sessions elsewhere end with it, in browsers and command lines. You stay signed in here."
+                    {t().password.effect()}
                 </p>
                 <Form typed=None/>
             </div>
@@ -77,10 +78,10 @@ pub(crate) fn ChangePassword() -> impl IntoView {
 
 /// What is wrong with the new password before the server is asked.
 fn complaint(new: &str, again: &str) -> (Option<String>, Option<String>) {
-    let short = (!new.is_empty() && new.chars().count() < SHORTEST)
-        .then(|| format!("At least {SHORTEST} characters."));
-    let differs = (!again.is_empty() && !new.starts_with(again))
-        .then(|| "This differs from the password above.".to_owned());
+    let short =
+        (!new.is_empty() && new.chars().count() < SHORTEST).then(|| t().forms.too_short(SHORTEST));
+    let differs =
+        (!again.is_empty() && !new.starts_with(again)).then(|| t().password.differs().to_owned());
     (short, differs)
 }
 
@@ -111,7 +112,7 @@ fn Form(typed: Option<Secret>) -> impl IntoView {
         spawn_local(async move {
             let secret = |text: RwSignal<String>| Secret::new(text.get_untracked());
             match session.change_password(secret(current), secret(new)).await {
-                Ok(()) => toasts.say("Your password is changed."),
+                Ok(()) => toasts.say(t().password.changed()),
                 Err(refused) => problem.set(Some(refused)),
             }
             // The screen may be gone, and its signals with it.
@@ -127,16 +128,16 @@ fn Form(typed: Option<Secret>) -> impl IntoView {
         {move || problem.get().map(|it| view! { <Banner mood=Mood::Error>{it.message}</Banner> })}
         <form class="stack" on:submit=submit>
             {asks_current.then(|| view! {
-                <TextField label="Present password" content=Content::Password value=current
+                <TextField label=t().password.current() content=Content::Password value=current
                     error=Signal::derive(of_field("current")) focused=true/>
             })}
-            <TextField label="New password" content=Content::NewPassword value=new focused=!asks_current
-                help=format!("At least {SHORTEST} characters.") error=Signal::derive(new_error)/>
-            <TextField label="New password again" content=Content::NewPassword value=again
+            <TextField label=t().password.new() content=Content::NewPassword value=new focused=!asks_current
+                help=t().forms.too_short(SHORTEST) error=Signal::derive(new_error)/>
+            <TextField label=t().password.repeat() content=Content::NewPassword value=again
                 error=Signal::derive(again_error)/>
             <Button weight=Weight::Primary role=Role::Submit busy=busy
                 disabled=Signal::derive(move || !ready())>
-                "Change password"
+                {t().frame.change_password()}
             </Button>
         </form>
     }

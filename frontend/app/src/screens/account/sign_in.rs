@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use drover_api::rest::{List, ProviderView, Secret};
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_core::shell;
 use drover_ui_core::sign_in::{Account, Provider, Way, others, way_back};
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::field::{Content, TextField};
 use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::rich::rich;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
@@ -98,7 +100,7 @@ impl Attempt {
         spawn_local(async move {
             let begun = self.session.begin_at(&provider, way_back(&here())).await;
             let gone = begun.and_then(|url| {
-                let refused = |_| Problem::strange("an address that browsers do not go to");
+                let refused = |_| Problem::strange(t().sign_in.bad_address());
                 window().location().set_href(&url).map_err(refused)
             });
             if let Err(refused) = gone {
@@ -146,7 +148,7 @@ pub(crate) fn SignIn(
     /// Why the door is closed, if it was open.
     why: Option<String>,
 ) -> impl IntoView {
-    title("Sign in");
+    title(t().sign_in.sign_in());
     let (attempt, told) = (Attempt::new(), providers());
     let problem = move || {
         let refused = attempt.problem.get()?;
@@ -156,7 +158,7 @@ pub(crate) fn SignIn(
         <main class="door">
             <div class="door-card">
                 <div class="brand"><Brand/></div>
-                <h1>"Sign in"</h1>
+                <h1>{t().sign_in.sign_in()}</h1>
                 {why.map(|why| view! { <Banner mood=Mood::Info>{why}</Banner> })}
                 {problem}
                 // Another account has another form, with the focus in it.
@@ -185,16 +187,16 @@ fn Typed(account: Account, attempt: Attempt) -> impl IntoView {
     let busy = Signal::derive(move || attempt.doing.with(|doing| doing.as_ref() == Some(&way)));
     view! {
         <form on:submit=submit>
-            {at.map(|title| view! { <p>"With your name and password of "<b>{title}</b>"."</p> })}
-            <TextField label="Name" name="username" content=Content::Username value=attempt.username focused=true/>
-            <TextField label="Password" name="password" content=Content::Password value=attempt.password/>
+            {at.map(|title| view! { <p>{rich(t().sign_in.with_password_of(&title))}</p> })}
+            <TextField label=t().sign_in.user_name() name="username" content=Content::Username value=attempt.username focused=true/>
+            <TextField label=t().sign_in.password() name="password" content=Content::Password value=attempt.password/>
             <Button
                 weight=Weight::Primary
                 role=Role::Submit
                 busy=busy
                 disabled=Signal::derive(move || !attempt.is_ready())
             >
-                "Sign in"
+                {t().sign_in.sign_in()}
             </Button>
         </form>
     }
@@ -224,10 +226,7 @@ fn Others(attempt: Attempt, told: Told) -> impl IntoView {
             (!providers.is_empty()).then_some(shown)
         }
         Err(problem) => {
-            let unknown = format!(
-                "Whether there are other ways to sign in is not known: {}",
-                problem.message
-            );
+            let unknown = t().sign_in.providers_unknown(&problem.message);
             Some(view! { <Banner mood=Mood::Warning>{unknown}</Banner> }.into_any())
         }
     }

@@ -64,20 +64,20 @@ pub(crate) fn Tokens() -> impl IntoView {
     let make = move || {
         view! {
             <Button weight=Weight::Primary icon=Icon::Plus on_press=move |()| view.making.set(true)>
-                "Make a token"
+                {t().tokens.create()}
             </Button>
         }
     };
     view! {
         <ListScreen kind=TOKENS contents=contents command="drover token list" action=make empty=NoTokens selection=selection>
             <div class="row">
-                <Tally label="Filter by purpose" counts=counts(rows) chosen=purpose/>
-                {everybodys.then(|| view! { <Checkbox label="Mine only" checked=mine/> })}
+                <Tally label=t().tokens.filter_by_purpose() counts=counts(rows) chosen=purpose/>
+                {everybodys.then(|| view! { <Checkbox label=t().tokens.mine_only() checked=mine/> })}
             </div>
             <ChosenBar selection=selection in_sight=in_sight(shown, selection)>
                 <Button weight=Weight::Danger icon=Icon::Trash
                     on_press=move |()| ending.ask(chosen(rows, selection))>
-                    "Delete…"
+                    {t().buttons.delete_menu()}
                 </Button>
             </ChosenBar>
         </ListScreen>
@@ -137,10 +137,10 @@ fn NoTokens() -> impl IntoView {
     view! {
         <EmptyState
             why=Absence::Empty
-            title="No tokens"
-            advice="Programs sign in with a token. Make one here, or on the command line."
+            title=t().tokens.empty()
+            advice=t().tokens.empty_advice()
         >
-            <Code label="Command" text="drover token create --description 'backup job'".to_owned()/>
+            <Code label=t().labels.command() text="drover token create --description 'backup job'".to_owned()/>
         </EmptyState>
     }
 }

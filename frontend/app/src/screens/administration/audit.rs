@@ -153,7 +153,7 @@ pub(crate) fn path_for(user: &str) -> String {
 /// The screen.
 #[component]
 pub(crate) fn Audit() -> impl IntoView {
-    title("Audit");
+    title(t().frame.audit());
     if expect_context::<Session>().is_administrator() {
         view! { <Managed/> }.into_any()
     } else {
@@ -168,7 +168,7 @@ fn Managed() -> impl IntoView {
     let command = Signal::derive(move || looking.asked.with(|asked| asked.command(clock.now())));
     view! {
         <div class="page">
-            <header class="page-head"><h1>"Audit"</h1></header>
+            <header class="page-head"><h1>{t().frame.audit()}</h1></header>
             <Filters looking=looking/>
             <List looking=looking/>
             <footer class="page-foot">
@@ -182,15 +182,10 @@ fn Managed() -> impl IntoView {
 
 /// Since when there are records, and where.
 fn kept(reading: &Reading) -> String {
-    let whence = match reading.source {
-        Some(AuditSource::File) | None => "in the server's log",
-        Some(AuditSource::Memory) => {
-            "in the server's memory: the log itself goes to its standard output"
-        }
-    };
+    let in_memory = reading.source == Some(AuditSource::Memory);
     match reading.kept_since {
-        Some(since) => format!("Kept since {}, {whence}.", in_full(since)),
-        None => format!("No records yet {whence}."),
+        Some(since) => t().audit.kept_since(&in_full(since), in_memory),
+        None => t().audit.no_records_in(in_memory),
     }
 }
 
@@ -258,22 +253,22 @@ fn List(looking: Looking) -> impl IntoView {
             {move || match what.get() {
                 ListState::Loading => view! { <Skeleton lines=8/> }.into_any(),
                 ListState::Problem(why) => view! {
-                    <EmptyState why=Absence::Failed title="The audit log cannot be read" advice=why/>
+                    <EmptyState why=Absence::Failed title=t().audit.failed() advice=why/>
                 }.into_any(),
                 ListState::NotAsked => view! {
-                    <EmptyState why=Absence::NoMatch title="This cannot be asked for"
-                        advice="The fields above say what is wrong with them."/>
+                    <EmptyState why=Absence::NoMatch title=t().audit.invalid()
+                        advice=t().audit.invalid_advice()/>
                 }.into_any(),
                 ListState::Stopped => view! {
-                    <EmptyState why=Absence::Empty title="Nothing was read" advice="“Look” begins anew."/>
+                    <EmptyState why=Absence::Empty title=t().audit.stopped() advice=t().audit.stopped_advice()/>
                 }.into_any(),
                 ListState::Empty => view! { <NoRecords looking=looking/> }.into_any(),
                 ListState::NotYet => view! {
-                    <EmptyState why=Absence::NoMatch title="No record fits so far"
-                        advice="Only the newest part of the log was read."/>
+                    <EmptyState why=Absence::NoMatch title=t().audit.no_match_yet()
+                        advice=t().audit.no_match_yet_advice()/>
                 }.into_any(),
                 ListState::Rows => view! {
-                    <Table label="Audit log" columns=columns() rows=rows sorting=sorting/>
+                    <Table label=t().audit.table() columns=columns() rows=rows sorting=sorting/>
                 }.into_any(),
             }}
         </div>
@@ -288,15 +283,11 @@ fn NoRecords(looking: Looking) -> impl IntoView {
     let (why, title, advice) = if filtered {
         (
             Absence::NoMatch,
-            "No record fits",
-            "Fewer filters, or an earlier beginning, show more.",
+            t().audit.no_match(),
+            t().audit.no_match_advice(),
         )
     } else {
-        (
-            Absence::Empty,
-            "No records yet",
-            "Everything that is done on a cluster, and every change of Drover's own, makes one.",
-        )
+        (Absence::Empty, t().audit.empty(), t().audit.empty_advice())
     };
     view! { <EmptyState why=why title=title advice=advice/> }
 }
@@ -315,26 +306,24 @@ fn Older(looking: Looking, rows: Memo<Arc<Vec<AuditRow>>>) -> impl IntoView {
         let number = count(u64::try_from(shown).unwrap_or(u64::MAX));
         match (looking.reading.with(Option::is_some), more.get()) {
             (false, _) => String::new(),
-            (true, true) => format!("{number} shown; there are older ones"),
-            (true, false) if looking.asked.with(Filter::is_empty) => {
-                format!("{number} shown, all that are kept")
-            }
-            (true, false) => format!("{number} shown, all that fit"),
+            (true, true) => t().audit.shown_more(&number),
+            (true, false) if looking.asked.with(Filter::is_empty) => t().audit.shown_all(&number),
+            (true, false) => t().audit.shown_matching(&number),
         }
     };
     let unreadable = move || {
         let lines = looking
             .reading
             .with(|it| it.as_ref().map_or(0, |it| it.unreadable));
-        (lines > 0).then(|| format!("{} lines of the log are no records.", count(lines)))
+        (lines > 0).then(|| t().audit.unreadable(&count(lines)))
     };
     view! {
         <div class="row">
             <Show when=move || more.get() || busy.get()>
-                <Button busy=busy on_press=move |()| looking.read()>"Show older"</Button>
+                <Button busy=busy on_press=move |()| looking.read()>{t().audit.show_older()}</Button>
             </Show>
             <Show when=move || busy.get()>
-                <Button on_press=move |()| looking.sending.stop()>"Stop"</Button>
+                <Button on_press=move |()| looking.sending.stop()>{t().audit.stop()}</Button>
             </Show>
             <span class="soft" role="status">{words}</span>
             <span class="soft">{unreadable}</span>

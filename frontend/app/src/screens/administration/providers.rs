@@ -9,6 +9,7 @@ mod trial;
 
 use drover_api::rest::{AuthProviderView, List as Page, SettingView};
 use drover_ui_core::messages::Noun;
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_core::provider::{passes, readiness};
 use drover_ui_core::rights::Needs;
@@ -55,7 +56,7 @@ fn server_url() -> RwSignal<String> {
 /// The screen.
 #[component]
 pub(crate) fn Providers() -> impl IntoView {
-    title("Identity providers");
+    title(t().lists.heading(PROVIDERS.noun));
     if expect_context::<Session>().rights().may_list_providers {
         view! { <Managed/> }.into_any()
     } else {
@@ -81,7 +82,7 @@ fn Managed() -> impl IntoView {
     let make = move || {
         view! {
             <Button missing=Needs::Administer.unless(may) weight=Weight::Primary icon=Icon::Plus on_press=move |()| view.making.set(true)>
-                "Set up a provider"
+                {t().providers.create()}
             </Button>
         }
     };
@@ -96,8 +97,8 @@ fn NoProviders() -> impl IntoView {
     view! {
         <EmptyState
             why=Absence::Empty
-            title="No identity providers yet"
-            advice="People sign in with names and passwords of Drover's own. With an identity provider (OpenID Connect, GitHub, LDAP or Active Directory) they sign in as they do elsewhere, and its groups can be given roles."
+            title=t().providers.empty()
+            advice=t().providers.empty_advice()
         />
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use drover_api::rest::SettingView;
 use drover_ui_core::messages::Noun;
+use drover_ui_core::messages::t;
 use drover_ui_core::rights::Needs;
 use drover_ui_core::setting::{Part, note};
 use drover_ui_kit::badge::{Badge, Tone};
@@ -68,7 +69,7 @@ impl Editing {
 /// The screen.
 #[component]
 pub(crate) fn SettingsPage() -> impl IntoView {
-    title("Settings");
+    title(t().frame.settings());
     if expect_context::<Session>().rights().may_list_settings {
         view! { <Managed/> }.into_any()
     } else {
@@ -89,7 +90,7 @@ fn Managed() -> impl IntoView {
     view! {
         <div class="page">
             <header class="page-head">
-                <h1>"Settings"</h1>
+                <h1>{t().frame.settings()}</h1>
                 <FreshnessMark freshness=freshness/>
             </header>
             <StaleBanner freshness=freshness shown=Signal::derive(move || listing.items().is_some())/>
@@ -140,7 +141,7 @@ fn SettingRow(name: String, settings: Settings, editing: Editing) -> impl IntoVi
         settings.iter().find(|setting| setting.name == of).cloned()
     });
     let begin = StoredValue::new(name.clone());
-    let label = StoredValue::new(format!("Change {name}"));
+    let label = StoredValue::new(t().settings.edit_named(&name));
     let read_only = Memo::new(move |_| {
         setting.with(|setting| setting.as_ref().and_then(|it| it.read_only.clone()))
     });
@@ -148,7 +149,7 @@ fn SettingRow(name: String, settings: Settings, editing: Editing) -> impl IntoVi
         setting.get().map(|setting| {
             let (tone, words) = standing(&setting);
             let value = match setting.in_effect.as_str() {
-                "" => view! { <span class="soft">"nothing"</span> }.into_any(),
+                "" => view! { <span class="soft">{t().states.not_set()}</span> }.into_any(),
                 value => view! { <code>{value.to_owned()}</code> }.into_any(),
             };
             let problem = setting.problem.clone();
@@ -166,11 +167,11 @@ fn SettingRow(name: String, settings: Settings, editing: Editing) -> impl IntoVi
                 <h3><code>{name}</code></h3>
                 <Show when=move || read_only.with(Option::is_none)>
                     <Button on_press=move |()| editing.begin(begin.get_value())>
-                        "Change…"<span class="unseen">{label.get_value()}</span>
+                        {t().buttons.edit_menu()}<span class="unseen">{label.get_value()}</span>
                     </Button>
                 </Show>
             </div>
-            {move || read_only.get().map(|why| view! { <p class="soft">{format!("Read-only: {why}.")}</p> })}
+            {move || read_only.get().map(|why| view! { <p class="soft">{t().settings.read_only(&why)}</p> })}
             {shown}
             <p>{described}</p>
             <p class="soft">{note.concerns}</p>
@@ -181,9 +182,9 @@ fn SettingRow(name: String, settings: Settings, editing: Editing) -> impl IntoVi
 /// Whether a setting is as it comes.
 fn standing(setting: &SettingView) -> (Tone, String) {
     if setting.problem.is_some() {
-        (Tone::Warning, "not as set".to_owned())
+        (Tone::Warning, t().settings.not_applied().to_owned())
     } else if setting.value.is_empty() {
-        (Tone::Neutral, "default".to_owned())
+        (Tone::Neutral, t().settings.by_default().to_owned())
     } else {
         (Tone::Good, "set".to_owned())
     }

@@ -10,6 +10,7 @@ mod password;
 use drover_api::kinds::IdentityState;
 use drover_api::rest::UserView;
 use drover_ui_core::messages::Noun;
+use drover_ui_core::messages::t;
 use drover_ui_core::rights::Needs;
 use drover_ui_core::user::{AccountState, passes};
 use drover_ui_kit::badge::Tone;
@@ -57,7 +58,7 @@ const fn state_tone(state: IdentityState) -> Tone {
 /// The screen.
 #[component]
 pub(crate) fn Users() -> impl IntoView {
-    title("Users");
+    title(t().lists.heading(USERS.noun));
     if expect_context::<Session>().rights().may_list_users {
         view! { <Managed/> }.into_any()
     } else {
@@ -78,14 +79,14 @@ fn Managed() -> impl IntoView {
     let make = move || {
         view! {
             <Button missing=Needs::CreateUsers.unless(may) weight=Weight::Primary icon=Icon::Plus on_press=move |()| view.making.set(true)>
-                "Make a user"
+                {t().users.create()}
             </Button>
         }
     };
     // Whoever looks is a user, so an empty list and one without a match are the same.
     view! {
         <ListScreen kind=USERS contents=contents command="drover user list" action=make>
-            <Tally label="Filter by state" counts=counts(contents.rows) chosen=chosen/>
+            <Tally label=t().labels.filter_by_state() counts=counts(contents.rows) chosen=chosen/>
         </ListScreen>
         <CreateUser open=view.making listing=listing/>
         <DeedDialog actions=actions listing=listing/>

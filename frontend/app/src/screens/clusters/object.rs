@@ -11,6 +11,7 @@ mod words;
 use drover_ui_core::feed::Objects;
 use drover_ui_core::kind::Kind;
 use drover_ui_core::kubectl::Named;
+use drover_ui_core::messages::t;
 use drover_ui_core::object::{Object, Overview};
 use drover_ui_core::problem::Problem;
 use drover_ui_core::source::Source;
@@ -33,7 +34,7 @@ use events::Events;
 use logs::Logs;
 use manifest::ManifestTab;
 use overview::OverviewTab;
-use words::{Age, Refused};
+use words::{Age, AgeForm, Refused};
 
 /// The screen.
 #[component]
@@ -66,8 +67,8 @@ fn NoKind(kind: String) -> impl IntoView {
     view! {
         <EmptyState
             why=Absence::NotFound
-            title=format!("There is no page for “{kind}”")
-            advice="It may be a kind that this page does not know yet. kubectl shows every kind."
+            title=t().object.no_page(&kind)
+            advice=t().object.no_page_advice()
         />
     }
 }
@@ -161,18 +162,16 @@ fn Whole(named: Named) -> impl IntoView {
 #[component]
 fn Missing(named: Named) -> impl IntoView {
     let kind = named.kind;
-    let place = match &named.namespace {
-        Some(namespace) => format!(" in the namespace {namespace}"),
-        None => String::new(),
-    };
-    let advice = "It was deleted or never was. It appears here as soon as it is made.";
+    let title = t()
+        .object
+        .not_found(kind.name, &named.name, named.namespace.as_deref());
     view! {
         <EmptyState
             why=Absence::NotFound
-            title=format!("There is no {} “{}”{place}", kind.name.to_lowercase(), named.name)
-            advice=advice
+            title=title
+            advice=t().object.not_found_advice()
         >
-            <A href=kind.list_screen(&named.cluster)>{format!("All {}", kind.heading)}</A>
+            <A href=kind.list_screen(&named.cluster)>{t().object.all(kind.heading)}</A>
         </EmptyState>
     }
 }
@@ -195,7 +194,7 @@ fn There(shown: Shown) -> impl IntoView {
     };
     let created = Memo::new(move |_| object.with(Object::created));
     let place = match &named.namespace {
-        Some(namespace) => format!("{} in {namespace}", kind.name),
+        Some(namespace) => t().object.in_namespace(kind.name, namespace),
         None => kind.name.to_owned(),
     };
     view! {
@@ -205,7 +204,7 @@ fn There(shown: Shown) -> impl IntoView {
                 tone=Signal::derive(move || tone_of(verdict.get().severity))
                 words=Signal::derive(move || verdict.get().words)
             />
-            <span class="soft">{place}{move || created.get().map(|at| view! { ", " <Age at=at/> " old" })}</span>
+            <span class="soft">{place}{move || created.get().map(|at| view! { ", " <Age at=at form=AgeForm::Old/> })}</span>
         </header>
         {why}
         <Gone shown=shown/>
@@ -229,14 +228,8 @@ fn Gone(shown: Shown) -> impl IntoView {
     });
     move || {
         let words = match (shown.gone.get(), renewed.get()) {
-            (Some(at), _) => format!(
-                "It was deleted at {}. What you see is what was last known of it.",
-                time_of_day(at)
-            ),
-            (None, true) => {
-                "The one that you looked at was deleted; this is another one with its name."
-                    .to_owned()
-            }
+            (Some(at), _) => t().object.deleted_at(&time_of_day(at)),
+            (None, true) => t().object.replaced().to_owned(),
             (None, false) => return None,
         };
         Some(view! { <Banner mood=Mood::Warning>{words}</Banner> })
@@ -251,10 +244,10 @@ fn has_logs(kind: Kind) -> bool {
 /// The tabs of a kind.
 fn tabs(kind: Kind) -> Vec<Tab> {
     let all = [
-        ("overview", "Overview"),
-        ("events", "Events"),
-        ("yaml", "YAML"),
-        ("logs", "Logs"),
+        ("overview", t().cluster.overview()),
+        ("events", t().object.events()),
+        ("yaml", t().roles.yaml()),
+        ("logs", t().settings.logs()),
     ];
     let tabs = all
         .into_iter()
@@ -298,7 +291,7 @@ fn Parts(shown: Shown, object: Signal<Object>, overview: Memo<Overview>) -> impl
     let choose = named.with_value(choosing);
     view! {
         <div class="object-parts">
-            <Tabs label="What of it" tabs=tabs(kind) chosen=chosen on_choose=choose>
+            <Tabs label=t().object.views() tabs=tabs(kind) chosen=chosen on_choose=choose>
                 {move || {
                     let named = named.get_value();
                     match chosen.get().as_str() {

@@ -1,5 +1,6 @@
 //! Something that is done to many things: a few at once, with what failed by name.
 
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_core::progress::Progress;
 use drover_ui_kit::button::Button;
@@ -114,12 +115,12 @@ pub(crate) fn BatchProgress(
     view! {
         <Show when=move || batch.is_begun()>
             <div class="stack" aria-live="polite">
-                <div class="load batch"><span>{words}</span><progress max="1" prop:value=part aria-label="Progress"></progress></div>
+                <div class="load batch"><span>{words}</span><progress max="1" prop:value=part aria-label=t().batch.progress_label()></progress></div>
                 <Show when=move || failed.with(|it| !it.is_empty())>
                     <Banner mood=Mood::Error>
                         <ul class="failures">{list}</ul>
                         <Show when=move || !batch.is_running()>
-                            <Button on_press=move |()| on_retry.run(())>"Try these again"</Button>
+                            <Button on_press=move |()| on_retry.run(())>{t().batch.retry()}</Button>
                         </Show>
                     </Banner>
                 </Show>

@@ -1,5 +1,6 @@
 //! A form in a dialog: on its way to the server, and what was refused.
 
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::dialog::Dialog;
@@ -191,7 +192,7 @@ pub(crate) fn FormFoot(
     view! {
         <div class="dialog-foot">
             {children.map(|children| children())}
-            <Button disabled=sending.busy() on_press=move |()| open.set(false)>"Cancel"</Button>
+            <Button disabled=sending.busy() on_press=move |()| open.set(false)>{t().buttons.cancel()}</Button>
             <Button weight=Weight::Primary role=Role::Submit busy=sending.busy() disabled=disabled>{verb}</Button>
         </div>
     }

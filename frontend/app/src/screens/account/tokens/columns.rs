@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use drover_api::rest::TokenView;
+use drover_ui_core::messages::t;
 use drover_ui_core::token::{End, end, purpose, purpose_in_full, relative};
 use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::button::{Button, Weight};
@@ -44,14 +45,14 @@ impl Row for TokenRow {
 /// All of them; whose a token is only where there are others'.
 pub(super) fn columns(everybodys: bool) -> Vec<Column<TokenRow>> {
     let all = [
-        Column::new("description", "Token", "col-token", description).by(by_description),
-        Column::new("user", "User", "col-user", user).by(by_user),
-        Column::new("purpose", "Made for", "col-purpose", purpose_cell).by(by_purpose),
-        Column::new("cluster", "Works on", "col-scope", cluster).by(by_cluster),
-        Column::new("expires", "Ends", "col-ends", ends).by(by_end),
-        Column::new("used", "Last used", "col-time", used).by(by_use),
-        Column::new("made", "Made", "col-time", made).by(by_birth),
-        Column::new("actions", "Delete", "col-action", actions),
+        Column::new("description", t().tokens.token(), "col-token", description).by(by_description),
+        Column::new("user", t().labels.user(), "col-user", user).by(by_user),
+        Column::new("purpose", t().tokens.purpose(), "col-purpose", purpose_cell).by(by_purpose),
+        Column::new("cluster", t().labels.scope(), "col-scope", cluster).by(by_cluster),
+        Column::new("expires", t().labels.expires(), "col-ends", ends).by(by_end),
+        Column::new("used", t().tokens.last_used(), "col-time", used).by(by_use),
+        Column::new("made", t().labels.created(), "col-time", made).by(by_birth),
+        Column::new("actions", t().buttons.delete(), "col-action", actions),
     ];
     let shown = all.into_iter().filter(|it| everybodys || it.key != "user");
     shown.collect()
@@ -94,7 +95,7 @@ fn description(row: &TokenRow) -> AnyView {
     let text = text.unwrap_or_else(|| purpose_in_full(row.token.purpose).to_owned());
     let here = row
         .here
-        .then(|| view! { <Badge tone=Tone::Busy words="this session".to_owned()/> });
+        .then(|| view! { <Badge tone=Tone::Busy words=t().tokens.this_session().to_owned()/> });
     view! {
         <div class="two">
             <span class="with-badge"><span class="cut" title=text.clone()>{text.clone()}</span>{here}</span>
@@ -122,7 +123,7 @@ fn cluster(row: &TokenRow) -> AnyView {
             let (path, name) = (cluster_screen(&scope.name), scope.name.clone());
             view! { <a class="cut" href=path>{name}</a> }.into_any()
         }
-        None => view! { <span class="soft cut">"everywhere"</span> }.into_any(),
+        None => view! { <span class="soft cut">{t().tokens.everywhere()}</span> }.into_any(),
     }
 }
 
@@ -133,8 +134,8 @@ fn ends(row: &TokenRow) -> AnyView {
         let now = clock.now();
         let words = relative(at, now);
         match end(&token, now) {
-            End::Past => (Some(Tone::Bad), format!("ended {words}")),
-            End::Soon => (Some(Tone::Warning), format!("soon: {words}")),
+            End::Past => (Some(Tone::Bad), t().tokens.expired(&words)),
+            End::Soon => (Some(Tone::Warning), t().tokens.expires_soon(&words)),
             End::Far => (None, words),
         }
     });
@@ -155,7 +156,7 @@ fn made(row: &TokenRow) -> AnyView {
 
 fn actions(row: &TokenRow) -> AnyView {
     let (ending, row) = (expect_context::<Ending>(), row.clone());
-    let label = format!("Delete {}", row.name());
+    let label = t().tokens.delete_named(&row.name());
     view! {
         <Button weight=Weight::Quiet icon=Icon::Trash on_press=move |()| ending.ask(vec![row.clone()])>
             <span class="unseen">{label}</span>

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use drover_api::kinds::TokenPurpose;
 use drover_api::rest::{IssuedToken, List, SettingView, TokenCreate, TokenView};
 use drover_ui_core::lifetime;
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_core::shell;
 use drover_ui_kit::button::Button;
@@ -39,7 +40,7 @@ pub(super) fn CreateToken(open: RwSignal<bool>, listing: Listing<TokenView>) -> 
     });
     let held = Signal::derive(move || issued.with(Option::is_some));
     view! {
-        <FormDialog open=open title="Make a token" held=held let:sending>
+        <FormDialog open=open title=t().tokens.create() held=held let:sending>
             {move || match issued.get() {
                 None => view! { <Form issued=issued sending=sending listing=listing open=open/> }.into_any(),
                 Some(token) => view! { <Shown token=token open=open/> }.into_any(),
@@ -69,14 +70,11 @@ impl Lives {
 
     fn help(self) -> String {
         match (self.by_default, self.longest) {
-            (Some(default), Some(longest)) => format!(
-                "Such as 30d or 12h. Empty: {}. At most {}, the setting token-max-ttl.",
-                lifetime::words(default.min(longest)),
-                lifetime::words(longest)
+            (Some(default), Some(longest)) => t().tokens.lifetime_help(
+                &lifetime::words(default.min(longest)),
+                &lifetime::words(longest),
             ),
-            _ => "Such as 30d or 12h. Empty: the server's default. The server says so if it is \
-                  longer than administrators allow."
-                .to_owned(),
+            _ => t().tokens.lifetime_help_unknown().to_owned(),
         }
     }
 }
@@ -122,8 +120,7 @@ impl Wish {
 
     fn complaint(self) -> Option<String> {
         let letters = self.description.with(|text| text.trim().chars().count());
-        (letters > DESCRIPTION)
-            .then(|| format!("At most {DESCRIPTION} characters; these are {letters}."))
+        (letters > DESCRIPTION).then(|| t().forms.too_long(DESCRIPTION, letters))
     }
 
     fn request(self) -> Option<TokenCreate> {
@@ -180,15 +177,15 @@ fn Form(
     let help = Signal::derive(move || wish.lives.get().help());
     view! {
         <form class="dialog-body" on:submit=submit>
-            <p class="soft">"It may do what you may, for as long as it lives. It is shown once."</p>
+            <p class="soft">{t().tokens.create_help()}</p>
             <Refusal sending=sending fields=&["description", "cluster", "ttlSeconds"]/>
-            <TextField label="What it is for" value=wish.description focused=true
-                help="For example: backup job. Others who administer Drover read it."
+            <TextField label=t().labels.description() value=wish.description focused=true
+                help=t().tokens.description_help()
                 error=Signal::derive(move || wish.complaint().or_else(|| of_description.get()))/>
             <ClusterPicker value=wish.cluster error=sending.of("cluster")/>
-            <TextField label="How long it lives" value=wish.life help=help error=Signal::derive(life_error)/>
-            <Code label="Command" text=Signal::derive(move || wish.command())/>
-            <FormFoot open=open verb="Make the token" sending=sending
+            <TextField label=t().tokens.lifetime() value=wish.life help=help error=Signal::derive(life_error)/>
+            <Code label=t().labels.command() text=Signal::derive(move || wish.command())/>
+            <FormFoot open=open verb=t().tokens.create() sending=sending
                 disabled=Signal::derive(move || wish.request().is_none())/>
         </form>
     }
@@ -199,11 +196,11 @@ fn ClusterPicker(value: RwSignal<Option<String>>, error: Signal<Option<String>>)
     let choices = expect_context::<Clusters>().choices();
     view! {
         <Picker
-            label="Where it works"
+            label=t().labels.scope()
             choices=choices
             value=value
-            none="everywhere you may"
-            help="One cluster, and nowhere else; or leave it empty."
+            none=t().tokens.all_clusters()
+            help=t().tokens.scope_help()
             error=error
         />
     }
@@ -215,8 +212,8 @@ fn Shown(token: Arc<IssuedToken>, open: RwSignal<bool>) -> impl IntoView {
     let taken = RwSignal::new(false);
     let view = &token.metadata;
     let place = match &view.cluster {
-        Some(scope) => format!("cluster {} only", scope.name),
-        None => "everywhere you may".to_owned(),
+        Some(scope) => t().tokens.only_cluster(&scope.name),
+        None => t().tokens.all_clusters().to_owned(),
     };
     let ends = in_full(view.expires_at).to_string();
     let usage = format!(
@@ -225,22 +222,22 @@ fn Shown(token: Arc<IssuedToken>, open: RwSignal<bool>) -> impl IntoView {
     );
     let close = move || {
         if taken.get() {
-            "Done"
+            t().buttons.done()
         } else {
-            "I have stored it"
+            t().tokens.stored()
         }
     };
     view! {
         <div class="dialog-body">
             <Banner mood=Mood::Warning>
-                "Copy the token now. Drover keeps no copy: it cannot be shown again, here or anywhere."
+                {t().tokens.copy_now()}
             </Banner>
-            <SecretText label="Token" text=token.token.expose().to_owned() taken=taken focused=true/>
+            <SecretText label=t().tokens.token() text=token.token.expose().to_owned() taken=taken focused=true/>
             <dl class="facts">
-                <dt>"Works"</dt><dd>{place}</dd>
-                <dt>"Until"</dt><dd>{ends}</dd>
+                <dt>{t().labels.scope()}</dt><dd>{place}</dd>
+                <dt>{t().labels.expires()}</dt><dd>{ends}</dd>
             </dl>
-            <Code label="How a program uses it" text=usage/>
+            <Code label=t().tokens.usage() text=usage/>
             <div class="dialog-foot">
                 <Button on_press=move |()| open.set(false)>{close}</Button>
             </div>

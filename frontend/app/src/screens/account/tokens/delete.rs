@@ -1,6 +1,7 @@
 //! The end of tokens: what ends with them, and how far it is.
 
 use drover_api::rest::TokenView;
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_core::selection::Selection;
 use drover_ui_core::shell;
@@ -98,19 +99,19 @@ fn Question(
         <Confirm
             open=open
             title=title
-            verb=if here { "Delete and sign out" } else { "Delete" }
+            verb=if here { t().tokens.delete_and_sign_out() } else { t().buttons.delete() }
             busy=Signal::derive(move || batch.is_running())
             on_confirm=move |()| go()
         >
             <p>
-                "They are refused from now on, and whatever they hold open (watches, logs, shells) ends within seconds. A deleted token cannot be brought back."
+                {t().tokens.delete_effect()}
             </p>
             {move || rows.with(|rows| named(rows))}
             {here.then(|| view! {
-                <Banner mood=Mood::Warning>"This browser's session is among them: you are signed out here."</Banner>
+                <Banner mood=Mood::Warning>{t().tokens.delete_own()}</Banner>
             })}
             <BatchProgress batch=batch on_retry=move |()| go()/>
-            <Code label="Command" text=rows.with_untracked(|rows| command(rows))/>
+            <Code label=t().labels.command() text=rows.with_untracked(|rows| command(rows))/>
         </Confirm>
     }
 }
@@ -122,17 +123,11 @@ async fn delete(session: Session, row: &TokenRow) -> Result<(), Problem> {
 }
 
 fn question(count: usize) -> String {
-    match count {
-        1 => "Delete this token?".to_owned(),
-        more => format!("Delete {more} tokens?"),
-    }
+    t().tokens.delete_title(count)
 }
 
 fn deleted(count: usize) -> String {
-    match count {
-        1 => "The token is deleted.".to_owned(),
-        more => format!("{more} tokens are deleted."),
-    }
+    t().tokens.deleted(count)
 }
 
 fn named(rows: &[TokenRow]) -> AnyView {
@@ -144,7 +139,7 @@ fn named(rows: &[TokenRow]) -> AnyView {
     view! {
         <ul class="failures">
             {items.collect_view()}
-            {(more > 0).then(|| view! { <li class="soft">{format!("and {more} more")}</li> })}
+            {(more > 0).then(|| view! { <li class="soft">{t().tokens.more(more)}</li> })}
         </ul>
     }
     .into_any()

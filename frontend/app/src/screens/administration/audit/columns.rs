@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use drover_api::rest::{AuditStage, AuditView};
 use drover_ui_core::audit::{Weight, end, weight, what};
+use drover_ui_core::messages::t;
 use drover_ui_core::token::ago;
 use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::table::{Column, Row, Sorting};
@@ -37,11 +38,11 @@ impl Row for AuditRow {
 /// All of them.
 pub(super) fn columns() -> Vec<Column<AuditRow>> {
     vec![
-        Column::new("time", "Time", "col-when", time),
-        Column::new("who", "Who", "col-who", who),
-        Column::new("what", "What", "col-what", action),
-        Column::new("where", "Cluster", "col-scope", place),
-        Column::new("end", "How it ended", "col-end", ended),
+        Column::new("time", t().audit.time(), "col-when", time),
+        Column::new("who", t().labels.user(), "col-who", who),
+        Column::new("what", t().audit.request_column(), "col-what", action),
+        Column::new("where", t().labels.cluster(), "col-scope", place),
+        Column::new("end", t().audit.outcome(), "col-end", ended),
     ]
 }
 
@@ -74,12 +75,12 @@ fn who(row: &AuditRow) -> AnyView {
     let record = &row.record;
     let source = record.source.clone();
     let second = match (&record.acting_as, source) {
-        (Some(name), _) => format!("as {name}"),
+        (Some(name), _) => t().audit.impersonating(name),
         (None, source) => source.unwrap_or_default(),
     };
     let first = match &record.user {
         Some(user) => view! { <b class="cut">{user.clone()}</b> }.into_any(),
-        None => view! { <span class="cut">"a stranger"</span> }.into_any(),
+        None => view! { <span class="cut">{t().audit.unknown_user()}</span> }.into_any(),
     };
     two(first, &second)
 }

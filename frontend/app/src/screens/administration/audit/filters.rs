@@ -2,6 +2,7 @@
 
 use drover_api::rest::AuditOutcome;
 use drover_ui_core::audit::{ANY, CHANGES, Filter, complaint_of_time, outcome};
+use drover_ui_core::messages::t;
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::field::{Select, TextField};
 use leptos::prelude::*;
@@ -93,7 +94,7 @@ pub(super) fn Filters(looking: Looking) -> impl IntoView {
     };
     let changes_only = Memo::new(move |_| looking.asked.with(|asked| asked.verb == CHANGES));
     let outcomes = AuditOutcome::ALL.map(|it| (it.as_str().to_owned(), outcome(it).to_owned()));
-    let any = (String::new(), "Any".to_owned());
+    let any = (String::new(), t().audit.any().to_owned());
     let outcomes = std::iter::once(any).chain(outcomes).collect();
     let wrong_time = |text: RwSignal<String>, refused: Signal<Option<String>>| {
         Signal::derive(move || {
@@ -106,44 +107,44 @@ pub(super) fn Filters(looking: Looking) -> impl IntoView {
         let typed = typed.code.with(|text| text.trim().to_owned());
         let wrong = !typed.is_empty() && typed.parse::<u16>().is_err();
         wrong
-            .then(|| "Such as 403.".to_owned())
+            .then(|| t().audit.code_help().to_owned())
             .or_else(|| code.get())
     });
     let ready = move || typed.filter().is_ready();
     view! {
         <form class="card" on:submit=submit>
             <div class="filters">
-                <TextField label="User" value=typed.user/>
-                <TextField label="Cluster" value=typed.cluster/>
-                <TextField label="Verb" value=typed.verb error=sending.of("verb")/>
-                <Select label="How it ended" options=outcomes value=typed.outcome/>
-                <TextField label="Code" value=typed.code error=wrong_code/>
-                <TextField label="Part of the path" value=typed.path/>
-                <TextField label="What it was about" value=typed.object/>
-                <TextField label="From" value=typed.since error=wrong_time(typed.since, sending.of("since"))/>
-                <TextField label="Until" value=typed.until error=wrong_time(typed.until, sending.of("until"))/>
+                <TextField label=t().labels.user() value=typed.user/>
+                <TextField label=t().labels.cluster() value=typed.cluster/>
+                <TextField label=t().access.verb() value=typed.verb error=sending.of("verb")/>
+                <Select label=t().audit.outcome() options=outcomes value=typed.outcome/>
+                <TextField label=t().audit.status_code() value=typed.code error=wrong_code/>
+                <TextField label=t().audit.path_part() value=typed.path/>
+                <TextField label=t().access.object() value=typed.object/>
+                <TextField label=t().audit.since() value=typed.since error=wrong_time(typed.since, sending.of("since"))/>
+                <TextField label=t().audit.until() value=typed.until error=wrong_time(typed.until, sending.of("until"))/>
             </div>
             <div class="row">
                 <Button weight=Weight::Primary role=Role::Submit busy=sending.busy()
                     disabled=Signal::derive(move || !ready())>
-                    "Look"
+                    {t().audit.search()}
                 </Button>
                 <Show
                     when=move || changes_only.get()
                     fallback=move || view! {
                         <Button disabled=sending.busy() on_press=move |()| with_verb(CHANGES)>
-                            "Show changes only"
+                            {t().audit.changes_only()}
                         </Button>
                     }
                 >
                     <Button disabled=sending.busy() on_press=move |()| with_verb(ANY)>
-                        "Show reads, too"
+                        {t().audit.with_reads()}
                     </Button>
                 </Show>
                 <Show when=move || looking.asked.with(|asked| !asked.is_empty())>
-                    <Button disabled=sending.busy() on_press=show_all>"Show all"</Button>
+                    <Button disabled=sending.busy() on_press=show_all>{t().audit.show_all()}</Button>
                 </Show>
-                <span class="soft">"Names are whole ones. Times are how long ago, such as 1h or 7d, or such as 2026-11-22T10:00:00Z."</span>
+                <span class="soft">{t().audit.filter_help()}</span>
             </div>
         </form>
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use drover_api::rest::AuditView;
 use drover_ui_core::audit::{end, facts};
+use drover_ui_core::messages::t;
 use drover_ui_kit::badge::Badge;
 use drover_ui_kit::dialog::Dialog;
 use leptos::prelude::*;
@@ -41,7 +42,7 @@ impl Opened {
 pub(super) fn RecordDialog(opened: Opened) -> impl IntoView {
     let Opened { open, record } = opened;
     view! {
-        <Dialog open=open title="Record">
+        <Dialog open=open title=t().audit.record()>
             {move || record.get().map(|record| view! { <Whole record=record/> })}
         </Dialog>
     }

@@ -1,9 +1,9 @@
 //! What can be done with an identity provider: each action in a dialog that says what it does.
 
 use drover_api::rest::{AuthProviderView, TokenView};
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_core::provider::{enabled, path, stands_on};
-use drover_ui_core::quantity::count;
 use drover_ui_core::shell;
 use drover_ui_kit::button::Weight;
 use drover_ui_kit::code::Code;
@@ -34,11 +34,11 @@ pub(super) enum Step {
 
 impl Step {
     /// What stands on its button.
-    pub(super) const fn words(self) -> &'static str {
+    pub(super) fn words(self) -> &'static str {
         match self {
-            Self::Enable => "Enable…",
-            Self::Disable => "Disable…",
-            Self::Delete => "Delete…",
+            Self::Enable => t().buttons.enable_menu(),
+            Self::Disable => t().buttons.disable_menu(),
+            Self::Delete => t().buttons.delete_menu(),
         }
     }
 
@@ -50,11 +50,11 @@ impl Step {
         }
     }
 
-    const fn verb(self) -> &'static str {
+    fn verb(self) -> &'static str {
         match self {
-            Self::Enable => "Enable",
-            Self::Disable => "Disable",
-            Self::Delete => "Delete",
+            Self::Enable => t().users.enable(),
+            Self::Disable => t().users.disable(),
+            Self::Delete => t().buttons.delete(),
         }
     }
 
@@ -66,32 +66,27 @@ impl Step {
         }
     }
 
-    const fn consequences(self) -> &'static str {
+    fn consequences(self) -> &'static str {
         match self {
-            Self::Enable => {
-                "It stands on the sign-in page, and people sign in with it. Who comes for the first \
-                 time becomes a user, and may do nothing until a role is given to them or to a group \
-                 of theirs."
-            }
-            Self::Disable => {
-                "Nobody signs in with it. Sessions and tokens that stand on it are refused, its groups \
-                 count no more, and what its people hold open ends within seconds. Nothing is \
-                 deleted: enabled again, it all counts again."
-            }
-            Self::Delete => {
-                "Nobody signs in with it. Sessions and tokens that stand on it are refused for ever, \
-                 its groups count no more, and what its people hold open ends within seconds. One of \
-                 the same name made later is another, and nothing comes back. To shut its people out \
-                 for a while, disable it."
-            }
+            Self::Enable => t().providers.enable_effect(),
+            Self::Disable => t().providers.disable_effect(),
+            Self::Delete => t().providers.delete_effect(),
         }
     }
 
-    const fn done(self) -> &'static str {
+    fn title(self, name: &str) -> String {
         match self {
-            Self::Enable => "is enabled.",
-            Self::Disable => "is disabled.",
-            Self::Delete => "is deleted.",
+            Self::Enable => t().users.enable_title(name),
+            Self::Disable => t().users.disable_title(name),
+            Self::Delete => t().users.delete_title(name),
+        }
+    }
+
+    fn done(self, name: &str) -> String {
+        match self {
+            Self::Enable => t().users.enabled_user(name),
+            Self::Disable => t().users.disabled_user(name),
+            Self::Delete => t().users.deleted_user(name),
         }
     }
 }
@@ -109,7 +104,7 @@ pub(super) fn ConfirmStep(
     let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let (navigate, sending) = (use_navigate(), Sending::new());
     let typed = (step == Step::Delete).then(|| name.clone());
-    let title = format!("{} {name}?", step.verb());
+    let title = step.title(&name);
     let cuts_oneself = step != Step::Enable && session.provider().as_ref() == Some(&name);
     let command = format!("drover provider {} {}", step.command(), shell::word(&name));
     let (name, command) = (StoredValue::new(name), StoredValue::new(command));
@@ -121,7 +116,7 @@ pub(super) fn ConfirmStep(
         };
         sending.send(request, move |()| {
             listing.again();
-            toasts.say(format!("{name} {}", step.done()));
+            toasts.say(step.done(&name));
             // The dialog may be closed by now.
             let here = open.try_set(false).is_none();
             if here && step == Step::Delete {
@@ -130,17 +125,17 @@ pub(super) fn ConfirmStep(
         });
     };
     view! {
-        <Confirm open=open title=title verb=step.verb() keep="Cancel" typed=typed busy=sending.busy()
+        <Confirm open=open title=title verb=step.verb() typed=typed busy=sending.busy()
             refused=sending.elsewhere(&[]) on_confirm=go>
             <p>{step.consequences()}</p>
             {(step == Step::Enable).then(|| view! { <Untested tested=tested/> })}
             {(step != Step::Enable).then(|| view! { <WhoIsCut name=name.get_value()/> })}
             {cuts_oneself.then(|| view! {
                 <Banner mood=Mood::Warning>
-                    "This is you: you are signed in with it, and are signed out at once. See first that an administrator can come in another way."
+                    {t().providers.cuts_own()}
                 </Banner>
             })}
-            <Code label="Command" text=command.get_value()/>
+            <Code label=t().labels.command() text=command.get_value()/>
         </Confirm>
     }
 }
@@ -150,10 +145,8 @@ pub(super) fn ConfirmStep(
 fn Untested(tested: Tested) -> impl IntoView {
     let why = match untrack(move || tested.works()) {
         Some(true) => return None,
-        Some(false) => "The test showed that it does not work yet: people would not get in.",
-        None => {
-            "It was not tested on this page as it is now. A test shows at once whether people get in."
-        }
+        Some(false) => t().providers.test_failed(),
+        None => t().providers.untested(),
     };
     Some(view! { <Banner mood=Mood::Warning>{why}</Banner> })
 }
@@ -164,19 +157,10 @@ fn WhoIsCut(name: String) -> impl IntoView {
     let tokens = Listing::<TokenView>::follow("/v1/tokens");
     move || {
         let words = match tokens.items() {
-            None => "Who is signed in with it loses access at once.".to_owned(),
+            None => t().providers.cuts_unknown().to_owned(),
             Some(tokens) => match stands_on(&tokens, &name, now()) {
-                (_, 0) => "Nobody is signed in with it now.".to_owned(),
-                (people, tokens) => {
-                    let text = |number: usize| count(u64::try_from(number).unwrap_or(u64::MAX));
-                    let person = if people == 1 { "person" } else { "people" };
-                    let token = if tokens == 1 { "token" } else { "tokens" };
-                    format!(
-                        "{} {person} with {} {token} that stand on it lose access at once.",
-                        text(people),
-                        text(tokens)
-                    )
-                }
+                (_, 0) => t().providers.cuts_none().to_owned(),
+                (people, tokens) => t().providers.cuts(people, tokens),
             },
         };
         view! { <Banner mood=Mood::Warning>{words}</Banner> }

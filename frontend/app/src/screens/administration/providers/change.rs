@@ -1,6 +1,7 @@
 //! The form in which an identity provider that there is is changed.
 
 use drover_api::rest::{AuthProviderUpdate, AuthProviderView, Secret};
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::provider::{Draft, is_enabled, path};
 use drover_ui_kit::notice::{Banner, Mood};
@@ -27,7 +28,7 @@ pub(super) fn ChangeProvider(
     on_secret: Callback<()>,
 ) -> impl IntoView {
     view! {
-        <FormDialog open=open title="Change this identity provider" let:sending>
+        <FormDialog open=open title=t().providers.edit_title() let:sending>
             // The form begins with what there is when it is opened; what is typed stays.
             {provider.get_untracked().map(|it| view! {
                 <ChangeForm provider=it open=open sending=sending listing=listing on_secret=on_secret/>
@@ -48,7 +49,7 @@ fn ChangeForm(
     let Some(begun) = Draft::of(&provider.spec) else {
         return view! {
             <div class="dialog-body"><Banner mood=Mood::Error>
-                "This page does not know its protocol. Reload the page: the server may have been upgraded."
+                {t().providers.unknown_protocol()}
             </Banner></div>
         }
         .into_any();
@@ -61,10 +62,7 @@ fn ChangeForm(
     let provider = StoredValue::new(provider);
     let nobody = Signal::derive(move || {
         let nobody = enabled && draft.with(Draft::is_for_nobody);
-        nobody.then(|| {
-            "Somebody has to be among people or groups. To shut everybody out, disable the provider."
-                .to_owned()
-        })
+        nobody.then(|| t().providers.nobody_allowed().to_owned())
     });
     let ready = move || draft.with(Draft::is_whole) && nobody.with(Option::is_none);
     let submit = move |event: web_sys::SubmitEvent| {
@@ -85,7 +83,7 @@ fn ChangeForm(
                 // The screen may be gone by now.
                 let _ = on_secret.try_run(());
             }
-            toasts.say(format!("{} is changed.", provider.name));
+            toasts.say(t().providers.saved(&provider.name));
             // The dialog may be closed by now.
             let _ = open.try_set(false);
         });
@@ -96,13 +94,13 @@ fn ChangeForm(
             <Settings protocol=protocol draft=draft sending=sending changes=true/>
             <SecretField protocol=protocol secret=secret sending=sending kept=kept/>
             <Common draft=draft sending=sending wrong=nobody/>
-            <p class="soft">"Whoever is signed in and is not let in any more loses access within seconds."</p>
+            <p class="soft">{t().providers.edit_effect()}</p>
             {own.then(|| view! {
                 <Banner mood=Mood::Warning>
-                    "You are signed in with it yourself: see that you are let in, and that you can come in another way."
+                    {t().providers.own_provider()}
                 </Banner>
             })}
-            <FormFoot open=open verb="Save" sending=sending disabled=Signal::derive(move || !ready())/>
+            <FormFoot open=open verb=t().buttons.save() sending=sending disabled=Signal::derive(move || !ready())/>
         </form>
     }
     .into_any()
@@ -122,7 +120,7 @@ pub(super) async fn change(
     loop {
         let now: AuthProviderView = session.get(&path).await?;
         if base.is_some_and(|base| *base != now.spec) {
-            let why = "Somebody else has changed it meanwhile. Close this, look, and begin anew.";
+            let why = t().providers.conflict();
             return Err(Problem::new(ProblemKind::Conflict, why));
         }
         let update = AuthProviderUpdate {

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use drover_api::rest::AuthProviderView;
+use drover_ui_core::messages::t;
 use drover_ui_core::provider::{Protocol, is_enabled, screen, title};
 use drover_ui_core::readiness::Readiness;
 use drover_ui_kit::badge::{Badge, Tone};
@@ -39,12 +40,18 @@ impl Row for ProviderRow {
 /// All of them.
 pub(super) fn columns() -> Vec<Column<ProviderRow>> {
     vec![
-        Column::new("name", "Name", "col-person", name).by(by_name),
-        Column::new("protocol", "Protocol", "col-rights", protocol).by(by_protocol),
-        Column::new("enabled", "Sign-in", "col-scope", door).by(by_door),
-        Column::new("state", "State", "col-standing", status).by(by_status),
-        Column::new("answer", "Last answer", "col-time", last_answer).by(by_answer),
-        Column::new("made", "Made", "col-time", made).by(by_birth),
+        Column::new("name", t().labels.name(), "col-person", name).by(by_name),
+        Column::new("protocol", t().providers.protocol(), "col-rights", protocol).by(by_protocol),
+        Column::new("enabled", t().providers.sign_in(), "col-scope", door).by(by_door),
+        Column::new("state", t().labels.state(), "col-standing", status).by(by_status),
+        Column::new(
+            "answer",
+            t().providers.last_answer(),
+            "col-time",
+            last_answer,
+        )
+        .by(by_answer),
+        Column::new("made", t().labels.created(), "col-time", made).by(by_birth),
     ]
 }
 
@@ -88,16 +95,17 @@ fn name(row: &ProviderRow) -> AnyView {
 }
 
 fn protocol(row: &ProviderRow) -> AnyView {
-    let words = Protocol::of(&row.provider.spec).map_or("unknown", Protocol::words);
+    let words =
+        Protocol::of(&row.provider.spec).map_or_else(|| t().states.unknown(), Protocol::words);
     view! { <span class="cut">{words}</span> }.into_any()
 }
 
 /// Whether people can sign in with it.
 pub(super) fn door_badge(enabled: bool) -> AnyView {
     let (tone, words) = if enabled {
-        (Tone::Good, "enabled")
+        (Tone::Good, t().users.enabled())
     } else {
-        (Tone::Neutral, "disabled")
+        (Tone::Neutral, t().users.disabled())
     };
     view! { <Badge tone=tone words=words.to_owned()/> }.into_any()
 }

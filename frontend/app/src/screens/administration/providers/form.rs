@@ -19,7 +19,7 @@ use crate::session::Session;
 #[component]
 pub(super) fn CreateProvider(open: RwSignal<bool>) -> impl IntoView {
     view! {
-        <FormDialog open=open title="Set up an identity provider" let:sending>
+        <FormDialog open=open title=t().providers.create() let:sending>
             <CreateForm open=open sending=sending/>
         </FormDialog>
     }
@@ -56,10 +56,7 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
         let request = async move { session.send("POST", PATH, &request).await };
         let lead = lead.clone();
         sending.send(request, move |provider: AuthProviderView| {
-            toasts.say(format!(
-                "{} is set up. Test it, then enable it.",
-                provider.name
-            ));
+            toasts.say(t().providers.created(&provider.name));
             // Who has closed the dialog is not led elsewhere.
             if open.try_set(false).is_none() {
                 lead(screen(&provider.name));
@@ -72,9 +69,9 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
     view! {
         <form class="dialog-body" on:submit=submit>
             <Refusal sending=sending fields=FIELDS/>
-            <TextField label="Name" value=name focused=true error=sending.of("name")
-                help="Lower-case letters, digits and “-”. It becomes a part of its groups' names, and cannot be changed."/>
-            <Select label="Protocol" options=protocols.to_vec() value=protocol/>
+            <TextField label=t().labels.name() value=name focused=true error=sending.of("name")
+                help=t().providers.name_help()/>
+            <Select label=t().providers.protocol() options=protocols.to_vec() value=protocol/>
             <CallbackUrl protocol=chosen url=url name=typed/>
             {move || {
                 let protocol = chosen.get();
@@ -87,9 +84,9 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
             }}
             {move || view! { <SecretField protocol=chosen.get() secret=secret sending=sending kept=false/> }}
             <Common draft=draft sending=sending/>
-            <p class="soft">"Nobody signs in with it before it is enabled: test it first."</p>
-            <Code label="Command" text=Signal::derive(command)/>
-            <FormFoot open=open verb="Set up the provider" sending=sending
+            <p class="soft">{t().providers.disabled_help()}</p>
+            <Code label=t().labels.command() text=Signal::derive(command)/>
+            <FormFoot open=open verb=t().providers.create() sending=sending
                 disabled=Signal::derive(move || !ready())/>
         </form>
     }
@@ -128,8 +125,8 @@ pub(super) fn CallbackUrl(
     view! {
         <Show when=move || protocol.get().comes_back()>
             <div class="stack">
-                <p>"Register this address there, exactly: it is where people come back to."</p>
-                <Code label="Callback URL" text=text wraps=true/>
+                <p>{t().providers.callback_help()}</p>
+                <Code label=t().providers.callback_url() text=text wraps=true/>
             </div>
         </Show>
     }
@@ -158,7 +155,7 @@ pub(super) fn Settings(
     view! {
         {changes.then(|| view! {
             <dl class="facts">{facts}</dl>
-            <p class="soft">"These stay: people and groups are known by ids of this provider, which mean others elsewhere."</p>
+            <p class="soft">{t().providers.fixed_help()}</p>
         })}
         {fields.collect_view()}
     }
@@ -211,11 +208,9 @@ pub(super) fn SecretField(
     kept: bool,
 ) -> impl IntoView {
     let help = match (kept, protocol.needs_secret()) {
-        (true, _) => "It is kept, and never shown. Empty: it stays as it is.",
-        (false, true) => "It is kept on the hub, and never shown again.",
-        (false, false) => {
-            "It is kept on the hub, and never shown again. Empty: a public client, which has none."
-        }
+        (true, _) => t().providers.secret_kept(),
+        (false, true) => t().providers.secret_new(),
+        (false, false) => t().providers.secret_optional(),
     };
     view! {
         <TextField label=protocol.secret() content=Content::NewPassword value=secret
@@ -252,19 +247,19 @@ pub(super) fn Common(
         });
     });
     view! {
-        <TextField label="Words on its button" value=shown error=sending.of("spec.displayName")
-            help="On the sign-in page, after “Sign in with”. Empty: its name."/>
+        <TextField label=t().providers.button_label() value=shown error=sending.of("spec.displayName")
+            help=t().providers.button_label_help()/>
         {move || comes_back().then(|| {
-            let label = format!("Signing out of Drover {}", protocol.get().sign_out_there());
+            let label = t().providers.sign_out_label(protocol.get().sign_out_there());
             view! { <Checkbox label=label checked=out/> }
         })}
-        <Checkbox label="Only certain people and groups sign in" checked=limited/>
+        <Checkbox label=t().providers.limited() checked=limited/>
         <Show when=move || limited.get()>
             <div class="stack">
-                <TextArea label="People" value=users error=wrong
-                    help="Their ids at the provider, one a line; names may become another's."/>
-                <TextArea label="Groups" value=groups
-                    help="Ids of groups whose people sign in, one a line, such as org:9919 at GitHub."/>
+                <TextArea label=t().providers.users() value=users error=wrong
+                    help=t().providers.users_help()/>
+                <TextArea label=t().users.groups() value=groups
+                    help=t().providers.groups_help()/>
             </div>
         </Show>
     }

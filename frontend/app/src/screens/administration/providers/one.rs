@@ -2,6 +2,7 @@
 
 use drover_api::rest::AuthProviderView;
 use drover_ui_core::messages::Noun;
+use drover_ui_core::messages::t;
 use drover_ui_core::provider::title as words_of;
 use drover_ui_core::provider::{Draft, Entry, Protocol, is_enabled, readiness};
 use drover_ui_core::rights::Needs;
@@ -55,8 +56,8 @@ fn Managed() -> impl IntoView {
         let unknown = name.clone();
         view! {
             <OneScreen kind=PROVIDERS listing=listing found=found unknown=move || view! {
-                <NoneOfThem kind=PROVIDERS all=SCREEN title=format!("There is no identity provider “{unknown}”")
-                    advice="It may have been deleted, or have another name."/>
+                <NoneOfThem kind=PROVIDERS all=SCREEN title=t().providers.not_found(&unknown)
+                    advice=t().users.not_found_advice()/>
             }>
                 <Known name=name.clone() found=found listing=listing/>
             </OneScreen>
@@ -113,7 +114,7 @@ fn Known(
                 {state}
                 <FreshnessMark freshness=freshness/>
                 <span class="grow"></span>
-                <Button missing=missing on_press=move |()| changing.set(true)>"Change…"</Button>
+                <Button missing=missing on_press=move |()| changing.set(true)>{t().buttons.edit_menu()}</Button>
                 <Button missing=missing on_press=move |()| ask(door())>{move || door().words()}</Button>
                 <Button weight=Step::Delete.weight() missing=missing on_press=move |()| ask(Step::Delete)>{Step::Delete.words()}</Button>
             </header>
@@ -124,7 +125,7 @@ fn Known(
                 <Trial name=name.clone() protocol=protocol tested=tested>
                     <Show when=move || !open.get()>
                         <div class="row">
-                            <Button weight=Weight::Primary on_press=move |()| ask(Step::Enable)>"Enable…"</Button>
+                            <Button weight=Weight::Primary on_press=move |()| ask(Step::Enable)>{t().buttons.enable_menu()}</Button>
                         </div>
                     </Show>
                 </Trial>
@@ -144,20 +145,20 @@ fn Facts(provider: AuthProviderView, url: RwSignal<String>) -> impl IntoView {
     let protocol = Protocol::of(&provider.spec);
     let draft = Draft::of(&provider.spec);
     let secret = if provider.has_secret {
-        "kept on the hub"
+        t().providers.secret_stored()
     } else {
-        "none: a public client"
+        t().providers.no_secret()
     };
     let onward = draft.as_ref().filter(|it| it.sign_out_there);
     let out = match onward.map(|it| it.protocol.sign_out_there()) {
-        Some(there) => format!("of Drover, and {there}"),
-        None => "of Drover only".to_owned(),
+        Some(there) => t().providers.sign_out_both(there),
+        None => t().providers.sign_out_drover().to_owned(),
     };
     let name = StoredValue::new(provider.name.clone());
     let back = protocol.filter(|it| it.comes_back()).map(|protocol| {
         view! {
             <section class="card">
-                <h2>"Callback"</h2>
+                <h2>{t().providers.callback_url()}</h2>
                 <CallbackUrl protocol=Signal::stored(protocol) url=url name=Signal::derive(move || name.get_value())/>
             </section>
         }
@@ -167,15 +168,15 @@ fn Facts(provider: AuthProviderView, url: RwSignal<String>) -> impl IntoView {
     view! {
         <div class="cards">
             <section class="card">
-                <h2>"Overview"</h2>
+                <h2>{t().cluster.overview()}</h2>
                 <dl class="facts">
-                    <dt>"Name"</dt><dd>{provider.name.clone()}</dd>
-                    <dt>"Protocol"</dt><dd>{protocol.map_or(NOTHING, Protocol::words)}</dd>
-                    <dt>"Secret"</dt><dd>{secret}</dd>
-                    <dt>"Signing out"</dt><dd>{out}</dd>
-                    <dt>"Last answer"</dt><dd>{time_or_never(provider.last_answer_at)}</dd>
-                    <dt>"Made"</dt><dd>{in_full(provider.created_at).to_string()}</dd>
-                    <dt>"UID"</dt><dd><code>{provider.uid}</code></dd>
+                    <dt>{t().labels.name()}</dt><dd>{provider.name.clone()}</dd>
+                    <dt>{t().providers.protocol()}</dt><dd>{protocol.map_or(NOTHING, Protocol::words)}</dd>
+                    <dt>{t().providers.secret()}</dt><dd>{secret}</dd>
+                    <dt>{t().providers.sign_out()}</dt><dd>{out}</dd>
+                    <dt>{t().providers.last_answer()}</dt><dd>{time_or_never(provider.last_answer_at)}</dd>
+                    <dt>{t().labels.created()}</dt><dd>{in_full(provider.created_at).to_string()}</dd>
+                    <dt>{t().labels.uid()}</dt><dd><code>{provider.uid}</code></dd>
                 </dl>
             </section>
             {settings}
@@ -191,14 +192,14 @@ fn Settings(draft: Draft) -> impl IntoView {
         let value = draft.value(field).to_owned();
         let shown = match field.entry {
             _ if value.is_empty() => return None,
-            Entry::Text => view! { "set" }.into_any(),
-            Entry::Flag => view! { "yes" }.into_any(),
+            Entry::Text => view! { {t().providers.is_set()} }.into_any(),
+            Entry::Flag => view! { {t().states.yes()} }.into_any(),
             _ => view! { <code class="lined">{value}</code> }.into_any(),
         };
         Some(view! { <dt>{field.label()}</dt><dd>{shown}</dd> })
     });
     let facts = facts.collect_view();
-    view! { <section class="card"><h2>"Settings"</h2><dl class="facts">{facts}</dl></section> }
+    view! { <section class="card"><h2>{t().frame.settings()}</h2><dl class="facts">{facts}</dl></section> }
 }
 
 #[component]
@@ -211,12 +212,12 @@ fn Allowed(draft: Draft) -> impl IntoView {
         (!text.is_empty()).then(|| view! { <h3>{heading}</h3><ul class="stack">{lines}</ul> })
     };
     let told = if !draft.limited {
-        view! { <p>"Everybody who has an account there."</p> }.into_any()
+        view! { <p>{t().providers.all_allowed()}</p> }.into_any()
     } else if draft.users.is_empty() && draft.groups.is_empty() {
-        view! { <p>"Nobody: its list is empty."</p> }.into_any()
+        view! { <p>{t().providers.none_allowed()}</p> }.into_any()
     } else {
-        view! { {list("People", &draft.users)}{list("Members of groups", &draft.groups)} }
+        view! { {list(t().providers.users(), &draft.users)}{list(t().providers.group_members(), &draft.groups)} }
             .into_any()
     };
-    view! { <section class="card"><h2>"Who signs in"</h2>{told}</section> }
+    view! { <section class="card"><h2>{t().providers.allowed()}</h2>{told}</section> }
 }

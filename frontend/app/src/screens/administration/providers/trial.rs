@@ -1,6 +1,7 @@
 //! Whether an identity provider works, tried before anybody depends on it.
 
 use drover_api::rest::{AuthProviderView, ProviderCheck, ProviderTest, ProviderTrial, Secret};
+use drover_ui_core::messages::t;
 use drover_ui_core::provider::{Protocol, enabled};
 use drover_ui_core::shell;
 use drover_ui_core::url::segment;
@@ -126,28 +127,28 @@ pub(super) fn Trial(
     let children = StoredValue::new(children);
     view! {
         <section class="card">
-            <h2>"Test"</h2>
-            <p>"Asks the provider as a sign-in would, whether it is enabled or not. Nobody is signed in by it."</p>
+            <h2>{t().providers.test()}</h2>
+            <p>{t().providers.test_help()}</p>
             <form class="stack narrow" on:submit=submit>
                 <Refusal sending=sending/>
                 {asks_login.then(|| view! {
-                    <TextField label="Somebody's login there" value=login
-                        help="To try a whole sign-in; it gives them nothing. May be empty."/>
-                    <TextField label="Their password" content=Content::NewPassword value=password
-                        help="It is sent to the directory, and kept nowhere."/>
+                    <TextField label=t().providers.test_login() value=login
+                        help=t().providers.test_login_help()/>
+                    <TextField label=t().providers.test_password() content=Content::NewPassword value=password
+                        help=t().providers.test_password_help()/>
                 })}
                 <div class="row">
-                    <Button role=Role::Submit weight=Weight::Primary busy=sending.busy() disabled=Signal::derive(half)>"Test"</Button>
+                    <Button role=Role::Submit weight=Weight::Primary busy=sending.busy() disabled=Signal::derive(half)>{t().providers.test()}</Button>
                 </div>
             </form>
             <div role="status">
                 {move || tested.trial().map(|trial| view! { <Shown trial=trial/> })}
                 <Show when=move || tested.is_outdated()>
-                    <p class="soft">"It was changed since it was tested. Test it again."</p>
+                    <p class="soft">{t().providers.test_outdated()}</p>
                 </Show>
             </div>
             <Show when=move || tested.works() == Some(true)>{children.with_value(|children| children())}</Show>
-            <Code label="Command" text=Signal::derive(command)/>
+            <Code label=t().labels.command() text=Signal::derive(command)/>
         </section>
     }
 }
@@ -155,16 +156,16 @@ pub(super) fn Trial(
 #[component]
 fn Shown(trial: ProviderTrial) -> impl IntoView {
     let (tone, words) = if trial.works {
-        (Tone::Good, "It works")
+        (Tone::Good, t().providers.works())
     } else {
-        (Tone::Bad, "It does not work yet")
+        (Tone::Bad, t().providers.works_not())
     };
     let checks = trial.checks.into_iter().map(|check| {
         let ProviderCheck { what, works, found } = check;
         let (tone, word) = if works {
-            (Tone::Good, "works")
+            (Tone::Good, t().providers.check_passed())
         } else {
-            (Tone::Bad, "failed")
+            (Tone::Bad, t().providers.check_failed())
         };
         view! {
             <li class="condition">
@@ -175,6 +176,6 @@ fn Shown(trial: ProviderTrial) -> impl IntoView {
     });
     view! {
         <h3><Badge tone=tone words=words.to_owned()/></h3>
-        <ul class="conditions" aria-label="What was tried">{checks.collect_view()}</ul>
+        <ul class="conditions" aria-label=t().providers.checks()>{checks.collect_view()}</ul>
     }
 }

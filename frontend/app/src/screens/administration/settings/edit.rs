@@ -2,6 +2,7 @@
 
 use drover_api::rest::{SettingUpdate, SettingView};
 use drover_ui_core::lifetime;
+use drover_ui_core::messages::t;
 use drover_ui_core::setting::{Entry, Note, note};
 use drover_ui_core::shell;
 use drover_ui_core::url::segment;
@@ -45,14 +46,14 @@ pub(super) fn EditSetting(
                     .into_any()
             }
             None => view! {
-                <EmptyState why=Absence::NotFound title=format!("No setting “{name}”")
-                    advice="It may have another name, or the list is still on its way."/>
+                <EmptyState why=Absence::NotFound title=t().settings.not_found(&name)
+                    advice=t().settings.not_found_advice()/>
             }
             .into_any(),
         }
     };
     view! {
-        <FormDialog open=editing.open title="Change a setting" let:sending>
+        <FormDialog open=editing.open title=t().settings.edit_title() let:sending>
             {move || form(sending)}
         </FormDialog>
     }
@@ -74,7 +75,7 @@ fn Form(
         let request = async move { session.send("PUT", &path, &SettingUpdate { value }).await };
         sending.send(request, move |setting: SettingView| {
             listing.again();
-            toasts.say(format!("{} is {}.", setting.name, counts(&setting)));
+            toasts.say(t().settings.saved(&setting.name, &setting.in_effect));
             // The dialog may be closed by now.
             let _ = open.try_set(false);
         });
@@ -93,10 +94,10 @@ fn Form(
             <ValueField note=note value=value error=sending.of("value")/>
             <Facts setting=setting note=note/>
             <Banner mood=Mood::Info>{note.concerns}</Banner>
-            <Code label="Command" text=Signal::derive(command)/>
-            <FormFoot open=open verb="Save" sending=sending>
+            <Code label=t().labels.command() text=Signal::derive(command)/>
+            <FormFoot open=open verb=t().buttons.save() sending=sending>
                 {was_set.then(|| view! {
-                    <Button busy=sending.busy() on_press=move |()| send(String::new())>"Return to the default"</Button>
+                    <Button busy=sending.busy() on_press=move |()| send(String::new())>{t().settings.reset()}</Button>
                     <span class="grow"></span>
                 })}
             </FormFoot>
@@ -120,13 +121,6 @@ fn begin_with(setting: &SettingView, note: Note) -> String {
     }
 }
 
-fn counts(setting: &SettingView) -> String {
-    match setting.in_effect.as_str() {
-        "" => "empty".to_owned(),
-        value => format!("{value} now"),
-    }
-}
-
 #[component]
 fn ValueField(note: Note, value: RwSignal<String>, error: Signal<Option<String>>) -> impl IntoView {
     if let Entry::OneOf(values) = note.entry {
@@ -134,7 +128,7 @@ fn ValueField(note: Note, value: RwSignal<String>, error: Signal<Option<String>>
             .iter()
             .map(|value| ((*value).to_owned(), (*value).to_owned()));
         return view! {
-            <Select label="Value" options=options.collect() value=value/>
+            <Select label=t().settings.value() options=options.collect() value=value/>
             {move || error.get().map(|why| view! { <Banner mood=Mood::Error>{why}</Banner> })}
         }
         .into_any();
@@ -145,14 +139,12 @@ fn ValueField(note: Note, value: RwSignal<String>, error: Signal<Option<String>>
             _ => None,
         };
         match in_words {
-            Some(seconds) => format!("That is {}.", lifetime::words(seconds)),
-            None => format!("{} Empty: the default.", note.bounds)
-                .trim()
-                .to_owned(),
+            Some(seconds) => t().settings.duration(&lifetime::words(seconds)),
+            None => t().settings.bounds(note.bounds).trim().to_owned(),
         }
     };
     view! {
-        <TextField label="Value" value=value focused=true help=Signal::derive(help) error=error/>
+        <TextField label=t().settings.value() value=value focused=true help=Signal::derive(help) error=error/>
     }
     .into_any()
 }
@@ -160,15 +152,15 @@ fn ValueField(note: Note, value: RwSignal<String>, error: Signal<Option<String>>
 #[component]
 fn Facts(setting: SettingView, note: Note) -> impl IntoView {
     let shown = |value: String| match value.as_str() {
-        "" => view! { <span class="soft">"nothing"</span> }.into_any(),
+        "" => view! { <span class="soft">{t().states.not_set()}</span> }.into_any(),
         _ => view! { <code>{value}</code> }.into_any(),
     };
     view! {
         <dl class="facts">
-            <dt>"In effect"</dt><dd>{shown(setting.in_effect)}</dd>
-            <dt>"Default"</dt><dd>{shown(setting.default)}</dd>
-            {(!note.bounds.is_empty()).then(|| view! { <dt>"May be"</dt><dd>{note.bounds}</dd> })}
-            {setting.problem.map(|why| view! { <dt>"Not as set"</dt><dd>{why}</dd> })}
+            <dt>{t().settings.in_effect()}</dt><dd>{shown(setting.in_effect)}</dd>
+            <dt>{t().settings.default()}</dt><dd>{shown(setting.default)}</dd>
+            {(!note.bounds.is_empty()).then(|| view! { <dt>{t().settings.allowed()}</dt><dd>{note.bounds}</dd> })}
+            {setting.problem.map(|why| view! { <dt>{t().settings.not_applied_label()}</dt><dd>{why}</dd> })}
         </dl>
     }
 }

@@ -1,5 +1,6 @@
 //! The server's log filter of this moment, beside the setting of the same name.
 
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_core::shell;
 use drover_ui_kit::button::{Button, Role};
@@ -48,9 +49,9 @@ pub(super) fn LogFilter(settings: Settings) -> impl IntoView {
     });
     view! {
         <div class="setting">
-            <h3>"For now"</h3>
+            <h3>{t().settings.temporary()}</h3>
             <p>
-                "Another filter until the server ends, or the setting changes: for looking at a fault without keeping the noise. The setting stays as it is."
+                {t().settings.temporary_help()}
             </p>
             {move || match now.get() {
                 None => view! { <Skeleton lines=1/> }.into_any(),
@@ -80,7 +81,7 @@ fn Form(body: Body, now: Now) -> impl IntoView {
         let wanted = untrack(typed);
         let request = async move { session.send("PUT", PATH, &wanted).await };
         sending.send(request, move |body: Body| {
-            toasts.say("The server logs by another filter.");
+            toasts.say(t().settings.filter_applied());
             // Somebody may have gone on already.
             let _ = now.try_set(Some(Ok(body)));
         });
@@ -95,14 +96,14 @@ fn Form(body: Body, now: Now) -> impl IntoView {
     };
     view! {
         <form class="stack" on:submit=submit>
-            <div class="setting-value"><span>"In effect:"</span><code>{in_effect}</code></div>
+            <div class="setting-value"><span>{t().settings.in_effect()}</span><code>{in_effect}</code></div>
             <Refusal sending=sending fields=&["filter"]/>
-            <TextField label="Filter" value=filter error=sending.of("filter")
-                help="For example debug, or info,drover_server::proxy=trace."/>
+            <TextField label=t().settings.log_filter() value=filter error=sending.of("filter")
+                help=t().settings.log_filter_help()/>
             <div class="row">
-                <Button role=Role::Submit busy=sending.busy() disabled=unchanged>"Log so for now"</Button>
+                <Button role=Role::Submit busy=sending.busy() disabled=unchanged>{t().settings.apply_filter()}</Button>
             </div>
-            <Code label="Command" text=Signal::derive(command)/>
+            <Code label=t().labels.command() text=Signal::derive(command)/>
         </form>
     }
 }

@@ -5,8 +5,10 @@ mod rename;
 mod secret;
 
 use drover_api::rest::{Secret, UserView};
+use drover_ui_core::messages::t;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::rich::rich;
 use drover_ui_kit::secret::SecretText;
 use leptos::prelude::*;
 
@@ -30,10 +32,10 @@ pub(super) enum Action {
 
 impl Action {
     /// What stands in the menu.
-    pub(super) const fn words(self) -> &'static str {
+    pub(super) fn words(self) -> &'static str {
         match self {
-            Self::Rename => "Display name…",
-            Self::SetPassword => "Set a password…",
+            Self::Rename => t().users.rename_menu(),
+            Self::SetPassword => t().users.set_password_menu(),
             Self::Step(step) => step.words(),
         }
     }
@@ -114,20 +116,19 @@ pub(super) fn FirstPassword(told: Told, open: RwSignal<bool>) -> impl IntoView {
     let taken = RwSignal::new(false);
     let close = move || {
         if taken.get() {
-            "Done"
+            t().buttons.done()
         } else {
-            "I have told them"
+            t().users.told()
         }
     };
     view! {
         <div class="dialog-body">
             <Banner mood=Mood::Warning>
-                "Copy the password now. It cannot be shown again; if it is lost, set another."
+                {t().users.copy_password()}
             </Banner>
-            <SecretText label=format!("Password of {}", told.name) text=told.password.expose().to_owned() taken=taken focused=true/>
+            <SecretText label=t().users.password_of(&told.name) text=told.password.expose().to_owned() taken=taken focused=true/>
             <p>
-                "Tell it to "<b>{told.name}</b>
-                " by a way that others do not read. It is good for one sign-in: they choose their own then."
+                {rich(t().users.send_password(&told.name))}
             </p>
             <div class="dialog-foot">
                 <Button on_press=move |()| open.set(false)>{close}</Button>

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use drover_api::rest::{UserRights, UserView};
+use drover_ui_core::messages::t;
 use drover_ui_core::rights::Needs;
 use drover_ui_core::url::segment;
 use drover_ui_core::user::{AccountState, signs_in_with};
@@ -45,13 +46,13 @@ impl Row for UserRow {
 /// All of them.
 pub(super) fn columns() -> Vec<Column<UserRow>> {
     vec![
-        Column::new("name", "Name", "col-person", name).by(by_name),
-        Column::new("rights", "Rights", "col-rights", rights).by(by_rights),
-        Column::new("state", "State", "col-standing", account_state).by(by_state),
-        Column::new("by", "Signs in with", "col-scope", way).by(by_way),
-        Column::new("login", "Last sign-in", "col-time", login).by(by_login),
-        Column::new("made", "Made", "col-time", made).by(by_birth),
-        Column::new("actions", "What can be done", "col-menu", actions),
+        Column::new("name", t().labels.name(), "col-person", name).by(by_name),
+        Column::new("rights", t().labels.permissions(), "col-rights", rights).by(by_rights),
+        Column::new("state", t().labels.state(), "col-standing", account_state).by(by_state),
+        Column::new("by", t().users.signs_in_with(), "col-scope", way).by(by_way),
+        Column::new("login", t().users.last_sign_in(), "col-time", login).by(by_login),
+        Column::new("made", t().labels.created(), "col-time", made).by(by_birth),
+        Column::new("actions", t().users.actions(), "col-menu", actions),
     ]
 }
 
@@ -86,7 +87,7 @@ fn name(row: &UserRow) -> AnyView {
     let screen = format!("/users/{}", segment(&row.user.name));
     let oneself = row
         .oneself
-        .then(|| view! { <Badge tone=Tone::Busy words="you".to_owned()/> });
+        .then(|| view! { <Badge tone=Tone::Busy words=t().users.you().to_owned()/> });
     let name = view! {
         <span class="with-badge"><a class="cut" href=screen>{row.user.name.clone()}</a>{oneself}</span>
     };
@@ -95,9 +96,9 @@ fn name(row: &UserRow) -> AnyView {
 
 fn rights(row: &UserRow) -> AnyView {
     if row.user.administrator {
-        view! { <span class="cut">"administrator"</span> }.into_any()
+        view! { <span class="cut">{t().users.administrator()}</span> }.into_any()
     } else {
-        view! { <span class="soft cut">"what roles give"</span> }.into_any()
+        view! { <span class="soft cut">{t().users.by_roles()}</span> }.into_any()
     }
 }
 
@@ -124,9 +125,9 @@ pub(super) fn actions(row: &UserRow) -> AnyView {
     let actions = expect_context::<Actions>();
     let user = &row.user;
     let office = if user.administrator {
-        Step::TakeOffice
+        Step::RemoveAdministrator
     } else {
-        Step::GiveOffice
+        Step::MakeAdministrator
     };
     let door = if user.enabled {
         Step::Disable
@@ -155,8 +156,8 @@ pub(super) fn actions(row: &UserRow) -> AnyView {
             },
         }
     });
-    let label = format!("What can be done with {}", user.name);
-    view! { <Menu label=label items=items.into()><span class="unseen">"More"</span></Menu> }
+    let label = t().users.actions_of(&user.name);
+    view! { <Menu label=label items=items.into()><span class="unseen">{t().users.more()}</span></Menu> }
         .into_any()
 }
 
@@ -167,7 +168,7 @@ fn missing(action: Action, rights: UserRights) -> Option<String> {
             Needs::ChangeUser.unless(rights.may_change)
         }
         Action::SetPassword => Needs::SetPassword.unless(rights.may_set_password),
-        Action::Step(Step::TakeOffice | Step::GiveOffice | Step::RevokeTokens) => {
+        Action::Step(Step::RemoveAdministrator | Step::MakeAdministrator | Step::RevokeTokens) => {
             Needs::Administer.unless(rights.may_administer)
         }
         Action::Step(Step::Delete) => Needs::DeleteUser.unless(rights.may_delete),

@@ -1,6 +1,7 @@
 //! A new user, with a first password.
 
 use drover_api::rest::{Secret, UserCreate, UserView};
+use drover_ui_core::messages::t;
 use drover_ui_core::shell;
 use drover_ui_core::url::segment;
 use drover_ui_kit::code::Code;
@@ -31,7 +32,7 @@ pub(super) fn CreateUser(open: RwSignal<bool>, listing: Listing<UserView>) -> im
     });
     let held = Signal::derive(move || told.with(Option::is_some));
     view! {
-        <FormDialog open=open title="Make a user" held=held let:sending>
+        <FormDialog open=open title=t().users.create() held=held let:sending>
             {move || match told.get() {
                 None => view! { <Form told=told made=made sending=sending listing=listing open=open/> }.into_any(),
                 Some(told) => view! { <FirstPassword told=told open=open/> }.into_any(),
@@ -121,7 +122,7 @@ fn Form(
         let request = async move { session.send("POST", "/v1/users", &request).await };
         sending.send(request, move |user: UserView| {
             listing.again();
-            toasts.say(format!("{} can sign in.", user.name));
+            toasts.say(t().users.created(&user.name));
             let _ = made.try_set(Some(user.name.clone()));
             Told::tell(show, user.name, password, told, open);
         });
@@ -129,17 +130,17 @@ fn Form(
     view! {
         <form class="dialog-body" on:submit=submit>
             <Refusal sending=sending fields=FIELDS/>
-            <TextField label="Name" value=wish.name focused=true error=sending.of("name")
-                help="What they type to sign in: lower-case letters, digits, “.” and “-”. It cannot be changed."/>
-            <TextField label="Display name" value=wish.shown error=sending.of("displayName")
-                help="What others see; may be empty."/>
+            <TextField label=t().labels.name() value=wish.name focused=true error=sending.of("name")
+                help=t().users.name_help()/>
+            <TextField label=t().labels.display_name() value=wish.shown error=sending.of("displayName")
+                help=t().users.display_name_help()/>
             {session.is_administrator().then(|| view! {
-                <Checkbox label="Administrator: may do everything, everywhere" checked=wish.administrator/>
+                <Checkbox label=t().users.create_administrator() checked=wish.administrator/>
             })}
             <PasswordFields password=wish.password error=sending.of("password")/>
-            <p class="soft">"They choose one of their own when they first sign in."</p>
-            <Code label="Command" text=Signal::derive(move || wish.command())/>
-            <FormFoot open=open verb="Make the user" sending=sending
+            <p class="soft">{t().users.first_password_help()}</p>
+            <Code label=t().labels.command() text=Signal::derive(move || wish.command())/>
+            <FormFoot open=open verb=t().users.create() sending=sending
                 disabled=Signal::derive(move || !wish.is_ready())/>
         </form>
     }

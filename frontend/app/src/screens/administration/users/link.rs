@@ -1,6 +1,7 @@
 //! Identities of providers that move from one user to another, or are taken away: who is one person.
 
 use drover_api::rest::{HeldRole, IdentityView, UserLink, UserLinked, UserView};
+use drover_ui_core::messages::t;
 use drover_ui_core::shell;
 use drover_ui_core::url::segment;
 use drover_ui_core::user::{held, movable, told_apart};
@@ -10,6 +11,7 @@ use drover_ui_kit::confirm::Confirm;
 use drover_ui_kit::field::Select;
 use drover_ui_kit::notice::{Banner, Mood};
 use drover_ui_kit::picker::{Choice, Picker};
+use drover_ui_kit::rich::rich;
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos_router::components::A;
@@ -38,7 +40,7 @@ pub(super) fn LinkIdentity(
             linked.set(None);
         }
     });
-    let title = format!("Link an identity to {name}");
+    let title = t().users.link_title(&name);
     let name = StoredValue::new(name);
     view! {
         <FormDialog open=open title=title let:sending>
@@ -123,7 +125,7 @@ fn Form(
         let request = async move { session.send("POST", &path, &request).await };
         sending.send(request, move |answer: UserLinked| {
             listing.again();
-            toasts.say(format!("{} has the identity.", answer.user.name));
+            toasts.say(t().users.linked(&answer.user.name));
             // The dialog may be closed by now.
             let _ = linked.try_set(Some(answer));
         });
@@ -150,7 +152,7 @@ fn Form(
             .collect();
         (providers.len() > 1).then(|| {
             view! {
-                <Select label="Identity of the provider" options=options value=provider/>
+                <Select label=t().users.identity() options=options value=provider/>
             }
         })
     };
@@ -158,18 +160,17 @@ fn Form(
         <form class="dialog-body" on:submit=submit>
             <Refusal sending=sending fields=FIELDS/>
             <p>
-                "Two users are one person: the identity of the other one moves here. Whoever signs in with it then is "
-                <b>{name.get_value()}</b>", with all that they may do."
+                {rich(t().users.link_effect(&name.get_value()))}
             </p>
-            <Picker wraps=true label="From" choices=choices value=from none="Choose the other user"
-                help="Only users whose identity provider has confirmed them within a day, and is not one of this user's already. Others sign in with it first.".to_owned()
+            <Picker wraps=true label=t().users.link_from() choices=choices value=from none=t().labels.choose_user()
+                help=t().users.link_from_help().to_owned()
                 error=sending.of("from")/>
             {several}
             <Banner mood=Mood::Warning>
-                "Make sure that it is one person: names and addresses can be alike. What stood on the identity, sessions and tokens, ends at once."
+                {t().users.link_warning()}
             </Banner>
-            <Code label="Command" text=Signal::derive(command)/>
-            <FormFoot open=open verb="Link" sending=sending
+            <Code label=t().labels.command() text=Signal::derive(command)/>
+            <FormFoot open=open verb=t().users.link() sending=sending
                 disabled=Signal::derive(move || from.with(Option::is_none))/>
         </form>
     }
@@ -184,29 +185,28 @@ fn Linked(linked: UserLinked, open: RwSignal<bool>) -> impl IntoView {
         roles_left,
     } = linked;
     let disabled = (!former.enabled).then(|| {
-        let words = format!(
-            "Nobody can sign in as {} any more, so it is disabled. Delete it when you have looked.",
-            former.name
-        );
+        let words = t().users.former_disabled(&former.name);
         view! { <Banner mood=Mood::Info>{words}</Banner> }
     });
     let roles = roles_left
         .iter()
         .map(|role: &HeldRole| view! { <li>{held(role)}</li> });
     let roles = roles.collect_view();
-    let left = (!roles_left.is_empty()).then(|| view! {
-        <p>"These roles stay with "<b>{former.name.clone()}</b>"; give them anew where they are needed:"</p>
-        <ul class="failures" tabindex="0" aria-label="Roles that stay">{roles}</ul>
+    let left = (!roles_left.is_empty()).then(|| {
+        view! {
+            <p>{rich(t().users.roles_stay(&former.name))}</p>
+            <ul class="failures" tabindex="0" aria-label=t().users.remaining_roles()>{roles}</ul>
+        }
     });
     let screen = format!("/users/{}", segment(&former.name));
     view! {
         <div class="dialog-body">
-            <p role="status"><b>{user.name}</b>" and "<b>{former.name.clone()}</b>" are one person now."</p>
+            <p role="status">{rich(t().users.merged(&user.name, &former.name))}</p>
             {disabled}
             {left}
-            <p><A href=screen>{format!("The page of {}", former.name)}</A></p>
+            <p><A href=screen>{t().users.page_of(&former.name)}</A></p>
             <div class="dialog-foot">
-                <Button on_press=move |()| open.set(false)>"Done"</Button>
+                <Button on_press=move |()| open.set(false)>{t().buttons.done()}</Button>
             </div>
         </div>
     }
@@ -226,18 +226,13 @@ pub(super) fn UnlinkIdentity(
     let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let sending = Sending::new();
     let IdentityView { id, provider, .. } = identity;
-    let title = format!("Unlink {provider} from {name}?");
+    let title = t().users.unlink_title(&provider, &name);
     let command = StoredValue::new(format!(
         "drover user unlink {} --provider={}",
         shell::word(&name),
         shell::word(&provider)
     ));
-    let left = StoredValue::new(last.then(|| {
-        format!(
-            "{name} has no other identity: nobody can sign in as them any more, unless they have a \
-             password of Drover's own."
-        )
-    }));
+    let left = StoredValue::new(last.then(|| t().users.unlink_last(&name)));
     let (name, provider) = (StoredValue::new(name), StoredValue::new(provider));
     let go = move |()| {
         let of_user = name.with_value(|name| path(name));
@@ -245,19 +240,19 @@ pub(super) fn UnlinkIdentity(
         let request = async move { session.delete(&path).await };
         sending.send(request, move |()| {
             listing.again();
-            toasts.say(format!("The identity of {provider} is taken away."));
+            toasts.say(t().users.unlinked(&provider));
             // The dialog may be closed by now.
             let _ = open.try_set(false);
         });
     };
     view! {
-        <Confirm open=open title=title verb="Unlink" busy=sending.busy() refused=sending.elsewhere(&[])
+        <Confirm open=open title=title verb=t().users.unlink() busy=sending.busy() refused=sending.elsewhere(&[])
             on_confirm=go>
             <p>
-                "What stands on the identity, sessions and tokens, ends at once. Whoever signs in with it then is a new user. To keep somebody out, disable the user."
+                {t().users.unlink_effect()}
             </p>
             {left.get_value().map(|words| view! { <Banner mood=Mood::Warning>{words}</Banner> })}
-            <Code label="Command" text=command.get_value()/>
+            <Code label=t().labels.command() text=command.get_value()/>
         </Confirm>
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use drover_api::rest::{IdentityView, UserView};
 use drover_ui_core::messages::Noun;
+use drover_ui_core::messages::t;
 use drover_ui_core::rights::Needs;
 use drover_ui_core::shell;
 use drover_ui_core::token::ago;
@@ -11,6 +12,7 @@ use drover_ui_core::url::segment;
 use drover_ui_core::user::{AccountState, GroupOf, groups, state_words};
 use drover_ui_kit::badge::Badge;
 use drover_ui_kit::button::Button;
+use drover_ui_kit::rich::rich;
 use drover_ui_kit::table::{Column, Row, Sorting, Table, sorted};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
@@ -65,8 +67,8 @@ fn Of(name: String) -> impl IntoView {
     let unknown = name.clone();
     view! {
         <OneScreen kind=USERS listing=listing found=found unknown=move || view! {
-            <NoneOfThem kind=USERS all=SCREEN title=format!("There is no user “{unknown}”")
-                advice="They may have been deleted, or have another name."/>
+            <NoneOfThem kind=USERS all=SCREEN title=t().users.not_found(&unknown)
+                advice=t().users.not_found_advice()/>
         }>
             <Known name=name.clone() found=found listing=listing/>
         </OneScreen>
@@ -112,15 +114,15 @@ fn Known(name: String, found: Memo<Option<UserView>>, listing: Listing<UserView>
                 {move || found.get().map(|user| view! { <Facts user=user/> })}
                 <Identities name=name.clone() found=found listing=listing/>
                 <section class="card">
-                    <h2>"What they may"</h2>
+                    <h2>{t().labels.permissions()}</h2>
                     <ul class="stack">
-                        <li><A href=ask>"Who can do what: ask for them"</A></li>
-                        <li><A href=tokens>"Their tokens"</A></li>
-                        <li><A href=did>"What they did: the audit log"</A></li>
+                        <li><A href=ask>{t().users.check_access()}</A></li>
+                        <li><A href=tokens>{t().users.tokens_of_user()}</A></li>
+                        <li><A href=did>{t().users.audit_of_user()}</A></li>
                     </ul>
                 </section>
             </div>
-            <h2>"Groups"</h2>
+            <h2>{t().users.groups()}</h2>
             <Groups rows=with_groups/>
             <footer class="page-foot">
                 <SameCommand line=format!("drover user get {} --output yaml", shell::word(&name))/>
@@ -132,20 +134,20 @@ fn Known(name: String, found: Memo<Option<UserView>>, listing: Listing<UserView>
 #[component]
 fn Facts(user: UserView) -> impl IntoView {
     let rights = if user.administrator {
-        "administrator: everything, everywhere"
+        t().about.administrator()
     } else {
-        "what roles give"
+        t().users.by_roles()
     };
     let shown = user.display_name.unwrap_or_else(|| NOTHING.to_owned());
     view! {
         <section class="card">
-            <h2>"Overview"</h2>
+            <h2>{t().cluster.overview()}</h2>
             <dl class="facts">
-                <dt>"Display name"</dt><dd>{shown}</dd>
-                <dt>"Rights"</dt><dd>{rights}</dd>
-                <dt>"Last sign-in"</dt><dd>{time_or_never(user.last_login_at)}</dd>
-                <dt>"Made"</dt><dd>{in_full(user.created_at).to_string()}</dd>
-                <dt>"In the clusters"</dt><dd><code>{format!("drover:user:{}", user.uid)}</code></dd>
+                <dt>{t().labels.display_name()}</dt><dd>{shown}</dd>
+                <dt>{t().labels.permissions()}</dt><dd>{rights}</dd>
+                <dt>{t().users.last_sign_in()}</dt><dd>{time_or_never(user.last_login_at)}</dd>
+                <dt>{t().labels.created()}</dt><dd>{in_full(user.created_at).to_string()}</dd>
+                <dt>{t().about.kubernetes_user()}</dt><dd><code>{format!("drover:user:{}", user.uid)}</code></dd>
             </dl>
         </section>
     }
@@ -182,9 +184,9 @@ fn Identities(
     // Whether they have a password is not known here.
     let without = move || {
         if enabled.get() {
-            "A name and a password of Drover's own, if they have one: no identity provider knows them."
+            t().users.local_only()
         } else {
-            "Nothing: they are disabled, and no identity provider knows them."
+            t().users.no_sign_in()
         }
     };
     let refresh = move |()| {
@@ -192,10 +194,7 @@ fn Identities(
         let request = async move { session.send_within(&path, &(), TIMEOUT_MS).await };
         sending.send(request, move |user: UserView| {
             listing.again();
-            toasts.say(format!(
-                "The identity providers of {} were asked.",
-                user.name
-            ));
+            toasts.say(t().users.refreshed(&user.name));
         });
     };
     let rows = move || {
@@ -216,7 +215,7 @@ fn Identities(
     };
     view! {
         <section class="card">
-            <h2>"Signs in with"</h2>
+            <h2>{t().users.signs_in_with()}</h2>
             <Refusal sending=sending/>
             <Show when=move || some.get()
                 fallback=move || view! { <p>{without}</p> }>
@@ -224,10 +223,10 @@ fn Identities(
             </Show>
             <div class="row">
                 <Show when=move || some.get()>
-                    <Button busy=sending.busy() missing=change on_press=refresh>"Ask the providers now"</Button>
+                    <Button busy=sending.busy() missing=change on_press=refresh>{t().users.refresh()}</Button>
                 </Show>
                 <Show when=move || enabled.get()>
-                    <Button missing=administer on_press=move |()| linking.set(true)>"Link an identity…"</Button>
+                    <Button missing=administer on_press=move |()| linking.set(true)>{t().users.link_menu()}</Button>
                 </Show>
             </div>
         </section>
@@ -258,25 +257,25 @@ fn Identity(
             asked.identity.set(Some(whole.get_value()));
             asked.open.set(true);
         };
-        let label = format!("Unlink {}", identity.provider);
-        view! { <Button missing=missing on_press=press>"Unlink…"<span class="unseen">{label}</span></Button> }
+        let label = t().users.unlink_named(&identity.provider);
+        view! { <Button missing=missing on_press=press>{t().users.unlink_menu()}<span class="unseen">{label}</span></Button> }
     });
     let clock = expect_context::<Clock>();
     let at = identity.confirmed_at;
     let left_out = (identity.groups_left_out > 0).then(|| {
         let count = identity.groups_left_out;
-        view! { <p class="soft">{format!("{count} more groups count nowhere: their ids cannot stand in a group's name.")}</p> }
+        view! { <p class="soft">{t().users.groups_left_out(count)}</p> }
     });
     let provider = drover_ui_core::provider::screen(&identity.provider);
     view! {
         <li>
             <div class="row">
                 <A href=provider>{identity.provider.clone()}</A>
-                <span>"as "<b>{identity.login}</b></span>
+                <span>{rich(t().users.login(&identity.login))}</span>
                 <Badge tone=state_tone(identity.state) words=state_words(identity.state).to_owned()/>
                 {unlink}
             </div>
-            <p class="soft" title=in_full(at).to_string()>{move || format!("Last confirmed {}", ago(at, clock.now()))}</p>
+            <p class="soft" title=in_full(at).to_string()>{move || t().users.last_confirmed(&ago(at, clock.now()))}</p>
             {identity.message.map(|why| view! { <p class="found">{why}</p> })}
             {left_out}
         </li>
@@ -300,11 +299,11 @@ const BY_NAME: Sorting = Sorting {
 
 fn columns() -> Vec<Column<GroupRow>> {
     vec![
-        Column::new("group", "Group", "col-role", group)
+        Column::new("group", t().users.group(), "col-role", group)
             .by(|a, b| a.0.display_name.cmp(&b.0.display_name)),
-        Column::new("name", "What roles are bound to", "col-binding", name)
+        Column::new("name", t().labels.subject(), "col-binding", name)
             .by(|a, b| a.0.name.cmp(&b.0.name)),
-        Column::new("state", "What was said last", "col-standing", said)
+        Column::new("state", t().users.last_state(), "col-standing", said)
             .by(|a, b| state_words(a.0.state).cmp(state_words(b.0.state))),
     ]
 }
@@ -333,8 +332,8 @@ fn Groups(rows: Memo<Arc<Vec<GroupRow>>>) -> impl IntoView {
     let none = Memo::new(move |_| rows.with(|rows| rows.is_empty()));
     let rows = Memo::new(move |_| Arc::new(sorted(rows.get().to_vec(), &columns(), sorting.get())));
     view! {
-        <Show when=move || !none.get() fallback=|| view! { <p class="soft">"They are in none that an identity provider knows."</p> }>
-            <div class="group-list"><Table label="Groups" columns=columns() rows=rows sorting=sorting/></div>
+        <Show when=move || !none.get() fallback=|| view! { <p class="soft">{t().users.no_groups()}</p> }>
+            <div class="group-list"><Table label=t().users.groups() columns=columns() rows=rows sorting=sorting/></div>
         </Show>
     }
 }

@@ -1,6 +1,7 @@
 //! A password for somebody else: made here and shown once, or typed.
 
 use drover_api::rest::Secret;
+use drover_ui_core::messages::t;
 use drover_ui_core::password::{BYTES, of_bytes};
 use drover_ui_core::user::{SHORTEST_PASSWORD, complaint};
 use drover_ui_kit::field::{Checkbox, Content, TextField};
@@ -47,7 +48,7 @@ impl NewPassword {
         }
         let made = generated();
         if made.is_none() {
-            toasts.warn("This browser has no random numbers; type a password instead.");
+            toasts.warn(t().users.no_random());
         }
         Some((made?, true))
     }
@@ -73,13 +74,13 @@ pub(super) fn PasswordFields(
     let error = Signal::derive(error);
     view! {
         <div class="stack">
-            <Checkbox label="Make a password and show it once" checked=password.generate/>
+            <Checkbox label=t().users.generate_password() checked=password.generate/>
             <Show
                 when=move || !password.generate.get()
                 fallback=move || error.get().map(|why| view! { <p class="field-note error">{why}</p> })
             >
-                <TextField label="Password" content=Content::NewPassword value=password.typed
-                    help=format!("At least {SHORTEST_PASSWORD} characters. Tell it to them by a way that others do not read.")
+                <TextField label=t().sign_in.password() content=Content::NewPassword value=password.typed
+                    help=t().users.type_password_help(SHORTEST_PASSWORD)
                     error=error focused=true/>
             </Show>
         </div>

@@ -1,11 +1,14 @@
 //! Containers that crash, above everything else of a page.
 
+use drover_ui_core::age::age;
+use drover_ui_core::messages::t;
 use drover_ui_core::object::Crash;
 use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::rich::rich;
 use leptos::prelude::*;
 use leptos_router::components::A;
 
-use super::words::{Age, Link};
+use crate::clock::Clock;
 
 /// More would push the page itself out of view; the list of pods has them all.
 const SHOWN: usize = 3;
@@ -26,8 +29,12 @@ pub(super) fn Crashes(
             .map(|crash| view! { <OneCrash crash=crash cluster=cluster of_pod=of_pod/> });
         let rows = rows.collect_view();
         let more = (more > 0).then(|| {
-            let place = if of_pod { "containers" } else { "pods" };
-            view! { <p class="soft">{format!("{more} more containers crash. See the {place} below.")}</p> }
+            let words = if of_pod {
+                t().object.more_crashes_of_pod(more)
+            } else {
+                t().object.more_crashes(more)
+            };
+            view! { <p class="soft">{words}</p> }
         });
         view! { {rows}{more} }
     }
@@ -37,19 +44,35 @@ pub(super) fn Crashes(
 fn OneCrash(crash: Crash, cluster: StoredValue<String>, of_pod: bool) -> impl IntoView {
     let log = cluster.with_value(|cluster| crash.log_screen(cluster));
     let words = if crash.previous {
-        "Open previous log"
+        t().object.open_previous_log()
     } else {
-        "Open log"
+        t().object.open_log()
     };
     let log = log.map(|path| view! { <A href=path attr:class="button">{words}</A> });
     let numbers = crash.numbers();
-    let at = crash.at.map(|at| view! { ", " <Age at=at/> " ago" });
-    let meaning = crash.meaning.map(|it| format!(" Meaning: {it}."));
-    let pod = (!of_pod).then(|| view! { " of " <Link cluster=cluster to=crash.pod/> });
+    let pod = (!of_pod).then(|| {
+        let target = crash.pod.target.as_ref();
+        let screen = target.map(|it| cluster.with_value(|cluster| it.screen(cluster)));
+        (crash.pod.words.clone(), screen.unwrap_or_default())
+    });
+    let clock = expect_context::<Clock>();
+    let words = move || {
+        let pod = pod.as_ref().map(|(name, screen)| (&**name, &**screen));
+        let ended = crash.at.map(|at| age(at, clock.now()));
+        let words = t().object.crash(
+            &crash.state,
+            &crash.container,
+            pod,
+            &numbers,
+            ended.as_deref(),
+            crash.meaning.as_deref(),
+        );
+        rich(words)
+    };
     view! {
         <Banner mood=Mood::Error>
             <p>
-                <b>{crash.state}</b>": container "{crash.container}{pod}" ("{numbers}{at}")."{meaning}
+                {words}
             </p>
             {log}
         </Banner>

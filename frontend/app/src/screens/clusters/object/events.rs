@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use drover_ui_core::age::age;
 use drover_ui_core::event::{Event, Newest, grouped};
 use drover_ui_core::kubectl::Named;
+use drover_ui_core::messages::t;
 use drover_ui_core::object::{Object, events};
 use drover_ui_core::source::Source;
 use drover_ui_kit::badge::{Badge, Tone};
@@ -11,6 +13,7 @@ use drover_ui_kit::notice::{Absence, EmptyState, Skeleton};
 use leptos::prelude::*;
 
 use super::words::{Age, Refused};
+use crate::clock::Clock;
 use crate::command::SameCommand;
 use crate::freshness::{Freshness, StaleBanner};
 use crate::reflector::Store;
@@ -40,22 +43,20 @@ fn List(source: Source) -> impl IntoView {
         let groups = grouped(followed.items()?.to_vec()).into_iter();
         Some(groups.flat_map(|group| group.events).collect::<Vec<_>>())
     });
-    let list = move || {
-        match (events.get(), followed.freshness()) {
+    let list = move || match (events.get(), followed.freshness()) {
         (None, Freshness::Stale { problem, .. }) => {
-            view! { <Refused problem=problem of="events"/> }.into_any()
+            view! { <Refused problem=problem of=t().object.the_events()/> }.into_any()
         }
         (None, _) => view! { <Skeleton lines=5/> }.into_any(),
         (Some(events), _) if events.is_empty() => view! {
             <EmptyState
                 why=Absence::Empty
-                title="No events"
-                advice="Clusters forget events after an hour or so. What is noticed from now on appears here."
+                title=t().object.no_events()
+                advice=t().object.no_events_advice()
             />
         }
         .into_any(),
         (Some(events), _) => view! { <Lines events=events/> }.into_any(),
-    }
     };
     view! {
         <StaleBanner
@@ -74,8 +75,7 @@ fn Lines(events: Vec<Arc<Event>>) -> impl IntoView {
         .take(SHOWN)
         .map(|event| view! { <OneEvent event=event/> });
     let rows = rows.collect_view();
-    let more = (more > 0)
-        .then(|| view! { <p class="soft">{format!("{more} older ones are not shown.")}</p> });
+    let more = (more > 0).then(|| view! { <p class="soft">{t().object.older_events(more)}</p> });
     view! { <ul class="object-events">{rows}</ul>{more} }
 }
 
@@ -87,11 +87,12 @@ fn OneEvent(event: Arc<Event>) -> impl IntoView {
         Tone::Neutral
     };
     let times = (event.count > 1).then(|| {
-        view! { <span>{event.count}" times in "<Age at=event.first/></span> }
+        let (clock, count, first) = (expect_context::<Clock>(), event.count, event.first);
+        view! { <span>{move || t().object.times_in(count, &age(first, clock.now()))}</span> }
     });
     view! {
         <li>
-            <span class="soft"><Age at=event.last/>" ago"</span>
+            <span class="soft"><Age at=event.last/></span>
             <Badge tone=tone words=event.reason.clone()/>
             <span class="object-event-what">{event.message.clone()}</span>
             <span class="soft row">{times}<span>{event.source.clone()}</span></span>

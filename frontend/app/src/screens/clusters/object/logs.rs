@@ -7,6 +7,7 @@ mod view;
 
 use drover_ui_core::kind::Kind;
 use drover_ui_core::kubectl::Named;
+use drover_ui_core::messages::t;
 use drover_ui_core::object::{
     Container, Object, PodLine, Related, Role, containers, is_over, related,
 };
@@ -66,8 +67,8 @@ fn NoPods() -> impl IntoView {
     view! {
         <EmptyState
             why=Absence::Empty
-            title="No pods, so no logs"
-            advice="It has no pods now. Logs go with their pods; those that come appear here."
+            title=t().log.no_pods()
+            advice=t().log.no_pods_advice()
         />
     }
 }
@@ -77,8 +78,8 @@ fn NotThere() -> impl IntoView {
     view! {
         <EmptyState
             why=Absence::NotFound
-            title="There is no such pod any more"
-            advice="It was deleted, and its logs with it. Choose another one above."
+            title=t().log.pod_gone()
+            advice=t().log.pod_gone_advice()
         />
     }
 }
@@ -112,11 +113,13 @@ fn PodsLog(cluster: String, what: Memo<Option<Related>>, view: LogView) -> impl 
     let is_known = Memo::new(move |_| pod.known.with(Option::is_some));
     let choice = move || {
         let options = with_chosen(options.get(), &view.pod.get_untracked());
-        view! { <Select label="Pod" options=options value=view.pod/> }
+        view! { <Select label=t().log.pod() options=options value=view.pod/> }
     };
     (move || match state.get() {
         What::Loading => view! { <Skeleton lines=8/> }.into_any(),
-        What::Refused(problem) => view! { <Refused problem=problem of="pods"/> }.into_any(),
+        What::Refused(problem) => {
+            view! { <Refused problem=problem of=t().log.the_pods()/> }.into_any()
+        }
         What::Empty => view! { <NoPods/> }.into_any(),
         What::Pods => view! {
             <div class="stack paper">
@@ -180,7 +183,7 @@ fn choose_first(view: LogView, pods: Memo<Option<Vec<Object>>>) {
 /// The options with the chosen one among them, though it may be gone.
 fn with_chosen(mut options: Vec<(String, String)>, chosen: &str) -> Vec<(String, String)> {
     if !chosen.is_empty() && !options.iter().any(|(name, _)| name == chosen) {
-        options.push((chosen.to_owned(), format!("{chosen} (gone)")));
+        options.push((chosen.to_owned(), t().log.gone(chosen)));
     }
     options
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use drover_ui_core::kubectl::Named;
 use drover_ui_core::manifest::Manifest;
+use drover_ui_core::messages::t;
 use drover_ui_core::object::Object;
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_kit::button::Button;
@@ -105,8 +106,8 @@ pub(super) fn ManifestTab(named: Named, object: Signal<Object>) -> impl IntoView
                 {move || match came.get() {
                     Read::Asking => view! { <Skeleton lines=12/> }.into_any(),
                     Read::Refused(problem) => view! {
-                        <Refused problem=problem of="its manifest"/>
-                        <div><Button on_press=ask>"Try again"</Button></div>
+                        <Refused problem=problem of=t().object.the_manifest()/>
+                        <div><Button on_press=ask>{t().buttons.try_again()}</Button></div>
                     }
                     .into_any(),
                     Read::Came { manifest, at } => {
@@ -157,14 +158,11 @@ fn Changed(
     let changed = Memo::new(move |_| object.with(|object| !manifest.is_version(object.version())));
     move || {
         changed.get().then(|| {
-            let words = format!(
-                "It has changed since {}, when this was read. ",
-                time_of_day(at)
-            );
+            let words = t().object.changed_since(&time_of_day(at));
             view! {
                 <Banner mood=Mood::Info>
                     {words}
-                    <Button on_press=ask>"Read it anew"</Button>
+                    <Button on_press=ask>{t().buttons.reload()}</Button>
                 </Banner>
             }
         })

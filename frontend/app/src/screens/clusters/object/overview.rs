@@ -2,6 +2,7 @@
 
 use drover_ui_core::kind::Kind;
 use drover_ui_core::kubectl::Named;
+use drover_ui_core::messages::t;
 use drover_ui_core::object::{
     Condition, Container, Fact, Object, Overview, Section, Verdict, Worth, crashes, related,
 };
@@ -10,7 +11,7 @@ use leptos::prelude::*;
 
 use super::crash::Crashes;
 use super::related::Belongings;
-use super::words::{Age, Link};
+use super::words::{Age, AgeForm, Link};
 use crate::command::SameCommand;
 use crate::screens::kinds::tone_of;
 
@@ -78,7 +79,7 @@ fn Value(worth: Worth, cluster: StoredValue<String>) -> impl IntoView {
                 .map(|code| view! { <code class="object-code">{code}</code> });
             view! { <span class="stack-tight">{codes.collect_view()}</span> }.into_any()
         }
-        Worth::At(at) => view! { <Age at=at/> " ago" }.into_any(),
+        Worth::At(at) => view! { <Age at=at/> }.into_any(),
         Worth::Links(links) => {
             let links = links.into_iter();
             let links = links.map(|to| view! { <Link cluster=cluster to=to/> });
@@ -99,23 +100,23 @@ fn Metadata(object: Signal<Object>, cluster: StoredValue<String>) -> impl IntoVi
         let owners = owners.get();
         (!owners.is_empty()).then(|| {
             let worth = Worth::Links(owners);
-            view! { <dt>"Belongs to"</dt><dd><Value worth=worth cluster=cluster/></dd> }
+            view! { <dt>{t().object.owners()}</dt><dd><Value worth=worth cluster=cluster/></dd> }
         })
     };
     let made = move || {
         created
             .get()
-            .map(|at| view! { <dt>"Made"</dt><dd><Age at=at/> " ago"</dd> })
+            .map(|at| view! { <dt>{t().labels.created()}</dt><dd><Age at=at/></dd> })
     };
     view! {
         <section class="card">
-            <h3>"Metadata"</h3>
+            <h3>{t().object.metadata()}</h3>
             <dl class="facts">
                 {owners}
                 {made}
-                <dt>"UID"</dt><dd><code class="object-code">{uid}</code></dd>
-                <dt>"Labels"</dt><dd><Pairs pairs=labels/></dd>
-                <dt>"Annotations"</dt><dd><Pairs pairs=annotations/></dd>
+                <dt>{t().labels.uid()}</dt><dd><code class="object-code">{uid}</code></dd>
+                <dt>{t().labels.labels()}</dt><dd><Pairs pairs=labels/></dd>
+                <dt>{t().object.annotations()}</dt><dd><Pairs pairs=annotations/></dd>
             </dl>
         </section>
     }
@@ -127,13 +128,13 @@ fn Pairs(pairs: Memo<Vec<(String, String)>>) -> impl IntoView {
     let rows = move || {
         let pairs = pairs.get();
         if pairs.is_empty() {
-            return view! { <span class="soft">"none"</span> }.into_any();
+            return view! { <span class="soft">{t().states.none()}</span> }.into_any();
         }
         let rows = pairs.into_iter().map(|(key, value)| {
             if value.len() <= LONG && !value.contains('\n') {
                 return view! { <li><code class="object-code">{format!("{key}={value}")}</code></li> }.into_any();
             }
-            let summary = format!("{key} ({} bytes)", value.len());
+            let summary = t().object.long_value(&key, value.len());
             view! {
                 <li>
                     <details class="object-long">
@@ -158,7 +159,7 @@ fn Containers(containers: Memo<Vec<Container>>) -> impl IntoView {
             .collect_view()
     };
     view! {
-        <section class="stack"><h3>"Containers"</h3><div class="cards">{cards}</div></section>
+        <section class="stack"><h3>{t().object.containers()}</h3><div class="cards">{cards}</div></section>
     }
 }
 
@@ -169,31 +170,32 @@ fn OneContainer(container: Container) -> impl IntoView {
     };
     let last = container.last.map(|(last, at)| {
         view! {
-            <dt>"Run before"</dt>
-            <dd><State verdict=last/>{at.map(|at| view! { <span class="soft"><Age at=at/>" ago"</span> })}</dd>
+            <dt>{t().object.previous_run()}</dt>
+            <dd><State verdict=last/>{at.map(|at| view! { <span class="soft"><Age at=at/></span> })}</dd>
         }
     });
     let since = container
         .since
-        .map(|at| view! { <span class="soft">"for "<Age at=at/></span> });
+        .map(|at| view! { <span class="soft"><Age at=at form=AgeForm::Lasting/></span> });
     let ports = (!container.ports.is_empty()).then(|| container.ports.join(", "));
     let probes = container.probes.into_iter();
-    let probes = probes.map(|probe| view! { <dt>{probe.name}" probe"</dt><dd>{probe.words}</dd> });
+    let probes =
+        probes.map(|probe| view! { <dt>{t().object.probe(probe.name)}</dt><dd>{probe.words}</dd> });
     let role = container.role.word();
     let role =
         (!role.is_empty()).then(|| view! { <Badge tone=Tone::Neutral words=role.to_owned()/> });
-    let label = format!("Container {}", container.name);
+    let label = t().pods.container(&container.name);
     view! {
         <section class="card" aria-label=label>
             <h4 class="row">{container.name}{role}</h4>
             <dl class="facts">
-                <dt>"State"</dt><dd><State verdict=container.state/>{since}</dd>
+                <dt>{t().labels.state()}</dt><dd><State verdict=container.state/>{since}</dd>
                 {last}
-                <dt>"Restarts"</dt><dd>{container.restarts}</dd>
-                <dt>"Image"</dt><dd><code class="object-code">{container.image}</code></dd>
-                {row("Ports", ports)}
-                <dt>"Requests"</dt><dd>{container.requests.unwrap_or_else(|| "none".to_owned())}</dd>
-                <dt>"Limits"</dt><dd>{container.limits.unwrap_or_else(|| "none".to_owned())}</dd>
+                <dt>{t().pods.restarts()}</dt><dd>{container.restarts}</dd>
+                <dt>{t().object.image()}</dt><dd><code class="object-code">{container.image}</code></dd>
+                {row(t().object.ports(), ports)}
+                <dt>{t().object.requests()}</dt><dd>{container.requests.unwrap_or_else(|| t().states.none().to_owned())}</dd>
+                <dt>{t().object.limits()}</dt><dd>{container.limits.unwrap_or_else(|| t().states.none().to_owned())}</dd>
                 {probes.collect_view()}
             </dl>
         </section>
@@ -216,7 +218,7 @@ fn Conditions(conditions: Memo<Vec<Condition>>) -> impl IntoView {
             .map(|condition| view! { <OneCondition condition=condition/> })
             .collect_view()
     };
-    view! { <section class="card"><h3>"Conditions"</h3><ul class="conditions">{rows}</ul></section> }
+    view! { <section class="card"><h3>{t().cluster.conditions()}</h3><ul class="conditions">{rows}</ul></section> }
 }
 
 #[component]
@@ -224,7 +226,9 @@ fn OneCondition(condition: Condition) -> impl IntoView {
     let advice = condition
         .advice
         .map(|advice| view! { <p class="object-why">{advice}</p> });
-    let since = condition.since.map(|at| view! { "for " <Age at=at/> });
+    let since = condition
+        .since
+        .map(|at| view! { <Age at=at form=AgeForm::Lasting/> });
     view! {
         <li class="condition">
             <b>{condition.name}</b>

@@ -2,6 +2,7 @@
 
 use drover_ui_core::feed::Objects;
 use drover_ui_core::kind::Kind;
+use drover_ui_core::messages::t;
 use drover_ui_core::object::{
     Crash, Object, Overview, PodLine, Reference, Related, Target, crashes,
 };
@@ -9,7 +10,7 @@ use drover_ui_kit::badge::Badge;
 use drover_ui_kit::notice::Skeleton;
 use leptos::prelude::*;
 
-use super::words::{Age, Link, Refused};
+use super::words::{Age, AgeForm, Link, Refused};
 use crate::freshness::{Freshness, StaleBanner};
 use crate::reflector::Store;
 use crate::screens::cluster::InSight;
@@ -63,8 +64,7 @@ pub(super) fn Belongings(
         }
         (None, _) => view! { <Skeleton lines=3/> }.into_any(),
         (Some(ours), _) if ours.is_empty() => {
-            view! { <p class="soft">{format!("No {} now.", kind.heading.to_lowercase())}</p> }
-                .into_any()
+            view! { <p class="soft">{t().object.none_related(kind.heading)}</p> }.into_any()
         }
         (Some(ours), _) => {
             view! { <Lines kind=kind ours=ours not_ready=not_ready.get() cluster=cluster/> }
@@ -100,7 +100,7 @@ fn Lines(
     });
     let rows = rows.collect_view();
     let more = (more > 0).then(|| {
-        view! { <p class="soft">{format!("{more} more are not shown here.")}</p> }
+        view! { <p class="soft">{t().object.more_related(more)}</p> }
     });
     view! { <ul class="belongings">{rows}</ul>{more} }
 }
@@ -125,18 +125,17 @@ fn other(kind: Kind, one: &Object) -> PodLine {
 
 #[component]
 fn OneLine(line: PodLine, cluster: StoredValue<String>) -> impl IntoView {
-    let ready = (!line.ready.is_empty()).then(|| format!("{} ready", line.ready));
+    let ready = (!line.ready.is_empty()).then(|| t().object.ready(&line.ready));
     let restarts = match line.restarts {
         0 => None,
-        1 => Some("1 restart".to_owned()),
-        more => Some(format!("{more} restarts")),
+        count => Some(t().pods.crash(None, count)),
     };
-    let node = line
-        .node
-        .map(|node| view! { <span>"on " <Link cluster=cluster to=node/></span> });
+    let node = line.node.map(
+        |node| view! { <span>{t().object.on_node()}" "<Link cluster=cluster to=node/></span> },
+    );
     let age = line
         .created
-        .map(|at| view! { <span><Age at=at/> " old"</span> });
+        .map(|at| view! { <span><Age at=at form=AgeForm::Old/></span> });
     view! {
         <li>
             <Link cluster=cluster to=line.pod/>

@@ -1,6 +1,7 @@
 //! Small things that all parts of an object's page show: times, links, states, refusals.
 
 use drover_ui_core::age::age;
+use drover_ui_core::messages::t;
 use drover_ui_core::object::Reference;
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_kit::notice::{Absence, EmptyState};
@@ -12,10 +13,34 @@ use crate::clock::{Clock, in_full};
 
 /// How long ago something was; the moment itself for who asks.
 #[component]
-pub(super) fn Age(at: Timestamp) -> impl IntoView {
+pub(super) fn Age(at: Timestamp, #[prop(optional)] form: AgeForm) -> impl IntoView {
     let clock = expect_context::<Clock>();
     view! {
-        <time datetime=at.to_string() title=in_full(at).to_string()>{move || age(at, clock.now())}</time>
+        <time datetime=at.to_string() title=in_full(at).to_string()>
+            {move || form.words(&age(at, clock.now()))}
+        </time>
+    }
+}
+
+/// The form of an age.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum AgeForm {
+    /// `5m ago`.
+    #[default]
+    Ago,
+    /// `for 5m`.
+    Lasting,
+    /// `5m old`.
+    Old,
+}
+
+impl AgeForm {
+    fn words(self, age: &str) -> String {
+        match self {
+            Self::Ago => t().durations.ago(age),
+            Self::Lasting => t().durations.lasting(age),
+            Self::Old => t().durations.old(age),
+        }
     }
 }
 
@@ -38,33 +63,33 @@ pub(super) fn Refused(problem: Problem, of: &'static str) -> impl IntoView {
     let (why, title, advice) = match kind {
         ProblemKind::Forbidden => (
             Absence::NoPermission,
-            format!("You may not see: {of}"),
-            "Ask an administrator for a role in this cluster that allows it.",
+            t().object.forbidden(of),
+            t().kinds.ask_for_role(),
         ),
         ProblemKind::Offline => (
             Absence::Offline,
-            "The server cannot be reached".to_owned(),
-            "The page keeps trying.",
+            t().problems.offline_title().to_owned(),
+            t().object.retrying(),
         ),
         ProblemKind::Later => (
             Absence::Offline,
-            "The cluster does not answer".to_owned(),
-            "Look at the cluster’s overview for the reason. The page keeps trying.",
+            t().object.cluster_silent().to_owned(),
+            t().object.cluster_silent_advice(),
         ),
         ProblemKind::SignedOut => (
             Absence::Failed,
-            "The cluster refuses Drover’s agent".to_owned(),
-            "Its API server does not take the agent’s service account: look at the agent’s log.",
+            t().object.agent_refused().to_owned(),
+            t().object.agent_refused_advice(),
         ),
         ProblemKind::NotFound => (
             Absence::NotFound,
-            format!("There is no such thing: {of}"),
-            "It was deleted or never was.",
+            t().object.missing(of),
+            t().object.missing_advice(),
         ),
         _ => (
             Absence::Failed,
-            format!("Cannot be shown: {of}"),
-            "The page keeps trying.",
+            t().object.failed(of),
+            t().object.retrying(),
         ),
     };
     let advice = format!("{message} {advice}");

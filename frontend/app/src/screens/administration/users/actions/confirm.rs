@@ -1,6 +1,7 @@
 //! Steps that need nothing but to be meant.
 
 use drover_api::rest::{UserPatch, UserView};
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_core::shell;
 use drover_ui_core::url::segment;
@@ -21,9 +22,9 @@ use crate::session::Session;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Step {
     /// Makes them an administrator.
-    GiveOffice,
+    MakeAdministrator,
     /// They administer no more.
-    TakeOffice,
+    RemoveAdministrator,
     /// Ends all their tokens, sessions included.
     RevokeTokens,
     /// They sign in no more.
@@ -36,99 +37,89 @@ pub(in super::super) enum Step {
 
 impl Step {
     /// What stands in the menu.
-    pub(super) const fn words(self) -> &'static str {
+    pub(super) fn words(self) -> &'static str {
         match self {
-            Self::GiveOffice => "Make administrator…",
-            Self::TakeOffice => "Take administrator's right…",
-            Self::RevokeTokens => "Revoke all tokens…",
-            Self::Disable => "Disable…",
-            Self::Enable => "Enable…",
-            Self::Delete => "Delete…",
+            Self::MakeAdministrator => t().users.make_administrator_menu(),
+            Self::RemoveAdministrator => t().users.remove_administrator_menu(),
+            Self::RevokeTokens => t().users.revoke_tokens_menu(),
+            Self::Disable => t().buttons.disable_menu(),
+            Self::Enable => t().buttons.enable_menu(),
+            Self::Delete => t().buttons.delete_menu(),
         }
     }
 
     /// Whether they can do less afterwards.
     const fn shuts_out(self) -> bool {
-        matches!(self, Self::TakeOffice | Self::Disable | Self::Delete)
+        matches!(
+            self,
+            Self::RemoveAdministrator | Self::Disable | Self::Delete
+        )
     }
 }
 
-/// What a step is, in words.
+/// The texts of a step.
 struct Words {
     title: String,
     verb: &'static str,
-    keep: &'static str,
     consequences: &'static str,
     /// The command that does the same, where there is one.
     command: Option<String>,
-    done: &'static str,
+    done: String,
 }
 
 fn words(step: Step, name: &str) -> Words {
-    let told = |title: &str, verb, keep, consequences, command: Option<&str>, done| Words {
-        title: format!("{title} {name}?"),
+    let t = &t().users;
+    let (title, verb, consequences, done) = match step {
+        Step::MakeAdministrator => (
+            t.make_administrator_title(name),
+            t.make_administrator(),
+            t.make_administrator_effect(),
+            t.made_administrator(name),
+        ),
+        Step::RemoveAdministrator => (
+            t.remove_administrator_title(name),
+            t.remove_administrator(),
+            t.remove_administrator_effect(),
+            t.removed_administrator(name),
+        ),
+        Step::RevokeTokens => (
+            t.revoke_tokens_title(name),
+            t.revoke_tokens(),
+            t.revoke_tokens_effect(),
+            t.revoked_tokens(name),
+        ),
+        Step::Disable => (
+            t.disable_title(name),
+            t.disable(),
+            t.disable_effect(),
+            t.disabled_user(name),
+        ),
+        Step::Enable => (
+            t.enable_title(name),
+            t.enable(),
+            t.enable_effect(),
+            t.enabled_user(name),
+        ),
+        Step::Delete => (
+            t.delete_title(name),
+            t.delete(),
+            t.delete_effect(),
+            t.deleted_user(name),
+        ),
+    };
+    let command = match step {
+        Step::MakeAdministrator | Step::RemoveAdministrator => None,
+        Step::RevokeTokens => Some("revoke-tokens"),
+        Step::Disable => Some("disable"),
+        Step::Enable => Some("enable"),
+        Step::Delete => Some("delete"),
+    };
+    Words {
+        title,
         verb,
-        keep,
         consequences,
         command: command.map(|verb| format!("drover user {verb} {}", shell::word(name))),
         done,
-    };
-    match step {
-        Step::GiveOffice => told(
-            "Make an administrator of",
-            "Make administrator",
-            "Cancel",
-            "They may do everything, everywhere: on every cluster, with every user, token and \
-             setting, and with you.",
-            None,
-            "is an administrator.",
-        ),
-        Step::TakeOffice => told(
-            "Take the administrator's right from",
-            "Take the right",
-            "Cancel",
-            "They keep what their roles give them. Whatever they hold open without a role ends \
-             within seconds.",
-            None,
-            "administers no more.",
-        ),
-        Step::RevokeTokens => told(
-            "Revoke all tokens of",
-            "Revoke all tokens",
-            "Cancel",
-            "Their sessions, API tokens and kubeconfig tokens are deleted, and whatever they hold \
-             open ends within seconds. They can sign in again.",
-            Some("revoke-tokens"),
-            "has no tokens left.",
-        ),
-        Step::Disable => told(
-            "Disable",
-            "Disable",
-            "Cancel",
-            "They sign in no more, their tokens are refused, and whatever they hold open (watches, \
-             logs, shells) ends within seconds. Nothing is deleted: enabled again, they have their \
-             tokens back.",
-            Some("disable"),
-            "is disabled.",
-        ),
-        Step::Enable => told(
-            "Enable",
-            "Enable",
-            "Cancel",
-            "They may sign in again, and their tokens that have not ended work again.",
-            Some("enable"),
-            "is enabled.",
-        ),
-        Step::Delete => told(
-            "Delete",
-            "Delete",
-            "Keep them",
-            "They sign in no more. All their tokens are deleted with them, and whatever they hold \
-             open ends within seconds. Somebody of the same name made later gets nothing of it. To \
-             shut them out for a while, disable them.",
-            Some("delete"),
-            "is deleted.",
-        ),
     }
 }
 
@@ -147,16 +138,16 @@ pub(super) fn ConfirmStep(
     let administers = user.administrator;
     let typed = (step == Step::Delete).then(|| user.name.clone());
     let (name, consequences) = (StoredValue::new(user.name), words.consequences);
-    let command = StoredValue::new(words.command);
+    let (command, done) = (
+        StoredValue::new(words.command),
+        StoredValue::new(words.done),
+    );
     let go = move |()| {
-        let name = name.get_value();
-        let request = {
-            let name = name.clone();
-            async move { act(session, step, &name).await }
-        };
+        let (name, done) = (name.get_value(), done.get_value());
+        let request = async move { act(session, step, &name).await };
         sending.send(request, move |()| {
             listing.again();
-            toasts.say(format!("{name} {}", words.done));
+            toasts.say(done);
             // The dialog may be closed by now.
             let _ = open.try_set(false);
         });
@@ -166,7 +157,6 @@ pub(super) fn ConfirmStep(
             open=open
             title=words.title
             verb=words.verb
-            keep=words.keep
             typed=typed
             busy=sending.busy()
             refused=sending.elsewhere(&[])
@@ -176,7 +166,7 @@ pub(super) fn ConfirmStep(
             {step.shuts_out().then(|| view! {
                 <Warned name=name.get_value() administers=administers oneself=oneself/>
             })}
-            {command.get_value().map(|line| view! { <Code label="Command" text=line/> })}
+            {command.get_value().map(|line| view! { <Code label=t().labels.command() text=line/> })}
         </Confirm>
     }
 }
@@ -188,9 +178,9 @@ fn Warned(name: String, administers: bool, oneself: bool) -> impl IntoView {
     move || {
         let users = users.and_then(Listing::items);
         let why = if users.is_some_and(|users| is_last_administrator(&users, &name)) {
-            "Nobody else administers Drover. Make somebody an administrator first."
+            t().users.last_administrator()
         } else if oneself {
-            "This is you. The server wants another administrator to do it."
+            t().users.own_account()
         } else {
             return None;
         };
@@ -206,8 +196,8 @@ async fn act(session: Session, step: Step, name: &str) -> Result<(), Problem> {
         administrator,
     };
     let change = match step {
-        Step::GiveOffice => change(None, Some(true)),
-        Step::TakeOffice => change(None, Some(false)),
+        Step::MakeAdministrator => change(None, Some(true)),
+        Step::RemoveAdministrator => change(None, Some(false)),
         Step::Disable => change(Some(false), None),
         Step::Enable => change(Some(true), None),
         Step::RevokeTokens => return session.delete(&format!("{path}/tokens")).await,

@@ -1,6 +1,7 @@
 //! Another display name.
 
 use drover_api::rest::{UserPatch, UserView};
+use drover_ui_core::messages::t;
 use drover_ui_core::url::segment;
 use drover_ui_kit::field::TextField;
 use drover_ui_kit::toast::Toasts;
@@ -17,7 +18,7 @@ pub(super) fn Rename(
     open: RwSignal<bool>,
     listing: Listing<UserView>,
 ) -> impl IntoView {
-    let title = format!("Display name of {}", user.name);
+    let title = t().users.display_name_of(&user.name);
     let user = StoredValue::new(user);
     view! {
         <FormDialog open=open title=title let:sending>
@@ -47,7 +48,7 @@ fn Form(
         let request = async move { session.send("PATCH", &path, &patch).await };
         sending.send(request, move |user: UserView| {
             listing.again();
-            toasts.say(format!("{} has another display name.", user.name));
+            toasts.say(t().users.renamed(&user.name));
             // The dialog may be closed by now.
             let _ = open.try_set(false);
         });
@@ -55,9 +56,9 @@ fn Form(
     view! {
         <form class="dialog-body" on:submit=submit>
             <Refusal sending=sending fields=&["displayName"]/>
-            <TextField label="Display name" value=shown focused=true error=sending.of("displayName")
-                help="What others see. The name that they sign in with stays."/>
-            <FormFoot open=open verb="Save" sending=sending/>
+            <TextField label=t().labels.display_name() value=shown focused=true error=sending.of("displayName")
+                help=t().users.rename_help()/>
+            <FormFoot open=open verb=t().buttons.save() sending=sending/>
         </form>
     }
 }

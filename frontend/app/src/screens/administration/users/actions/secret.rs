@@ -1,11 +1,13 @@
 //! Another password for somebody.
 
 use drover_api::rest::{PasswordReset, UserView};
+use drover_ui_core::messages::t;
 use drover_ui_core::shell;
 use drover_ui_core::url::segment;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::field::Checkbox;
 use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::rich::rich;
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
@@ -25,7 +27,7 @@ pub(super) fn SetPassword(
 ) -> impl IntoView {
     let told = RwSignal::new(None::<Told>);
     let held = Signal::derive(move || told.with(Option::is_some));
-    let title = format!("Set a password for {}", row.user.name);
+    let title = t().users.set_password_title(&row.user.name);
     let row = StoredValue::new(row);
     view! {
         <FormDialog open=open title=title held=held let:sending>
@@ -64,7 +66,7 @@ fn Form(
         let request = async move { session.send_only("POST", &path, &request).await };
         sending.send(request, move |()| {
             listing.again();
-            toasts.say(format!("{name} has another password."));
+            toasts.say(t().users.password_set(&name));
             Told::tell(show, name, secret, told, open);
         });
     };
@@ -78,9 +80,9 @@ fn Form(
             <Consequences oneself=oneself revoke=revoke/>
             <Refusal sending=sending fields=&["new"]/>
             <PasswordFields password=password error=sending.of("new")/>
-            <Checkbox label="Revoke all tokens of this user" checked=revoke/>
-            <Code label="Command" text=Signal::derive(command)/>
-            <FormFoot open=open verb="Set the password" sending=sending
+            <Checkbox label=t().users.revoke_with_password() checked=revoke/>
+            <Code label=t().labels.command() text=Signal::derive(command)/>
+            <FormFoot open=open verb=t().users.set_password() sending=sending
                 disabled=Signal::derive(move || !ready())/>
         </form>
     }
@@ -90,20 +92,19 @@ fn Form(
 fn Consequences(oneself: bool, revoke: RwSignal<bool>) -> impl IntoView {
     let tokens = move || {
         if revoke.get() {
-            "Their API and kubeconfig tokens are revoked, and open streams end within seconds."
+            t().users.tokens_revoked()
         } else {
-            "Their API and kubeconfig tokens stay valid."
+            t().users.tokens_stay()
         }
     };
     view! {
         <p>
-            "Their sessions end, in browsers and on command lines, and they must choose a password of their own at the next sign-in. "
+            {t().users.set_password_effect()}" "
             {tokens}
         </p>
         {oneself.then(|| view! {
             <Banner mood=Mood::Warning>
-                "This is you: it signs you out here. To choose a password of your own, "
-                <a href="/password">"change it"</a>"."
+                {rich(t().users.set_own_password())}
             </Banner>
         })}
     }

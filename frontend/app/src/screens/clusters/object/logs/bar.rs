@@ -2,6 +2,7 @@
 
 use drover_ui_core::kubectl;
 use drover_ui_core::log::{Log, LogRequest, MAX_LINES, SINCES, Since, TAILS};
+use drover_ui_core::messages::t;
 use drover_ui_core::quantity::count;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::code::copy;
@@ -27,21 +28,21 @@ pub(super) fn Bar(
 ) -> impl IntoView {
     let sinces = SINCES.into_iter();
     let sinces = sinces.map(|since| match since {
-        Since::Begin => (String::new(), "its start".to_owned()),
-        since @ Since::Minutes(_) => (since.key(), format!("{} ago", since.key())),
+        Since::Begin => (String::new(), t().log.since_start().to_owned()),
+        since @ Since::Minutes(_) => (since.key(), t().durations.ago(&since.key())),
     });
     let tails = TAILS.into_iter();
-    let tails = tails.map(|tail| (tail.to_string(), format!("{tail} lines")));
+    let tails = tails.map(|tail| (tail.to_string(), t().log.lines(tail as usize)));
     view! {
         <div class="log-bar">
-            {move || view! { <Select label="Container" options=options.get() value=view.container/> }}
-            <Select label="From" options=sinces.collect() value=view.since/>
-            <Select label="At most" options=tails.collect() value=view.tail/>
-            <div class="log-checks" role="group" aria-label="How it is shown">
-                <Checkbox label="Follow" checked=view.follow/>
-                <Checkbox label="Previous run" checked=view.previous/>
-                <Checkbox label="Times" checked=view.times/>
-                <Checkbox label="Wrap lines" checked=view.wrap/>
+            {move || view! { <Select label=t().log.container() options=options.get() value=view.container/> }}
+            <Select label=t().log.since() options=sinces.collect() value=view.since/>
+            <Select label=t().log.tail() options=tails.collect() value=view.tail/>
+            <div class="log-checks" role="group" aria-label=t().log.options()>
+                <Checkbox label=t().log.follow() checked=view.follow/>
+                <Checkbox label=t().log.previous() checked=view.previous/>
+                <Checkbox label=t().log.times() checked=view.times/>
+                <Checkbox label=t().log.wrap() checked=view.wrap/>
             </div>
             <Keep view=view reader=reader request=request/>
         </div>
@@ -57,10 +58,7 @@ fn Keep(view: LogView, reader: Reader, request: Memo<Option<LogRequest>>) -> imp
         reader.log.with_untracked(|log| {
             // The text has the container's lines only, so a gap is said beside it.
             if log.missing() > 0 {
-                toasts.warn(format!(
-                    "{} lines are missing in this copy: the log grew faster than the page could read it.",
-                    count(log.missing())
-                ));
+                toasts.warn(t().log.missing_lines(&count(log.missing())));
             }
             log.text(view.times.get_untracked())
         })
@@ -72,14 +70,14 @@ fn Keep(view: LogView, reader: Reader, request: Memo<Option<LogRequest>>) -> imp
                 .map(|request| format!("{}-{}.log", request.pod, request.container))
         });
         if !save(&name.unwrap_or_else(|| "pod.log".to_owned()), &text()) {
-            toasts.warn("The browser does not save it; copy the text instead.");
+            toasts.warn(t().log.cannot_download());
         }
     };
     let empty = Signal::derive(move || reader.log.with(|log| log.lines().is_empty()));
     view! {
         <div class="row log-keep">
-            <Button icon=Icon::Copy disabled=empty on_press=move |()| copy(text(), toasts)>"Copy"</Button>
-            <Button disabled=empty on_press=download>"Download"</Button>
+            <Button icon=Icon::Copy disabled=empty on_press=move |()| copy(text(), toasts)>{t().buttons.copy()}</Button>
+            <Button disabled=empty on_press=download>{t().buttons.download()}</Button>
         </div>
     }
 }
@@ -90,11 +88,7 @@ fn Trouble(reader: Reader) -> impl IntoView {
     let has_lines = Memo::new(move |_| reader.log.with(|log| !log.lines().is_empty()));
     move || match reader.reading.get() {
         Reading::Cut { since, problem } => {
-            let words = format!(
-                "The stream was cut at {}. {} The page keeps trying, and goes on without a gap.",
-                time_of_day(since),
-                problem.message
-            );
+            let words = t().log.interrupted(&time_of_day(since), &problem.message);
             Some(view! { <Banner mood=Mood::Warning>{words}</Banner> })
         }
         Reading::Waiting(words) if has_lines.get() => {
@@ -133,12 +127,12 @@ pub(super) fn Foot(
             Reading::Over(_) => "freshness over",
         },
         move || match reader.reading.get() {
-            Reading::Opening => "reading".to_owned(),
-            Reading::Waiting(_) => "waiting for the container".to_owned(),
-            Reading::Following => "following".to_owned(),
-            Reading::Cut { since, .. } => format!("cut since {}", time_of_day(since)),
-            Reading::Refused(_) => "refused".to_owned(),
-            Reading::Over(_) => "complete".to_owned(),
+            Reading::Opening => t().log.state_loading().to_owned(),
+            Reading::Waiting(_) => t().log.state_waiting().to_owned(),
+            Reading::Following => t().log.state_following().to_owned(),
+            Reading::Cut { since, .. } => t().log.state_interrupted(&time_of_day(since)),
+            Reading::Refused(_) => t().log.state_refused().to_owned(),
+            Reading::Over(_) => t().log.state_complete().to_owned(),
         },
     );
     view! {
@@ -152,15 +146,9 @@ pub(super) fn Foot(
 
 fn counted(log: &Log) -> String {
     let lines = log.lines().len();
-    let words = if lines == 1 {
-        "1 line".to_owned()
-    } else {
-        format!("{lines} lines")
-    };
+    let words = t().log.lines(lines);
     match log.dropped() {
         0 => words,
-        dropped => {
-            format!("{words}: the newest {MAX_LINES} are kept, {dropped} older ones are not")
-        }
+        dropped => t().log.newest_lines(&words, MAX_LINES, dropped),
     }
 }

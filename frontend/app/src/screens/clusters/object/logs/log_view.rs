@@ -2,6 +2,7 @@
 
 use drover_ui_core::find::{Find, step};
 use drover_ui_core::log::{Color, Entry, Level, Log, LogRequest, Segment};
+use drover_ui_core::messages::t;
 use drover_ui_core::problem::ProblemKind;
 use drover_ui_core::rows::{self, Layout, height, parts};
 use drover_ui_kit::button::{Button, Weight};
@@ -209,7 +210,7 @@ fn Finding(pages: Pages, view: LogView, scroll: Scroll) -> impl IntoView {
         })
     });
     let count = Memo::new(move |_| pages.log.with(Log::found));
-    view! { <FindField label="Find in the log" value=view.find count=count at=at on_step=go/> }
+    view! { <FindField label=t().log.find() value=view.find count=count at=at on_step=go/> }
 }
 
 /// While new lines wait: that they do, and the way back to them. How many is not read out, since it
@@ -218,11 +219,7 @@ fn Finding(pages: Pages, view: LogView, scroll: Scroll) -> impl IntoView {
 fn Resume(scroll: Scroll, log: RwSignal<Log>) -> impl IntoView {
     let is_paused = Memo::new(move |_| log.with(Log::is_paused));
     let waiting = Memo::new(move |_| log.with(Log::waiting));
-    let words = move || match waiting.get() {
-        0 => "Go to the end".to_owned(),
-        1 => "Show 1 new line".to_owned(),
-        more => format!("Show {more} new lines"),
-    };
+    let words = move || t().log.show_new(waiting.get());
     let button = move || {
         is_paused.get().then(|| {
             view! {
@@ -232,7 +229,7 @@ fn Resume(scroll: Scroll, log: RwSignal<Log>) -> impl IntoView {
     };
     view! {
         <div class="log-resume">
-            <span role="status">{move || is_paused.get().then_some("Paused")}</span>
+            <span role="status">{move || is_paused.get().then_some(t().log.paused())}</span>
             {button}
         </div>
     }
@@ -244,23 +241,23 @@ fn Empty(reading: Reading) -> impl IntoView {
     match reading {
         Reading::Opening => view! { <Skeleton lines=8/> }.into_any(),
         Reading::Following => view! {
-            <EmptyState why=Absence::Empty title="No lines yet" advice="The container has written nothing. What it writes appears here."/>
+            <EmptyState why=Absence::Empty title=t().log.no_lines_yet() advice=t().log.no_lines_yet_advice()/>
         }
         .into_any(),
         Reading::Waiting(words) => view! {
-            <EmptyState why=Absence::Empty title="The container does not run yet" advice=format!("{words} The page keeps trying.")/>
+            <EmptyState why=Absence::Empty title=t().log.not_running() advice=t().problems.retrying(&words)/>
         }
         .into_any(),
         Reading::Over(words) => view! {
-            <EmptyState why=Absence::Empty title="No lines" advice=words/>
+            <EmptyState why=Absence::Empty title=t().log.no_lines() advice=words/>
         }
         .into_any(),
-        Reading::Cut { problem, .. } => view! { <Refused problem=problem of="the log"/> }.into_any(),
+        Reading::Cut { problem, .. } => view! { <Refused problem=problem of=t().log.the_log()/> }.into_any(),
         Reading::Refused(problem) if problem.kind == ProblemKind::Invalid => view! {
-            <EmptyState why=Absence::Empty title="There is no such log" advice=problem.message/>
+            <EmptyState why=Absence::Empty title=t().log.not_found() advice=problem.message/>
         }
         .into_any(),
-        Reading::Refused(problem) => view! { <Refused problem=problem of="the log"/> }.into_any(),
+        Reading::Refused(problem) => view! { <Refused problem=problem of=t().log.the_log()/> }.into_any(),
     }
 }
 
@@ -271,7 +268,7 @@ fn Lines(pages: Pages, scroll: Scroll, view: LogView) -> impl IntoView {
     view! {
         <Sheet
             scroll=scroll
-            label="Log".to_owned()
+            label=t().log.log().to_owned()
             role="log"
             is_read_out=is_read_out
             rows=Signal::derive(move || pages.layout.with(Layout::rows))

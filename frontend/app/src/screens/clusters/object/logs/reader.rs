@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use drover_ui_core::backoff::Backoff;
 use drover_ui_core::log::{Ending, Log, LogRequest, Next, Seam, next};
+use drover_ui_core::messages::t;
 use drover_ui_core::object::life;
 use drover_ui_core::problem::Problem;
 use futures::future::{AbortHandle, Either, abortable, select};
@@ -228,10 +229,7 @@ impl Reader {
             Reading::Cut { since, .. } => since,
             _ => now(),
         };
-        self.note_once(
-            noted,
-            "The stream was cut. It goes on from here when it can.",
-        );
+        self.note_once(noted, t().log.interruption_note());
         self.reading.set(Reading::Cut { since, problem });
     }
 }

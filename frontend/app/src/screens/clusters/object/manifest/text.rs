@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use drover_ui_core::find::{Find, step};
 use drover_ui_core::manifest::Manifest;
+use drover_ui_core::messages::t;
 use drover_ui_core::rows::{self, Layout, height, parts};
 use drover_ui_kit::button::Button;
 use drover_ui_kit::code::copy;
@@ -24,20 +25,20 @@ pub(super) fn Text(manifest: Arc<Manifest>, file: String, view: View) -> impl In
     let language = manifest.language();
     let text = Memo::new(move |_| Arc::new(manifest.text(view.managed.get())));
     let scroll = Scroll::default();
-    let paper = Paper::of(text, view, scroll);
+    let text_view = TextView::of(text, view, scroll);
     let note = match language {
-        "yaml" => "YAML, as the API server writes it",
-        _ => "JSON: this API server offers no YAML",
+        "yaml" => t().object.yaml_note(),
+        _ => t().object.json_note(),
     };
     view! {
         <div class="paper-bar">
-            <Finding paper=paper view=view scroll=scroll/>
-            <Checkbox label="Managed fields" checked=view.managed/>
-            <Checkbox label="Wrap lines" checked=view.wrap/>
+            <Finding text_view=text_view view=view scroll=scroll/>
+            <Checkbox label=t().object.managed_fields() checked=view.managed/>
+            <Checkbox label=t().log.wrap() checked=view.wrap/>
             <span class="grow soft">{note}</span>
             <Keep text=text file=file/>
         </div>
-        <Rows paper=paper scroll=scroll/>
+        <Rows text_view=text_view scroll=scroll/>
     }
 }
 
@@ -47,19 +48,19 @@ fn Keep(text: Memo<Arc<String>>, file: String) -> impl IntoView {
     let toasts = expect_context::<Toasts>();
     let download = move |()| {
         if !save(&file, &text.get_untracked()) {
-            toasts.warn("The browser does not save it; copy the text instead.");
+            toasts.warn(t().log.cannot_download());
         }
     };
     let copy_it = move |()| copy(text.get_untracked().to_string(), toasts);
     view! {
-        <Button icon=Icon::Copy on_press=copy_it>"Copy"</Button>
-        <Button on_press=download>"Download"</Button>
+        <Button icon=Icon::Copy on_press=copy_it>{t().buttons.copy()}</Button>
+        <Button on_press=download>{t().buttons.download()}</Button>
     }
 }
 
 /// What is shown of a text.
 #[derive(Clone, Copy)]
-struct Paper {
+struct TextView {
     lines: Memo<Arc<Vec<String>>>,
     layout: Memo<Layout>,
     /// Letters of a row, beside the gutter.
@@ -77,7 +78,7 @@ struct Paper {
     look: Memo<u64>,
 }
 
-impl Paper {
+impl TextView {
     fn of(text: Memo<Arc<String>>, view: View, scroll: Scroll) -> Self {
         let lines = Memo::new(move |_| {
             let lines = text.with(|text| text.lines().map(str::to_owned).collect::<Vec<_>>());
@@ -170,10 +171,10 @@ impl Paper {
 }
 
 #[component]
-fn Finding(paper: Paper, view: View, scroll: Scroll) -> impl IntoView {
-    let Paper {
+fn Finding(text_view: TextView, view: View, scroll: Scroll) -> impl IntoView {
+    let TextView {
         layout, found, at, ..
-    } = paper;
+    } = text_view;
     let go = move |forward: bool| {
         let next = step(found.with_untracked(Vec::len), at.get_untracked(), forward);
         at.set(next);
@@ -184,20 +185,20 @@ fn Finding(paper: Paper, view: View, scroll: Scroll) -> impl IntoView {
         }
     };
     let count = Signal::derive(move || found.with(Vec::len));
-    view! { <FindField label="Find in the manifest" value=view.find count=count at=at on_step=go/> }
+    view! { <FindField label=t().object.find() value=view.find count=count at=at on_step=go/> }
 }
 
 #[component]
-fn Rows(paper: Paper, scroll: Scroll) -> impl IntoView {
-    let widest = Memo::new(move |_| paper.widest());
+fn Rows(text_view: TextView, scroll: Scroll) -> impl IntoView {
+    let widest = Memo::new(move |_| text_view.widest());
     view! {
         <Sheet
             scroll=scroll
-            label="The manifest".to_owned()
-            rows=Signal::derive(move || paper.layout.with(Layout::rows))
+            label=t().object.manifest().to_owned()
+            rows=Signal::derive(move || text_view.layout.with(Layout::rows))
             widest=widest
-            key=move |row| paper.key(row)
-            draw=move |row| paper.draw(row)
+            key=move |row| text_view.key(row)
+            draw=move |row| text_view.draw(row)
         />
     }
 }
