@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::access::Caller;
 use crate::crd;
-use crate::lifecycle::Propagation as Wish;
+use crate::lifecycle::Propagation as OwnPropagation;
 use crate::lifecycle::{Act, Hub, ObjectPath, Observed, Page, observe};
 use crate::resource::{Catalog, GroupResource, Resource, key, prefix};
 use crate::serve::limits::heavy::Weight;
@@ -88,9 +88,9 @@ impl OwnHub {
                 uid: Some(uid),
                 resource_version,
                 propagation: Some(match propagation {
-                    Wish::Background => Propagation::Background,
-                    Wish::Foreground => Propagation::Foreground,
-                    Wish::Orphan => Propagation::Orphan,
+                    OwnPropagation::Background => Propagation::Background,
+                    OwnPropagation::Foreground => Propagation::Foreground,
+                    OwnPropagation::Orphan => Propagation::Orphan,
                 }),
                 ..DeleteOptions::default()
             }),

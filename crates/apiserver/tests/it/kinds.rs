@@ -141,10 +141,10 @@ async fn workloads_of_an_earlier_version_are_deleted_when_a_hub_opens() {
                 "metadata": {"labels": labels}, "spec": {"containers": [
                     {"name": "c", "image": "i"}]}}}});
         let owner = old.create(DEPLOYMENTS, deployment).await;
-        let mut owned = config_map("owned");
-        owned["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1",
+        let mut dependent = config_map("owned");
+        dependent["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1",
             "kind": "Deployment", "name": "web", "uid": owner["metadata"]["uid"]}]);
-        old.create(MAPS, owned).await;
+        old.create(MAPS, dependent).await;
     }
     {
         let hub = open(&path, Kinds::Hub).await;

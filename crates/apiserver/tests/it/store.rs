@@ -20,7 +20,7 @@ mod open;
 mod watch;
 
 /// A generous timeout for store operations.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A store in a temporary folder.
 struct Fixture {
@@ -88,7 +88,7 @@ fn spec_of(object: &Value) -> (String, String) {
 
 /// The next batch; panics after the timeout.
 async fn next(watch: &mut Watch) -> Result<Batch, WatchEnd> {
-    timeout(PATIENCE, watch.next()).await.unwrap()
+    timeout(TIMEOUT, watch.next()).await.unwrap()
 }
 
 /// The next `count` events as (revision, key, type).

@@ -15,12 +15,12 @@ use super::reference::{Answer, ask};
 use super::schemas::{Relation, Schema};
 
 /// Number of objects.
-const LIVES: u64 = 2_000;
+const SEQUENCES: u64 = 2_000;
 
 const MANAGERS: [&str; 4] = ["kubectl", "controller", "helm", ""];
 
 /// The input of both implementations.
-struct Life {
+struct Sequence {
     case: Value,
     ours: Vec<Outcome>,
 }
@@ -98,7 +98,7 @@ fn object(schema: &Schema, random: &mut Random, version: &str, faults: usize) ->
     object
 }
 
-impl Life {
+impl Sequence {
     fn random(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let spec = Schema::random(&mut random, 3);
@@ -340,7 +340,7 @@ pub(super) fn comparable(mut object: Value) -> Value {
 
 #[test]
 fn owners_match_the_go_libraries() {
-    let mut lives: Vec<Life> = (0..LIVES).map(Life::random).collect();
+    let mut lives: Vec<Sequence> = (0..SEQUENCES).map(Sequence::random).collect();
     let cases: Vec<Value> = lives.iter_mut().map(|life| life.case.take()).collect();
     let theirs = ask(&cases);
     let (mut objects, mut conflicts, mut refused) = (0, 0, 0);

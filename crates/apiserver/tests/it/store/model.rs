@@ -101,7 +101,7 @@ impl Model {
     }
 
     /// The events of a watch: key, new value, old value.
-    fn told(&self, prefix: &str, revision: u64) -> Vec<Told> {
+    fn told(&self, prefix: &str, revision: u64) -> Vec<ModelEvent> {
         let mut told = Vec::new();
         for pair in self.states.windows(2) {
             let (before, (revision_now, after)) = (&pair[0].1, &pair[1]);
@@ -123,9 +123,9 @@ impl Model {
     }
 }
 
-type Told = (u64, String, Option<Vec<u8>>, Option<(u64, Vec<u8>)>);
+type ModelEvent = (u64, String, Option<Vec<u8>>, Option<(u64, Vec<u8>)>);
 
-fn told(event: &Event) -> Told {
+fn told(event: &Event) -> ModelEvent {
     let (now, before) = match event {
         Event::Put { stored, previous } => (Some(stored.value.to_vec()), previous.as_ref()),
         Event::Delete { stored, .. } => (None, Some(stored)),
