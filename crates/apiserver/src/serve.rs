@@ -1,9 +1,8 @@
-//! The HTTP edge: from a request to an answer.
+//! Request handling, from an HTTP request to its response.
 //!
-//! `Exchange` is one request on its way. The security order is one function, `pass`: who asks,
-//! as whom, in whose turn, and whether they may; only then is the request routed to what answers
-//! it. Everything a client is told about a refusal is an [`ApiError`], made into a
-//! `metav1.Status` in one place.
+//! `Exchange` is the state of one request. The function `pass` contains the security steps in their
+//! order: authentication, impersonation, queueing and authorization; only then is the request
+//! routed. All errors are [`ApiError`]s, which one function converts to `metav1.Status`.
 
 pub mod answer;
 pub mod audit;
@@ -42,12 +41,12 @@ use self::shared::Shared;
 use crate::access::Caller;
 use crate::status::ApiError;
 
-/// How long a request may take that is no watch (kube-apiserver's default).
+/// Timeout of requests other than watches (kube-apiserver's default).
 const TIME_LIMIT: Duration = Duration::from_mins(1);
 
-/// Answers one request.
+/// Handles one request.
 pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Body>) -> Response {
-    // Only code in this process can set an extension; headers never name such a caller.
+    // Only code in this process can set an extension; headers cannot.
     let in_process = request.extensions().get::<Caller>().cloned();
     let mut exchange = Exchange::of(&shared, request);
     let passed = pass(&mut exchange, in_process).await;
@@ -62,11 +61,11 @@ pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Body>) -> Respo
     response
 }
 
-/// The security order: nothing is done for a request before it has passed all of this.
+/// The security steps. No other code runs for a request before them.
 async fn pass(
     exchange: &mut Exchange,
     in_process: Option<Caller>,
-) -> Result<security::Place, ApiError> {
+) -> Result<security::RequestSlot, ApiError> {
     security::authenticate(exchange, in_process).await?;
     exchange.audit(Stage::Received);
     security::impersonate(exchange)?;
@@ -77,7 +76,7 @@ async fn pass(
 
 async fn within_time(
     exchange: &Arc<Exchange>,
-    place: security::Place,
+    place: security::RequestSlot,
 ) -> Result<Response, ApiError> {
     let routed = resources::route(exchange, place);
     match tokio::time::timeout(TIME_LIMIT, routed).await {
@@ -89,7 +88,7 @@ async fn within_time(
     }
 }
 
-/// The headers that every answer has, and the end of the request's story.
+/// Adds the headers of all responses, and records metrics and audit.
 fn finish(exchange: &Exchange, response: &mut Response) {
     answer::add_warnings(response, &exchange.warnings());
     let headers = response.headers_mut();

@@ -1,4 +1,4 @@
-//! Answers: Status, objects, text, and the headers they all carry.
+//! Responses: Status, objects, text, and common headers.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -16,14 +16,14 @@ use crate::serve::input::negotiate::{Format, Transforms, accepted, header};
 use crate::serve::limits::heavy::Heavy;
 use crate::status::ApiError;
 
-/// Names the request in audit records and answers.
+/// The request ID in audit records and responses.
 pub const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 const WARNING: HeaderName = HeaderName::from_static("warning");
 
-/// Bodies longer than this are compressed for clients that can read it (kube-apiserver's bound).
+/// Longer bodies are compressed for clients that accept it (kube-apiserver's threshold).
 const COMPRESS_ABOVE: usize = 128 * 1024;
 
-/// A body of this media type.
+/// A response with this body and media type.
 pub fn bytes(code: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response {
     let mut response = Response::new(Body::from(body.into()));
     *response.status_mut() = code;
@@ -33,7 +33,7 @@ pub fn bytes(code: StatusCode, media_type: &'static str, body: impl Into<Bytes>)
     response
 }
 
-/// Plain text.
+/// A plain text response.
 pub fn text(code: StatusCode, body: impl Into<Bytes>) -> Response {
     let mut response = bytes(code, "text/plain; charset=utf-8", body);
     response
@@ -42,12 +42,12 @@ pub fn text(code: StatusCode, body: impl Into<Bytes>) -> Response {
     response
 }
 
-/// A path that nobody serves.
+/// The response for an unknown path.
 pub fn page_not_found() -> Response {
     text(StatusCode::NOT_FOUND, "404 page not found\n")
 }
 
-/// A Status; always JSON.
+/// A Status as JSON.
 pub fn status(error: &ApiError) -> Response {
     let mut response = bytes(
         error.code,
@@ -69,7 +69,7 @@ pub fn status(error: &ApiError) -> Response {
     response
 }
 
-/// A Status, as YAML for those who want that.
+/// A Status as JSON, or as YAML if the client prefers it.
 pub fn refusal(headers: &HeaderMap, error: &ApiError) -> Response {
     let mut response = status(error);
     let wanted = accepted(headers, Transforms::None).map(|accepted| accepted.format);
@@ -83,7 +83,7 @@ pub fn refusal(headers: &HeaderMap, error: &ApiError) -> Response {
     response
 }
 
-/// A value in the format that was agreed on.
+/// A value in the negotiated format.
 pub fn value(code: StatusCode, format: Format, value: &Value) -> Response {
     match encode(format, value) {
         Ok(body) => bytes(code, format.media_type(), body),
@@ -91,7 +91,7 @@ pub fn value(code: StatusCode, format: Format, value: &Value) -> Response {
     }
 }
 
-/// The bytes of a value in a format.
+/// Serializes a value.
 pub(crate) fn encode(format: Format, value: &Value) -> Result<Vec<u8>, ApiError> {
     match format {
         Format::Json => Ok(line(value)),
@@ -101,15 +101,14 @@ pub(crate) fn encode(format: Format, value: &Value) -> Result<Vec<u8>, ApiError>
     }
 }
 
-/// JSON and a line's end, as Go's encoder writes it.
+/// JSON with a trailing newline, as Go's encoder writes it.
 fn line(value: &Value) -> Vec<u8> {
     let mut json = value.to_string().into_bytes();
     json.push(b'\n');
     json
 }
 
-/// JSON that is written already, compressed in its turn if it is long and the client can read
-/// that.
+/// A response with serialized JSON, compressed if it is long and the client accepts it.
 pub(crate) async fn json(
     reads: &Heavy,
     code: StatusCode,
@@ -119,7 +118,7 @@ pub(crate) async fn json(
     if body.len() <= COMPRESS_ABOVE || !takes_gzip(headers) {
         return bytes(code, Format::Json.media_type(), body);
     }
-    // A long list takes many milliseconds.
+    // Compression of a long list takes many milliseconds.
     let _turn = reads.turn().await;
     let compressed = tokio::task::spawn_blocking(move || compress(&body)).await;
     match compressed {
@@ -149,14 +148,14 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
         .any(|coding| coding.trim() == "gzip")
 }
 
-/// Characters of all warnings together, and of each where they are more.
+/// Maximum number of characters of all warnings, and threshold for truncation.
 const WARNINGS_LENGTH: usize = 4096;
 const WARNING_LENGTH: usize = 256;
 
-/// Adds a `Warning` header for each text (RFC 7234 §5.5, code 299), each once.
+/// Adds a `Warning` header per distinct text (RFC 7234 §5.5, code 299).
 ///
-/// Together they are shorter than 4096 characters; where that is too little, each is cut to 256
-/// characters and the last are left out, as kube-apiserver does.
+/// All warnings together have at most 4096 characters. If they are longer, each is truncated to 256
+/// characters and the last are dropped, as in kube-apiserver.
 pub fn add_warnings(response: &mut Response, warnings: &[String]) {
     let mut seen = HashSet::new();
     let each: Vec<&str> = warnings
@@ -185,7 +184,7 @@ pub fn add_warnings(response: &mut Response, warnings: &[String]) {
 
 fn warning_header(text: &str) -> Option<HeaderValue> {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
-    // Control characters cannot be said in a header at all.
+    // Headers cannot contain control characters.
     HeaderValue::from_bytes(format!("299 - \"{escaped}\"").as_bytes()).ok()
 }
 
@@ -196,14 +195,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_for_now_says_when_to_come_back() {
+    fn temporary_error_has_retry_after() {
         let response = status(&ApiError::too_many_requests("slowly", 3));
         assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
         assert_eq!(response.headers()[RETRY_AFTER], "3");
     }
 
     #[test]
-    fn warnings_are_quoted_and_said_once() {
+    fn warnings_are_quoted_and_deduplicated() {
         let mut response = text(StatusCode::OK, "ok");
         let warning = "unknown field \"a\\b\"".to_owned();
         add_warnings(&mut response, &[warning.clone(), warning, "x".to_owned()]);
@@ -215,7 +214,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn long_answers_are_compressed_for_those_who_can_read_it() {
+    async fn long_responses_are_compressed_if_accepted() {
         let body = vec![b' '; COMPRESS_ABOVE + 1];
         let mut headers = HeaderMap::new();
         let reads = Heavy::default();

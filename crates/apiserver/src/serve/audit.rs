@@ -1,4 +1,4 @@
-//! The audit hook: who asked for what, and how it ended. Never a body, never a secret.
+//! The audit hook. Records contain no bodies and no secrets.
 
 use std::time::Duration;
 
@@ -7,43 +7,43 @@ use http::StatusCode;
 use crate::access::Caller;
 use crate::serve::input::request::RequestInfo;
 
-/// A moment in a request's life.
+/// A stage of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// It has come in, and the caller is known.
+    /// The request is authenticated.
     Received,
-    /// A stream, such as a watch, has begun.
+    /// A stream such as a watch has started.
     Started(StatusCode),
-    /// The answer is complete.
+    /// The response is complete.
     Complete(StatusCode),
 }
 
-/// One record for the audit log.
+/// An audit record.
 #[derive(Debug, Clone, Copy)]
 pub struct Record<'a> {
-    /// Also the answer's `Audit-Id`.
+    /// The request ID, equal to the response header `Audit-Id`.
     pub id: &'a str,
-    /// When in its life.
+    /// The stage.
     pub stage: Stage,
-    /// Who asks.
+    /// The authenticated user.
     pub caller: &'a Caller,
-    /// Whom the caller impersonates.
+    /// The impersonated user.
     pub impersonated: Option<&'a Caller>,
-    /// What they ask for.
+    /// Verb and resource or path.
     pub request: &'a RequestInfo,
-    /// What the client says it is.
+    /// The header `User-Agent`.
     pub user_agent: &'a str,
-    /// Since the request came in.
+    /// The time since the request was received.
     pub elapsed: Duration,
 }
 
-/// Takes audit records; must be quick, it is called within the request.
+/// Receives audit records. Runs within the request, so it must not block.
 pub trait Audit: Send + Sync {
-    /// Takes one.
+    /// Receives one record.
     fn record(&self, record: &Record<'_>);
 }
 
-/// Audit that forgets.
+/// Drops all audit records.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 

@@ -1,8 +1,8 @@
-//! Events have two shapes, `v1` and `events.k8s.io/v1`; the first is stored.
+//! Conversion of Events: `v1` is stored, `events.k8s.io/v1` is converted.
 
 use serde_json::Value;
 
-/// Names of the same field in `events.k8s.io/v1` and in `v1`.
+/// Field names in `events.k8s.io/v1` and in `v1`.
 const FIELDS: [(&str, &str); 7] = [
     ("deprecatedCount", "count"),
     ("deprecatedFirstTimestamp", "firstTimestamp"),
@@ -13,12 +13,12 @@ const FIELDS: [(&str, &str); 7] = [
     ("reportingController", "reportingComponent"),
 ];
 
-/// Makes a stored Event one of `events.k8s.io/v1`.
+/// Converts a stored Event to `events.k8s.io/v1`.
 pub(crate) fn from_stored(event: &mut Value) {
     for (new, old) in FIELDS {
         rename(event, old, new);
     }
-    // Here these are left out when nothing is in them; in `v1` they are always written.
+    // Empty fields are omitted here, but always written in `v1`.
     if let Some(fields) = event.as_object_mut() {
         fields.retain(|name, value| {
             !(value == "" && ["reportingController", "reportingInstance"].contains(&name.as_str()))
@@ -26,7 +26,7 @@ pub(crate) fn from_stored(event: &mut Value) {
     }
 }
 
-/// Makes an Event of `events.k8s.io/v1` what is stored.
+/// Converts an `events.k8s.io/v1` Event to the stored version.
 pub(crate) fn to_stored(event: &mut Value) {
     for (new, old) in FIELDS {
         rename(event, new, old);
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_comes_back_as_it_was() {
+    fn event_round_trips_through_events_k8s_io() {
         let event = json!({"note": "n", "regarding": {"name": "p"}, "reason": "r",
             "reportingController": "c", "deprecatedCount": 2});
         let mut stored = event.clone();

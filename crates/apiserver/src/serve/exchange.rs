@@ -1,4 +1,4 @@
-//! One request on its way to its answer.
+//! The state of one request.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,29 +20,29 @@ use crate::serve::limits::sending::Held;
 use crate::serve::shared::Shared;
 use crate::status::ApiError;
 
-/// A request whose caller is known, and what is needed to answer it.
+/// An authenticated request, with everything that its handler needs.
 pub(crate) struct Exchange {
     pub(crate) shared: Arc<Shared>,
-    /// Also the answer's `Audit-Id`.
+    /// The request ID, equal to the response header `Audit-Id`.
     pub(crate) id: String,
     pub(crate) method: Method,
     pub(crate) uri: Uri,
     pub(crate) info: RequestInfo,
     pub(crate) query: Query,
     pub(crate) headers: HeaderMap,
-    /// Who sent it.
+    /// The authenticated user.
     pub(crate) requestor: Arc<Caller>,
-    /// Who it runs as: whoever is impersonated, if someone is.
+    /// The effective user: the impersonated one, or the requestor.
     pub(crate) caller: Arc<Caller>,
     pub(crate) received: Instant,
     body: Mutex<Option<Body>>,
-    /// What the body takes in memory, once it was read.
+    /// The memory that the body occupies after it was read.
     held: Mutex<Option<Held>>,
     warnings: Mutex<Vec<String>>,
 }
 
 impl Exchange {
-    /// A request that has just come in, of an anonymous caller.
+    /// A new request of the anonymous user.
     pub(crate) fn of(shared: &Arc<Shared>, request: http::Request<Body>) -> Self {
         let (parts, body) = request.into_parts();
         let mut query = Query::of(&parts.uri);
@@ -74,18 +74,18 @@ impl Exchange {
         }
     }
 
-    /// The caller has proven who they are.
+    /// Sets the authenticated user.
     pub(crate) fn set_requestor(&mut self, caller: Caller) {
         self.requestor = Arc::new(caller);
         self.caller = Arc::clone(&self.requestor);
     }
 
-    /// The requestor acts as this one.
+    /// Sets the impersonated user.
     pub(crate) fn set_impersonated(&mut self, caller: Caller) {
         self.caller = Arc::new(caller);
     }
 
-    /// Tells the audit hook how far the request is.
+    /// Sends an audit record.
     pub(crate) fn audit(&self, stage: Stage) {
         let impersonated = !Arc::ptr_eq(&self.requestor, &self.caller);
         self.shared.audit.record(&Record {
@@ -99,7 +99,7 @@ impl Exchange {
         });
     }
 
-    /// The request once more, for those who answer it themselves.
+    /// A copy of the request, for handlers of the embedding program.
     pub(crate) fn request(&self) -> http::Request<Body> {
         let body = self.body.lock().take().unwrap_or_default();
         let mut request = http::Request::new(body);
@@ -109,7 +109,7 @@ impl Exchange {
         request
     }
 
-    /// Reads the body; a second time there is none.
+    /// Reads the body; empty the second time.
     pub(crate) async fn body(&self) -> Result<Bytes, ApiError> {
         let Some(body) = self.body.lock().take() else {
             return Ok(Bytes::new());
@@ -124,30 +124,30 @@ impl Exchange {
         Ok(bytes)
     }
 
-    /// Tells the client something, in a `Warning` header.
+    /// Adds a `Warning` header to the response.
     pub(crate) fn warn(&self, text: impl Into<String>) {
         self.warnings.lock().push(text.into());
     }
 
-    /// All that the client is to be told.
+    /// The warnings for the response.
     pub(crate) fn warnings(&self) -> Vec<String> {
         std::mem::take(&mut *self.warnings.lock())
     }
 
-    /// Since the request came in.
+    /// The time since the request was received.
     pub(crate) fn elapsed(&self) -> Duration {
         self.received.elapsed()
     }
 }
 
-/// The name that the query's field selector demands.
+/// The name that the query's field selector requires.
 fn exact_name(query: &Query) -> Option<String> {
     let text = query.first("fieldSelector")?;
     let selector: select::FieldSelector = text.parse().ok()?;
     selector.exact("metadata.name").map(ToOwned::to_owned)
 }
 
-/// The client's own id of the request, if it sent a sensible one, else a new one.
+/// The client's valid `Audit-Id`, or a new one.
 fn audit_id(headers: &HeaderMap) -> String {
     const LONGEST: usize = 64;
     headers

@@ -9,13 +9,13 @@ use serde_json::json;
 use crate::serve::answer;
 use crate::serve::exchange::Exchange;
 
-/// What is looked at, and what it says.
+/// A health check and its result.
 struct Check {
     name: &'static str,
     fault: Option<String>,
 }
 
-/// Answers a health probe; `tail` is what follows its name in the path.
+/// Handles a health probe; `tail` is the rest of the path.
 pub(crate) async fn probe(exchange: &Exchange, name: &str, tail: &str) -> Response {
     let mut checks = checks(exchange, name == "readyz").await;
     if !tail.is_empty() {
@@ -82,7 +82,7 @@ async fn checks(exchange: &Exchange, ready: bool) -> Vec<Check> {
     checks
 }
 
-/// Answers `/version`.
+/// Handles `/version`.
 pub(crate) fn version(exchange: &Exchange) -> Response {
     let version = &exchange.shared.version;
     let value = json!({
@@ -90,14 +90,14 @@ pub(crate) fn version(exchange: &Exchange) -> Response {
         "gitCommit": "", "gitTreeState": "", "buildDate": "", "goVersion": "", "compiler": "rustc",
         "platform": format!("{}/{}", std::env::consts::OS, arch()),
     });
-    // kube-apiserver indents this one.
+    // kube-apiserver indents this document.
     match serde_json::to_vec_pretty(&value) {
         Ok(body) => answer::bytes(StatusCode::OK, "application/json", body),
         Err(error) => answer::status(&crate::status::ApiError::internal(error)),
     }
 }
 
-/// The architecture as Go names it.
+/// The architecture in Go's spelling.
 fn arch() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",

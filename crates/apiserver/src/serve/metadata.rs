@@ -1,40 +1,40 @@
-//! An object's metadata, in place.
+//! Accessors for `metadata` of JSON objects.
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-/// A text of the metadata, or the empty one.
+/// A string field; empty if absent.
 pub(crate) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
     object["metadata"][field].as_str().unwrap_or_default()
 }
 
-/// The object's name.
+/// `metadata.name`.
 pub(crate) fn name(object: &Value) -> &str {
     text(object, "name")
 }
 
-/// The object's UID.
+/// `metadata.uid`.
 pub(crate) fn uid(object: &Value) -> &str {
     text(object, "uid")
 }
 
-/// The object's resource version, as it is written.
+/// `metadata.resourceVersion`.
 pub(crate) fn resource_version(object: &Value) -> &str {
     text(object, "resourceVersion")
 }
 
-/// A number of the metadata.
+/// An integer field.
 pub(crate) fn integer(object: &Value, field: &str) -> Option<i64> {
     object["metadata"][field].as_i64()
 }
 
-/// Whether a deletion has begun.
+/// Whether `metadata.deletionTimestamp` is set.
 pub(crate) fn is_deleting(object: &Value) -> bool {
     !text(object, "deletionTimestamp").is_empty()
 }
 
-/// The object's finalizers.
+/// `metadata.finalizers`.
 pub(crate) fn finalizers(object: &Value) -> Vec<&str> {
     object["metadata"]["finalizers"]
         .as_array()
@@ -42,7 +42,7 @@ pub(crate) fn finalizers(object: &Value) -> Vec<&str> {
         .unwrap_or_default()
 }
 
-/// Sets the finalizers; none at all leave no field.
+/// Sets the finalizers; removes the field for an empty list.
 pub(crate) fn set_finalizers(object: &mut Value, finalizers: &[String]) {
     if finalizers.is_empty() {
         remove(object, "finalizers");
@@ -51,7 +51,7 @@ pub(crate) fn set_finalizers(object: &mut Value, finalizers: &[String]) {
     }
 }
 
-/// The metadata, made if there is none.
+/// The metadata map, created if absent.
 pub(crate) fn of(object: &mut Value) -> &mut Map<String, Value> {
     if !object.is_object() {
         *object = Value::Object(Map::new());
@@ -71,12 +71,12 @@ pub(crate) fn set(object: &mut Value, field: &str, value: impl Into<Value>) {
     of(object).insert(field.to_owned(), value.into());
 }
 
-/// Takes a field out.
+/// Removes a field.
 pub(crate) fn remove(object: &mut Value, field: &str) -> Option<Value> {
     object.get_mut("metadata")?.as_object_mut()?.remove(field)
 }
 
-/// Gives a field the value that it has in another object.
+/// Copies a field from another object.
 pub(crate) fn copy(from: &Value, to: &mut Value, field: &str) {
     match &from["metadata"][field] {
         Value::Null => drop(remove(to, field)),
@@ -84,17 +84,17 @@ pub(crate) fn copy(from: &Value, to: &mut Value, field: &str) {
     }
 }
 
-/// The time now, as `metav1.Time` writes it: whole seconds.
+/// The current time in the format of `metav1.Time`, in whole seconds.
 pub(crate) fn now() -> String {
     time(jiff::Timestamp::now())
 }
 
-/// A time, as `metav1.Time` writes it: whole seconds.
+/// A time in the format of `metav1.Time`, in whole seconds.
 pub(crate) fn time(moment: jiff::Timestamp) -> String {
     moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// Takes out owner references that are there twice, and returns their UIDs.
+/// Removes duplicate owner references, and returns their UIDs.
 pub(crate) fn dedup_owners(object: &mut Value) -> Vec<String> {
     let Some(owners) = object
         .get_mut("metadata")
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_made_and_taken_out() {
+    fn fields_are_set_and_removed() {
         let mut object = json!({});
         set(&mut object, "name", "a");
         assert_eq!(name(&object), "a");
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn owners_that_are_there_twice_are_kept_once() {
+    fn duplicate_owners_are_removed() {
         let owner = |uid: &str| json!({"uid": uid, "name": "o"});
         let mut object =
             json!({"metadata": {"ownerReferences": [owner("1"), owner("2"), owner("1")]}});

@@ -1,4 +1,4 @@
-//! Metrics, under kube-apiserver's names.
+//! Metrics with kube-apiserver's names.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub struct Metrics {
     durations: Family<TargetLabels, Histogram, fn() -> Histogram>,
     inflight: Family<InflightLabels, Gauge>,
     watch_events: Family<KindLabels, Counter>,
-    /// Of the server's own controllers.
+    /// Metrics of the server's own controllers.
     pub(crate) controllers: drover_reconcile::Metrics,
 }
 
@@ -60,7 +60,7 @@ struct KindLabels {
     version: String,
 }
 
-/// Seconds.
+/// In seconds.
 const BUCKETS: [f64; 14] = [
     0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 5.0, 15.0, 60.0,
 ];
@@ -107,7 +107,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Counts an answered request; the time of a stream is not counted.
+    /// Counts a request; `elapsed` is `None` for streams.
     pub fn answered(
         &self,
         info: &RequestInfo,
@@ -115,7 +115,7 @@ impl Metrics {
         dry_run: bool,
         elapsed: Option<Duration>,
     ) {
-        // A path that nobody serves is not a label: clients could make up any number.
+        // Unknown paths are no label values, because clients could create any number of them.
         let known = code != StatusCode::NOT_FOUND || info.resource.is_none();
         let path = info.resource.as_ref().filter(|_| known);
         let text = |part: fn(&crate::serve::input::request::ResourcePath) -> &String| {
@@ -148,7 +148,7 @@ impl Metrics {
             .inc();
     }
 
-    /// Counts events sent to a watcher.
+    /// Counts events of a watch.
     pub fn watched(&self, group: &str, version: &str, resource: &str, events: u64) {
         self.watch_events
             .get_or_create(&KindLabels {
@@ -159,15 +159,16 @@ impl Metrics {
             .inc_by(events);
     }
 
-    /// Lets the embedding program add its own.
+    /// Registers metrics of the embedding program.
     pub fn extend(&self, add: impl FnOnce(&mut Registry)) {
         add(&mut self.registry.lock());
     }
 
-    /// The OpenMetrics text; `load` is requests that run and that wait, and watches.
+    /// The OpenMetrics text; `load` contains the numbers of running requests, waiting requests and
+    /// watches.
     ///
     /// # Errors
-    /// If a metric cannot be written.
+    /// If a metric cannot be encoded.
     pub fn text(&self, load: (usize, usize, usize)) -> Result<String, std::fmt::Error> {
         for (request_kind, count) in [
             ("running", load.0),
@@ -184,7 +185,7 @@ impl Metrics {
     }
 }
 
-/// kube-apiserver's word for how wide a request reaches.
+/// kube-apiserver's label `scope`.
 fn scope(info: &RequestInfo) -> &'static str {
     match &info.resource {
         Some(path) if !path.name.is_empty() => "resource",
@@ -216,7 +217,7 @@ mod tests {
     use crate::serve::input::request::parse;
 
     #[test]
-    fn requests_are_counted_under_kubes_names() {
+    fn request_metrics_have_the_names_of_kube_apiserver() {
         let metrics = Metrics::default();
         let info = parse(&Method::GET, "/apis/apps/v1/deployments", false, None);
         metrics.answered(
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_paths_make_no_labels() {
+    fn unknown_paths_create_no_labels() {
         let metrics = Metrics::default();
         let info = parse(&Method::GET, "/apis/made/up/things", false, None);
         metrics.answered(&info, StatusCode::NOT_FOUND, false, None);

@@ -1,4 +1,4 @@
-//! Paths that name no resource: discovery, OpenAPI, health, metrics.
+//! Non-resource paths: discovery, OpenAPI, health, metrics.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::serve::limits::heavy::Weight;
 use crate::serve::{answer, health};
 use crate::status::ApiError;
 
-/// Answers a request for such a path.
+/// Handles a request for a non-resource path.
 pub(crate) async fn route(exchange: &Exchange) -> Result<Response, ApiError> {
     if !matches!(exchange.method, Method::GET | Method::HEAD) {
         return Err(ApiError::method_not_allowed());
@@ -35,7 +35,7 @@ pub(crate) async fn route(exchange: &Exchange) -> Result<Response, ApiError> {
         ["openapi", "v3"] => {
             let documents = documents_of(exchange, None).await;
             let mut answer = answer::value(StatusCode::OK, Format::Json, documents.index());
-            // So says kube-apiserver, whatever is asked for.
+            // kube-apiserver returns this content type for all formats.
             let kind = HeaderValue::from_static("text/plain; charset=utf-8");
             answer.headers_mut().insert(CONTENT_TYPE, kind);
             Ok(answer)
@@ -50,7 +50,7 @@ pub(crate) async fn route(exchange: &Exchange) -> Result<Response, ApiError> {
     }
 }
 
-/// The paths that there are.
+/// The list of paths.
 fn root(exchange: &Exchange) -> Response {
     let catalog = exchange.shared.catalog.load();
     let mut paths: BTreeSet<String> = [
@@ -83,7 +83,7 @@ fn root(exchange: &Exchange) -> Response {
     answer::value(StatusCode::OK, Format::Json, &json!({"paths": paths}))
 }
 
-/// What is served here, for clients to find it.
+/// Discovery documents.
 fn documents(exchange: &Exchange, parts: &[&str]) -> Result<Response, ApiError> {
     let catalog = exchange.shared.catalog.load_full();
     if let ["api" | "apis"] = parts
@@ -111,7 +111,7 @@ fn documents(exchange: &Exchange, parts: &[&str]) -> Result<Response, ApiError> 
     Ok(answer::value(StatusCode::OK, accepted.format, &document))
 }
 
-/// Whether the client wants everything in one document (KEP-3352).
+/// Whether the client requests aggregated discovery (KEP-3352).
 fn wants_aggregated(headers: &HeaderMap) -> bool {
     let header = header(headers, &ACCEPT);
     let first = clauses(header).into_iter().next();
@@ -141,7 +141,7 @@ fn aggregated(exchange: &Exchange, document: &Aggregated) -> Response {
     response
 }
 
-/// An OpenAPI v3 document; one that is asked for by its hash never changes (KEP-2896).
+/// An OpenAPI v3 document. A URL with a hash is immutable (KEP-2896).
 async fn schema(exchange: &Exchange, path: &str) -> Result<Response, ApiError> {
     let documents = documents_of(exchange, Some(path)).await;
     let Some(document) = documents.document(path) else {
@@ -176,8 +176,8 @@ async fn schema(exchange: &Exchange, path: &str) -> Result<Response, ApiError> {
     Ok(response)
 }
 
-/// The subtypes of `application` that the OpenAPI v2 document is had as. The first that clients
-/// asked for is no right name of a type, and they ask for it still.
+/// Subtypes of `application` for the OpenAPI v2 document, and whether they are Protobuf. The first
+/// is an invalid media type that old clients request.
 const OF_WHOLE: [(&str, bool); 3] = [
     ("json", false),
     ("com.github.proto-openapi.spec.v2@v1.0+protobuf", true),
@@ -238,14 +238,14 @@ async fn whole(exchange: &Exchange) -> Result<Response, ApiError> {
     Ok(response)
 }
 
-/// It is another one in another form, and compressed.
+/// Adds `Vary`, because the response depends on format and compression.
 fn vary(response: &mut Response) {
     let headers = response.headers_mut();
     headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
     headers.append(VARY, HeaderValue::from_static("Accept"));
 }
 
-/// The documents of what is served, with this one, or the index, made.
+/// The OpenAPI documents, with the document of `path` (`None` for the index) made.
 async fn documents_of(exchange: &Exchange, path: Option<&str>) -> Arc<Documents> {
     let shared = &exchange.shared;
     let documents = shared.openapi.get(&shared.catalog.load_full());
@@ -262,7 +262,7 @@ async fn documents_of(exchange: &Exchange, path: Option<&str>) -> Arc<Documents>
     documents
 }
 
-/// The document has changed since the client looked where it is.
+/// Redirects to the current hash of a document.
 fn moved(path: &str, hash: &str) -> Response {
     let mut response = answer::text(StatusCode::MOVED_PERMANENTLY, "");
     if let Ok(place) = HeaderValue::from_str(&format!("/openapi/v3/{path}?hash={hash}")) {
@@ -271,7 +271,7 @@ fn moved(path: &str, hash: &str) -> Response {
     response
 }
 
-/// The address that the client reached the server at.
+/// The server's address from the header `Host`.
 fn host(headers: &HeaderMap) -> String {
     header(headers, &HOST).to_owned()
 }
@@ -284,7 +284,7 @@ fn metrics(exchange: &Exchange) -> Result<Response, ApiError> {
     Ok(answer::bytes(StatusCode::OK, media_type, text))
 }
 
-/// What those need who check this server's tokens (OpenID Connect Discovery 1.0).
+/// Documents for verification of service account tokens (OpenID Connect Discovery 1.0).
 fn openid(exchange: &Exchange, path: &str) -> Result<Response, ApiError> {
     let tokens = &exchange.shared.tokens;
     let (media_type, document) = if path.starts_with("openid") {

@@ -1,4 +1,4 @@
-//! From a path that names a resource to the handler of its verb.
+//! Routes resource requests to the handlers of verbs.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::serve::input::request::ResourcePath;
 use crate::serve::input::{body, incoming};
 use crate::serve::read::selection::Selection;
 use crate::serve::read::{list, watch};
-use crate::serve::security::Place;
+use crate::serve::security::RequestSlot;
 use crate::serve::shared::{Target, stored_schema, stored_version};
 use crate::serve::write::commit::Outcome;
 use crate::serve::write::create;
@@ -25,8 +25,11 @@ use crate::serve::write::replace::{Replace, Source};
 use crate::serve::{answer, paths, subresource, transform};
 use crate::status::ApiError;
 
-/// Answers a request that has passed.
-pub(crate) async fn route(exchange: &Arc<Exchange>, place: Place) -> Result<Response, ApiError> {
+/// Routes an authorized request.
+pub(crate) async fn route(
+    exchange: &Arc<Exchange>,
+    place: RequestSlot,
+) -> Result<Response, ApiError> {
     let Some(path) = exchange.info.resource.clone() else {
         return paths::route(exchange).await;
     };
@@ -70,11 +73,11 @@ pub(crate) async fn route(exchange: &Arc<Exchange>, place: Place) -> Result<Resp
     }
 }
 
-/// The objects that a path is about, if there can be such.
+/// The target of a path; `None` if scope and path do not fit.
 fn target(catalog: &Catalog, exchange: &Exchange, path: &ResourcePath) -> Option<Target> {
     let resource = catalog.find(&path.group, &path.version, &path.resource)?;
     let is_namespaces = path.group.is_empty() && path.resource == "namespaces";
-    // The name of a collection's request is from its field selector, which says it again.
+    // For collections the name comes from the field selector, which is evaluated later.
     let of_collection = matches!(exchange.info.verb.as_ref(), "list" | "watch");
     let name = if of_collection {
         ""
@@ -83,7 +86,8 @@ fn target(catalog: &Catalog, exchange: &Exchange, path: &ResourcePath) -> Option
     };
     let namespace = match resource.scope {
         Scope::Cluster if path.namespace.is_empty() => "",
-        // A namespace is in itself: whoever has rights in one reaches that one only.
+        // A namespace belongs to itself, so that rights in one namespace cover that Namespace
+        // object only.
         Scope::Cluster if is_namespaces && path.namespace == path.name => "",
         Scope::Cluster => return None,
         Scope::Namespaced if path.namespace.is_empty() && !name.is_empty() => return None,
@@ -99,7 +103,7 @@ fn target(catalog: &Catalog, exchange: &Exchange, path: &ResourcePath) -> Option
     })
 }
 
-/// A path in a built-in group and version is refused by a Status, any other by plain text.
+/// The 404 response: a Status in built-in groups and versions, plain text elsewhere.
 pub(crate) fn unknown(catalog: &Catalog, path: &ResourcePath) -> Response {
     let served = catalog.iter().any(|resource| {
         resource.origin == Origin::BuiltIn
@@ -113,7 +117,7 @@ pub(crate) fn unknown(catalog: &Catalog, path: &ResourcePath) -> Response {
     }
 }
 
-/// Refuses verbs that these objects do not have.
+/// Rejects unsupported verbs.
 fn check_verb(exchange: &Exchange, target: &Target) -> Result<(), ApiError> {
     let verb = exchange.info.verb.as_ref();
     let resource = &target.resource;
@@ -136,13 +140,13 @@ fn check_verb(exchange: &Exchange, target: &Target) -> Result<(), ApiError> {
 async fn watch_route(
     exchange: &Arc<Exchange>,
     target: &Target,
-    place: Place,
+    place: RequestSlot,
 ) -> Result<Response, ApiError> {
     let options = ListOptions::of(&exchange.query)?;
-    let Place::Watching(_until_it_streams, seat) = place else {
+    let RequestSlot::Watching(_until_it_streams, slot) = place else {
         return Err(ApiError::internal("a watch has no place among the watches"));
     };
-    watch::watch(exchange, target, &options, seat).await
+    watch::watch(exchange, target, &options, slot).await
 }
 
 async fn create_route(exchange: &Exchange, target: &Target) -> Result<Response, ApiError> {
@@ -154,7 +158,7 @@ async fn create_route(exchange: &Exchange, target: &Target) -> Result<Response, 
     transform::answer_object(exchange, target, StatusCode::CREATED, accepted, object).await
 }
 
-/// Answers an update of an object or of its `status` or `finalize`.
+/// Handles an update of an object or subresource.
 pub(crate) async fn update_route(
     exchange: &Exchange,
     target: &Target,
@@ -173,7 +177,7 @@ pub(crate) async fn update_route(
     transform::answer_object(exchange, target, code, accepted, written.object).await
 }
 
-/// Answers a patch of an object or of its `status`.
+/// Handles a patch of an object or subresource.
 pub(crate) async fn patch_route(
     exchange: &Exchange,
     target: &Target,
@@ -200,7 +204,7 @@ fn code_of(outcome: Outcome) -> StatusCode {
     }
 }
 
-/// The options of a delete, from its body or its query.
+/// Delete options from the body or the query.
 async fn delete_options(exchange: &Exchange) -> Result<DeleteOptions, ApiError> {
     let bytes = exchange.body().await?;
     if bytes.is_empty() {
@@ -232,7 +236,7 @@ async fn delete_route(exchange: &Exchange, target: &Target) -> Result<Response, 
              suppress this warning",
         );
     }
-    // Only who asked for a cascade in the old way hears that it takes longer.
+    // Only clients with the deprecated option get 202.
     let code = match (deleted.gone, options.orphan_dependents) {
         (false, Some(false)) => StatusCode::ACCEPTED,
         _ => StatusCode::OK,
@@ -267,7 +271,7 @@ async fn delete_collection(exchange: &Exchange, target: &Target) -> Result<Respo
         if target.resource.origin == Origin::BuiltIn
             && let Some(fields) = object.as_object_mut()
         {
-            // The lists of built-in kinds say once what all their items are.
+            // Items of built-in lists have no kind and version.
             fields.retain(|name, _| !matches!(name.as_str(), "apiVersion" | "kind"));
         }
         objects.push(object);

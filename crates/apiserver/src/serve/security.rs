@@ -1,4 +1,4 @@
-//! The steps of the security order.
+//! The security steps of a request.
 
 use std::sync::Arc;
 
@@ -6,20 +6,20 @@ use crate::access::{
     Attributes, Bearer, Caller, Target, bearer, forbidden, with_authenticated_group,
 };
 use crate::serve::exchange::Exchange;
-use crate::serve::limits::fair::{Seat, Standing, WatchSeat};
+use crate::serve::limits::fair::{Priority, Slot, WatchSlot};
 use crate::status::ApiError;
 
-/// A request's place among those that run.
-pub(crate) enum Place {
-    /// It is short, and frees its place with its answer.
-    Running(#[expect(dead_code, reason = "held until the answer is made")] Seat),
-    /// It is a watch; the first place is held until the stream begins.
-    Watching(Seat, WatchSeat),
-    /// It is answered whatever else runs.
+/// The slots of a request.
+pub(crate) enum RequestSlot {
+    /// A short request; the slot is held until the response.
+    Running(#[expect(dead_code, reason = "held until the answer is made")] Slot),
+    /// A watch; the first slot is held until the stream starts.
+    Watching(Slot, WatchSlot),
+    /// A request without limits.
     Exempt,
 }
 
-/// Finds out who asks: a caller of this process, or whoever the bearer token belongs to.
+/// Authenticates the request: a caller of this process, or a bearer token.
 pub(crate) async fn authenticate(
     exchange: &mut Exchange,
     in_process: Option<Caller>,
@@ -36,7 +36,7 @@ pub(crate) async fn authenticate(
             return Ok(());
         }
     };
-    // Nothing behind this needs the secret.
+    // Later code does not need the secret.
     exchange.headers.remove(http::header::AUTHORIZATION);
     let shared = Arc::clone(&exchange.shared);
     let audiences = &shared.tokens.options().audiences;
@@ -56,7 +56,7 @@ pub(crate) async fn authenticate(
     }
 }
 
-/// Lets the request run as someone else, if it asks for that and the caller may.
+/// Impersonates another user, if requested and allowed.
 pub(crate) fn impersonate(exchange: &mut Exchange) -> Result<(), ApiError> {
     let shared = Arc::clone(&exchange.shared);
     let mut headers = std::mem::take(&mut exchange.headers);
@@ -72,34 +72,38 @@ pub(crate) fn impersonate(exchange: &mut Exchange) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Waits for the caller's turn.
-pub(crate) async fn queue(exchange: &Exchange) -> Result<Place, ApiError> {
+/// Waits for a slot.
+pub(crate) async fn queue(exchange: &Exchange) -> Result<RequestSlot, ApiError> {
     let path = exchange.info.path.as_str();
     let probes = ["/livez", "/readyz", "/healthz"];
     if exchange.info.resource.is_none() && probes.iter().any(|probe| path.starts_with(probe)) {
-        return Ok(Place::Exempt);
+        return Ok(RequestSlot::Exempt);
     }
     let fair = &exchange.shared.fair;
-    // As kube-apiserver counts: whoever is acted as, or all that one proxy carries would be one.
+    // As in kube-apiserver, the effective user counts: otherwise all users of a proxy would share
+    // one limit.
     let caller = exchange.caller.name.as_str();
-    let standing = standing(&exchange.caller);
+    let priority = priority(&exchange.caller);
     if exchange.info.verb == "watch" {
         let watch = fair.watch(caller)?;
-        return Ok(Place::Watching(fair.enter(caller, standing).await?, watch));
+        return Ok(RequestSlot::Watching(
+            fair.enter(caller, priority).await?,
+            watch,
+        ));
     }
-    Ok(Place::Running(fair.enter(caller, standing).await?))
+    Ok(RequestSlot::Running(fair.enter(caller, priority).await?))
 }
 
-/// Who may do everything is who everything stands on: the embedding program's own controllers.
-fn standing(caller: &Caller) -> Standing {
+/// Privileged callers are the embedding program's controllers, which everything depends on.
+fn priority(caller: &Caller) -> Priority {
     if caller.groups.iter().any(|group| group == "system:masters") {
-        Standing::Reserved
+        Priority::Reserved
     } else {
-        Standing::Usual
+        Priority::Usual
     }
 }
 
-/// Asks whether the caller may.
+/// Authorizes the request.
 pub(crate) fn authorize(exchange: &Exchange) -> Result<(), ApiError> {
     let attributes = attributes(exchange, &exchange.caller);
     let verdict = exchange.shared.authorizer.authorize(&attributes);

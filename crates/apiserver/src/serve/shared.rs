@@ -1,4 +1,4 @@
-//! What all requests share.
+//! [`Shared`]: state of all requests.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::serve::write::definitions::Definitions;
 use crate::status::ApiError;
 use crate::store::{Store, Stored};
 
-/// What all requests share.
+/// State of all requests.
 pub(crate) struct Shared {
     pub(crate) store: Store,
     pub(crate) catalog: Arc<ArcSwap<Catalog>>,
@@ -42,39 +42,39 @@ pub(crate) struct Shared {
     pub(crate) admission: Arc<dyn Admission>,
     pub(crate) audit: Arc<dyn Audit>,
     pub(crate) connect: Option<Arc<dyn Connect>>,
-    /// Kinds that `connect` answers for as a whole.
+    /// Kinds that `connect` answers.
     pub(crate) answered: BTreeSet<GroupResource>,
     pub(crate) fair: Fair,
     pub(crate) heavy: Heavy,
-    /// The heavy work of reads: long lists never keep writes waiting.
+    /// Heavy work of reads, so that long lists do not delay writes.
     pub(crate) reads: Heavy,
-    /// Answers that wait to be read.
+    /// Memory of responses.
     pub(crate) sending: Sending,
-    /// What watches hold.
+    /// Memory of watches.
     pub(crate) watching: Sending,
-    /// Bodies of requests under way.
+    /// Memory of request bodies.
     pub(crate) bodies: Sending,
     pub(crate) openapi: CatalogCache<openapi::Documents>,
     pub(crate) discovery: CatalogCache<discovery::Documents>,
     pub(crate) definitions: Definitions,
     pub(crate) metrics: Metrics,
     pub(crate) version: Version,
-    /// Whose turn it is to give a Service its addresses.
+    /// Serializes allocation of Service addresses.
     pub(crate) addresses: tokio::sync::Mutex<()>,
-    /// Says that the catalog is another one.
+    /// Notifies of a changed catalog.
     pub(crate) catalog_changed: tokio::sync::watch::Sender<()>,
-    /// Ends the watches.
+    /// Ends all watches.
     pub(crate) shutdown: CancellationToken,
 }
 
-/// What `/version` says.
+/// The content of `/version`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
-    /// Such as `1`.
+    /// A number such as `1`.
     pub major: String,
-    /// Such as `36`.
+    /// A number such as `36`.
     pub minor: String,
-    /// Such as `v1.36.3+drover`.
+    /// A version such as `v1.36.3+drover`.
     pub git_version: String,
 }
 
@@ -88,10 +88,10 @@ impl Default for Version {
     }
 }
 
-/// What the embedding program answers itself: subresources such as a simulated pod's `log`, and
-/// the kinds it has given to [`Options::answered`](crate::server::Options::answered).
+/// Handlers of the embedding program: subresources such as a simulated pod's `log`, and the kinds
+/// in [`Options::answered`](crate::server::Options::answered).
 pub trait Connect: Send + Sync {
-    /// The answer, or nothing if this is not one of them. The caller has been authorised.
+    /// Handles an authorized request; `None` if the handler does not know it.
     fn connect<'a>(
         &'a self,
         caller: &'a Caller,
@@ -100,7 +100,7 @@ pub trait Connect: Send + Sync {
     ) -> BoxFuture<'a, Option<Result<Response, ApiError>>>;
 }
 
-/// Reads live objects from the store, for those who check access.
+/// Reads objects from the store for access checks.
 pub(crate) struct LiveObjects(pub(crate) Store);
 
 impl Objects for LiveObjects {
@@ -118,7 +118,7 @@ impl Objects for LiveObjects {
     }
 }
 
-/// The object of a key.
+/// The object at a key.
 pub(crate) async fn object_at(store: &Store, key: &str) -> Result<Option<Value>, ApiError> {
     let stored = store.get(key).await.map_err(ApiError::internal)?;
     stored
@@ -127,22 +127,22 @@ pub(crate) async fn object_at(store: &Store, key: &str) -> Result<Option<Value>,
         .map_err(ApiError::internal)
 }
 
-/// Objects that a request is about.
+/// The object or collection of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
     pub(crate) resource: Arc<Resource>,
-    /// Empty for the cluster's own and for all namespaces.
+    /// Empty for cluster-scoped resources and for all namespaces.
     pub(crate) namespace: String,
     /// Empty for collections.
     pub(crate) name: String,
     pub(crate) subresource: String,
-    /// The `apiVersion` that objects are stored with.
+    /// The `apiVersion` of stored objects.
     pub(crate) stored_version: Arc<str>,
-    /// The schema of the version that objects are stored with.
+    /// The schema of the storage version.
     pub(crate) stored_schema: Arc<Node>,
 }
 
-/// The `apiVersion` that objects of this kind are stored with.
+/// The `apiVersion` of stored objects of this resource.
 pub(crate) fn stored_version(catalog: &Catalog, resource: &Resource) -> Arc<str> {
     if resource.storage {
         return resource.group_version.to_string().into();
@@ -160,7 +160,7 @@ pub(crate) fn stored_version(catalog: &Catalog, resource: &Resource) -> Arc<str>
         )
 }
 
-/// The schema that stored objects of this kind have.
+/// The schema of stored objects of this resource.
 pub(crate) fn stored_schema(catalog: &Catalog, resource: &Resource) -> Arc<Node> {
     let same = resource.group_resource();
     let stored = (!resource.storage && resource.origin == Origin::Custom).then(|| {
@@ -185,17 +185,17 @@ fn is_new_event(resource: &Resource) -> bool {
 }
 
 impl Target {
-    /// The store's key of the object.
+    /// The store's key.
     pub(crate) fn key(&self) -> String {
         self.resource.key(&self.namespace, &self.name)
     }
 
-    /// The group that rights and errors name.
+    /// The API group.
     pub(crate) fn group(&self) -> &str {
         &self.resource.group_version.group
     }
 
-    /// The same, of another object.
+    /// The target with another name.
     pub(crate) fn named(&self, name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -223,7 +223,7 @@ impl Target {
         ApiError::forbidden(self.group(), &self.resource.plural, &self.name, why)
     }
 
-    /// The stored object as this version shows it.
+    /// Converts a stored object to the version of the request.
     pub(crate) fn show(&self, stored: &Stored) -> Result<Value, ApiError> {
         let mut object = stored.object().map_err(ApiError::internal)?;
         object["apiVersion"] = self.resource.group_version.to_string().into();
@@ -232,17 +232,17 @@ impl Target {
         } else if is_old_autoscaler(&self.resource) {
             autoscaling::to_v1(&mut object);
         } else if self.resource.origin == Origin::Custom {
-            // Its defaults may be younger than the object.
+            // Defaults may be newer than the object.
             self.stored_schema.apply_defaults(&mut object);
             if !self.resource.storage {
-                // What another version's schema does not know is not of this version.
+                // Fields of the storage version may be unknown in this version.
                 self.resource.schema.prune(&mut object);
             }
         }
         Ok(object)
     }
 
-    /// The object as it is stored; its revision is not part of it.
+    /// Converts an object to the stored version, without its resourceVersion.
     pub(crate) fn store(&self, mut object: Value) -> Value {
         metadata::remove(&mut object, "resourceVersion");
         if !self.resource.storage {

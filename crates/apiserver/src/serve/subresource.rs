@@ -1,5 +1,5 @@
-//! What stands behind an object's path: status, scale, token, eviction, binding, finalize; and
-//! the reviews, which are never stored.
+//! Subresources: status, scale, token, eviction, binding, finalize; and reviews, which are never
+//! stored.
 
 use std::sync::Arc;
 
@@ -31,10 +31,10 @@ use crate::status::ApiError;
 pub(crate) mod pods;
 mod scale;
 
-/// What a running pod would answer; whether there is such a pod is known here.
+/// Subresources of running pods, which the embedding program handles after the pod was found.
 const OF_A_POD: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
 
-/// Answers a request for a subresource.
+/// Handles a subresource.
 pub(crate) async fn route(
     exchange: &Arc<Exchange>,
     target: &Target,
@@ -43,7 +43,7 @@ pub(crate) async fn route(
     let resource = &target.resource;
     let core = target.group().is_empty();
     let verb = exchange.info.verb.as_ref();
-    // Read and written as the object is, but only that part of it.
+    // Writes of these subresources change parts of the object.
     let is_part = match path.subresource.as_str() {
         "status" => resource.status,
         "ephemeralcontainers" | "resize" => core && resource.plural == "pods",
@@ -77,8 +77,8 @@ pub(crate) async fn route(
     elsewhere(exchange, target, path).await
 }
 
-/// Who approves or denies a certificate needs the right to approve for its signer, by name or for
-/// the signer's whole domain (admission plugin `CertificateApproval`).
+/// Approval of a certificate requires the verb `approve` for its signer, by name or domain
+/// (admission plugin `CertificateApproval`).
 async fn check_signer(exchange: &Exchange, target: &Target) -> Result<(), ApiError> {
     let request = object_at(&exchange.shared.store, &target.key()).await?;
     let request = request.ok_or_else(|| target.not_found())?;
@@ -107,7 +107,7 @@ async fn check_signer(exchange: &Exchange, target: &Target) -> Result<(), ApiErr
     )))
 }
 
-/// Asks the embedding program about what is made of an object, or begun with it.
+/// Runs admission for an operation on a subresource.
 async fn admit(
     exchange: &Exchange,
     target: &Target,
@@ -129,7 +129,7 @@ async fn admit(
     exchange.shared.admission.admit(review).await
 }
 
-/// What the embedding program answers, or nobody.
+/// Forwards a request to the embedding program; 404 if it does not know it.
 pub(crate) async fn elsewhere(
     exchange: &Arc<Exchange>,
     target: &Target,
@@ -167,7 +167,7 @@ pub(crate) async fn elsewhere(
     })
 }
 
-/// Answers a review.
+/// Handles a review.
 pub(crate) async fn review(
     exchange: &Exchange,
     target: &Target,
@@ -217,10 +217,10 @@ async fn token(exchange: &Exchange, target: &Target) -> Result<Response, ApiErro
     Ok(created(accepted, &object))
 }
 
-/// Seconds that a token lives if nobody says.
+/// Default token lifetime in seconds.
 const TOKEN_SECONDS: u32 = 3_600;
 
-/// Notes who asks for a token as the owner of what they say, as with any other object.
+/// Adds managed fields to a token request, as for other objects.
 fn note_owner(options: &WriteOptions, request: &mut Value) -> Result<(), ApiError> {
     let (group, version, kind) = ("authentication.k8s.io", "v1", "TokenRequest");
     let api_version = format!("{group}/{version}");
@@ -251,7 +251,7 @@ fn created(accepted: Accepted, object: &Value) -> Response {
     answer::value(StatusCode::CREATED, accepted.format, object)
 }
 
-/// Brings a value into the form of a kind that is not the target's own; returns the kind's schema.
+/// Converts a value to a kind other than the target's; returns the schema.
 fn decode_as(
     group: &str,
     version: &str,
@@ -268,7 +268,7 @@ fn decode_as(
     Ok(schema)
 }
 
-/// Reads the body of a kind that is not the target's own.
+/// Reads a body of a kind other than the target's.
 pub(super) async fn read_kind(exchange: &Exchange, kind: &str) -> Result<Value, ApiError> {
     let format = body_format(&exchange.headers, Origin::BuiltIn)?;
     let bytes = exchange.body().await?;

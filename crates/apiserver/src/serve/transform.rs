@@ -1,5 +1,4 @@
-//! From stored bytes to what the client asked for: the object as it is, its metadata alone, or
-//! rows of a Table.
+//! Conversion of stored bytes to the response: the object, its metadata, or a Table.
 
 use axum::response::Response;
 use http::StatusCode;
@@ -18,7 +17,7 @@ pub(crate) mod table;
 
 use table::TableOptions;
 
-/// What a list says about itself.
+/// The metadata of a list.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ListMeta<'a> {
     pub(crate) revision: u64,
@@ -30,7 +29,7 @@ impl ListMeta<'_> {
     pub(crate) fn to_value(self, origin: Origin) -> Value {
         let mut meta = json!({"resourceVersion": self.revision.to_string()});
         if origin == Origin::Custom {
-            // These lists have no Go type that could leave it out.
+            // Go cannot omit this field for these lists.
             meta["continue"] = "".into();
         }
         if let Some(token) = self.continue_token {
@@ -43,12 +42,12 @@ impl ListMeta<'_> {
     }
 }
 
-/// Whether stored bytes are what clients of this version are shown: the kind's own head tells.
+/// Whether stored bytes can be sent unchanged, judged by their first bytes.
 pub(crate) fn is_stored_form(resource: &Resource, head: &[u8], stored: &Stored) -> bool {
     resource.storage && stored.value.starts_with(head)
 }
 
-/// Appends a stored object; `head` is the kind's [`own_head`].
+/// Appends a stored object; `head` is the result of [`own_head`].
 pub(crate) fn write_object(
     out: &mut Vec<u8>,
     target: &Target,
@@ -63,7 +62,7 @@ pub(crate) fn write_object(
     serde_json::to_writer(out, &object).map_err(ApiError::internal)
 }
 
-/// A list as JSON, its items joined without being parsed where that can be.
+/// A list as JSON; joins items without parsing where possible.
 pub(crate) fn write_list(
     target: &Target,
     meta: &ListMeta<'_>,
@@ -86,7 +85,7 @@ pub(crate) fn write_list(
         }
         let start = out.len();
         write_object(&mut out, target, &own_head, stored)?;
-        // The lists of built-in kinds say once what all their items are.
+        // Items of built-in lists have no kind and version.
         if resource.origin == Origin::BuiltIn && out[start..].starts_with(&own_head) {
             out.drain(start + 1..start + own_head.len());
         }
@@ -95,10 +94,11 @@ pub(crate) fn write_list(
     Ok(out)
 }
 
-/// How the stored JSON of this kind begins, if it is what clients are shown.
+/// The first bytes of stored objects that can be sent unchanged.
 pub(crate) fn own_head(resource: &Resource) -> Vec<u8> {
     if resource.origin == Origin::Custom && resource.schema.has_defaults() {
-        // Objects may be older than a default: nothing stored begins so.
+        // Objects may be older than a default, so that all must be parsed: no stored object starts
+        // so.
         return vec![0];
     }
     let version = Value::from(resource.group_version.to_string());
@@ -106,7 +106,7 @@ pub(crate) fn own_head(resource: &Resource) -> Vec<u8> {
     format!("{{\"apiVersion\":{version},\"kind\":{kind},").into_bytes()
 }
 
-/// The object's metadata alone.
+/// The object as PartialObjectMetadata.
 pub(crate) fn metadata_only(object: &Value, version: MetaVersion) -> Value {
     json!({
         "kind": "PartialObjectMetadata", "apiVersion": version.api_version(),
@@ -114,7 +114,7 @@ pub(crate) fn metadata_only(object: &Value, version: MetaVersion) -> Value {
     })
 }
 
-/// Answers with one object.
+/// Responds with one object.
 pub(crate) async fn answer_object(
     exchange: &Exchange,
     target: &Target,
@@ -148,7 +148,7 @@ pub(crate) async fn answer_object(
     Ok(answer::json(&exchange.shared.reads, code, &exchange.headers, body).await)
 }
 
-/// Answers with a list that is not its items as they are.
+/// Responds with a transformed list.
 pub(crate) async fn answer_list(
     exchange: &Exchange,
     target: &Target,
@@ -205,7 +205,7 @@ fn list_value(
     })
 }
 
-/// The Go type of a list, which clients are told of.
+/// The Go type of a list, for messages.
 fn go_list(resource: &Resource) -> String {
     let package = match resource.group_version.group.as_str() {
         _ if resource.origin == Origin::Custom => return "*unstructured.UnstructuredList".into(),

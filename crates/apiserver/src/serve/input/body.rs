@@ -1,4 +1,4 @@
-//! Request bodies: read up to a bound, decoded from JSON or YAML, duplicate fields noted.
+//! Request bodies: size limit, decoding of JSON, YAML and Protobuf, and duplicate fields.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -17,19 +17,19 @@ mod yaml;
 pub use strict::Decoded;
 pub(crate) use strict::sort_findings;
 
-/// The longest body that is read, in bytes: 3 MiB, as kube-apiserver's.
+/// Maximum body size in bytes: 3 MiB, as in kube-apiserver.
 pub const LIMIT: usize = 3 * 1024 * 1024;
 
-/// The longest that a body is waited for.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+/// Timeout for reading a body.
+pub const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Reads a body to its end.
+/// Reads the whole body.
 ///
 /// # Errors
-/// 413 once it is longer than [`LIMIT`]; 400 if the client breaks off; 408 if it takes longer than
-/// [`PATIENCE`], because a request has a place among those that run meanwhile.
+/// 413 above [`LIMIT`]; 400 if the client disconnects; 408 after [`TIMEOUT`], because the request
+/// occupies a slot meanwhile.
 pub async fn read(body: Body) -> Result<Bytes, ApiError> {
-    tokio::time::timeout(PATIENCE, read_to_end(body))
+    tokio::time::timeout(TIMEOUT, read_to_end(body))
         .await
         .unwrap_or_else(|_| {
             Err(ApiError::new(
@@ -37,7 +37,7 @@ pub async fn read(body: Body) -> Result<Bytes, ApiError> {
                 "Timeout",
                 format!(
                     "the request's body did not arrive within {} seconds",
-                    PATIENCE.as_secs()
+                    TIMEOUT.as_secs()
                 ),
             ))
         })
@@ -58,7 +58,7 @@ async fn read_to_end(mut body: Body) -> Result<Bytes, ApiError> {
             return Err(ApiError::too_large(LIMIT));
         }
         match first.take() {
-            // Most bodies are one frame, and are not copied.
+            // Most bodies have one frame, which is not copied.
             None if joined.is_empty() => first = Some(data),
             None => joined.extend_from_slice(&data),
             Some(before) => {
@@ -73,7 +73,7 @@ async fn read_to_end(mut body: Body) -> Result<Bytes, ApiError> {
 /// Decodes a body.
 ///
 /// # Errors
-/// What the parser says.
+/// The parser's message.
 pub fn decode(format: BodyFormat, bytes: &[u8]) -> Result<Decoded, String> {
     match format {
         BodyFormat::Json => strict::json(bytes).map_err(|error| {
@@ -93,10 +93,10 @@ pub fn decode(format: BodyFormat, bytes: &[u8]) -> Result<Decoded, String> {
     }
 }
 
-/// Decodes YAML as kube-apiserver reads it: 1.1, and the first document. JSON is YAML too.
+/// Decodes the first document of YAML 1.1, as kube-apiserver does. JSON is YAML, too.
 ///
 /// # Errors
-/// What the parser says.
+/// The parser's message.
 pub fn yaml(bytes: &[u8]) -> Result<Decoded, String> {
     if let Ok(decoded) = strict::json(bytes)
         && decoded.duplicates.is_empty()
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_body_may_be_three_mebibytes_long_and_no_longer() {
+    async fn body_limit_is_three_mebibytes() {
         let body = read(Body::from(vec![b' '; LIMIT])).await.unwrap();
         assert_eq!(body.len(), LIMIT);
         let error = read(Body::from(vec![b' '; LIMIT + 1])).await.unwrap_err();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn frames_are_joined_in_order() {
+    async fn body_frames_are_joined_in_order() {
         let frames = ["a", "", "b", "cd"].map(|text| Ok::<_, std::io::Error>(Bytes::from(text)));
         let body = Body::from_stream(futures::stream::iter(frames));
         assert_eq!(read(body).await.unwrap(), "abcd");
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_is_short() {
+    fn body_summary_is_short() {
         assert_eq!(summary(b""), "<empty>");
         assert_eq!(summary(b"{\"a\":1}"), "{\"a\":1}");
         assert_eq!(summary(b"hi"), "6869");

@@ -1,5 +1,4 @@
-//! Objects that clients send: decoded, checked for their kind, freed of what their schema does
-//! not know, and completed with defaults.
+//! Decoding of request objects: checks the kind, removes unknown fields, and sets defaults.
 
 use serde_json::Value;
 
@@ -11,10 +10,10 @@ use crate::serve::input::options::FieldValidation;
 use crate::serve::limits::heavy::Weight;
 use crate::status::{ApiError, FieldError, FieldErrorKind};
 
-/// Reads the request's body as an object of this kind, defaults filled in.
+/// Reads the request body as an object of this kind, with defaults.
 ///
 /// # Errors
-/// 400, 413 and 415 for bodies that are none.
+/// 400, 413 or 415.
 pub(crate) async fn read(
     exchange: &Exchange,
     resource: &Resource,
@@ -31,7 +30,7 @@ pub(crate) async fn read(
     exchange.shared.heavy.run(weight, work).await
 }
 
-/// Decodes a body that should be an object of this kind.
+/// Decodes a body of this kind.
 pub(crate) fn decode(format: BodyFormat, bytes: &[u8], kind: &str) -> Result<Decoded, ApiError> {
     let unrecognized = |why: String| {
         let summary = body::summary(bytes);
@@ -97,7 +96,7 @@ fn complete(
     Ok(value)
 }
 
-/// A body may leave kind and version out, for built-in kinds; what it says must be right.
+/// Checks `apiVersion` and `kind`. Bodies of built-in kinds may omit them.
 fn check_kind(catalog: &Catalog, resource: &Resource, value: &mut Value) -> Result<(), ApiError> {
     let expected = resource.group_version.to_string();
     let text = |field: &str| value[field].as_str().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! Which media types are read and written, and what answers are turned into.
+//! Content negotiation: formats of bodies, and transformations of responses.
 
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE};
@@ -6,7 +6,7 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use crate::resource::Origin;
 use crate::status::ApiError;
 
-/// What bodies can be written and read as.
+/// A body format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// `application/json`.
@@ -15,16 +15,16 @@ pub enum Format {
     Yaml,
 }
 
-/// What an object or list is turned into on its way out.
+/// The transformation of an object or list in a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// Nothing: as it is.
+    /// No transformation.
     Plain,
-    /// `meta.k8s.io` Table of this version.
+    /// `meta.k8s.io` Table.
     Table(MetaVersion),
-    /// `meta.k8s.io` PartialObjectMetadata of this version.
+    /// `meta.k8s.io` PartialObjectMetadata.
     Metadata(MetaVersion),
-    /// `meta.k8s.io` PartialObjectMetadataList of this version.
+    /// `meta.k8s.io` PartialObjectMetadataList.
     MetadataList(MetaVersion),
 }
 
@@ -38,7 +38,7 @@ pub enum MetaVersion {
 }
 
 impl MetaVersion {
-    /// As in `apiVersion`.
+    /// The value of `apiVersion`.
     pub const fn api_version(self) -> &'static str {
         match self {
             Self::V1 => "meta.k8s.io/v1",
@@ -47,30 +47,30 @@ impl MetaVersion {
     }
 }
 
-/// How an answer is to be written.
+/// The negotiated form of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Accepted {
-    /// Written as this.
+    /// The body format.
     pub format: Format,
-    /// Turned into this before.
+    /// The transformation.
     pub shape: Shape,
 }
 
-/// Whether an endpoint can turn its objects into tables and bare metadata.
+/// Whether an endpoint supports tables and partial metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transforms {
-    /// Objects and lists of objects.
+    /// For objects and lists of objects.
     Allowed,
-    /// Status, discovery and the like.
+    /// For Status, discovery and similar documents.
     None,
 }
 
-/// The media types that bodies are read and written as.
+/// The supported media types.
 pub const MEDIA_TYPES: [&str; 2] = ["application/json", "application/yaml"];
 const STREAM_TYPES: [&str; 1] = ["application/json;stream=watch"];
 
 impl Format {
-    /// The `Content-Type`.
+    /// The value of `Content-Type`.
     pub const fn media_type(self) -> &'static str {
         match self {
             Self::Json => "application/json",
@@ -79,7 +79,7 @@ impl Format {
     }
 }
 
-/// One clause of an `Accept` header.
+/// A clause of an `Accept` header.
 #[derive(Debug, Clone)]
 pub(crate) struct Clause<'a> {
     pub(crate) kind: &'a str,
@@ -103,7 +103,7 @@ impl Clause<'_> {
     }
 }
 
-/// The clauses of an `Accept` header, the most wanted first.
+/// The clauses of an `Accept` header by descending weight.
 pub(crate) fn clauses(header: &str) -> Vec<Clause<'_>> {
     let mut clauses: Vec<Clause<'_>> = header.split(',').filter_map(clause).collect();
     clauses.sort_by(|a, b| {
@@ -138,7 +138,7 @@ fn clause(text: &str) -> Option<Clause<'_>> {
     })
 }
 
-/// The text of a header, or the empty string.
+/// The text of a header; empty if absent.
 pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &http::HeaderName) -> &'a str {
     headers
         .get(name)
@@ -146,19 +146,19 @@ pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &http::HeaderName) -> &'a
         .unwrap_or_default()
 }
 
-/// How the answer is to be written.
+/// Negotiates the form of a response.
 ///
 /// # Errors
-/// 406 if nothing that the client takes can be written.
+/// 406 if no accepted media type is supported.
 pub fn accepted(headers: &HeaderMap, transforms: Transforms) -> Result<Accepted, ApiError> {
     choose(header(headers, &ACCEPT), transforms, &MEDIA_TYPES)
         .ok_or_else(|| ApiError::not_acceptable(&MEDIA_TYPES))
 }
 
-/// How the events of a watch are to be written: always lines of JSON.
+/// Negotiates the form of watch events, which are lines of JSON.
 ///
 /// # Errors
-/// 406 if the client takes no JSON.
+/// 406 if the client does not accept JSON.
 pub fn accepted_stream(headers: &HeaderMap) -> Result<Shape, ApiError> {
     choose(header(headers, &ACCEPT), Transforms::Allowed, &MEDIA_TYPES)
         .filter(|accepted| accepted.format == Format::Json)
@@ -188,7 +188,8 @@ fn choose(header: &str, transforms: Transforms, types: &[&str]) -> Option<Accept
     })
 }
 
-/// What the clause's `as`, `g` and `v` ask for; nothing if this cannot be had.
+/// The transformation for the parameters `as`, `g` and `v` of a clause; `None` if it is not
+/// supported.
 fn shape(clause: &Clause<'_>, transforms: Transforms) -> Option<Shape> {
     let stream = clause.parameter("stream");
     if !matches!(stream, "" | "watch") {
@@ -214,7 +215,7 @@ fn shape(clause: &Clause<'_>, transforms: Transforms) -> Option<Shape> {
     }
 }
 
-/// The media type of a body, in lower case and without parameters; JSON if the client says none.
+/// The media type of a body in lower case, without parameters; JSON by default.
 pub(crate) fn content_type(headers: &HeaderMap) -> String {
     let text = header(headers, &CONTENT_TYPE);
     let media_type = text.split(';').next().unwrap_or_default().trim();
@@ -225,29 +226,29 @@ pub(crate) fn content_type(headers: &HeaderMap) -> String {
     }
 }
 
-/// What a body can be read as.
+/// A format of request bodies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyFormat {
     /// `application/json`.
     Json,
     /// `application/yaml`.
     Yaml,
-    /// `application/vnd.kubernetes.protobuf`: kubectl's typed clients send nothing else, and read
-    /// JSON.
+    /// `application/vnd.kubernetes.protobuf`, which kubectl's typed clients send. They accept JSON
+    /// responses.
     Protobuf,
 }
 
-/// The media types that bodies of built-in kinds are read as.
+/// The media types of bodies of built-in kinds.
 const BODY_TYPES: [&str; 3] = [
     "application/json",
     "application/yaml",
     "application/vnd.kubernetes.protobuf",
 ];
 
-/// What the body of a kind from there is to be read as.
+/// The format of a request body.
 ///
 /// # Errors
-/// 415 for anything else; custom kinds have no Protobuf.
+/// 415 for other media types; custom kinds do not support Protobuf.
 pub fn body_format(headers: &HeaderMap, origin: Origin) -> Result<BodyFormat, ApiError> {
     match (content_type(headers).as_str(), origin) {
         ("application/json", _) => Ok(BodyFormat::Json),
@@ -269,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn kubectl_gets_a_table() {
+    fn accept_header_of_kubectl_selects_a_table() {
         let found = accept(
             "application/json;as=Table;v=v1;g=meta.k8s.io,\
              application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json",
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_passed_over() {
+    fn unsupported_accept_clauses_are_skipped() {
         let found = accept("application/vnd.kubernetes.protobuf,application/json").unwrap();
         assert_eq!((found.format, found.shape), (Format::Json, Shape::Plain));
         let found = accept("application/json;as=Unknown;g=meta.k8s.io;v=v1, */*;q=0.1").unwrap();
@@ -288,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn protobuf_alone_is_not_acceptable() {
+    fn accepting_protobuf_only_is_rejected() {
         let error = accept("application/vnd.kubernetes.protobuf").unwrap_err();
         assert_eq!(
             error.message,
@@ -298,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_made_of_objects_only() {
+    fn tables_are_for_objects_only() {
         let mut headers = HeaderMap::new();
         headers.insert(
             ACCEPT,
@@ -310,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_of_custom_kinds_are_no_protobuf() {
+    fn protobuf_bodies_of_custom_kinds_are_rejected() {
         let mut headers = HeaderMap::new();
         let format = |headers: &HeaderMap, origin| body_format(headers, origin).ok();
         assert_eq!(format(&headers, Origin::Custom), Some(BodyFormat::Json));
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn watches_are_lines_of_json() {
+    fn watch_events_are_json() {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, "application/json;stream=watch".parse().unwrap());
         assert_eq!(accepted_stream(&headers).unwrap(), Shape::Plain);

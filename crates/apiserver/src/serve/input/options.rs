@@ -1,4 +1,5 @@
-//! The options of verbs: read from the query (and a delete's body) and validated in kube's words.
+//! Options of verbs from the query or the body of a delete, validated with kube-apiserver's
+//! messages.
 
 use http::HeaderMap;
 use http::header::USER_AGENT;
@@ -13,43 +14,43 @@ mod list;
 
 pub use list::{ListOptions, VersionMatch};
 
-/// What to do about unknown and duplicate fields (KEP-2885).
+/// Handling of unknown and duplicate fields (KEP-2885).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldValidation {
-    /// Nothing.
+    /// Ignore them.
     Ignore,
-    /// A `Warning` header for each.
+    /// Add a `Warning` header for each.
     Warn,
-    /// 400.
+    /// Reject the request with 400.
     Strict,
 }
 
-/// Whether a request only pretends.
+/// Whether a request is a dry run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DryRun {
-    /// All stages but the last: nothing is stored.
+    /// Run all stages without storing.
     All,
-    /// For real.
+    /// Store the result.
     No,
 }
 
 impl DryRun {
-    /// Whether nothing is to be stored.
+    /// Whether the request is a dry run.
     pub const fn is_on(self) -> bool {
         matches!(self, Self::All)
     }
 }
 
-/// Which verb the options belong to.
+/// The verb of the options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteVerb {
     /// `CreateOptions`.
     Create,
     /// `UpdateOptions`.
     Update,
-    /// `PatchOptions` of anything but apply.
+    /// `PatchOptions` of all patches except apply.
     Patch,
-    /// `PatchOptions` of a server-side apply.
+    /// `PatchOptions` of server-side apply.
     Apply,
 }
 
@@ -66,21 +67,21 @@ impl WriteVerb {
 /// Options of create, update and patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteOptions {
-    /// Who is said to manage the fields that change.
+    /// The manager of changed fields.
     pub manager: String,
-    /// Whether nothing is to be stored.
+    /// Whether the request is a dry run.
     pub dry_run: DryRun,
-    /// What to do about unknown fields.
+    /// Handling of unknown fields.
     pub validation: FieldValidation,
-    /// Whether an apply takes fields over from their managers.
+    /// Whether apply takes over fields of other managers.
     pub force: bool,
 }
 
 impl WriteOptions {
-    /// Reads and validates them.
+    /// Parses and validates the options.
     ///
     /// # Errors
-    /// 422 with a cause for each option at fault.
+    /// 422 with a cause per invalid option.
     pub fn of(verb: WriteVerb, query: &Query, headers: &HeaderMap) -> Result<Self, ApiError> {
         let manager = query.text("fieldManager");
         let dry_run: Vec<&str> = query.all("dryRun").collect();
@@ -126,41 +127,41 @@ impl WriteOptions {
 /// What happens to dependents (`metav1.DeletionPropagation`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Propagation {
-    /// They lose their owner and stay.
+    /// Dependents lose their owner reference and stay.
     Orphan,
-    /// They go after their owner.
+    /// Dependents are deleted after the owner.
     Background,
-    /// They go before their owner.
+    /// Dependents are deleted before the owner.
     Foreground,
 }
 
 /// `metav1.DeleteOptions`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeleteOptions {
-    /// Seconds.
+    /// In seconds.
     pub grace_period: Option<i64>,
-    /// The object must have this UID.
+    /// Required UID.
     pub uid: Option<String>,
-    /// The object must have this resource version.
+    /// Required resourceVersion.
     pub resource_version: Option<String>,
-    /// The old way to say [`Propagation`].
+    /// The deprecated form of [`Propagation`].
     pub orphan_dependents: Option<bool>,
     /// What happens to dependents.
     pub propagation: Option<Propagation>,
-    /// Whether nothing is to be stored.
+    /// Whether the request is a dry run.
     pub dry_run: Option<DryRun>,
 }
 
 impl DeleteOptions {
-    /// Whether nothing is to be stored.
+    /// Whether the request is a dry run.
     pub fn is_dry_run(&self) -> bool {
         self.dry_run.is_some_and(DryRun::is_on)
     }
 
-    /// Reads them from the body if there is one, else from the query.
+    /// Parses and validates the options from the body, or from the query without a body.
     ///
     /// # Errors
-    /// 400 if they cannot be read, 422 with a cause for each option at fault.
+    /// 400 if they are malformed, 422 with a cause per invalid option.
     pub fn of(query: &Query, body: Option<&Value>) -> Result<Self, ApiError> {
         match body {
             Some(body) => Self::of_body(body),
@@ -293,17 +294,17 @@ fn validation_fault(value: &str) -> Option<FieldError> {
     })
 }
 
-/// Bytes of a manager's name.
-const MANAGER_LIMIT: usize = 128;
+/// Maximum length of a manager name in bytes.
+const MAX_MANAGER_BYTES: usize = 128;
 
 fn manager_faults(manager: &str, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    if manager.len() > MANAGER_LIMIT {
+    if manager.len() > MAX_MANAGER_BYTES {
         errors.push(fault(
             FieldErrorKind::TooLong,
             path,
             None,
-            &format!("may not be more than {MANAGER_LIMIT} bytes"),
+            &format!("may not be more than {MAX_MANAGER_BYTES} bytes"),
         ));
     }
     for (position, character) in manager.char_indices() {

@@ -1,22 +1,22 @@
-//! A request's query, and the values in it as apimachinery converts them.
+//! Query parameters, with the conversions of apimachinery.
 
 use axum::extract::Query as AxumQuery;
 use http::Uri;
 
 use crate::status::ApiError;
 
-/// The decoded pairs of a query, in their order.
+/// Decoded pairs in their order.
 #[derive(Debug, Clone, Default)]
 pub struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// The pairs of this URI's query; none if it cannot be read.
+    /// The pairs of a URI; none if the query is malformed.
     pub fn of(uri: &Uri) -> Self {
         AxumQuery::try_from_uri(uri)
             .map_or_else(|_| Self::default(), |AxumQuery(pairs)| Self(pairs))
     }
 
-    /// The same, of a watch that its path asked for: of one object, if it has a name.
+    /// Converts the query of a path-based watch, of one object if it has a name.
     #[must_use]
     pub(crate) fn watching(mut self, name: Option<&str>) -> Self {
         let mut set = |key: &str, value: String| {
@@ -30,7 +30,7 @@ impl Query {
         self
     }
 
-    /// The first value of this key.
+    /// The first value of a key.
     pub fn first(&self, key: &str) -> Option<&str> {
         self.0
             .iter()
@@ -38,7 +38,7 @@ impl Query {
             .map(|(_, value)| value.as_str())
     }
 
-    /// All values of this key.
+    /// All values of a key.
     pub fn all<'a>(&'a self, key: &'static str) -> impl Iterator<Item = &'a str> {
         self.0
             .iter()
@@ -46,21 +46,21 @@ impl Query {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The first value, or the empty string.
+    /// The first value; empty if absent.
     pub fn text(&self, key: &str) -> String {
         self.first(key).unwrap_or_default().to_owned()
     }
 
-    /// Everything but `0` and `false` is true.
+    /// A boolean: all values except `0` and `false` are true.
     pub fn flag(&self, key: &str) -> Option<bool> {
         let value = self.first(key)?;
         Some(!(value == "0" || value.eq_ignore_ascii_case("false")))
     }
 
-    /// A whole number.
+    /// An integer.
     ///
     /// # Errors
-    /// `BadRequest` in the words of Go's `strconv`.
+    /// `BadRequest` with the message of Go's `strconv`.
     pub fn integer(&self, key: &str) -> Result<Option<i64>, ApiError> {
         self.first(key)
             .map(|value| parse_integer(value).map_err(ApiError::bad_request))
@@ -75,10 +75,10 @@ fn parse_integer(text: &str) -> Result<i64, String> {
     })
 }
 
-/// A resource version; empty and `0` are both 0.
+/// A resourceVersion; an empty text is 0.
 ///
 /// # Errors
-/// The text of kube's field error.
+/// The text of kube-apiserver's field error.
 pub fn parse_resource_version(text: &str) -> Result<u64, String> {
     if text.is_empty() {
         return Ok(0);
@@ -88,7 +88,7 @@ pub fn parse_resource_version(text: &str) -> Result<u64, String> {
             "resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: {why}"
         )
     };
-    // Go's ParseUint takes no sign; Rust's takes a plus.
+    // Go's ParseUint accepts no sign; Rust's `parse` accepts a plus.
     if text.starts_with('+') {
         return Err(fault("invalid syntax"));
     }
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_refused_in_gos_words() {
+    fn malformed_numbers_have_the_errors_of_go() {
         let error = query("limit=abc").integer("limit").unwrap_err();
         assert_eq!(
             error.message,
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn all_but_zero_and_false_is_true() {
+    fn flags_are_true_except_zero_and_false() {
         for (text, expect) in [
             ("watch=1", Some(true)),
             ("watch=", Some(true)),
@@ -142,14 +142,14 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_decoded_and_keep_their_order() {
+    fn query_pairs_are_decoded_in_order() {
         let query = query("dryRun=All&labelSelector=a%3Db%2Cc+in+(d)&dryRun=x");
         assert_eq!(query.first("labelSelector"), Some("a=b,c in (d)"));
         assert_eq!(query.all("dryRun").collect::<Vec<_>>(), ["All", "x"]);
     }
 
     #[test]
-    fn resource_versions_are_whole_numbers() {
+    fn resource_versions_are_unsigned_integers() {
         assert_eq!(parse_resource_version("0"), Ok(0));
         assert_eq!(parse_resource_version("77"), Ok(77));
         assert_eq!(

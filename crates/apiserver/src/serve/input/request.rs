@@ -1,53 +1,52 @@
-//! What a request asks for: its path and method as kube-apiserver reads them.
+//! Verb and resource of a request, parsed from method and path as in kube-apiserver.
 
 use std::borrow::Cow;
 
 use http::Method;
 
-/// The part of a request that rights, audit and metrics are about.
+/// The properties of a request for authorization, audit and metrics.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestInfo {
-    /// `get`, `list`, `watch`, `create`, … for resources; the method in lower case for other
-    /// paths.
+    /// `get`, `list`, `watch`, `create`, … for resources; the lower-case method for other paths.
     pub verb: Cow<'static, str>,
     /// The decoded path.
     pub path: String,
-    /// The resource, if the path names one.
+    /// The resource, unless the path is a non-resource path.
     pub resource: Option<ResourcePath>,
 }
 
-/// A path such as `/apis/apps/v1/namespaces/shop/deployments/web/scale`, taken apart.
+/// The components of a path such as `/apis/apps/v1/namespaces/shop/deployments/web/scale`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResourcePath {
     /// Empty for the core group.
     pub group: String,
-    /// Such as `v1`.
+    /// A version such as `v1`.
     pub version: String,
     /// Empty for cluster-scoped resources and requests across all namespaces.
     pub namespace: String,
-    /// The plural.
+    /// The plural name.
     pub resource: String,
-    /// Empty if there is none.
+    /// Empty without a subresource.
     pub subresource: String,
-    /// Empty for requests on collections.
+    /// Empty for collections.
     pub name: String,
-    /// What comes after the subresource.
+    /// The path segments after the subresource.
     pub rest: Vec<String>,
 }
 
-/// Segments after `namespaces/{name}` that are subresources of the namespace itself.
+/// Segments after `namespaces/{name}` that are subresources of the namespace.
 const NAMESPACE_SUBRESOURCES: [&str; 2] = ["status", "finalize"];
 
-/// A watch by its path, as it was asked for before there was `?watch=1`.
+/// A path-based watch, the deprecated form of `?watch=1`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OldWatch {
-    /// The path of what is watched.
+    /// The path of the collection.
     pub(crate) collection: String,
-    /// The one object that is.
+    /// The name, for a watch of one object.
     pub(crate) name: Option<String>,
 }
 
-/// Whether a request is such a watch: `/api/v1/watch/namespaces/shop/pods/web`.
+/// Parses a path-based watch: `/api/v1/watch/namespaces/shop/pods/web`.
 pub(crate) fn old_watch(method: &Method, path: &str) -> Option<OldWatch> {
     if *method != Method::GET {
         return None;
@@ -58,7 +57,7 @@ pub(crate) fn old_watch(method: &Method, path: &str) -> Option<OldWatch> {
         ["apis", group, version, "watch", tail @ ..] => (format!("/apis/{group}/{version}"), tail),
         _ => return None,
     };
-    // Collections and their objects take turns.
+    // Even positions are collections, odd positions objects.
     let (collection, name) = match tail {
         [] => return None,
         [collection @ .., name] if tail.len() % 2 == 0 => (collection, Some(decode(name))),
@@ -70,10 +69,10 @@ pub(crate) fn old_watch(method: &Method, path: &str) -> Option<OldWatch> {
     })
 }
 
-/// Reads method, path and query the way kube-apiserver does.
+/// Parses method, path and query as kube-apiserver does.
 ///
-/// `watch` and `exact_name` are what the query says: whether it asks for a watch, and the name
-/// that its field selector demands.
+/// `watch` and `exact_name` come from the query: whether it requests a watch, and the name that its
+/// field selector requires.
 pub fn parse(
     method: &Method,
     raw_path: &str,
@@ -165,12 +164,12 @@ fn method_verb(method: &Method) -> Cow<'static, str> {
     }
 }
 
-/// Whether this can be one segment of a path (`IsPathSegmentName`).
+/// Whether the name is a valid path segment (`IsPathSegmentName`).
 pub(crate) fn is_path_segment(name: &str) -> bool {
     !matches!(name, "." | "..") && !name.contains(['/', '%'])
 }
 
-/// The path without percent encoding; what is not text becomes U+FFFD, which no name contains.
+/// Percent-decodes the path; invalid UTF-8 becomes U+FFFD, which no name contains.
 fn decode(raw: &str) -> String {
     if !raw.contains('%') {
         return raw.to_owned();
@@ -191,7 +190,7 @@ fn decode(raw: &str) -> String {
 }
 
 impl ResourcePath {
-    /// `pods`, or `pods/status`: as rights name it.
+    /// The resource in RBAC rules: `pods`, or `pods/status`.
     pub fn qualified(&self) -> String {
         if self.subresource.is_empty() {
             self.resource.clone()
@@ -220,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_taken_apart_as_kube_apiserver_does() {
+    fn paths_are_parsed_as_in_kube_apiserver() {
         let (get, post, put, delete) = (&Method::GET, &Method::POST, &Method::PUT, &Method::DELETE);
         check(
             get,
@@ -284,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_of_no_resource_keep_their_method() {
+    fn non_resource_paths_have_the_method_as_verb() {
         for path in [
             "/",
             "/api",
@@ -300,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_may_be_asked_for_by_its_path() {
+    fn path_based_watch_is_parsed() {
         let old = |path| old_watch(&Method::GET, path);
         let found = old("/api/v1/watch/namespaces/shop/pods").unwrap();
         assert_eq!(found.collection, "/api/v1/namespaces/shop/pods");
@@ -322,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_and_an_exact_name_come_from_the_query() {
+    fn watch_and_exact_name_come_from_the_query() {
         let info = parse(&Method::GET, "/api/v1/nodes", true, Some("n1"));
         assert_eq!(info.verb, "watch");
         assert_eq!(info.resource.unwrap().name, "n1");
@@ -331,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn an_escaped_slash_parts_segments_as_in_go() {
+    fn escaped_slash_separates_segments_as_in_go() {
         check(
             &Method::GET,
             "/api/v1/namespaces/a%2Fpods/b",

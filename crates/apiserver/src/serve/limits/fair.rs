@@ -1,5 +1,5 @@
-//! Fair queueing: a bounded number of requests runs at once, and those that wait are let in one
-//! caller after another, so that a greedy caller delays nobody but itself.
+//! Fair queueing: limits concurrent requests, and admits waiting requests round-robin by caller, so
+//! that a caller with many requests delays only itself.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -10,25 +10,25 @@ use tokio::sync::oneshot;
 
 use crate::status::ApiError;
 
-/// How much runs and waits at once.
+/// Limits on concurrent and waiting requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Requests that run at once, watches aside.
+    /// Concurrent requests, without watches.
     pub running: usize,
-    /// Of these, how many may be one caller's.
+    /// Concurrent requests of one caller.
     pub running_of_one: usize,
-    /// How many more may run for callers that everything stands on, when the others take all.
+    /// Additional concurrent requests of privileged callers when all other slots are in use.
     pub reserve: usize,
-    /// Requests of one caller that wait.
+    /// Waiting requests of one caller.
     pub waiting: usize,
-    /// Requests of all callers that wait; reserved ones may exceed it by `waiting`.
+    /// Waiting requests of all callers; privileged requests may exceed the limit by `waiting`.
     pub waiting_total: usize,
     /// Watches of one caller.
     pub watches: usize,
     /// Watches of all callers.
     pub watches_total: usize,
-    /// How long a request waits before it is refused.
-    pub patience: Duration,
+    /// Maximum waiting time.
+    pub max_wait: Duration,
 }
 
 impl Default for Bounds {
@@ -41,7 +41,7 @@ impl Default for Bounds {
             waiting_total: 8192,
             watches: 10_000,
             watches_total: 100_000,
-            patience: Duration::from_secs(15),
+            max_wait: Duration::from_secs(15),
         }
     }
 }
@@ -56,35 +56,36 @@ pub struct Fair {
 #[derive(Debug, Default)]
 struct State {
     running: usize,
-    /// Running requests of each caller.
+    /// Number of running requests per caller.
     running_by: BTreeMap<Arc<str>, usize>,
     waiting: usize,
-    queues: BTreeMap<Turn, VecDeque<oneshot::Sender<Seat>>>,
-    /// Callers with waiting requests, in the order of their turns.
-    turns: VecDeque<Turn>,
+    queues: BTreeMap<QueueKey, VecDeque<oneshot::Sender<Slot>>>,
+    /// Callers with waiting requests, in round-robin order.
+    turns: VecDeque<QueueKey>,
     watches: usize,
     watches_by: BTreeMap<Arc<str>, usize>,
 }
 
-/// A place among the running requests; freed when dropped, and given to who waits.
+/// A slot of a running request. Drop passes it to a waiting request.
 #[derive(Debug)]
-pub struct Seat {
-    /// Nothing once the place was given back.
+pub struct Slot {
+    /// `None` after the slot was returned.
     fair: Option<Fair>,
     caller: Arc<str>,
 }
 
-/// Whether a caller may take of the reserve.
+/// The priority class of a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
-    /// As everybody.
+pub enum Priority {
+    /// Without reserved slots.
     Usual,
-    /// What everything stands on: it is let in when others take all there is.
+    /// With reserved slots: the embedding program's controllers run even if all other slots are in
+    /// use.
     Reserved,
 }
 
-impl Standing {
-    /// How many requests may run before one of this class has to wait.
+impl Priority {
+    /// The number of slots for this class.
     const fn room(self, bounds: Bounds) -> usize {
         match self {
             Self::Usual => bounds.running,
@@ -92,7 +93,7 @@ impl Standing {
         }
     }
 
-    /// How many requests may wait before one of this class is refused.
+    /// The number of queue places for this class.
     const fn waiting(self, bounds: Bounds) -> usize {
         match self {
             Self::Usual => bounds.waiting_total,
@@ -101,22 +102,22 @@ impl Standing {
     }
 }
 
-/// A queue: requests of one caller and class. The same name may send both classes. The order of
-/// the fields puts reserved queues last in a map.
+/// The key of a queue: one caller and class. A name may send requests of both classes. The field
+/// order sorts reserved queues last.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Turn {
-    standing: Standing,
+struct QueueKey {
+    priority: Priority,
     caller: Arc<str>,
 }
 
-/// A place among the watches; freed when dropped.
+/// A slot of a watch, returned on drop.
 #[derive(Debug)]
-pub struct WatchSeat {
+pub struct WatchSlot {
     state: Arc<Mutex<State>>,
     caller: Arc<str>,
 }
 
-/// What a refused caller is told (kube-apiserver's words and delay).
+/// The 429 response, with kube-apiserver's message and delay.
 fn refused() -> ApiError {
     ApiError::too_many_requests("Too many requests, please try again later.", 1)
 }
@@ -130,63 +131,63 @@ impl Fair {
         }
     }
 
-    /// Waits for this caller's turn.
+    /// Waits for a slot.
     ///
     /// # Errors
-    /// 429 if too many of its requests wait already, or after the patience.
-    pub async fn enter(&self, caller: &str, standing: Standing) -> Result<Seat, ApiError> {
-        let turn = match self.seat_or_queue(caller, standing)? {
-            Entry::Seat(seat) => return Ok(seat),
-            Entry::Turn(turn) => turn,
+    /// 429 if too many requests of the caller wait, or after the timeout.
+    pub async fn enter(&self, caller: &str, priority: Priority) -> Result<Slot, ApiError> {
+        let turn = match self.seat_or_queue(caller, priority)? {
+            Entry::Slot(slot) => return Ok(slot),
+            Entry::QueueKey(turn) => turn,
         };
-        // A sender never goes without sending, but for the whole state's end.
-        match tokio::time::timeout(self.bounds.patience, turn).await {
-            Ok(Ok(seat)) => Ok(seat),
+        // The sender always sends, unless the whole state is dropped.
+        match tokio::time::timeout(self.bounds.max_wait, turn).await {
+            Ok(Ok(slot)) => Ok(slot),
             Ok(Err(_)) | Err(_) => Err(refused()),
         }
     }
 
-    fn seat_or_queue(&self, caller: &str, standing: Standing) -> Result<Entry, ApiError> {
+    fn seat_or_queue(&self, caller: &str, priority: Priority) -> Result<Entry, ApiError> {
         let mut state = self.state.lock();
-        let turn = Turn {
-            standing,
+        let turn = QueueKey {
+            priority,
             caller: caller.into(),
         };
         if state.may_run(&turn, self.bounds) {
-            return Ok(Entry::Seat(self.seat(&mut state, turn.caller)));
+            return Ok(Entry::Slot(self.slot(&mut state, turn.caller)));
         }
         if state.is_full_for(&turn, self.bounds) {
-            state.forget_those_gone();
+            state.remove_disconnected();
             if state.is_full_for(&turn, self.bounds) {
                 return Err(refused());
             }
         }
-        let (sender, seat) = oneshot::channel();
+        let (sender, slot) = oneshot::channel();
         state.queue(turn, sender);
-        Ok(Entry::Turn(seat))
+        Ok(Entry::QueueKey(slot))
     }
 
-    fn seat(&self, state: &mut State, caller: Arc<str>) -> Seat {
+    fn slot(&self, state: &mut State, caller: Arc<str>) -> Slot {
         state.running += 1;
         *state.running_by.entry(Arc::clone(&caller)).or_default() += 1;
-        Seat {
+        Slot {
             fair: Some(self.clone()),
             caller,
         }
     }
 
-    /// Gives each free seat to the next waiting request of a class that may use it.
-    fn let_in(&self) {
+    /// Gives free slots to waiting requests of classes that may use them.
+    fn admit_waiting(&self) {
         loop {
-            let (seat, next) = {
+            let (slot, next) = {
                 let mut state = self.state.lock();
                 let Some((caller, next)) = state.next(self.bounds) else {
                     return;
                 };
-                (self.seat(&mut state, caller), next)
+                (self.slot(&mut state, caller), next)
             };
-            if let Err(mut unused) = next.send(seat) {
-                // That one went away: its place is given back here, and offered again.
+            if let Err(mut unused) = next.send(slot) {
+                // The request is gone: return the slot and offer it again.
                 if let Some(fair) = unused.fair.take() {
                     fair.state.lock().leave(&unused.caller);
                 }
@@ -194,11 +195,11 @@ impl Fair {
         }
     }
 
-    /// Takes a place among the watches.
+    /// Takes a slot for a watch.
     ///
     /// # Errors
-    /// 429 if this caller, or all together, have too many.
-    pub fn watch(&self, caller: &str) -> Result<WatchSeat, ApiError> {
+    /// 429 if the caller or all callers together have too many watches.
+    pub fn watch(&self, caller: &str) -> Result<WatchSlot, ApiError> {
         let mut state = self.state.lock();
         let own = state.watches_by.get(caller).copied().unwrap_or(0);
         if own >= self.bounds.watches || state.watches >= self.bounds.watches_total {
@@ -207,13 +208,13 @@ impl Fair {
         let caller: Arc<str> = caller.into();
         *state.watches_by.entry(Arc::clone(&caller)).or_default() += 1;
         state.watches += 1;
-        Ok(WatchSeat {
+        Ok(WatchSlot {
             state: Arc::clone(&self.state),
             caller,
         })
     }
 
-    /// Requests that run and that wait, and watches: for metrics.
+    /// Numbers of running requests, waiting requests and watches, for metrics.
     pub fn load(&self) -> (usize, usize, usize) {
         let state = self.state.lock();
         (state.running, state.waiting, state.watches)
@@ -221,17 +222,17 @@ impl Fair {
 }
 
 enum Entry {
-    Seat(Seat),
-    Turn(oneshot::Receiver<Seat>),
+    Slot(Slot),
+    QueueKey(oneshot::Receiver<Slot>),
 }
 
 impl State {
-    fn is_full_for(&self, turn: &Turn, bounds: Bounds) -> bool {
+    fn is_full_for(&self, turn: &QueueKey, bounds: Bounds) -> bool {
         let own = self.queues.get(turn).map_or(0, VecDeque::len);
-        own >= bounds.waiting || self.waiting >= turn.standing.waiting(bounds)
+        own >= bounds.waiting || self.waiting >= turn.priority.waiting(bounds)
     }
 
-    fn queue(&mut self, turn: Turn, sender: oneshot::Sender<Seat>) {
+    fn queue(&mut self, turn: QueueKey, sender: oneshot::Sender<Slot>) {
         self.waiting += 1;
         if let Some(queue) = self.queues.get_mut(&turn) {
             queue.push_back(sender);
@@ -241,10 +242,10 @@ impl State {
         self.queues.insert(turn, VecDeque::from([sender]));
     }
 
-    /// Whether one more request of this caller and class may run.
-    fn may_run(&self, turn: &Turn, bounds: Bounds) -> bool {
+    /// Whether another request of this caller and class may run.
+    fn may_run(&self, turn: &QueueKey, bounds: Bounds) -> bool {
         let own = self.running_by.get(&turn.caller).copied().unwrap_or(0);
-        self.running < turn.standing.room(bounds) && own < bounds.running_of_one
+        self.running < turn.priority.room(bounds) && own < bounds.running_of_one
     }
 
     fn leave(&mut self, caller: &Arc<str>) {
@@ -258,11 +259,11 @@ impl State {
         }
     }
 
-    /// The longest waiting request of the caller whose turn it is, among those that may run now.
-    fn next(&mut self, bounds: Bounds) -> Option<(Arc<str>, oneshot::Sender<Seat>)> {
-        // Do not search thousands of turns when no seat is free for any of them.
+    /// The oldest waiting request of the next caller that may run now.
+    fn next(&mut self, bounds: Bounds) -> Option<(Arc<str>, oneshot::Sender<Slot>)> {
+        // Avoids a search through thousands of queues when no slot is free for any of them.
         let (last, _) = self.queues.last_key_value()?;
-        if self.running >= last.standing.room(bounds) {
+        if self.running >= last.priority.room(bounds) {
             return None;
         }
         let position = self
@@ -281,8 +282,8 @@ impl State {
         Some((turn.caller, sender))
     }
 
-    /// Requests whose client went away hold no place in a queue.
-    fn forget_those_gone(&mut self) {
+    /// Removes requests whose client is gone from the queues.
+    fn remove_disconnected(&mut self) {
         let mut gone = 0;
         self.queues.retain(|_, queue| {
             let before = queue.len();
@@ -296,15 +297,15 @@ impl State {
     }
 }
 
-impl Drop for Seat {
+impl Drop for Slot {
     fn drop(&mut self) {
         let Some(fair) = self.fair.take() else { return };
         fair.state.lock().leave(&self.caller);
-        fair.let_in();
+        fair.admit_waiting();
     }
 }
 
-impl Drop for WatchSeat {
+impl Drop for WatchSlot {
     fn drop(&mut self) {
         let mut state = self.state.lock();
         state.watches -= 1;

@@ -1,5 +1,4 @@
-//! Work that may take long: a few pieces at a time, and none of it where it keeps the runtime from
-//! everything else.
+//! Limits CPU-heavy work to the number of cores, and moves it off the async workers.
 
 use std::thread;
 
@@ -11,12 +10,12 @@ use tokio::task::block_in_place;
 use crate::resource::Resource;
 use crate::store::Stored;
 
-/// Bodies and objects longer than this are heavy.
-const LARGE: usize = 64 * 1024;
-/// What a value takes beside its text.
-const VALUE: usize = 16;
+/// Bodies and objects above this number of bytes are heavy.
+const HEAVY_FROM_BYTES: usize = 64 * 1024;
+/// Assumed overhead per JSON value in bytes.
+const VALUE_OVERHEAD: usize = 16;
 
-/// How much heavy work runs at once: as much as there are cores for it.
+/// Limits concurrent heavy work to the number of cores.
 #[derive(Debug)]
 pub(crate) struct Heavy(Semaphore);
 
@@ -35,25 +34,25 @@ pub(crate) enum Weight {
 }
 
 impl Weight {
-    /// Of decoding so many bytes.
+    /// The weight of decoding a number of bytes.
     pub(crate) const fn of_bytes(bytes: usize) -> Self {
-        if bytes > LARGE {
+        if bytes > HEAVY_FROM_BYTES {
             Self::Heavy
         } else {
             Self::Light
         }
     }
 
-    /// Of reading, filtering or converting these.
+    /// The weight of reading, filtering or converting stored objects.
     pub(crate) fn of_stored(all: &[Stored]) -> Self {
         Self::of_bytes(all.iter().map(|stored| stored.value.len()).sum())
     }
 
-    /// Of merging and checking these values as a kind.
+    /// The weight of merging and validating values of a kind.
     pub(crate) fn of_values(resource: &Resource, values: &[&Value]) -> Self {
-        let mut left = LARGE;
+        let mut left = HEAVY_FROM_BYTES;
         let fit = values.iter().all(|value| fits(value, &mut left));
-        // Rules may turn many times over little.
+        // CEL rules may be expensive on small values.
         if fit && resource.schema.cel.is_none() {
             Self::Light
         } else {
@@ -68,7 +67,7 @@ fn fits(value: &Value, left: &mut usize) -> bool {
         Value::Object(map) => map.keys().map(String::len).sum(),
         _ => 0,
     };
-    let Some(rest) = left.checked_sub(own + VALUE) else {
+    let Some(rest) = left.checked_sub(own + VALUE_OVERHEAD) else {
         return false;
     };
     *left = rest;
@@ -80,10 +79,10 @@ fn fits(value: &Value, left: &mut usize) -> bool {
 }
 
 impl Heavy {
-    /// Does the work: at once if it is light, else in its turn. The request's own time limit ends
-    /// the wait.
+    /// Runs the work: immediately if it is light, otherwise when a permit is free. The timeout of
+    /// the request limits the wait.
     pub(crate) async fn run<T>(&self, weight: Weight, work: impl FnOnce() -> T) -> T {
-        // A runtime of one thread has nothing to go on with elsewhere.
+        // A single-threaded runtime has no other worker.
         let flavor = Handle::current().runtime_flavor();
         if weight == Weight::Light || flavor != RuntimeFlavor::MultiThread {
             return work();
@@ -92,13 +91,13 @@ impl Heavy {
         block_in_place(work)
     }
 
-    /// Waits for a turn, which lasts until it is dropped.
+    /// Waits for a permit.
     pub(crate) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
-        // It is never closed; without a permit the work would still have to be done.
+        // The semaphore is never closed; without a permit the work must still be done.
         self.0.acquire().await.ok()
     }
 
-    /// Whether the next piece of work has to wait.
+    /// Whether no permit is free.
     #[cfg(test)]
     pub(crate) fn is_full(&self) -> bool {
         self.0.available_permits() == 0
@@ -115,15 +114,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn much_is_heavy_and_so_are_rules() {
+    fn long_values_and_cel_rules_are_heavy() {
         let mut catalog = crate::builtin::catalog(crate::builtin::Kinds::Cluster);
         for resource in crate::crd::resources(&crate::crd::tests::widgets()).unwrap() {
             catalog.insert(resource.into());
         }
         let maps = catalog.find("", "v1", "configmaps").unwrap();
         let widgets = catalog.find("example.com", "v1", "widgets").unwrap();
-        let (short, long) = (json!({"a": 1}), json!({"a": "x".repeat(LARGE)}));
-        let many = json!(vec![1; LARGE / VALUE]);
+        let (short, long) = (json!({"a": 1}), json!({"a": "x".repeat(HEAVY_FROM_BYTES)}));
+        let many = json!(vec![1; HEAVY_FROM_BYTES / VALUE_OVERHEAD]);
         assert_eq!(Weight::of_values(maps, &[&short, &short]), Weight::Light);
         assert_eq!(Weight::of_values(maps, &[&short, &long]), Weight::Heavy);
         assert_eq!(Weight::of_values(maps, &[&many]), Weight::Heavy);
@@ -131,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn other_tasks_of_a_busy_thread_go_on_meanwhile() {
+    fn heavy_work_does_not_block_other_tasks() {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .build()
@@ -140,7 +139,7 @@ mod tests {
         runtime.block_on(async move {
             let heavy = Arc::new(Heavy::default());
             let work = tokio::spawn(async move {
-                // Ends only when the other task has run.
+                // Ends only after the other task has run.
                 heavy.run(Weight::Heavy, move || wait.recv()).await
             });
             let other = tokio::spawn(async move { go_on.send(()) });

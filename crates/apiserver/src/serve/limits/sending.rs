@@ -1,5 +1,5 @@
-//! Bytes that wait in memory for callers: answers that are made and not yet taken, the first objects
-//! of watches, bodies of requests. A caller who lets much wait is refused more.
+//! Limits on memory per caller: responses that are not sent yet, initial objects of watches, and
+//! request bodies. Requests above the limit get 429.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,31 +12,31 @@ use parking_lot::Mutex;
 use crate::serve::answer;
 use crate::status::ApiError;
 
-/// Answers up to this are not counted.
-const SMALL: usize = 64 * 1024;
+/// Responses up to this number of bytes are not counted.
+const COUNTED_FROM_BYTES: usize = 64 * 1024;
 
-/// Bytes that may wait at once.
+/// Limits in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByteLimit {
-    /// For one caller.
+    /// Per caller.
     pub of_caller: usize,
     /// For all callers together.
     pub of_all: usize,
 }
 
-/// What requests may hold in memory.
+/// Limits on the memory of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryBounds {
-    /// Answers above 64 KiB that are not sent yet.
+    /// Responses above 64 KiB that are not sent yet.
     pub answers: ByteLimit,
-    /// First objects of watches, and lines that are not sent yet.
+    /// Initial objects of watches, and events that are not sent yet.
     pub watches: ByteLimit,
-    /// Bodies of requests.
+    /// Request bodies.
     pub bodies: ByteLimit,
 }
 
 impl Default for MemoryBounds {
-    /// For a process with some GiB.
+    /// Limits for a process with some GiB of memory.
     fn default() -> Self {
         let large = ByteLimit {
             of_caller: 256 << 20,
@@ -53,7 +53,7 @@ impl Default for MemoryBounds {
     }
 }
 
-/// Bytes of one sort that wait for all callers. Clones share them.
+/// Counted bytes of one type. Clones share the counters.
 #[derive(Debug, Clone)]
 pub(crate) struct Sending(Arc<Mutex<State>>);
 
@@ -64,7 +64,7 @@ struct State {
     by_caller: BTreeMap<Arc<str>, usize>,
 }
 
-/// Bytes that wait for a caller; no longer when dropped.
+/// Counted bytes of a caller, released on drop.
 #[derive(Debug)]
 pub(crate) struct Held {
     state: Arc<Mutex<State>>,
@@ -81,10 +81,10 @@ impl Sending {
         })))
     }
 
-    /// Counts bytes that wait for a caller.
+    /// Counts bytes of a caller.
     ///
     /// # Errors
-    /// 429 if too many wait already. One answer alone is never too large.
+    /// 429 if the limit is exceeded. A single response is never too large.
     pub(crate) fn hold(&self, caller: &str, bytes: usize) -> Result<Held, ApiError> {
         let mut held = Held {
             state: Arc::clone(&self.0),
@@ -95,17 +95,17 @@ impl Sending {
         Ok(held)
     }
 
-    /// Counts an answer for as long as it is not sent, or refuses it.
+    /// Counts a response until it is sent, or replaces it with 429.
     pub(crate) fn guard(&self, caller: &str, response: Response) -> Response {
         let exact = response.body().size_hint().exact();
         let Some(bytes) = exact.and_then(|bytes| usize::try_from(bytes).ok()) else {
             return response;
         };
-        if bytes <= SMALL {
+        if bytes <= COUNTED_FROM_BYTES {
             return response;
         }
         match self.hold(caller, bytes) {
-            // The body keeps what it is mapped with, and its length.
+            // The body owns the counter, and keeps its length.
             Ok(held) => response.map(|body| {
                 Body::new(body.map_err(move |error| {
                     let _until_it_is_dropped = &held;
@@ -118,10 +118,10 @@ impl Sending {
 }
 
 impl Held {
-    /// Counts another number of bytes from now on.
+    /// Changes the number of counted bytes.
     ///
     /// # Errors
-    /// 429 if more bytes than before would be too many; then none is counted.
+    /// 429 if growth exceeds the limit; no bytes are counted then.
     pub(crate) fn resize(&mut self, bytes: usize) -> Result<(), ApiError> {
         let before = self.bytes;
         self.settle(0);
@@ -132,7 +132,7 @@ impl Held {
         Ok(())
     }
 
-    /// Counts another number of bytes, which are in memory already.
+    /// Changes the number of counted bytes without a limit: they are in memory already.
     pub(crate) fn settle(&mut self, bytes: usize) {
         let mut state = self.state.lock();
         state.release(&self.caller, self.bytes);
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn who_reads_no_answers_gets_no_more_of_them() {
+    fn caller_with_unread_responses_is_limited() {
         let sending = Sending::new(LIMIT);
         let one = sending.guard("greedy", large());
         let two = sending.guard("greedy", large());
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn one_answer_is_never_too_large_by_itself() {
+    fn single_response_is_never_too_large() {
         let sending = Sending::new(LIMIT);
         let alone = sending.hold("a", 2 * LIMIT.of_all).unwrap();
         assert!(sending.hold("b", 1).is_err());
@@ -229,7 +229,7 @@ mod tests {
         assert!(sending.hold("b", 1).is_ok());
     }
     #[test]
-    fn resized_bytes_are_counted_once_and_growth_is_refused() {
+    fn resized_bytes_are_counted_once_and_growth_is_limited() {
         let sending = Sending::new(LIMIT);
         let mut one = sending.hold("a", 100 << 10).unwrap();
         let mut two = sending.hold("a", 100 << 10).unwrap();

@@ -16,10 +16,10 @@ use crate::serve::transform::{self, ListMeta};
 use crate::status::ApiError;
 use crate::store::{At, List, ListError, Page, Rest, Stored};
 
-/// Items of one read of the store while selectors pick from them.
+/// Objects per read of the store while selectors filter.
 const CHUNK: usize = 2000;
 
-/// Answers a get.
+/// Handles a get.
 pub(crate) async fn get(exchange: &Exchange, target: &Target) -> Result<Response, ApiError> {
     let accepted = accepted(&exchange.headers, Transforms::Allowed)?;
     let version = parse_resource_version(&exchange.query.text("resourceVersion"))
@@ -45,7 +45,7 @@ pub(crate) async fn get(exchange: &Exchange, target: &Target) -> Result<Response
     transform::answer_object(exchange, target, StatusCode::OK, accepted, object).await
 }
 
-/// A revision that was never handed out cannot be waited for.
+/// Rejects a revision in the future, which cannot be waited for.
 fn check_seen(exchange: &Exchange, version: u64) -> Result<(), ApiError> {
     let current = exchange.shared.store.revision();
     if version > current {
@@ -54,7 +54,7 @@ fn check_seen(exchange: &Exchange, version: u64) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Answers a list.
+/// Handles a list.
 pub(crate) async fn list(
     exchange: &Exchange,
     target: &Target,
@@ -77,15 +77,15 @@ pub(crate) async fn list(
     transform::answer_list(exchange, target, accepted, &meta, &found.items).await
 }
 
-/// What a list has found.
-pub(crate) struct Found {
+/// The result of a list.
+pub(crate) struct ListResult {
     pub(crate) items: Vec<Stored>,
     pub(crate) revision: u64,
     pub(crate) continue_token: Option<String>,
     pub(crate) remaining: Option<u64>,
 }
 
-/// Where and as of when a list begins.
+/// The start key and revision of a list.
 struct Start {
     at: At,
     after: Option<String>,
@@ -117,7 +117,7 @@ impl Start {
         let exact = match options.version_match {
             Some(VersionMatch::Exact) => true,
             Some(VersionMatch::NotOlderThan) => false,
-            // How pages were asked for before there was a match.
+            // The legacy meaning of pages without resourceVersionMatch.
             None => options.limit.is_some() && version > 0,
         };
         if !exact {
@@ -135,8 +135,8 @@ impl Start {
     }
 }
 
-impl Found {
-    /// The last page, or the only one.
+impl ListResult {
+    /// The last or only page.
     fn last(items: Vec<Stored>, revision: u64) -> Self {
         Self {
             items,
@@ -147,25 +147,25 @@ impl Found {
     }
 }
 
-/// Objects of one page. A list of any version comes whole, as from kube-apiserver's watch cache.
+/// The page size. A list at resourceVersion 0 is not paged, as from kube-apiserver's watch cache.
 fn page_size(options: &ListOptions) -> Option<usize> {
     let any = options.resource_version == "0" && options.continue_token.is_empty();
     options.limit.filter(|_| !any)
 }
 
-/// Finds the objects that are selected, all as of one revision.
+/// Finds the selected objects at one revision.
 pub(crate) async fn find(
     exchange: &Exchange,
     selection: &Selection,
     options: &ListOptions,
-) -> Result<Found, ApiError> {
+) -> Result<ListResult, ApiError> {
     let mut start = Start::of(exchange, selection, options)?;
     if let (Some(key), At::Latest) = (&selection.only, start.at) {
         return one(exchange, selection, key).await;
     }
     let everything = selection.is_everything();
     let limit = page_size(options);
-    let mut picking = Picking {
+    let mut picking = Filtering {
         selection,
         limit,
         items: Vec::new(),
@@ -189,34 +189,34 @@ pub(crate) async fn find(
         };
         let picked = exchange.shared.reads.run(weight, || picking.take(page));
         match picked.await? {
-            Picked::Enough { left } => {
+            FilterState::Enough { left } => {
                 return Ok(page_of(picking.items, revision, left, selection));
             }
-            Picked::All => return Ok(Found::last(picking.items, revision)),
-            Picked::More { after } => start.after = Some(after),
+            FilterState::All => return Ok(ListResult::last(picking.items, revision)),
+            FilterState::More { after } => start.after = Some(after),
         }
     }
 }
 
-/// Objects that are picked from the pages of the store.
-struct Picking<'s> {
+/// Filters pages of the store with selectors.
+struct Filtering<'s> {
     selection: &'s Selection,
     limit: Option<usize>,
     items: Vec<Stored>,
 }
 
-/// What is left after a page.
-enum Picked {
-    /// As many are picked as are wanted; so many objects were not looked at.
+/// The state after a page of the store.
+enum FilterState {
+    /// The page is full; `left` objects were not examined.
     Enough { left: u64 },
-    /// The store has more after this key.
+    /// The store has more objects after this key.
     More { after: String },
-    /// Nothing.
+    /// The store has no more objects.
     All,
 }
 
-impl Picking<'_> {
-    fn take(&mut self, page: Page) -> Result<Picked, ApiError> {
+impl Filtering<'_> {
+    fn take(&mut self, page: Page) -> Result<FilterState, ApiError> {
         let everything = self.selection.is_everything();
         let mut left = page.items.len() as u64 + page.remaining;
         let last = page.items.last().map(|last| last.key.to_string());
@@ -226,18 +226,22 @@ impl Picking<'_> {
                 self.items.push(stored);
             }
             if self.limit.is_some_and(|limit| self.items.len() >= limit) {
-                return Ok(Picked::Enough { left });
+                return Ok(FilterState::Enough { left });
             }
         }
         Ok(match last {
-            Some(after) if left > 0 => Picked::More { after },
-            _ => Picked::All,
+            Some(after) if left > 0 => FilterState::More { after },
+            _ => FilterState::All,
         })
     }
 }
 
-/// The one object that can be meant.
-async fn one(exchange: &Exchange, selection: &Selection, key: &str) -> Result<Found, ApiError> {
+/// The only possible object of a selection with an exact name.
+async fn one(
+    exchange: &Exchange,
+    selection: &Selection,
+    key: &str,
+) -> Result<ListResult, ApiError> {
     let store = &exchange.shared.store;
     let seen = store.revision();
     let stored = store.get(key).await.map_err(ApiError::internal)?;
@@ -251,19 +255,19 @@ async fn one(exchange: &Exchange, selection: &Selection, key: &str) -> Result<Fo
         .iter()
         .map(|stored| stored.revision)
         .fold(seen, u64::max);
-    Ok(Found::last(items, revision))
+    Ok(ListResult::last(items, revision))
 }
 
-/// A page that is full, with `left` objects after it that are not looked at yet.
-fn page_of(items: Vec<Stored>, revision: u64, left: u64, selection: &Selection) -> Found {
+/// A full page, with `left` unexamined objects after it.
+fn page_of(items: Vec<Stored>, revision: u64, left: u64, selection: &Selection) -> ListResult {
     let Some(last) = items.last().filter(|_| left > 0) else {
-        return Found::last(items, revision);
+        return ListResult::last(items, revision);
     };
     let position = Position {
         revision: Some(revision),
         after: last.key.to_string(),
     };
-    Found {
+    ListResult {
         continue_token: Some(position.encode(&selection.prefix)),
         remaining: selection.is_everything().then_some(left),
         items,
@@ -271,7 +275,7 @@ fn page_of(items: Vec<Stored>, revision: u64, left: u64, selection: &Selection) 
     }
 }
 
-/// What a client is told whose list cannot be had.
+/// Converts an error of the store.
 fn refusal(error: ListError, start: &Start, selection: &Selection) -> ApiError {
     match error {
         ListError::Compacted { .. } if start.paging => {

@@ -1,15 +1,15 @@
-//! Where a page of a list ended, as the opaque text that clients send back.
+//! Continue tokens of lists.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 
-/// Where the next page begins.
+/// The position of the next page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
-    /// The revision that all pages show; none for the latest, whatever it is by then.
+    /// The revision of all pages; `None` for the latest.
     pub revision: Option<u64>,
-    /// The last key of the page before.
+    /// The last key of the previous page.
     pub after: String,
 }
 
@@ -23,11 +23,11 @@ struct Token {
 }
 
 const VERSION: &str = "meta.k8s.io/v1";
-/// The revision of a token that goes on with the latest state.
+/// The revision in tokens that continue at the latest state.
 const LATEST: i64 = -1;
 
 impl Position {
-    /// The token, for keys that begin with this prefix.
+    /// Encodes a token, without the key prefix.
     pub fn encode(&self, prefix: &str) -> String {
         let start = self.after.strip_prefix(prefix).unwrap_or(&self.after);
         let token = Token {
@@ -36,17 +36,17 @@ impl Position {
                 .revision
                 .and_then(|revision| i64::try_from(revision).ok())
                 .unwrap_or(LATEST),
-            // kube's tokens name the first key that may come next.
+            // kube-apiserver's tokens contain the smallest possible next key.
             start: format!("{start}\0"),
         };
-        // Strings and a number always serialise.
+        // Strings and numbers always serialize.
         URL_SAFE_NO_PAD.encode(serde_json::to_vec(&token).unwrap_or_default())
     }
 
-    /// Reads a token, for keys that begin with this prefix.
+    /// Decodes a token, and adds the key prefix.
     ///
     /// # Errors
-    /// What kube-apiserver says about such a token.
+    /// kube-apiserver's message for an invalid token.
     pub fn decode(text: &str, prefix: &str) -> Result<Self, String> {
         const INVALID: &str = "continue key is not valid";
         let json = URL_SAFE_NO_PAD
@@ -82,7 +82,7 @@ impl Position {
     }
 }
 
-/// Go's words for bytes that do not even begin as JSON does; else the parser's own.
+/// Go's message for bytes that are no JSON at all; otherwise the parser's.
 fn unreadable(bytes: &[u8], error: &serde_json::Error) -> String {
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     match first {
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_tokens_are_refused_in_kubes_words() {
+    fn invalid_tokens_have_the_errors_of_kube_apiserver() {
         for (text, expect) in [
             (
                 token(r#"{"v":"meta.k8s.io/v2","rv":1,"start":"a"}"#),
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_of_the_latest_state_has_no_revision() {
+    fn token_of_the_latest_state_has_no_revision() {
         let position = Position {
             revision: None,
             after: "/core/pods/shop/web".to_owned(),
@@ -142,14 +142,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_encoded_decodes(revision in 1..i64::MAX as u64, name in "[a-z0-9][a-z0-9.-]{0,20}") {
+        fn continue_token_round_trips(revision in 1..i64::MAX as u64, name in "[a-z0-9][a-z0-9.-]{0,20}") {
             let position = Position { revision: Some(revision), after: format!("/core/pods/{name}/x") };
             let text = position.encode("/core/pods/");
             prop_assert_eq!(Position::decode(&text, "/core/pods/").unwrap(), position);
         }
 
         #[test]
-        fn no_token_leads_outside_of_its_prefix(text in "[A-Za-z0-9_-]{0,60}") {
+        fn continue_token_stays_below_its_prefix(text in "[A-Za-z0-9_-]{0,60}") {
             if let Ok(position) = Position::decode(&text, "/core/pods/") {
                 prop_assert!(position.after.starts_with("/core/pods/"));
             }

@@ -1,4 +1,4 @@
-//! Which objects a list, a watch or a deletecollection is about.
+//! The selected objects of a list, watch or deletecollection.
 
 use std::sync::Arc;
 
@@ -13,15 +13,15 @@ use crate::serve::shared::Target;
 use crate::status::ApiError;
 use crate::store::Stored;
 
-/// Conditions on objects, and the part of the store that can meet them.
+/// Selectors, and the key prefix of possible objects.
 #[derive(Debug, Clone)]
 pub(crate) struct Selection {
     resource: Arc<Resource>,
     labels: LabelSelector,
     fields: FieldSelector,
-    /// Keys begin so.
+    /// The key prefix.
     pub(crate) prefix: String,
-    /// The key, if only one object can be meant.
+    /// The key, if only one object is possible.
     pub(crate) only: Option<String>,
 }
 
@@ -29,10 +29,10 @@ const NAME: &str = "metadata.name";
 const NAMESPACE: &str = "metadata.namespace";
 
 impl Selection {
-    /// What the options say about these objects.
+    /// The selection for a target and its options.
     ///
     /// # Errors
-    /// 400 for selectors that cannot be read, or name fields that cannot be selected by.
+    /// 400 for malformed selectors or unsupported fields.
     pub(crate) fn of(target: &Target, options: &ListOptions) -> Result<Self, ApiError> {
         let labels: LabelSelector = options
             .label_selector
@@ -62,7 +62,8 @@ impl Selection {
         let resource = &target.resource;
         let (prefix, only) = match resource.scope {
             Scope::Cluster => (
-                // With the empty namespace, so that a page's token holds the bare name as kube's do.
+                // With an empty namespace, so that continue tokens contain the bare name as in
+                // kube-apiserver.
                 resource.prefix(Some("")),
                 keyed(name, || resource.key("", name)),
             ),
@@ -81,15 +82,15 @@ impl Selection {
         })
     }
 
-    /// Whether all objects below the prefix meet it.
+    /// Whether all objects below the prefix are selected.
     pub(crate) fn is_everything(&self) -> bool {
         self.only.is_none() && self.labels.is_everything() && self.fields.is_everything()
     }
 
-    /// Whether an object meets it.
+    /// Whether an object is selected.
     ///
     /// # Errors
-    /// If its bytes are not what was stored.
+    /// If the stored bytes are malformed.
     pub(crate) fn takes(&self, stored: &Stored) -> Result<bool, ApiError> {
         if self.only.as_ref().is_some_and(|key| **key != *stored.key) {
             return Ok(false);
@@ -101,7 +102,7 @@ impl Selection {
         Ok(self.labels.matches_object(&object) && self.takes_fields(&object))
     }
 
-    /// Reads no more of the object than its labels.
+    /// Matches the label selector without parsing the whole object.
     fn takes_labels(&self, stored: &Stored) -> Result<bool, ApiError> {
         if self.labels.is_everything() {
             return Ok(true);

@@ -1,4 +1,4 @@
-//! Watch: what there is, if that is asked for, then every change, a line of JSON each.
+//! Watches: existing objects if requested, then each change as a line of JSON.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::serve::exchange::Exchange;
 use crate::serve::input::negotiate::{Shape, accepted_stream};
 use crate::serve::input::options::{ListOptions, VersionMatch};
 use crate::serve::input::query::parse_resource_version;
-use crate::serve::limits::fair::WatchSeat;
+use crate::serve::limits::fair::WatchSlot;
 use crate::serve::limits::sending::Held;
 use crate::serve::read::list::find;
 use crate::serve::read::selection::Selection;
@@ -30,23 +30,24 @@ mod event;
 
 use event::Encoder;
 
-/// How often a client that understands bookmarks gets one.
+/// Interval of bookmarks.
 const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
-/// How long before its end a watch says for the last time how far it is.
+/// Time of the last bookmark before the end of the watch.
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
-/// Watches that name no end last this long, and up to as long again.
-const SHORTEST_SECS: u64 = 1800;
-/// No watch is open for longer, whatever its client asks for.
-const LONGEST: Duration = Duration::from_hours(24);
-/// Lines are joined up to about this many bytes.
-const CHUNK: usize = 64 * 1024;
+/// Minimum lifetime of a watch without timeout, in seconds; a random time up to the same length is
+/// added.
+const MIN_LIFETIME_SECS: u64 = 1800;
+/// Maximum lifetime of a watch.
+const MAX_LIFETIME: Duration = Duration::from_hours(24);
+/// Lines are joined to chunks of about this many bytes.
+const CHUNK_BYTES: usize = 64 * 1024;
 
-/// Answers a watch.
+/// Handles a watch.
 pub(crate) async fn watch(
     exchange: &Arc<Exchange>,
     target: &Target,
     options: &ListOptions,
-    seat: WatchSeat,
+    slot: WatchSlot,
 ) -> Result<Response, ApiError> {
     let shape = accepted_stream(&exchange.headers)?;
     let table = match shape {
@@ -67,19 +68,19 @@ pub(crate) async fn watch(
         source: None,
         waiting: VecDeque::new(),
         next_bookmark: Instant::now() + BOOKMARK_EVERY,
-        // A shorter watch gets none.
+        // Shorter watches have no last bookmark.
         last_bookmark: deadline.checked_sub(LAST_BOOKMARK).filter(|at| *at > now),
         deadline,
         seen: 0,
         over: false,
         definitions: (target.resource.origin == Origin::Custom)
             .then(|| exchange.shared.catalog_changed.subscribe()),
-        _seat: seat,
+        _seat: slot,
     };
-    // What goes wrong from here on is told within the stream, as kube-apiserver does.
+    // Later errors are sent within the stream, as in kube-apiserver.
     match watching.begin(options, from).await {
         Ok(()) => {}
-        // A client waits for as long as `Retry-After` says only before the stream begins.
+        // Clients respect `Retry-After` only before the stream starts.
         Err(error) if error.code == StatusCode::TOO_MANY_REQUESTS => return Err(error),
         Err(error) => watching.fail(&error),
     }
@@ -105,41 +106,41 @@ fn lifetime(options: &ListOptions) -> Duration {
         .timeout
         .and_then(|seconds| u64::try_from(seconds).ok());
     match asked {
-        Some(seconds) if seconds > 0 => Duration::from_secs(seconds).min(LONGEST),
+        Some(seconds) if seconds > 0 => Duration::from_secs(seconds).min(MAX_LIFETIME),
         _ => {
-            // Spread, so that watches that began together do not all begin anew together.
+            // Random, so that watches that started together do not restart together.
             let random = u64::from(uuid::Uuid::new_v4().as_fields().0);
-            Duration::from_secs(SHORTEST_SECS + random % SHORTEST_SECS)
+            Duration::from_secs(MIN_LIFETIME_SECS + random % MIN_LIFETIME_SECS)
         }
     }
 }
 
-/// A watch that is being answered.
+/// A running watch.
 struct Watching {
     exchange: Arc<Exchange>,
     encoder: Encoder,
     bookmarks: bool,
     source: Option<Watch>,
-    /// What there was at the start and is still to be sent; none once that is done.
+    /// Initial objects that are not sent yet.
     waiting: VecDeque<Initial>,
     /// Bytes of the objects in `waiting`.
     first_bytes: usize,
-    /// What this watch holds: `first_bytes`, and the lines that the connection took last.
+    /// Memory of the watch: `first_bytes`, and the last sent lines.
     held: Held,
     next_bookmark: Instant,
     last_bookmark: Option<Instant>,
     deadline: Instant,
-    /// Events up to this revision are not sent: the client has seen them elsewhere.
+    /// Events up to this revision are skipped, because the client has seen them.
     seen: u64,
     over: bool,
-    /// Tells of changed definitions, if the kind has one.
+    /// Notifies of changed CRDs, for custom kinds.
     definitions: Option<tokio::sync::watch::Receiver<()>>,
-    _seat: WatchSeat,
+    _seat: WatchSlot,
 }
 
 enum Initial {
     Object(Stored),
-    /// All was sent, as of this revision.
+    /// The end of the initial objects, at this revision.
     End(u64),
     Line(Bytes),
 }
@@ -157,12 +158,12 @@ impl Watching {
                 version_match: Some(VersionMatch::NotOlderThan),
                 ..ListOptions::default()
             };
-            // Refused before anything is read where the limit is reached already.
+            // Fails before any read if the limit is already reached.
             self.held.resize(1)?;
             let found = find(&self.exchange, self.encoder.selection(), &latest).await?;
             self.first_bytes = found.items.iter().map(Stored::weight).sum();
             self.held.resize(self.first_bytes)?;
-            // The database may have a change already that the feed has not told of.
+            // The database may contain a change that the feed has not delivered yet.
             self.seen = found.revision;
             self.source = Some(open(&store, prefix, found.revision.min(current))?);
             self.waiting = found.items.into_iter().map(Initial::Object).collect();
@@ -177,7 +178,7 @@ impl Watching {
         Ok(())
     }
 
-    /// The next lines, or nothing once the watch is over.
+    /// The next lines; `None` at the end of the watch.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if !self.waiting.is_empty() {
@@ -186,7 +187,7 @@ impl Watching {
             if self.over {
                 return None;
             }
-            // The connection asks for more only when it has taken the lines before.
+            // The connection has sent the previous lines.
             self.held.settle(0);
             let lines = self.changes().await;
             if lines.is_empty() {
@@ -201,7 +202,7 @@ impl Watching {
 
     fn initial(&mut self) -> Bytes {
         let mut out = Vec::new();
-        while out.len() < CHUNK
+        while out.len() < CHUNK_BYTES
             && let Some(next) = self.waiting.pop_front()
         {
             match next {
@@ -217,7 +218,7 @@ impl Watching {
         out.into()
     }
 
-    /// Waits for changes; no lines if there was nothing to tell.
+    /// Waits for changes; may return no lines.
     async fn changes(&mut self) -> Vec<u8> {
         let Some(source) = &mut self.source else {
             self.over = true;
@@ -281,7 +282,7 @@ impl Watching {
         out
     }
 
-    /// Tells the client why its watch is over.
+    /// Sends an error event and ends the watch.
     fn fail(&mut self, error: &ApiError) {
         self.over = true;
         self.waiting.push_back(Initial::Line(event::error(error)));
@@ -294,7 +295,7 @@ impl Drop for Watching {
     }
 }
 
-/// Waits until definitions have changed; for ever for kinds that have none.
+/// Waits for changed CRDs; never returns for kinds without CRD.
 async fn changed(definitions: &mut Option<tokio::sync::watch::Receiver<()>>) {
     if let Some(definitions) = definitions
         && definitions.changed().await.is_ok()
@@ -304,7 +305,7 @@ async fn changed(definitions: &mut Option<tokio::sync::watch::Receiver<()>>) {
     std::future::pending::<()>().await;
 }
 
-/// Whether the kind is still served as it was: else clients should look at it anew.
+/// Whether the kind is still served with the same schema; otherwise clients must restart the watch.
 fn is_served(exchange: &Exchange, target: &Target) -> bool {
     let resource = &target.resource;
     let (group, version) = (

@@ -1,4 +1,4 @@
-//! Eviction and binding of pods, as schedulers and drains use them.
+//! Eviction and binding of pods.
 
 use axum::response::Response;
 use futures::future::BoxFuture;
@@ -21,7 +21,7 @@ use crate::serve::write::commit::{self, Edit, Live, Next};
 use crate::serve::write::delete::{Delete, check_preconditions};
 use crate::status::ApiError;
 
-/// Deletes the pod; there are no disruption budgets here that could object.
+/// Deletes the pod. Disruption budgets are not enforced.
 pub(super) async fn evict(exchange: &Exchange, target: &Target) -> Result<Response, ApiError> {
     let accepted = accepted(&exchange.headers, Transforms::None)?;
     let options = WriteOptions::of(WriteVerb::Create, &exchange.query, &exchange.headers)?;
@@ -52,7 +52,7 @@ pub(super) async fn evict(exchange: &Exchange, target: &Target) -> Result<Respon
     };
     let noted = commit::run(&exchange.shared.store, &pod, dry_run, &disrupt).await?;
     if delete.resource_version.is_some() && !dry_run.is_on() {
-        // The caller's version was met; what is deleted is what the note made of it.
+        // The precondition held; the condition update has changed the version since.
         delete.resource_version = Some(metadata::resource_version(&noted.object).to_owned());
     }
     let delete = Delete {
@@ -64,7 +64,7 @@ pub(super) async fn evict(exchange: &Exchange, target: &Target) -> Result<Respon
     Ok(success(accepted))
 }
 
-/// Notes on a pod why it is about to go, so that a Job can tell an eviction from a failure.
+/// Adds the condition DisruptionTarget, so that a Job can distinguish an eviction from a failure.
 struct Disrupt<'t> {
     target: &'t Target,
     options: &'t DeleteOptions,
@@ -88,7 +88,7 @@ impl Edit for Disrupt<'_> {
     }
 }
 
-/// Places the pod that the Binding names; `pods` is its resource.
+/// Binds the pod in a Binding body; `pods` is its resource.
 pub(crate) async fn bind_named(exchange: &Exchange, pods: Target) -> Result<Response, ApiError> {
     let binding = read_binding(exchange).await?;
     let pod = Target {
@@ -99,13 +99,13 @@ pub(crate) async fn bind_named(exchange: &Exchange, pods: Target) -> Result<Resp
     place(exchange, &pod, &binding).await
 }
 
-/// Places the pod on a node.
+/// Binds the pod to a node.
 pub(super) async fn bind(exchange: &Exchange, target: &Target) -> Result<Response, ApiError> {
     let binding = read_binding(exchange).await?;
     place(exchange, target, &binding).await
 }
 
-/// Labels and annotations of a Binding become the pod's, and so must be as a pod's.
+/// Reads a Binding; its labels and annotations must be valid for a pod.
 async fn read_binding(exchange: &Exchange) -> Result<Value, ApiError> {
     let mut binding = read_kind(exchange, "Binding").await?;
     decode_as("", "v1", "Binding", &mut binding)?;
@@ -223,7 +223,7 @@ impl Edit for Bind<'_> {
     }
 }
 
-/// The condition that says that the pod has its node.
+/// Sets the condition PodScheduled.
 fn set_scheduled(pod: &mut Value) {
     let condition = json!({
         "type": "PodScheduled", "status": "True", "lastProbeTime": null,
@@ -232,7 +232,7 @@ fn set_scheduled(pod: &mut Value) {
     set_condition(pod, condition);
 }
 
-/// Sets a condition in the place of the one of its type.
+/// Sets a condition; replaces one of the same type.
 fn set_condition(pod: &mut Value, condition: Value) {
     let conditions = &mut pod["status"]["conditions"];
     match conditions.as_array_mut() {

@@ -1,4 +1,4 @@
-//! `autoscaling/v1` Scale: the number of replicas of whatever has some.
+//! The scale subresource (`autoscaling/v1` Scale).
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ use crate::serve::write::{prepare, validate};
 use crate::serve::{metadata, transform};
 use crate::status::{ApiError, FieldError, FieldErrorKind};
 
-/// Answers a request for a Scale.
+/// Handles a request for a Scale.
 pub(super) async fn answer(
     exchange: &Exchange,
     target: &Target,
@@ -173,7 +173,7 @@ impl Rescale<'_> {
     }
 }
 
-/// Who owns the replicas, and what is needed to tell.
+/// Field owners of the replicas, and the data to convert them.
 struct Owners {
     kind: MergeKind,
     managers: Managers,
@@ -241,7 +241,7 @@ fn of(target: &Target, paths: &ScalePaths, object: &Value) -> Value {
         "kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": shown,
         "spec": {}, "status": {"replicas": number(&paths.status_replicas)},
     });
-    // Go leaves a zero out.
+    // Go omits zero.
     if replicas != 0 {
         scale["spec"]["replicas"] = replicas.into();
     }
@@ -284,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_leads_into_the_object() {
+    fn replicas_path_is_resolved() {
         let mut object = json!({"spec": {"replicas": 2}});
         assert_eq!(at(&object, ".spec.replicas"), 2);
         set(&mut object, ".spec.size.now", 5.into());

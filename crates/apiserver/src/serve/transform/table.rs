@@ -1,4 +1,4 @@
-//! Tables, as `kubectl get` shows them (KEP-293).
+//! Tables for `kubectl get` (KEP-293).
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::serve::shared::Target;
 use crate::status::ApiError;
 use crate::table;
 
-/// What a row holds of its object (`includeObject`).
+/// The object in a row (`includeObject`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TableOptions {
     Metadata,
@@ -19,10 +19,10 @@ pub(crate) enum TableOptions {
 }
 
 impl TableOptions {
-    /// What the query asks for.
+    /// Parses the query.
     ///
     /// # Errors
-    /// 400 for anything that is not known.
+    /// 400 for an unknown value.
     pub(crate) fn of(query: &Query) -> Result<Self, ApiError> {
         match query.first("includeObject").unwrap_or_default() {
             "" | "Metadata" => Ok(Self::Metadata),
@@ -51,7 +51,7 @@ pub(crate) fn of(
     })
 }
 
-/// A Table of one object for a watch; the columns are told once, with the first.
+/// A Table of one object for a watch; only the first event has columns.
 pub(crate) fn of_event(
     target: &Target,
     version: MetaVersion,

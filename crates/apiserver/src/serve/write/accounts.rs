@@ -1,5 +1,5 @@
-//! The service account of a new Pod, as kube-apiserver's admission looks after it: it must be
-//! there, and says whether its token is mounted and what images are pulled with.
+//! Admission of new pods for service accounts, as in kube-apiserver: checks the account, its token
+//! mount and its pull secrets.
 
 use serde_json::Value;
 
@@ -10,17 +10,17 @@ use crate::serve::shared::{Target, object_at};
 use crate::status::ApiError;
 
 const AUTOMOUNT: &str = "automountServiceAccountToken";
-/// The account of pods that name none.
+/// The service account of pods without one.
 const DEFAULT: &str = "default";
-/// On pods that a kubelet has of its own; they are only shown.
+/// The annotation of mirror pods, which a kubelet created.
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
-/// Completes a new Pod by its account, and says whether the account withholds its token: the pod
-/// then asks for none while it is prepared.
+/// Completes a new pod from its service account. Returns whether the account disables the token
+/// mount, which [`prepared`] reverts after preparation.
 ///
 /// # Errors
-/// 403 if there is no such account. The default one is made in every namespace: a pod that comes a
-/// moment before it is let in.
+/// 403 if the account does not exist. A missing account `default` is allowed, because each
+/// namespace gets it with a delay.
 pub(crate) async fn admit(
     exchange: &Exchange,
     target: &Target,
@@ -52,7 +52,7 @@ pub(crate) async fn admit(
     Ok(complete(pod, &account))
 }
 
-/// What a kubelet runs by itself has no account, and no token.
+/// Whether the pod is a mirror pod; rejects accounts and tokens in it.
 fn mirrored(target: &Target, pod: &mut Value) -> Result<bool, ApiError> {
     if !matches!(pod["spec"]["serviceAccountName"].as_str(), None | Some("")) {
         return Err(target.forbidden("a mirror pod may not reference service accounts"));
@@ -78,7 +78,7 @@ fn complete(pod: &mut Value, account: &Value) -> bool {
     withheld
 }
 
-/// Takes back what [`admit`] set for as long as the pod was prepared.
+/// Reverts the temporary change of [`admit`].
 pub(crate) fn prepared(pod: &mut Value, withheld: bool) {
     if withheld && let Some(spec) = pod["spec"].as_object_mut() {
         spec.remove(AUTOMOUNT);
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pod_has_what_its_account_says_unless_it_says_so_itself() {
+    fn pod_inherits_settings_of_its_service_account() {
         let account = json!({"automountServiceAccountToken": false,
             "imagePullSecrets": [{"name": "pull"}]});
         let mut pod = json!({"spec": {}});

@@ -1,4 +1,4 @@
-//! Addresses and node ports of Services: each belongs to one.
+//! Allocation of unique addresses and node ports for Services.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use crate::serve::shared::Target;
 use crate::status::{ApiError, FieldError};
 use crate::store::List;
 
-/// A write of a Service's turn: held from the look at what is taken until the write is done.
+/// Locks allocation, from the read of allocated addresses until the write.
 pub(crate) async fn turn<'e>(
     exchange: &'e Exchange,
     target: &Target,
@@ -24,7 +24,7 @@ pub(crate) async fn turn<'e>(
     Some(exchange.shared.addresses.lock().await)
 }
 
-/// Gives a new Service what it does not ask for; what it asks for and others have is returned.
+/// Allocates missing addresses of a new Service; returns errors for requested addresses in use.
 pub(crate) async fn assign(
     exchange: &Exchange,
     target: &Target,

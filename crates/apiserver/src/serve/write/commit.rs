@@ -1,5 +1,5 @@
-//! Optimistic read-modify-write: read, let the edit say what is next, write unless somebody else
-//! has written in between, and then do it all again.
+//! Optimistic concurrency: reads the object, computes the next state, and writes; repeats after a
+//! concurrent change.
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -12,42 +12,42 @@ use crate::serve::shared::Target;
 use crate::status::ApiError;
 use crate::store::{Change, CommitError, Expect, Require, Store, Stored, Write};
 
-/// Tries before a write gives up; each lost one means that somebody else's succeeded.
-const TRIES: usize = 64;
+/// Maximum number of attempts. A lost attempt means that another writer succeeded.
+const MAX_ATTEMPTS: usize = 64;
 
-/// The longest object that is stored, in bytes: etcd's request bound, which clients count on.
-const LONGEST: usize = 1536 * 1024;
+/// Maximum size of a stored object in bytes: etcd's limit, which clients rely on.
+const MAX_BYTES: usize = 1536 * 1024;
 
-/// An object as it is stored.
+/// A stored object.
 #[derive(Debug, Clone)]
 pub(crate) struct Live {
     pub(crate) stored: Stored,
-    /// At the version of the request, its resource version in place.
+    /// In the version of the request, with its resourceVersion.
     pub(crate) object: Value,
 }
 
-/// What is to become of an object.
+/// The next state of an object.
 #[derive(Debug)]
 pub(crate) enum Next {
-    /// It is to be so.
+    /// Store this object.
     Put(Value),
-    /// It is to be created, if these objects are still as they were seen; else the edit is asked
+    /// Create this object, if the required objects are unchanged; otherwise compute the next state
     /// again.
     Create(Value, Vec<Require>),
-    /// It is to be gone; this is what the client is shown.
+    /// Delete the object; the client receives this value.
     Remove(Value),
-    /// It stays as it is.
+    /// Change nothing.
     Keep,
 }
 
-/// What became of it.
+/// The result of a write.
 #[derive(Debug)]
 pub(crate) struct Written {
-    /// As the client is shown it.
+    /// The object for the response.
     pub(crate) object: Value,
-    /// How.
+    /// The outcome.
     pub(crate) outcome: Outcome,
-    /// The revision of the change, if there was one.
+    /// The revision of the change; `None` without a change.
     pub(crate) revision: Option<u64>,
 }
 
@@ -61,24 +61,24 @@ impl Written {
     }
 }
 
-/// How a write ended.
+/// The outcome of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Created,
     Updated,
     Removed,
-    /// The write would have changed nothing.
+    /// The new object equals the stored one.
     Unchanged,
-    /// The edit wanted no write.
+    /// The edit requested no write.
     Kept,
 }
 
-/// Says what is next, each time anew: the object may have changed meanwhile.
+/// Computes the next state. Called again after each concurrent change.
 pub(crate) trait Edit: Send + Sync {
     fn next<'a>(&'a self, live: Option<&'a Live>) -> BoxFuture<'a, Result<Next, ApiError>>;
 }
 
-/// Runs an edit against the store.
+/// Runs an edit until its write succeeds.
 pub(crate) async fn run(
     store: &Store,
     target: &Target,
@@ -87,7 +87,7 @@ pub(crate) async fn run(
 ) -> Result<Written, ApiError> {
     let key = target.key();
     let mut stored = store.get(&key).await.map_err(ApiError::internal)?;
-    for _ in 0..TRIES {
+    for _ in 0..MAX_ATTEMPTS {
         let live = match stored.take() {
             Some(stored) => Some(Live {
                 object: target.show(&stored)?,
@@ -116,7 +116,7 @@ pub(crate) async fn run(
     Err(target.conflict(MODIFIED))
 }
 
-/// What a client is told that wrote on top of an older state.
+/// The message for a write with an outdated resourceVersion.
 pub(crate) const MODIFIED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
@@ -180,7 +180,7 @@ impl Step {
             let stored = target.store(object.clone());
             let bytes = encode(&stored)?;
             if target.resource.origin == Origin::Custom {
-                // What the stored version does not know is lost already.
+                // Fields unknown to the storage version are already lost.
                 object = stored;
                 object["apiVersion"] = target.resource.group_version.to_string().into();
             }
@@ -215,8 +215,8 @@ impl Written {
     }
 }
 
-/// Levels of a stored object. JSON parsers stop at 128, and managed fields grow by some levels.
-const DEEPEST: usize = 100;
+/// Maximum depth of a stored object. JSON parsers stop at 128, and managed fields add some levels.
+const MAX_DEPTH: usize = 100;
 
 fn is_deeper(value: &Value, levels: usize) -> bool {
     let below = |inside: &Value| levels == 0 || is_deeper(inside, levels - 1);
@@ -227,16 +227,16 @@ fn is_deeper(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// An object as it is stored: what it is comes first, so that lists need not parse it to leave
-/// that out.
+/// Serializes an object, `apiVersion` and `kind` first, so that lists can omit them without
+/// parsing.
 ///
 /// # Errors
-/// 400 if it is nested so deep that it could not be read again, 413 if it is too long.
+/// 400 above the maximum depth, 413 above the maximum size.
 pub(crate) fn encode(object: &Value) -> Result<Bytes, ApiError> {
     const FIRST: [&str; 2] = ["apiVersion", "kind"];
-    if is_deeper(object, DEEPEST) {
+    if is_deeper(object, MAX_DEPTH) {
         return Err(ApiError::bad_request(format!(
-            "the object, with metadata.managedFields, is nested more than {DEEPEST} levels deep"
+            "the object, with metadata.managedFields, is nested more than {MAX_DEPTH} levels deep"
         )));
     }
     let fields = object
@@ -254,13 +254,15 @@ pub(crate) fn encode(object: &Value) -> Result<Bytes, ApiError> {
         serde_json::to_writer(&mut bytes, value).map_err(ApiError::internal)?;
     }
     bytes.push(b'}');
-    if bytes.len() > LONGEST {
-        return Err(ApiError::too_large_for(format_args!("limit is {LONGEST}")));
+    if bytes.len() > MAX_BYTES {
+        return Err(ApiError::too_large_for(format_args!(
+            "limit is {MAX_BYTES}"
+        )));
     }
     Ok(bytes.into())
 }
 
-/// What a client is told whose write the store did not take.
+/// Converts an error of the store.
 pub(crate) fn refusal(error: &CommitError) -> ApiError {
     match error {
         CommitError::Busy => {
@@ -278,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_object_is_comes_first() {
+    fn stored_object_starts_with_version_and_kind() {
         let object = json!({"data": {"k": "v"}, "kind": "K", "metadata": {}, "apiVersion": "v1"});
         let bytes = encode(&object).unwrap();
         assert_eq!(
@@ -288,8 +290,8 @@ mod tests {
     }
 
     #[test]
-    fn an_object_can_be_too_large() {
-        let object = json!({"kind": "K", "data": "x".repeat(LONGEST)});
+    fn stored_object_size_is_limited() {
+        let object = json!({"kind": "K", "data": "x".repeat(MAX_BYTES)});
         assert_eq!(encode(&object).unwrap_err().reason, "RequestEntityTooLarge");
     }
 }

@@ -1,4 +1,4 @@
-//! Create: a new object, from a POST, or from an update or apply that may make one.
+//! Creates, from a POST or from an update or apply of a missing object.
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -16,10 +16,10 @@ use crate::serve::write::{accounts, addresses, namespace, prepare};
 use crate::status::ApiError;
 use crate::store::Require;
 
-/// Attempts to find a free name (`generateName`), as many as kube-apiserver makes.
-const NAMES: usize = 8;
+/// Attempts to generate a free name (`generateName`), as in kube-apiserver.
+const MAX_NAME_ATTEMPTS: usize = 8;
 
-/// Makes the object that the client sent, and returns it as it is stored.
+/// Creates the object, and returns it as stored.
 pub(crate) async fn create(
     exchange: &Exchange,
     target: &Target,
@@ -40,7 +40,7 @@ pub(crate) async fn create(
     if generate.is_empty() || !metadata::name(&object).is_empty() {
         return store(exchange, target, options.dry_run, object, seen).await;
     }
-    for _ in 1..NAMES {
+    for _ in 1..MAX_NAME_ATTEMPTS {
         let mut attempt = object.clone();
         metadata::set(&mut attempt, "name", generated_name(&generate));
         match store(exchange, target, options.dry_run, attempt, seen.clone()).await {
@@ -81,7 +81,7 @@ async fn store(
     Ok(written.object)
 }
 
-/// Makes a new object ready to be stored: system fields, preparation, validation, admission.
+/// Prepares a new object for storage: system fields, preparation, validation, admission.
 pub(crate) async fn ready(
     exchange: &Exchange,
     target: &Target,
@@ -90,7 +90,7 @@ pub(crate) async fn ready(
 ) -> Result<Value, ApiError> {
     prepare::fill_system_fields(&mut object);
     if !metadata::resource_version(&object).is_empty() {
-        // Not a Status of its own in kube-apiserver either.
+        // kube-apiserver returns a Status without details here, too.
         return Err(ApiError::new(
             http::StatusCode::INTERNAL_SERVER_ERROR,
             "",
@@ -125,7 +125,7 @@ pub(crate) async fn ready(
     Ok(object)
 }
 
-/// A CertificateSigningRequest says who made it, and nobody else says so.
+/// Sets the requesting user of a CertificateSigningRequest.
 fn note_requester(exchange: &Exchange, target: &Target, object: &mut Value) {
     if !target.is("certificates.k8s.io", "certificatesigningrequests") {
         return;
@@ -149,8 +149,8 @@ fn note_requester(exchange: &Exchange, target: &Target, object: &mut Value) {
     }
 }
 
-/// Refuses a new object where none may be made; else says what must stay as it was seen until the
-/// object is stored.
+/// Rejects a create in a terminating namespace or of a terminating CRD; returns the objects that
+/// must stay unchanged until the create.
 async fn check_open(
     exchange: &Exchange,
     target: &Target,
@@ -166,7 +166,7 @@ struct Absent<'t> {
     exchange: &'t Exchange,
     target: &'t Target,
     object: Value,
-    /// What was seen before the object was made ready; looked at again if it has changed since.
+    /// The requirements of the previous attempt; computed again if they have changed.
     seen: Mutex<Option<Vec<Require>>>,
 }
 
@@ -198,10 +198,10 @@ impl Edit for Absent<'_> {
     }
 }
 
-/// Puts the object into the namespace of the request.
+/// Sets the namespace of the request.
 ///
 /// # Errors
-/// 400 if it says that it belongs to another one.
+/// 400 if the object has another namespace.
 pub(crate) fn place(object: &mut Value, target: &Target) -> Result<(), ApiError> {
     let namespace = match target.resource.scope {
         crate::resource::Scope::Namespaced => target.namespace.as_str(),
@@ -226,7 +226,7 @@ pub(crate) fn place(object: &mut Value, target: &Target) -> Result<(), ApiError>
     }
 }
 
-/// Owner references that are there twice are kept once, and the client hears of it.
+/// Removes duplicate owner references, with a warning.
 pub(crate) fn warn_of_duplicate_owners(exchange: &Exchange, object: &mut Value) {
     let twice = metadata::dedup_owners(object);
     if !twice.is_empty() {
@@ -239,7 +239,7 @@ pub(crate) fn warn_of_duplicate_owners(exchange: &Exchange, object: &mut Value) 
     }
 }
 
-/// Notes who manages which fields after this write.
+/// Updates the managed fields for this write.
 pub(crate) fn track(
     exchange: &Exchange,
     target: &Target,
@@ -254,7 +254,7 @@ pub(crate) fn track(
     merge::update(live, object, &merge_kind(exchange, target), options);
 }
 
-/// The target's kind as merges see it.
+/// The target's kind for merges.
 pub(crate) fn merge_kind(exchange: &Exchange, target: &Target) -> MergeKind {
     let catalog = exchange.shared.catalog.load();
     let same = target.group_resource();
@@ -265,7 +265,7 @@ pub(crate) fn merge_kind(exchange: &Exchange, target: &Target) -> MergeKind {
     MergeKind::new(&target.resource, &target.subresource, versions)
 }
 
-/// Nobody grants what they do not have.
+/// Runs privilege escalation checks for RBAC objects.
 pub(crate) fn check_roles(
     exchange: &Exchange,
     target: &Target,
@@ -296,13 +296,13 @@ pub(crate) fn check_roles(
     )
 }
 
-/// A name that begins so: five more characters that spell no word (apiserver `SimpleNameGenerator`).
+/// The prefix with a suffix of five consonants and digits (apiserver `SimpleNameGenerator`).
 fn generated_name(prefix: &str) -> String {
     const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
-    const LONGEST: usize = 63 - RANDOM;
+    const MAX_PREFIX: usize = 63 - RANDOM;
     const RANDOM: usize = 5;
     let mut name = prefix.to_owned();
-    let mut end = name.len().min(LONGEST);
+    let mut end = name.len().min(MAX_PREFIX);
     while !name.is_char_boundary(end) {
         end -= 1;
     }
@@ -323,7 +323,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_generated_name_keeps_its_prefix_and_fits() {
+    fn generated_name_has_prefix_and_valid_length() {
         let name = generated_name("web-");
         assert_eq!(name.len(), 9);
         assert!(name.starts_with("web-"));

@@ -1,4 +1,4 @@
-//! New custom objects, and the definition of their kind.
+//! Checks creates of custom objects against their CRD.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,22 +10,21 @@ use crate::serve::shared::Target;
 use crate::status::ApiError;
 use crate::store::{Require, Store};
 
-/// Definitions that are remembered; with more, all are read again.
-const REMEMBERED: usize = 1024;
+/// Maximum number of cached CRDs; the cache is cleared above it.
+const MAX_CACHED: usize = 1024;
 
-/// Whether definitions accept new objects, each as of its revision: a schema may be long, and a
-/// kind may get many objects.
+/// A cache of CRD states by revision, because CRDs may be large and their objects many.
 #[derive(Debug)]
 pub(crate) struct Definitions {
     known: Mutex<BTreeMap<String, Known>>,
-    /// Kinds that the embedding program adds; they have no definition.
+    /// Kinds of the embedding program, which have no CRD.
     undefined: BTreeSet<GroupResource>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Known {
     revision: u64,
-    /// Its deletion waits for its objects to go.
+    /// Whether the CRD waits for deletion of its objects.
     terminating: bool,
 }
 
@@ -37,8 +36,8 @@ impl Definitions {
         }
     }
 
-    /// Refuses a new object of a custom kind whose definition is gone or waits for its objects to
-    /// go; else the definition must stay as it was seen until the object is created.
+    /// Rejects a create if the CRD is deleted or terminating; returns the CRD's revision as a
+    /// requirement.
     pub(crate) async fn check_open(
         &self,
         store: &Store,
@@ -56,7 +55,7 @@ impl Definitions {
             &format!("{plural}.{group}"),
         );
         let Some(known) = self.find(store, &key).await? else {
-            // The catalog follows the store a moment later.
+            // The catalog follows the store with a short delay.
             return Err(ApiError::unknown_path());
         };
         if known.terminating {
@@ -83,7 +82,7 @@ impl Definitions {
                 .is_some_and(|own| own.is_deleting() && own.has_finalizer(DEFINITION_CLEANUP)),
         };
         let mut all = self.known.lock();
-        if all.len() >= REMEMBERED {
+        if all.len() >= MAX_CACHED {
             all.clear();
         }
         all.insert(key.to_owned(), known);
@@ -101,7 +100,7 @@ mod tests {
     const KEY: &str = "/apiextensions.k8s.io/customresourcedefinitions//widgets.example.com";
 
     #[tokio::test]
-    async fn definition_is_read_once_for_each_revision() {
+    async fn crd_is_read_once_per_revision() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("hub.db"), StoreOptions::default()).unwrap();
         let definitions = Definitions::new(BTreeSet::new());
@@ -113,7 +112,7 @@ mod tests {
             terminating: false,
         };
         assert_eq!(definitions.find(&store, KEY).await.unwrap(), Some(first));
-        // Only a value from memory can differ from the stored one.
+        // A cached value that differs from the stored one.
         let marked = Known {
             terminating: true,
             ..first

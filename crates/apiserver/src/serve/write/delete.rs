@@ -1,4 +1,4 @@
-//! Delete: at once, gracefully, or once all finalizers are gone.
+//! Deletes: immediate, graceful, or after all finalizers are removed.
 
 use futures::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
@@ -15,19 +15,19 @@ use crate::serve::write::namespace;
 use crate::serve::write::rules::{self, Dependents};
 use crate::status::ApiError;
 
-/// The finalizer of an object whose dependents stay.
+/// The finalizer for orphaned dependents.
 pub(crate) const ORPHAN: &str = "orphan";
-/// The finalizer of an object whose dependents go before it.
+/// The finalizer for foreground deletion.
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
 
-/// A deletion of one object.
+/// A delete of one object.
 pub(crate) struct Delete<'e> {
     pub(crate) exchange: &'e Exchange,
     pub(crate) target: &'e Target,
     pub(crate) options: &'e DeleteOptions,
 }
 
-/// Whether the object is the one that the caller means.
+/// Checks the UID and resourceVersion preconditions.
 pub(crate) fn check_preconditions(
     options: &DeleteOptions,
     target: &Target,
@@ -52,16 +52,16 @@ pub(crate) fn check_preconditions(
     Ok(())
 }
 
-/// What the client is told.
+/// The response of a delete.
 pub(crate) struct Deleted {
     /// The object, or a Status.
     pub(crate) object: Value,
-    /// Whether it is gone.
+    /// Whether the object is deleted already.
     pub(crate) gone: bool,
 }
 
 impl Delete<'_> {
-    /// Runs it.
+    /// Runs the delete.
     pub(crate) async fn run(&self) -> Result<Deleted, ApiError> {
         namespace::check_mortal(self.target)?;
         let dry_run = self.options.dry_run.unwrap_or(DryRun::No);
@@ -113,7 +113,7 @@ impl Delete<'_> {
         Ok(next)
     }
 
-    /// A namespace is emptied first; who does that takes its finalizer off in the end.
+    /// A namespace terminates first; its controller removes the finalizer at the end.
     fn namespace(&self, live: &Value) -> Next {
         if metadata::is_deleting(live) {
             let held = live["spec"]["finalizers"]
@@ -129,7 +129,7 @@ impl Delete<'_> {
         Next::Put(object)
     }
 
-    /// The objects of a definition go first; its controller takes the finalizer off then.
+    /// A CRD's objects are deleted first; its controller then removes the finalizer.
     fn definition(&self, live: &Value) -> Next {
         if metadata::is_deleting(live) {
             return self.object(live);
@@ -168,7 +168,7 @@ impl Delete<'_> {
         Next::Put(object)
     }
 
-    /// Begins or shortens the grace period of a kind that has one.
+    /// Starts or shortens the grace period, for kinds that have one.
     fn grace(&self, object: &mut Value) -> Grace {
         let asked = self.options.grace_period;
         let live = object.clone();
@@ -192,7 +192,7 @@ impl Delete<'_> {
         }
     }
 
-    /// The finalizers with those that the wish about dependents asks for.
+    /// The finalizers, adjusted for the requested propagation.
     fn finalizers(&self, live: &Value) -> Vec<String> {
         let all = metadata::finalizers(live);
         if rules::dependents(&self.target.resource) == Dependents::Unsupported {
@@ -213,7 +213,7 @@ impl Delete<'_> {
         finalizers
     }
 
-    /// Whether dependents stay, and whether they go first.
+    /// Whether dependents are orphaned, and whether they are deleted first.
     fn wish(&self, finalizers: &[&str]) -> (bool, bool) {
         if let Some(orphan) = self.options.orphan_dependents {
             return (orphan, false);
@@ -237,7 +237,7 @@ impl Delete<'_> {
         }
     }
 
-    /// `metav1.Status` of a success; its kind is the resource.
+    /// The success Status, with the resource as kind.
     fn status(&self, object: &Value) -> Value {
         let mut details = json!({
             "name": self.target.name, "kind": self.target.resource.plural,
@@ -254,15 +254,15 @@ impl Delete<'_> {
 }
 
 enum Grace {
-    /// The kind has no grace period, or it is over.
+    /// No grace period, or it has expired.
     None,
-    /// It ends after these seconds.
+    /// The new period in seconds.
     Until(i64),
-    /// It is running, and does not get shorter.
+    /// The running period does not change.
     Pending,
 }
 
-/// Notes that a deletion has begun, and when it ends.
+/// Sets the deletion timestamp and grace period.
 fn mark(object: &mut Value, live: &Value, period: i64) {
     if !metadata::is_deleting(live)
         && let Some(generation) = metadata::integer(live, "generation")
@@ -279,7 +279,7 @@ fn mark(object: &mut Value, live: &Value, period: i64) {
     metadata::set(object, "deletionGracePeriodSeconds", period);
 }
 
-/// Moves the end of a running grace period forward; returns the period, in seconds.
+/// Shortens a running grace period; returns it in seconds.
 fn shorten(object: &mut Value, running: i64, asked: i64) -> i64 {
     let now = Timestamp::now();
     let end = metadata::text(object, "deletionTimestamp")
@@ -288,7 +288,7 @@ fn shorten(object: &mut Value, running: i64, asked: i64) -> i64 {
     let moved = end
         .saturating_add(SignedDuration::from_secs(asked.saturating_sub(running)))
         .unwrap_or(now);
-    // The end cannot be moved into the past; who was asked to be graceful gets a second.
+    // The end cannot move into the past; a graceful request keeps one second.
     let (end, period) = match (moved < now, asked) {
         (false, asked) => (moved, asked),
         (true, 0) => (now, 0),

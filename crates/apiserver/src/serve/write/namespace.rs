@@ -1,5 +1,4 @@
-//! Objects live in namespaces that exist, and none are added to one that goes
-//! (kube-apiserver's admission plug-in `NamespaceLifecycle`).
+//! Namespace checks (kube-apiserver's admission plugin `NamespaceLifecycle`).
 
 use crate::resource::{Scope, key};
 use crate::serve::exchange::Exchange;
@@ -7,11 +6,11 @@ use crate::serve::shared::Target;
 use crate::status::{ApiError, Cause};
 use crate::store::{Require, Stored};
 
-/// Namespaces that a cluster cannot be without.
+/// Namespaces that cannot be deleted.
 const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
 
-/// Refuses a new object for a namespace that is not there, or that goes; else the namespace must
-/// stay as it was seen until the object is created.
+/// Rejects a create in a missing or terminating namespace; returns the namespace's revision as a
+/// requirement.
 pub(crate) async fn check_open(
     exchange: &Exchange,
     target: &Target,
@@ -41,7 +40,7 @@ pub(crate) async fn check_open(
     Err(error)
 }
 
-/// The namespace of the target, if it lives in one.
+/// The namespace of a namespaced target.
 async fn find(exchange: &Exchange, target: &Target) -> Result<Option<Stored>, ApiError> {
     if target.resource.scope == Scope::Cluster {
         return Ok(None);
@@ -55,7 +54,7 @@ async fn find(exchange: &Exchange, target: &Target) -> Result<Option<Stored>, Ap
     }
 }
 
-/// Refuses to delete a namespace that a cluster cannot be without.
+/// Rejects the deletion of system namespaces.
 pub(crate) fn check_mortal(target: &Target) -> Result<(), ApiError> {
     if target.is("", "namespaces") && IMMORTAL.contains(&target.name.as_str()) {
         return Err(target.forbidden("this namespace may not be deleted"));

@@ -1,4 +1,4 @@
-//! Writes of the server itself: the verbs' handlers, without the HTTP around them.
+//! Writes of the server's own controllers: the handlers without HTTP.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::serve::write::patch::Patch;
 use crate::serve::write::replace::{Replace, Source};
 use crate::status::ApiError;
 
-/// Who writes to which object.
+/// The target and the manager of a write.
 pub(crate) struct Own<'o> {
     pub(crate) shared: &'o Arc<Shared>,
     pub(crate) caller: Caller,
@@ -28,7 +28,7 @@ pub(crate) struct Own<'o> {
     pub(crate) name: &'o str,
 }
 
-/// What is written.
+/// The type of write.
 pub(crate) enum OwnWrite {
     Create(Value),
     Update(Value, &'static str),
@@ -37,7 +37,7 @@ pub(crate) enum OwnWrite {
 }
 
 impl Own<'_> {
-    /// Writes, as if `request` had asked for it.
+    /// Writes with the options of `request`.
     pub(crate) async fn write(
         self,
         request: Request<Body>,
@@ -95,7 +95,7 @@ impl Own<'_> {
         }
     }
 
-    /// Reads the object as its kind, defaults filled in.
+    /// Decodes the object as its kind, with defaults.
     fn complete(&self, mut object: Value) -> Result<Value, ApiError> {
         let resource = &self.resource;
         object["apiVersion"] = resource.group_version.to_string().into();

@@ -1,4 +1,4 @@
-//! The four kinds of patches, made into the object that they lead to.
+//! Applies the four types of patches to objects.
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -14,20 +14,20 @@ use crate::serve::shared::Target;
 use crate::serve::write::create::merge_kind;
 use crate::status::{ApiError, FieldError, FieldErrorKind};
 
-/// Which kind of patch.
+/// The type of a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PatchKind {
     /// RFC 6902.
     Json,
     /// RFC 7396.
     Merge,
-    /// Kubernetes' own, for built-in kinds.
+    /// Strategic merge patch, for built-in kinds.
     Strategic,
     /// Server-side apply.
     Apply,
 }
 
-/// A patch, decoded.
+/// A decoded patch.
 #[derive(Debug)]
 pub(crate) struct Patch {
     kind: PatchKind,
@@ -46,10 +46,10 @@ const TYPES: [(PatchKind, &str); 4] = [
 ];
 
 impl PatchKind {
-    /// The kind that the request's `Content-Type` names.
+    /// The type for the request's `Content-Type`.
     ///
     /// # Errors
-    /// 415 for others, and for strategic patches of custom resources.
+    /// 415 for unknown types, and for strategic patches of custom resources.
     pub(crate) fn of(exchange: &Exchange, resource: &Resource) -> Result<Self, ApiError> {
         let media_type = content_type(&exchange.headers);
         let known = TYPES
@@ -68,7 +68,7 @@ impl PatchKind {
         Err(ApiError::unsupported_media_type(&names))
     }
 
-    /// Whose options it takes.
+    /// The verb whose options the patch uses.
     pub(crate) const fn verb(self) -> WriteVerb {
         match self {
             Self::Apply => WriteVerb::Apply,
@@ -77,7 +77,7 @@ impl PatchKind {
     }
 }
 
-/// What is wrong with the patch as a whole.
+/// The error if the patch has the wrong JSON type.
 fn misfit(kind: PatchKind, value: &Value) -> Option<&'static str> {
     match (kind, value) {
         (PatchKind::Json, Value::Object(_)) => {
@@ -94,7 +94,7 @@ impl Patch {
     /// Decodes a patch.
     ///
     /// # Errors
-    /// 400 if it cannot be read.
+    /// 400 if it is malformed.
     pub(crate) fn decode(kind: PatchKind, bytes: &Bytes) -> Result<Self, ApiError> {
         let decoded = match kind {
             PatchKind::Apply => {
@@ -119,7 +119,7 @@ impl Patch {
         })
     }
 
-    /// A configuration that the server itself applies.
+    /// An apply of the server's own controllers.
     pub(crate) const fn of_apply(value: Value) -> Self {
         Self {
             kind: PatchKind::Apply,
@@ -128,17 +128,17 @@ impl Patch {
         }
     }
 
-    /// As it was sent.
+    /// The decoded value.
     pub(crate) const fn value(&self) -> &Value {
         &self.value
     }
 
-    /// Whether it makes an object that is not there; its managers are noted by the merge then.
+    /// Whether the patch creates missing objects, and computes managed fields itself.
     pub(crate) const fn creates(&self) -> bool {
         matches!(self.kind, PatchKind::Apply)
     }
 
-    /// The object that it makes of the one there is.
+    /// Applies the patch to the live object.
     pub(crate) fn apply(
         &self,
         exchange: &Exchange,
@@ -157,7 +157,7 @@ impl Patch {
             PatchKind::Strategic => merge::strategic(live, &self.value, &resource.schema),
         };
         let mut patched = patched.map_err(ApiError::from)?;
-        // Decoding leaves empty lists out, but this one says that owners are given up.
+        // Decoding drops empty lists, but an empty list here removes all owners.
         let gives_up = patched["metadata"]["managedFields"]
             .as_array()
             .is_some_and(Vec::is_empty);
@@ -168,7 +168,7 @@ impl Patch {
         Ok(patched)
     }
 
-    /// What an apply makes of a value that is no stored object, such as a Scale, owners included.
+    /// Applies a server-side apply to a value that is not stored, such as a Scale, with its owners.
     pub(crate) fn apply_to(
         &self,
         options: &WriteOptions,
@@ -183,11 +183,11 @@ impl Patch {
         merge::apply(Some(live), &self.value, kind, apply).map_err(ApiError::from)
     }
 
-    /// What it makes of a value that is no stored object, such as a Scale.
+    /// Applies another patch to a value that is not stored, such as a Scale.
     pub(crate) fn apply_plain(&self, live: &Value) -> Result<Value, ApiError> {
         let patched = match self.kind {
             PatchKind::Json => merge::json_patch(live, &self.value),
-            // Without lists there is nothing that these would do in another way.
+            // For values without lists, strategic patches equal merge patches.
             PatchKind::Merge | PatchKind::Strategic | PatchKind::Apply => {
                 merge::merge_patch(live, &self.value)
             }
@@ -195,7 +195,7 @@ impl Patch {
         patched.map_err(ApiError::from)
     }
 
-    /// Decodes what a patch has made, as the kind would be.
+    /// Decodes the patched object, with defaults.
     fn complete(
         &self,
         exchange: &Exchange,
@@ -251,7 +251,7 @@ impl Patch {
             .map(move |text| format!("{prefix}{text}"))
     }
 
-    /// Server-side apply.
+    /// Runs a server-side apply.
     fn merge_in(
         &self,
         exchange: &Exchange,
@@ -299,7 +299,7 @@ impl Patch {
     }
 }
 
-/// A value as Go prints its maps and slices.
+/// A value as Go prints maps and slices.
 fn go_map(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".to_owned(),
@@ -321,8 +321,8 @@ fn go_map(value: &Value) -> String {
     }
 }
 
-/// What is said of a strategic patch's value of another type: it becomes Go's structure without
-/// being JSON in between.
+/// The message for a strategic patch with a wrong type: kube-apiserver converts it to the Go struct
+/// without JSON.
 fn unconverted(error: &DecodeError) -> String {
     let DecodeError::Type { is, expected, .. } = error else {
         return error.to_string();

@@ -1,4 +1,4 @@
-//! What a write may not say itself: system fields are the server's, and each kind keeps some more.
+//! Preparation of writes: protects system fields, and runs the kind's strategy.
 
 use serde_json::Value;
 
@@ -7,13 +7,13 @@ use crate::resource::WriteTarget;
 use crate::serve::metadata;
 use crate::serve::shared::Target;
 
-/// Gives a new object what every object has; the name is made by the caller.
+/// Sets the system fields of a new object, except its name.
 pub(crate) fn fill_system_fields(object: &mut Value) {
     metadata::set(object, "creationTimestamp", metadata::now());
     metadata::set(object, "uid", uuid::Uuid::new_v4().to_string());
 }
 
-/// Takes out of a new object what only the server says.
+/// Removes system fields that the client sent.
 pub(crate) fn wipe_system_fields(object: &mut Value) {
     for field in [
         "creationTimestamp",
@@ -31,7 +31,7 @@ pub(crate) fn create(resource: &Resource, object: &mut Value) {
     resource.prepare_create(object);
 }
 
-/// Prepares an object that takes another's place.
+/// Prepares a changed object.
 pub(crate) fn update(target: &Target, object: &mut Value, old: &Value) {
     let asked = object["metadata"]["resourceVersion"].take();
     metadata::copy(old, object, "generation");
@@ -57,7 +57,7 @@ pub(crate) fn write_target(target: &Target) -> WriteTarget {
     }
 }
 
-/// No update changes these.
+/// Restores fields that no update changes.
 fn keep_system_fields(object: &mut Value, old: &Value) {
     if metadata::uid(object).is_empty() {
         metadata::copy(old, object, "uid");

@@ -1,4 +1,4 @@
-//! Update and patch: an object takes another's place.
+//! Updates and patches.
 
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -17,11 +17,11 @@ use crate::serve::write::patch::Patch;
 use crate::serve::write::{addresses, namespace, prepare, rules, validate};
 use crate::status::{ApiError, FieldError, FieldErrorKind};
 
-/// Where the new object comes from.
+/// The origin of the new object.
 pub(crate) enum Source {
-    /// The client sent it whole.
+    /// The request body.
     Object(Value),
-    /// It is made of the one there is.
+    /// A patch of the live object.
     Patch(Patch),
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Replace<'e> {
 }
 
 impl Replace<'_> {
-    /// Runs it; whether the object was made, changed or removed is in the outcome.
+    /// Runs the request; the outcome tells whether the object was created, changed or deleted.
     pub(crate) async fn run(self) -> Result<Written, ApiError> {
         if let Source::Object(object) = &self.source {
             self.check_identity(object)?;
@@ -80,7 +80,7 @@ impl Replace<'_> {
         Ok(Next::Put(object))
     }
 
-    /// The object that is made because there is none, if this kind or an apply does that.
+    /// Creates a missing object, if the kind or an apply allows it.
     async fn create(&self) -> Result<Next, ApiError> {
         let allowed = match &self.source {
             Source::Object(_) => rules::creates_on_update(&self.target.resource),
@@ -132,7 +132,7 @@ impl Replace<'_> {
         }
     }
 
-    /// The object as the client wants it, with its managers noted.
+    /// The requested object, with managed fields.
     fn new_object(&self, live: Option<&Value>) -> Result<Value, ApiError> {
         let mut object = match &self.source {
             Source::Object(object) => object.clone(),
@@ -167,7 +167,7 @@ impl Replace<'_> {
         place(&mut object.clone(), self.target)
     }
 
-    /// An update of a certain object does not change the one that came in its place.
+    /// Rejects an update with the UID of an earlier object of this name.
     fn check_uid(&self, object: &Value, live: &Value) -> Result<(), ApiError> {
         let (asked, there) = (metadata::uid(object), metadata::uid(live));
         if matches!(self.source, Source::Patch(_)) || asked.is_empty() || asked == there {
@@ -182,7 +182,7 @@ impl Replace<'_> {
     fn check_version(&self, object: &mut Value, live: &Value) -> Result<(), ApiError> {
         let asked = metadata::resource_version(object).to_owned();
         let version = query::parse_resource_version(&asked).map_err(|why| {
-            // Not a Status of its own in kube-apiserver either.
+            // kube-apiserver returns a Status without details here, too.
             let why = why.split_once("strconv").map_or("", |(_, why)| why);
             let code = http::StatusCode::INTERNAL_SERVER_ERROR;
             ApiError::new(code, "", format!("strconv{why}"))
@@ -228,7 +228,7 @@ impl Replace<'_> {
         }
     }
 
-    /// Who makes an object by updating it needs the right to create it, too.
+    /// Creation by update requires the verb `create`, too.
     fn authorize_create(&self) -> Result<(), ApiError> {
         let attributes = Attributes {
             caller: &self.exchange.caller,
@@ -257,7 +257,7 @@ impl Edit for Replace<'_> {
     }
 }
 
-/// The words of etcd's store for a precondition that does not hold.
+/// etcd's message for a failed precondition.
 pub(crate) fn precondition_failed(target: &Target, what: &str) -> String {
     let resource = &target.resource;
     let group = match resource.origin {

@@ -1,4 +1,4 @@
-//! How kinds differ in what is done around a write: kube-apiserver's strategies, as a table.
+//! Differences between kinds in the handling of writes: the flags of kube-apiserver's strategies.
 
 use serde_json::Value;
 
@@ -6,18 +6,18 @@ use crate::resource::{Origin, Resource};
 use crate::serve::metadata;
 use crate::serve::shared::Target;
 
-/// What happens to dependents when a delete does not say.
+/// The default for dependents of a deleted object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dependents {
-    /// They go.
+    /// Delete them.
     Delete,
-    /// They stay.
+    /// Orphan them.
     Orphan,
-    /// The kind has none, and takes no wish about them.
+    /// The kind has no dependents, and rejects a propagation policy.
     Unsupported,
 }
 
-/// Whether an update makes the object if there is none.
+/// Whether an update creates a missing object.
 pub(crate) fn creates_on_update(resource: &Resource) -> bool {
     matches!(
         (
@@ -35,7 +35,7 @@ pub(crate) fn creates_on_update(resource: &Resource) -> bool {
     )
 }
 
-/// Whether an update may leave the resource version out.
+/// Whether an update may omit the resourceVersion.
 pub(crate) fn updates_unconditionally(resource: &Resource) -> bool {
     if resource.origin == Origin::Custom {
         return false;
@@ -59,7 +59,7 @@ pub(crate) fn updates_unconditionally(resource: &Resource) -> bool {
     )
 }
 
-/// Whether a delete answers with the object rather than with a Status.
+/// Whether a delete returns the object instead of a Status.
 pub(crate) fn shows_deleted(resource: &Resource) -> bool {
     matches!(
         (
@@ -80,7 +80,7 @@ pub(crate) fn shows_deleted(resource: &Resource) -> bool {
     ) && resource.origin == Origin::BuiltIn
 }
 
-/// What happens to dependents when a delete does not say.
+/// The default propagation.
 pub(crate) fn dependents(resource: &Resource) -> Dependents {
     match (
         resource.group_version.group.as_str(),
@@ -92,7 +92,7 @@ pub(crate) fn dependents(resource: &Resource) -> Dependents {
     }
 }
 
-/// Seconds that an object takes to go, if its kind goes gracefully (pods).
+/// The grace period in seconds, for kinds with graceful deletion (pods).
 pub(crate) fn grace_period(target: &Target, object: &Value, asked: Option<i64>) -> Option<i64> {
     if !target.is("", "pods") {
         return None;
@@ -112,21 +112,21 @@ pub(crate) fn grace_period(target: &Target, object: &Value, asked: Option<i64>) 
     }
     Some(match period {
         ..0 => 1,
-        // Nobody waits longer than decades, and an end that far away is still a date.
+        // Limits the period so that its end is a valid date.
         period => period.min(i64::from(i32::MAX)),
     })
 }
 
-/// Whether an update that leaves no finalizers may remove the object.
+/// Whether an update without remaining finalizers may delete the object.
 pub(crate) fn may_go(target: &Target, object: &Value) -> bool {
-    // A namespace has a second list of those who must let go.
+    // A namespace has additional finalizers in its spec.
     !target.is("", "namespaces")
         || object["spec"]["finalizers"]
             .as_array()
             .is_none_or(Vec::is_empty)
 }
 
-/// Whether an object whose deletion has begun goes with this update.
+/// Whether an update deletes an object whose deletion has started.
 pub(crate) fn goes_with_update(target: &Target, object: &Value, old: &Value) -> bool {
     metadata::finalizers(object).is_empty()
         && metadata::is_deleting(old)

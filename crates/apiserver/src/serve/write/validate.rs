@@ -1,4 +1,4 @@
-//! Validation of what is about to be stored.
+//! Validation before storage.
 
 use serde_json::Value;
 
@@ -10,15 +10,15 @@ use crate::status::{ApiError, FieldError};
 /// Validates a new object.
 ///
 /// # Errors
-/// 422 with a cause for each field at fault.
+/// 422 with a cause per invalid field.
 pub(crate) fn create(target: &Target, object: &Value) -> Result<(), ApiError> {
     refuse(target, object, &target.resource.validate_create(object))
 }
 
-/// Validates an object that takes another's place.
+/// Validates a changed object.
 ///
 /// # Errors
-/// 422 with a cause for each field at fault.
+/// 422 with a cause per invalid field.
 pub(crate) fn update(target: &Target, object: &Value, old: &Value) -> Result<(), ApiError> {
     let faults = target
         .resource
@@ -26,7 +26,7 @@ pub(crate) fn update(target: &Target, object: &Value, old: &Value) -> Result<(),
     refuse(target, object, &faults)
 }
 
-/// A refusal, if there are faults.
+/// Converts errors to a 422 response; succeeds without errors.
 pub(crate) fn refuse(
     target: &Target,
     object: &Value,
@@ -37,7 +37,7 @@ pub(crate) fn refuse(
     }
     let kind = &target.resource.kind;
     let name = metadata::name(object);
-    // Both shapes of an Event are checked as one kind, the core group's.
+    // Events of both groups are validated as core/v1.
     let group = match target.group() {
         "events.k8s.io" => "",
         group => group,

@@ -1,5 +1,5 @@
-//! Objects in Protobuf, as kubectl's typed clients send them (`runtime.Unknown` around a message
-//! of the kind). Answers are JSON, which those clients read as well.
+//! Protobuf bodies of kubectl's typed clients (`runtime.Unknown` around a message of the kind).
+//! Responses are JSON, which these clients accept.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -10,12 +10,12 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// What such a body begins with.
+/// The prefix of Protobuf bodies.
 const MAGIC: &[u8] = b"k8s\0";
-/// Messages within messages; a JSON body may not be deeper either.
-const DEEPEST: usize = 100;
+/// Maximum nesting depth; the same as for JSON bodies.
+const MAX_DEPTH: usize = 100;
 
-/// Number, JSON's name or nothing for fields that are the message's own, type, and whether many.
+/// Number, JSON name (empty for inlined fields), type, and whether repeated.
 #[derive(Deserialize)]
 struct Field(u32, String, String, String);
 
@@ -24,40 +24,40 @@ static MESSAGES: LazyLock<BTreeMap<String, Vec<Field>>> = LazyLock::new(|| {
         .expect("protobuf.json is what xtask writes: this module's tests read it")
 });
 
-/// Why a body cannot be read.
+/// Decoding errors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ProtobufError {
-    /// It is something else.
+    /// The prefix is missing.
     #[error(
         "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
     )]
     Prefix,
-    /// It breaks off.
+    /// The message is truncated.
     #[error("unexpected EOF")]
     End,
-    /// A number is too long, or a field's kind is unknown.
+    /// A number is too long, or a wire type is unknown.
     #[error("proto: illegal wireType or tag")]
     Wire,
-    /// No such kind is known here.
+    /// The kind is unknown.
     #[error("no kind {kind:?} is registered for version {version:?}")]
     Kind {
-        /// What it says.
+        /// The kind in the body.
         kind: String,
-        /// What it says.
+        /// The version in the body.
         version: String,
     },
-    /// Text that is none.
+    /// A text is not UTF-8.
     #[error("proto: invalid UTF-8")]
     Text,
-    /// JSON inside that is none.
+    /// Embedded JSON is malformed.
     #[error("proto: a field's JSON cannot be read")]
     Json,
-    /// Messages within messages within messages.
+    /// The nesting is too deep.
     #[error("proto: nested too deep")]
     Depth,
 }
 
-/// Reads an object.
+/// Decodes an object.
 pub(super) fn decode(bytes: &[u8]) -> Result<Value, ProtobufError> {
     let bytes = bytes.strip_prefix(MAGIC).ok_or(ProtobufError::Prefix)?;
     let (mut version, mut kind, mut raw) = (String::new(), String::new(), &[][..]);
@@ -87,7 +87,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Value, ProtobufError> {
     Ok(value)
 }
 
-/// The message of a kind.
+/// The message type of a kind.
 fn message_name(version: &str, kind: &str) -> Option<&'static str> {
     let (group, version) = version.split_once('/').unwrap_or(("", version));
     let package = match group.split('.').next().unwrap_or_default() {
@@ -100,7 +100,7 @@ fn message_name(version: &str, kind: &str) -> Option<&'static str> {
 }
 
 fn message(name: &str, bytes: &[u8], depth: usize) -> Result<Value, ProtobufError> {
-    if depth > DEEPEST {
+    if depth > MAX_DEPTH {
         return Err(ProtobufError::Depth);
     }
     let short = name.rsplit('.').next().unwrap_or_default();
@@ -179,7 +179,7 @@ fn value_of(kind: &str, wire: &Wire<'_>, depth: usize) -> Result<Value, Protobuf
         ("string", Wire::Bytes(bytes)) => utf8(bytes)?.into(),
         ("bytes", Wire::Bytes(bytes)) => STANDARD.encode(bytes).into(),
         ("bool", Wire::Number(number)) => (*number != 0).into(),
-        // Negative numbers of 32 bits are written with 64.
+        // Negative 32-bit numbers are encoded with 64 bits.
         ("int32" | "int64", Wire::Number(number)) => number.cast_signed().into(),
         ("double", Wire::Fixed(bits)) => f64::from_bits(*bits).into(),
         (name, Wire::Bytes(bytes)) => message(name, bytes, depth + 1)?,
@@ -196,7 +196,7 @@ fn text_of(bytes: &[u8]) -> Result<Value, ProtobufError> {
     Ok("0".into())
 }
 
-/// Seconds and nanoseconds; an empty message is no time.
+/// Converts seconds and nanoseconds; an empty message is null.
 fn time(bytes: &[u8], micro: bool) -> Result<Value, ProtobufError> {
     let (mut seconds, mut nanos) = (0, 0);
     for entry in entries(bytes) {
@@ -255,14 +255,14 @@ fn utf8(bytes: &[u8]) -> Result<&str, ProtobufError> {
     std::str::from_utf8(bytes).map_err(|_| ProtobufError::Text)
 }
 
-/// A field's value as it is on the wire.
+/// A field value on the wire.
 enum Wire<'a> {
     Number(u64),
     Fixed(u64),
     Bytes(&'a [u8]),
 }
 
-/// The fields of a message, in order; nothing follows an error.
+/// The fields of a message in order; ends after the first error.
 fn entries(bytes: &[u8]) -> impl Iterator<Item = Result<(u32, Wire<'_>), ProtobufError>> {
     let mut rest = Some(bytes);
     std::iter::from_fn(move || {
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_config_map_is_read() {
+    fn config_map_is_decoded() {
         let metadata = bytes(1, &[bytes(1, b"a"), bytes(8, b"")].concat());
         let data = bytes(2, &[bytes(1, b"k"), bytes(2, b"v")].concat());
         let read = decode(&wrapped("v1", "ConfigMap", &[metadata, data].concat()));
@@ -346,8 +346,8 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_have_no_name_of_their_own_are_the_messages() {
-        // PodSpec.volumes[0]: name, and an emptyDir in its nameless source.
+    fn inlined_fields_are_merged_into_the_message() {
+        // PodSpec.volumes[0]: the name, and an emptyDir in the inlined source.
         let volume = [bytes(1, b"v"), bytes(2, &bytes(2, b""))].concat();
         let spec = bytes(2, &bytes(1, &volume));
         let read = decode(&wrapped("v1", "Pod", &spec)).unwrap();
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_refused() {
+    fn malformed_messages_are_rejected() {
         assert_eq!(decode(b"{}"), Err(ProtobufError::Prefix));
         let unknown = decode(&wrapped("v1", "Nonsense", b"")).unwrap_err();
         assert!(matches!(unknown, ProtobufError::Kind { .. }));
@@ -367,7 +367,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_break_it(message in prop::collection::vec(any::<u8>(), 0..120)) {
+        fn decoder_never_panics(message in prop::collection::vec(any::<u8>(), 0..120)) {
             for kind in ["Pod", "ConfigMap", "DeleteOptions"] {
                 let _ = decode(&wrapped("v1", kind, &message));
             }

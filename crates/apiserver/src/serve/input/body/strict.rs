@@ -1,4 +1,4 @@
-//! JSON with its duplicate fields noted, as kube's strict decoding reports them.
+//! JSON decoding with duplicate fields, as kube's strict decoding reports them.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,16 +11,16 @@ use crate::schema::truncated_path;
 /// A decoded body.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Decoded {
-    /// What it says; the last of duplicate fields counts.
+    /// The value; the last of duplicate fields wins.
     pub value: Value,
-    /// Such as `duplicate field "spec.replicas"`, in the order of the body.
+    /// Findings such as `duplicate field "spec.replicas"`, in the order of the body.
     pub duplicates: Vec<String>,
-    /// Whether it was read as YAML, whose duplicates have lines rather than paths.
+    /// Whether the body is YAML, whose findings contain lines instead of paths.
     pub yaml: bool,
 }
 
 impl Decoded {
-    /// What strict decoding says of the duplicates, one by one or, of YAML, all at once.
+    /// The errors of strict decoding: one per duplicate, or a single one for YAML.
     pub(crate) fn strict_errors(&self) -> Vec<String> {
         if !self.yaml || self.duplicates.is_empty() {
             return self.duplicates.clone();
@@ -30,11 +30,11 @@ impl Decoded {
     }
 }
 
-/// Longer paths of findings are not looked for: each key of a body would cost their length.
-const LONGEST_SOUGHT: usize = 256;
+/// Findings with longer paths are not located: each key of a body would cost their length.
+const MAX_LOCATED_PATH: usize = 256;
 
-/// Brings findings such as `unknown field "spec.foo"` into the order in which a reader of the body
-/// comes upon them. What is not in the body, or has a very long path, comes last.
+/// Sorts findings such as `unknown field "spec.foo"` by their position in the body. Findings that
+/// are not in the body, or have a very long path, come last.
 pub(crate) fn sort_findings(bytes: &[u8], findings: &mut [String]) {
     if findings.len() < 2 {
         return;
@@ -46,7 +46,7 @@ pub(crate) fn sort_findings(bytes: &[u8], findings: &mut [String]) {
         found: findings
             .iter()
             .filter_map(|finding| Some((path(finding)?, Vec::new())))
-            .filter(|(path, _)| path.len() <= LONGEST_SOUGHT)
+            .filter(|(path, _)| path.len() <= MAX_LOCATED_PATH)
             .collect(),
     };
     let mut reader = serde_json::Deserializer::from_slice(bytes);
@@ -55,14 +55,14 @@ pub(crate) fn sort_findings(bytes: &[u8], findings: &mut [String]) {
     }
     findings.sort_by_cached_key(|finding| {
         let places = path(finding).and_then(|path| order.found.get(&path));
-        // A field is there twice from its second place on.
+        // The second occurrence of a field is the duplicate.
         let nth = usize::from(finding.starts_with("duplicate"));
         let place = places.and_then(|places| places.get(nth)).copied();
         place.unwrap_or(usize::MAX)
     });
 }
 
-/// Where the paths of findings are in a body.
+/// The positions of findings in a body.
 struct Order {
     path: String,
     keys: usize,
@@ -129,7 +129,7 @@ impl<'de> Visitor<'de> for OrderSeed<'_> {
             let dot = if length == 0 { "" } else { "." };
             let _ = fmt::Write::write_fmt(&mut self.0.path, format_args!("{dot}{key}"));
             self.0.keys += 1;
-            if self.0.path.len() <= LONGEST_SOUGHT {
+            if self.0.path.len() <= MAX_LOCATED_PATH {
                 let path = format!("{:?}", self.0.path);
                 if let Some(places) = self.0.found.get_mut(&path) {
                     places.push(self.0.keys);
@@ -142,8 +142,8 @@ impl<'de> Visitor<'de> for OrderSeed<'_> {
     }
 }
 
-/// As many as are reported; a body can hold very many.
-const REPORTED: usize = 100;
+/// Maximum number of reported duplicates.
+const MAX_REPORTED: usize = 100;
 
 pub(super) fn json(bytes: &[u8]) -> Result<Decoded, serde_json::Error> {
     let mut notes = Notes::default();
@@ -164,7 +164,7 @@ struct Notes {
 }
 
 impl Notes {
-    /// Runs with the path one step longer.
+    /// Runs a function with an extended path.
     fn within<T>(&mut self, step: fmt::Arguments<'_>, run: impl FnOnce(&mut Self) -> T) -> T {
         let length = self.path.len();
         // Writing to a String cannot fail.
@@ -241,7 +241,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
         while let Some(key) = entries.next_key::<String>()? {
             let dot = if self.0.path.is_empty() { "" } else { "." };
             let value = self.0.within(format_args!("{dot}{key}"), |notes| {
-                if map.contains_key(&key) && notes.duplicates.len() < REPORTED {
+                if map.contains_key(&key) && notes.duplicates.len() < MAX_REPORTED {
                     let note = format!("duplicate field {:?}", truncated_path(&notes.path));
                     notes.duplicates.push(note);
                 }
@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn duplicate_fields_are_noted_with_their_path() {
+    fn duplicate_fields_are_reported_with_their_path() {
         let body = br#"{"a":1,"b":[{"c":1},{"c":1,"c":2}],"a":{"d":1,"d":2}}"#;
         let decoded = json(body).unwrap();
         assert_eq!(
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_are_told_in_the_order_of_the_body() {
+    fn findings_are_sorted_by_position_in_the_body() {
         let body = br#"{"b":{"x":[{"y":1}]},"a":1,"c":2,"a":3}"#;
         let mut findings = [
             "duplicate field \"a\"",
@@ -301,20 +301,20 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_the_value_is_refused() {
+    fn trailing_data_is_rejected() {
         assert!(json(b"{} x").is_err());
         assert!(json(b"").is_err());
     }
 
     #[test]
-    fn deep_nesting_ends_with_an_error() {
+    fn deep_nesting_is_rejected() {
         let body = "[".repeat(100_000);
         assert!(json(body.as_bytes()).is_err());
     }
 
     proptest! {
         #[test]
-        fn any_bytes_decode_as_serde_json_decodes_them(text in "[\\[\\]{}\",:a1.e\\- tn]{0,40}") {
+        fn decoder_agrees_with_serde_json(text in "[\\[\\]{}\",:a1.e\\- tn]{0,40}") {
             let plain = serde_json::from_str::<Value>(&text).ok();
             prop_assert_eq!(json(text.as_bytes()).ok().map(|found| found.value), plain);
         }

@@ -1,39 +1,37 @@
-//! YAML as Kubernetes reads it (sigs.k8s.io/yaml): plain words and numbers mean what they mean in
-//! YAML 1.1, so that `yes` is true and `010` is eight; keys become text; of several documents the
-//! first counts.
+//! YAML as Kubernetes decodes it (sigs.k8s.io/yaml): plain scalars have their YAML 1.1 meaning, so
+//! that `yes` is true and `010` is eight; keys become strings; only the first document counts.
 
 use std::collections::HashMap;
 
 use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span};
 use serde_json::{Map, Number, Value};
 
-/// Duplicate keys that are reported; a body can hold very many.
-const REPORTED: usize = 100;
-/// Bytes of memory that values with anchors, and what aliases stand for, may take in all: each is
-/// copied.
-const ALIASED: usize = 16 << 20;
-/// How deep values may be inside of each other, aliases included: what is deeper is not stored
-/// anyway, and whoever looks at it would need as much stack.
-const DEEPEST: usize = 100;
+/// Maximum number of reported duplicate keys.
+const MAX_REPORTED: usize = 100;
+/// Maximum memory in bytes of anchored values and alias expansions, which are copied.
+const MAX_ALIASED_BYTES: usize = 16 << 20;
+/// Maximum nesting depth, aliases included. Deeper values cannot be stored, and would need a deep
+/// stack.
+const MAX_DEPTH: usize = 100;
 const TOO_MANY_ALIASES: &str = "yaml: document contains excessive aliasing";
-/// Whole numbers up to this are written as such whatever they were read as: 2^53.
-const MOST_EXACT: f64 = 9_007_199_254_740_992.0;
-/// A key whose value is a mapping's, to begin with.
+/// Integral numbers up to 2^53 are written as integers, even if they were floating point.
+const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+/// The merge key.
 const MERGE: &str = "<<";
 
-/// What a document says.
+/// A parsed document.
 #[derive(Debug, Default)]
 pub(super) struct Document {
-    /// The last of duplicate keys counts.
+    /// The value; the last of duplicate keys wins.
     pub(super) value: Value,
-    /// Such as `line 3: key "data" already set in map`.
+    /// Findings such as `line 3: key "data" already set in map`.
     pub(super) duplicates: Vec<String>,
 }
 
-/// Reads the first document.
+/// Parses the first document.
 ///
 /// # Errors
-/// What the parser says.
+/// The parser's message.
 pub(super) fn read(text: &str) -> Result<Document, String> {
     let mut reader = Reader {
         events: Parser::new_from_str(text),
@@ -55,7 +53,7 @@ pub(super) fn read(text: &str) -> Result<Document, String> {
     })
 }
 
-/// A value, about how many bytes of memory it takes, and how many values are inside of each other.
+/// A value with its approximate memory size and nesting depth.
 #[derive(Clone)]
 struct Weighed {
     value: Value,
@@ -81,7 +79,7 @@ impl Weighed {
         }
     }
 
-    /// Takes note of what is put into it.
+    /// Adds the size and depth of a contained value.
     fn grow(&mut self, weight: usize, depth: usize) -> Result<(), String> {
         self.weight = self.weight.saturating_add(weight);
         self.depth = self.depth.max(depth + 1);
@@ -90,8 +88,8 @@ impl Weighed {
 }
 
 fn within(depth: usize) -> Result<(), String> {
-    if depth > DEEPEST {
-        return Err(format!("yaml: exceeded max depth of {DEEPEST}"));
+    if depth > MAX_DEPTH {
+        return Err(format!("yaml: exceeded max depth of {MAX_DEPTH}"));
     }
     Ok(())
 }
@@ -100,7 +98,7 @@ struct Reader<I> {
     events: I,
     anchors: HashMap<usize, Weighed>,
     aliased: usize,
-    /// How many values the reader is inside of.
+    /// The current nesting depth.
     inside: usize,
     duplicates: Vec<String>,
 }
@@ -141,7 +139,7 @@ impl<'i, I: Iterator<Item = Result<(Event<'i>, Span), ScanError>>> Reader<I> {
 
     fn pay(&mut self, weight: usize) -> Result<(), String> {
         self.aliased = self.aliased.saturating_add(weight);
-        if self.aliased > ALIASED {
+        if self.aliased > MAX_ALIASED_BYTES {
             return Err(TOO_MANY_ALIASES.to_owned());
         }
         Ok(())
@@ -208,7 +206,7 @@ impl<'i, I: Iterator<Item = Result<(Event<'i>, Span), ScanError>>> Reader<I> {
             }
             let shown = key.value.to_string();
             let key = key_text(key.value).map_err(|why| at_line(span, &why))?;
-            if map.insert(key, inside.value).is_some() && self.duplicates.len() < REPORTED {
+            if map.insert(key, inside.value).is_some() && self.duplicates.len() < MAX_REPORTED {
                 let line = span.start.line();
                 let said = format!("line {line}: key {shown} already set in map");
                 self.duplicates.push(said);
@@ -225,7 +223,7 @@ fn merge(map: &mut Map<String, Value>, value: Value) -> Result<(), &'static str>
     match value {
         Value::Object(inside) => map.extend(inside),
         Value::Array(all) => {
-            // The first of them counts most.
+            // The first merged mapping has precedence.
             for one in all.into_iter().rev() {
                 match one {
                     Value::Object(inside) => map.extend(inside),
@@ -238,7 +236,7 @@ fn merge(map: &mut Map<String, Value>, value: Value) -> Result<(), &'static str>
     Ok(())
 }
 
-/// A key as text: JSON has no others.
+/// Converts a key to a string, as JSON requires.
 fn key_text(key: Value) -> Result<String, String> {
     match key {
         Value::String(text) => Ok(text),
@@ -248,7 +246,7 @@ fn key_text(key: Value) -> Result<String, String> {
     }
 }
 
-/// What a scalar means. `tag` is one of YAML's own, such as `str`.
+/// Resolves a scalar. `tag` is a standard YAML tag such as `str`.
 fn resolve(text: &str, style: ScalarStyle, tag: Option<&str>) -> Result<Value, String> {
     let is_text = tag.map_or(style != ScalarStyle::Plain, |tag| {
         !["bool", "int", "float", "null"].contains(&tag)
@@ -273,7 +271,7 @@ fn resolve(text: &str, style: ScalarStyle, tag: Option<&str>) -> Result<Value, S
     }
 }
 
-/// A word without quotes.
+/// Resolves an unquoted scalar.
 fn plain(text: &str) -> Result<Value, String> {
     Ok(match text {
         "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
@@ -296,7 +294,7 @@ fn number(text: &str) -> Option<Number> {
     if !first.is_ascii_digit() && !matches!(first, b'+' | b'-' | b'.') {
         return None;
     }
-    // Of those that begin with a point, only digits and an exponent are meant.
+    // Scalars that start with a point can only be decimal numbers.
     let bare: String = match first {
         b'.' => text.to_owned(),
         _ => text.chars().filter(|c| *c != '_').collect(),
@@ -307,9 +305,9 @@ fn number(text: &str) -> Option<Number> {
     };
     integer(negative, digits).or_else(|| {
         let number: f64 = bare.parse().ok().filter(|_| is_float(digits))?;
-        // Go writes these without a fraction.
+        // Go writes integral numbers without a fraction.
         let whole = format!("{number:.0}").parse::<i64>().ok();
-        match whole.filter(|_| number.fract() == 0.0 && number.abs() < MOST_EXACT) {
+        match whole.filter(|_| number.fract() == 0.0 && number.abs() < MAX_EXACT) {
             Some(whole) => Some(whole.into()),
             None => Number::from_f64(number),
         }
@@ -342,7 +340,7 @@ fn integer(negative: bool, digits: &str) -> Option<Number> {
     }
 }
 
-/// `[0-9]+(\.[0-9]*)?` or `\.[0-9]+`, and an exponent.
+/// Whether the text matches `[0-9]+(\\.[0-9]*)?` or `\\.[0-9]+`, with an optional exponent.
 fn is_float(text: &str) -> bool {
     let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
@@ -368,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_words_mean_what_they_mean_in_yaml_1_1() {
+    fn plain_scalars_have_yaml_1_1_meaning() {
         let text =
             "[yes, Off, 'yes', ~, 010, 0x1F, 0b11, 1_000, -7, 1e3, .5, 1.2.3, 08, a b, 2001-01-01]";
         assert_eq!(
@@ -397,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_become_text() {
+    fn keys_become_strings() {
         assert_eq!(
             value("{y: a, 1: b, 0x10: c, \"on\": d}"),
             json!({"true": "a", "1": "b", "16": "c", "on": "d"})
@@ -407,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_duplicate_keys_counts_and_each_is_told() {
+    fn last_duplicate_key_wins_and_all_are_reported() {
         let found = read("a: 1\nb: {c: 1, c: 2}\na: 3\n").unwrap();
         assert_eq!(found.value, json!({"a": 3, "b": {"c": 2}}));
         assert_eq!(
@@ -420,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn aliases_and_merges_are_what_they_stand_for() {
+    fn aliases_and_merge_keys_are_expanded() {
         assert_eq!(
             value("a: &a {x: 1, y: 2}\nb: *a\nc: {<<: *a, \"z\": 3}\n"),
             json!({"a": {"x": 1, "true": 2}, "b": {"x": 1, "true": 2},
@@ -429,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn aliases_of_aliases_end_before_memory_does() {
+    fn nested_alias_expansion_is_limited() {
         let levels = (1..9).map(|level| {
             let before = format!("*a{},", level - 1).repeat(10);
             format!("a{level}: &a{level} [{before}]\n")
@@ -439,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn aliases_of_a_long_text_end_before_memory_does() {
+    fn alias_expansion_of_long_text_is_limited() {
         let long = "x".repeat(1 << 20);
         let text = format!("a: &a \"{long}\"\nb: [{}]\n", "*a,".repeat(100));
         assert_eq!(read(&text).unwrap_err(), TOO_MANY_ALIASES);
@@ -448,10 +446,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_deep_is_refused_with_and_without_aliases() {
+    fn too_deep_yaml_is_rejected_with_and_without_aliases() {
         let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
-        assert!(read(&nested(DEEPEST)).is_ok());
-        let error = read(&nested(DEEPEST + 1)).unwrap_err();
+        assert!(read(&nested(MAX_DEPTH)).is_ok());
+        let error = read(&nested(MAX_DEPTH + 1)).unwrap_err();
         assert!(error.contains("depth"), "{error}");
         let links = (1..100).map(|link| {
             let (open, close) = ("[".repeat(20), "]".repeat(20));
@@ -463,14 +461,14 @@ mod tests {
     }
 
     #[test]
-    fn the_first_document_counts_and_none_is_nothing() {
+    fn first_document_counts_and_empty_text_is_null() {
         assert_eq!(value("a: 1\n---\nb: 2\n"), json!({"a": 1}));
         assert_eq!(value(""), Value::Null);
         assert_eq!(value("# nothing\n"), Value::Null);
     }
 
     #[test]
-    fn a_fault_says_its_line() {
+    fn yaml_errors_have_line_numbers() {
         let error = read("a: 1\nb: [\n").unwrap_err();
         assert!(error.starts_with("yaml: line "), "{error}");
     }

@@ -1,48 +1,48 @@
-//! `ListOptions`: what list, watch and deletecollection take.
+//! `ListOptions` of list, watch and deletecollection.
 
 use super::{fault, refuse};
 use crate::serve::input::query::Query;
 use crate::status::{ApiError, FieldError, FieldErrorKind};
 
-/// How a list's resource version is meant.
+/// The meaning of a list's resourceVersion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VersionMatch {
-    /// This very state.
+    /// Exactly this revision.
     Exact,
-    /// This state or a newer one.
+    /// This revision or a newer one.
     NotOlderThan,
 }
 
-/// `metav1.ListOptions`, validated.
+/// Validated `metav1.ListOptions`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListOptions {
-    /// As the client wrote it.
+    /// The unparsed selector.
     pub label_selector: String,
-    /// As the client wrote it.
+    /// The unparsed selector.
     pub field_selector: String,
-    /// Whether changes are asked for rather than a list.
+    /// Whether the request is a watch.
     pub watch: bool,
-    /// Whether the client understands bookmarks.
+    /// Whether the client supports bookmarks.
     pub bookmarks: bool,
-    /// As the client wrote it.
+    /// The unparsed resourceVersion.
     pub resource_version: String,
-    /// How the resource version is meant.
+    /// The meaning of the resourceVersion.
     pub version_match: Option<VersionMatch>,
-    /// Seconds.
+    /// In seconds.
     pub timeout: Option<i64>,
-    /// Items of a page; none means all.
+    /// The page size; `None` for all objects.
     pub limit: Option<usize>,
-    /// Where an earlier page ended.
+    /// The continue token.
     pub continue_token: String,
-    /// Whether a watch starts with what there is.
+    /// Whether the watch starts with existing objects.
     pub send_initial_events: bool,
 }
 
 impl ListOptions {
-    /// Reads, completes and validates them.
+    /// Parses, completes and validates the options.
     ///
     /// # Errors
-    /// 400 if a number is none, 422 with a cause for each option at fault.
+    /// 400 for a malformed number, 422 with a cause per invalid option.
     pub fn of(query: &Query) -> Result<Self, ApiError> {
         let timeout = query.integer("timeoutSeconds")?;
         let limit = query.integer("limit")?;
@@ -52,7 +52,7 @@ impl ListOptions {
         let mut version_match = query.text("resourceVersionMatch");
         let mut initial = query.flag("sendInitialEvents");
         let from_anywhere = matches!(resource_version.as_str(), "" | "0");
-        // A watch from nowhere has always begun with what there is.
+        // A watch without resourceVersion starts with existing objects, for compatibility.
         if watch && from_anywhere && initial.is_none() && version_match.is_empty() {
             initial = Some(true);
             "NotOlderThan".clone_into(&mut version_match);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn resource_version_match_has_its_matrix() {
+    fn resource_version_match_combinations() {
         for (query, allowed) in [
             ("", true),
             ("resourceVersion=0", true),
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_kubes() {
+    fn list_option_errors_are_those_of_kube_apiserver() {
         let error = list("resourceVersion=0&resourceVersionMatch=Exact").unwrap_err();
         assert_eq!(
             error.message,
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_from_nowhere_starts_with_what_there_is() {
+    fn watch_without_version_sends_initial_events() {
         assert!(list("watch=1").unwrap().send_initial_events);
         assert!(
             list("watch=1&resourceVersion=0")
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_zero_or_less_is_none() {
+    fn limit_of_zero_or_less_means_no_limit() {
         assert_eq!(list("limit=0").unwrap().limit, None);
         assert_eq!(list("limit=-1").unwrap().limit, None);
         assert_eq!(list("limit=500").unwrap().limit, Some(500));

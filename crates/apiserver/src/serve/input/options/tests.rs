@@ -10,7 +10,7 @@ fn write(verb: WriteVerb, query: &str) -> Result<WriteOptions, ApiError> {
 }
 
 #[test]
-fn the_manager_is_the_user_agents_first_word_by_default() {
+fn default_manager_is_first_part_of_user_agent() {
     let options = write(WriteVerb::Create, "dryRun=All&fieldValidation=Strict").unwrap();
     assert_eq!(options.manager, "kubectl");
     assert_eq!(options.dry_run, DryRun::All);
@@ -23,7 +23,7 @@ fn the_manager_is_the_user_agents_first_word_by_default() {
 }
 
 #[test]
-fn faults_are_named_in_kubes_words() {
+fn option_errors_are_those_of_kube_apiserver() {
     for (verb, query, expect) in [
         (
             WriteVerb::Create,
@@ -56,7 +56,7 @@ fn faults_are_named_in_kubes_words() {
 }
 
 #[test]
-fn a_deletes_body_goes_before_its_query() {
+fn delete_options_in_the_body_override_the_query() {
     let query = Query::of(&"/?gracePeriodSeconds=5&uid=q".parse().unwrap());
     let body = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0,
         "preconditions": {"uid": "u", "resourceVersion": "7"}, "propagationPolicy": "Foreground"});
@@ -72,7 +72,7 @@ fn a_deletes_body_goes_before_its_query() {
 }
 
 #[test]
-fn a_deletes_faults_are_named() {
+fn delete_option_errors_are_reported() {
     let body = json!({"propagationPolicy": "Sideways", "orphanDependents": true});
     let error = DeleteOptions::of(&Query::default(), Some(&body)).unwrap_err();
     assert!(error.message.starts_with(

@@ -11,28 +11,28 @@ fn fair(running: usize, waiting: usize) -> Fair {
         waiting_total: 2 * waiting,
         watches: 1,
         watches_total: 2,
-        patience: Duration::from_secs(1),
+        max_wait: Duration::from_secs(1),
     })
 }
 
-/// Starts a request that notes its end; it has queued once this returns.
+/// Starts a request that records its end; returns when the request is queued.
 async fn start(
     fair: &Fair,
     caller: &'static str,
     done: &Arc<Mutex<Vec<&'static str>>>,
 ) -> tokio::task::JoinHandle<()> {
-    start_as(fair, caller, Standing::Usual, done).await
+    start_as(fair, caller, Priority::Usual, done).await
 }
 
 async fn start_as(
     fair: &Fair,
     caller: &'static str,
-    standing: Standing,
+    priority: Priority,
     done: &Arc<Mutex<Vec<&'static str>>>,
 ) -> tokio::task::JoinHandle<()> {
     let (fair, done) = (fair.clone(), Arc::clone(done));
     let task = tokio::spawn(async move {
-        let _seat = fair.enter(caller, standing).await.unwrap();
+        let _seat = fair.enter(caller, priority).await.unwrap();
         done.lock().push(caller);
     });
     tokio::task::yield_now().await;
@@ -40,10 +40,10 @@ async fn start_as(
 }
 
 #[tokio::test(start_paused = true)]
-async fn callers_take_turns_however_many_requests_one_sends() {
+async fn slots_alternate_between_callers() {
     let fair = fair(1, 100);
     let done = Arc::default();
-    let running = fair.enter("first", Standing::Usual).await.unwrap();
+    let running = fair.enter("first", Priority::Usual).await.unwrap();
     let mut tasks = Vec::new();
     for _ in 0..50 {
         tasks.push(start(&fair, "greedy", &done).await);
@@ -61,13 +61,13 @@ async fn callers_take_turns_however_many_requests_one_sends() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_queue_refuses_its_caller_and_no_other() {
+async fn full_queue_rejects_only_its_caller() {
     let fair = fair(1, 2);
-    let _running = fair.enter("first", Standing::Usual).await.unwrap();
+    let _running = fair.enter("first", Priority::Usual).await.unwrap();
     let done = Arc::default();
     let _one = start(&fair, "greedy", &done).await;
     let _two = start(&fair, "greedy", &done).await;
-    let error = fair.enter("greedy", Standing::Usual).await.unwrap_err();
+    let error = fair.enter("greedy", Priority::Usual).await.unwrap_err();
     assert_eq!(error.code, http::StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(error.details.unwrap().retry_after, Some(1));
     let _other = start(&fair, "modest", &done).await;
@@ -75,16 +75,16 @@ async fn a_full_queue_refuses_its_caller_and_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waiting_ends_with_the_patience() {
+async fn waiting_ends_after_the_timeout() {
     let fair = fair(1, 2);
-    let _running = fair.enter("first", Standing::Usual).await.unwrap();
-    assert!(fair.enter("second", Standing::Usual).await.is_err());
+    let _running = fair.enter("first", Priority::Usual).await.unwrap();
+    assert!(fair.enter("second", Priority::Usual).await.is_err());
 }
 
 #[tokio::test(start_paused = true)]
-async fn those_who_went_away_hold_no_place() {
+async fn disconnected_clients_leave_the_queue() {
     let fair = fair(1, 2);
-    let running = fair.enter("first", Standing::Usual).await.unwrap();
+    let running = fair.enter("first", Priority::Usual).await.unwrap();
     let done = Arc::default();
     for _ in 0..2 {
         let task = start(&fair, "greedy", &done).await;
@@ -99,19 +99,19 @@ async fn those_who_went_away_hold_no_place() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_caller_leaves_room_for_others_however_slow_its_requests_are() {
+async fn slow_requests_of_one_caller_leave_slots_for_others() {
     let fair = Fair::new(Bounds {
         running_of_one: 3,
         ..fair(4, 2).bounds
     });
     let mut slow = Vec::new();
     for _ in 0..3 {
-        slow.push(fair.enter("greedy", Standing::Usual).await.unwrap());
+        slow.push(fair.enter("greedy", Priority::Usual).await.unwrap());
     }
-    assert!(fair.enter("greedy", Standing::Usual).await.is_err());
-    let other = fair.enter("modest", Standing::Usual).await.unwrap();
+    assert!(fair.enter("greedy", Priority::Usual).await.is_err());
+    let other = fair.enter("modest", Priority::Usual).await.unwrap();
     assert_eq!(fair.load().0, 4);
-    // Its own end lets the next of the same caller in, and nobody else's does.
+    // The end of an own request admits the next request of this caller; ends of others do not.
     let done = Arc::default();
     let next = start(&fair, "greedy", &done).await;
     drop(other);
@@ -125,29 +125,29 @@ async fn one_caller_leaves_room_for_others_however_slow_its_requests_are() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_everything_stands_on_runs_when_others_take_all_there_is() {
+async fn reserved_slots_are_free_when_all_others_are_in_use() {
     let fair = fair(1, 2);
-    let running = fair.enter("anybody", Standing::Usual).await.unwrap();
-    let reserved = fair.enter("server", Standing::Reserved).await.unwrap();
-    assert!(fair.enter("server", Standing::Reserved).await.is_err());
+    let running = fair.enter("anybody", Priority::Usual).await.unwrap();
+    let reserved = fair.enter("server", Priority::Reserved).await.unwrap();
+    assert!(fair.enter("server", Priority::Reserved).await.is_err());
     drop(running);
-    // What is above the usual room is nobody's to pass on.
-    assert!(fair.enter("other", Standing::Usual).await.is_err());
+    // Reserved slots are not passed to usual requests.
+    assert!(fair.enter("other", Priority::Usual).await.is_err());
     drop(reserved);
-    assert!(fair.enter("other", Standing::Usual).await.is_ok());
+    assert!(fair.enter("other", Priority::Usual).await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]
-async fn queued_reserved_request_gets_the_next_reserved_seat() {
+async fn queued_reserved_request_gets_the_next_reserved_slot() {
     let fair = fair(2, 2);
     let _usual = [
-        fair.enter("a", Standing::Usual).await.unwrap(),
-        fair.enter("b", Standing::Usual).await.unwrap(),
+        fair.enter("a", Priority::Usual).await.unwrap(),
+        fair.enter("b", Priority::Usual).await.unwrap(),
     ];
-    let reserved = fair.enter("server", Standing::Reserved).await.unwrap();
+    let reserved = fair.enter("server", Priority::Reserved).await.unwrap();
     let done = Arc::default();
     let usual = start(&fair, "c", &done).await;
-    let next = start_as(&fair, "server", Standing::Reserved, &done).await;
+    let next = start_as(&fair, "server", Priority::Reserved, &done).await;
     drop(reserved);
     next.await.unwrap();
     assert_eq!(*done.lock(), ["server"]);
@@ -158,17 +158,17 @@ async fn queued_reserved_request_gets_the_next_reserved_seat() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn usual_requests_that_wait_do_not_refuse_a_reserved_one() {
+async fn waiting_usual_requests_do_not_reject_a_reserved_request() {
     let fair = fair(1, 1);
-    let running = fair.enter("a", Standing::Usual).await.unwrap();
-    let reserved = fair.enter("server", Standing::Reserved).await.unwrap();
+    let running = fair.enter("a", Priority::Usual).await.unwrap();
+    let reserved = fair.enter("server", Priority::Reserved).await.unwrap();
     let done = Arc::default();
     let mut tasks = vec![
         start(&fair, "b", &done).await,
         start(&fair, "server", &done).await,
     ];
-    assert!(fair.enter("c", Standing::Usual).await.is_err());
-    tasks.push(start_as(&fair, "server", Standing::Reserved, &done).await);
+    assert!(fair.enter("c", Priority::Usual).await.is_err());
+    tasks.push(start_as(&fair, "server", Priority::Reserved, &done).await);
     drop(reserved);
     drop(running);
     for task in tasks {
@@ -177,38 +177,38 @@ async fn usual_requests_that_wait_do_not_refuse_a_reserved_one() {
     assert_eq!(fair.load(), (0, 0, 0));
 }
 
-/// One step of a history: a request comes, or the request of this number ends or goes away.
+/// A step of a generated history: a request arrives, ends, or disconnects.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    Enter(u8, Standing),
+    Enter(u8, Priority),
     End(usize),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let standing = prop_oneof![Just(Standing::Usual), Just(Standing::Reserved)];
+    let priority = prop_oneof![Just(Priority::Usual), Just(Priority::Reserved)];
     let step = prop_oneof![
-        3 => (0..4_u8, standing).prop_map(|(caller, standing)| Step::Enter(caller, standing)),
+        3 => (0..4_u8, priority).prop_map(|(caller, priority)| Step::Enter(caller, priority)),
         2 => any::<prop::sample::Index>().prop_map(|index| Step::End(index.index(64))),
     ];
     prop::collection::vec(step, 1..80)
 }
 
-/// Requests by number: what runs holds a seat, what waits a receiver.
-type Requests = Vec<(Turn, Entry)>;
+/// Requests by number: running ones hold a slot, waiting ones a receiver.
+type Requests = Vec<(QueueKey, Entry)>;
 
-/// Takes the seats that were given to waiting requests.
+/// Receives the slots of admitted requests.
 fn take_seats(requests: &mut Requests) {
     for (_, entry) in requests {
-        if let Entry::Turn(turn) = entry
-            && let Ok(seat) = turn.try_recv()
+        if let Entry::QueueKey(turn) = entry
+            && let Ok(slot) = turn.try_recv()
         {
-            *entry = Entry::Seat(seat);
+            *entry = Entry::Slot(slot);
         }
     }
 }
 
-fn count(requests: &Requests, which: impl Fn(&Turn, bool) -> bool) -> usize {
-    let runs = |entry: &Entry| matches!(entry, Entry::Seat(_));
+fn count(requests: &Requests, which: impl Fn(&QueueKey, bool) -> bool) -> usize {
+    let runs = |entry: &Entry| matches!(entry, Entry::Slot(_));
     let counted = requests.iter();
     counted
         .filter(|(turn, entry)| which(turn, runs(entry)))
@@ -221,8 +221,8 @@ fn check(requests: &Requests, bounds: Bounds) {
     for (turn, entry) in requests {
         let own = count(requests, |other, runs| runs && other.caller == turn.caller);
         assert!(own <= bounds.running_of_one);
-        if matches!(entry, Entry::Turn(_)) && own < bounds.running_of_one {
-            let room = turn.standing.room(bounds);
+        if matches!(entry, Entry::QueueKey(_)) && own < bounds.running_of_one {
+            let room = turn.priority.room(bounds);
             assert!(running >= room, "{turn:?} waits with {running} of {room}");
         }
     }
@@ -230,16 +230,16 @@ fn check(requests: &Requests, bounds: Bounds) {
 
 proptest! {
     #[test]
-    fn no_request_waits_while_a_seat_of_its_class_is_free(steps in steps()) {
+    fn no_request_waits_while_a_slot_of_its_class_is_free(steps in steps()) {
         let bounds = Bounds { running: 3, running_of_one: 2, reserve: 2, ..fair(1, 100).bounds };
         let fair = Fair::new(bounds);
         let mut requests = Requests::new();
         for step in steps {
             match step {
-                Step::Enter(caller, standing) => {
+                Step::Enter(caller, priority) => {
                     let name = caller.to_string();
-                    let entry = fair.seat_or_queue(&name, standing).unwrap();
-                    requests.push((Turn { standing, caller: name.into() }, entry));
+                    let entry = fair.seat_or_queue(&name, priority).unwrap();
+                    requests.push((QueueKey { priority, caller: name.into() }, entry));
                 }
                 Step::End(number) if !requests.is_empty() => {
                     requests.swap_remove(number % requests.len());
@@ -255,7 +255,7 @@ proptest! {
 }
 
 #[test]
-fn watches_are_bounded_by_caller_and_in_all() {
+fn watches_are_limited_per_caller_and_in_total() {
     let fair = fair(1, 1);
     let one = fair.watch("a").unwrap();
     assert!(fair.watch("a").is_err());

@@ -1,4 +1,4 @@
-//! The lines of a watch.
+//! Encoding of watch events.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -11,13 +11,14 @@ use crate::serve::transform::{is_stored_form, metadata_only, own_head};
 use crate::status::ApiError;
 use crate::store::{Event, Notice, Stored};
 
-/// Writes events as one watch shows them.
+/// Encodes events for one watch.
 pub(super) struct Encoder {
     target: Target,
     selection: Selection,
     shape: Shape,
     table: TableOptions,
-    /// Whether nothing is selected and nothing converted: all such watches share their lines.
+    /// Whether the watch has no selector and no transformation. Such watches share their encoded
+    /// lines.
     plain: bool,
     head: Vec<u8>,
     first: bool,
@@ -50,7 +51,7 @@ impl Encoder {
         &self.selection
     }
 
-    /// What is watched in the store.
+    /// The watched key prefix.
     pub(super) fn prefix(&self) -> &str {
         let selection = &self.selection;
         selection.only.as_deref().unwrap_or(&selection.prefix)
@@ -66,12 +67,12 @@ impl Encoder {
         )
     }
 
-    /// Appends an object that was there at the start.
+    /// Appends an initial object.
     pub(super) fn added(&mut self, out: &mut Vec<u8>, stored: &Stored) {
         self.line(out, "ADDED", stored);
     }
 
-    /// Appends a change, if this watch shows it; says whether.
+    /// Appends a change if it is selected; returns whether.
     pub(super) fn change(&mut self, out: &mut Vec<u8>, notice: &Notice) -> bool {
         let (Event::Put { stored, .. } | Event::Delete { stored, .. }) = &**notice;
         if self.plain && is_stored_form(&self.target.resource, &self.head, stored) {
@@ -85,7 +86,8 @@ impl Encoder {
                 match (takes(stored), before) {
                     (true, Some(_)) => ("MODIFIED", stored.clone()),
                     (true, None) => ("ADDED", stored.clone()),
-                    // It is out of sight now: shown as it was, with the revision of the change.
+                    // The object left the selection: send its old state with the revision of the
+                    // change.
                     (false, Some(before)) => ("DELETED", before.at_revision(stored.revision)),
                     (false, None) => return false,
                 }
@@ -99,7 +101,7 @@ impl Encoder {
         true
     }
 
-    /// Appends how far the watch is; the end of what there was at the start is marked.
+    /// Appends a bookmark, marked if it ends the initial objects.
     pub(super) fn bookmark(&mut self, out: &mut Vec<u8>, revision: u64, initial_end: bool) {
         let resource = &self.target.resource;
         let mut object = json!({
@@ -152,7 +154,7 @@ fn write(out: &mut Vec<u8>, kind: &str, object: &Value) {
     out.push(b'\n');
 }
 
-/// The line that ends a watch that went wrong.
+/// The final line of a failed watch.
 pub(super) fn error(error: &ApiError) -> Bytes {
     let mut out = Vec::new();
     write(&mut out, "ERROR", &error.to_value());
