@@ -5,15 +5,15 @@ use std::net::IpAddr;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use drover_access::admission::{self, Asker, Operation};
+use drover_agent_gateway::registration::connect::read_proof;
 use drover_api::agent::PROOF_HEADER;
 use drover_api::group::GROUP;
 use drover_api::report::Report;
+use drover_audit::Position;
 use drover_http_edge::listen::proxied;
 use drover_http_edge::networks::TrustedProxies;
 use drover_hub::admission::review;
-use drover_server::audit::Position;
 use drover_server::controllers::cluster::heard::{Heard, Lines};
-use drover_server::registration::connect::read_proof;
 use http::{HeaderMap, HeaderValue};
 
 /// Whatever a hostile agent reports, and however it is cut: no panic, no line without a bound.

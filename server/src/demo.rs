@@ -28,7 +28,7 @@ pub use limits::{Limits, TooMany};
 pub use memory::in_small_pages;
 pub use place::DemoFolder;
 
-use crate::registration::RegistrationState;
+use drover_agent_gateway::registration::RegistrationState;
 use drover_entropy::backoff::Backoff;
 use drover_hub::{Hub, HubError, call, only};
 

@@ -4,27 +4,13 @@
 
 pub mod args;
 #[cfg(feature = "server")]
-pub mod audit;
-#[cfg(feature = "server")]
 pub mod controllers;
 #[cfg(feature = "server")]
 pub mod demo;
 #[cfg(feature = "server")]
-pub mod identity;
-#[cfg(feature = "server")]
 pub mod memory;
 #[cfg(feature = "server")]
 pub mod program;
-#[cfg(feature = "server")]
-pub mod proxy;
-#[cfg(feature = "server")]
-pub mod registration;
-#[cfg(feature = "server")]
-pub mod rest;
-#[cfg(feature = "server")]
-pub mod routes;
-#[cfg(feature = "server")]
-pub mod tunnels;
 #[cfg(feature = "server")]
 pub mod ui;
 #[cfg(feature = "server")]

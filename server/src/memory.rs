@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::tunnels::TunnelMemory;
+use drover_agent_gateway::tunnels::TunnelMemory;
 use drover_apiserver::server::{ByteLimit, MemoryBounds};
 use drover_hub::embedded::HubMemory;
 use drover_tunnel::Limits;

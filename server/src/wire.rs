@@ -17,11 +17,8 @@ use tokio_util::task::TaskTracker;
 pub use crate::demo::DemoOptions;
 pub use drover_hub::connect::HubOptions;
 
-use crate::audit::OpenAuditError;
-use crate::identity::first_administrator::{self, FirstAdministratorError};
-use crate::identity::passwords::PasswordError;
-use crate::identity::{Passwords, SignInSources};
 use crate::memory::MemoryPlan;
+use drover_audit::OpenAuditError;
 use drover_http_edge::listen;
 use drover_http_edge::listen::{Limits, Proxies, address, files};
 use drover_hub::admission::account::introduce;
@@ -36,6 +33,10 @@ use drover_hub::lease::{Ending, Leadership, Presence, Standing};
 use drover_hub::settings::Settings;
 use drover_hub::stores::TRUSTED_FOR;
 use drover_hub::{Hub, HubError, Stores};
+use drover_identity::first_administrator;
+use drover_identity::first_administrator::FirstAdministratorError;
+use drover_identity::passwords::PasswordError;
+use drover_identity::{Passwords, SignInSources};
 use drover_telemetry::LogFilter;
 use drover_tls::{TlsError, install_provider};
 

@@ -115,7 +115,7 @@ impl Setting {
                 "how long what an identity provider last said of somebody counts while it does not answer: 12h to 30d, such as 24h"
             }
             Self::LogFilter => {
-                "which log lines are written, such as info or info,drover_server::proxy=debug"
+                "which log lines are written, such as info or info,drover_proxy=debug"
             }
         }
     }

@@ -50,6 +50,32 @@ impl Error for ClientError {
     }
 }
 
+/// Longest text of an error from a cluster that is kept, in bytes.
+pub const TOLD_BYTES: usize = 1024;
+
+/// At most [`TOLD_BYTES`] of a text that a cluster sent, in one line.
+pub fn shortened(text: &str) -> String {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    if text.len() <= TOLD_BYTES {
+        return text.chars().map(plain).collect();
+    }
+    let end = text.floor_char_boundary(TOLD_BYTES - '…'.len_utf8());
+    text[..end].chars().map(plain).chain(['…']).collect()
+}
+
+/// The same error with a short text, if the client could not parse an answer.
+///
+/// The parser quotes the whole value. The tunnel's client has cut all other errors.
+pub fn told(error: kube::Error) -> kube::Error {
+    match error {
+        kube::Error::SerdeError(parse) => {
+            let text = shortened(&parse.to_string());
+            kube::Error::SerdeError(serde::de::Error::custom(text))
+        }
+        other => other,
+    }
+}
+
 /// What a user reads of a client's error.
 pub fn message(error: &kube::Error) -> String {
     match error {
@@ -156,5 +182,13 @@ mod tests {
         let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
         let error = ClientError::from(kube::Error::Service(Box::new(refused)));
         assert_eq!(shown(&error), "connection refused");
+    }
+
+    #[test]
+    fn a_value_that_is_not_what_it_should_be_is_not_quoted_whole() {
+        let json = format!("{:?}", "x".repeat(100_000));
+        let parse = serde_json::from_str::<u8>(&json).unwrap_err();
+        let error = told(kube::Error::SerdeError(parse));
+        assert!(error.to_string().len() < 2 * TOLD_BYTES);
     }
 }

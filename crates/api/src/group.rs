@@ -24,3 +24,6 @@ pub const PROJECT_LABEL: &str = "management.drover.dev/project";
 pub const PROVIDER_SECRET_LABEL: &str = "management.drover.dev/provider-secret";
 /// Reserved cluster name: the hub itself.
 pub const LOCAL_CLUSTER: &str = "local";
+
+/// Finalizer of a Cluster, held until the server has removed its objects from the cluster.
+pub const CLUSTER_FINALIZER: &str = "management.drover.dev/cluster";

@@ -173,7 +173,7 @@ mod tests {
         for (value, good) in [
             ("", true),
             ("debug", true),
-            ("info,drover_server::proxy=debug", true),
+            ("info,drover_proxy=debug", true),
             ("info,drover_server=loud", false),
             ("=[", false),
         ] {

@@ -175,7 +175,7 @@ pub struct ServerOptions {
         requires = "otlp_endpoint"
     )]
     pub otlp_ca: Option<PathBuf>,
-    /// Log filter, for example info,drover_server::proxy=debug [default: the setting log-filter]
+    /// Log filter, for example info,drover_proxy=debug [default: the setting log-filter]
     #[arg(
         long,
         value_name = "FILTER",

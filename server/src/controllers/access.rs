@@ -12,7 +12,6 @@
 //! and nothing else is.
 
 pub mod act;
-pub mod compare;
 pub(crate) mod foreign;
 pub(super) mod keep;
 mod steps;

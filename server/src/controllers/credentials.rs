@@ -16,9 +16,9 @@ use jiff::Timestamp;
 
 use super::BATCH_TIMEOUT;
 use super::status_writer::{StatusWriter, changes, conditions_of};
-use crate::identity::authenticator::idle_from;
 use drover_hub::stores::standing;
 use drover_hub::{Hub, HubError, Stores};
+use drover_identity::authenticator::idle_from;
 
 /// A user and their first token above all are reconciled together.
 const DEBOUNCE: Duration = Duration::from_secs(1);

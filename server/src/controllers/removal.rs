@@ -9,6 +9,7 @@ mod told;
 use std::time::Duration;
 
 use drover_api::agent::Lane;
+use drover_api::group::CLUSTER_FINALIZER;
 use drover_api::group::{ACCESS_LABEL, AGENT_NAMESPACE};
 use drover_api::ids::ClusterUid;
 use drover_api::kinds::Cluster;
@@ -22,13 +23,11 @@ use serde_json::json;
 use super::access::act::apply;
 use super::access::wanted::Wanted;
 use super::keeper::Shared;
-use super::objects::{ApplyError, call as cluster_call, unless_gone};
 use super::projects;
+use drover_apply::{ApplyError, call as cluster_call, unless_gone};
 use drover_entropy::backoff::Backoff;
 use drover_hub::{Hub, HubError, call};
 
-/// What makes deletion wait for `finish`.
-pub const FINALIZER: &str = "management.drover.dev/cluster";
 /// Longest to wait for the cluster's agent and to clean up; agents dial at least every 15 s.
 const CLEAN_WITHIN: Duration = Duration::from_mins(1);
 /// How long a Cluster stays after it was said that nothing was cleaned up, for whoever waits.
@@ -37,9 +36,9 @@ const SEEN_WITHIN: Duration = Duration::from_secs(6);
 const MANIFEST_ROLES: [&str; 2] = ["drover-controller", "drover-report"];
 
 /// Whether deletion of a Cluster waits for [`finish`].
-pub(crate) fn is_held(cluster: &Cluster) -> bool {
+fn is_held(cluster: &Cluster) -> bool {
     let mut finalizers = cluster.finalizers().iter();
-    finalizers.any(|finalizer| finalizer == FINALIZER)
+    finalizers.any(|finalizer| finalizer == CLUSTER_FINALIZER)
 }
 
 /// Adds the finalizer where it is missing.
@@ -48,7 +47,7 @@ pub(super) async fn hold(hub: &Hub, cluster: &Cluster) {
         return;
     }
     let mut finalizers = cluster.finalizers().to_vec();
-    finalizers.push(FINALIZER.to_owned());
+    finalizers.push(CLUSTER_FINALIZER.to_owned());
     // Boxed: it happens once, and shall not take room in every cluster's task.
     if let Err(error) = Box::pin(set_finalizers(hub, cluster, &finalizers)).await
         && !error.is_conflict()
@@ -227,7 +226,7 @@ async fn forget(hub: &Hub, cluster: &Cluster) -> Result<(), HubError> {
     let rest: Vec<String> = cluster
         .finalizers()
         .iter()
-        .filter(|name| *name != FINALIZER)
+        .filter(|name| *name != CLUSTER_FINALIZER)
         .cloned()
         .collect();
     gone(set_finalizers(hub, cluster, &rest).await)

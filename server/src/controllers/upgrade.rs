@@ -11,9 +11,9 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::keeper::{Shared, Upgrade};
-use super::objects::{ApplyError, call};
-use crate::registration::import::wanted_image;
-use crate::registration::manifest::AGENT;
+use drover_agent_gateway::registration::import::wanted_image;
+use drover_agent_gateway::registration::manifest::AGENT;
+use drover_apply::{ApplyError, call};
 
 /// After a failure, and between two patches of one cluster.
 const RETRY_AFTER: Duration = Duration::from_mins(1);

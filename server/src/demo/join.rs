@@ -17,8 +17,8 @@ use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
 use super::place::ClusterFolder;
-use crate::registration::RegistrationState;
-use crate::registration::import::import;
+use drover_agent_gateway::registration::RegistrationState;
+use drover_agent_gateway::registration::import::import;
 
 /// Who applies the manifest, where a person would run kubectl.
 const MANAGER: &str = "kubectl";

@@ -10,8 +10,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::{self, HubKubeconfig, Recover, ServerArgs, ServerCommand, ServerOptions};
 use crate::demo::{DemoFolder, DemoOptions, Limits, in_small_pages};
-use crate::identity::administrators::Candidate;
-use crate::identity::{Logins, Passwords, administrators};
 use crate::memory::MemoryPlan;
 use drover_entropy::random_password;
 use drover_http_edge::listen::Proxies;
@@ -20,6 +18,8 @@ use drover_hub::admission::account::not_the_server;
 use drover_hub::connect::{Connection, HubOptions, Surroundings, connect};
 use drover_hub::settings::Settings;
 use drover_hub::{Hub, Keys, Stores};
+use drover_identity::administrators::Candidate;
+use drover_identity::{Logins, Passwords, administrators};
 
 use crate::wire;
 use drover_telemetry::{Collector, LogFilter, LogFormat, LogOptions};

@@ -7,24 +7,14 @@ use axum::{Extension, Router, middleware};
 use super::certificate::Certificate;
 use super::gate::{self, Hsts};
 use super::{Base, ServerOptions, StartError};
-use crate::audit::{Audit, Destination};
-use crate::controllers::Controllers;
+use crate::controllers::{Controllers, run_hub_access};
 use crate::demo;
-use crate::identity::accounts::Followable;
-use crate::identity::providers::state;
-use crate::identity::{
-    Authenticator, Devices, LastUse, Logins, Passwords, Providers, Refresher, SignIns, SignOuts,
-    tokens,
-};
-use crate::proxy::{self, OpenStreams, Road, end_in_order, run_hub_access, run_revocation};
-use crate::registration::notice::Notices;
-use crate::registration::{self, RegistrationState};
-use crate::rest::audited::audited;
-use crate::rest::telemetry;
-use crate::rest::telemetry::Telemetry;
-use crate::rest::{self, Asking, RestState};
-use crate::tunnels::Tunnels;
 use crate::ui;
+use drover_agent_gateway::registration;
+use drover_agent_gateway::registration::RegistrationState;
+use drover_agent_gateway::registration::notice::Notices;
+use drover_agent_gateway::tunnels::Tunnels;
+use drover_audit::{Audit, Destination, audited};
 use drover_hub::Stores;
 use drover_hub::admission::Judge;
 use drover_hub::admission::install::Installer;
@@ -33,6 +23,18 @@ use drover_hub::admission::review::Reviews;
 use drover_hub::admission::standing::{RulesStanding, Standing as Rules};
 use drover_hub::lease::{Leadership, Standing};
 use drover_hub::settings::reconciler;
+use drover_identity::accounts::Followable;
+use drover_identity::providers::state;
+use drover_identity::{
+    Authenticator, Devices, LastUse, Logins, Passwords, Providers, Refresher, SignIns, SignOuts,
+    tokens,
+};
+use drover_proxy as proxy;
+use drover_proxy::{OpenStreams, Road, end_in_order, run_revocation};
+use drover_rest as rest;
+use drover_rest::telemetry;
+use drover_rest::telemetry::Telemetry;
+use drover_rest::{Asking, RestState};
 use drover_telemetry::{Health, Metrics};
 
 /// Builds the modules, starts what they do in the background, and gives their routes.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use drover_access::proof::PublicKey;
+use drover_agent_gateway::registration::manifest::Manifest;
 use drover_api::ids::ClusterUid;
 use drover_e2e::{CommandLine, Tool};
-use drover_server::registration::manifest::Manifest;
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
 

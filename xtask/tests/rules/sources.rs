@@ -13,7 +13,7 @@ const LONGEST_MAIN: usize = 20;
 /// The maximum number of source files in a folder, without subfolders.
 const MAX_FILES_IN_FOLDER: usize = 20;
 /// Folders with more source files. Remove a folder from the list when it is split; never add one.
-const LARGE_FOLDERS: &[&str] = &["server/src/rest"];
+const LARGE_FOLDERS: &[&str] = &[];
 /// Names that do not describe the content.
 const EMPTY_NAMES: &[&str] = &[
     "utils", "util", "common", "helpers", "helper", "manager", "misc",

@@ -95,7 +95,7 @@ fn everything() -> Value {
         "podDisruptionBudget": { "maxUnavailable": 0 },
         "otlpEndpoint": "https://collector:4318",
         "otlpCaConfigMap": "collector-ca",
-        "log": { "format": "text", "filter": "info,drover_server::proxy=debug" },
+        "log": { "format": "text", "filter": "info,drover_proxy=debug" },
         "imagePullSecrets": [{ "name": "registry" }],
         "tolerations": [{ "operator": "Exists" }],
         "priorityClassName": "system-cluster-critical",

@@ -7,7 +7,7 @@ use kube::Client;
 
 use super::steps::{self, Steps};
 use super::wanted::Wanted;
-use crate::controllers::objects::{ApplyError, Failure, Objects, all};
+use drover_apply::{ApplyError, Failure, Objects, all};
 
 /// The four kinds that rights are made of, each everywhere.
 struct Kinds {

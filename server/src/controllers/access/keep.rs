@@ -12,7 +12,7 @@ use super::wanted::in_cluster;
 use crate::controllers::cluster::decide::AccessState;
 use crate::controllers::drift::DriftWatch;
 use crate::controllers::keeper::Shared;
-use crate::controllers::objects::ApplyError;
+use drover_apply::ApplyError;
 
 /// What somebody changed in the cluster is put right at least this often.
 const REPAIR_EVERY: Duration = Duration::from_mins(5);

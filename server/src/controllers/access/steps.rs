@@ -16,8 +16,9 @@ use kube::ResourceExt as _;
 
 use super::is_user_lane;
 use super::wanted::user_lane_rules;
-use crate::controllers::objects::Present;
-use crate::controllers::objects::differ::{Comparable, Difference, differ, key};
+use drover_apply::Present;
+use drover_apply::differ::{Comparable, Difference, differ, key};
+use drover_apply::rbac::named;
 
 /// What is to be done in each step about the objects of one kind.
 pub(super) type Steps<K> = [Difference<K>; 3];
@@ -235,15 +236,6 @@ fn given(role: &RoleRef, namespace: String) -> Given {
         kind: role.kind.clone(),
         name: role.name.clone(),
     }
-}
-
-/// Whom a binding names.
-pub(super) fn named(subjects: Option<&[Subject]>) -> BTreeSet<Named> {
-    let name = |subject: &Subject| {
-        let namespace = subject.namespace.clone().unwrap_or_default();
-        (subject.kind.clone(), namespace, subject.name.clone())
-    };
-    subjects.unwrap_or_default().iter().map(name).collect()
 }
 
 fn subjects(whom: &BTreeSet<Named>) -> Vec<Subject> {

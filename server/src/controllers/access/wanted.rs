@@ -15,7 +15,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use drover_api::group::ACCESS_LABEL;
 
 use super::{CHUNK, HUB_LABEL, user_lane_name};
-use crate::registration::manifest::{account, labels, role_ref};
+use drover_agent_gateway::registration::manifest::{account, labels, role_ref};
 
 /// Annotation for people's eyes: the role's name on the hub.
 const ROLE_ANNOTATION: &str = "management.drover.dev/role";

@@ -12,7 +12,7 @@ use thiserror::Error;
 use super::decide::SILENT_AFTER;
 use super::heard::{Heard, LineTooLong, Lines, News};
 use crate::controllers::keeper::Shared;
-use crate::tunnels::TunnelSendError;
+use drover_agent_gateway::tunnels::TunnelSendError;
 use drover_entropy::backoff::Backoff;
 
 /// Refusals of one line that are logged each by itself.

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::decide::decide;
 use crate::controllers::keeper::Shared;
-use crate::registration::import::wanted_image;
+use drover_agent_gateway::registration::import::wanted_image;
 use drover_hub::{HubError, call};
 
 /// Silence and times are looked at this often.

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use kube::ResourceExt as _;
 
 use crate::controllers::status_writer::{condition_false, condition_true};
-use crate::identity::authenticator::is_idle;
 use drover_hub::stores::standing::Fallen;
+use drover_identity::authenticator::is_idle;
 
 /// `Ready` of a User: whether the person can work; `fallen` tells of each of their identities why it
 /// does not count, if it does not.

@@ -17,8 +17,8 @@ use serde_json::Value;
 
 use super::decide::{Found, Plan, Standing, uid};
 use super::limits;
-use crate::controllers::objects::differ::{Comparable, differ};
-use crate::controllers::objects::{
+use drover_apply::differ::{Comparable, differ};
+use drover_apply::{
     AT_ONCE, ApplyError, Failure, MOST, Objects, PAGE, all, call, is_conflict, is_gone,
 };
 

@@ -23,7 +23,7 @@ use super::{of_cluster, status};
 use crate::controllers::cluster::decide::SETTLED_AFTER;
 use crate::controllers::drift::DriftWatch;
 use crate::controllers::keeper::Shared;
-use crate::controllers::objects::{ApplyError, Failure};
+use drover_apply::{ApplyError, Failure};
 use drover_hub::HubError;
 
 /// What somebody changed in the cluster is put right at least this often.

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::decide::{Impediment, Standing, Why, is_ending, uid};
 use super::keep::RETRY_AFTER;
-use crate::controllers::objects::ApplyError;
+use drover_apply::ApplyError;
 use drover_hub::{Hub, HubError, call};
 
 /// What makes deletion of a project wait until its namespaces are let go.

@@ -9,7 +9,7 @@ use kube::api::PostParams;
 
 use super::CLEAN_WITHIN;
 use crate::controllers::keeper::Shared;
-use crate::registration::manifest::{AGENT, NAME_LABEL};
+use drover_agent_gateway::registration::manifest::{AGENT, NAME_LABEL};
 use drover_hub::call;
 
 /// Before anything was tried.
@@ -107,7 +107,26 @@ mod tests {
 
     use super::*;
     use crate::controllers::access::wanted::tests::of_one_administrator;
-    use crate::registration::manifest::tests::objects;
+    use drover_access::proof::PublicKey;
+    use drover_agent_gateway::registration::manifest::Manifest;
+    use drover_api::ids::ClusterUid;
+    use secrecy::ExposeSecret as _;
+
+    /// The objects of the manifest that a cluster is imported with.
+    fn objects() -> Vec<serde_json::Value> {
+        let manifest = Manifest {
+            server_url: "https://drover.example:8443".into(),
+            server_ca: String::new(),
+            cluster_uid: ClusterUid::new("5a1d"),
+            cluster_name: "shop".into(),
+            token: "droverimport_bbbbbbbbbbbb_secretsecretsecret".into(),
+            plan_keys: vec![PublicKey::from_bytes([1; 32])],
+            image: "drover-agent:0.1.0".into(),
+            image_pull_policy: "Never".into(),
+        };
+        let yaml = manifest.write().unwrap();
+        serde_saphyr::from_multiple(yaml.expose_secret()).unwrap()
+    }
 
     #[test]
     fn a_clean_up_that_failed_says_why_and_what_to_run() {

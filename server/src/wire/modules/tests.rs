@@ -38,13 +38,13 @@ use tower::ServiceExt as _;
 use super::super::certificate::Certificate;
 use super::super::{Base, HubMetrics, HubOptions, ServerOptions};
 use super::build;
-use crate::identity::{Passwords, SignInSources};
 use crate::memory::MemoryPlan;
-use crate::routes::{ROUTES, Right, Route};
 use drover_http_edge::status::Status;
 use drover_hub::lease::Leadership;
 use drover_hub::settings::Settings;
 use drover_hub::{Hub, Keys, Stores};
+use drover_identity::{Passwords, SignInSources};
+use drover_rest::routes::{ROUTES, Right, Route};
 use drover_telemetry::LogFilter;
 
 /// The whole server before a hub.

@@ -1,9 +1,9 @@
 //! `drover cluster import --values` against the manifest that the server writes.
 
 use drover_access::proof::PublicKey;
+use drover_agent_gateway::registration::manifest::Manifest;
 use drover_api::ids::ClusterUid;
 use drover_cli::chart_values;
-use drover_server::registration::manifest::Manifest;
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
 

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use drover_access::guard;
+use drover_agent_gateway::tunnels::{AttachGuard, AttachedAgent};
 use drover_api::agent::{Lane, REFUSED_HEADER};
-use drover_server::tunnels::{AttachGuard, AttachedAgent};
 use drover_testkit::tunnel::{TunnelPair, open_options};
 use drover_tunnel::ServeOptions;
 use drover_tunnel::upgrade::{is_upgrade, relay, upstream_request};

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use drover_server::tunnels::Health;
+use drover_agent_gateway::tunnels::Health;
 use http_body_util::BodyExt as _;
 use hyper::body::Frame;
 

@@ -7,17 +7,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use drover_access::token::{ForUsers, issue};
+use drover_agent_gateway::tunnels::Tunnels;
 use drover_api::ids::{ClusterUid, UserUid};
 use drover_api::kinds::{
     Cluster, ClusterScope, ClusterSpec, Token, TokenPurpose, TokenSpec, User, UserSpec,
 };
+use drover_audit::{Audit, Destination};
 use drover_hub::{Hub, Keys, Stores};
+use drover_identity::accounts::Followable;
+use drover_identity::{Authenticator, LastUse};
+use drover_proxy as proxy;
+use drover_proxy::{OpenStreams, Road, run_revocation};
 use drover_reconcile::{LeaderGate, Runtime};
-use drover_server::audit::{Audit, Destination};
-use drover_server::identity::accounts::Followable;
-use drover_server::identity::{Authenticator, LastUse};
-use drover_server::proxy::{self, OpenStreams, Road, run_revocation};
-use drover_server::tunnels::Tunnels;
 use drover_telemetry::Metrics;
 use http::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};

@@ -1,7 +1,7 @@
 //! Health, metrics and the log filter.
 
 use drover_hub::connect::HubMetrics;
-use drover_server::rest::telemetry::{Telemetry, router};
+use drover_rest::telemetry::{Telemetry, router};
 use drover_telemetry::{Health, LogFilter};
 use http_body_util::Full;
 use tokio_util::sync::CancellationToken;

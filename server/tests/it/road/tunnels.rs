@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use drover_agent_gateway::tunnels::{ANSWER_BYTES, Health, NoTunnel};
 use drover_api::agent::Lane;
-use drover_server::tunnels::{ANSWER_BYTES, Health, NoTunnel, TOLD_BYTES, told};
+use drover_api::client_error::{TOLD_BYTES, told};
 use futures::StreamExt as _;
 use http_body_util::{BodyExt as _, StreamBody};
 use hyper::body::{Frame, Incoming};

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::controllers::access::wanted::in_cluster;
 use crate::controllers::access::wanted::tests::reads_pods;
-use crate::controllers::objects::Present;
+use drover_apply::Present;
 
 /// Objects by their path.
 type There = BTreeMap<String, Value>;

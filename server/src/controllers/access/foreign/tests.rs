@@ -2,6 +2,8 @@ use drover_api::ids::ClusterUid;
 use drover_api::kinds::{ClusterRoleTemplateBinding, User};
 use serde_json::json;
 
+use drover_access::admission::RBAC;
+
 use super::*;
 use drover_hub::Stores;
 

@@ -1,3 +1,5 @@
+use drover_apply::differ::Comparable as _;
+
 use super::super::decide::tests::project;
 use super::*;
 

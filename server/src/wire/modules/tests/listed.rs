@@ -67,7 +67,7 @@ async fn a_name_that_is_no_text_is_refused_as_everything_else_is() {
 
 #[test]
 fn the_document_holds_exactly_the_routes_under_v1() {
-    let document = serde_json::to_value(crate::rest::document()).unwrap();
+    let document = serde_json::to_value(drover_rest::document()).unwrap();
     let documented: BTreeSet<(String, String)> = document["paths"]
         .as_object()
         .unwrap()

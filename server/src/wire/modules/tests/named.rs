@@ -438,7 +438,7 @@ async fn every_change_is_recorded_with_the_name_of_its_object() {
             failed.push(format!("{object:?} in {cluster:?} is wanted: {line}"));
         }
     }
-    let document = crate::rest::document();
+    let document = drover_rest::document();
     let mut listed = BTreeSet::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
         for method in ["post", "put", "patch", "delete"] {

@@ -1,0 +1,368 @@
+//! How clusters become members and connect.
+//!
+//! *Owns* the manifest, the binding of a cluster's key to its Cluster's UID, and the proof of
+//! that key at every connect. *Never* holds a credential of a cluster: a key proves, it does not
+//! authorise.
+
+pub mod challenge;
+mod claim;
+pub mod connect;
+pub mod decide;
+pub mod import;
+pub mod manifest;
+pub mod notice;
+pub mod pin;
+pub mod register;
+
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use axum::extract::{FromRequest as _, FromRequestParts as _, Request, State};
+use axum::response::{IntoResponse as _, Response};
+use axum::{Json, Router};
+use drover_access::same_origin::Head;
+use drover_api::agent::{Challenge, ChallengeRequest, RegisterRequest, RegisterResponse};
+use drover_api::ids::ClusterUid;
+use drover_api::rest::{Import, ImportRequest};
+use governor::DefaultDirectRateLimiter;
+use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE};
+use http::{Extensions, HeaderValue};
+use kube::ResourceExt as _;
+use secrecy::{ExposeSecret as _, SecretString};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use self::challenge::Challenges;
+use self::connect::ChallengeRate;
+use self::decide::Refusal;
+use self::notice::Notices;
+use self::register::refusal;
+use crate::tunnels::Tunnels;
+use drover_audit::Noted;
+use drover_http_edge::body;
+use drover_http_edge::listen::Place;
+use drover_http_edge::networks::{Quota, Rates, sender};
+use drover_http_edge::status::Status;
+use drover_http_edge::unauthenticated::AgentsJson;
+use drover_hub::Hub;
+use drover_hub::settings::Settings;
+use drover_hub::visibility::{Sight, place_of_cluster};
+use drover_identity::Authenticator;
+use drover_identity::caller::check_token;
+use drover_identity::caller::identify;
+
+/// Requests of agents that make the hub work: at once, and then each second. As many again are for
+/// networks from which agents have proved their keys.
+const BURST: NonZeroU32 = NonZeroU32::new(200).expect("200 is not zero");
+const PER_SECOND: NonZeroU32 = NonZeroU32::new(50).expect("50 is not zero");
+/// Manifests that are asked for with a registration token. They have a budget of their own, for
+/// anybody can ask for one.
+const MANIFEST_BURST: NonZeroU32 = NonZeroU32::new(50).expect("50 is not zero");
+const MANIFESTS_PER_SECOND: NonZeroU32 = NonZeroU32::new(10).expect("10 is not zero");
+/// The same from one network, and from wider ones, so that a stranger leaves most of it to others.
+const OF_A_NETWORK: [Quota; 3] = [
+    Quota::per_second(5).burst(40),
+    Quota::per_second(12).burst(80),
+    Quota::per_second(25).burst(100),
+];
+
+/// How often agents make the hub work, by network and in all.
+#[derive(Debug)]
+struct RegistrationRate {
+    networks: Rates,
+    all: DefaultDirectRateLimiter,
+    of_known: DefaultDirectRateLimiter,
+    manifests: DefaultDirectRateLimiter,
+}
+
+/// What a request makes the hub work for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Work {
+    /// A Cluster that exists, from any network.
+    Cluster,
+    /// A Cluster that exists, from a network from which an agent has proved its key.
+    ClusterOfKnown,
+    /// A manifest, for a token that may be invented.
+    Manifest,
+}
+
+impl Default for RegistrationRate {
+    fn default() -> Self {
+        let limiter = |rate, burst| {
+            DefaultDirectRateLimiter::direct(governor::Quota::per_second(rate).allow_burst(burst))
+        };
+        Self {
+            networks: Rates::new(OF_A_NETWORK),
+            all: limiter(PER_SECOND, BURST),
+            of_known: limiter(PER_SECOND, BURST),
+            manifests: limiter(MANIFESTS_PER_SECOND, MANIFEST_BURST),
+        }
+    }
+}
+
+impl RegistrationRate {
+    fn check(&self, from: IpAddr, work: Work) -> Result<(), Status> {
+        // What its network may not do does not count for the others.
+        self.check_network(from)?;
+        self.check_all(work)
+    }
+
+    fn check_network(&self, from: IpAddr) -> Result<(), Status> {
+        self.networks.check(&(), from).map_err(|_| busy())
+    }
+
+    fn check_all(&self, work: Work) -> Result<(), Status> {
+        let all = match work {
+            Work::Cluster => &self.all,
+            Work::ClusterOfKnown => &self.of_known,
+            Work::Manifest => &self.manifests,
+        };
+        all.check().map_err(|_| busy())
+    }
+}
+
+fn busy() -> Status {
+    Status::too_many_requests("too many agents register at once", 2)
+}
+
+/// The budget of a request for a Cluster that exists.
+fn cluster_work(request: &Extensions) -> Work {
+    let place = request.get::<Place>();
+    if place.is_some_and(|place| place.is_agents_network(sender(request))) {
+        Work::ClusterOfKnown
+    } else {
+        Work::Cluster
+    }
+}
+
+/// Says the pin of the certificate that is shown at present.
+pub type Pin = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+
+/// What registration stands on; cheap to clone.
+#[derive(Clone)]
+pub struct RegistrationState {
+    hub: Hub,
+    settings: Settings,
+    authenticator: Authenticator,
+    tunnels: Tunnels,
+    trust: Option<Arc<str>>,
+    pin: Pin,
+    challenges: Arc<Challenges>,
+    challenge_rate: Arc<ChallengeRate>,
+    rate: Arc<RegistrationRate>,
+    notices: Arc<Notices>,
+}
+
+impl std::fmt::Debug for RegistrationState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RegistrationState")
+            .field("hub", &self.hub)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RegistrationState {
+    /// `trust` is the authority, PEM, that agents shall trust; `pin` the shown key's.
+    pub fn new(
+        hub: Hub,
+        settings: Settings,
+        authenticator: Authenticator,
+        tunnels: Tunnels,
+        trust: Option<Arc<str>>,
+        pin: Pin,
+        notices: Arc<Notices>,
+    ) -> Self {
+        Self {
+            notices,
+            hub,
+            settings,
+            authenticator,
+            tunnels,
+            trust,
+            pin,
+            challenges: Arc::default(),
+            challenge_rate: Arc::default(),
+            rate: Arc::default(),
+        }
+    }
+
+    fn is_cluster(&self, uid: &ClusterUid) -> bool {
+        self.hub.stores().clusters.by_uid(uid.as_str()).is_some()
+    }
+
+    /// What a manifest of now says of the server: its address, and its authority.
+    pub fn reached_at(&self) -> (String, Option<Arc<str>>) {
+        (self.settings.server_url(), self.trust.clone())
+    }
+
+    /// Refuses when agents make the hub work too hard.
+    fn slow_down(&self, request: &Extensions) -> Result<(), Status> {
+        self.rate.check(sender(request), cluster_work(request))
+    }
+}
+
+/// The routes of this module and their part of the OpenAPI document.
+pub fn documented() -> OpenApiRouter<RegistrationState> {
+    OpenApiRouter::new()
+        .routes(routes!(register))
+        .routes(routes!(challenge))
+        .routes(routes!(connect))
+        .routes(routes!(import_manifest))
+        .routes(routes!(import_cluster))
+}
+
+/// The routes of this module.
+pub fn router(state: RegistrationState) -> Router {
+    documented().split_for_parts().0.with_state(state)
+}
+
+/// Binds a cluster's key to its Cluster; a registration token is the credential.
+#[utoipa::path(post, path = "/v1/agent/register", tag = "agents",
+    request_body = RegisterRequest, responses((status = 200, body = RegisterResponse)))]
+async fn register(
+    State(state): State<RegistrationState>,
+    noted: Noted,
+    request: Request,
+) -> Result<Json<RegisterResponse>, Status> {
+    state.rate.check_network(sender(request.extensions()))?;
+    let work = cluster_work(request.extensions());
+    let headers = request.headers().clone();
+    let AgentsJson(asked) = AgentsJson::<RegisterRequest>::from_request(request, &state).await?;
+    // A request that names no Cluster costs the hub nothing, and leaves the budget to agents.
+    if !state.is_cluster(&asked.cluster_uid) {
+        return Err(refusal(&Refusal::NoSuchCluster));
+    }
+    state.rate.check_all(work)?;
+    let answer = register::register(&state, &headers, &asked).await?;
+    note(&state, &noted, &asked.cluster_uid);
+    Ok(Json(answer))
+}
+
+/// A value for an agent to sign.
+#[utoipa::path(post, path = "/v1/agent/challenge", tag = "agents",
+    request_body = ChallengeRequest, responses((status = 200, body = Challenge)))]
+async fn challenge(
+    State(state): State<RegistrationState>,
+    noted: Noted,
+    request: Request,
+) -> Result<Json<Challenge>, Status> {
+    let peer = connect::peer(request.extensions());
+    let AgentsJson(asked) = AgentsJson::<ChallengeRequest>::from_request(request, &state).await?;
+    let answer = connect::challenge(&state, peer, &asked)?;
+    note(&state, &noted, &asked.cluster_uid);
+    Ok(Json(answer))
+}
+
+/// Notes the cluster of an agent for the audit log.
+fn note(state: &RegistrationState, noted: &Noted, uid: &ClusterUid) {
+    if let Some(cluster) = state.hub.stores().clusters.by_uid(uid.as_str()) {
+        noted.about(&cluster.name_any());
+        noted.in_cluster(&cluster.name_any(), Some(uid.clone()));
+    }
+}
+
+/// Opens an agent's tunnel: a WebSocket, with the challenge signed.
+#[utoipa::path(get, path = "/v1/connect", tag = "agents", responses((status = 101)))]
+async fn connect(State(state): State<RegistrationState>, request: Request) -> Response {
+    connect::connect(state, request).await
+}
+
+/// The manifest that holds the presented registration token.
+#[utoipa::path(get, path = "/v1/import/manifest", tag = "agents",
+    responses((status = 200, body = String, content_type = "application/yaml")))]
+async fn import_manifest(
+    State(state): State<RegistrationState>,
+    request: Request,
+) -> Result<Response, Status> {
+    state
+        .rate
+        .check(sender(request.extensions()), Work::Manifest)?;
+    let headers = request.headers();
+    let token = register::presented(headers)?;
+    let text = headers
+        .get(AUTHORIZATION)
+        .and_then(|value| value.to_str().ok());
+    let text = text
+        .and_then(|text| text.split_once(' '))
+        .map_or("", |(_, token)| token);
+    let presented = SecretString::from(text);
+    let yaml = import::manifest_for(&state, token, &presented).await?;
+    let mut response = yaml.expose_secret().to_owned().into_response();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/yaml"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// A registration token for a cluster, and the manifest that holds it; for those who may change it.
+#[utoipa::path(post, path = "/v1/clusters/{name}/import", tag = "clusters",
+    params(("name" = String, Path, description = "The cluster's name")),
+    request_body = ImportRequest, responses((status = 200, body = Import)))]
+async fn import_cluster(
+    State(state): State<RegistrationState>,
+    request: Request,
+) -> Result<Response, Status> {
+    let head = Head::from(&request);
+    let identity = identify(&state.authenticator, head, request.extensions()).await?;
+    check_token(&identity)?;
+    let (mut head, body) = request.into_parts();
+    let body::Name(name) = body::Name::from_request_parts(&mut head, &state).await?;
+    let request = Request::from_parts(head, body);
+    let body::OptionalJson(request) = body::OptionalJson::from_request(request, &state).await?;
+    let request = request.unwrap_or(ImportRequest { ttl_seconds: None });
+    let sight = Sight::of(state.hub.stores(), &identity);
+    let cluster = sight.cluster(&name)?;
+    sight.must("update", "clusters", &place_of_cluster(&cluster))?;
+    let import = import::import(&state, &cluster, &request).await?;
+    let mut response = Json(import).into_response();
+    response
+        .headers_mut()
+        .insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stranger_who_registers_again_and_again_keeps_no_other_network_out() {
+        let rate = RegistrationRate::default();
+        let peer = |n: u8| IpAddr::from([192, 0, 2, n]);
+        let check = |n| rate.check(peer(n), Work::Cluster);
+        let allowed = (0..1000).filter(|_| check(1).is_ok()).count();
+        assert!((40..60).contains(&allowed), "{allowed}");
+        assert!(check(2).is_ok());
+    }
+
+    #[test]
+    fn flood_of_registrations_from_one_48_leaves_half_to_others() {
+        let rate = RegistrationRate::default();
+        let from = |site, n| IpAddr::from([0x2001, 0xdb8, site, n, 0, 0, 0, 1]);
+        let allowed = (0..=u16::MAX).filter(|n| rate.check(from(0, *n), Work::Cluster).is_ok());
+        let allowed = allowed.count();
+        assert!((100..150).contains(&allowed), "{allowed}");
+        assert!(rate.check(from(1, 0), Work::Cluster).is_ok());
+    }
+
+    #[test]
+    fn flood_from_many_networks_leaves_budgets_to_known_agents() {
+        let rate = RegistrationRate::default();
+        for n in 0..=u16::MAX {
+            let [high, low] = n.to_be_bytes();
+            let _ = rate.check(IpAddr::from([high, low, 0, 1]), Work::Manifest);
+        }
+        assert!(
+            rate.check_all(Work::Cluster).is_ok(),
+            "agents that register"
+        );
+        let refused = (0..=u16::MAX).filter(|n| {
+            let [high, low] = n.to_be_bytes();
+            let from = IpAddr::from([high, low, 0, 1]);
+            rate.check(from, Work::Cluster).is_err()
+        });
+        assert!(refused.count() > 1000);
+        assert!(rate.check_all(Work::ClusterOfKnown).is_ok());
+    }
+}

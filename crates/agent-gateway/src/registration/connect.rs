@@ -1,0 +1,361 @@
+//! `POST /v1/agent/challenge` and `GET /v1/connect`: from a proved key to an attached tunnel.
+
+use std::net::SocketAddr;
+
+use axum::extract::ConnectInfo;
+use axum::response::{IntoResponse as _, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use drover_access::proof::{PublicKey, connect_message};
+use drover_api::agent::{Challenge, ChallengeRequest, ConnectProof, PROOF_HEADER};
+use drover_api::group::CLUSTER_FINALIZER;
+use drover_api::ids::ClusterUid;
+use drover_api::kinds::Cluster;
+use drover_tunnel::protocol::{self, Version};
+use drover_tunnel::tunnel::Driver;
+use drover_tunnel::{Tunnel, ws};
+use http::{HeaderMap, Request, StatusCode};
+use hyper::upgrade::OnUpgrade;
+use jiff::Timestamp;
+use kube::ResourceExt as _;
+
+use super::RegistrationState;
+use super::challenge::ChallengeError;
+use super::decide::{Refusal, bound_key};
+use super::register::{current_cluster, refusal, version};
+use crate::tunnels::AttachedAgent;
+use drover_http_edge::listen::Place;
+use drover_http_edge::networks::{NOWHERE, Quota, Rates, sender};
+use drover_http_edge::status::Status;
+
+/// Longest proof header, in bytes.
+const MOST_PROOF: usize = 4096;
+/// Longest name of a replica, in characters.
+const MOST_REPLICA: usize = 253;
+/// Challenges that may be asked for one Cluster: from one network, and from wider ones.
+const CHALLENGES: [Quota; 3] = [
+    Quota::per_second(2).burst(30),
+    Quota::per_second(4).burst(60),
+    Quota::per_second(8).burst(120),
+];
+
+/// How often challenges are asked for, by Cluster and network.
+#[derive(Debug)]
+pub struct ChallengeRate(Rates<ClusterUid>);
+
+impl Default for ChallengeRate {
+    fn default() -> Self {
+        Self(Rates::new(CHALLENGES))
+    }
+}
+
+impl ChallengeRate {
+    fn check(&self, cluster: &ClusterUid, peer: Option<SocketAddr>) -> Result<(), Status> {
+        let slow = |_| Status::too_many_requests("this cluster's agents connect too often", 5);
+        let from = peer.map_or(NOWHERE, |peer| peer.ip());
+        self.0.check(cluster, from).map_err(slow)
+    }
+}
+
+/// Hands a challenge out.
+pub fn challenge(
+    state: &RegistrationState,
+    peer: Option<SocketAddr>,
+    asked: &ChallengeRequest,
+) -> Result<Challenge, Status> {
+    state.hub.stores().health().check()?;
+    // Only what exists is counted, so strangers cannot fill the memory of rates with inventions.
+    if state
+        .hub
+        .stores()
+        .clusters
+        .by_uid(asked.cluster_uid.as_str())
+        .is_none()
+    {
+        return Err(refusal(&Refusal::NoSuchCluster));
+    }
+    state.challenge_rate.check(&asked.cluster_uid, peer)?;
+    let key = state.hub.keys().challenge();
+    let nonce = state
+        .challenges
+        .issue(key, &asked.cluster_uid, Timestamp::now())
+        .map_err(|error| Status::internal(error.to_string()))?;
+    Ok(Challenge { nonce })
+}
+
+/// An agent that has proved its cluster's key.
+#[derive(Debug)]
+struct Proved {
+    cluster: ClusterUid,
+    name: String,
+    agent: AttachedAgent,
+    protocol: Version,
+}
+
+/// Checks the proof, answers 101 and attaches the tunnel when the connection is handed over.
+pub async fn connect(state: RegistrationState, mut request: axum::extract::Request) -> Response {
+    let upgrade = hyper::upgrade::on(&mut request);
+    let (head, _) = request.into_parts();
+    let request = Request::from_parts(head, ());
+    let proved = match prove(&state, &request).await {
+        Ok(proved) => proved,
+        Err(status) => return with_versions(&status),
+    };
+    let switch = match ws::accept_response(&request) {
+        Ok(switch) => switch,
+        Err(error) => return Status::bad_request(error.to_string()).into_response(),
+    };
+    let (mut head, ()) = switch.into_parts();
+    head.headers
+        .insert(protocol::VERSION_HEADER, protocol::chosen(proved.protocol));
+    // From here on the cluster's bound of tunnels counts it.
+    if let Some(place) = request.extensions().get::<Place>() {
+        place.proved(&proved.cluster, sender(request.extensions()));
+    }
+    tokio::spawn(serve(state, proved, upgrade));
+    Response::from_parts(head, axum::body::Body::empty())
+}
+
+/// The security order of a connection.
+async fn prove(state: &RegistrationState, request: &Request<()>) -> Result<Proved, Status> {
+    let headers = request.headers();
+    state.hub.stores().health().check()?;
+    let proof = read_proof(headers)?;
+    let now = Timestamp::now();
+    let key = state.hub.keys().challenge();
+    let genuine = state
+        .challenges
+        .check(key, &proof.cluster_uid, &proof.nonce, now)
+        .map_err(challenge_refused)?;
+    let cluster = living_cluster(state, &proof.cluster_uid, request.extensions()).await?;
+    let bound = bound_key(&cluster).ok_or_else(not_registered)?;
+    let bound = PublicKey::parse(bound).map_err(|error| Status::internal(error.to_string()))?;
+    let message = connect_message(&proof.cluster_uid, &proof.nonce, &proof.replica);
+    if bound.verify(&message, &proof.signature).is_err() {
+        let note =
+            "refused a connection: it is not signed with the key that is bound to this Cluster";
+        state.notices.warn(&cluster, "ForeignKey", note).await;
+        let message = "the proof is not signed with the key that is bound to this Cluster: if the cluster was made anew, delete the Cluster at the server and import it again";
+        return Err(Status::unauthorized(message).because("", "ForeignKey", message));
+    }
+    if let Err(error) = state.challenges.spend(&genuine, now) {
+        if matches!(error, ChallengeError::Replayed) {
+            let note = "refused a connection: its proof was used before; if no agent of this \
+                        cluster was restarted just now, somebody has read one of its connections";
+            state
+                .notices
+                .warn(&cluster, "ReplayedChallenge", note)
+                .await;
+        }
+        return Err(challenge_refused(error));
+    }
+    let protocol = protocol::negotiate(headers).map_err(|error| {
+        Status::new(
+            StatusCode::UPGRADE_REQUIRED,
+            "UpgradeRequired",
+            error.to_string(),
+        )
+    })?;
+    Ok(Proved {
+        name: cluster.name_any(),
+        agent: AttachedAgent {
+            replica: proof.replica,
+            version: version(&proof.agent_version),
+            protocol: protocol.number(),
+        },
+        cluster: proof.cluster_uid,
+        protocol,
+    })
+}
+
+/// The Cluster from memory; asked of the hub when memory knows no key of it yet.
+async fn living_cluster(
+    state: &RegistrationState,
+    uid: &ClusterUid,
+    request: &http::Extensions,
+) -> Result<std::sync::Arc<Cluster>, Status> {
+    let known = state.hub.stores().clusters.by_uid(uid.as_str());
+    let known = known.ok_or_else(|| refusal(&Refusal::NoSuchCluster))?;
+    // While our finalizer holds it, its agent is waited for: what was applied there has to go.
+    if known.metadata.deletion_timestamp.is_some() && !has_finalizer(&known) {
+        return Err(refusal(&Refusal::ClusterDeleted));
+    }
+    if bound_key(&known).is_some() {
+        return Ok(known);
+    }
+    state.slow_down(request)?;
+    let current = current_cluster(&state.hub, uid).await?;
+    current
+        .map(std::sync::Arc::new)
+        .ok_or_else(|| refusal(&Refusal::NoSuchCluster))
+}
+
+/// Reads the proof header.
+pub fn read_proof(headers: &HeaderMap) -> Result<ConnectProof, Status> {
+    let malformed = |what: &str| Status::unauthorized(format!("the header {PROOF_HEADER} {what}"));
+    let mut values = headers.get_all(PROOF_HEADER).iter();
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return Err(malformed("must be present once; agents of Drover send it"));
+    };
+    if value.len() > MOST_PROOF {
+        return Err(malformed("is too long"));
+    }
+    let json = STANDARD
+        .decode(value.as_bytes())
+        .map_err(|_| malformed("is not base64"))?;
+    let proof: ConnectProof =
+        serde_json::from_slice(&json).map_err(|_| malformed("is not the JSON of a proof"))?;
+    let plain = proof.replica.bytes().all(|b| b.is_ascii_graphic());
+    if proof.replica.is_empty() || proof.replica.len() > MOST_REPLICA || !plain {
+        return Err(malformed(
+            "names no replica in at most 253 visible characters",
+        ));
+    }
+    Ok(proof)
+}
+
+fn not_registered() -> Status {
+    let message = "no key is bound to this Cluster: the agent must register first; apply a fresh manifest of \"drover cluster import\"";
+    Status::unauthorized(message).because("", "NotRegistered", message)
+}
+
+fn challenge_refused(error: ChallengeError) -> Status {
+    let message = error.to_string();
+    match error {
+        ChallengeError::Full => Status::unavailable(message, 60),
+        ChallengeError::Foreign => {
+            Status::unauthorized(&message).because("", "ForeignChallenge", message)
+        }
+        ChallengeError::Stale => {
+            Status::unauthorized(&message).because("", "StaleChallenge", message)
+        }
+        ChallengeError::Replayed => {
+            Status::unauthorized(&message).because("", "ReplayedChallenge", message)
+        }
+    }
+}
+
+/// A version that does not fit is told with the versions that do.
+fn with_versions(status: &Status) -> Response {
+    let mut response = status.clone().into_response();
+    if status.code() == StatusCode::UPGRADE_REQUIRED {
+        response
+            .headers_mut()
+            .extend(protocol::VersionError::Unreadable.headers());
+    }
+    response
+}
+
+/// Holds the tunnel from the hand-over of the connection to its end.
+async fn serve(state: RegistrationState, proved: Proved, upgrade: OnUpgrade) {
+    let Proved {
+        cluster,
+        name,
+        agent,
+        ..
+    } = proved;
+    let replica = agent.replica.clone();
+    // Boxed: this task lives as long as the tunnel, and shall not keep the opening's room.
+    let opening = Box::pin(open(&state, &name, &replica, upgrade));
+    let Some((tunnel, driver)) = opening.await else {
+        return;
+    };
+    let driver = tokio::spawn(driver);
+    let attached = state.tunnels.attach(cluster, agent, tunnel);
+    tracing::info!(cluster = name, replica, "an agent is connected");
+    match driver.await {
+        Ok(reason) => tracing::info!(cluster = name, replica, %reason, "an agent's tunnel ended"),
+        Err(error) => tracing::error!(cluster = name, replica, %error, "a tunnel's task failed"),
+    }
+    drop(attached);
+}
+
+async fn open(
+    state: &RegistrationState,
+    name: &str,
+    replica: &str,
+    upgrade: OnUpgrade,
+) -> Option<(Tunnel, Driver)> {
+    let stream = match ws::accept(upgrade).await {
+        Ok(stream) => stream,
+        Err(error) => {
+            tracing::debug!(cluster = name, replica, %error, "an agent left before its tunnel opened");
+            return None;
+        }
+    };
+    match Tunnel::open(stream, state.tunnels.options()).await {
+        Ok(opened) => Some(opened),
+        Err(error) => {
+            tracing::warn!(cluster = name, replica, %error, "an agent's tunnel did not open");
+            None
+        }
+    }
+}
+
+/// The address a request came from, where the listener tells it.
+pub fn peer(extensions: &http::Extensions) -> Option<SocketAddr> {
+    extensions
+        .get::<ConnectInfo<SocketAddr>>()
+        .map(|info| info.0)
+}
+
+/// Whether the server still has to remove its objects from the cluster before the Cluster is gone.
+fn has_finalizer(cluster: &Cluster) -> bool {
+    let mut finalizers = cluster.finalizers().iter();
+    finalizers.any(|finalizer| finalizer == CLUSTER_FINALIZER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_address_that_asks_too_often_does_not_slow_another() {
+        let rate = ChallengeRate::default();
+        let cluster = ClusterUid::new("a");
+        let peer = |n: u8| Some(SocketAddr::from(([10, 0, 0, n], 1)));
+        let refused = (0..100)
+            .filter(|_| rate.check(&cluster, peer(1)).is_err())
+            .count();
+        assert!((60..=70).contains(&refused), "{refused}");
+        assert!(rate.check(&cluster, peer(2)).is_ok());
+        let neighbour = |n: u16| Some(SocketAddr::from(([0x2001, 0xdb8, 0, 0, 0, 0, 0, n], 1)));
+        let refused = (0..100)
+            .filter(|n| rate.check(&cluster, neighbour(*n)).is_err())
+            .count();
+        assert!(
+            (60..=70).contains(&refused),
+            "a /64 is one place: {refused}"
+        );
+    }
+
+    #[test]
+    fn malformed_proofs_are_refused() {
+        let encode = |json: &str| STANDARD.encode(json);
+        let good =
+            r#"{"clusterUid":"u","nonce":"n","replica":"pod","agentVersion":"1","signature":"s"}"#;
+        let read = |values: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(PROOF_HEADER, value.parse().unwrap());
+            }
+            read_proof(&headers)
+                .map(|_| ())
+                .map_err(|status| status.code().as_u16())
+        };
+        assert_eq!(read(&[&encode(good)]), Ok(()));
+        for bad in [
+            vec![],
+            vec![encode(good), encode(good)],
+            vec!["%".to_owned()],
+            vec![encode("{}")],
+            vec![encode(&good.replace("pod", ""))],
+            vec![encode(&good.replace("pod", "a b"))],
+            vec![encode(&good.replace("\"u\"", "\"u\",\"x\":1"))],
+            vec![encode(&good.replace("pod", &"x".repeat(5000)))],
+        ] {
+            let bad: Vec<&str> = bad.iter().map(String::as_str).collect();
+            assert_eq!(read(&bad), Err(401), "{bad:?}");
+        }
+    }
+}

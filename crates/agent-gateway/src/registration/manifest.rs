@@ -1,0 +1,195 @@
+//! What a person applies to make a cluster a member: one YAML stream of typed objects.
+//!
+//! Applying it again changes nothing that registration has done: the agent keeps its key and its
+//! memory in a Secret of its own that is not in here.
+
+mod roles;
+mod workload;
+
+pub use roles::{account, role_ref};
+
+use std::collections::BTreeMap;
+
+use drover_access::proof::PublicKey;
+use drover_api::group::{AGENT_NAMESPACE, MANAGED_BY, MANAGED_BY_LABEL};
+use drover_api::ids::ClusterUid;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, ServiceAccount};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::Serialize;
+use thiserror::Error;
+
+/// Name of the agent's Deployment, and of what belongs to it alone.
+pub const AGENT: &str = "drover-agent";
+/// Label of every object that Drover applies in a managed cluster, its value [`AGENT`]. What removes
+/// them asks for it: Helm overwrites who manages an object.
+pub const NAME_LABEL: &str = "app.kubernetes.io/name";
+
+/// The manifest could not be written as YAML.
+#[derive(Debug, Error)]
+#[error("could not write the manifest's {kind} as YAML: {problem}")]
+pub struct ManifestError {
+    kind: &'static str,
+    problem: String,
+}
+
+/// Everything that differs between manifests.
+#[derive(Debug)]
+pub struct Manifest {
+    /// `https://host[:port]` as the cluster reaches the server.
+    pub server_url: String,
+    /// The only roots that the agent shall trust, PEM.
+    pub server_ca: String,
+    /// UID of the Cluster.
+    pub cluster_uid: ClusterUid,
+    /// Its name, for people.
+    pub cluster_name: String,
+    /// Permission to register, once.
+    pub token: SecretString,
+    /// Keys that plans for this cluster's nodes are verified with, the one in use last.
+    pub plan_keys: Vec<PublicKey>,
+    /// Image of the agent.
+    pub image: String,
+    /// `IfNotPresent`, `Always` or `Never`.
+    pub image_pull_policy: String,
+}
+
+impl Manifest {
+    /// The YAML stream, in the order in which it must be applied.
+    pub fn write(&self) -> Result<SecretString, ManifestError> {
+        let mut stream = Stream::default();
+        stream.object("Namespace", &namespace())?;
+        rbac(&mut stream)?;
+        stream.object("ConfigMap", &self.binding())?;
+        stream.object("ConfigMap", &self.plan_keys())?;
+        stream.object("Secret", &self.registration())?;
+        stream.object("PodDisruptionBudget", &workload::disruption_budget())?;
+        stream.object("Deployment", &workload::deployment(self))?;
+        Ok(SecretString::from(stream.0))
+    }
+
+    /// Which server, and as which Cluster.
+    fn binding(&self) -> ConfigMap {
+        config_map(
+            "drover-agent-server",
+            [
+                ("server-url".to_owned(), self.server_url.clone()),
+                ("server-ca.crt".to_owned(), self.server_ca.clone()),
+                ("cluster-uid".to_owned(), self.cluster_uid.to_string()),
+                ("cluster-name".to_owned(), self.cluster_name.clone()),
+            ],
+        )
+    }
+
+    /// A list, so that a new key can be pinned before the old one goes.
+    fn plan_keys(&self) -> ConfigMap {
+        let entries = self.plan_keys.iter().enumerate();
+        let named = entries.map(|(n, key)| (format!("{:04}.ed25519", n + 1), key.encode()));
+        config_map("drover-agent-plan-keys", named)
+    }
+
+    fn registration(&self) -> Secret {
+        let token = ByteString(self.token.expose_secret().as_bytes().to_vec());
+        Secret {
+            metadata: meta("drover-agent-registration"),
+            type_: Some("management.drover.dev/registration".to_owned()),
+            data: Some(BTreeMap::from([("token".to_owned(), token)])),
+            ..Default::default()
+        }
+    }
+}
+
+/// The agent's own account, and one a lane.
+const ACCOUNTS: [&str; 4] = [AGENT, "drover-user", "drover-controller", "drover-report"];
+
+/// Writes the service accounts, their roles and the bindings.
+///
+/// `charts/drover-agent/templates/rbac.yaml` is generated from this.
+fn rbac(stream: &mut Stream) -> Result<(), ManifestError> {
+    for account in ACCOUNTS {
+        stream.object("ServiceAccount", &service_account(account))?;
+    }
+    roles::write(stream)
+}
+
+/// Documents of a YAML stream.
+#[derive(Default)]
+struct Stream(String);
+
+impl Stream {
+    fn object<T: Serialize>(
+        &mut self,
+        kind: &'static str,
+        object: &T,
+    ) -> Result<(), ManifestError> {
+        let failed = |problem: String| ManifestError { kind, problem };
+        // By way of JSON, which has the field order and the absent fields of Kubernetes.
+        let value = serde_json::to_value(object).map_err(|error| failed(error.to_string()))?;
+        let text = serde_saphyr::to_string(&value).map_err(|error| failed(error.to_string()))?;
+        self.0.push_str("---\n");
+        self.0.push_str(&text);
+        if !text.ends_with('\n') {
+            self.0.push('\n');
+        }
+        Ok(())
+    }
+}
+
+/// Labels of every object that Drover applies in a managed cluster.
+pub fn labels() -> BTreeMap<String, String> {
+    BTreeMap::from([
+        (NAME_LABEL.to_owned(), AGENT.to_owned()),
+        (MANAGED_BY_LABEL.to_owned(), MANAGED_BY.to_owned()),
+    ])
+}
+
+/// Metadata of an object in the agent's namespace.
+fn meta(name: &str) -> ObjectMeta {
+    ObjectMeta {
+        namespace: Some(AGENT_NAMESPACE.to_owned()),
+        ..cluster_meta(name)
+    }
+}
+
+/// Metadata of a cluster-scoped object.
+fn cluster_meta(name: &str) -> ObjectMeta {
+    ObjectMeta {
+        name: Some(name.to_owned()),
+        labels: Some(labels()),
+        ..Default::default()
+    }
+}
+
+fn namespace() -> Namespace {
+    let mut metadata = cluster_meta(AGENT_NAMESPACE);
+    let enforce = (
+        "pod-security.kubernetes.io/enforce".to_owned(),
+        "restricted".to_owned(),
+    );
+    metadata.labels.get_or_insert_default().extend([enforce]);
+    Namespace {
+        metadata,
+        ..Default::default()
+    }
+}
+
+fn service_account(name: &str) -> ServiceAccount {
+    ServiceAccount {
+        metadata: meta(name),
+        // Only the agent's pods run as an account; the lanes' tokens are asked for by name.
+        automount_service_account_token: Some(false),
+        ..Default::default()
+    }
+}
+
+fn config_map(name: &str, data: impl IntoIterator<Item = (String, String)>) -> ConfigMap {
+    ConfigMap {
+        metadata: meta(name),
+        data: Some(data.into_iter().collect()),
+        ..Default::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! Rights of the agent and of its lanes' accounts: each may do what its part needs, no more.
+//!
+//! The user lane's account has no rights here: the server's access controller gives it exactly
+//! the names that people have in the cluster.
+
+use drover_access::admission::RBAC;
+use drover_api::group::AGENT_NAMESPACE;
+use k8s_openapi::api::rbac::v1::{
+    ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
+};
+
+use super::{AGENT, ManifestError, Stream, cluster_meta, meta};
+
+const CONTROLLER: &str = "drover-controller";
+const REPORT: &str = "drover-report";
+
+pub(super) fn write(stream: &mut Stream) -> Result<(), ManifestError> {
+    for (name, rules) in [
+        (AGENT, agent()),
+        (CONTROLLER, controller_here()),
+        (REPORT, report_here()),
+    ] {
+        stream.object(
+            "Role",
+            &Role {
+                metadata: meta(name),
+                rules: Some(rules),
+            },
+        )?;
+        stream.object(
+            "RoleBinding",
+            &RoleBinding {
+                metadata: meta(name),
+                role_ref: role_ref("Role", name),
+                subjects: Some(vec![account(name)]),
+            },
+        )?;
+    }
+    for (name, rules) in [(CONTROLLER, controller()), (REPORT, report())] {
+        stream.object(
+            "ClusterRole",
+            &ClusterRole {
+                metadata: cluster_meta(name),
+                rules: Some(rules),
+                ..Default::default()
+            },
+        )?;
+        stream.object(
+            "ClusterRoleBinding",
+            &ClusterRoleBinding {
+                metadata: cluster_meta(name),
+                role_ref: role_ref("ClusterRole", name),
+                subjects: Some(vec![account(name)]),
+            },
+        )?;
+    }
+    Ok(())
+}
+
+/// A reference to a role.
+pub fn role_ref(kind: &str, name: &str) -> RoleRef {
+    RoleRef {
+        api_group: Some(RBAC.to_owned()),
+        kind: kind.to_owned(),
+        name: name.to_owned(),
+    }
+}
+
+/// A service account of the agent's namespace.
+pub fn account(name: &str) -> Subject {
+    Subject {
+        kind: "ServiceAccount".to_owned(),
+        name: name.to_owned(),
+        namespace: Some(AGENT_NAMESPACE.to_owned()),
+        ..Default::default()
+    }
+}
+
+fn rule(group: &str, resources: &[&str], names: &[&str], verbs: &[&str]) -> PolicyRule {
+    let owned = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+    PolicyRule {
+        api_groups: Some(vec![group.to_owned()]),
+        resources: Some(owned(resources)),
+        resource_names: (!names.is_empty()).then(|| owned(names)),
+        verbs: owned(verbs),
+        ..Default::default()
+    }
+}
+
+/// The agent itself: its own Secrets and ConfigMaps, the lanes' tokens, its events.
+fn agent() -> Vec<PolicyRule> {
+    let lanes = ["drover-user", CONTROLLER, REPORT];
+    vec![
+        // RBAC cannot limit a creation by name.
+        rule("", &["secrets", "configmaps"], &[], &["create"]),
+        rule(
+            "",
+            &["secrets"],
+            &["drover-agent-key", "drover-agent-registration"],
+            &["get", "patch"],
+        ),
+        rule("", &["configmaps"], &["drover-agent-server"], &["get"]),
+        rule(
+            "",
+            &["configmaps"],
+            &["drover-agent-status"],
+            &["get", "patch"],
+        ),
+        rule("", &["serviceaccounts/token"], &lanes, &["create"]),
+        rule("apps", &["deployments"], &[AGENT], &["get"]),
+        rule("events.k8s.io", &["events"], &[], &["create", "patch"]),
+    ]
+}
+
+/// The server's controllers: roles and who has them. Whoever gives any role away can have all
+/// rights, and RBAC knows no smaller right for that: a role's name follows from its UID on the hub,
+/// and what it allows is for people to say.
+fn controller() -> Vec<PolicyRule> {
+    let write = ["list", "create", "update", "delete"];
+    let bindings = ["clusterrolebindings", "rolebindings"];
+    vec![
+        rule(RBAC, &["clusterroles"], &[], &write),
+        rule(RBAC, &["clusterroles"], &[], &["bind", "escalate"]),
+        // To take people without a role out of somebody's own binding, whose other subjects stay.
+        rule(RBAC, &["roles"], &[], &["bind"]),
+        rule(RBAC, &bindings, &[], &write),
+        // Projects: their namespaces, and what those may use. It deletes no namespace.
+        rule("", &["namespaces"], &[], &["list", "create", "patch"]),
+        rule("", &["resourcequotas", "limitranges"], &[], &write),
+        // Removal of the agent, when the Cluster is deleted at the server.
+        rule("", &["namespaces"], &[AGENT_NAMESPACE], &["get", "delete"]),
+        rule(
+            RBAC,
+            &["clusterroles", "clusterrolebindings"],
+            &[REPORT, CONTROLLER],
+            &["get", "patch"],
+        ),
+        // Whether this cluster lets a person act as another (`kubectl --as`).
+        rule(
+            "authorization.k8s.io",
+            &["subjectaccessreviews"],
+            &[],
+            &["create"],
+        ),
+        // The server's probes of the tunnel.
+        health(),
+    ]
+}
+
+/// Upgrades of the agent.
+fn controller_here() -> Vec<PolicyRule> {
+    vec![rule("apps", &["deployments"], &[AGENT], &["get", "patch"])]
+}
+
+fn report() -> Vec<PolicyRule> {
+    vec![
+        rule("", &["nodes", "pods", "events"], &[], &["list", "watch"]),
+        // Whether somebody touched what the server applied.
+        rule(
+            RBAC,
+            &["clusterroles", "clusterrolebindings", "rolebindings"],
+            &[],
+            &["list", "watch"],
+        ),
+        rule(
+            "",
+            &["namespaces", "resourcequotas", "limitranges"],
+            &[],
+            &["list", "watch"],
+        ),
+        rule("metrics.k8s.io", &["nodes"], &[], &["list"]),
+        health(),
+    ]
+}
+
+fn report_here() -> Vec<PolicyRule> {
+    vec![rule("apps", &["deployments"], &[AGENT], &["get"])]
+}
+
+/// Paths that tell how the API server does.
+fn health() -> PolicyRule {
+    let paths = ["/livez", "/readyz", "/version"];
+    PolicyRule {
+        non_resource_urls: Some(paths.map(str::to_owned).to_vec()),
+        verbs: vec!["get".to_owned()],
+        ..Default::default()
+    }
+}

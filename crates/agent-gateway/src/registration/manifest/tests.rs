@@ -1,0 +1,145 @@
+use super::*;
+
+fn manifest() -> Manifest {
+    Manifest {
+        server_url: "https://drover.example:8443".into(),
+        server_ca: "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n".into(),
+        cluster_uid: ClusterUid::new("5a1d"),
+        cluster_name: "shop".into(),
+        token: "droverimport_bbbbbbbbbbbb_secretsecretsecret".into(),
+        plan_keys: vec![
+            PublicKey::from_bytes([1; 32]),
+            PublicKey::from_bytes([2; 32]),
+        ],
+        image: "drover-agent:0.1.0".into(),
+        image_pull_policy: "Never".into(),
+    }
+}
+
+/// What the manifest holds.
+fn objects() -> Vec<serde_json::Value> {
+    let yaml = manifest().write().unwrap();
+    serde_saphyr::from_multiple(yaml.expose_secret()).unwrap()
+}
+
+fn named<'a>(objects: &'a [serde_json::Value], kind: &str, name: &str) -> &'a serde_json::Value {
+    objects
+        .iter()
+        .find(|o| o["kind"] == kind && o["metadata"]["name"] == name)
+        .unwrap_or_else(|| panic!("{kind} {name}"))
+}
+
+/// The chart and the manifest give the same rights, because the chart's file is generated.
+#[test]
+fn chart_of_the_agent_has_the_generated_rbac() {
+    let mut stream = Stream::default();
+    rbac(&mut stream).unwrap();
+    let generated = format!(
+        "{{{{- /* Generated from server/src/registration/manifest: DROVER_WRITE_DOCS=1 cargo test -p \
+         drover-server --lib chart_of_the_agent */ -}}}}\n{}",
+        stream.0
+    );
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../charts/drover-agent/templates/rbac.yaml");
+    if std::env::var_os("DROVER_WRITE_DOCS").is_some() {
+        std::fs::write(&file, &generated).unwrap();
+    }
+    let found = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        found == generated,
+        "{} is out of date; run DROVER_WRITE_DOCS=1 cargo test -p drover-server --lib chart_of_the_agent",
+        file.display()
+    );
+}
+
+#[test]
+fn every_object_is_labelled_and_the_namespace_comes_first() {
+    let objects = objects();
+    assert_eq!(objects[0]["kind"], "Namespace");
+    for object in &objects {
+        assert_eq!(
+            object["metadata"]["labels"][MANAGED_BY_LABEL], MANAGED_BY,
+            "{object}"
+        );
+        let clusterwide = ["Namespace", "ClusterRole", "ClusterRoleBinding"]
+            .contains(&object["kind"].as_str().unwrap());
+        assert_eq!(
+            object["metadata"]["namespace"].is_null(),
+            clusterwide,
+            "{object}"
+        );
+    }
+}
+
+#[test]
+fn the_pod_is_restricted() {
+    let objects = objects();
+    let pod = &named(&objects, "Deployment", AGENT)["spec"]["template"]["spec"];
+    let container = &pod["containers"][0];
+    let security = &container["securityContext"];
+    assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
+    assert_eq!(
+        pod["securityContext"]["seccompProfile"]["type"],
+        "RuntimeDefault"
+    );
+    assert_eq!(security["readOnlyRootFilesystem"], true);
+    assert_eq!(security["allowPrivilegeEscalation"], false);
+    assert_eq!(security["capabilities"]["drop"][0], "ALL");
+    assert_eq!(container["imagePullPolicy"], "Never");
+    assert_eq!(
+        objects[0]["metadata"]["labels"]["pod-security.kubernetes.io/enforce"],
+        "restricted"
+    );
+}
+
+#[test]
+fn nobody_gets_a_wildcard_and_only_the_agent_reads_secrets() {
+    for object in objects() {
+        let name = object["metadata"]["name"].clone();
+        for rule in object["rules"].as_array().into_iter().flatten() {
+            let text = rule.to_string();
+            assert!(!text.contains("\"*\""), "{name} {text}");
+            let secrets = rule["resources"]
+                .as_array()
+                .is_some_and(|r| r.iter().any(|r| r == "secrets"));
+            let reads = rule["verbs"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|v| v != "create");
+            if secrets && reads {
+                assert_eq!(name, AGENT);
+                assert!(rule["resourceNames"].is_array(), "{text}");
+            }
+            assert!(!text.contains("impersonate"), "{name} {text}");
+        }
+    }
+}
+
+#[test]
+fn keys_that_plans_are_verified_with_are_a_list_apart_from_the_ca() {
+    let objects = objects();
+    let keys = named(&objects, "ConfigMap", "drover-agent-plan-keys")["data"]
+        .as_object()
+        .unwrap();
+    assert_eq!(keys.len(), 2);
+    assert_eq!(
+        keys["0002.ed25519"],
+        PublicKey::from_bytes([2; 32]).encode()
+    );
+}
+
+#[test]
+fn the_token_is_in_its_secret_and_nowhere_else() {
+    let yaml = manifest().write().unwrap();
+    let count = |what: &str| yaml.expose_secret().matches(what).count();
+    assert_eq!(count("secretsecret"), 0, "only base64 of it");
+    let objects = objects();
+    let secret = named(&objects, "Secret", "drover-agent-registration");
+    let stored: Secret = serde_json::from_value(secret.clone()).unwrap();
+    assert_eq!(
+        stored.data.unwrap()["token"].0,
+        manifest().token.expose_secret().as_bytes()
+    );
+    assert!(!format!("{:?}", manifest()).contains("secretsecret"));
+}

@@ -1,0 +1,116 @@
+//! A Kubernetes client through the tunnels, for the server's own controllers.
+//!
+//! The answers come from a cluster, whose agent may be hostile, and the client reads them into
+//! memory: so each is bounded here, and what a cluster says of an error is cut to what a person
+//! reads before it gets into conditions, events and logs.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use drover_api::agent::Lane;
+use drover_api::client_error::shortened;
+use drover_api::ids::ClusterUid;
+use drover_tunnel::BoxError;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use http::{Request, Response};
+use http_body_util::{BodyExt as _, Either, Full, Limited};
+use kube::client::Body;
+use kube::core::Status;
+use tower::Service;
+
+use super::{TunnelSendError, Tunnels};
+
+/// Largest answer that is read into memory. A chunk of names, the largest thing that Drover keeps
+/// in a cluster, has some 100 KiB, and a list has sixteen of them.
+pub const ANSWER_BYTES: usize = 8 * 1024 * 1024;
+/// Most that is read of an answer that is an error.
+const ERROR_BYTES: usize = 64 * 1024;
+
+/// Sends each request through the tunnel that is best at that moment.
+#[derive(Clone)]
+pub(super) struct Through {
+    pub(super) tunnels: Tunnels,
+    pub(super) cluster: ClusterUid,
+    pub(super) lane: Lane,
+}
+
+type Bounded = Either<Limited<drover_tunnel::tunnel::Body>, Full<Bytes>>;
+
+impl Service<Request<Body>> for Through {
+    type Response = Response<Bounded>;
+    type Error = TunnelSendError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let this = self.clone();
+        Box::pin(async move {
+            let answer = this.tunnels.send(&this.cluster, this.lane, request).await?;
+            Ok(bounded(answer).await)
+        })
+    }
+}
+
+async fn bounded(answer: Response<drover_tunnel::tunnel::Body>) -> Response<Bounded> {
+    let status = answer.status();
+    let (mut head, body) = answer.into_parts();
+    if !status.is_client_error() && !status.is_server_error() {
+        return Response::from_parts(head, Either::Left(Limited::new(body, ANSWER_BYTES)));
+    }
+    head.headers.remove(CONTENT_LENGTH);
+    head.headers.remove(CONTENT_ENCODING);
+    let text = match Limited::new(body, ERROR_BYTES).collect().await {
+        Ok(read) => error_text(&read.to_bytes()),
+        Err(error) => unread(&error).into(),
+    };
+    Response::from_parts(head, Either::Right(Full::new(text)))
+}
+
+fn unread(error: &BoxError) -> &'static str {
+    if error.is::<http_body_util::LengthLimitError>() {
+        "the cluster answered with an error of more than 64 KiB, which was not read"
+    } else {
+        "the cluster's error broke off"
+    }
+}
+
+/// What an error's body says, short: a `metav1.Status` stays one.
+fn error_text(body: &[u8]) -> Bytes {
+    if let Ok(mut status) = serde_json::from_slice::<Status>(body) {
+        status.message = shortened(&status.message);
+        status.reason = shortened(&status.reason);
+        (status.metadata, status.details) = (None, None);
+        if let Ok(json) = serde_json::to_vec(&status) {
+            return json.into();
+        }
+    }
+    shortened(&String::from_utf8_lossy(body)).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use drover_api::client_error::TOLD_BYTES;
+
+    use super::*;
+
+    #[test]
+    fn what_a_cluster_says_of_an_error_is_cut_to_what_a_person_reads() {
+        let long = "ä\n".repeat(10_000);
+        assert!(shortened(&long).len() <= TOLD_BYTES);
+        assert!(shortened(&long).ends_with('…') && !shortened(&long).contains('\n'));
+        assert_eq!(shortened("no such thing"), "no such thing");
+        let status = serde_json::json!({
+            "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404,
+            "reason": "NotFound", "message": long, "details": {"name": long},
+        });
+        let short: Status =
+            serde_json::from_slice(&error_text(status.to_string().as_bytes())).unwrap();
+        assert_eq!((short.code, &*short.reason), (404, "NotFound"));
+        assert!(short.message.len() <= TOLD_BYTES && short.details.is_none());
+        assert!(error_text(long.as_bytes()).len() <= TOLD_BYTES);
+    }
+}

@@ -1,0 +1,240 @@
+//! What is asked for under `/v1`, in the audit log: every request that is not a `GET`, every end
+//! of a sign-in with a provider, and every one that is answered 401, 403 or 429.
+//!
+//! Never a body or a header. Whoever finds out who asks notes it in the request's [`Noted`].
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::extract::{ConnectInfo, FromRequestParts, MatchedPath, RawPathParams, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use drover_api::ids::ClusterUid;
+use http::request::Parts;
+use http::{Extensions, HeaderValue, Method, StatusCode};
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use super::{Asked, Audit, Outcome, Person, REQUEST_ID, Record, Stage, Subject, short_method};
+use drover_access::verb::Verb;
+use drover_http_edge::status::Status;
+
+/// Routes of agents, which must not fail because people's records find no room; what they change
+/// is told by Events on the Cluster.
+const AGENTS: &str = "/v1/agent/";
+/// What a provider sends browsers to signs people in although it is a `GET`.
+const SIGN_IN_ENDS: &str = "/v1/providers/{name}/callback";
+/// Routes that change what the caller has: the record names the caller.
+const OF_THE_CALLER: [&str; 6] = [
+    "/v1/device/{code}/confirm",
+    "/v1/kubeconfig",
+    "/v1/logout",
+    "/v1/me/password",
+    "/v1/session",
+    "/v1/sessions",
+];
+/// A route that changes a part of the server itself.
+const LOG_FILTER: &str = "/v1/log-filter";
+/// Longest name of an object that is recorded.
+const NAME_BYTES: usize = 253;
+
+/// What handlers find out of a request for its record; clones note in the same place.
+#[derive(Clone, Debug, Default)]
+pub struct Noted(Arc<Mutex<Notes>>);
+
+#[derive(Debug, Default)]
+struct Notes {
+    person: Option<Person>,
+    object: Option<Box<str>>,
+    cluster: Option<super::Place>,
+    reason: Option<&'static str>,
+}
+
+impl Noted {
+    /// Where notes on the request with these extensions go.
+    pub fn of(extensions: &Extensions) -> Self {
+        extensions.get::<Self>().cloned().unwrap_or_default()
+    }
+
+    /// Notes who asks, once that is proved.
+    pub fn who(&self, person: Person) {
+        self.0.lock().person = Some(person);
+    }
+
+    /// Notes why it was refused, where the answer's code says too little; in `PascalCase`.
+    pub fn because(&self, reason: &'static str) {
+        self.0.lock().reason = Some(reason);
+    }
+
+    /// Notes what it is about: the name of something that exists.
+    pub fn about(&self, name: &str) {
+        self.0.lock().object = Some(name.into());
+    }
+
+    /// Notes the cluster that it is in, or that it gives access to.
+    pub fn in_cluster(&self, name: &str, uid: Option<ClusterUid>) {
+        let name = name.into();
+        self.0.lock().cluster = Some(super::Place { name, uid });
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Noted {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self::of(&parts.extensions))
+    }
+}
+
+/// A request on its way; its record is written even when the client goes before the answer.
+struct Pending {
+    audit: Audit,
+    subject: Subject,
+    noted: Noted,
+    /// The route, if it names no object in its path and makes none.
+    route: Option<&'static str>,
+    /// Name in the path, of something that need not exist.
+    named: Option<Box<str>>,
+    began: Instant,
+    answer: Option<StatusCode>,
+    /// Whether it does something.
+    changes: bool,
+    /// The log had no room, so that there is nothing to record.
+    dropped: bool,
+}
+
+impl Pending {
+    fn is_recorded(&self) -> bool {
+        let refused = [
+            StatusCode::UNAUTHORIZED,
+            StatusCode::FORBIDDEN,
+            StatusCode::TOO_MANY_REQUESTS,
+        ];
+        let refused = self.answer.is_some_and(|code| refused.contains(&code));
+        !self.dropped && (self.changes || refused)
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if !self.is_recorded() {
+            return;
+        }
+        let mut subject = self.subject.clone();
+        let succeeded = self.answer.is_some_and(|code| !is_error(code));
+        let notes = std::mem::take(&mut *self.noted.0.lock());
+        subject.person = notes.person;
+        // What was found is a name; what was not may be anything, a token put in the wrong place.
+        subject.object = notes
+            .object
+            .or_else(|| self.named.take().filter(|_| succeeded))
+            .or_else(|| own_object(self.route, subject.person.as_ref()));
+        subject.place = notes.cluster;
+        let (outcome, reason) = match self.answer {
+            None => (Outcome::ClientGone, None),
+            Some(code) if is_error(code) => {
+                (Outcome::Refused, notes.reason.or_else(|| reason(code)))
+            }
+            Some(_) => (Outcome::Complete, None),
+        };
+        self.audit.add(Record {
+            subject: Arc::new(subject),
+            stage: Stage::End,
+            outcome,
+            code: self.answer.map(|code| code.as_u16()),
+            reason,
+            bytes_in: 0,
+            bytes_out: 0,
+            duration: self.began.elapsed(),
+        });
+    }
+}
+
+/// The layer around every route but the road's.
+pub async fn audited(State(audit): State<Audit>, request: Request, next: Next) -> Response {
+    let (mut head, body) = request.into_parts();
+    let mut pending = pending(&audit, &mut head).await;
+    head.extensions.insert(pending.noted.clone());
+    let route = head.extensions.get::<MatchedPath>();
+    let of_agents = route.is_some_and(|route| route.as_str().starts_with(AGENTS));
+    // What cannot be recorded is not done.
+    if pending.changes && !of_agents && audit.admit().await.is_err() {
+        pending.dropped = true;
+        let full = "what is done cannot be recorded at present, so nothing is done: try again, and ask an administrator to look at the audit log's disk";
+        return Status::unavailable(full, 5).into_response();
+    }
+    let mut response = next.run(Request::from_parts(head, body)).await;
+    pending.answer = Some(response.status());
+    if pending.is_recorded()
+        && let Ok(id) = HeaderValue::from_str(&pending.subject.id.to_string())
+    {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
+    response
+}
+
+async fn pending(audit: &Audit, head: &mut Parts) -> Pending {
+    let named = last_name(head).await;
+    let source = head.extensions.get::<ConnectInfo<SocketAddr>>();
+    let route = head.extensions.get::<MatchedPath>();
+    let route = route.map_or("", MatchedPath::as_str);
+    Pending {
+        audit: audit.clone(),
+        subject: Subject {
+            id: audit.next_id(),
+            received: Timestamp::now(),
+            source: source.map(|ConnectInfo(address)| address.ip()),
+            person: None,
+            place: None,
+            object: None,
+            verb: Verb::of(&head.method, route, None),
+            method: short_method(&head.method),
+            target: Asked::of(route),
+        },
+        noted: Noted::default(),
+        route: OF_THE_CALLER
+            .into_iter()
+            .chain([LOG_FILTER])
+            .find(|own| *own == route),
+        named,
+        began: Instant::now(),
+        answer: None,
+        changes: changes(&head.method) || route == SIGN_IN_ENDS,
+        dropped: false,
+    }
+}
+
+/// What a route changes that neither its path nor its handler names.
+fn own_object(route: Option<&str>, person: Option<&Person>) -> Option<Box<str>> {
+    match route? {
+        LOG_FILTER => Some("log-filter".into()),
+        _ => person.map(|person| (*person.name).into()),
+    }
+}
+
+/// The last parameter of the path, if it could be a name.
+async fn last_name(head: &mut Parts) -> Option<Box<str>> {
+    let parameters = RawPathParams::from_request_parts(head, &()).await.ok()?;
+    let (_, value) = parameters.iter().last()?;
+    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.');
+    (value.len() <= NAME_BYTES && value.bytes().all(plain)).then(|| value.into())
+}
+
+fn changes(method: &Method) -> bool {
+    !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
+}
+
+fn is_error(code: StatusCode) -> bool {
+    code.is_client_error() || code.is_server_error()
+}
+
+fn reason(code: StatusCode) -> Option<&'static str> {
+    match code {
+        StatusCode::UNAUTHORIZED => Some("Unauthorized"),
+        StatusCode::FORBIDDEN => Some("Forbidden"),
+        StatusCode::TOO_MANY_REQUESTS => Some("TooManyRequests"),
+        _ => None,
+    }
+}

@@ -1,0 +1,219 @@
+//! The bounded way from requests to the writer.
+//!
+//! A request asks for room *before* it is forwarded and adds its records later without waiting, so
+//! nothing that happened can fail to be recorded: when the writer falls behind, new requests wait
+//! and are at last refused, while those under way still find their place. What the queue holds is
+//! bounded, in records and in bytes, by its capacity plus two records for each request under way.
+//! Requests of strangers ask for no room: they are counted, see [`strangers`](super::strangers).
+
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+use tokio::sync::Notify;
+
+use serde::{Serialize, Serializer};
+
+use super::Record;
+use super::strangers::{Fate, Strangers, Tally};
+
+/// How long the writer lets records gather after the first: fewer wake-ups, larger writes.
+const GATHER: Duration = Duration::from_millis(10);
+
+/// One line of the log.
+pub(super) enum Line {
+    Record(Record),
+    Tally(Tally),
+}
+
+impl Line {
+    fn size(&self) -> usize {
+        match self {
+            Self::Record(record) => record.size(),
+            Self::Tally(_) => size_of::<Self>(),
+        }
+    }
+}
+
+impl Serialize for Line {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Record(record) => record.serialize(serializer),
+            Self::Tally(tally) => tally.serialize(serializer),
+        }
+    }
+}
+
+/// What the queue holds before new requests wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// Records.
+    pub records: usize,
+    /// Bytes of all records.
+    pub bytes: usize,
+}
+
+struct State {
+    lines: Vec<Line>,
+    bytes: usize,
+    strangers: Strangers,
+    added: u64,
+    written: u64,
+    writer_sleeps: bool,
+    closed: bool,
+}
+
+impl State {
+    fn push(&mut self, line: Line) {
+        self.bytes += line.size();
+        self.lines.push(line);
+        self.added += 1;
+    }
+
+    fn push_tallies(&mut self, tallies: Vec<Tally>) {
+        for tally in tallies {
+            self.push(Line::Tally(tally));
+        }
+    }
+
+    fn has_room(&self, capacity: Capacity) -> bool {
+        self.lines.len() < capacity.records && self.bytes < capacity.bytes
+    }
+}
+
+pub(super) struct Queue {
+    capacity: Capacity,
+    state: Mutex<State>,
+    filled: Condvar,
+    drained: Notify,
+}
+
+impl Queue {
+    pub(super) fn new(capacity: Capacity) -> Self {
+        let state = State {
+            lines: Vec::new(),
+            bytes: 0,
+            strangers: Strangers::new(Instant::now()),
+            added: 0,
+            written: 0,
+            writer_sleeps: false,
+            closed: false,
+        };
+        Self {
+            capacity,
+            state: Mutex::new(state),
+            filled: Condvar::new(),
+            drained: Notify::new(),
+        }
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        self.state.lock().has_room(self.capacity)
+    }
+
+    pub(super) async fn room(&self) {
+        loop {
+            let drained = self.drained.notified();
+            tokio::pin!(drained);
+            drained.as_mut().enable();
+            if self.has_room() {
+                return;
+            }
+            drained.await;
+        }
+    }
+
+    /// Adds a record; one without a person is perhaps only counted.
+    pub(super) fn add(&self, record: Record) {
+        let mut state = self.state.lock();
+        let fate = if record.subject.person.is_none() {
+            let room = state.has_room(self.capacity);
+            state.strangers.take_in(record, Instant::now(), room)
+        } else {
+            Fate::Whole(record)
+        };
+        match fate {
+            Fate::Whole(record) => state.push(Line::Record(record)),
+            // The writer has a new time to wake at.
+            Fate::Counted { first: true } => {}
+            Fate::Counted { first: false } => return,
+        }
+        if std::mem::take(&mut state.writer_sleeps) {
+            self.filled.notify_one();
+        }
+    }
+
+    /// Waits for lines and takes them all; `None` once closed and empty. Blocks its thread.
+    pub(super) fn take(&self) -> Option<Vec<Line>> {
+        let mut state = self.state.lock();
+        loop {
+            let now = Instant::now();
+            let due = if state.closed {
+                state.strangers.drain(now)
+            } else {
+                state.strangers.due(now)
+            };
+            state.push_tallies(due);
+            if !state.lines.is_empty() {
+                break;
+            }
+            if state.closed {
+                return None;
+            }
+            state.writer_sleeps = true;
+            match state.strangers.next_due() {
+                None => self.filled.wait(&mut state),
+                Some(due) => drop(self.filled.wait_until(&mut state, due)),
+            }
+            state.writer_sleeps = false;
+        }
+        if !state.closed {
+            drop(state);
+            std::thread::sleep(GATHER);
+            state = self.state.lock();
+        }
+        let lines = std::mem::take(&mut state.lines);
+        state.bytes = 0;
+        drop(state);
+        self.drained.notify_waiters();
+        Some(lines)
+    }
+
+    pub(super) fn wrote(&self, count: usize) {
+        self.state.lock().written += count as u64;
+        self.drained.notify_waiters();
+    }
+
+    /// Waits until everything added before this call is written, what was counted included.
+    pub(super) async fn flushed(&self) {
+        let goal = {
+            let mut state = self.state.lock();
+            let counted = state.strangers.drain(Instant::now());
+            state.push_tallies(counted);
+            if std::mem::take(&mut state.writer_sleeps) {
+                self.filled.notify_one();
+            }
+            state.added
+        };
+        loop {
+            let drained = self.drained.notified();
+            tokio::pin!(drained);
+            drained.as_mut().enable();
+            if self.state.lock().written >= goal {
+                return;
+            }
+            drained.await;
+        }
+    }
+
+    /// Lines that wait, and whether strangers are being counted.
+    pub(super) fn holds(&self) -> (usize, bool) {
+        let state = self.state.lock();
+        (state.lines.len(), state.strangers.next_due().is_some())
+    }
+
+    pub(super) fn close(&self) {
+        let mut state = self.state.lock();
+        state.closed = true;
+        self.filled.notify_one();
+    }
+}

@@ -1,0 +1,114 @@
+//! The latest records in memory, where the log itself goes to standard output.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use drover_api::rest::{AuditList, AuditSource};
+use parking_lot::RwLock;
+
+use super::{Older, Page, Position, ReadAuditError, Wanted, kept_since};
+
+/// Records and bytes of them that are kept, whichever is reached first.
+const MOST: (usize, usize) = (10_000, 8 * 1024 * 1024);
+
+/// The latest records; clones are the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Recent(Arc<RwLock<State>>);
+
+#[derive(Debug)]
+struct State {
+    /// Tells this start of the server from others.
+    start: u64,
+    lines: VecDeque<Arc<[u8]>>,
+    bytes: usize,
+    /// Number of the oldest one.
+    first: u64,
+}
+
+/// The lines before a place, from the oldest on.
+struct Snapshot {
+    lines: Vec<Arc<[u8]>>,
+    start: u64,
+    /// Number of the first of them.
+    first: u64,
+}
+
+impl Default for Recent {
+    fn default() -> Self {
+        Self(Arc::new(RwLock::new(State {
+            start: uuid::Uuid::new_v4().as_u64_pair().0,
+            lines: VecDeque::new(),
+            bytes: 0,
+            first: 0,
+        })))
+    }
+}
+
+impl Recent {
+    /// Keeps lines that were written, and lets the oldest go.
+    pub(crate) fn keep(&self, lines: &[u8]) {
+        let mut state = self.0.write();
+        for line in lines.split(|byte| *byte == b'\n') {
+            if !line.is_empty() {
+                state.push(line.into());
+            }
+        }
+    }
+
+    /// A page, those written last first.
+    pub(super) fn read(&self, wanted: &Wanted) -> Result<AuditList, ReadAuditError> {
+        let older = self.older_than(wanted.after)?;
+        let mut page = Page::new(wanted);
+        let mut next = None;
+        for (place, line) in older.lines.iter().enumerate().rev() {
+            match page.take(line) {
+                Older::Wanted => {}
+                Older::Later => {
+                    next = (place > 0).then_some(Position::Memory {
+                        start: older.start,
+                        before: older.first + place as u64,
+                    });
+                    break;
+                }
+                Older::No => break,
+            }
+        }
+        let kept_since = older.lines.first().and_then(|oldest| kept_since(oldest));
+        Ok(page.done(AuditSource::Memory, kept_since, next))
+    }
+
+    fn older_than(&self, after: Option<Position>) -> Result<Snapshot, ReadAuditError> {
+        let state = self.0.read();
+        let count = match after {
+            None => state.lines.len(),
+            Some(Position::Memory { start, before }) if start == state.start => {
+                state.older(before).ok_or(ReadAuditError::Gone)?
+            }
+            Some(_) => return Err(ReadAuditError::Gone),
+        };
+        Ok(Snapshot {
+            lines: state.lines.iter().take(count).cloned().collect(),
+            start: state.start,
+            first: state.first,
+        })
+    }
+}
+
+impl State {
+    fn push(&mut self, line: Arc<[u8]>) {
+        self.bytes += line.len();
+        self.lines.push_back(line);
+        while self.lines.len() > MOST.0 || self.bytes > MOST.1 {
+            let gone = self.lines.pop_front().map_or(0, |line| line.len());
+            self.bytes -= gone;
+            self.first += 1;
+        }
+    }
+
+    /// How many are kept of those before this number; `None` if the next one is gone.
+    fn older(&self, before: u64) -> Option<usize> {
+        let count = usize::try_from(before.checked_sub(self.first)?).ok()?;
+        let there = count <= self.lines.len() && count > 0;
+        there.then_some(count)
+    }
+}

@@ -1,0 +1,345 @@
+//! Pages of a log in a folder of its own, or in memory.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::tests::{file, record};
+use crate::{Audit, Outcome};
+use drover_telemetry::Metrics;
+
+/// A line as the writer writes it, of the request with this number, so many seconds into the day.
+fn line(number: u32) -> String {
+    let (minute, second) = (number / 60 % 60, number % 60);
+    format!(
+        r#"{{"time":"2026-11-22T10:{minute:02}:{second:02}Z","stage":"end","id":"a-{number:x}","source":"192.0.2.1","user":"ann","userUid":"u","token":"t","actingAs":null,"cluster":"shop","clusterUid":"c","verb":"get","method":"GET","path":"/api/v1/pods/p{number}","outcome":"complete","code":200,"reason":null,"bytesIn":0,"bytesOut":7,"durationMs":1.5}}"#
+    )
+}
+
+fn lines(numbers: std::ops::Range<u32>) -> String {
+    numbers.fold(String::new(), |mut text, number| {
+        let _ = writeln!(text, "{}", line(number));
+        text
+    })
+}
+
+fn wanted(limit: usize, after: Option<&str>) -> Wanted {
+    Wanted {
+        filter: Filter::default(),
+        limit,
+        after: after.map(|after| after.parse().unwrap()),
+    }
+}
+
+fn ids(page: &AuditList) -> Vec<String> {
+    let ids = page.items.iter().filter_map(|item| item.id.clone());
+    ids.collect()
+}
+
+/// The ids of these requests, latest first.
+fn latest(numbers: std::ops::Range<u32>) -> Vec<String> {
+    numbers.rev().map(|n| format!("a-{n:x}")).collect()
+}
+
+fn second(second: &str) -> Option<Timestamp> {
+    format!("2026-11-22T10:00:{second}Z").parse().ok()
+}
+
+fn files(folder: &TempDir) -> Files {
+    Files::new(folder.path().join("log"), 3)
+}
+
+#[tokio::test]
+async fn what_was_written_is_read_back_with_every_field() {
+    let folder = TempDir::new().unwrap();
+    let audit = Audit::open(&file(&folder, 1 << 20, 1), &Metrics::new()).unwrap();
+    audit.add(record(&audit));
+    let mut stranger = record(&audit);
+    Arc::make_mut(&mut stranger.subject).person = None;
+    (stranger.outcome, stranger.code) = (Outcome::Refused, Some(401));
+    for _ in 0..3 {
+        audit.add(stranger.clone());
+    }
+    audit.flush().await;
+    let page = audit.reader().read("u", wanted(10, None)).await.unwrap();
+    assert_eq!((page.source, page.unreadable), (AuditSource::File, 0));
+    assert_eq!(
+        page.kept_since,
+        Some("1970-01-01T00:00:00.003Z".parse().unwrap())
+    );
+    let [tally, whole, ann] = &*page.items else {
+        panic!("{page:?}")
+    };
+    assert_eq!((tally.count, tally.code), (Some(2), Some(401)));
+    assert_eq!((&tally.id, &tally.verb), (&None, &None));
+    assert_eq!((whole.count, &whole.user), (None, &None));
+    assert_eq!(ann.user.as_deref(), Some("ann\n{\"stage\":\"end\"}"));
+    assert_eq!(ann.path.as_deref(), Some("/api?token=(hidden)"));
+    assert_eq!((ann.bytes_in, ann.bytes_out), (Some(1), Some(2)));
+}
+
+#[test]
+fn pages_go_on_where_they_ended_though_the_log_grows_and_is_turned_over() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("log.2"), lines(0..3)).unwrap();
+    std::fs::write(at("log.1"), lines(3..6)).unwrap();
+    std::fs::write(at("log"), lines(6..9)).unwrap();
+    let files = files(&folder);
+    let first = files.read(&wanted(2, None)).unwrap();
+    assert_eq!(ids(&first), latest(7..9));
+    assert_eq!(
+        first.kept_since,
+        Some("2026-11-22T10:00:00.0015Z".parse().unwrap())
+    );
+
+    std::fs::write(at("log"), lines(6..12)).unwrap();
+    std::fs::rename(at("log.2"), at("log.3")).unwrap();
+    std::fs::rename(at("log.1"), at("log.2")).unwrap();
+    std::fs::rename(at("log"), at("log.1")).unwrap();
+    std::fs::write(at("log"), lines(12..14)).unwrap();
+    let (mut seen, mut next) = (ids(&first), first.continue_token);
+    while let Some(after) = next {
+        let page = files.read(&wanted(2, Some(&after))).unwrap();
+        assert!(!page.items.is_empty(), "an empty page is the last");
+        seen.extend(ids(&page));
+        next = page.continue_token;
+    }
+    assert_eq!(seen, latest(0..9));
+}
+
+#[test]
+fn a_page_after_what_is_kept_no_longer_says_so() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("log"), lines(0..3)).unwrap();
+    let files = files(&folder);
+    let after = files
+        .read(&wanted(1, None))
+        .unwrap()
+        .continue_token
+        .unwrap();
+    // Cut short, gone, or another's memory.
+    std::fs::write(at("log"), lines(0..1)).unwrap();
+    let cut = files.read(&wanted(1, Some(&after)));
+    assert!(matches!(cut, Err(ReadAuditError::Gone)), "{cut:?}");
+    std::fs::write(at("log"), lines(5..9)).unwrap();
+    let gone = files.read(&wanted(1, Some(&after)));
+    assert!(matches!(gone, Err(ReadAuditError::Gone)), "{gone:?}");
+    let memory = files.read(&wanted(1, Some("m-1-1")));
+    assert!(matches!(memory, Err(ReadAuditError::Gone)), "{memory:?}");
+}
+
+#[test]
+fn lines_that_are_no_records_are_passed_over_and_counted() {
+    let folder = TempDir::new().unwrap();
+    let long = format!("{{\"time\":\"{}\"}}", "x".repeat(300_000));
+    let text = format!(
+        "{}{{\"time\":\"2026-1\n{}{long}\n\n{}{}",
+        lines(0..2),
+        lines(2..4),
+        lines(4..6),
+        // Being written just now.
+        &line(6)[..40],
+    );
+    std::fs::write(folder.path().join("log"), text).unwrap();
+    let files = files(&folder);
+    let page = files.read(&wanted(10, None)).unwrap();
+    assert_eq!(ids(&page), latest(0..6));
+    assert_eq!(page.unreadable, 3, "broken, long, empty");
+    // One by one as well.
+    let (mut seen, mut next) = (Vec::new(), None);
+    loop {
+        let page = files.read(&wanted(1, next.as_deref())).unwrap();
+        seen.extend(ids(&page));
+        next = page.continue_token;
+        if next.is_none() {
+            break;
+        }
+    }
+    assert_eq!(seen, latest(0..6));
+}
+
+#[test]
+fn a_page_reads_a_bounded_part_of_the_log_and_the_next_goes_on() {
+    let folder = TempDir::new().unwrap();
+    let many = 60_000;
+    let text = lines(0..many).replace("\"user\":\"ann\"", "\"user\":\"bob\"");
+    assert!(text.len() > 2 * 8 * 1024 * 1024);
+    let text = format!("{}{text}", lines(0..1));
+    std::fs::write(folder.path().join("log"), &text).unwrap();
+    let mut ask = wanted(500, None);
+    ask.filter.user = Some("ann".to_owned());
+    let (mut pages, mut found) = (0, Vec::new());
+    loop {
+        let page = files(&folder).read(&ask).unwrap();
+        pages += 1;
+        found.extend(ids(&page));
+        let Some(next) = page.continue_token else {
+            break;
+        };
+        ask.after = Some(next.parse().unwrap());
+    }
+    assert_eq!(found, latest(0..1));
+    assert_eq!(pages, text.len().div_ceil(8 * 1024 * 1024));
+}
+
+#[test]
+fn each_filter_leaves_what_it_names() {
+    let folder = TempDir::new().unwrap();
+    let other = line(1)
+        .replace("\"ann\"", "\"bob\"")
+        .replace("\"shop\"", "\"mill\"")
+        .replace("\"get\"", "\"delete\"")
+        .replace("\"complete\"", "\"refused\"")
+        .replace("200", "403")
+        .replace("\"path\"", "\"object\":\"x\",\"path\"");
+    let text = format!("{}\n{other}\n{}\n", line(0), line(2));
+    std::fs::write(folder.path().join("log"), text).unwrap();
+    let cases: [(fn(&mut Filter), _); 14] = [
+        (|_| {}, 0..3),
+        (|filter| filter.user = Some("bob".to_owned()), 1..2),
+        (|filter| filter.user = Some("bo".to_owned()), 0..0),
+        (|filter| filter.cluster = Some("mill".to_owned()), 1..2),
+        (|filter| filter.object = Some("x".to_owned()), 1..2),
+        (|filter| filter.path = Some("pods/p1".to_owned()), 1..2),
+        (|filter| filter.verb = Some(Verbs::One(Verb::Delete)), 1..2),
+        (|filter| filter.verb = Some(Verbs::Changes), 1..2),
+        (|filter| filter.outcome = Some(AuditOutcome::Refused), 1..2),
+        (|filter| filter.code = Some(403), 1..2),
+        (|filter| filter.since = second("01"), 1..3),
+        (|filter| filter.until = second("01"), 0..2),
+        (
+            |filter| (filter.since, filter.until) = (second("01"), second("01")),
+            1..2,
+        ),
+        (
+            |filter| (filter.user, filter.code) = (Some("bob".to_owned()), Some(200)),
+            0..0,
+        ),
+    ];
+    for (narrow, found) in cases {
+        let mut wanted = wanted(10, None);
+        narrow(&mut wanted.filter);
+        let page = files(&folder).read(&wanted).unwrap();
+        assert_eq!(ids(&page), latest(found), "{wanted:?}");
+        assert_eq!(page.continue_token, None);
+    }
+}
+
+#[test]
+fn a_time_to_begin_at_ends_the_search_but_not_at_a_stream_that_began_before() {
+    let folder = TempDir::new().unwrap();
+    let stream = line(0)
+        .replace("a-0", "a-stream")
+        .replace("\"durationMs\":1.5", "\"durationMs\":1500000");
+    // Broken, so that going on to it would be seen.
+    let text = format!("{{\n{}{stream}\n{}", lines(0..900), lines(1500..1510));
+    std::fs::write(folder.path().join("log"), text).unwrap();
+    let mut ask = wanted(500, None);
+    ask.filter.since = "2026-11-22T10:14:50Z".parse().ok();
+    let page = files(&folder).read(&ask).unwrap();
+    let mut found = latest(1500..1510);
+    found.extend(latest(890..900));
+    assert_eq!(ids(&page), found);
+    assert_eq!((page.unreadable, page.continue_token), (0, None));
+}
+
+#[test]
+fn memory_keeps_the_latest_and_says_what_is_gone() {
+    let recent = Recent::default();
+    recent.keep(lines(0..5).as_bytes());
+    let first = recent.read(&wanted(2, None)).unwrap();
+    assert_eq!(
+        (ids(&first), first.source),
+        (latest(3..5), AuditSource::Memory)
+    );
+    recent.keep(lines(5..6).as_bytes());
+    let after = first.continue_token.unwrap();
+    let second = recent.read(&wanted(5, Some(&after))).unwrap();
+    assert_eq!((ids(&second), second.continue_token), (latest(0..3), None));
+
+    recent.keep(lines(6..10_004).as_bytes());
+    let newest = recent.read(&wanted(1, None)).unwrap();
+    assert_eq!(
+        newest.kept_since,
+        Some("2026-11-22T10:00:04.0015Z".parse().unwrap())
+    );
+    let elsewhere = Recent::default();
+    elsewhere.keep(lines(0..5).as_bytes());
+    for (memory, after) in [
+        (&recent, &after),
+        (&elsewhere, &newest.continue_token.unwrap()),
+    ] {
+        let gone = memory.read(&wanted(1, Some(after)));
+        assert!(matches!(gone, Err(ReadAuditError::Gone)), "{gone:?}");
+    }
+}
+
+#[test]
+fn memory_is_bounded_in_bytes_too() {
+    let recent = Recent::default();
+    let long = line(0).replace(
+        "\"reason\":null",
+        &format!("\"reason\":\"{}\"", "x".repeat(1 << 20)),
+    );
+    for _ in 0..20 {
+        recent.keep(long.as_bytes());
+    }
+    let page = recent.read(&wanted(500, None)).unwrap();
+    assert_eq!(page.items.len(), 7);
+}
+
+#[tokio::test]
+async fn a_log_that_gives_nothing_back_is_read_from_memory() {
+    let nothing = Destination::File {
+        path: "/dev/null".into(),
+        max_bytes: u64::MAX,
+        keep: 0,
+    };
+    let audit = Audit::open(&nothing, &Metrics::new()).unwrap();
+    audit.add(record(&audit));
+    audit.flush().await;
+    let page = audit.reader().read("u", wanted(10, None)).await.unwrap();
+    assert_eq!((page.items.len(), page.source), (1, AuditSource::Memory));
+}
+
+#[test]
+fn what_has_a_files_name_and_is_none_is_passed_over_and_counted() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("log"), lines(2..4)).unwrap();
+    std::fs::write(at("log.3"), lines(0..2)).unwrap();
+    let rest_of = |page: &AuditList| page.continue_token.clone();
+    // Nobody writes into it: whoever waits for that waits forever.
+    let pipe = rustix::fs::FileType::Fifo;
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, at("log.1"), pipe, mode, 0).unwrap();
+    for other in [
+        &(|| std::fs::create_dir(at("log.2")).unwrap()) as &dyn Fn(),
+        &|| drop(std::os::unix::net::UnixListener::bind(at("log.2")).unwrap()),
+    ] {
+        other();
+        let page = files(&folder).read(&wanted(3, None)).unwrap();
+        assert_eq!((ids(&page), page.unreadable), (latest(1..4), 2));
+        let page = files(&folder)
+            .read(&wanted(3, rest_of(&page).as_deref()))
+            .unwrap();
+        assert_eq!((ids(&page), page.unreadable), (latest(0..1), 0));
+        let _ = std::fs::remove_dir(at("log.2")).or_else(|_| std::fs::remove_file(at("log.2")));
+    }
+}
+
+#[tokio::test]
+async fn one_person_reads_once_at_a_time_and_few_people_at_once() {
+    let reader = Reader::new(Kept::Memory(Recent::default()));
+    let turn = |who: &str| reader.turns.take(who).unwrap();
+    let turns = ["ann", "b", "c", "d"].map(turn);
+    let said = async |who| reader.read(who, wanted(1, None)).await;
+    assert!(matches!(said("ann").await, Err(ReadAuditError::Yours)));
+    assert!(matches!(said("eve").await, Err(ReadAuditError::Busy)));
+    drop(turns);
+    assert!(said("eve").await.is_ok() && said("ann").await.is_ok());
+}

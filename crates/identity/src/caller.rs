@@ -1,0 +1,182 @@
+//! The caller of a route, as its handler demands.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRef, FromRequestParts};
+use drover_access::identity::Identity;
+use drover_access::same_origin::Head;
+use drover_api::kinds::{Token, TokenPurpose};
+use drover_http_edge::listen::Place;
+use drover_http_edge::status::Status;
+use http::Extensions;
+use http::request::Parts;
+use kube::ResourceExt as _;
+
+use super::Authenticator;
+use drover_audit::{Noted, Person};
+
+/// Anybody with a valid token, one that only allows a password change included.
+#[derive(Debug)]
+pub struct AnyToken(pub Identity);
+
+/// A token whose secret the request shows, whatever it is worth still.
+#[derive(Debug)]
+pub struct Held(pub Arc<Token>);
+
+/// A person, by a token that is not limited to one cluster or one purpose.
+#[derive(Debug)]
+pub struct Caller(pub Identity);
+
+/// A person who may do everything.
+#[derive(Debug)]
+pub struct Administrator(pub Identity);
+
+impl<S> FromRequestParts<S> for AnyToken
+where
+    Authenticator: FromRef<S>,
+    S: Send + Sync,
+{
+    type Rejection = Status;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Status> {
+        let head = Head::from(&*parts);
+        let identity = identify(&Authenticator::from_ref(state), head, &parts.extensions).await?;
+        Ok(Self(identity))
+    }
+}
+
+impl<S> FromRequestParts<S> for Held
+where
+    Authenticator: FromRef<S>,
+    S: Send + Sync,
+{
+    type Rejection = Status;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Status> {
+        let token = Authenticator::from_ref(state)
+            .held(Head::from(&*parts))
+            .await?;
+        Noted::of(&parts.extensions).who(Person {
+            name: token.spec.user_name.as_str().into(),
+            uid: token.spec.user_uid.as_str().into(),
+            token: Some(token.name_any().into()),
+            acting_as: None,
+        });
+        Ok(Self(token))
+    }
+}
+
+impl<S> FromRequestParts<S> for Caller
+where
+    Authenticator: FromRef<S>,
+    S: Send + Sync,
+{
+    type Rejection = Status;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Status> {
+        let AnyToken(identity) = AnyToken::from_request_parts(parts, state).await?;
+        check_token(&identity)?;
+        Ok(Self(identity))
+    }
+}
+
+impl<S> FromRequestParts<S> for Administrator
+where
+    Authenticator: FromRef<S>,
+    S: Send + Sync,
+{
+    type Rejection = Status;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Status> {
+        let AnyToken(identity) = AnyToken::from_request_parts(parts, state).await?;
+        check_administrator(&identity)?;
+        Ok(Self(identity))
+    }
+}
+
+/// Identifies the caller and notes it for the audit log.
+pub async fn identify(
+    authenticator: &Authenticator,
+    head: Head<'_>,
+    extensions: &Extensions,
+) -> Result<Identity, Status> {
+    let identity = authenticator.identify(head).await?;
+    Noted::of(extensions).who(Person::from(&identity));
+    if let Some(place) = extensions.get::<Place>() {
+        place.authenticated();
+    }
+    Ok(identity)
+}
+
+/// Refuses all but administrators, by a token that is good for this API.
+pub fn check_administrator(identity: &Identity) -> Result<(), Status> {
+    check_token(identity)?;
+    if identity.administrator {
+        Ok(())
+    } else {
+        Err(Status::forbidden(
+            "only an administrator may do this; ask one",
+        ))
+    }
+}
+
+/// Refuses tokens that were handed out for something narrower than this API.
+pub fn check_token(identity: &Identity) -> Result<(), Status> {
+    let token = &identity.token;
+    if token.cluster.is_some() {
+        return Err(Status::forbidden(
+            "this token works on one cluster only and nowhere else; use your login",
+        ));
+    }
+    match token.purpose {
+        TokenPurpose::Session | TokenPurpose::Browser | TokenPurpose::Api => Ok(()),
+        TokenPurpose::PasswordChange => Err(Status::forbidden(
+            "set a new password first: run \"drover login\" again or POST /v1/me/password",
+        )),
+        TokenPurpose::Kubeconfig | TokenPurpose::Credential => Err(Status::forbidden(
+            "this token was made for kubectl and works on clusters only; use your login",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use drover_access::identity::TokenLimits;
+    use drover_api::ids::{ClusterUid, UserUid};
+    use jiff::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_token_handed_out_for_a_cluster_opens_nothing_else() {
+        use TokenPurpose::{Api, Browser, Credential, Kubeconfig, PasswordChange, Session};
+        for (purpose, cluster, allowed) in [
+            (Session, None, true),
+            (Browser, None, true),
+            (Api, None, true),
+            (Api, Some("c"), false),
+            (Session, Some("c"), false),
+            (Kubeconfig, None, false),
+            (Kubeconfig, Some("c"), false),
+            (Credential, None, false),
+            (PasswordChange, None, false),
+        ] {
+            let identity = Identity {
+                user_uid: UserUid::new("u"),
+                user_name: "ann".to_owned(),
+                display_name: None,
+                administrator: true,
+                groups: Vec::new(),
+                token: TokenLimits {
+                    id: "t".to_owned(),
+                    purpose,
+                    cluster: cluster.map(ClusterUid::new),
+                    provider: None,
+                    expires_at: Timestamp::MAX,
+                },
+            };
+            let verdict = check_token(&identity);
+            assert_eq!(verdict.is_ok(), allowed, "{purpose:?} {cluster:?}");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Who asks: tokens, passwords, log-in and its limits.
+//!
+//! *Owns* the step "identity" of the road and everything that gives people credentials. *Never*
+//! decides what a person may do; that is a permit's matter (`drover_access::permit`).
+
+pub mod accounts;
+pub mod administrators;
+pub mod authenticator;
+pub mod caller;
+pub mod device;
+pub mod first_administrator;
+pub mod last_use;
+pub mod limits;
+pub mod login;
+mod lookup;
+pub mod passwords;
+pub mod providers;
+mod sign_in_sources;
+#[cfg(test)]
+mod silent_hub;
+pub mod tokens;
+
+pub use accounts::Accounts;
+pub use authenticator::{Authenticator, IdentifyError};
+pub use device::Devices;
+pub use last_use::LastUse;
+pub use login::{By, LoginError, Logins};
+pub use lookup::LookupError;
+pub use passwords::Passwords;
+pub use providers::{Providers, Refresher, SignIns, SignOuts};
+pub use sign_in_sources::SignInSources;

@@ -1,0 +1,175 @@
+//! The read that a token costs which is not in memory: made a moment ago, or not existing.
+
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use drover_api::kinds::{Token, User};
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, Shared};
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
+use kube::ResourceExt;
+use parking_lot::Mutex;
+use thiserror::Error;
+use tokio::time::Instant;
+
+use drover_http_edge::status::Status;
+use drover_hub::{Hub, HubError, call};
+
+/// Reads a second, all clients together.
+const READS_PER_SECOND: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
+/// Reads that may come at once after a quiet time.
+const BURST: NonZeroU32 = NonZeroU32::new(50).expect("50 is not zero");
+/// How long an id is known not to exist without asking again.
+const ABSENT_FOR: Duration = Duration::from_secs(5);
+/// Ids that are remembered at most; beyond it the old ones are forgotten.
+const REMEMBERED: usize = 4096;
+
+/// Why a token could not be looked up.
+#[derive(Clone, Debug, Error)]
+pub enum LookupError {
+    /// Too many unknown tokens are presented.
+    #[error("too many requests with tokens that the server does not know; try again in a second")]
+    TooMany,
+    /// The hub failed.
+    #[error("the token could not be checked with the hub")]
+    Hub(#[source] Arc<HubError>),
+    /// The server is ending.
+    #[error("the look-up of the token was interrupted")]
+    Interrupted,
+}
+
+impl From<LookupError> for Status {
+    fn from(error: LookupError) -> Self {
+        match error {
+            LookupError::Interrupted => Self::unavailable(error.to_string(), 1),
+            LookupError::TooMany => Self::too_many_requests(error.to_string(), 1),
+            LookupError::Hub(source) => {
+                // Strangers are not told what the hub says.
+                tracing::warn!(
+                    error = &*source as &dyn std::error::Error,
+                    "a token could not be checked with the hub"
+                );
+                let advice =
+                    "try again, and if it lasts, an administrator finds why in the server's log";
+                Self::unavailable(
+                    format!("the token could not be checked with the hub; {advice}"),
+                    5,
+                )
+            }
+        }
+    }
+}
+
+/// A token and the user it names, if there still is one.
+pub(super) type Found = (Arc<Token>, Option<Arc<User>>);
+
+type Read = Shared<BoxFuture<'static, Result<Option<Found>, LookupError>>>;
+
+/// Reads tokens from the hub: one read an id at a time, and a bounded rate of them.
+#[derive(Clone)]
+pub(super) struct Lookup {
+    hub: Hub,
+    shared: Arc<SharedState>,
+}
+
+struct SharedState {
+    limiter: DefaultDirectRateLimiter,
+    known: Mutex<HashMap<String, Known>>,
+}
+
+enum Known {
+    Reading(Read),
+    Absent(Instant),
+}
+
+impl std::fmt::Debug for Lookup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lookup").finish_non_exhaustive()
+    }
+}
+
+impl Lookup {
+    pub(super) fn new(hub: Hub) -> Self {
+        let quota = Quota::per_second(READS_PER_SECOND).allow_burst(BURST);
+        let state = SharedState {
+            limiter: RateLimiter::direct(quota),
+            known: Mutex::new(HashMap::new()),
+        };
+        Self {
+            hub,
+            shared: Arc::new(state),
+        }
+    }
+
+    /// The token of this id as the hub has it now, and its user.
+    pub(super) async fn read(&self, id: &str) -> Result<Option<Found>, LookupError> {
+        match self.join_or_begin(id)? {
+            Some(read) => read.await,
+            None => Ok(None),
+        }
+    }
+
+    /// The read to wait for; `None` when the id is known to be absent.
+    fn join_or_begin(&self, id: &str) -> Result<Option<Read>, LookupError> {
+        let mut known = self.shared.known.lock();
+        match known.get(id) {
+            Some(Known::Reading(read)) => return Ok(Some(read.clone())),
+            Some(Known::Absent(since)) if since.elapsed() < ABSENT_FOR => return Ok(None),
+            _ => {}
+        }
+        self.shared
+            .limiter
+            .check()
+            .map_err(|_| LookupError::TooMany)?;
+        if known.len() >= REMEMBERED {
+            known.retain(|_, entry| match entry {
+                Known::Reading(_) => true,
+                Known::Absent(since) => since.elapsed() < ABSENT_FOR,
+            });
+        }
+        // A task of its own: it ends and cleans up even when all who wait for it go away.
+        let task = tokio::spawn(self.clone().find_and_remember(id.to_owned()));
+        let read = task
+            .map(|done| done.unwrap_or(Err(LookupError::Interrupted)))
+            .boxed()
+            .shared();
+        known.insert(id.to_owned(), Known::Reading(read.clone()));
+        Ok(Some(read))
+    }
+
+    async fn find_and_remember(self, id: String) -> Result<Option<Found>, LookupError> {
+        let result = find(&self.hub, &id).await;
+        let mut known = self.shared.known.lock();
+        if let Ok(None) = result {
+            known.insert(id, Known::Absent(Instant::now()));
+        } else {
+            known.remove(&id);
+        }
+        result
+    }
+}
+
+async fn find(hub: &Hub, id: &str) -> Result<Option<Found>, LookupError> {
+    let failed = |error| LookupError::Hub(Arc::new(error));
+    let token = call("read a token", hub.tokens().get_opt(id))
+        .await
+        .map_err(failed)?;
+    let Some(token) = token else {
+        return Ok(None);
+    };
+    let user = user_of(hub, &token).await.map_err(failed)?;
+    Ok(Some((Arc::new(token), user)))
+}
+
+async fn user_of(hub: &Hub, token: &Token) -> Result<Option<Arc<User>>, HubError> {
+    let uid = token.spec.user_uid.as_str();
+    if let Some(user) = hub.stores().users.by_uid(uid) {
+        return Ok(Some(user));
+    }
+    let user = call("read a user", hub.users().get_opt(&token.spec.user_name)).await?;
+    Ok(user
+        .filter(|user| user.uid().as_deref() == Some(uid))
+        .map(Arc::new))
+}

@@ -1,0 +1,125 @@
+use jiff::SignedDuration;
+
+use super::*;
+use crate::silent_hub::silent_hub;
+use drover_testkit::kinds::{person, provider};
+
+/// Whom the provider `p1` confirmed so many hours ago.
+fn confirmed(hours: i64) -> User {
+    let mut user = person();
+    let identity = &mut user.status.as_mut().unwrap().identities[0];
+    identity.confirmed_at.0 = Timestamp::now() - SignedDuration::from_hours(hours);
+    user
+}
+
+fn bob(change: impl FnOnce(&mut User)) -> User {
+    let mut user = person();
+    user.metadata.name = Some("bob".to_owned());
+    user.metadata.uid = Some("u2".to_owned());
+    user.status = None;
+    change(&mut user);
+    user
+}
+
+/// What is said to an administrator who links `from`'s identity of `p1` to `to`.
+fn said(enabled: bool, from: &User, to: &User) -> Result<(), String> {
+    let hub = silent_hub();
+    hub.stores()
+        .auth_providers
+        .apply(provider("corp", "p1", enabled));
+    // So long that only what linking asks for itself counts.
+    let grace = drover_api::kinds::SettingSpec {
+        value: "30d".to_owned(),
+    };
+    let grace = drover_api::kinds::Setting::new("provider-grace", grace);
+    hub.stores().settings.apply(grace);
+    let links = Links::new(hub, OneByOne::default());
+    let moved = identity(from, &ProviderUid::new("p1")).map_err(|error| error.to_string())?;
+    let checked = links.check(from, to, &moved);
+    checked.map_err(|error| error.to_string())
+}
+
+#[tokio::test]
+async fn an_identity_moves_while_its_providers_word_is_fresh_and_to_whom_it_fits() {
+    let nobody = bob(|_| {});
+    assert_eq!(said(true, &confirmed(0), &nobody), Ok(()));
+    assert_eq!(said(true, &confirmed(23), &nobody), Ok(()));
+
+    let with = |state| {
+        let mut user = confirmed(0);
+        user.status.as_mut().unwrap().identities[0].state = state;
+        user
+    };
+    let leaving = bob(|bob| {
+        let now = k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(Timestamp::now());
+        bob.metadata.deletion_timestamp = Some(now);
+    });
+    for (what, enabled, from, to, wanted) in [
+        (
+            "an old word",
+            true,
+            confirmed(25),
+            nobody.clone(),
+            "has not said for 24 h",
+        ),
+        (
+            "a word that could not be had",
+            true,
+            with(IdentityState::Unreachable),
+            nobody.clone(),
+            "has not said for 24 h",
+        ),
+        (
+            "a no",
+            true,
+            with(IdentityState::Refused),
+            nobody.clone(),
+            "refuses",
+        ),
+        (
+            "a disabled provider",
+            false,
+            confirmed(0),
+            nobody.clone(),
+            "is disabled",
+        ),
+        (
+            "to one of the same provider",
+            true,
+            confirmed(0),
+            bob(|bob| bob.status = person().status),
+            "unlink that first",
+        ),
+        (
+            "to somebody disabled",
+            true,
+            confirmed(0),
+            bob(|bob| bob.spec.enabled = false),
+            "enable them first",
+        ),
+        (
+            "to somebody who leaves",
+            true,
+            confirmed(0),
+            leaving,
+            "enable them first",
+        ),
+        (
+            "to oneself",
+            true,
+            confirmed(0),
+            confirmed(0),
+            "another user",
+        ),
+        (
+            "from somebody who has none",
+            true,
+            nobody.clone(),
+            nobody,
+            "no such identity",
+        ),
+    ] {
+        let error = said(enabled, &from, &to).expect_err(what);
+        assert!(error.contains(wanted), "{what}: {error}");
+    }
+}

@@ -1,0 +1,410 @@
+//! Signing in with a provider: begun and ended in a browser, or with a name and a password.
+
+mod error;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use drover_access::setting::Setting;
+use drover_api::kinds::{AuthProvider, ProviderIdentity, Token, TokenProvider, TokenPurpose, User};
+use drover_providers::allowed;
+use drover_providers::error::Refusal;
+use drover_providers::ldap::can_sign_in;
+use drover_providers::{Person, ProviderError};
+use jiff::Timestamp;
+use reqwest::Url;
+use secrecy::SecretString;
+use tokio::sync::SemaphorePermit;
+use tracing::Instrument as _;
+
+pub use self::error::SignInError;
+use super::begun::{Begun, Ended, EndedBefore, Pending, WayBack};
+use super::configured::{Configured, Providers, Speaker, is_there};
+use super::kept::{self, Kept};
+use super::one_by_one::OneByOne;
+use super::{people, seen};
+use crate::By;
+use crate::limits::{LoginLimits, RetryAfter};
+use crate::tokens;
+use crate::tokens::TokenWish;
+use drover_hub::Hub;
+use drover_hub::settings::Settings;
+use drover_hub::stores::standing;
+
+/// A sign-in that a browser is to go on with.
+#[derive(Debug)]
+pub struct Sent {
+    /// Where it goes.
+    pub url: Url,
+    /// What it keeps until it comes back.
+    pub cookie: SecretString,
+}
+
+/// Somebody who signed in.
+#[derive(Debug)]
+pub struct Entered {
+    /// The token's text.
+    pub secret: SecretString,
+    /// The token.
+    pub token: Token,
+}
+
+/// Signing in with providers; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct SignIns {
+    hub: Hub,
+    settings: Settings,
+    providers: Providers,
+    limits: LoginLimits,
+    ended: Ended,
+    people: OneByOne,
+}
+
+impl SignIns {
+    /// Sign-ins on a hub; `limits` are those of passwords.
+    pub fn new(hub: Hub, settings: Settings, providers: Providers, limits: LoginLimits) -> Self {
+        Self {
+            hub,
+            settings,
+            providers,
+            limits,
+            ended: Ended::default(),
+            people: OneByOne::default(),
+        }
+    }
+
+    /// The providers.
+    pub fn providers(&self) -> &Providers {
+        &self.providers
+    }
+
+    /// People whose identities change one after another.
+    pub fn people(&self) -> &OneByOne {
+        &self.people
+    }
+
+    /// Providers that people can sign in with now.
+    pub fn open(&self) -> Vec<Arc<AuthProvider>> {
+        let all = self.hub.stores().auth_providers.all().into_iter();
+        all.filter(|one| one.spec.enabled && is_there(one))
+            .collect()
+    }
+
+    /// Begins a sign-in at a provider that has a page of its own.
+    pub async fn begin(
+        &self,
+        name: &str,
+        way_back: WayBack,
+        former: Option<String>,
+        address: IpAddr,
+    ) -> Result<Sent, SignInError> {
+        self.check_open(name)?;
+        self.limits
+            .check_begin(address)
+            .map_err(SignInError::TooMany)?;
+        let provider = self.providers.enabled(name).await?;
+        let (back, now) = (self.back(name)?, Timestamp::now());
+        let (url, pending) = match &provider.speaker {
+            Speaker::Oidc(oidc) => {
+                let _talking = talk(&provider)?;
+                let (url, pending) = oidc.authorize(&back, now).await?;
+                (url, Pending::Oidc(pending))
+            }
+            Speaker::Github(github) => {
+                let (url, pending) = github.authorize(&back, now);
+                (url, Pending::Github(pending))
+            }
+            Speaker::Ldap(_) => return Err(SignInError::OtherWay("login and password")),
+        };
+        let begun = Begun::new(pending, way_back, former)?;
+        let cookie = begun.seal(self.hub.keys().sign_in(), &provider.reference.uid)?;
+        Ok(Sent { url, cookie })
+    }
+
+    /// Ends a sign-in in the browser that began it; `query` is what it came back with.
+    pub async fn end(
+        &self,
+        name: &str,
+        cookie: Option<&SecretString>,
+        query: &str,
+        address: IpAddr,
+    ) -> Result<(Entered, Begun), SignInError> {
+        self.check_open(name)?;
+        self.limits
+            .check_begin(address)
+            .map_err(SignInError::TooMany)?;
+        let provider = self.providers.enabled(name).await?;
+        let (seal, uid) = (self.hub.keys().sign_in(), &provider.reference.uid);
+        let begun = cookie.and_then(|cookie| Begun::open(seal, uid, cookie));
+        let begun = begun.ok_or(SignInError::NotBegunHere)?;
+        // A stranger's link ends nobody's sign-in.
+        if !begun.pending.is_answered_by(query) {
+            return Err(SignInError::OtherSignIn);
+        }
+        let now = Timestamp::now();
+        let ending = self.ended.end(&begun, now).map_err(|ended| match ended {
+            EndedBefore::Yes => SignInError::EndedBefore,
+            EndedBefore::Unknown => SignInError::TooMany(RetryAfter::A_MINUTE),
+        })?;
+        let (person, kept) = {
+            let _talking = talk(&provider)?;
+            let redeemed = redeem(&provider, &begun.pending, query, now).await;
+            self.hear(&provider, &redeemed, now);
+            redeemed?
+        };
+        ending.is_over();
+        let entered = self.enter(&provider, person, kept, By::Browser).await?;
+        Ok((entered, begun))
+    }
+
+    /// Lets the provider learn from what came of a sign-in: nothing of somebody who may not sign in,
+    /// and nothing of a no, which whoever began it can bring back without having been there.
+    fn hear(
+        &self,
+        provider: &Configured,
+        redeemed: &Result<(Person, Kept), SignInError>,
+        now: Timestamp,
+    ) {
+        match redeemed {
+            Ok((person, _)) => {
+                let identity = seen::identity(&provider.reference, person, now);
+                let listed = self.check_allowed(&provider.reference, &seen::person(&identity));
+                if listed.is_ok() {
+                    provider.heard(Ok::<_, &ProviderError>(person), now);
+                }
+            }
+            Err(SignInError::Provider(ProviderError::Refused(_))) => {}
+            Err(SignInError::Provider(error)) => provider.heard(Err::<&Person, _>(error), now),
+            Err(_) => {}
+        }
+    }
+
+    /// Signs somebody in at a provider that takes a login and a password.
+    pub async fn with_password(
+        &self,
+        name: &str,
+        login: &str,
+        password: &SecretString,
+        address: IpAddr,
+        by: By,
+    ) -> Result<Entered, SignInError> {
+        self.check_open(name)?;
+        if !can_sign_in(login, password) {
+            return Err(ProviderError::Refused(Refusal::Credentials).into());
+        }
+        let attempt = self.limits.check_at(name, login, address);
+        let attempt = attempt.map_err(SignInError::TooMany)?;
+        let mut sent = false;
+        let asked = self.ask(name, login, password, &mut sent).await;
+        let (provider, person) = match asked {
+            Ok(asked) => {
+                attempt.succeeded();
+                asked
+            }
+            Err(error) if sent => return Err(error),
+            Err(error) => {
+                attempt.not_sent();
+                return Err(error);
+            }
+        };
+        let entered = self.enter(&provider, person, Kept::default(), by).await?;
+        self.limits.succeeded_at(name, login, address);
+        Ok(entered)
+    }
+
+    /// Asks a directory whose password this is; `sent` is set once it has been sent there.
+    async fn ask(
+        &self,
+        name: &str,
+        login: &str,
+        password: &SecretString,
+        sent: &mut bool,
+    ) -> Result<(Arc<Configured>, Person), SignInError> {
+        let provider = self.providers.enabled(name).await?;
+        let Speaker::Ldap(directory) = &provider.speaker else {
+            return Err(SignInError::OtherWay("a page of its own"));
+        };
+        let now = Timestamp::now();
+        let said = {
+            let _talking = talk(&provider)?;
+            let _turn = provider.turn(now).await?;
+            let sending = || *sent = true;
+            let said = directory.sign_in_telling(login, password, sending).await;
+            provider.heard(said.as_ref(), now);
+            said?
+        };
+        Ok((provider, said))
+    }
+
+    /// Gives somebody whom the provider has just named a token that stands on it; goes on to the end
+    /// when nobody waits for it any more, so that nobody is made by half.
+    async fn enter(
+        &self,
+        provider: &Configured,
+        person: Person,
+        kept: Kept,
+        by: By,
+    ) -> Result<Entered, SignInError> {
+        let (sign_ins, reference) = (self.clone(), provider.reference.clone());
+        let entering = async move {
+            sign_ins
+                .enter_to_the_end(&reference, &person, kept, by)
+                .await
+        };
+        tokio::spawn(entering.in_current_span()).await?
+    }
+
+    async fn enter_to_the_end(
+        &self,
+        reference: &TokenProvider,
+        person: &Person,
+        kept: Kept,
+        by: By,
+    ) -> Result<Entered, SignInError> {
+        let _alone = self.people.alone(&reference.uid, &person.id).await;
+        let now = Timestamp::now();
+        let identity = seen::identity(reference, person, now);
+        // What counts here is all that the list can look at.
+        let counts = seen::person(&identity);
+        if let Err(error) = self.check_allowed(reference, &counts) {
+            // As memory has it: a stranger costs no list of everybody.
+            let known = people::known(&self.hub, &reference.uid, &person.id);
+            return Err(self.refuse(known.as_deref(), &identity, error).await?);
+        }
+        let user = match people::find(&self.hub, &reference.uid, &person.id).await? {
+            Some(user) if !may_enter(&user) => return Err(SignInError::Disabled),
+            Some(user) => people::write(&self.hub, &user, &identity).await?,
+            None => people::make(&self.hub, person, &identity).await?,
+        };
+        // The list may have changed meanwhile, and whoever applied it has not seen this.
+        if let Err(error) = self.check_allowed(reference, &counts) {
+            return Err(self.refuse(Some(&user), &identity, error).await?);
+        }
+        if !kept.is_empty() {
+            let before = kept::read(&self.hub, &user, &reference.uid).await?;
+            kept::write(&self.hub, &user, &reference.uid, &kept.or(before)).await?;
+        }
+        let wish = self.wish(by, reference.clone());
+        let (secret, token) = tokens::create(&self.hub, &user, wish).await?;
+        people::record_login(&self.hub, &user).await;
+        Ok(Entered { secret, token })
+    }
+
+    /// Writes that somebody is not in the list, if that is the error, which is given back.
+    async fn refuse(
+        &self,
+        user: Option<&User>,
+        identity: &ProviderIdentity,
+        error: SignInError,
+    ) -> Result<SignInError, SignInError> {
+        if let (Some(user), SignInError::NotAllowed(_)) = (user, &error) {
+            let refused = seen::refused(identity, NOT_ALLOWED, Timestamp::now());
+            people::write(&self.hub, user, &refused).await?;
+            kept::forget(&self.hub, user, &identity.provider_uid).await?;
+        }
+        Ok(error)
+    }
+
+    /// Whether there is such a provider, before anything is spent on it.
+    fn check_open(&self, name: &str) -> Result<(), SignInError> {
+        let found = self.hub.stores().auth_providers.by_name(name);
+        let open = found.is_some_and(|found| found.spec.enabled && is_there(&found));
+        let nothing = || SignInError::NoSuch(name.to_owned());
+        open.then_some(()).ok_or_else(nothing)
+    }
+
+    /// Whether somebody is among those who may sign in, as the provider's spec says now: what came
+    /// from another, or from one that was switched off meanwhile, is nobody's.
+    fn check_allowed(&self, provider: &TokenProvider, person: &Person) -> Result<(), SignInError> {
+        let current = self
+            .hub
+            .stores()
+            .auth_providers
+            .by_uid(provider.uid.as_str());
+        let current = current.filter(|current| current.spec.enabled && is_there(current));
+        let current = current.ok_or_else(|| SignInError::NoSuch(provider.name.clone()))?;
+        Ok(allowed::check(current.spec.allowed.as_ref(), person)?)
+    }
+
+    fn wish(&self, by: By, provider: TokenProvider) -> TokenWish {
+        let longest = self.settings.ttl(Setting::SessionTtl);
+        let idle = self.settings.ttl(Setting::SessionIdleTtl);
+        let (purpose, idle) = match by {
+            By::Program => (TokenPurpose::Session, None),
+            By::Browser => (TokenPurpose::Browser, Some(idle)),
+        };
+        TokenWish {
+            purpose,
+            cluster: None,
+            provider: Some(provider),
+            description: None,
+            expires_at: Timestamp::now() + longest,
+            idle,
+        }
+    }
+
+    /// Where providers send browsers back to.
+    pub fn back(&self, name: &str) -> Result<Url, ProviderError> {
+        let url = format!(
+            "{}/v1/providers/{name}/callback",
+            self.settings.server_url()
+        );
+        url.parse().map_err(|_| ProviderError::Misconfigured {
+            field: "server-url",
+            problem: "the setting is no URL: write https://host or https://host:port".to_owned(),
+        })
+    }
+}
+
+/// Room for one more conversation with a provider.
+fn talk(provider: &Configured) -> Result<SemaphorePermit<'_>, SignInError> {
+    let talking = provider.talking.try_acquire();
+    talking.map_err(|_| SignInError::TooMany(RetryAfter::A_SECOND))
+}
+
+/// What stands in the identity of who is not in the list any more.
+pub const NOT_ALLOWED: &str =
+    "the AuthProvider's spec.allowed lists neither this person nor a group of theirs";
+
+/// Whether a user may use Drover at all.
+fn may_enter(user: &User) -> bool {
+    user.spec.enabled && user.metadata.deletion_timestamp.is_none()
+}
+
+async fn redeem(
+    provider: &Configured,
+    pending: &Pending,
+    query: &str,
+    now: Timestamp,
+) -> Result<(Person, Kept), SignInError> {
+    match (&provider.speaker, pending) {
+        (Speaker::Oidc(oidc), Pending::Oidc(pending)) => {
+            let signed_in = oidc.redeem(query, pending, now).await?;
+            let kept = Kept {
+                renews: signed_in.refresh_token,
+                id_token: signed_in.id_token,
+            };
+            Ok((signed_in.person, kept))
+        }
+        (Speaker::Github(github), Pending::Github(pending)) => {
+            let signed_in = github.redeem(query, pending, now).await?;
+            let kept = Kept {
+                renews: Some(signed_in.access_token),
+                id_token: None,
+            };
+            Ok((signed_in.person, kept))
+        }
+        _ => Err(SignInError::NotBegunHere),
+    }
+}
+
+/// Whether what stands on a provider may be handed on for this user, such as to a program.
+pub fn still_stands(
+    hub: &Hub,
+    user: &User,
+    provider: Option<&TokenProvider>,
+    now: Timestamp,
+) -> bool {
+    let stands = |one| standing::of_link(one, user, hub.stores(), now).is_ok();
+    may_enter(user) && provider.is_none_or(stands)
+}

@@ -1,0 +1,66 @@
+use jiff::SignedDuration;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use super::*;
+use crate::silent_hub::silent_hub;
+use drover_testkit::kinds::token;
+use drover_testkit::kinds::{person, provider};
+
+fn corp() -> TokenProvider {
+    TokenProvider {
+        name: "corp".to_owned(),
+        uid: ProviderUid::new("p1"),
+    }
+}
+
+fn sign_outs() -> SignOuts {
+    let hub = silent_hub();
+    let settings = Settings::new(hub.stores().clone(), "https://127.0.0.1:8443");
+    SignOuts::new(
+        hub.clone(),
+        settings,
+        Providers::new(hub),
+        OneByOne::default(),
+    )
+}
+
+#[tokio::test]
+async fn nobody_is_signed_out_at_a_provider_that_does_not_say_so_or_is_another() {
+    for (enabled, there, uid, wanted) in [
+        (true, true, "p1", true),
+        (true, false, "p1", false),
+        (false, true, "p1", false),
+        (true, true, "p2", false),
+    ] {
+        let sign_outs = sign_outs();
+        let mut provider = provider("corp", uid, enabled);
+        provider.spec.sign_out_there = there;
+        sign_outs.hub.stores().auth_providers.apply(provider);
+        let is_wanted = sign_outs.wanted(&corp()).is_some();
+        assert_eq!(is_wanted, wanted, "{enabled} {there} {uid}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_provider_gave_is_withdrawn_once_nothing_of_its_person_stands_on_it() {
+    let sign_outs = sign_outs();
+    let tokens = &sign_outs.hub.stores().tokens;
+    // Somebody else's on it, and one of theirs on another provider.
+    for (id, user, uid) in [("bcdfghjkmnpq", "u2", "p1"), ("cdfghjkmnpqr", "u1", "p2")] {
+        let mut other = token(id, user);
+        other.spec.provider = Some(TokenProvider {
+            name: "corp".to_owned(),
+            uid: ProviderUid::new(uid),
+        });
+        tokens.apply(other);
+    }
+    let mut own = token("dfghjkmnpqrs", "u1");
+    own.spec.provider = Some(corp());
+    let expired = Time(Timestamp::now() - SignedDuration::from_secs(1));
+    let later = std::mem::replace(&mut own.spec.expires_at, expired);
+    tokens.apply(own.clone());
+    assert!(!sign_outs.stands(&person(), &corp()));
+    own.spec.expires_at = later;
+    tokens.apply(own);
+    assert!(sign_outs.stands(&person(), &corp()));
+}

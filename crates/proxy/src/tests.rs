@@ -1,0 +1,89 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use drover_access::verb::Verb;
+use drover_hub::{Hub, Keys, Stores};
+use drover_telemetry::Metrics;
+use http::Method;
+use jiff::Timestamp;
+use tower::ServiceExt as _;
+
+use super::{OpenStreams, Road};
+use drover_agent_gateway::tunnels::Tunnels;
+use drover_audit::{Asked, Audit, Capacity, Destination, Outcome, Record, Stage, Subject};
+use drover_identity::{Authenticator, LastUse};
+
+fn record(audit: &Audit) -> Record {
+    let subject = Subject {
+        id: audit.next_id(),
+        received: Timestamp::UNIX_EPOCH,
+        source: Some([127, 0, 0, 1].into()),
+        person: None,
+        place: None,
+        object: None,
+        verb: Verb::Get,
+        method: Method::GET,
+        target: Asked::of("/api"),
+    };
+    Record {
+        subject: Arc::new(subject),
+        stage: Stage::End,
+        outcome: Outcome::Complete,
+        code: Some(200),
+        reason: None,
+        bytes_in: 1,
+        bytes_out: 2,
+        duration: Duration::from_millis(3),
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_for_want_of_room_adds_to_no_memory() {
+    let full = Destination::File {
+        path: "/dev/full".into(),
+        max_bytes: u64::MAX,
+        keep: 0,
+    };
+    let metrics = Metrics::new();
+    let patience = Duration::from_millis(50);
+    let audit = Audit::with_limits(
+        &full,
+        &metrics,
+        Capacity {
+            records: 1,
+            bytes: 1 << 20,
+        },
+        patience,
+    )
+    .unwrap();
+    while audit.admit().await.is_ok() {
+        audit.add(record(&audit));
+    }
+    let client = kube::Client::new(
+        tower::service_fn(|_: http::Request<kube::client::Body>| {
+            std::future::ready(Err::<http::Response<kube::client::Body>, _>(
+                std::io::Error::other("no hub"),
+            ))
+        }),
+        "default",
+    );
+    let hub = Hub::new(client, Stores::new(), Keys::generate().unwrap());
+    let road = Road::new(
+        hub.clone(),
+        Authenticator::new(hub, LastUse::default()),
+        Tunnels::new(&metrics),
+        OpenStreams::new(),
+        audit.clone(),
+        metrics.clone(),
+    );
+    let router = super::router(road);
+    let held = audit.waiting();
+    for _ in 0..5 {
+        let request = http::Request::get("/k8s/clusters/a/api").body(axum::body::Body::empty());
+        let answer = router.clone().oneshot(request.unwrap()).await.unwrap();
+        assert_eq!(answer.status(), 503);
+    }
+    assert_eq!(audit.waiting(), held);
+    let counted = metrics.encode().unwrap();
+    assert!(counted.contains(r#"drover_refusals_total{reason="AuditLogFull"} 5"#));
+}

@@ -1,0 +1,10 @@
+//! Roles, their members, and explanations of rights.
+
+pub(crate) mod explain;
+pub(crate) mod global_members;
+pub(crate) mod global_roles;
+pub(crate) mod members;
+pub(crate) mod role_sight;
+pub(crate) mod roles;
+pub(crate) mod stored_role;
+pub(crate) mod user_rights;

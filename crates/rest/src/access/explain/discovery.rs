@@ -1,0 +1,118 @@
+//! Which resources a cluster serves.
+
+use std::collections::HashMap;
+
+use drover_api::agent::Lane;
+use drover_api::ids::ClusterUid;
+use kube::core::discovery::v2::{APIGroupDiscovery, APIResourceDiscovery};
+
+use super::beside::{Asking, PATIENCE};
+use super::built_in::in_rules_only;
+use super::resource::Kind;
+use drover_agent_gateway::tunnels::Tunnels;
+use drover_apply::call;
+
+/// Kinds of a cluster that are read: far more than any cluster has, and few enough to search at once.
+const MAX_KINDS: usize = 10_000;
+
+/// Asks a cluster for its resources, in the order in which it prefers their groups; the error says
+/// why it cannot be asked.
+pub(super) async fn discover(
+    asking: &Asking,
+    asker: &str,
+    tunnels: &Tunnels,
+    cluster: &ClusterUid,
+) -> Result<Vec<Kind>, String> {
+    if !tunnels.is_connected(cluster) {
+        return Err("no agent of the cluster is connected".to_owned());
+    }
+    let _room = asking.room(asker).map_err(str::to_owned)?;
+    let client = tunnels.client(cluster, Lane::Controller);
+    let what = || "read which resources the cluster serves".to_owned();
+    let both = async {
+        tokio::try_join!(
+            call(what(), client.list_core_api_versions_aggregated()),
+            call(what(), client.list_api_groups_aggregated()),
+        )
+    };
+    let answer = tokio::time::timeout(PATIENCE, both).await;
+    let (core, groups) = answer
+        .map_err(|_| format!("it gave no answer within {} s", PATIENCE.as_secs()))?
+        .map_err(|error| error.to_string())?;
+    let groups = core.items.into_iter().chain(groups.items);
+    let mut kinds: Vec<Kind> = groups.flat_map(kinds_of).take(MAX_KINDS).collect();
+    if kinds.is_empty() {
+        // Before v1.27 an API server tells its groups only, in another form.
+        return Err("its API server does not list all resources at once".to_owned());
+    }
+    kinds.extend(in_rules_only());
+    Ok(kinds)
+}
+
+fn kinds_of(group: APIGroupDiscovery) -> Vec<Kind> {
+    let name = group
+        .metadata
+        .and_then(|meta| meta.name)
+        .unwrap_or_default();
+    let mut kinds: Vec<Kind> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for served in group.versions {
+        let version = served.version.unwrap_or_default();
+        for resource in served.resources {
+            let plural = resource.resource.as_deref().unwrap_or_default();
+            match places.get(plural) {
+                Some(place) => kinds[*place].versions.push(version.clone()),
+                None if kinds.len() < MAX_KINDS => {
+                    places.insert(plural.to_owned(), kinds.len());
+                    kinds.push(kind(&name, &version, resource));
+                }
+                None => {}
+            }
+        }
+    }
+    kinds
+}
+
+fn kind(group: &str, version: &str, resource: APIResourceDiscovery) -> Kind {
+    let plural = resource.resource.unwrap_or_default();
+    let below = resource.subresources.into_iter();
+    let below = below.filter_map(|below| below.subresource).collect();
+    // The kubelet's authorization asks about subresources of nodes that no API serves.
+    let is_node = group.is_empty() && plural == "nodes";
+    Kind {
+        group: group.to_owned(),
+        versions: vec![version.to_owned()],
+        singular: resource.singular_resource.unwrap_or_default(),
+        short: resource.short_names,
+        subresources: (!is_node).then_some(below),
+        plural,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn resource_of_several_versions_is_one_kind() {
+        let group = json!({ "metadata": { "name": "shop.example.com" }, "versions": [
+            { "version": "v1", "resources": [{ "resource": "tills", "singularResource": "till",
+                "shortNames": ["tl"], "subresources": [{ "subresource": "status" }] }] },
+            { "version": "v1beta1", "resources": [{ "resource": "tills" }, { "resource": "bells" }] },
+        ] });
+        let kinds = kinds_of(serde_json::from_value(group).unwrap());
+        assert_eq!(kinds.len(), 2);
+        let till = Kind {
+            group: "shop.example.com".to_owned(),
+            versions: vec!["v1".to_owned(), "v1beta1".to_owned()],
+            plural: "tills".to_owned(),
+            singular: "till".to_owned(),
+            short: vec!["tl".to_owned()],
+            subresources: Some(vec!["status".to_owned()]),
+        };
+        assert_eq!(kinds[0], till);
+        assert_eq!(kinds[1].versions, ["v1beta1"]);
+    }
+}

@@ -1,0 +1,228 @@
+//! Who has a role in a cluster or a project.
+
+mod binding;
+pub(crate) mod given;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use drover_access::identity::Identity;
+use drover_api::kinds::{
+    BindingSubject, ClusterRoleTemplateBinding, ProjectRoleTemplateBinding, RoleReference,
+};
+use drover_api::rest::{List, MemberCreate, MemberView};
+use http::StatusCode;
+use kube::api::PostParams;
+use kube::{Api, ResourceExt as _};
+
+use self::binding::Placed;
+use self::given::{Given, Logins, PREFIX, called, view, wished};
+use crate::RestState;
+use crate::page::PageQuery;
+use crate::written::Written;
+use drover_audit::Noted;
+use drover_http_edge::body::{Json, Name, Names, Query};
+use drover_http_edge::status::Status;
+use drover_hub::call;
+use drover_hub::visibility::Sight;
+use drover_identity::caller::Caller;
+
+/// Longest to wait until memory shows what was written.
+const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
+
+pub(crate) type InCluster = ClusterRoleTemplateBinding;
+pub(crate) type InProject = ProjectRoleTemplateBinding;
+
+/// Everybody who has a role in a cluster, by a binding there.
+#[utoipa::path(get, path = "/v1/clusters/{name}/members", tag = "access",
+    params(("name" = String, Path, description = "The cluster's name"), PageQuery),
+    responses((status = 200, body = List<MemberView>)))]
+pub(crate) async fn list_of_cluster(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Name(name): Name,
+    Query(query): Query<PageQuery>,
+) -> Result<axum::Json<List<MemberView>>, Status> {
+    list::<InCluster>(&state, &caller, &name, &query)
+}
+
+/// Gives somebody a role in a cluster.
+#[utoipa::path(post, path = "/v1/clusters/{name}/members", tag = "access",
+    request_body = MemberCreate,
+    params(("name" = String, Path, description = "The cluster's name")),
+    responses((status = 201, body = MemberView)))]
+pub(crate) async fn add_to_cluster(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    noted: Noted,
+    Name(name): Name,
+    Json(request): Json<MemberCreate>,
+) -> Result<(StatusCode, axum::Json<MemberView>), Status> {
+    add::<InCluster>(&state, &caller, &noted, &name, request).await
+}
+
+/// Takes a role in a cluster away; what it opened ends within seconds.
+#[utoipa::path(delete, path = "/v1/clusters/{name}/members/{id}", tag = "access",
+    params(("name" = String, Path, description = "The cluster's name"),
+        ("id" = String, Path, description = "The member's id")),
+    responses((status = 204)))]
+pub(crate) async fn remove_from_cluster(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    noted: Noted,
+    Names(name, id): Names,
+) -> Result<StatusCode, Status> {
+    remove::<InCluster>(&state, &caller, &noted, (&name, &id)).await
+}
+
+/// Everybody who has a role in a project, by a binding there.
+#[utoipa::path(get, path = "/v1/projects/{name}/members", tag = "access",
+    params(("name" = String, Path, description = "The project's name"), PageQuery),
+    responses((status = 200, body = List<MemberView>)))]
+pub(crate) async fn list_of_project(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Name(name): Name,
+    Query(query): Query<PageQuery>,
+) -> Result<axum::Json<List<MemberView>>, Status> {
+    list::<InProject>(&state, &caller, &name, &query)
+}
+
+/// Gives somebody a role in a project.
+#[utoipa::path(post, path = "/v1/projects/{name}/members", tag = "access",
+    request_body = MemberCreate,
+    params(("name" = String, Path, description = "The project's name")),
+    responses((status = 201, body = MemberView)))]
+pub(crate) async fn add_to_project(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    noted: Noted,
+    Name(name): Name,
+    Json(request): Json<MemberCreate>,
+) -> Result<(StatusCode, axum::Json<MemberView>), Status> {
+    add::<InProject>(&state, &caller, &noted, &name, request).await
+}
+
+/// Takes a role in a project away; what it opened ends within seconds.
+#[utoipa::path(delete, path = "/v1/projects/{name}/members/{id}", tag = "access",
+    params(("name" = String, Path, description = "The project's name"),
+        ("id" = String, Path, description = "The member's id")),
+    responses((status = 204)))]
+pub(crate) async fn remove_from_project(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    noted: Noted,
+    Names(name, id): Names,
+) -> Result<StatusCode, Status> {
+    remove::<InProject>(&state, &caller, &noted, (&name, &id)).await
+}
+
+/// A place that the caller knows of, and where their roles let them `verb` its members.
+pub(crate) fn place<B: Placed>(
+    state: &RestState,
+    caller: &Identity,
+    name: &str,
+    verb: &str,
+) -> Result<Arc<B::At>, Status> {
+    let sight = Sight::of(state.hub.stores(), caller);
+    let (at, place) = B::find(&sight, name)?;
+    sight.must(verb, &B::plural(&()), &place)?;
+    Ok(at)
+}
+
+fn list<B: Placed>(
+    state: &RestState,
+    caller: &Identity,
+    name: &str,
+    query: &PageQuery,
+) -> Result<axum::Json<List<MemberView>>, Status> {
+    let stores = state.hub.stores();
+    let sight = Sight::of(stores, caller);
+    let (at, place) = B::find(&sight, name)?;
+    sight.must("list", &B::plural(&()), &place)?;
+    let logins = Logins::at::<B>(&sight, &place);
+    let here = |binding: &B| binding.is_at(&at);
+    query
+        .of(B::mirror(stores), here, |it| view(stores, it, logins))
+        .map(axum::Json)
+}
+
+fn note_cluster<B: Placed>(noted: &Noted, at: &B::At) {
+    let cluster = B::cluster(at);
+    noted.in_cluster(&cluster.name, cluster.uid);
+}
+
+async fn add<B: Placed>(
+    state: &RestState,
+    caller: &Identity,
+    noted: &Noted,
+    name: &str,
+    request: MemberCreate,
+) -> Result<(StatusCode, axum::Json<MemberView>), Status> {
+    let at = place::<B>(state, caller, name, "create")?;
+    note_cluster::<B>(noted, &at);
+    let (role, subject) = wished(request)?;
+    let binding = pinned::<B>(state, &at, &role, &subject);
+    let said = B::bind(&binding.name_any(), (at.name_any(), None), role, subject);
+    let written = Written::new(&state.hub, caller, B::mirror(state.hub.stores()));
+    let made = written.create_drawn(&said, &binding, PREFIX).await?;
+    noted.about(&called(&made));
+    Ok((
+        StatusCode::CREATED,
+        axum::Json(view(state.hub.stores(), &made, Logins::Told)),
+    ))
+}
+
+async fn remove<B: Placed>(
+    state: &RestState,
+    caller: &Identity,
+    noted: &Noted,
+    (name, id): (&str, &str),
+) -> Result<StatusCode, Status> {
+    let at = place::<B>(state, caller, name, "delete")?;
+    note_cluster::<B>(noted, &at);
+    let mirror = B::mirror(state.hub.stores());
+    let binding = mirror
+        .by_name(id)
+        .filter(|binding| binding.is_at(&at))
+        .ok_or_else(|| Status::not_found("member", id))?;
+    noted.about(&called(&*binding));
+    Written::new(&state.hub, caller, mirror)
+        .delete(&binding)
+        .await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Makes whoever made a place its owner: nobody else could give them a role there.
+pub(crate) async fn make_owner<B: Placed>(
+    state: &RestState,
+    caller: &Identity,
+    at: &B::At,
+) -> Result<(), Status> {
+    let (role, subject) = B::owner(caller);
+    let binding = pinned::<B>(state, at, &role, &subject);
+    let api: Api<B> = Api::all(state.hub.client());
+    let params = PostParams::default();
+    let made = call(
+        "make an owner of who made it",
+        api.create(&params, &binding),
+    )
+    .await?;
+    let mirror = B::mirror(state.hub.stores());
+    mirror.wait_for(&made, VISIBLE_WITHIN).await;
+    Ok(())
+}
+
+/// A binding as it is written.
+fn pinned<B: Placed>(
+    state: &RestState,
+    at: &B::At,
+    role: &RoleReference,
+    subject: &BindingSubject,
+) -> B {
+    let uid = at.uid();
+    let given = Given::pinned::<B>(state.hub.stores(), role, subject);
+    let id = given.id(uid.as_deref());
+    B::bind(&id, (at.name_any(), uid), given.role, given.subject)
+}

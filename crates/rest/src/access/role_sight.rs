@@ -1,0 +1,337 @@
+//! What roles say and allow, and what a caller may do with them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use drover_access::grants::{Facts, Given, Names, Place, Problem, RoleFacts, Roles};
+use drover_access::roles::{BUILT_IN_LABEL, Rights, Scoped, resolve};
+use drover_api::kinds::{GlobalRole, RoleContext, RoleReference, RoleTemplate};
+use drover_api::rest::{
+    Allowed, GlobalRoleDetail, GlobalRoleView, RestsOnIt, RoleDetail, RoleRights, RoleView,
+};
+use kube::ResourceExt as _;
+
+use drover_hub::Stores;
+use drover_hub::visibility::{Sight, created_at};
+
+const TEMPLATES: &str = "roletemplates";
+const GLOBAL_ROLES: &str = "globalroles";
+const GLOBAL_BINDINGS: &str = "globalrolebindings";
+/// Roles that are told which rest on another.
+const TOLD: usize = 100;
+
+/// Where somebody would be given a role.
+#[derive(Clone, Debug)]
+pub(crate) struct GivenAt {
+    /// Which roles are for that.
+    pub(crate) context: RoleContext,
+    /// Where.
+    pub(crate) place: Place,
+}
+
+/// A caller, and the roles as they are now.
+pub(crate) struct RoleSight {
+    sight: Sight,
+    stores: Stores,
+    templates: Vec<Arc<RoleTemplate>>,
+    at: Option<GivenAt>,
+    /// How many bindings name each role, of the kinds that the caller may list.
+    bound: Bound,
+}
+
+/// Bindings by the name of the role, and the UID that they are pinned to.
+type Counted = HashMap<(String, Option<String>), u32>;
+
+#[derive(Default)]
+struct Bound {
+    in_clusters: Option<Counted>,
+    in_projects: Option<Counted>,
+    global: Option<Counted>,
+}
+
+impl RoleSight {
+    /// Of whoever sees this, and would give roles there.
+    pub(crate) fn of(stores: &Stores, sight: Sight, at: Option<GivenAt>) -> Self {
+        let bound = Bound::of(stores, &sight, |_| true);
+        Self::with(stores, sight, at, bound)
+    }
+
+    /// The same for the one role of this name.
+    pub(crate) fn of_one(stores: &Stores, sight: Sight, name: &str) -> Self {
+        let bound = Bound::of(stores, &sight, |role| role.name == name);
+        Self::with(stores, sight, None, bound)
+    }
+
+    fn with(stores: &Stores, sight: Sight, at: Option<GivenAt>, bound: Bound) -> Self {
+        Self {
+            sight,
+            stores: stores.clone(),
+            templates: stores.role_templates.all(),
+            at,
+            bound,
+        }
+    }
+
+    /// A role as it is listed.
+    pub(crate) fn template(&self, role: &RoleTemplate) -> RoleView {
+        self.view(role, self.resolved(role).as_ref().ok())
+    }
+
+    fn view(&self, role: &RoleTemplate, allowed: Option<&Scoped>) -> RoleView {
+        let counted = match role.spec.context {
+            RoleContext::Cluster => &self.bound.in_clusters,
+            RoleContext::Project => &self.bound.in_projects,
+        };
+        RoleView {
+            name: role.name_any(),
+            display_name: role.spec.display_name.clone(),
+            description: role.spec.description.clone(),
+            context: role.spec.context,
+            built_in: is_built_in(role),
+            locked: role.spec.locked,
+            bound: count(counted.as_ref(), role),
+            rights: self.rights(role, allowed),
+        }
+    }
+
+    /// The same with all that it says and allows.
+    pub(crate) fn template_in_full(&self, role: &RoleTemplate) -> RoleDetail {
+        let resolved = self.resolved(role);
+        let view = self.view(role, resolved.as_ref().ok());
+        let (allowed, problem) = match resolved {
+            Ok(scoped) => (scoped, None),
+            Err(problem) => (Scoped::default(), Some(problem)),
+        };
+        RoleDetail {
+            role: view,
+            uid: role.uid().unwrap_or_default(),
+            resource_version: role.resource_version().unwrap_or_default(),
+            created_at: created_at(role),
+            spec: role.spec.clone(),
+            cluster: shown(&allowed.cluster),
+            project: shown(&allowed.project),
+            problem,
+            rests_on_it: self.rests_on(&role.name_any()),
+        }
+    }
+
+    /// A global role as it is listed.
+    pub(crate) fn global(&self, role: &GlobalRole) -> GlobalRoleView {
+        self.global_view(role, self.given(role).as_ref().ok())
+    }
+
+    fn global_view(&self, role: &GlobalRole, given: Option<&Given>) -> GlobalRoleView {
+        GlobalRoleView {
+            name: role.name_any(),
+            display_name: role.spec.display_name.clone(),
+            description: role.spec.description.clone(),
+            built_in: is_built_in(role),
+            new_user_default: role.spec.new_user_default,
+            bound: count(self.bound.global.as_ref(), role),
+            rights: self.global_rights(role, given),
+        }
+    }
+
+    /// The same with all that it says and allows.
+    pub(crate) fn global_in_full(&self, role: &GlobalRole) -> GlobalRoleDetail {
+        let given = self.given(role);
+        let view = self.global_view(role, given.as_ref().ok());
+        let mut every_cluster = Rights::default();
+        let problem = match given {
+            Ok(Given(given)) => {
+                let everywhere = given.iter().filter(|(place, _)| *place != Place::Hub);
+                for (_, role) in everywhere {
+                    every_cluster.extend(&role.scoped.cluster);
+                }
+                None
+            }
+            Err(problem) => Some(problem.to_string()),
+        };
+        GlobalRoleDetail {
+            role: view,
+            uid: role.uid().unwrap_or_default(),
+            resource_version: role.resource_version().unwrap_or_default(),
+            created_at: created_at(role),
+            spec: role.spec.clone(),
+            every_cluster: shown(&every_cluster),
+            problem,
+        }
+    }
+
+    fn known(&self, name: &str) -> Option<&RoleTemplate> {
+        let at = self.templates.binary_search_by(|it| {
+            let it = it.metadata.name.as_deref().unwrap_or_default();
+            it.cmp(name)
+        });
+        at.ok().map(|at| &*self.templates[at])
+    }
+
+    fn resolved(&self, role: &RoleTemplate) -> Result<Scoped, String> {
+        // What was written just now may be newer than what is known of it.
+        let own = role.name_any();
+        let find = |name: &str| {
+            if name == own {
+                return Some(&role.spec);
+            }
+            self.known(name).map(|role| &role.spec)
+        };
+        let resolved = resolve(&own, find).unwrap_or_else(|| Ok(Scoped::default()));
+        resolved.map_err(|problem| problem.to_string())
+    }
+
+    fn given(&self, role: &GlobalRole) -> Result<Given, Problem> {
+        let mut facts = Facts::default();
+        let mut wanted: Vec<&str> = role
+            .spec
+            .in_every_cluster
+            .iter()
+            .map(String::as_str)
+            .collect();
+        while let Some(name) = wanted.pop() {
+            let Some(role) = self.known(name).filter(|role| role.metadata.uid.is_some()) else {
+                continue;
+            };
+            let uid = role.metadata.uid.as_deref().unwrap_or_default();
+            let spec = &role.spec;
+            let first = facts
+                .role_templates
+                .insert(name, RoleFacts { uid, spec })
+                .is_none();
+            if first {
+                wanted.extend(spec.inherits.iter().map(String::as_str));
+            }
+        }
+        let uid = role.uid().unwrap_or_default();
+        Roles::new(&facts, Names::AsTheyAre).by_global_role(&role.name_any(), &uid, &role.spec)
+    }
+
+    fn rights(&self, role: &RoleTemplate, allowed: Option<&Scoped>) -> RoleRights {
+        let (grants, who) = (self.sight.grants(), self.sight.who());
+        let on_hub = |verb| self.sight.may(verb, TEMPLATES, &Place::Hub);
+        // What nobody knows is for those who have everything.
+        let all = match allowed {
+            Some(allowed) => grants.may_write_template(who, Some(allowed), None).is_ok(),
+            None => grants.administers(who),
+        };
+        let own = !is_built_in(role);
+        let at = |verb| {
+            let GivenAt { context, place } = self.at.as_ref()?;
+            let bindings = match context {
+                RoleContext::Cluster => "clusterroletemplatebindings",
+                RoleContext::Project => "projectroletemplatebindings",
+            };
+            let all = match allowed {
+                Some(allowed) => grants.may_give(who, allowed, place).is_ok(),
+                None => grants.administers(who),
+            };
+            let fits = role.spec.context == *context;
+            Some(fits && all && self.sight.may(verb, bindings, place))
+        };
+        RoleRights {
+            may_change: own && all && on_hub("update"),
+            may_delete: own && all && on_hub("delete"),
+            may_copy: allowed.is_some()
+                && all
+                && on_hub("create")
+                && !self.names_locked(&role.spec.inherits),
+            may_give: at("create").map(|may| may && allowed.is_some() && !role.spec.locked),
+            may_take: at("delete"),
+        }
+    }
+
+    fn global_rights(&self, role: &GlobalRole, given: Option<&Given>) -> RoleRights {
+        let (grants, who) = (self.sight.grants(), self.sight.who());
+        let may = |verb, resource| self.sight.may(verb, resource, &Place::Hub);
+        let all = match given {
+            Some(given) => given.may_be_given(grants, who).is_ok(),
+            None => grants.administers(who),
+        };
+        let (own, usable) = (!is_built_in(role), given.is_some());
+        let locked = self.names_locked(&role.spec.in_every_cluster);
+        RoleRights {
+            may_change: own && all && may("update", GLOBAL_ROLES),
+            may_delete: own && all && may("delete", GLOBAL_ROLES),
+            may_copy: usable && all && !locked && may("create", GLOBAL_ROLES),
+            may_give: Some(usable && all && !locked && may("create", GLOBAL_BINDINGS)),
+            may_take: Some(all && may("delete", GLOBAL_BINDINGS)),
+        }
+    }
+
+    /// Whether one of these roles is locked: no new role rests on it, and nobody else is given it.
+    fn names_locked(&self, names: &[String]) -> bool {
+        let locked = |name: &String| self.known(name).is_some_and(|role| role.spec.locked);
+        names.iter().any(locked)
+    }
+
+    fn rests_on(&self, name: &str) -> RestsOnIt {
+        let names = |list: &[String]| list.iter().any(|other| other == name);
+        let heirs = self.templates.iter();
+        let heirs = heirs.filter(|role| names(&role.spec.inherits));
+        let roles = heirs.map(|role| role.name_any()).take(TOLD).collect();
+        // Who may not see global roles does not learn which there are.
+        let known = self.sight.may("list", GLOBAL_ROLES, &Place::Hub);
+        let all = self.stores.global_roles.all().into_iter();
+        let giving = all.filter(|role| known && names(&role.spec.in_every_cluster));
+        RestsOnIt {
+            roles,
+            global_roles: giving.map(|role| role.name_any()).take(TOLD).collect(),
+        }
+    }
+}
+
+impl Bound {
+    /// Bindings of the roles that are asked about.
+    fn of(stores: &Stores, sight: &Sight, asked: impl Fn(&&RoleReference) -> bool) -> Self {
+        let may = |resource| sight.may("list", resource, &Place::Hub);
+        let mut bound = Self::default();
+        if may("clusterroletemplatebindings") {
+            let all = stores.cluster_role_template_bindings.all();
+            let roles = all.iter().map(|binding| &binding.spec.role);
+            bound.in_clusters = Some(counted(roles.filter(&asked)));
+        }
+        if may("projectroletemplatebindings") {
+            let all = stores.project_role_template_bindings.all();
+            let roles = all.iter().map(|binding| &binding.spec.role);
+            bound.in_projects = Some(counted(roles.filter(&asked)));
+        }
+        if may(GLOBAL_BINDINGS) {
+            let all = stores.global_role_bindings.all();
+            let roles = all.iter().map(|binding| &binding.spec.role);
+            bound.global = Some(counted(roles.filter(&asked)));
+        }
+        bound
+    }
+}
+
+fn counted<'a>(roles: impl Iterator<Item = &'a RoleReference>) -> Counted {
+    let mut counted = Counted::new();
+    for role in roles {
+        let uid = role.uid.as_ref().map(|uid| uid.as_str().to_owned());
+        *counted.entry((role.name.clone(), uid)).or_default() += 1;
+    }
+    counted
+}
+
+/// Bindings of this very role, and those of which the server has not yet written that they are.
+fn count(counted: Option<&Counted>, role: &impl kube::Resource) -> Option<u32> {
+    let (counted, meta) = (counted?, role.meta());
+    let name = meta.name.clone().unwrap_or_default();
+    let pinned = counted.get(&(name.clone(), meta.uid.clone()));
+    let meant = counted.get(&(name, None));
+    let other = meta.uid.is_some();
+    Some(pinned.copied().unwrap_or_default() + meant.filter(|_| other).copied().unwrap_or_default())
+}
+
+fn is_built_in(role: &impl kube::ResourceExt) -> bool {
+    role.labels().contains_key(BUILT_IN_LABEL)
+}
+
+fn shown(rights: &Rights) -> Allowed {
+    Allowed {
+        rules: rights.policy_rules(),
+        external: rights.external.iter().cloned().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,262 @@
+//! Tokens of the caller.
+
+use std::time::Duration;
+
+use axum::extract::State;
+use drover_access::grants::Place;
+use drover_access::identity::Identity;
+use drover_access::setting::{MIN_TTL, Setting};
+use drover_api::ids::ClusterUid;
+use drover_api::kinds::{ClusterScope, Token, TokenPurpose};
+use drover_api::rest::{IssuedToken, List, Secret, TokenCreate, TokenView};
+use http::StatusCode;
+use jiff::Timestamp;
+use kube::ResourceExt;
+use secrecy::ExposeSecret as _;
+
+use crate::RestState;
+use crate::page::PageQuery;
+use drover_audit::Noted;
+use drover_http_edge::body::{Json, Name, Query};
+use drover_http_edge::status::Status;
+use drover_hub::visibility::{Sight, created_at};
+use drover_identity::caller::Caller;
+use drover_identity::tokens as store;
+use drover_identity::tokens::TokenWish;
+
+/// Life of a token for kubectl that asks for none.
+const CREDENTIAL_TTL: Duration = Duration::from_mins(15);
+/// Longest description, in characters.
+const DESCRIPTION: usize = 256;
+
+/// A token without its secret.
+pub(crate) fn view(token: &Token) -> TokenView {
+    TokenView {
+        id: token.name_any(),
+        username: token.spec.user_name.clone(),
+        purpose: token.spec.purpose,
+        cluster: token.spec.cluster.clone(),
+        provider: token.spec.provider.as_ref().map(|it| it.name.clone()),
+        description: token.spec.description.clone(),
+        created_at: created_at(token),
+        expires_at: token.spec.expires_at.0,
+        last_used_at: token
+            .status
+            .as_ref()
+            .and_then(|s| s.last_used_at.as_ref())
+            .map(|t| t.0),
+    }
+}
+
+/// The caller's tokens; a caller who may list tokens on the hub sees everybody's.
+#[utoipa::path(get, path = "/v1/tokens", tag = "tokens", params(PageQuery),
+    responses((status = 200, body = List<TokenView>)))]
+pub(crate) async fn list(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Query(query): Query<PageQuery>,
+) -> Result<axum::Json<List<TokenView>>, Status> {
+    let sight = Sight::of(state.hub.stores(), &caller);
+    let all = sight.may("list", "tokens", &Place::Hub);
+    let mine = |token: &Token| all || token.spec.user_uid == caller.user_uid;
+    query
+        .of(&state.hub.stores().tokens, mine, view)
+        .map(axum::Json)
+}
+
+/// Makes a token for oneself; its secret is shown this once.
+#[utoipa::path(post, path = "/v1/tokens", tag = "tokens", request_body = TokenCreate,
+    responses((status = 201, body = IssuedToken)))]
+pub(crate) async fn create(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    noted: Noted,
+    Json(request): Json<TokenCreate>,
+) -> Result<(StatusCode, axum::Json<IssuedToken>), Status> {
+    let wish = wish(&state, &caller, request)?;
+    let user = state.hub.stores().users.by_uid(caller.user_uid.as_str());
+    let user = user.ok_or_else(|| Status::not_found("User", &caller.user_name))?;
+    let (secret, token) = store::create(&state.hub, &user, wish).await?;
+    noted.about(&token.name_any());
+    if let Some(cluster) = &token.spec.cluster {
+        noted.in_cluster(&cluster.name, Some(cluster.uid.clone()));
+    }
+    let token = IssuedToken {
+        token: Secret::new(secret.expose_secret()),
+        metadata: view(&token),
+    };
+    Ok((StatusCode::CREATED, axum::Json(token)))
+}
+
+/// Deletes a token: it is refused from now on, and what it has open ends within seconds.
+#[utoipa::path(delete, path = "/v1/tokens/{id}", tag = "tokens",
+    params(("id" = String, Path, description = "The part between the underscores")),
+    responses((status = 204)))]
+pub(crate) async fn delete(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Name(id): Name,
+) -> Result<StatusCode, Status> {
+    let token = state.hub.stores().tokens.by_name(&id);
+    // The right with which kubectl deletes this token, by its name, on the hub.
+    let sight = Sight::of(state.hub.stores(), &caller);
+    let (grants, who) = (sight.grants(), sight.who());
+    let any = grants.may(who, "delete", "tokens", &id, &Place::Hub);
+    let token = token
+        .filter(|token| any || token.spec.user_uid == caller.user_uid)
+        .ok_or_else(|| Status::not_found("Token", &id))?;
+    store::delete(&state.hub, &token).await?;
+    state.sign_outs.withdraw(&token.spec.user_uid);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn wish(state: &RestState, caller: &Identity, request: TokenCreate) -> Result<TokenWish, Status> {
+    let default_ttl = match request.purpose {
+        TokenPurpose::Api => state.settings.ttl(Setting::TokenDefaultTtl),
+        TokenPurpose::Kubeconfig => state.settings.ttl(Setting::KubeconfigTokenTtl),
+        TokenPurpose::Credential => CREDENTIAL_TTL,
+        TokenPurpose::Session | TokenPurpose::Browser | TokenPurpose::PasswordChange => {
+            return Err(Status::invalid(
+                "purpose",
+                "must be Api, Kubeconfig or Credential",
+            ));
+        }
+    };
+    if request
+        .description
+        .as_deref()
+        .is_some_and(|text| text.chars().count() > DESCRIPTION)
+    {
+        return Err(Status::invalid(
+            "description",
+            "must have at most 256 characters",
+        ));
+    }
+    let asked = request.ttl_seconds.map(Duration::from_secs);
+    Ok(TokenWish {
+        idle: None,
+        purpose: request.purpose,
+        cluster: request
+            .cluster
+            .map(|name| scope(state, caller, &name))
+            .transpose()?,
+        provider: caller.token.provider.clone(),
+        description: request.description,
+        expires_at: expiry(
+            Timestamp::now(),
+            asked,
+            default_ttl,
+            state.settings.ttl(Setting::TokenMaxTtl),
+            caller,
+        )?,
+    })
+}
+
+/// When a new token ends.
+///
+/// Only a login makes tokens that outlive itself: whoever steals a program's token shall not be
+/// able to keep what it opens.
+pub(crate) fn expiry(
+    now: Timestamp,
+    asked: Option<Duration>,
+    default_ttl: Duration,
+    longest: Duration,
+    caller: &Identity,
+) -> Result<Timestamp, Status> {
+    let ends_with_caller = !matches!(
+        caller.token.purpose,
+        TokenPurpose::Session | TokenPurpose::Browser
+    );
+    let Some(asked) = asked else {
+        let end = now + default_ttl.min(longest);
+        return Ok(if ends_with_caller {
+            end.min(caller.token.expires_at)
+        } else {
+            end
+        });
+    };
+    if asked < MIN_TTL || asked > longest {
+        return Err(Status::invalid(
+            "ttlSeconds",
+            format!("must be {} to {}", MIN_TTL.as_secs(), longest.as_secs()),
+        ));
+    }
+    let end = now + asked;
+    if ends_with_caller && end > caller.token.expires_at {
+        return Err(Status::invalid(
+            "ttlSeconds",
+            "a token made with a token cannot outlive it; log in, or ask for less",
+        ));
+    }
+    Ok(end)
+}
+
+/// The cluster that a token shall be limited to.
+pub(crate) fn scope(
+    state: &RestState,
+    caller: &Identity,
+    name: &str,
+) -> Result<ClusterScope, Status> {
+    if name == drover_api::group::LOCAL_CLUSTER {
+        return Err(Status::invalid(
+            "cluster",
+            "a token cannot be limited to the hub (\"local\"); name a managed cluster, or none",
+        ));
+    }
+    let cluster = Sight::of(state.hub.stores(), caller).cluster(name)?;
+    Ok(ClusterScope {
+        name: name.to_owned(),
+        uid: ClusterUid::new(cluster.uid().unwrap_or_default()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use drover_access::identity::TokenLimits;
+    use drover_api::ids::UserUid;
+
+    use super::*;
+
+    fn caller(purpose: TokenPurpose, ends: i64) -> Identity {
+        Identity {
+            user_uid: UserUid::new("u"),
+            user_name: "ann".to_owned(),
+            display_name: None,
+            administrator: false,
+            groups: Vec::new(),
+            token: TokenLimits {
+                id: "t".to_owned(),
+                purpose,
+                cluster: None,
+                provider: None,
+                expires_at: Timestamp::from_second(ends).unwrap(),
+            },
+        }
+    }
+
+    #[test]
+    fn lives_of_tokens_are_bounded_by_settings_and_by_what_made_them() {
+        use TokenPurpose::{Api, Session};
+        let (default_ttl, longest) = (Duration::from_secs(1000), Duration::from_secs(5000));
+        for (purpose, asked, wanted) in [
+            (Session, None, Some(1000)),
+            (Session, Some(5000), Some(5000)),
+            (Session, Some(5001), None),
+            (Session, Some(59), None),
+            (Session, Some(0), None),
+            (Session, Some(u64::MAX), None),
+            (Api, None, Some(500)),
+            (Api, Some(500), Some(500)),
+            (Api, Some(501), None),
+        ] {
+            let asked = asked.map(Duration::from_secs);
+            let caller = caller(purpose, 500);
+            let got = expiry(Timestamp::UNIX_EPOCH, asked, default_ttl, longest, &caller);
+            assert_eq!(
+                got.ok().map(Timestamp::as_second),
+                wanted,
+                "{purpose:?} {asked:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! Local users, for callers who may see and change users.
+
+use std::time::Duration;
+
+use axum::extract::State;
+use drover_access::identity::Identity;
+use drover_api::ids::UserUid;
+use drover_api::kinds::{ProviderIdentity, User, UserSpec};
+use drover_api::rest::{IdentityView, List, PasswordReset, UserCreate, UserPatch, UserView};
+use http::StatusCode;
+use kube::ResourceExt;
+use kube::api::{Patch, PatchParams, PostParams};
+use secrecy::SecretString;
+use serde_json::json;
+
+use crate::RestState;
+use crate::access::user_rights;
+use crate::caller::OnHub;
+use crate::page::PageQuery;
+use crate::written::Written;
+use drover_audit::Noted;
+use drover_http_edge::body::{Json, Name, Query};
+use drover_http_edge::status::Status;
+use drover_hub::visibility::{Sight, created_at};
+use drover_hub::{Stores, call, only};
+use drover_identity::administrators::NO_OWNERS;
+use drover_identity::caller::Administrator;
+use drover_identity::providers::people;
+use drover_identity::tokens;
+
+/// Longest to wait until memory shows what was written.
+const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
+/// Longest display name, in characters.
+const DISPLAY_NAME: usize = 256;
+
+/// A user as the caller sees them.
+pub(crate) fn view(state: &RestState, caller: &Identity, user: &User) -> UserView {
+    let sight = Sight::of(state.hub.stores(), caller);
+    seen(&sight, state.hub.stores(), user)
+}
+
+fn seen(sight: &Sight, stores: &Stores, user: &User) -> UserView {
+    UserView {
+        name: user.name_any(),
+        uid: user.uid().unwrap_or_default(),
+        display_name: user.spec.display_name.clone(),
+        enabled: user.spec.enabled,
+        administrator: user.spec.administrator,
+        must_change_password: user.spec.must_change_password,
+        created_at: created_at(user),
+        last_login_at: user
+            .status
+            .as_ref()
+            .and_then(|s| s.last_login_at.as_ref())
+            .map(|t| t.0),
+        identities: user
+            .status
+            .iter()
+            .flat_map(|status| &status.identities)
+            .map(identity)
+            .collect(),
+        rights: user_rights::of(sight, stores, user),
+    }
+}
+
+fn identity(identity: &ProviderIdentity) -> IdentityView {
+    IdentityView {
+        id: identity.provider_uid.to_string(),
+        provider: identity.provider.clone(),
+        login: identity.login.clone(),
+        groups: identity.groups.clone(),
+        groups_left_out: identity.groups_left_out,
+        confirmed_at: identity.confirmed_at.0,
+        state: identity.state,
+        message: identity.message.clone(),
+    }
+}
+
+/// All users.
+#[utoipa::path(get, path = "/v1/users", tag = "users", params(PageQuery),
+    responses((status = 200, body = List<UserView>)))]
+pub(crate) async fn list(
+    State(state): State<RestState>,
+    OnHub { caller, .. }: OnHub<User>,
+    Query(query): Query<PageQuery>,
+) -> Result<axum::Json<List<UserView>>, Status> {
+    let stores = state.hub.stores();
+    let sight = Sight::of(stores, &caller);
+    query
+        .of(&stores.users, |_| true, |user| seen(&sight, stores, user))
+        .map(axum::Json)
+}
+
+/// One user.
+#[utoipa::path(get, path = "/v1/users/{name}", tag = "users",
+    params(("name" = String, Path, description = "The user's name")),
+    responses((status = 200, body = UserView)))]
+pub(crate) async fn read(
+    State(state): State<RestState>,
+    OnHub { caller, .. }: OnHub<User>,
+    Name(name): Name,
+) -> Result<axum::Json<UserView>, Status> {
+    find(&state, &name).map(|user| axum::Json(view(&state, &caller, &user)))
+}
+
+/// Makes a local user, whose first login must change the password.
+#[utoipa::path(post, path = "/v1/users", tag = "users", request_body = UserCreate,
+    responses((status = 201, body = UserView)))]
+pub(crate) async fn create(
+    State(state): State<RestState>,
+    OnHub { caller, .. }: OnHub<User>,
+    noted: Noted,
+    Json(request): Json<UserCreate>,
+) -> Result<(StatusCode, axum::Json<UserView>), Status> {
+    check_name(&request.name)?;
+    check_display_name(request.display_name.as_deref())?;
+    let spec = UserSpec {
+        display_name: request.display_name.filter(|name| !name.is_empty()),
+        enabled: true,
+        administrator: request.administrator,
+        must_change_password: true,
+    };
+    let user = User::new(&request.name, spec);
+    if !caller.administrator {
+        let stores = state.hub.stores();
+        let written = Written::new(&state.hub, &caller, &stores.users);
+        written.check_create(&user).await?;
+        user_rights::check_defaults(&Sight::of(stores, &caller), stores)?;
+    }
+    let password = SecretString::from(request.password.expose());
+    let phc = state
+        .logins
+        .hash(password)
+        .await
+        .map_err(|error| error.into_status("password"))?;
+    let api = state.hub.users();
+    let created = call("create a user", api.create(&PostParams::default(), &user)).await;
+    let created = created.map_err(|error| match error.code() {
+        Some(409) => Status::already_exists("User", &request.name),
+        _ => error.into(),
+    })?;
+    noted.about(&created.name_any());
+    people::welcome(&state.hub, &created).await?;
+    // Without its password the user could not log in until an administrator resets it: no door
+    // stays open when this fails.
+    state.logins.set_first_password(&created, &phc).await?;
+    state
+        .hub
+        .stores()
+        .users
+        .wait_for(&created, VISIBLE_WITHIN)
+        .await;
+    Ok((
+        StatusCode::CREATED,
+        axum::Json(view(&state, &caller, &created)),
+    ))
+}
+
+/// Changes a user; a disabled one's tokens and open streams end within seconds.
+#[utoipa::path(patch, path = "/v1/users/{name}", tag = "users", request_body = UserPatch,
+    params(("name" = String, Path, description = "The user's name")),
+    responses((status = 200, body = UserView)))]
+pub(crate) async fn patch(
+    State(state): State<RestState>,
+    OnHub { caller, .. }: OnHub<User>,
+    Name(name): Name,
+    Json(request): Json<UserPatch>,
+) -> Result<axum::Json<UserView>, Status> {
+    let user = find(&state, &name)?;
+    check_display_name(request.display_name.as_deref())?;
+    if request.enabled == Some(false) {
+        refuse_oneself(&caller, &user, "disable")?;
+    }
+    if request.administrator == Some(false) {
+        refuse_oneself(&caller, &user, "take the administrator's right from")?;
+    }
+    let spec = serde_json::to_value(&request).unwrap_or_default();
+    // With the UID, a user of the same name made meanwhile is a conflict.
+    let mut metadata = json!({ "uid": user.uid() });
+    if !caller.administrator {
+        check_patch(&state, &caller, &user, &request).await?;
+        // What was asked about is what is changed.
+        metadata["resourceVersion"] = json!(user.resource_version());
+    }
+    if request.administrator == Some(true) {
+        metadata["ownerReferences"] = NO_OWNERS;
+    }
+    let patch = Patch::Merge(json!({ "metadata": metadata, "spec": spec }));
+    let (api, params) = (state.hub.users(), PatchParams::default());
+    let changed = call("change a user", api.patch(&name, &params, &patch)).await?;
+    state
+        .hub
+        .stores()
+        .users
+        .wait_for(&changed, VISIBLE_WITHIN)
+        .await;
+    Ok(axum::Json(view(&state, &caller, &changed)))
+}
+
+/// Deletes a user with their tokens.
+#[utoipa::path(delete, path = "/v1/users/{name}", tag = "users",
+    params(("name" = String, Path, description = "The user's name")),
+    responses((status = 204)))]
+pub(crate) async fn delete(
+    State(state): State<RestState>,
+    OnHub { caller, .. }: OnHub<User>,
+    Name(name): Name,
+) -> Result<StatusCode, Status> {
+    let user = find(&state, &name)?;
+    refuse_oneself(&caller, &user, "delete")?;
+    if !caller.administrator {
+        let written = Written::new(&state.hub, &caller, &state.hub.stores().users);
+        written.delete(&user).await?;
+        return Ok(StatusCode::NO_CONTENT);
+    }
+    let uid = user.uid().unwrap_or_default();
+    let params = only(Some(uid.clone()));
+    call("delete a user", state.hub.users().delete(&name, &params)).await?;
+    state
+        .hub
+        .stores()
+        .users
+        .wait_until_gone(&uid, VISIBLE_WITHIN)
+        .await;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Sets another's password and revokes their tokens; their next log-in must change the password.
+#[utoipa::path(post, path = "/v1/users/{name}/password", tag = "users",
+    params(("name" = String, Path, description = "The user's name")),
+    request_body = PasswordReset, responses((status = 204)))]
+pub(crate) async fn reset_password(
+    State(state): State<RestState>,
+    OnHub { caller, .. }: OnHub<User>,
+    Name(name): Name,
+    Json(request): Json<PasswordReset>,
+) -> Result<StatusCode, Status> {
+    let stores = state.hub.stores();
+    let sight = Sight::of(stores, &caller);
+    let user = find(&state, &name)?;
+    user_rights::check_password(&sight, stores, &user)?;
+    let new = SecretString::from(request.new.expose());
+    if request.revoke_tokens {
+        state.logins.start_afresh(&user, new).await?;
+        withdraw(&state, &user);
+    } else {
+        state.logins.reset_password(&user, new).await?;
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Revokes all tokens of a user, sessions included; open streams end within seconds.
+#[utoipa::path(delete, path = "/v1/users/{name}/tokens", tag = "users",
+    params(("name" = String, Path, description = "The user's name")),
+    responses((status = 204)))]
+pub(crate) async fn revoke_tokens(
+    State(state): State<RestState>,
+    _caller: Administrator,
+    Name(name): Name,
+) -> Result<StatusCode, Status> {
+    let user = find(&state, &name)?;
+    let uid = UserUid::new(user.uid().unwrap_or_default());
+    tokens::end_all(&state.hub, &uid).await?;
+    withdraw(&state, &user);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Gives back what identity providers gave for a user who has no tokens any more.
+fn withdraw(state: &RestState, user: &User) {
+    let uid = UserUid::new(user.uid().unwrap_or_default());
+    state.sign_outs.withdraw(&uid);
+}
+
+/// Asks the identity providers of a user anew who they are and which groups they are in.
+#[utoipa::path(post, path = "/v1/users/{name}/refresh", tag = "users",
+    params(("name" = String, Path, description = "The user's name")),
+    responses((status = 200, body = UserView)))]
+pub(crate) async fn refresh(
+    State(state): State<RestState>,
+    OnHub { caller, .. }: OnHub<User>,
+    Name(name): Name,
+) -> Result<axum::Json<UserView>, Status> {
+    let user = find(&state, &name)?;
+    state.refresher.refresh_all(&user).await?;
+    find(&state, &name).map(|user| axum::Json(view(&state, &caller, &user)))
+}
+
+/// Asks what admission asks of a change by kubectl.
+async fn check_patch(
+    state: &RestState,
+    caller: &Identity,
+    user: &User,
+    request: &UserPatch,
+) -> Result<(), Status> {
+    let mut changed = user.clone();
+    let spec = &mut changed.spec;
+    spec.enabled = request.enabled.unwrap_or(spec.enabled);
+    spec.administrator = request.administrator.unwrap_or(spec.administrator);
+    if let Some(name) = &request.display_name {
+        spec.display_name = Some(name.clone());
+    }
+    let written = Written::new(&state.hub, caller, &state.hub.stores().users);
+    written.check_replace(user, &changed).await
+}
+
+pub(crate) fn find(state: &RestState, name: &str) -> Result<std::sync::Arc<User>, Status> {
+    let user = state.hub.stores().users.by_name(name);
+    user.ok_or_else(|| Status::not_found("User", name))
+}
+
+/// An administrator cannot shut the door behind themselves; another one can.
+pub(crate) fn refuse_oneself(caller: &Identity, user: &User, what: &str) -> Result<(), Status> {
+    if user.metadata.uid.as_deref() == Some(caller.user_uid.as_str()) {
+        return Err(Status::conflict(format!(
+            "you cannot {what} yourself; ask another administrator"
+        )));
+    }
+    Ok(())
+}
+
+/// The same rule as in the kind's schema, said before anything is hashed.
+fn check_name(name: &str) -> Result<(), Status> {
+    let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'.' | b'-');
+    let end = |b: Option<&u8>| b.is_some_and(|b| inner(*b) && !matches!(b, b'.' | b'-'));
+    let bytes = name.as_bytes();
+    let good = (1..=63).contains(&bytes.len())
+        && bytes.iter().all(|b| inner(*b))
+        && end(bytes.first())
+        && end(bytes.last());
+    if good {
+        Ok(())
+    } else {
+        Err(Status::invalid(
+            "name",
+            "must have 1 to 63 characters: lower-case letters, digits, \".\" and \"-\", with a \
+             letter or digit at both ends",
+        ))
+    }
+}
+
+fn check_display_name(name: Option<&str>) -> Result<(), Status> {
+    match name {
+        Some(name) if name.chars().count() > DISPLAY_NAME || name.chars().any(char::is_control) => {
+            Err(Status::invalid(
+                "displayName",
+                "must have at most 256 characters, none of them a control character",
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_what_the_kind_allows() {
+        for (name, good) in [
+            ("a", true),
+            ("ann.lee-2", true),
+            (&"a".repeat(63), true),
+            (&"a".repeat(64), false),
+            ("", false),
+            ("-a", false),
+            ("a.", false),
+            ("Ann", false),
+            ("a b", false),
+            ("a/b", false),
+            ("é", false),
+        ] {
+            assert_eq!(check_name(name).is_ok(), good, "{name:?}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The audit log, for administrators.
+
+use axum::extract::State;
+use drover_api::rest::{AuditList, AuditOutcome};
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::RestState;
+use drover_access::verb::Verb;
+use drover_audit::{Filter, PositionError, Verbs, Wanted};
+use drover_http_edge::body::Query;
+use drover_http_edge::status::Status;
+use drover_identity::caller::Administrator;
+
+/// Records on a page that asks for no number, and at most.
+const MOST: usize = 500;
+
+/// Which records.
+#[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct AuditQuery {
+    /// Records on the page: 1 to 500, 500 if absent.
+    limit: Option<usize>,
+    /// `continue` of the page before.
+    #[serde(rename = "continue")]
+    continue_token: Option<String>,
+    /// Name of whoever asked.
+    user: Option<String>,
+    /// Name of the cluster.
+    cluster: Option<String>,
+    /// `get`, `list`, `watch`, `create`…, or `changes`: all that are not reads.
+    verb: Option<String>,
+    /// `open`, `complete`, `refused`, `clientGone`, `upstreamGone` or `revoked`.
+    outcome: Option<String>,
+    /// Status code of the answer.
+    code: Option<u16>,
+    /// Part of the path.
+    path: Option<String>,
+    /// Name of the user, cluster, token or setting that it was about.
+    object: Option<String>,
+    /// Requests that came then or later, RFC 3339.
+    since: Option<String>,
+    /// Requests that came then or before, RFC 3339.
+    until: Option<String>,
+}
+
+/// Records of the audit log, those written last first.
+#[utoipa::path(get, path = "/v1/audit", tag = "audit", params(AuditQuery),
+    responses((status = 200, body = AuditList)))]
+pub(super) async fn list(
+    State(state): State<RestState>,
+    Administrator(caller): Administrator,
+    Query(query): Query<AuditQuery>,
+) -> Result<axum::Json<AuditList>, Status> {
+    let wanted = query.wanted()?;
+    let page = state.audit.read(caller.user_uid.as_str(), wanted).await?;
+    Ok(axum::Json(page))
+}
+
+impl AuditQuery {
+    fn wanted(self) -> Result<Wanted, Status> {
+        let limit = self.limit.unwrap_or(MOST);
+        if !(1..=MOST).contains(&limit) {
+            return Err(Status::invalid("limit", format!("must be 1 to {MOST}")));
+        }
+        let after = self.continue_token.as_deref();
+        let after = after.map(str::parse).transpose();
+        let after =
+            after.map_err(|error: PositionError| Status::invalid("continue", error.to_string()))?;
+        let verbs = Verb::ALL.map(|verb| (verb.as_str(), Verbs::One(verb)));
+        let verbs: Vec<_> = verbs
+            .into_iter()
+            .chain([("changes", Verbs::Changes)])
+            .collect();
+        let outcomes = AuditOutcome::ALL.map(|outcome| (outcome.as_str(), outcome));
+        Ok(Wanted {
+            limit,
+            after,
+            filter: Filter {
+                verb: one_of("verb", self.verb.as_deref(), &verbs)?,
+                outcome: one_of("outcome", self.outcome.as_deref(), &outcomes)?,
+                since: time("since", self.since.as_deref())?,
+                until: time("until", self.until.as_deref())?,
+                user: self.user,
+                cluster: self.cluster,
+                object: self.object,
+                path: self.path,
+                code: self.code,
+            },
+        })
+    }
+}
+
+fn one_of<T: Copy>(
+    field: &str,
+    text: Option<&str>,
+    words: &[(&str, T)],
+) -> Result<Option<T>, Status> {
+    let Some(text) = text else { return Ok(None) };
+    let found = words.iter().find(|(word, _)| *word == text);
+    let found = found.map(|(_, value)| Some(*value));
+    found.ok_or_else(|| {
+        let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+        Status::invalid(field, format!("must be one of {}", words.join(", ")))
+    })
+}
+
+fn time(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, Status> {
+    let time = text.map(str::parse).transpose();
+    time.map_err(|_| {
+        Status::invalid(
+            field,
+            "must be a time as in RFC 3339, for example 2026-11-21T12:00:00Z",
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_that_cannot_be_meant_is_refused_by_its_name() {
+        let query = AuditQuery::default;
+        let text = |text: &str| Some(text.to_owned());
+        for (query, field) in [
+            (
+                AuditQuery {
+                    limit: Some(501),
+                    ..query()
+                },
+                "limit",
+            ),
+            (
+                AuditQuery {
+                    continue_token: text("x"),
+                    ..query()
+                },
+                "continue",
+            ),
+            (
+                AuditQuery {
+                    verb: text("steal"),
+                    ..query()
+                },
+                "verb",
+            ),
+            (
+                AuditQuery {
+                    outcome: text("ok"),
+                    ..query()
+                },
+                "outcome",
+            ),
+            (
+                AuditQuery {
+                    since: text("yesterday"),
+                    ..query()
+                },
+                "since",
+            ),
+            (
+                AuditQuery {
+                    until: text("12:00"),
+                    ..query()
+                },
+                "until",
+            ),
+        ] {
+            let status = query.wanted().unwrap_err();
+            assert!(status.message().starts_with(field), "{status}");
+            assert_eq!(status.code(), 422);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Clusters: the hub's objects as people see them.
+
+use std::time::Duration;
+
+use axum::extract::State;
+use drover_api::group::LOCAL_CLUSTER;
+use drover_api::ids::ClusterUid;
+use drover_api::kinds::{Cluster, ClusterSpec};
+use drover_api::rest::{ClusterCreate, ClusterView, List};
+use http::StatusCode;
+use kube::ResourceExt;
+use kube::api::PostParams;
+
+use super::RestState;
+use super::caller::Importer;
+use super::page::PageQuery;
+use super::written::{Written, or_take_back};
+use crate::access::members;
+use crate::access::members::InCluster;
+use drover_audit::Noted;
+use drover_http_edge::body::{Json, Name, Query};
+use drover_http_edge::status::Status;
+use drover_hub::visibility::{Sight, place_of_cluster};
+use drover_hub::{call, only};
+use drover_identity::caller::Caller;
+
+/// Longest to wait until memory shows what was written.
+const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
+/// Longest description, in characters.
+const DESCRIPTION: usize = 256;
+
+fn view(sight: &Sight, cluster: &Cluster) -> ClusterView {
+    let (meta, spec) = (cluster.metadata.clone(), cluster.spec.clone());
+    let rights = sight.cluster_rights(cluster);
+    ClusterView::of(meta, spec, cluster.status.clone(), rights)
+}
+
+/// The clusters that the caller may use.
+#[utoipa::path(get, path = "/v1/clusters", tag = "clusters", params(PageQuery),
+    responses((status = 200, body = List<ClusterView>)))]
+pub(super) async fn list(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Query(query): Query<PageQuery>,
+) -> Result<axum::Json<List<ClusterView>>, Status> {
+    let sight = Sight::of(state.hub.stores(), &caller);
+    let known = |cluster: &Cluster| sight.knows(cluster);
+    query
+        .of(&state.hub.stores().clusters, known, |cluster| {
+            view(&sight, cluster)
+        })
+        .map(axum::Json)
+}
+
+/// One cluster.
+#[utoipa::path(get, path = "/v1/clusters/{name}", tag = "clusters",
+    params(("name" = String, Path, description = "The cluster's name")),
+    responses((status = 200, body = ClusterView)))]
+pub(super) async fn read(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Name(name): Name,
+) -> Result<axum::Json<ClusterView>, Status> {
+    let sight = Sight::of(state.hub.stores(), &caller);
+    let cluster = sight.cluster(&name)?;
+    Ok(axum::Json(view(&sight, &cluster)))
+}
+
+/// Makes a cluster, to be joined by what `POST /v1/clusters/{name}/import` gives.
+#[utoipa::path(post, path = "/v1/clusters", tag = "clusters", request_body = ClusterCreate,
+    responses((status = 201, body = ClusterView)))]
+pub(super) async fn create(
+    State(state): State<RestState>,
+    Importer(caller): Importer,
+    noted: Noted,
+    Json(request): Json<ClusterCreate>,
+) -> Result<(StatusCode, axum::Json<ClusterView>), Status> {
+    check_name(&request.name)?;
+    let described = request.description.as_deref().unwrap_or_default();
+    if described.chars().count() > DESCRIPTION {
+        return Err(Status::invalid(
+            "description",
+            "must have at most 256 characters",
+        ));
+    }
+    let spec = ClusterSpec {
+        description: request.description.filter(|text| !text.is_empty()),
+        ..ClusterSpec::default()
+    };
+    let mut cluster = Cluster::new(&request.name, spec);
+    *cluster.labels_mut() = request.labels;
+    let written = Written::new(&state.hub, &caller, &state.hub.stores().clusters);
+    written.check_create(&cluster).await?;
+    let api = state.hub.clusters();
+    let created = call(
+        "create a cluster",
+        api.create(&PostParams::default(), &cluster),
+    )
+    .await;
+    let created = created.map_err(|error| match error.code() {
+        Some(409) => Status::already_exists("Cluster", &request.name),
+        _ => error.into(),
+    })?;
+    noted.about(&request.name);
+    noted.in_cluster(&request.name, created.uid().map(ClusterUid::new));
+    state
+        .hub
+        .stores()
+        .clusters
+        .wait_for(&created, VISIBLE_WITHIN)
+        .await;
+    let sight = Sight::of(state.hub.stores(), &caller);
+    if !sight.may("update", "clusters", &place_of_cluster(&created)) {
+        let owner = members::make_owner::<InCluster>(&state, &caller, &created).await;
+        or_take_back(&api, &created, owner).await?;
+    }
+    let sight = Sight::of(state.hub.stores(), &caller);
+    Ok((StatusCode::CREATED, axum::Json(view(&sight, &created))))
+}
+
+/// Deletes a cluster: what Drover applied there is removed if it can be reached.
+#[utoipa::path(delete, path = "/v1/clusters/{name}", tag = "clusters",
+    params(("name" = String, Path, description = "The cluster's name")),
+    responses((status = 204)))]
+pub(super) async fn delete(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Name(name): Name,
+) -> Result<StatusCode, Status> {
+    let sight = Sight::of(state.hub.stores(), &caller);
+    let cluster = sight.cluster(&name)?;
+    sight.must("delete", "clusters", &place_of_cluster(&cluster))?;
+    let written = Written::new(&state.hub, &caller, &state.hub.stores().clusters);
+    written.check_delete(&cluster).await?;
+    let params = only(cluster.uid());
+    call(
+        "delete a cluster",
+        state.hub.clusters().delete(&name, &params),
+    )
+    .await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The same rule as in the kind's schema.
+fn check_name(name: &str) -> Result<(), Status> {
+    if name == LOCAL_CLUSTER {
+        return Err(Status::invalid(
+            "name",
+            "\"local\" is the hub itself; choose another name",
+        ));
+    }
+    let good = (1..=63).contains(&name.len())
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        && !name.starts_with('-')
+        && !name.ends_with('-');
+    if good {
+        Ok(())
+    } else {
+        Err(Status::invalid(
+            "name",
+            "must have 1 to 63 characters: lower-case letters, digits and \"-\", with a letter or \
+             digit at both ends",
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_what_the_kind_allows() {
+        for (name, good) in [
+            ("prod-1", true),
+            ("local", false),
+            ("local-evil", true),
+            ("a.b", false),
+            ("", false),
+            ("A", false),
+            ("a-", false),
+            ("../x", false),
+            ("a\nb: c", false),
+        ] {
+            assert_eq!(check_name(name).is_ok(), good, "{name:?}");
+        }
+    }
+}

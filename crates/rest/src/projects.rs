@@ -1,0 +1,249 @@
+//! Projects, for those who may see and change them.
+
+use std::time::Duration;
+
+use axum::extract::State;
+use drover_api::agent::Lane;
+use drover_api::ids::ClusterUid;
+use drover_api::kinds::{
+    ClusterReference, ContainerDefaults, Project, ProjectNamespace, ProjectQuota, ProjectSpec,
+};
+use drover_api::rest::{List, ProjectCreate, ProjectPatch, ProjectView};
+use http::StatusCode;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::ListParams;
+use kube::{Api, ResourceExt};
+use serde::Deserialize;
+
+use super::RestState;
+use super::page::PageQuery;
+use super::written::{Written, or_take_back};
+use crate::access::members;
+use crate::access::members::InProject;
+use drover_audit::Noted;
+use drover_http_edge::body::{Json, Name, Query};
+use drover_http_edge::status::Status;
+use drover_hub::visibility::{Sight, created_at, place_of};
+use drover_identity::caller::Caller;
+
+/// Longest to ask a cluster for the UIDs of namespaces.
+const ASK_WITHIN: Duration = Duration::from_secs(5);
+
+/// Which projects.
+#[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ProjectQuery {
+    /// Those of this cluster only.
+    cluster: Option<String>,
+    /// Items on the page: 1 to 500, 500 if absent.
+    limit: Option<usize>,
+    /// `continue` of the page before.
+    #[serde(rename = "continue")]
+    continue_token: Option<String>,
+}
+
+fn view(sight: &Sight, project: &Project) -> ProjectView {
+    let (spec, status) = (project.spec.clone(), project.status.clone());
+    let status = status.unwrap_or_default();
+    let own = status.namespaces.into_iter();
+    let place = place_of(project);
+    let may = |verb| {
+        place
+            .as_ref()
+            .is_some_and(|place| sight.may(verb, "projects", place))
+    };
+    ProjectView {
+        name: project.name_any(),
+        uid: project.uid().unwrap_or_default(),
+        generation: project.metadata.generation,
+        cluster: spec.cluster.name,
+        display_name: spec.display_name,
+        description: spec.description,
+        namespaces: spec.namespaces,
+        own_namespaces: own.map(|namespace| namespace.name).collect(),
+        quota: spec.quota,
+        container_defaults: spec.container_defaults,
+        pod_security: spec.pod_security,
+        created_at: created_at(project),
+        deleting: project.metadata.deletion_timestamp.is_some(),
+        may_change: may("update"),
+        may_delete: may("delete"),
+        conditions: status.conditions,
+    }
+}
+
+/// The projects that the caller has a role in, or may see.
+#[utoipa::path(get, path = "/v1/projects", tag = "access", params(ProjectQuery),
+    responses((status = 200, body = List<ProjectView>)))]
+pub(super) async fn list(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Query(query): Query<ProjectQuery>,
+) -> Result<axum::Json<List<ProjectView>>, Status> {
+    let sight = Sight::of(state.hub.stores(), &caller);
+    let wanted = |project: &Project| {
+        let cluster = query.cluster.as_ref();
+        cluster.is_none_or(|name| *name == project.spec.cluster.name)
+            && sight.knows_project(project)
+    };
+    PageQuery::new(query.limit, query.continue_token.clone())
+        .of(&state.hub.stores().projects, wanted, |project| {
+            view(&sight, project)
+        })
+        .map(axum::Json)
+}
+
+/// One project.
+#[utoipa::path(get, path = "/v1/projects/{name}", tag = "access",
+    params(("name" = String, Path, description = "The project's name")),
+    responses((status = 200, body = ProjectView)))]
+pub(super) async fn read(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Name(name): Name,
+) -> Result<axum::Json<ProjectView>, Status> {
+    let sight = Sight::of(state.hub.stores(), &caller);
+    let project = sight.project(&name)?;
+    Ok(axum::Json(view(&sight, &project)))
+}
+
+/// Makes a project in a cluster.
+#[utoipa::path(post, path = "/v1/projects", tag = "access", request_body = ProjectCreate,
+    responses((status = 201, body = ProjectView)))]
+pub(super) async fn create(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    noted: Noted,
+    Json(request): Json<ProjectCreate>,
+) -> Result<(StatusCode, axum::Json<ProjectView>), Status> {
+    // Whoever has no role in a cluster does not learn whether there is one.
+    let cluster = Sight::of(state.hub.stores(), &caller).cluster(&request.cluster)?;
+    let spec = ProjectSpec {
+        cluster: ClusterReference {
+            name: request.cluster,
+            uid: None,
+        },
+        display_name: request.display_name.filter(|text| !text.is_empty()),
+        description: request.description.filter(|text| !text.is_empty()),
+        namespaces: request.namespaces,
+        quota: request.quota,
+        container_defaults: request.container_defaults,
+        pod_security: request.pod_security,
+    };
+    let said = Project::new(&request.name, spec);
+    let mut project = said.clone();
+    project.spec.cluster.uid = cluster.uid().map(ClusterUid::new);
+    fill_uids(&state, &[], &mut project.spec).await;
+    let mirror = &state.hub.stores().projects;
+    let written = Written::new(&state.hub, &caller, mirror);
+    let made = written.create(&said, &project).await?;
+    noted.about(&made.name_any());
+    let ClusterReference { name, uid } = &made.spec.cluster;
+    noted.in_cluster(name, uid.clone());
+    let sight = Sight::of(state.hub.stores(), &caller);
+    if !place_of(&made).is_some_and(|place| sight.may("update", "projects", &place)) {
+        let owner = members::make_owner::<InProject>(&state, &caller, &made).await;
+        or_take_back(&Api::all(state.hub.client()), &made, owner).await?;
+    }
+    let sight = Sight::of(state.hub.stores(), &caller);
+    Ok((StatusCode::CREATED, axum::Json(view(&sight, &made))))
+}
+
+/// Changes a project.
+#[utoipa::path(patch, path = "/v1/projects/{name}", tag = "access", request_body = ProjectPatch,
+    params(("name" = String, Path, description = "The project's name")),
+    responses((status = 200, body = ProjectView)))]
+pub(super) async fn patch(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Name(name): Name,
+    Json(request): Json<ProjectPatch>,
+) -> Result<axum::Json<ProjectView>, Status> {
+    let project = Sight::of(state.hub.stores(), &caller).project(&name)?;
+    // The server's own writes of its status move the resource version, and not this.
+    let meant = request.generation;
+    if meant.is_some() && meant != project.metadata.generation {
+        return Err(Status::conflict(
+            "somebody changed the project meanwhile: read it again",
+        ));
+    }
+    let mut changed = Project::clone(&project);
+    let spec = &mut changed.spec;
+    let before = spec.namespaces.clone();
+    if let Some(text) = request.display_name {
+        spec.display_name = Some(text).filter(|text| !text.is_empty());
+    }
+    if let Some(text) = request.description {
+        spec.description = Some(text).filter(|text| !text.is_empty());
+    }
+    if let Some(namespaces) = request.namespaces {
+        spec.namespaces = namespaces;
+        fill_uids(&state, &before, spec).await;
+    }
+    if let Some(quota) = request.quota {
+        spec.quota = Some(quota).filter(|quota| *quota != ProjectQuota::default());
+    }
+    if let Some(defaults) = request.container_defaults {
+        spec.container_defaults =
+            Some(defaults).filter(|said| *said != ContainerDefaults::default());
+    }
+    if let Some(level) = request.pod_security {
+        spec.pod_security = Some(level);
+    }
+    let mirror = &state.hub.stores().projects;
+    let written = Written::new(&state.hub, &caller, mirror);
+    let changed = written.replace(&project, &changed).await?;
+    let sight = Sight::of(state.hub.stores(), &caller);
+    Ok(axum::Json(view(&sight, &changed)))
+}
+
+/// Namespaces that one request looks up in a cluster.
+const MAX_LOOKED_UP: usize = 50;
+
+/// Writes the UIDs of the namespaces to take over: as the project has them, or as the cluster has them
+/// now. If the cluster does not answer, the server records them when it first sees the namespaces.
+async fn fill_uids(state: &RestState, before: &[ProjectNamespace], spec: &mut ProjectSpec) {
+    let unnamed = spec.namespaces.iter_mut();
+    let mut new = Vec::new();
+    for wanted in unnamed.filter(|wanted| wanted.adopt && wanted.uid.is_none()) {
+        let mut same = before.iter();
+        match same.find(|old| old.adopt && old.name == wanted.name) {
+            Some(old) => wanted.uid.clone_from(&old.uid),
+            None => new.push(wanted),
+        }
+    }
+    let Some(cluster) = spec.cluster.uid.as_ref().filter(|_| !new.is_empty()) else {
+        return;
+    };
+    let api: Api<Namespace> = Api::all(state.tunnels.client(cluster, Lane::Controller));
+    let asking = async {
+        for wanted in new.into_iter().take(MAX_LOOKED_UP) {
+            // The server's account there lists namespaces and gets none.
+            let named = ListParams::default().fields(&format!("metadata.name={}", wanted.name));
+            let Ok(found) = api.list_metadata(&named).await else {
+                return;
+            };
+            let mut found = found.items.iter();
+            let found = found.find(|namespace| namespace.name_any() == wanted.name);
+            wanted.uid = found.and_then(ResourceExt::uid);
+        }
+    };
+    let _ = tokio::time::timeout(ASK_WITHIN, asking).await;
+}
+
+/// Deletes a project; its namespaces stay in the cluster, and are nobody's.
+#[utoipa::path(delete, path = "/v1/projects/{name}", tag = "access",
+    params(("name" = String, Path, description = "The project's name")),
+    responses((status = 204)))]
+pub(super) async fn delete(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Name(name): Name,
+) -> Result<StatusCode, Status> {
+    let project = Sight::of(state.hub.stores(), &caller).project(&name)?;
+    let mirror = &state.hub.stores().projects;
+    let written = Written::new(&state.hub, &caller, mirror);
+    written.delete(&project).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,427 @@
+//! Identity providers, for administrators. Their secrets come in here and do not go out again.
+
+use std::time::Duration;
+
+use axum::extract::State;
+use drover_api::group::PROVIDER_SECRET_LABEL;
+use drover_api::kinds::{AuthProvider, AuthProviderSpec, SecretKey};
+use drover_api::rest::{
+    AuthProviderCreate, AuthProviderUpdate, AuthProviderView, List, ProviderTest, ProviderTrial,
+    Secret,
+};
+use http::StatusCode;
+use jiff::Timestamp;
+use kube::api::{DeleteParams, PostParams};
+use kube::{Api, Resource as _, ResourceExt as _};
+use secrecy::SecretString;
+use serde_json::Value;
+
+use crate::RestState;
+use crate::caller::OnHub;
+use crate::page::PageQuery;
+use crate::spec;
+use drover_audit::Noted;
+use drover_entropy::random;
+use drover_http_edge::body::{Json, Name, OptionalJson, Query};
+use drover_http_edge::status::Status;
+use drover_hub::secret::{Data, secret};
+use drover_hub::visibility::created_at;
+use drover_hub::{HubError, call, only};
+use drover_identity::caller::Administrator;
+use drover_identity::providers::configured::{UseError, secret_of};
+use drover_identity::providers::trial;
+
+/// Longest to wait until memory shows what was written.
+const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
+/// Longest that a trial may take.
+const TRIAL: Duration = Duration::from_mins(1);
+/// Tries when somebody else changes the same provider.
+const TRIES: usize = 5;
+/// Key of a provider's Secret that is made here.
+const KEY: &str = "secret";
+/// Where a provider's secret is named; nothing of it comes or goes by REST.
+const SECRET_FIELDS: [(&str, &str); 3] = [
+    ("oidc", "clientSecret"),
+    ("github", "clientSecret"),
+    ("ldap", "bindPassword"),
+];
+
+fn view(provider: &AuthProvider) -> AuthProviderView {
+    let status = provider.status.clone().unwrap_or_default();
+    let mut spec = serde_json::to_value(&provider.spec).unwrap_or_default();
+    for (protocol, field) in SECRET_FIELDS {
+        if let Some(settings) = spec.get_mut(protocol).and_then(Value::as_object_mut) {
+            settings.remove(field);
+        }
+    }
+    AuthProviderView {
+        name: provider.name_any(),
+        uid: provider.uid().unwrap_or_default(),
+        spec,
+        has_secret: secret_of(&provider.spec).is_some(),
+        resource_version: provider.resource_version().unwrap_or_default(),
+        created_at: created_at(provider),
+        last_answer_at: status.last_answer_at.map(|time| time.0),
+        conditions: status.conditions,
+    }
+}
+
+/// All identity providers.
+#[utoipa::path(get, path = "/v1/auth-providers", tag = "providers", params(PageQuery),
+    responses((status = 200, body = List<AuthProviderView>)))]
+pub(crate) async fn list(
+    State(state): State<RestState>,
+    _caller: OnHub<AuthProvider>,
+    Query(query): Query<PageQuery>,
+) -> Result<axum::Json<List<AuthProviderView>>, Status> {
+    query
+        .of(&state.hub.stores().auth_providers, |_| true, view)
+        .map(axum::Json)
+}
+
+/// One identity provider.
+#[utoipa::path(get, path = "/v1/auth-providers/{name}", tag = "providers",
+    params(("name" = String, Path, description = "The provider's name")),
+    responses((status = 200, body = AuthProviderView)))]
+pub(crate) async fn read(
+    State(state): State<RestState>,
+    _caller: OnHub<AuthProvider>,
+    Name(name): Name,
+) -> Result<axum::Json<AuthProviderView>, Status> {
+    find(&state, &name).map(|provider| axum::Json(view(&provider)))
+}
+
+/// Makes an identity provider; its secret is kept on the hub.
+#[utoipa::path(post, path = "/v1/auth-providers", tag = "providers",
+    request_body = AuthProviderCreate, responses((status = 201, body = AuthProviderView)))]
+pub(crate) async fn create(
+    State(state): State<RestState>,
+    _caller: Administrator,
+    noted: Noted,
+    Json(request): Json<AuthProviderCreate>,
+) -> Result<(StatusCode, axum::Json<AuthProviderView>), Status> {
+    let own = new_key(&request.name, request.secret.as_ref())?;
+    let spec = spec_of(&request.spec, own.as_ref().map(|(key, _)| key))?;
+    let provider = AuthProvider::new(&request.name, spec);
+    let (api, params) = (api(&state), PostParams::default());
+    let creating = api.create(&params, &provider);
+    let created = call("create an identity provider", creating).await;
+    let created = created.map_err(|error| match error.code() {
+        Some(409) => Status::already_exists("AuthProvider", &request.name),
+        _ => error.into(),
+    })?;
+    noted.about(&request.name);
+    if let Some((key, secret)) = &own
+        && let Err(error) = keep_secret(&state, &created, key, secret).await
+    {
+        // Without it nobody could make it again, nor use it.
+        if let Err(error) = remove(&state, &created).await {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(
+                error,
+                provider.name = request.name,
+                "a provider stays without its secret"
+            );
+        }
+        return Err(error.into());
+    }
+    shown(&state, &created).await;
+    Ok((StatusCode::CREATED, axum::Json(view(&created))))
+}
+
+/// Changes an identity provider to what is sent; its secret stays if none is.
+#[utoipa::path(put, path = "/v1/auth-providers/{name}", tag = "providers",
+    params(("name" = String, Path, description = "The provider's name")),
+    request_body = AuthProviderUpdate, responses((status = 200, body = AuthProviderView)))]
+pub(crate) async fn update(
+    State(state): State<RestState>,
+    _caller: Administrator,
+    Name(name): Name,
+    Json(request): Json<AuthProviderUpdate>,
+) -> Result<axum::Json<AuthProviderView>, Status> {
+    let former = find(&state, &name)?;
+    let new = new_key(&name, request.secret.as_ref())?;
+    let kept = secret_of(&former.spec).map(|(_, key)| key);
+    let spec = spec_of(&request.spec, new.as_ref().map(|(key, _)| key).or(kept))?;
+    // Beside the former one, which goes on to serve the spec that names it: a change that is refused
+    // changes nothing.
+    if let Some((key, secret)) = &new {
+        keep_secret(&state, &former, key, secret).await?;
+    }
+    let version = request.resource_version.as_deref();
+    let replaced = replace(&state, &former, spec, version).await;
+    if let Some((key, _)) = &new {
+        let unused = match &replaced {
+            Ok(replaced) => secret_of(&replaced.before).map(|(_, key)| key),
+            Err(_) => Some(key),
+        };
+        forget_secret(&state, &former, unused).await;
+    }
+    let changed = replaced?.after;
+    shown(&state, &changed).await;
+    Ok(axum::Json(view(&changed)))
+}
+
+/// A provider that was changed.
+struct Replaced {
+    before: AuthProviderSpec,
+    after: AuthProvider,
+}
+
+/// Writes a spec in place of what there is: from this version of the object, or from any.
+async fn replace(
+    state: &RestState,
+    former: &AuthProvider,
+    spec: AuthProviderSpec,
+    version: Option<&str>,
+) -> Result<Replaced, HubError> {
+    let (api, params) = (api(state), PostParams::default());
+    let name = former.name_any();
+    let mut tries = 1;
+    loop {
+        let mut provider = call("read an identity provider", api.get(&name)).await?;
+        // One that was made again meanwhile is another, and the hub says that this is a conflict.
+        provider.metadata.uid = former.uid();
+        let before = std::mem::replace(&mut provider.spec, spec.clone());
+        if let Some(version) = version {
+            provider.metadata.resource_version = Some(version.to_owned());
+        }
+        let replacing = api.replace(&name, &params, &provider);
+        match call("change an identity provider", replacing).await {
+            // Its status is written all the time.
+            Err(error) if error.is_conflict() && version.is_none() && tries < TRIES => tries += 1,
+            answer => return answer.map(|after| Replaced { before, after }),
+        }
+    }
+}
+
+/// Deletes an identity provider: what stands on it ends within seconds.
+#[utoipa::path(delete, path = "/v1/auth-providers/{name}", tag = "providers",
+    params(("name" = String, Path, description = "The provider's name")),
+    responses((status = 204)))]
+pub(crate) async fn delete(
+    State(state): State<RestState>,
+    _caller: Administrator,
+    Name(name): Name,
+) -> Result<StatusCode, Status> {
+    let provider = find(&state, &name)?;
+    remove(&state, &provider).await?;
+    let (providers, uid) = (&state.hub.stores().auth_providers, provider.uid());
+    providers
+        .wait_until_gone(&uid.unwrap_or_default(), VISIBLE_WITHIN)
+        .await;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Deletes this very provider, and none that was made of the same name.
+async fn remove(state: &RestState, provider: &AuthProvider) -> Result<(), HubError> {
+    let (api, params) = (api(state), only(provider.uid()));
+    let name = provider.name_any();
+    let deleting = api.delete(&name, &params);
+    call("delete an identity provider", deleting)
+        .await
+        .map(|_| ())
+}
+
+/// Tries an identity provider, whether it is enabled or not, and says what was found.
+#[utoipa::path(post, path = "/v1/providers/{name}/test", tag = "providers",
+    params(("name" = String, Path, description = "The provider's name")),
+    request_body = Option<ProviderTest>, responses((status = 200, body = ProviderTrial)))]
+pub(crate) async fn test(
+    State(state): State<RestState>,
+    _caller: Administrator,
+    Name(name): Name,
+    OptionalJson(request): OptionalJson<ProviderTest>,
+) -> Result<axum::Json<ProviderTrial>, Status> {
+    let provider = find(&state, &name)?;
+    let request = request.unwrap_or_default();
+    let password = request
+        .password
+        .map(|secret| SecretString::from(secret.expose()));
+    let login = match (&request.login, &password) {
+        (Some(login), Some(password)) => Some((login.as_str(), password)),
+        (None, None) => None,
+        (None, Some(_)) => return Err(Status::invalid("login", "say whose password it is")),
+        (Some(_), None) => return Err(Status::invalid("password", "is missing")),
+    };
+    let configured = state.sign_ins.providers().configured(&provider).await;
+    let configured = configured.map_err(|error| match error {
+        // What is wrong with it is what the test is for, and only administrators ask.
+        UseError::Provider(error) => Status::invalid("spec", trial::reasons(&error)),
+        UseError::NoSuch(name) => Status::not_found("AuthProvider", &name),
+        UseError::Hub(error) => error.into(),
+    })?;
+    let back = state.sign_ins.back(&name);
+    let back = back.map_err(|error| Status::conflict(trial::reasons(&error)))?;
+    let trying = trial::of(&configured, &back, login, Timestamp::now());
+    let tried = tokio::time::timeout(TRIAL, Box::pin(trying)).await;
+    let tried = tried.map_err(|_| {
+        let seconds = TRIAL.as_secs();
+        Status::timeout(format!("the provider did not answer within {seconds} s"))
+    })?;
+    Ok(axum::Json(tried.into()))
+}
+
+fn api(state: &RestState) -> Api<AuthProvider> {
+    Api::all(state.hub.client())
+}
+
+fn find(state: &RestState, name: &str) -> Result<std::sync::Arc<AuthProvider>, Status> {
+    let provider = state.hub.stores().auth_providers.by_name(name);
+    provider.ok_or_else(|| Status::not_found("AuthProvider", name))
+}
+
+async fn shown(state: &RestState, written: &AuthProvider) {
+    let providers = &state.hub.stores().auth_providers;
+    providers.wait_for(written, VISIBLE_WITHIN).await;
+}
+
+/// Begins the names of the Secrets that are made here for a provider.
+fn own_secrets(provider: &str) -> String {
+    format!("auth-provider-{provider}-")
+}
+
+/// Whether a Secret of this name was made here for this provider, and not for one that is called
+/// alike.
+fn is_own_secret(name: &str, provider: &str) -> bool {
+    let drawn = name.strip_prefix(&own_secrets(provider));
+    drawn.is_some_and(|drawn| drawn.len() == 16 && !drawn.contains('-'))
+}
+
+/// Where a secret that was sent is going to be: where none was before.
+fn new_key<'a>(
+    provider: &str,
+    sent: Option<&'a Secret>,
+) -> Result<Option<(SecretKey, &'a Secret)>, Status> {
+    let Some(sent) = sent else {
+        return Ok(None);
+    };
+    let drawn = random().map_err(|error| Status::internal(error.to_string()))?;
+    let drawn = u64::from_be_bytes(drawn);
+    let key = SecretKey {
+        name: format!("{}{drawn:016x}", own_secrets(provider)),
+        key: KEY.to_owned(),
+    };
+    Ok(Some((key, sent)))
+}
+
+/// Keeps a provider's secret; it goes with the provider.
+async fn keep_secret(
+    state: &RestState,
+    provider: &AuthProvider,
+    key: &SecretKey,
+    text: &Secret,
+) -> Result<(), HubError> {
+    let name = provider.name_any();
+    let data = Data::from([(key.key.clone(), text.expose().as_bytes().to_vec())]);
+    let mut kept = secret(&key.name, "Opaque", data);
+    kept.labels_mut()
+        .insert(PROVIDER_SECRET_LABEL.to_owned(), name);
+    kept.metadata.owner_references = provider.owner_ref(&()).map(|owner| vec![owner]);
+    let (secrets, params) = (state.hub.secrets(), PostParams::default());
+    let creating = secrets.create(&params, &kept);
+    call("keep a provider's secret", creating).await.map(|_| ())
+}
+
+/// Deletes a secret that no spec names any more, if it was made here; one that stays goes with the
+/// provider.
+async fn forget_secret(state: &RestState, provider: &AuthProvider, key: Option<&SecretKey>) {
+    let name = provider.name_any();
+    let Some(key) = key.filter(|key| is_own_secret(&key.name, &name)) else {
+        return;
+    };
+    let (secrets, params) = (state.hub.secrets(), DeleteParams::default());
+    let deleting = secrets.delete(&key.name, &params);
+    match call("delete a provider's former secret", deleting).await {
+        Err(error) if !error.is_not_found() => {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(
+                error,
+                provider.name = name,
+                "a provider's former secret stays"
+            );
+        }
+        _ => {}
+    }
+}
+
+/// The spec that was sent, with where its secret is kept.
+fn spec_of(sent: &Value, key: Option<&SecretKey>) -> Result<AuthProviderSpec, Status> {
+    let mut whole = sent.clone();
+    for (protocol, field) in SECRET_FIELDS {
+        let Some(settings) = whole.get_mut(protocol).and_then(Value::as_object_mut) else {
+            continue;
+        };
+        if settings.contains_key(field) {
+            return Err(Status::invalid(
+                &format!("spec.{protocol}.{field}"),
+                "names a Secret of the hub, which is the server's to choose: leave it out, and send \
+                 the secret itself as \"secret\"",
+            ));
+        }
+        match key {
+            Some(key) => {
+                let key = serde_json::to_value(key).unwrap_or_default();
+                settings.insert(field.to_owned(), key);
+            }
+            None if protocol == "oidc" => {}
+            None => {
+                return Err(Status::invalid(
+                    "secret",
+                    format!("is missing: {protocol} takes none without"),
+                ));
+            }
+        }
+    }
+    spec::read(&whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_new_secret_takes_the_place_of_none() {
+        let sent = Secret::new("of the client");
+        let new = || new_key("corp", Some(&sent)).unwrap().unwrap().0.name;
+        assert_ne!(new(), new());
+        assert!(is_own_secret(&new(), "corp"));
+        let another = new_key("corp-x", Some(&sent)).unwrap().unwrap().0.name;
+        assert!(!is_own_secret(&another, "corp"));
+        assert!(new_key("corp", None).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_spec_names_no_secret_and_only_what_there_is() {
+        let sent = Secret::new("of the client");
+        let (own, _) = new_key("corp", Some(&sent)).unwrap().unwrap();
+        let key = || Some(&own);
+        let oidc = json!({ "issuer": "https://id.example", "clientId": "drover" });
+        let made = spec_of(&json!({ "oidc": oidc, "enabled": true }), key()).unwrap();
+        assert_eq!(secret_of(&made).unwrap().1, &own);
+        let public = spec_of(&json!({ "oidc": oidc }), None).unwrap();
+        assert!(secret_of(&public).is_none());
+        let github = json!({ "github": { "clientId": "x" } });
+        assert!(spec_of(&github, key()).is_ok());
+        let mut stolen = oidc.clone();
+        stolen["clientSecret"] = json!({ "name": "challenge-key", "key": "key" });
+        for (sent, field) in [
+            (json!({ "oidc": stolen }), "spec.oidc.clientSecret"),
+            (json!({ "oidc": oidc, "enable": true }), "spec.enable"),
+            (json!({ "oidc": { "issuer": "x" } }), "clientId"),
+            (json!({ "oidc": oidc, "enabled": "yes" }), "spec.enabled"),
+        ] {
+            let refused = spec_of(&sent, key()).unwrap_err();
+            assert_eq!(refused.code(), 422);
+            assert!(refused.message().contains(field), "{field}: {refused}");
+        }
+        assert!(
+            spec_of(&github, None)
+                .unwrap_err()
+                .message()
+                .contains("secret")
+        );
+    }
+}

@@ -1,0 +1,97 @@
+//! Log-ins of programs that a person confirms in a browser.
+
+use std::net::SocketAddr;
+
+use axum::extract::{ConnectInfo, State};
+use drover_api::rest::{DeviceAnswer, DeviceCode, DevicePoll, DeviceView, IssuedToken, Secret};
+use http::StatusCode;
+use jiff::Timestamp;
+use kube::ResourceExt as _;
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::RestState;
+use crate::accounts::tokens::view;
+use drover_audit::Noted;
+use drover_audit::Person;
+use drover_http_edge::body::Name;
+use drover_http_edge::status::Status;
+use drover_http_edge::unauthenticated::StrangersJson;
+use drover_identity::caller::Caller;
+use drover_identity::device::{INTERVAL_SECONDS, LIFE};
+
+/// Begins the log-in of a program that a person confirms.
+#[utoipa::path(post, path = "/v1/device", tag = "me",
+    responses((status = 201, body = DeviceCode)))]
+pub(crate) async fn begin(
+    State(state): State<RestState>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+) -> Result<(StatusCode, axum::Json<DeviceCode>), Status> {
+    let codes = state.devices.begin(peer.ip(), Timestamp::now())?;
+    let code = DeviceCode {
+        device_code: Secret::new(codes.device.expose_secret()),
+        user_code: codes.user,
+        // Without the code: whoever types it has seen it where the log-in was begun.
+        verification_url: format!("{}/device", state.settings.server_url()),
+        expires_in_seconds: u32::try_from(LIFE.as_secs()).unwrap_or(u32::MAX),
+        interval_seconds: INTERVAL_SECONDS,
+    };
+    Ok((StatusCode::CREATED, axum::Json(code)))
+}
+
+/// The token of a log-in, once it was confirmed; it is given once.
+#[utoipa::path(post, path = "/v1/device/token", tag = "me", request_body = DevicePoll,
+    responses((status = 200, body = DeviceAnswer)))]
+pub(crate) async fn fetch(
+    State(state): State<RestState>,
+    noted: Noted,
+    StrangersJson(request): StrangersJson<DevicePoll>,
+) -> Result<axum::Json<DeviceAnswer>, Status> {
+    state.hub.stores().health().check()?;
+    let device = SecretString::from(request.device_code.expose());
+    let fetched = state.devices.fetch(&device, Timestamp::now()).await?;
+    let issued = fetched.map(|(secret, token)| {
+        noted.about(&token.name_any());
+        noted.who(Person {
+            name: token.spec.user_name.as_str().into(),
+            uid: token.spec.user_uid.as_str().into(),
+            token: Some(token.name_any().into()),
+            acting_as: None,
+        });
+        IssuedToken {
+            token: Secret::new(secret.expose_secret()),
+            metadata: view(&token),
+        }
+    });
+    Ok(axum::Json(DeviceAnswer { issued }))
+}
+
+/// What the caller is about to confirm.
+#[utoipa::path(get, path = "/v1/device/{code}", tag = "me",
+    params(("code" = String, Path, description = "What the program shows")),
+    responses((status = 200, body = DeviceView)))]
+pub(crate) async fn look(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Name(code): Name,
+) -> Result<axum::Json<DeviceView>, Status> {
+    let (user_code, shown) = state.devices.look(&code, &caller, Timestamp::now())?;
+    Ok(axum::Json(DeviceView {
+        user_code,
+        source: shown.source.to_string(),
+        requested_at: shown.requested_at,
+        expires_at: shown.requested_at + LIFE,
+    }))
+}
+
+/// Lets the program that shows this code act as the caller.
+#[utoipa::path(post, path = "/v1/device/{code}/confirm", tag = "me",
+    params(("code" = String, Path, description = "What the program shows")),
+    responses((status = 204)))]
+pub(crate) async fn confirm(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Name(code): Name,
+) -> Result<StatusCode, Status> {
+    state.devices.confirm(&code, &caller, Timestamp::now())?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,148 @@
+//! Log-in, log-out, and oneself.
+
+use std::net::SocketAddr;
+
+use axum::extract::{ConnectInfo, State};
+use drover_access::names::UserName;
+use drover_api::kinds::{Token, User};
+use drover_api::rest::{IssuedToken, LoginRequest, Me, PasswordChange, Secret};
+use http::StatusCode;
+use kube::ResourceExt as _;
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::RestState;
+use crate::accounts::tokens::view;
+use drover_audit::Noted;
+use drover_audit::Person;
+use drover_http_edge::body::Json;
+use drover_http_edge::status::Status;
+use drover_http_edge::unauthenticated::StrangersJson;
+use drover_hub::Stores;
+use drover_hub::visibility::Sight;
+use drover_identity::caller::{AnyToken, Held};
+use drover_identity::{By, tokens};
+
+/// Logs a local user in with a password.
+#[utoipa::path(post, path = "/v1/login", tag = "me", request_body = LoginRequest,
+    responses((status = 201, body = IssuedToken)))]
+pub(crate) async fn login(
+    State(state): State<RestState>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    noted: Noted,
+    StrangersJson(request): StrangersJson<LoginRequest>,
+) -> Result<(StatusCode, axum::Json<IssuedToken>), Status> {
+    let (secret, token) = log_in(&state, peer, &noted, request, By::Program).await?;
+    let issued = IssuedToken {
+        token: Secret::new(secret.expose_secret()),
+        metadata: view(&token),
+    };
+    Ok((StatusCode::CREATED, axum::Json(issued)))
+}
+
+/// Logs somebody in, and notes who that is.
+pub(crate) async fn log_in(
+    state: &RestState,
+    peer: SocketAddr,
+    noted: &Noted,
+    request: LoginRequest,
+    by: By,
+) -> Result<(SecretString, Token), Status> {
+    state.hub.stores().health().check()?;
+    // A name that nobody has may be a password typed in the wrong place: no record holds it.
+    if let Some(user) = state.hub.stores().users.by_name(&request.username) {
+        noted.about(&user.name_any());
+    }
+    let password = SecretString::from(request.password.expose());
+    let (secret, token) = state
+        .logins
+        .login(&request.username, password, peer.ip(), by)
+        .await?;
+    signed_in(state, peer, noted, &token);
+    Ok((secret, token))
+}
+
+/// Notes who signed in, and from where.
+pub(crate) fn signed_in(state: &RestState, peer: SocketAddr, noted: &Noted, token: &Token) {
+    noted.who(Person {
+        name: token.spec.user_name.as_str().into(),
+        uid: token.spec.user_uid.as_str().into(),
+        token: Some(token.name_any().into()),
+        acting_as: None,
+    });
+    state
+        .sign_in_sources
+        .record(&token.spec.user_uid, peer.ip());
+}
+
+/// Deletes the presented token, also one that is worth nothing any more.
+#[utoipa::path(post, path = "/v1/logout", tag = "me", responses((status = 204)))]
+pub(crate) async fn logout(
+    State(state): State<RestState>,
+    Held(token): Held,
+) -> Result<StatusCode, Status> {
+    tokens::delete(&state.hub, &token).await?;
+    state.sign_outs.withdraw(&token.spec.user_uid);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Who the presented token stands for.
+#[utoipa::path(get, path = "/v1/me", tag = "me", responses((status = 200, body = Me)))]
+pub(crate) async fn me(
+    State(state): State<RestState>,
+    AnyToken(caller): AnyToken,
+) -> Result<axum::Json<Me>, Status> {
+    let stores = state.hub.stores();
+    let user = stores.users.by_uid(caller.user_uid.as_str());
+    let token = stores.tokens.by_name(&caller.token.id);
+    Ok(axum::Json(describe(
+        stores,
+        user.as_deref(),
+        token.as_deref(),
+    )?))
+}
+
+/// What memory says of a person and the token that was presented.
+pub(crate) fn describe(
+    stores: &Stores,
+    user: Option<&User>,
+    token: Option<&Token>,
+) -> Result<Me, Status> {
+    let (Some(user), Some(token)) = (user, token) else {
+        return Err(Status::unavailable(
+            "the token was made this moment; try again",
+            1,
+        ));
+    };
+    Ok(Me {
+        kubernetes_user: UserName::of(&token.spec.user_uid).to_string(),
+        username: user.name_any(),
+        display_name: user.spec.display_name.clone(),
+        administrator: user.spec.administrator,
+        must_change_password: user.spec.must_change_password,
+        token: view(token),
+        rights: Sight::of_user(stores, user).caller_rights(),
+    })
+}
+
+/// Changes one's own password; one's other log-ins end.
+#[utoipa::path(post, path = "/v1/me/password", tag = "me", request_body = PasswordChange,
+    responses((status = 204)))]
+pub(crate) async fn change_password(
+    State(state): State<RestState>,
+    AnyToken(caller): AnyToken,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    Json(request): Json<PasswordChange>,
+) -> Result<StatusCode, Status> {
+    if caller.token.cluster.is_some() {
+        return Err(Status::forbidden(
+            "this token works on one cluster only; use your login",
+        ));
+    }
+    let current = SecretString::from(request.current.expose());
+    let new = SecretString::from(request.new.expose());
+    state
+        .logins
+        .change_password(&caller, current, new, peer.ip())
+        .await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,229 @@
+//! Browsers' sessions: a token in a cookie that no script can read.
+//!
+//! The cookie counts in requests of this server's own page only
+//! ([`drover_access::same_origin`]); what changes something shows the session's CSRF token as well.
+
+use std::net::SocketAddr;
+
+use axum::extract::{ConnectInfo, FromRequestParts, State};
+use axum::response::{IntoResponse as _, Response};
+use drover_access::credential::{self, Presented, SESSION_COOKIE};
+use drover_access::same_origin::{self, Head};
+use drover_access::token::UserToken;
+use drover_api::ids::UserUid;
+use drover_api::kinds::{Token, TokenProvider, TokenPurpose, User};
+use drover_api::rest::{LoginRequest, ProviderSignOut, Secret, Session};
+use http::header::SET_COOKIE;
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use jiff::Timestamp;
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::me::{describe, log_in};
+use crate::RestState;
+use drover_audit::Noted;
+use drover_http_edge::status::Status;
+use drover_http_edge::unauthenticated::StrangersJson;
+use drover_hub::Stores;
+use drover_identity::caller::{AnyToken, Caller, Held};
+use drover_identity::{By, tokens};
+
+/// What browsers are told of the cookie: for this host and TLS only, and for no script and no
+/// other site's page.
+const ATTRIBUTES: &str = "Path=/; Secure; HttpOnly; SameSite=Strict";
+
+pub(crate) type SetCookie = [(HeaderName, HeaderValue); 1];
+
+/// A request that no other origin's page made a browser send.
+#[derive(Debug)]
+pub(crate) struct OwnPage;
+
+/// The CSRF token of the session that a request presents.
+#[derive(Debug)]
+pub(crate) struct CsrfToken(Secret);
+
+impl FromRequestParts<RestState> for OwnPage {
+    type Rejection = Status;
+
+    async fn from_request_parts(parts: &mut Parts, _: &RestState) -> Result<Self, Status> {
+        match same_origin::check_origin(Head::from(&*parts)) {
+            Ok(()) => Ok(Self),
+            Err(error) => Err(Status::forbidden(error.to_string())),
+        }
+    }
+}
+
+impl FromRequestParts<RestState> for CsrfToken {
+    type Rejection = Status;
+
+    async fn from_request_parts(parts: &mut Parts, _: &RestState) -> Result<Self, Status> {
+        let token = match credential::presented(&parts.headers) {
+            Ok(Presented::Cookie(cookie)) => UserToken::parse(cookie.expose_secret()),
+            _ => None,
+        };
+        let token = token.ok_or_else(|| {
+            Status::bad_request("only a browser has a session; with a bearer token GET /v1/me")
+        })?;
+        Ok(Self(Secret::new(token.csrf_token())))
+    }
+}
+
+/// Signs a local user in with a password, in a browser.
+#[utoipa::path(post, path = "/v1/session", tag = "me", request_body = LoginRequest,
+    responses((status = 201, body = Session)))]
+pub(crate) async fn sign_in(
+    State(state): State<RestState>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    noted: Noted,
+    // Nobody is signed in as somebody else by a page that they happen to look at.
+    _: OwnPage,
+    headers: HeaderMap,
+    StrangersJson(request): StrangersJson<LoginRequest>,
+) -> Result<(StatusCode, SetCookie, axum::Json<Session>), Status> {
+    let (secret, token) = log_in(&state, peer, &noted, request, By::Browser).await?;
+    end_former(&state, state.authenticator.session_held(&headers)).await;
+    begin(&state, &secret, &token)
+}
+
+/// Ends the session that a browser had: its cookie is about to be overwritten, and nobody could sign
+/// out of it any more.
+pub(crate) async fn end_former(state: &RestState, former: Option<String>) {
+    if let Some(former) = former
+        && let Err(error) = tokens::delete_by_id(&state.hub, &former).await
+    {
+        tracing::warn!(%error, "the browser's former session ends only when it has been idle");
+    }
+}
+
+/// What a browser is told of a session that begins.
+pub(crate) fn begin(
+    state: &RestState,
+    secret: &SecretString,
+    token: &Token,
+) -> Result<(StatusCode, SetCookie, axum::Json<Session>), Status> {
+    let user = state
+        .hub
+        .stores()
+        .users
+        .by_uid(token.spec.user_uid.as_str());
+    let csrf_token = UserToken::parse(secret.expose_secret())
+        .map(|token| Secret::new(token.csrf_token()))
+        .ok_or_else(|| Status::internal("the session's token is malformed"))?;
+    let session = view(state.hub.stores(), user.as_deref(), Some(token), csrf_token)?;
+    let cookie = set_cookie(secret, token)?;
+    Ok((StatusCode::CREATED, cookie, axum::Json(session)))
+}
+
+/// The session that the browser has.
+#[utoipa::path(get, path = "/v1/session", tag = "me", responses((status = 200, body = Session)))]
+pub(crate) async fn read(
+    State(state): State<RestState>,
+    AnyToken(caller): AnyToken,
+    CsrfToken(csrf_token): CsrfToken,
+) -> Result<axum::Json<Session>, Status> {
+    let stores = state.hub.stores();
+    let user = stores.users.by_uid(caller.user_uid.as_str());
+    let token = stores.tokens.by_name(&caller.token.id);
+    let session = view(stores, user.as_deref(), token.as_deref(), csrf_token)?;
+    Ok(axum::Json(session))
+}
+
+/// Ends the session that the browser has, whatever it is worth still, and lets the browser forget it.
+///
+/// The answer has a body if the browser is to sign out at the identity provider too.
+#[utoipa::path(delete, path = "/v1/session", tag = "me",
+    responses((status = 200, body = ProviderSignOut), (status = 204)))]
+pub(crate) async fn sign_out(
+    State(state): State<RestState>,
+    held: Result<Held, Status>,
+) -> Result<Response, Response> {
+    let ended = match held {
+        Ok(Held(token)) => tokens::delete(&state.hub, &token)
+            .await
+            .map_err(Status::from)
+            .map(|()| token),
+        Err(status) => Err(status),
+    };
+    let token = ended.map_err(|status| {
+        // Another origin's page signs nobody out.
+        if status.code() == StatusCode::FORBIDDEN {
+            status.into_response()
+        } else {
+            (forget_cookie(), status).into_response()
+        }
+    })?;
+    let spec = &token.spec;
+    // Of a session that had ended before, nobody is told what a provider said of its user.
+    let browsers = spec.purpose == TokenPurpose::Browser;
+    let live = browsers && state.authenticator.is_live(&token, Timestamp::now());
+    let on = spec.provider.as_ref().filter(|_| live);
+    Ok(leave(&state, &spec.user_uid, on).await)
+}
+
+/// What a browser is told whose session has ended.
+async fn leave(state: &RestState, user: &UserUid, on: Option<&TokenProvider>) -> Response {
+    state.sign_outs.withdraw(user);
+    let form = match on {
+        Some(on) => state.sign_outs.form(user, on).await,
+        None => None,
+    };
+    let Some(form) = form else {
+        return (StatusCode::NO_CONTENT, forget_cookie()).into_response();
+    };
+    let field =
+        |(name, value): (&str, SecretString)| (name.to_owned(), Secret::new(value.expose_secret()));
+    let onward = ProviderSignOut {
+        provider: form.provider,
+        url: form.url.into(),
+        fields: form.fields.map(field).into(),
+    };
+    (forget_cookie(), axum::Json(onward)).into_response()
+}
+
+/// Ends every log-in of the caller, in browsers and of programs, and what they handed to kubectl.
+///
+/// Tokens that were made to outlive a log-in stay. The answer is as that of `DELETE /v1/session`.
+#[utoipa::path(delete, path = "/v1/sessions", tag = "me",
+    responses((status = 200, body = ProviderSignOut), (status = 204)))]
+pub(crate) async fn sign_out_everywhere(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+) -> Result<Response, Status> {
+    tokens::end_sessions(&state.hub, &caller.user_uid, None).await?;
+    let browser = caller.token.purpose == TokenPurpose::Browser;
+    let on = caller.token.provider.as_ref().filter(|_| browser);
+    Ok(leave(&state, &caller.user_uid, on).await)
+}
+
+fn view(
+    stores: &Stores,
+    user: Option<&User>,
+    token: Option<&Token>,
+    csrf_token: Secret,
+) -> Result<Session, Status> {
+    let me = describe(stores, user, token)?;
+    Ok(Session {
+        expires_at: me.token.expires_at,
+        me,
+        csrf_token,
+        idle_seconds: token.and_then(|token| token.spec.idle_seconds),
+    })
+}
+
+/// The cookie goes when the token does, whether the browser is closed before or not.
+pub(crate) fn set_cookie(secret: &SecretString, token: &Token) -> Result<SetCookie, Status> {
+    let left = token.spec.expires_at.0.duration_since(Timestamp::now());
+    let seconds = left.as_secs().max(0);
+    let secret = secret.expose_secret();
+    let text = format!("{SESSION_COOKIE}={secret}; {ATTRIBUTES}; Max-Age={seconds}");
+    let mut value = HeaderValue::try_from(text)
+        .map_err(|_| Status::internal("the session's cookie could not be written"))?;
+    value.set_sensitive(true);
+    Ok([(SET_COOKIE, value)])
+}
+
+fn forget_cookie() -> SetCookie {
+    let text = format!("{SESSION_COOKIE}=; {ATTRIBUTES}; Max-Age=0");
+    let value = HeaderValue::try_from(text).expect("visible ASCII");
+    [(SET_COOKIE, value)]
+}

@@ -1,0 +1,152 @@
+//! `/livez`, `/readyz`, `/metrics` and `/v1/log-filter`.
+
+use axum::extract::{FromRequest as _, Request, State};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use drover_access::same_origin::Head;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{Extensions, StatusCode, Uri};
+use serde::{Deserialize, Serialize};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use drover_http_edge::body;
+use drover_http_edge::status::Status;
+use drover_hub::connect::HubMetrics;
+use drover_identity::Authenticator;
+use drover_identity::caller::check_administrator;
+use drover_identity::caller::identify;
+use drover_telemetry::{Findings, Health, LogFilter, LogFilterError, Metrics};
+
+/// What the routes show.
+#[derive(Clone)]
+pub struct Telemetry {
+    /// The counters.
+    pub metrics: Metrics,
+    /// What the hub counts, where it is a part of this process.
+    pub hub_metrics: HubMetrics,
+    /// The checks.
+    pub health: Health,
+    /// The filter of the logs.
+    pub log_filter: LogFilter,
+    /// Who asks.
+    pub authenticator: Authenticator,
+}
+
+/// Body of `GET` and `PUT /v1/log-filter`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LogFilterBody {
+    /// Levels and targets, such as `info,drover_server=debug`.
+    pub filter: String,
+}
+
+/// The routes under `/v1` and their part of the OpenAPI document.
+pub fn documented() -> OpenApiRouter<Telemetry> {
+    OpenApiRouter::new().routes(routes!(log_filter, set_log_filter))
+}
+
+/// The routes.
+pub fn router(telemetry: Telemetry) -> Router {
+    Router::new()
+        .route("/livez", get(livez))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics))
+        .merge(documented().split_for_parts().0)
+        .with_state(telemetry)
+}
+
+async fn livez(uri: Uri) -> Response {
+    checked(&Health::new().examine(), "livez", &uri)
+}
+
+async fn readyz(State(telemetry): State<Telemetry>, uri: Uri) -> Response {
+    checked(&telemetry.health.examine(), "readyz", &uri)
+}
+
+/// `ok`, or which checks fail; `?verbose` lists them all.
+fn checked(findings: &Findings, endpoint: &str, uri: &Uri) -> Response {
+    let verbose = uri.query().is_some_and(|query| {
+        query
+            .split('&')
+            .any(|pair| pair.split('=').next() == Some("verbose"))
+    });
+    let passed = findings.all_passed();
+    let text = if passed && !verbose {
+        "ok".to_owned()
+    } else {
+        findings.report(endpoint)
+    };
+    let code = if passed {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    (code, [(CACHE_CONTROL, "no-store")], text).into_response()
+}
+
+async fn metrics(State(telemetry): State<Telemetry>, request: Request) -> Result<Response, Status> {
+    administrator(&telemetry, Head::from(&request), request.extensions()).await?;
+    let own = telemetry
+        .metrics
+        .encode()
+        .map_err(|_| Status::internal("the metrics cannot be written"))?;
+    let text = match telemetry.hub_metrics.text().await {
+        Some(of_hub) => joined(&own, &of_hub),
+        None => own,
+    };
+    let content = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(([(CONTENT_TYPE, content), (CACHE_CONTROL, "no-store")], text).into_response())
+}
+
+/// Two expositions as one: only the last has an end.
+fn joined(first: &str, last: &str) -> String {
+    format!("{}{last}", first.strip_suffix("# EOF\n").unwrap_or(first))
+}
+
+/// Which log lines are written at present.
+#[utoipa::path(get, path = "/v1/log-filter", tag = "server",
+    responses((status = 200, body = LogFilterBody)))]
+async fn log_filter(
+    State(telemetry): State<Telemetry>,
+    request: Request,
+) -> Result<Json<LogFilterBody>, Status> {
+    administrator(&telemetry, Head::from(&request), request.extensions()).await?;
+    Ok(Json(LogFilterBody {
+        filter: telemetry.log_filter.current(),
+    }))
+}
+
+/// Sets which log lines are written until the server ends or the setting changes.
+#[utoipa::path(put, path = "/v1/log-filter", tag = "server", request_body = LogFilterBody,
+    responses((status = 200, body = LogFilterBody)))]
+async fn set_log_filter(
+    State(telemetry): State<Telemetry>,
+    request: Request,
+) -> Result<Json<LogFilterBody>, Status> {
+    let who = administrator(&telemetry, Head::from(&request), request.extensions()).await?;
+    let body::Json(wanted) = body::Json::<LogFilterBody>::from_request(request, &telemetry).await?;
+    telemetry
+        .log_filter
+        .set(&wanted.filter)
+        .map_err(|error| match &error {
+            LogFilterError::Syntax { source, .. } => {
+                Status::invalid("filter", format!("{error} ({source})"))
+            }
+            LogFilterError::Ended(_) => Status::unavailable(error.to_string(), 1),
+        })?;
+    tracing::info!(filter = %wanted.filter, user.name = %who, "the log filter was changed");
+    Ok(Json(wanted))
+}
+
+/// The name of the administrator who asks; nobody else gets on.
+async fn administrator(
+    telemetry: &Telemetry,
+    head: Head<'_>,
+    extensions: &Extensions,
+) -> Result<String, Status> {
+    let identity = identify(&telemetry.authenticator, head, extensions).await?;
+    check_administrator(&identity)?;
+    Ok(identity.user_name)
+}
