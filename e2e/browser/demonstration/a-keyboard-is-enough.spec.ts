@@ -40,7 +40,7 @@ async function tabTo(page: Page, wanted: string): Promise<void> {
 
 test("a keyboard is enough, and the focus is always visible", async ({ page }) => {
   await page.goto("/");
-  await expect(page.getByLabel("Name", { exact: true })).toBeFocused();
+  await expect(page.getByLabel("User name", { exact: true })).toBeFocused();
   await page.keyboard.type("admin");
   expect(await press(page, "Tab")).toBe("Password");
   await page.keyboard.type(stage.password);
@@ -101,11 +101,11 @@ test("a keyboard is enough, and the focus is always visible", async ({ page }) =
   await leaving.waitFor();
   await tabTo(page, "Discard changes");
   await page.keyboard.press("Enter");
-  const provider = page.getByRole("dialog", { name: "Set up an identity provider" });
+  const provider = page.getByRole("dialog", { name: "Create identity provider" });
   await provider.waitFor();
   await expect(provider.getByLabel("Name", { exact: true })).toBeFocused();
   await page.keyboard.type("corp");
-  await tabTo(page, "Copy: Callback URL");
+  await tabTo(page, "Copy: Redirect URI");
   await tabTo(page, "Issuer");
   await page.keyboard.press("Escape");
   await provider.waitFor({ state: "hidden" });
@@ -147,5 +147,5 @@ test("a keyboard is enough, and the focus is always visible", async ({ page }) =
   expect(await press(page, "ArrowUp")).toBe("Sign out");
   await page.keyboard.press("Enter");
   await page.getByText("You are signed out.").waitFor();
-  await expect(page.getByLabel("Name", { exact: true })).toBeFocused();
+  await expect(page.getByLabel("User name", { exact: true })).toBeFocused();
 });

@@ -60,7 +60,7 @@ test("a load of the import page creates no token", async ({ page }) => {
 test("the callback URL is shown in full", async ({ page }) => {
   await page.setViewportSize({ width: 480, height: 900 });
   await page.goto("/providers?do=create");
-  const dialog = page.getByRole("dialog", { name: "Set up an identity provider" });
+  const dialog = page.getByRole("dialog", { name: "Create identity provider" });
   await dialog.getByLabel("Name", { exact: true }).fill("a-provider-with-quite-a-long-name-of-sixty-letters-x");
   const url = dialog.locator(".code.wraps pre").first();
   await expect(url).toContainText("a-provider-with-quite-a-long-name");
@@ -98,17 +98,17 @@ test("a refusal of a long form is brought into view", async ({ page }) => {
 test("a new user has its own URL, and Back leads to the list", async ({ page }) => {
   const name = `created-${Date.now()}`;
   await page.goto("/users");
-  await page.getByRole("button", { name: "Make a user", exact: true }).click();
-  const dialog = page.getByRole("dialog", { name: "Make a user" });
+  await page.getByRole("button", { name: "Create user", exact: true }).click();
+  const dialog = page.getByRole("dialog", { name: "Create user" });
   await dialog.getByLabel("Name", { exact: true }).fill(name);
-  await dialog.getByRole("button", { name: "Make the user" }).click();
-  await dialog.getByRole("button", { name: "I have told them" }).click();
+  await dialog.getByRole("button", { name: "Create user" }).click();
+  await dialog.getByRole("button", { name: "I sent the password" }).click();
   await expect(page).toHaveURL(new RegExp(`/users/${name}$`));
   await page.reload();
   await page.getByRole("heading", { name, exact: true }).waitFor();
   await page.goBack();
   await expect(page).toHaveURL(/\/users$/);
-  await expect(page.getByRole("dialog", { name: "Make a user" })).toBeHidden();
+  await expect(page.getByRole("dialog", { name: "Create user" })).toBeHidden();
   await page.goForward();
   await expect(page).toHaveURL(new RegExp(`/users/${name}$`));
 });

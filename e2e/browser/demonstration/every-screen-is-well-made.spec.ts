@@ -59,8 +59,8 @@ test.describe("before the door", () => {
     await page.route("**/v1/providers", (route) => route.fulfill({ json: { items } }));
     await page.goto("/about");
     await page.getByRole("button", { name: "Sign in with Directory" }).click();
-    await page.getByText("With your name and password of Directory.").waitFor();
-    await expect(page.getByLabel("Name", { exact: true })).toBeFocused();
+    await page.getByText("Use your user name and password of Directory.").waitFor();
+    await expect(page.getByLabel("User name", { exact: true })).toBeFocused();
     await page.getByRole("button", { name: "Sign in as a local user" }).waitFor();
     await expectWellMade(page, "sign-in-with-providers");
   });

@@ -98,28 +98,28 @@ export const SCREENS: readonly Screen[] = [
     steady: false,
     ready: (page) => page.getByText("this session").waitFor(),
   },
-  { name: "a-new-token", path: "/tokens", then: press("Make a token"), ready: dialog("Make a token") },
+  { name: "a-new-token", path: "/tokens", then: press("Create token"), ready: dialog("Create token") },
   { name: "users", path: "/users", steady: false, ready: (page) => page.getByText("you", { exact: true }).waitFor() },
   {
     name: "a-user",
     path: "/users/admin",
     steady: false,
-    ready: (page) => page.getByRole("heading", { name: "Signs in with" }).waitFor(),
+    ready: (page) => page.getByRole("heading", { name: "Sign-in method" }).waitFor(),
   },
   {
     name: "an-identity-to-link",
     path: "/users/admin",
-    then: press("Link an identity…"),
-    ready: dialog("Link an identity to admin"),
+    then: press("Link identity…"),
+    ready: dialog("Link identity to admin"),
   },
-  { name: "a-user-that-is-not-there", path: "/users/nobody", ready: heading("There is no user “nobody”") },
-  { name: "a-new-user", path: "/users", then: press("Make a user"), ready: dialog("Make a user") },
+  { name: "a-user-that-is-not-there", path: "/users/nobody", ready: heading("User nobody not found") },
+  { name: "a-new-user", path: "/users", then: press("Create user"), ready: dialog("Create user") },
   { name: "identity-providers", path: "/providers", ready: heading("No identity providers yet") },
   {
     name: "a-new-identity-provider",
     path: "/providers",
-    then: press("Set up a provider"),
-    ready: dialog("Set up an identity provider"),
+    then: press("Create identity provider"),
+    ready: dialog("Create identity provider"),
   },
   {
     name: "a-new-directory",
@@ -127,12 +127,12 @@ export const SCREENS: readonly Screen[] = [
     then: async (page) => {
       await page.getByLabel("Protocol").selectOption("ldap");
     },
-    ready: (page) => page.getByLabel("Where people are").waitFor(),
+    ready: (page) => page.getByLabel("User base DN").waitFor(),
   },
   {
     name: "an-identity-provider-that-is-not-there",
     path: "/providers/nowhere",
-    ready: heading("There is no identity provider “nowhere”"),
+    ready: heading("Identity provider nowhere not found"),
   },
   {
     name: "the-audit-log",
@@ -151,14 +151,14 @@ export const SCREENS: readonly Screen[] = [
     name: "no-record-of-the-audit-log-that-fits",
     path: "/audit?user=nobody-like-this",
     steady: false,
-    ready: heading("No record fits"),
+    ready: heading("No results"),
   },
   { name: "settings", path: "/settings", ready: (page) => page.getByText("session-idle-ttl", { exact: true }).waitFor() },
   {
     name: "a-setting-that-is-changed",
     path: "/settings",
-    then: (page) => page.getByRole("button", { name: /Change session-idle-ttl/ }).click(),
-    ready: dialog("Change a setting"),
+    then: (page) => page.getByRole("button", { name: /Edit session-idle-ttl/ }).click(),
+    ready: dialog("Edit setting"),
   },
   {
     name: "a-pod",
@@ -192,7 +192,7 @@ export const SCREENS: readonly Screen[] = [
   {
     name: "an-object-that-is-not-there",
     path: "/clusters/demo-small/pods/shop/nothing-like-this",
-    ready: (page) => page.getByRole("heading", { name: /There is no pod “nothing-like-this”/ }).waitFor(),
+    ready: (page) => page.getByRole("heading", { name: /Pod nothing-like-this not found/ }).waitFor(),
   },
   { name: "a-kind-without-a-screen", path: "/clusters/demo-small/secrets", ready: heading("No screen for secrets") },
   { name: "a-cluster-that-is-not-there", path: "/clusters/nowhere", ready: heading("Cluster nowhere not found") },
@@ -290,18 +290,18 @@ export const SCREENS: readonly Screen[] = [
     steady: false,
     ready: heading("admin is allowed to do this"),
   },
-  { name: "a-log-in-to-confirm", path: "/device", ready: heading("Confirm a log-in") },
+  { name: "a-log-in-to-confirm", path: "/device", ready: heading("Approve a CLI login") },
   {
     name: "a-log-in-that-nobody-began",
     path: "/device",
     then: async (page) => {
       await page.getByLabel("Code", { exact: true }).fill("BCDF-GHJK");
-      await page.getByRole("button", { name: "See who asks" }).click();
+      await page.getByRole("button", { name: "Show request" }).click();
     },
     ready: (page) => page.getByText("No log-in with this code waits", { exact: false }).waitFor(),
   },
   { name: "change-of-password", path: "/password", ready: heading("Change password") },
-  { name: "nothing-at-this-address", path: "/no/such/place", ready: heading("There is nothing at this address") },
+  { name: "nothing-at-this-address", path: "/no/such/place", ready: heading("Page not found") },
   {
     name: "the-palette",
     path: "/",

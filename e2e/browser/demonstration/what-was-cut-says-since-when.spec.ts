@@ -47,9 +47,9 @@ test("a log that was cut goes on, and says so", async ({ page, context, complain
   await lines.first().waitFor();
   const before = await lines.count();
   await context.setOffline(true);
-  await page.getByText(/The stream was cut at/).first().waitFor({ timeout: 5_000 });
+  await page.getByText(/The stream was interrupted at/).first().waitFor({ timeout: 5_000 });
   await context.setOffline(false);
-  await expect(page.getByText(/The page keeps trying/)).toHaveCount(0, { timeout: 10_000 });
+  await expect(page.getByText(/Retrying automatically/)).toHaveCount(0, { timeout: 10_000 });
   await expect.poll(() => lines.count(), { timeout: 30_000 }).toBeGreaterThan(before + 1);
 });
 

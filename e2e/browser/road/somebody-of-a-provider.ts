@@ -124,9 +124,9 @@ export function somebodyOfAProvider(story: Story): void {
       .then(async () => /\b[A-Z]{4}-[A-Z]{4}\b/.exec(await readFile(join(terminal.home, "login.txt"), "utf8"))?.[0] ?? "");
     await theirs.goto("/device");
     await theirs.getByLabel("Code", { exact: true }).fill(code);
-    await theirs.getByRole("button", { name: "See who asks" }).click();
-    await theirs.getByRole("button", { name: "Confirm", exact: true }).click();
-    await theirs.getByRole("heading", { name: "Confirmed" }).waitFor();
+    await theirs.getByRole("button", { name: "Show request" }).click();
+    await theirs.getByRole("button", { name: "Approve", exact: true }).click();
+    await theirs.getByRole("heading", { name: "Approved" }).waitFor();
     await loggedIn;
     await terminal.run(`drover cluster kubeconfig ${story.cluster} >kubeconfig`);
     expect(await terminal.run(`kubectl get pods -n ${NAMESPACE} --no-headers`)).toMatch(/^counter-/);

@@ -65,7 +65,7 @@ export const test = base.extend<{ complaints: Complaints; open: Open }>({
 
 /** Signs in on the page that asks for it. */
 export async function signIn(page: Page, username: string, password: string): Promise<void> {
-  await page.getByLabel("Name", { exact: true }).fill(username);
+  await page.getByLabel("User name", { exact: true }).fill(username);
   await page.getByLabel("Password", { exact: true }).fill(password);
   await page.getByRole("button", { name: "Sign in" }).click();
 }
@@ -73,7 +73,7 @@ export async function signIn(page: Page, username: string, password: string): Pr
 /** Chooses another password on the page that demands it. */
 export async function choosePassword(page: Page, password: string): Promise<void> {
   await page.getByLabel("New password", { exact: true }).fill(password);
-  await page.getByLabel("New password again", { exact: true }).fill(password);
+  await page.getByLabel("Repeat new password", { exact: true }).fill(password);
   await page.getByRole("button", { name: "Change password" }).click();
 }
 

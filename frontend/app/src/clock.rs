@@ -7,10 +7,10 @@ use futures::channel::oneshot;
 use jiff::Timestamp;
 use leptos::prelude::*;
 
-/// How often ages on the page are counted anew.
+/// Interval of updates of ages.
 const TICK: Duration = Duration::from_secs(10);
 
-/// The time as far as ages need it.
+/// The current time, updated every [`TICK`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock(RwSignal<Timestamp>);
 
@@ -27,7 +27,7 @@ impl Clock {
         provide_context(clock);
     }
 
-    /// The time; who asks is told again.
+    /// The time; callers subscribe to it.
     pub(crate) fn now(self) -> Timestamp {
         self.0.get()
     }
@@ -42,7 +42,7 @@ pub(crate) fn now() -> Timestamp {
     Timestamp::from_millisecond(js_sys::Date::now() as i64).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
-/// `14:03:59` in the place where the browser is.
+/// `14:03:59` in the time zone of the browser.
 pub(crate) fn time_of_day(at: Timestamp) -> LocalTime {
     let date = local(at);
     let (hours, minutes) = (date.get_hours(), date.get_minutes());
@@ -64,12 +64,12 @@ fn local(at: Timestamp) -> js_sys::Date {
     js_sys::Date::new(&wasm_bindgen::JsValue::from_f64(at.as_millisecond() as f64))
 }
 
-/// Waits.
+/// Sleeps.
 pub(crate) async fn sleep(duration: Duration) {
     let (done, waiting) = oneshot::channel::<()>();
     set_timeout(
         move || {
-            // Nobody may be waiting any more.
+            // The receiver may be dropped.
             let _ = done.send(());
         },
         duration,
@@ -78,7 +78,7 @@ pub(crate) async fn sleep(duration: Duration) {
     let _ = waiting.await;
 }
 
-/// Another number between 0 and 1 each time.
+/// A random number between 0 and 1.
 pub(crate) fn chance() -> f64 {
     js_sys::Math::random()
 }

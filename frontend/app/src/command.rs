@@ -1,4 +1,4 @@
-//! The line below each screen: what does the same on the command line.
+//! The line below each screen with the equivalent command.
 
 use drover_ui_core::messages::t;
 use drover_ui_kit::code::copy;
@@ -6,7 +6,7 @@ use drover_ui_kit::icon::{Icon, Picture};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
-/// Names the command that does the same, to copy.
+/// Shows the equivalent command with a copy button.
 #[component]
 pub(crate) fn SameCommand(
     /// The command.
@@ -32,6 +32,6 @@ pub(crate) fn SameCommand(
 
 /// The server's own address, for commands that need it.
 pub(crate) fn origin() -> String {
-    // Only a page without an address of its own has none.
+    // Only a page without an address has no origin.
     window().location().origin().unwrap_or_default()
 }

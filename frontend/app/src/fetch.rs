@@ -12,15 +12,15 @@ use web_sys::{
     AbortSignal, Headers, RequestCache, RequestCredentials, RequestInit, RequestRedirect, Response,
 };
 
-/// The longest that an answer may take, unless somebody knows better.
+/// Default timeout of a response.
 const TIMEOUT_MS: u32 = 30_000;
 
-/// A method, and whether it needs the proof that this page sends it.
+/// A method, and whether it needs the CSRF token.
 #[derive(Clone, Debug)]
 pub(crate) enum Method {
-    /// Changes nothing.
+    /// A read.
     Get,
-    /// Changes something.
+    /// A write.
     Changing(&'static str),
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Request {
     timeout_ms: u32,
 }
 
-/// What is sent, and what it is.
+/// The body and its media type.
 #[derive(Debug)]
 struct Body {
     text: String,
@@ -50,12 +50,12 @@ impl Body {
 }
 
 impl Request {
-    /// A question.
+    /// A `GET` request.
     pub(crate) fn get(path: impl Into<String>) -> Self {
         Self::new(Method::Get, path)
     }
 
-    /// A change.
+    /// A request that changes state.
     pub(crate) fn changing(method: &'static str, path: impl Into<String>) -> Self {
         Self::new(Method::Changing(method), path)
     }
@@ -71,25 +71,25 @@ impl Request {
         }
     }
 
-    /// With an answer that may take so long.
+    /// Sets the timeout.
     pub(crate) fn within(mut self, timeout_ms: u32) -> Self {
         self.timeout_ms = timeout_ms;
         self
     }
 
-    /// With a body of JSON.
+    /// Sets a JSON body.
     pub(crate) fn with(mut self, body: &impl Serialize) -> Self {
         self.body = Body::of(body, "application/json");
         self
     }
 
-    /// With a merge patch (RFC 7396), as the Kubernetes API takes changes.
+    /// Sets a merge patch (RFC 7396) as the body.
     pub(crate) fn patching_with(mut self, patch: &impl Serialize) -> Self {
         self.body = Body::of(patch, "application/merge-patch+json");
         self
     }
 
-    /// With the proof that the session's own page sends it.
+    /// Adds the CSRF token of the session.
     pub(crate) fn proven_by(mut self, csrf: Option<String>) -> Self {
         if matches!(self.method, Method::Changing(_)) {
             self.csrf = csrf;
@@ -97,30 +97,30 @@ impl Request {
         self
     }
 
-    /// In another form than JSON of objects.
+    /// Sets the `Accept` header.
     pub(crate) fn accepting(mut self, accept: &'static str) -> Self {
         self.accept = accept;
         self
     }
 
-    /// Sends it and reads the answer.
+    /// Sends the request and parses the JSON response.
     pub(crate) async fn answer<T: DeserializeOwned>(self) -> Result<T, Problem> {
         let body = self.bytes().await?;
         serde_json::from_slice(&body).map_err(|error| Problem::strange(&error.to_string()))
     }
 
-    /// Sends it; an answer that is no error will do.
+    /// Sends the request and ignores the body of the response.
     pub(crate) async fn done(self) -> Result<(), Problem> {
         self.bytes().await.map(|_| ())
     }
 
-    /// Sends it and gives the body as it came.
+    /// Sends the request and returns the raw body.
     pub(crate) async fn bytes(self) -> Result<Vec<u8>, Problem> {
         let timeout = AbortSignal::timeout_with_u32(self.timeout_ms);
         body(self.send(&timeout).await?).await
     }
 
-    /// Sends it and gives the body as text, with its media type before it.
+    /// Sends the request and returns the media type and the body as text.
     pub(crate) async fn text(self) -> Result<(String, String), Problem> {
         let timeout = AbortSignal::timeout_with_u32(self.timeout_ms);
         let response = self.send(&timeout).await?;
@@ -129,12 +129,13 @@ impl Request {
         Ok((media_type.unwrap_or_default(), text))
     }
 
-    /// Sends it and gives the answer as soon as it begins; an error is read to its end.
+    /// Sends the request and returns when the response headers arrive; error bodies are read
+    /// completely.
     pub(crate) async fn send(self, signal: &AbortSignal) -> Result<Response, Problem> {
         let init = RequestInit::new();
         init.set_credentials(RequestCredentials::SameOrigin);
         init.set_cache(RequestCache::NoStore);
-        // Nothing of Drover's API redirects; what does is somebody in between.
+        // Drover's API never redirects, so a redirect comes from a proxy.
         init.set_redirect(RequestRedirect::Error);
         init.set_signal(Some(signal));
         let headers = Headers::new().map_err(|_| Problem::strange(t().problems.bad_header()))?;

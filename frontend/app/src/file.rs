@@ -1,11 +1,11 @@
-//! Files that the page hands to the person.
+//! Downloads.
 
 use js_sys::Array;
 use leptos::prelude::document;
 use wasm_bindgen::{JsCast as _, JsValue};
 use web_sys::{Blob, HtmlAnchorElement, Url};
 
-/// Lets the browser save a text as a file; `false` if it does not.
+/// Saves a text as a file; returns whether the browser supports it.
 pub(crate) fn save(name: &str, text: &str) -> bool {
     try_save(name, text).is_ok()
 }
@@ -18,6 +18,6 @@ fn try_save(name: &str, text: &str) -> Result<(), JsValue> {
     link.set_href(&url);
     link.set_download(name);
     link.click();
-    // The browser has taken the content; the page need not keep it.
+    // The browser has the content now.
     Url::revoke_object_url(&url)
 }

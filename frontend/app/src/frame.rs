@@ -1,4 +1,4 @@
-//! What is around every screen: the rail with the ways to go, the person, the palette.
+//! The frame around every screen: navigation, user menu and palette.
 
 mod scrolled;
 
@@ -30,7 +30,7 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
     let everywhere = RwSignal::new(false);
     scrolled::keep();
     let skip = move |event: web_sys::MouseEvent| {
-        // The router would take the link for a way to another screen.
+        // The router would treat the link as a navigation.
         event.prevent_default();
         focus_main(false);
     };
@@ -64,7 +64,7 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
     }
 }
 
-/// Says which screen has come, and gives it the focus: the link that led to it may be gone.
+/// Announces the new screen and moves the focus to it, because the link that led here may be gone.
 #[component]
 fn Arrival() -> impl IntoView {
     let pathname = use_location().pathname;
@@ -72,7 +72,7 @@ fn Arrival() -> impl IntoView {
     Effect::new(move |earlier: Option<String>| {
         let path = pathname.get();
         if earlier.is_some_and(|earlier| earlier != path) {
-            // The screen is there with the next frame.
+            // The screen is rendered in the next frame.
             request_animation_frame(move || {
                 let _ = words.try_set(document().title());
                 focus_screen();
@@ -83,7 +83,7 @@ fn Arrival() -> impl IntoView {
     view! { <p class="unseen" role="status">{words}</p> }
 }
 
-/// Gives the focus to the screen, unless something of it or over it has it.
+/// Focuses the screen, unless the focus is in the screen or in a dialog.
 fn focus_screen() {
     let within = document()
         .active_element()
@@ -93,19 +93,19 @@ fn focus_screen() {
     }
 }
 
-/// Gives the focus to the content.
+/// Focuses the content.
 fn focus_main(prevent_scroll: bool) {
     let main = document().get_element_by_id("main");
     let main = main.and_then(|main| main.dyn_into::<HtmlElement>().ok());
     if let Some(main) = main {
         let options = FocusOptions::new();
         options.set_prevent_scroll(prevent_scroll);
-        // A browser that does not focus it leaves that to the person.
+        // A failed focus has no effect.
         let _ = main.focus_with_options(&options);
     }
 }
 
-/// Where only some people go: each place for those who may see what is there.
+/// Links to screens that need rights.
 #[component]
 fn PlacesByRight() -> impl IntoView {
     let session = expect_context::<Session>();
@@ -133,7 +133,7 @@ fn PlacesByRight() -> impl IntoView {
     }
 }
 
-/// The key that opens the palette together with K.
+/// The modifier key that opens the palette with K.
 fn modifier() -> &'static str {
     let agent = window().navigator().user_agent().unwrap_or_default();
     if agent.contains("Mac") {
@@ -172,7 +172,7 @@ fn PersonMenu(everywhere: RwSignal<bool>) -> impl IntoView {
     let leave = Callback::new(move |()| guard.before(move || sign_out(session, toasts, false)));
     let leave_all = Callback::new(move |()| everywhere.set(true));
     items.push(once(Icon::Key, t().frame.tokens(), tokens));
-    // A provider's password is not Drover's to change.
+    // Drover cannot change passwords of identity providers.
     if session.provider().is_none() {
         items.push(once(Icon::Lock, t().frame.change_password(), change));
     }

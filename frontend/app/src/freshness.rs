@@ -1,4 +1,4 @@
-//! How new what a screen shows is, and how it says so.
+//! How fresh the data of a screen is.
 
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
@@ -8,24 +8,24 @@ use leptos::prelude::*;
 
 use crate::clock::time_of_day;
 
-/// How new a list is.
+/// The freshness of a list.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Freshness {
-    /// It has not come yet.
+    /// The first response is pending.
     Connecting,
-    /// As new as the server's.
+    /// Live.
     Live,
-    /// It was cut off; what is shown is as it was then.
+    /// The connection is lost; the data is stale.
     Stale {
-        /// When.
+        /// Since when.
         since: Timestamp,
-        /// Why.
+        /// The cause.
         problem: Problem,
     },
 }
 
 impl Freshness {
-    /// How new two lists are together.
+    /// The freshness of two lists together.
     pub(crate) fn and(self, other: Self) -> Self {
         match (self, other) {
             (stale @ Self::Stale { .. }, _) | (_, stale @ Self::Stale { .. }) => stale,
@@ -35,10 +35,10 @@ impl Freshness {
     }
 }
 
-/// Says how new what is shown is.
+/// Shows the freshness.
 #[component]
 pub(crate) fn FreshnessMark(
-    /// How new.
+    /// The freshness.
     #[prop(into)]
     freshness: Signal<Freshness>,
 ) -> impl IntoView {
@@ -55,13 +55,13 @@ pub(crate) fn FreshnessMark(
     view! { <span class=class role="status">{words}</span> }
 }
 
-/// What was cut, since when, and why; nothing while all is well, or nothing is shown yet.
+/// Warns about stale data with time and cause.
 #[component]
 pub(crate) fn StaleBanner(
-    /// How new what is shown is.
+    /// The freshness of the data.
     #[prop(into)]
     freshness: Signal<Freshness>,
-    /// Whether something is.
+    /// Whether data is shown.
     #[prop(into)]
     shown: Signal<bool>,
 ) -> impl IntoView {
@@ -74,16 +74,16 @@ pub(crate) fn StaleBanner(
     }
 }
 
-/// What cannot be done before something is read, and why it is not; nothing once it was.
+/// Warns that an action is unavailable until data is read.
 #[component]
 pub(crate) fn MissingBanner(
-    /// How new what is read is.
+    /// The freshness of the data.
     #[prop(into)]
     freshness: Signal<Freshness>,
-    /// Whether it was ever read.
+    /// Whether the data was read once.
     #[prop(into)]
     known: Signal<bool>,
-    /// What is missing, and for what: a sentence.
+    /// A sentence that names the missing data and the unavailable action.
     words: &'static str,
 ) -> impl IntoView {
     move || match freshness.get() {

@@ -1,4 +1,4 @@
-//! The clusters, which all screens share, kept up to date by one connection.
+//! The clusters: one live list shared by all screens.
 
 pub(crate) mod listing;
 
@@ -17,12 +17,12 @@ use crate::reflector::{Store, until_cleanup};
 use crate::session::Session;
 use listing::{ask_again, every_page};
 
-/// All clusters that the person may see.
+/// The clusters visible to the user.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clusters(Store<Arc<ClusterView>>);
 
 impl Clusters {
-    /// Begins to follow them, for all screens, until the owner is gone.
+    /// Starts the live list until the owner is cleaned up.
     pub(crate) fn provide() -> Self {
         let clusters = Self(Store::new());
         let session = expect_context::<Session>();
@@ -44,12 +44,12 @@ impl Clusters {
         clusters
     }
 
-    /// The clusters by name; `None` while the first answer is on its way.
+    /// The clusters by name; `None` until the first response.
     pub(crate) fn items(self) -> Option<Arc<Vec<Arc<ClusterView>>>> {
         self.0.items()
     }
 
-    /// The same, to choose among.
+    /// The clusters as choices of a picker.
     pub(crate) fn choices(self) -> Signal<Vec<Choice>> {
         Signal::derive(move || {
             let items = self.items().unwrap_or_default();
@@ -62,7 +62,7 @@ impl Clusters {
         })
     }
 
-    /// How new they are.
+    /// Their freshness.
     pub(crate) fn freshness(self) -> Freshness {
         self.0.freshness()
     }

@@ -1,5 +1,5 @@
-//! What the browser says about its network. It is a reason to look again, and never believed: a
-//! server may be reached without a network, and not be reached with one.
+//! Network events of the browser. They only trigger a retry: a server may be reachable while the
+//! browser reports to be offline, and the reverse.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -15,19 +15,19 @@ use wasm_bindgen::JsCast;
 
 use crate::clock::sleep;
 
-/// Ready when the browser has told; dropped, it listens no more.
+/// A future that completes with a network event. Dropping it removes the listener.
 pub(crate) struct Told {
     told: oneshot::Receiver<()>,
     listening: Option<WindowListenerHandle>,
 }
 
 impl Told {
-    /// The network is lost.
+    /// Completes when the network is lost.
     pub(crate) fn lost() -> Self {
         Self::of(ev::offline)
     }
 
-    /// The network is back.
+    /// Completes when the network is back.
     fn back() -> Self {
         Self::of(ev::online)
     }
@@ -40,7 +40,7 @@ impl Told {
         let tell = Cell::new(Some(tell));
         let listening = window_event_listener(event, move |_| {
             if let Some(tell) = tell.take() {
-                // Who asked may be gone.
+                // The receiver may be dropped.
                 let _ = tell.send(());
             }
         });
@@ -67,7 +67,7 @@ impl Drop for Told {
     }
 }
 
-/// Waits, until it is time to look again: so long, or until the network is lost or back.
+/// Sleeps for a duration, or until the network is lost or back.
 pub(crate) async fn rest(duration: Duration) {
     let told = select(Told::lost(), Told::back());
     select(Box::pin(sleep(duration)), told).await;

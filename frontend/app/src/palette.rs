@@ -1,4 +1,4 @@
-//! The palette: every place and every command, by some of its letters (Ctrl or ⌘ with K).
+//! The command palette (Ctrl or ⌘ with K): fuzzy search over pages and commands.
 
 use drover_ui_core::kind::Kind;
 use drover_ui_core::messages::t;
@@ -17,15 +17,15 @@ use crate::session::sign_out;
 use crate::unsaved::UnsavedGuard;
 use drover_ui_core::cluster::{members_screen, screen as cluster_screen};
 
-/// More would not be read.
+/// Limit of shown entries.
 const SHOWN: usize = 50;
 
-/// Whether the palette is open, for all of the page.
+/// Whether the palette is open.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PaletteOpen(RwSignal<bool>);
 
 impl PaletteOpen {
-    /// Gives it to the page as a context, and listens for the keys that open it.
+    /// Provides it as a context and listens for its keys.
     pub(crate) fn provide() -> Self {
         let open = Self(RwSignal::new(false));
         let listening = window_event_listener(leptos::ev::keydown, move |event| {
@@ -46,7 +46,7 @@ impl PaletteOpen {
     }
 }
 
-/// Something that can be done.
+/// An entry of the palette.
 #[derive(Clone)]
 struct Command {
     icon: Icon,
@@ -73,14 +73,14 @@ pub(crate) fn Palette() -> impl IntoView {
     }
 }
 
-/// What is typed, what fits it, and which of that is chosen.
+/// The typed text, the matches and the selected match.
 #[derive(Clone, Copy)]
 struct Choosing {
     open: RwSignal<bool>,
     typed: RwSignal<String>,
     place: RwSignal<usize>,
     commands: Memo<Vec<Command>>,
-    /// Places in `commands`, the best first.
+    /// Indexes into `commands`, best match first.
     found: Memo<Vec<usize>>,
 }
 
@@ -132,7 +132,7 @@ impl Choosing {
         }
     }
 
-    /// What fits, in rows.
+    /// The matches as rows.
     fn rows(self) -> impl IntoView {
         let rows = self.found.get().into_iter().enumerate();
         rows.filter_map(|(row, command)| {
@@ -145,7 +145,7 @@ impl Choosing {
         .collect_view()
     }
 
-    /// Keeps the chosen row in sight.
+    /// Keeps the selected row visible.
     fn scrolls(self) {
         Effect::new(move || {
             let place = self.place.get();
@@ -164,7 +164,7 @@ fn Choice(open: RwSignal<bool>) -> impl IntoView {
     let input = NodeRef::<html::Input>::new();
     Effect::new(move || {
         if let Some(input) = input.get() {
-            // The dialog was just opened; a browser that does not focus it leaves that to the person.
+            // A failed focus has no effect.
             let _ = input.focus();
         }
     });
@@ -217,7 +217,7 @@ fn option(row: usize, command: Command, place: RwSignal<usize>, run: Callback<us
     .into_any()
 }
 
-/// Everything that can be done from everywhere; more when the clusters have come.
+/// All entries; entries of clusters follow when the clusters are loaded.
 fn commands() -> Memo<Vec<Command>> {
     let clusters = expect_context::<Clusters>();
     let names = Memo::new(move |_| {
@@ -329,7 +329,7 @@ fn places() -> Vec<Command> {
     places
 }
 
-/// What there is of the cluster in sight, and all clusters.
+/// The screens of the current cluster, and all clusters.
 fn of_clusters(clusters: &[String]) -> Vec<Command> {
     let here = window().location().pathname().unwrap_or_default();
     let in_sight = clusters
@@ -349,7 +349,7 @@ fn of_clusters(clusters: &[String]) -> Vec<Command> {
     screens.chain(all).collect()
 }
 
-/// Whether a path is this one, or below it.
+/// Whether a path equals another or is below it.
 fn is_within(path: &str, place: &str) -> bool {
     let rest = path.strip_prefix(place);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

@@ -1,5 +1,4 @@
-//! A list that is kept up to date: the one way in which the page reads a list in pages, watches
-//! it, and goes on after a cut.
+//! A reflector for the page: lists in pages, watches, and resumes after an interruption.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -22,14 +21,14 @@ use crate::network::rest;
 use crate::session::Session;
 use crate::stream::LineStream;
 
-/// Silence after which a watch that should have ended by itself is taken for gone.
+/// A watch without data for longer than this is treated as lost.
 const TIMEOUT: Duration = Duration::from_secs(WATCH_SECONDS + 15);
-/// A watch that ends sooner is not begun anew at once.
+/// A watch that ends sooner is restarted with a backoff.
 const TOO_SHORT: SignedDuration = SignedDuration::from_secs(2);
-/// Changes are shown together, so that a thousand of them are not a thousand renderings.
+/// Changes within this time are rendered together.
 const DEBOUNCE: Duration = Duration::from_millis(150);
 
-/// The things of a list as the page knows them.
+/// The items of a list, as last reported by the server.
 #[derive(Debug)]
 pub(crate) struct Store<T: 'static> {
     items: RwSignal<Option<Arc<Vec<T>>>>,
@@ -46,7 +45,7 @@ impl<T> Clone for Store<T> {
 impl<T> Copy for Store<T> {}
 
 impl<T: Clone + Send + Sync + 'static> Store<T> {
-    /// Nothing yet.
+    /// An empty value.
     pub(crate) fn new() -> Self {
         Self {
             items: RwSignal::new(None),
@@ -55,7 +54,7 @@ impl<T: Clone + Send + Sync + 'static> Store<T> {
         }
     }
 
-    /// Begins to follow a list, until the owner is gone.
+    /// Starts to reflect a list until the owner is cleaned up.
     pub(crate) fn begin<F: Form<T> + 'static>(source: Source) -> Self {
         let followed = Self::new();
         let session = expect_context::<Session>();
@@ -63,38 +62,38 @@ impl<T: Clone + Send + Sync + 'static> Store<T> {
         followed
     }
 
-    /// The things in their order; `None` while the first answer is on its way.
+    /// The items in order; `None` until the first response.
     pub(crate) fn items(self) -> Option<Arc<Vec<T>>> {
         self.items.get()
     }
 
-    /// Whether the first answer has come.
+    /// Whether the first response arrived; callers subscribe to it.
     pub(crate) fn is_known(self) -> bool {
         self.items.with(Option::is_some)
     }
 
-    /// Whether the first answer has come, for who does not want to be told.
+    /// Whether the first response arrived, without a subscription.
     pub(crate) fn was_known(self) -> bool {
         self.items.with_untracked(Option::is_some)
     }
 
-    /// How far the list is read.
+    /// The progress of the initial list.
     pub(crate) fn progress(self) -> Progress {
         self.progress.get()
     }
 
-    /// How new the things are.
+    /// The freshness of the items.
     pub(crate) fn freshness(self) -> Freshness {
         self.freshness.get()
     }
 
-    /// Shows these.
+    /// Replaces the items.
     pub(crate) fn show(self, items: Vec<T>) {
-        // A screen may be gone while its last answer is on its way.
+        // The screen may be disposed before the last response.
         let _ = self.items.try_set(Some(Arc::new(items)));
     }
 
-    /// What is shown is as new as the server's.
+    /// Marks the items as live.
     pub(crate) fn is_live(self) {
         let was = self
             .freshness
@@ -104,7 +103,7 @@ impl<T: Clone + Send + Sync + 'static> Store<T> {
         }
     }
 
-    /// What is shown gets old, for this reason.
+    /// Marks the items as stale.
     pub(crate) fn is_cut(self, session: Session, problem: Problem) {
         session.handle(&problem);
         let _ = self.freshness.try_update(|it| {
@@ -116,7 +115,7 @@ impl<T: Clone + Send + Sync + 'static> Store<T> {
         });
     }
 
-    /// List and watch, again and again.
+    /// Lists and watches until the task is aborted.
     pub(crate) async fn follow<I: 'static, F: Form<I> + 'static>(
         self,
         session: Session,
@@ -133,7 +132,7 @@ impl<T: Clone + Send + Sync + 'static> Store<T> {
         loop {
             match following.go_on(&source, &mut backoff).await {
                 Ok(()) => {}
-                // Nothing was lost: the next question is for everything.
+                // No data is lost: the next request lists everything.
                 Err(problem) if problem.kind == ProblemKind::Expired => {
                     following.feed.borrow_mut().refused(&problem);
                     rest(backoff.after_failure(chance())).await;
@@ -147,27 +146,27 @@ impl<T: Clone + Send + Sync + 'static> Store<T> {
     }
 }
 
-/// Runs a task until the owner is gone.
+/// Runs a task until the owner is cleaned up.
 pub(crate) fn until_cleanup(task: impl Future<Output = ()> + 'static) {
     let (task, handle) = abortable(task);
     spawn_local(async move {
-        // Aborted is how it always ends.
+        // The task always ends by abort.
         let _ = task.await;
     });
     on_cleanup(move || handle.abort());
 }
 
-/// A feed on its way to the page.
+/// A feed and the store that it updates.
 struct Reflector<I, F, T: 'static> {
     feed: RefCell<Feed<I, F>>,
     shown: fn(&I) -> T,
     to: Store<T>,
-    /// Whether what has changed will be shown in a moment.
+    /// Whether a debounced update is scheduled.
     soon: Cell<bool>,
 }
 
 impl<I: 'static, F: Form<I> + 'static, T: Clone + Send + Sync + 'static> Reflector<I, F, T> {
-    /// One question and its answer, to its end.
+    /// One request and its response.
     async fn go_on(self: &Rc<Self>, source: &Source, backoff: &mut Backoff) -> Result<(), Problem> {
         let ask = self.feed.borrow().ask();
         let request = Request::get(source.url(&ask)).accepting(source.accept());
@@ -191,7 +190,7 @@ impl<I: 'static, F: Form<I> + 'static, T: Clone + Send + Sync + 'static> Reflect
             }
         }
         if now().duration_since(begun) < TOO_SHORT {
-            // Somebody in between lets no answer last; asking all the time would not help.
+            // A proxy ends responses early, so requests are delayed.
             rest(backoff.after_failure(chance())).await;
         } else {
             backoff.reset();

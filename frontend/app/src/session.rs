@@ -1,4 +1,4 @@
-//! Who is signed in, and the one way by which screens ask the server.
+//! The session of the user, and the client of the server's API.
 
 mod provider_sign_out;
 
@@ -22,38 +22,38 @@ use crate::clock::sleep;
 use crate::fetch::Request;
 use provider_sign_out::post_sign_out;
 
-/// What a person meets.
+/// The state of the session.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SessionState {
-    /// The server has not told yet.
+    /// Unknown until the first response.
     Unknown,
-    /// The server does not tell.
+    /// The server does not respond.
     Unreachable(Problem),
-    /// Nobody is signed in.
+    /// No user is signed in.
     SignedOut {
-        /// Why not any more.
+        /// Why the session ended.
         why: Option<String>,
     },
-    /// Nothing works before the password is changed. The present one is here if it was typed just
-    /// now, and nowhere else: a page that is loaded anew asks for it.
+    /// The password must be changed first. The current password is kept if it was typed just now; a
+    /// reloaded page asks for it.
     MustChangePassword(Option<Secret>),
-    /// Somebody is signed in.
+    /// A user is signed in.
     SignedIn,
 }
 
-/// The state and the session behind it.
+/// The session as a context of the page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Session {
     state: RwSignal<SessionState>,
     view: RwSignal<Option<SessionView>>,
-    /// Whether the server is being asked who is signed in.
+    /// Whether a verification request is pending.
     verifying: StoredValue<bool>,
-    /// The provider at which the browser is on its way to sign out.
+    /// The provider whose sign-out form is being posted.
     onward: StoredValue<Option<String>>,
 }
 
 impl Session {
-    /// Gives the session to the page as a context.
+    /// Provides the session as a context.
     pub(crate) fn provide() -> Self {
         let session = Self {
             state: RwSignal::new(SessionState::Unknown),
@@ -62,14 +62,14 @@ impl Session {
             onward: StoredValue::new(None),
         };
         provide_context(session);
-        // Another tab may have changed who is signed in, while nobody looked at this one.
+        // Another tab may have changed the session while this one was hidden.
         let seen = window_event_listener(leptos::ev::visibilitychange, move |_| {
             if !document().hidden() {
                 session.verify();
             }
         });
         on_cleanup(move || seen.remove());
-        // A page may post to the providers that there were when it was loaded.
+        // The content security policy lists the providers at the load of the page.
         let held = window_event_listener_untyped("securitypolicyviolation", move |_| {
             session.report_provider_session()
         });
@@ -77,32 +77,31 @@ impl Session {
         session
     }
 
-    /// What a person meets.
+    /// The state of the session.
     pub(crate) fn state(self) -> SessionState {
         self.state.get()
     }
 
-    /// The session; whoever asks is told of another.
+    /// The session; callers subscribe to it.
     pub(crate) fn view(self) -> Option<SessionView> {
         self.view.get()
     }
 
-    /// Whether the person may do everything. The server decides each time; this is for what to show.
+    /// Whether the user is an administrator. The server decides; this only controls what is shown.
     pub(crate) fn is_administrator(self) -> bool {
         self.view
             .with(|session| session.as_ref().is_some_and(|it| it.me.administrator))
     }
 
-    /// What the person's roles let them do on the hub. The server decides each time; this is for what
-    /// to show.
+    /// The user's rights on the hub. The server decides; this only controls what is shown.
     pub(crate) fn rights(self) -> CallerRights {
         let rights = |session: &SessionView| session.me.rights;
         self.view
             .with(|session| session.as_ref().map(rights).unwrap_or_default())
     }
 
-    /// The identity provider that the person signed in with; none if it was with a password of
-    /// Drover's own. Screens stay with the person, and another sign-in brings others.
+    /// The identity provider of the sign-in; none for local users. Not reactive: another sign-in
+    /// renders new screens.
     pub(crate) fn provider(self) -> Option<String> {
         self.view
             .with_untracked(|session| session.as_ref()?.me.token.provider.clone())
@@ -120,7 +119,7 @@ impl Session {
         });
     }
 
-    /// Signs in a user of Drover itself.
+    /// Signs in a local user.
     pub(crate) async fn sign_in(self, username: String, password: Secret) -> Result<(), Problem> {
         let request = LoginRequest {
             username,
@@ -132,7 +131,7 @@ impl Session {
         Ok(())
     }
 
-    /// Signs in with a name and a password that a provider knows.
+    /// Signs in with user name and password at a provider.
     pub(crate) async fn sign_in_at(
         self,
         provider: &Provider,
@@ -145,13 +144,13 @@ impl Session {
             ..ProviderSignIn::default()
         };
         let request = Request::changing("POST", path_of(provider)).with(&request);
-        // No password of a provider is Drover's to change.
+        // Drover cannot change passwords of providers.
         self.enter(request.answer().await?, None);
         Ok(())
     }
 
-    /// Begins to sign in at a provider's own page; gives its URL. The way back leads to a path of
-    /// this page.
+    /// Starts a sign-in by redirect; returns the URL of the provider. The provider redirects back
+    /// to `return_to`.
     pub(crate) async fn begin_at(
         self,
         provider: &Provider,
@@ -183,7 +182,7 @@ impl Session {
         });
     }
 
-    /// Sets another password, and signs in with it: the server has ended the session.
+    /// Changes the password and signs in again, because the server ends the session.
     pub(crate) async fn change_password(self, current: Secret, new: Secret) -> Result<(), Problem> {
         let Some(username) = self.view.with_untracked(name) else {
             return Err(Problem::new(
@@ -195,13 +194,13 @@ impl Session {
             current,
             new: new.clone(),
         };
-        // A wrong present password is no reason to end the session, so this is not `send`.
+        // Not `send`, because a wrong current password must not end the session.
         let request = Request::changing("POST", "/v1/me/password").with(&change);
         request.proven_by(self.csrf()).done().await?;
         self.sign_in(username, new).await
     }
 
-    /// Signs out of this browser; everywhere, and out of the command lines, if so wished.
+    /// Signs out of this browser, or of all sessions including command lines.
     pub(crate) async fn sign_out(self, everywhere: bool) -> Result<(), Problem> {
         let (path, why) = if everywhere {
             ("/v1/sessions", t().session.signed_out_everywhere())
@@ -213,7 +212,7 @@ impl Session {
             Err(problem) if problem.kind != ProblemKind::SignedOut => Err(problem),
             answer => {
                 self.close(Some(why));
-                // An answer without a body leads nowhere.
+                // A response without a body has no sign-out form.
                 let onward = answer
                     .ok()
                     .and_then(|body| serde_json::from_slice::<ProviderSignOut>(&body).ok());
@@ -228,7 +227,7 @@ impl Session {
         }
     }
 
-    /// Says that the way to the provider, if the browser is on it, leads nowhere.
+    /// Reports that the sign-out at the provider failed.
     fn report_provider_session(self) {
         let provider = self.onward.try_update_value(Option::take).flatten();
         let is_closed = untrack(move || matches!(self.state.get(), SessionState::SignedOut { .. }));
@@ -242,13 +241,13 @@ impl Session {
             .with_untracked(|session| Some(session.as_ref()?.csrf_token.expose().to_owned()))
     }
 
-    /// Asks the server for something.
+    /// Sends a `GET` request.
     pub(crate) async fn get<T: DeserializeOwned>(self, path: &str) -> Result<T, Problem> {
         let answer = Request::get(path).answer().await;
         answer.inspect_err(|problem| self.handle(problem))
     }
 
-    /// Changes something, and gives what the server answers.
+    /// Sends a change and returns the response.
     pub(crate) async fn send<T: DeserializeOwned>(
         self,
         method: &'static str,
@@ -260,7 +259,7 @@ impl Session {
         answer.inspect_err(|problem| self.handle(problem))
     }
 
-    /// Has the server try something that may take as long as this.
+    /// Sends a request with its own timeout.
     pub(crate) async fn send_within<T: DeserializeOwned>(
         self,
         path: &str,
@@ -274,7 +273,7 @@ impl Session {
         answer.inspect_err(|problem| self.handle(problem))
     }
 
-    /// Changes something, and does not ask what came of it.
+    /// Sends a change and ignores the response body.
     pub(crate) async fn send_only(
         self,
         method: &'static str,
@@ -286,21 +285,21 @@ impl Session {
         answer.inspect_err(|problem| self.handle(problem))
     }
 
-    /// Changes parts of an object of a Kubernetes API by a merge patch.
+    /// Sends a merge patch to a Kubernetes API.
     pub(crate) async fn patch(self, path: &str, change: &impl Serialize) -> Result<(), Problem> {
         let request = Request::changing("PATCH", path).patching_with(change);
         let answer = request.proven_by(self.csrf()).done().await;
         answer.inspect_err(|problem| self.handle(problem))
     }
 
-    /// Changes something to which the server answers nothing.
+    /// Sends a `DELETE` request.
     pub(crate) async fn delete(self, path: &str) -> Result<(), Problem> {
         let request = Request::changing("DELETE", path).proven_by(self.csrf());
         let answer = request.done().await;
         answer.inspect_err(|problem| self.handle(problem))
     }
 
-    /// A refusal may be the session's, or a cluster's that refuses Drover: the server tells.
+    /// Verifies the session after 401 and 403, which may also come from a cluster.
     pub(crate) fn handle(self, problem: &Problem) {
         if matches!(
             problem.kind,
@@ -310,8 +309,7 @@ impl Session {
         }
     }
 
-    /// Asks who is signed in now. A session that ended brings the person back to the state, and the
-    /// URL stays; another person gets another page.
+    /// Reloads the session. An ended session shows the sign-in; another user gets new screens.
     fn verify(self) {
         let is_open = self
             .state
@@ -328,7 +326,7 @@ impl Session {
                 .state
                 .with_untracked(|state| *state == SessionState::SignedIn);
             if !is_open || self.csrf() != asked_as {
-                // Somebody has signed out or in here meanwhile: the answer is about another session.
+                // The session changed meanwhile, so the response is outdated.
                 return;
             }
             match answer {
@@ -336,7 +334,7 @@ impl Session {
                 Err(problem) if problem.kind == ProblemKind::SignedOut => {
                     self.close(Some(t().session.ended()))
                 }
-                // What else is wrong is told by who asks for something.
+                // Other problems are reported by the request that meets them.
                 Err(_) => {}
             }
         });
@@ -352,7 +350,7 @@ impl Session {
             })
         });
         if !same || session.me.must_change_password {
-            // The screens of the former person go before those of this one come.
+            // The screens of the former user are disposed first.
             self.state.set(SessionState::Unknown);
             sleep(Duration::ZERO).await;
             self.enter(session, None);
@@ -375,7 +373,7 @@ fn path_of(provider: &Provider) -> String {
     format!("/v1/providers/{}/sign-in", segment(&provider.name))
 }
 
-/// What others call the person.
+/// The display name, or the user name.
 pub(crate) fn display_name(session: &SessionView) -> String {
     let shown = session.me.display_name.as_ref();
     shown.unwrap_or(&session.me.username).clone()

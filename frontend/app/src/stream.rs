@@ -1,4 +1,4 @@
-//! An answer that goes on: lines of a watch as they arrive.
+//! A streamed response: lines of a watch or a log.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -16,29 +16,27 @@ use crate::clock::{now, sleep};
 use crate::fetch::Request;
 use crate::network::Told;
 
-/// No object of a list is longer.
+/// Limit of a line.
 const LONGEST_LINE: usize = 4 * 1024 * 1024;
 
-/// A stream of lines; dropped, it is cut.
+/// A stream of lines; dropping it aborts the request.
 pub(crate) struct LineStream {
     reader: ReadableStreamDefaultReader,
     lines: Lines,
     timeout: SignedDuration,
     status: Timestamp,
-    /// Ends when it is time to ask whether nothing was status for too long: one timer, however many
-    /// lines come.
+    /// One timer for the silence timeout, independent of the number of lines.
     silence: Pin<Box<dyn Future<Output = ()>>>,
     lost: Told,
     _cut: Cut,
 }
 
-/// Why no more lines come, though the server has not ended the answer.
+/// Why a stream ended before the server closed it.
 #[derive(Debug)]
 pub(crate) enum Interruption {
-    /// Nothing came for as long as the timeout lasts, so that nobody knows whether it still goes
-    /// on.
+    /// No data within the timeout.
     Silence,
-    /// It was refused, or cut.
+    /// The request was rejected or interrupted.
     Problem(Problem),
 }
 
@@ -48,7 +46,7 @@ impl From<Problem> for Interruption {
     }
 }
 
-/// For who knows that there should have been something by now.
+/// For callers that expect data within the timeout.
 impl From<Interruption> for Problem {
     fn from(interruption: Interruption) -> Self {
         match interruption {
@@ -58,7 +56,7 @@ impl From<Interruption> for Problem {
     }
 }
 
-/// Ends the request with its owner.
+/// Aborts the request on drop.
 struct Cut(AbortController);
 
 impl Drop for Cut {
@@ -68,7 +66,7 @@ impl Drop for Cut {
 }
 
 impl LineStream {
-    /// Sends a request whose answer does not end; silence longer than `timeout` ends it.
+    /// Sends a streaming request; a silence longer than `timeout` ends it.
     pub(crate) async fn open(request: Request, timeout: Duration) -> Result<Self, Interruption> {
         let controller = AbortController::new().map_err(|_| Problem::offline())?;
         let cut = Cut(controller);
@@ -96,13 +94,13 @@ impl LineStream {
         })
     }
 
-    /// Leaves out the rest of lines that are longer, instead of ending.
+    /// Truncates longer lines instead of failing.
     pub(crate) fn cutting_lines_at(mut self, longest: usize) -> Self {
         self.lines = Lines::cut_at(longest);
         self
     }
 
-    /// The lines that came next; `None` when the server has ended the answer.
+    /// The next lines; `None` at the end of the response.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<Vec<u8>>>, Interruption> {
         let piece = self.piece().await?;
         let of = |name: &str| {
@@ -118,13 +116,12 @@ impl LineStream {
         Ok(Some(lines))
     }
 
-    /// What came behind the last line's end. It is a line, too, where the answer is a text and the
-    /// server has ended it.
+    /// The rest after the last newline, which is a line of its own at the end of a text.
     pub(crate) fn last(&mut self) -> Option<Vec<u8>> {
         self.lines.finish()
     }
 
-    /// What the stream gives next, unless it is silent for too long or the network is lost.
+    /// The next chunk, or an error after a timeout or a lost network.
     async fn piece(&mut self) -> Result<JsValue, Interruption> {
         let mut read = JsFuture::from(self.reader.read());
         loop {

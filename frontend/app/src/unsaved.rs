@@ -1,4 +1,4 @@
-//! The question before the person leaves a screen, and what they changed on it is lost.
+//! The guard against the loss of unsaved changes.
 
 mod history;
 
@@ -15,29 +15,29 @@ use wasm_bindgen::closure::Closure;
 use wasm_bindgen::convert::FromWasmAbi;
 use web_sys::{Element, Event, EventTarget, HtmlAnchorElement, MouseEvent};
 
-/// What the person wants to do, for which the screen has to go.
+/// A navigation that leaves the screen.
 type Departure = Arc<dyn Fn() + Send + Sync>;
 
-/// Whether something would be lost, and what is wanted nevertheless.
+/// The unsaved changes, and the navigation that waits.
 #[derive(Clone, Copy)]
 pub(crate) struct UnsavedGuard {
-    /// Whether what is shown was changed, as its screen says; a screen that is gone says nothing.
+    /// Whether the screen has unsaved changes; `None` without a screen.
     changed: RwSignal<Option<Memo<bool>>>,
-    /// What is done once the person says so.
+    /// The navigation that waits for a confirmation.
     departure: StoredValue<Option<Departure>>,
-    /// Whether they are asked.
+    /// Whether the dialog is open.
     asking: RwSignal<bool>,
-    /// Whether the next step in the history is one that they said yes to.
+    /// Whether the next history step is confirmed.
     agreed: StoredValue<bool>,
-    /// The place in the history of what is shown, where the browser tells it.
+    /// The history index of the screen, if the browser reports it.
     place: StoredValue<Option<i32>>,
-    /// The step in the history that is being undone, until the browser tells that it is.
+    /// The history step that is being undone.
     undone: StoredValue<Option<i32>>,
-    /// Where the person is, and how they get elsewhere, once the router is there.
+    /// The router's location and navigation.
     navigation: StoredValue<Option<Navigation>>,
 }
 
-/// The router's part.
+/// Location and navigation of the router.
 #[derive(Clone, Copy)]
 struct Navigation {
     pathname: Memo<String>,
@@ -46,8 +46,8 @@ struct Navigation {
 }
 
 impl UnsavedGuard {
-    /// Begins to see to links and the history, for all screens. The router has to come later: of the
-    /// history, browsers tell in the order in which they were asked to, capture or not.
+    /// Listens to links and history. Call it before the router is created: `popstate` listeners run
+    /// in the order of registration.
     pub(crate) fn provide() {
         let guard = Self {
             changed: RwSignal::new(None),
@@ -63,7 +63,7 @@ impl UnsavedGuard {
         listen_first(page(), "popstate", move |event| guard.by_history(&event));
         if let Some(navigation) = history::navigation() {
             listen_first(navigation, "currententrychange", move |event: Event| {
-                // A step may yet be undone.
+                // A step may still be undone.
                 if history::is_new(&event) {
                     guard.place.set_value(history::place());
                 }
@@ -72,7 +72,7 @@ impl UnsavedGuard {
         provide_context(guard);
     }
 
-    /// The same, inside of the router.
+    /// Connects the guard to the router.
     pub(crate) fn within_router() -> Self {
         let guard = expect_context::<Self>();
         let (navigate, here) = (use_navigate(), use_location());
@@ -84,10 +84,10 @@ impl UnsavedGuard {
         guard
     }
 
-    /// Asks from now on, while this is so and the screen that says it is there.
+    /// Guards the screen while `changed` is true.
     pub(crate) fn ask_while(self, changed: Memo<bool>) {
         self.changed.set(Some(changed));
-        // Only then, for a page that hears of this is not kept for the way back to it.
+        // Registered only now, because `beforeunload` listeners disable the back-forward cache.
         let closing = window_event_listener(leptos::ev::beforeunload, move |event| {
             if untrack(move || self.would_lose()) {
                 event.prevent_default();
@@ -96,7 +96,7 @@ impl UnsavedGuard {
         on_cleanup(move || closing.remove());
     }
 
-    /// Goes to a path, at once or when the person has said so.
+    /// Navigates to a path, after a confirmation if needed.
     pub(crate) fn go(self, path: &str) {
         let path = path.to_owned();
         self.before(move || {
@@ -108,7 +108,7 @@ impl UnsavedGuard {
         });
     }
 
-    /// Does what takes the screen away, at once or when the person has said so.
+    /// Runs an action that leaves the screen, after a confirmation if needed.
     pub(crate) fn before(self, departure: impl Fn() + Send + Sync + 'static) {
         if untrack(move || self.would_lose()) {
             self.departure.set_value(Some(Arc::new(departure)));
@@ -118,13 +118,13 @@ impl UnsavedGuard {
         }
     }
 
-    /// Whether something would be lost now; whoever asks is told of a change.
+    /// Whether changes would be lost; callers subscribe to it.
     fn would_lose(self) -> bool {
         let changed = self.changed.get();
         changed.and_then(|changed| changed.try_get()) == Some(true)
     }
 
-    /// Keeps a link from being followed until the person has said so.
+    /// Holds a link until the user confirms.
     fn by_link(self, event: &MouseEvent) {
         if !untrack(move || self.would_lose()) {
             return;
@@ -135,14 +135,14 @@ impl UnsavedGuard {
         }
     }
 
-    /// Undoes a step in the history, for that has gone already, until the person has said so.
+    /// Undoes a history step until the user confirms.
     fn by_history(self, event: &Event) {
         let (place, stood) = (history::place(), self.place.get_value());
         let agreed = self.agreed.get_value();
         self.agreed.set_value(false);
         let undone = self.undone.try_update_value(Option::take).flatten();
         if let Some(step) = undone.filter(|_| place == stood) {
-            // The router has not status that the history had gone.
+            // The router did not see the step.
             event.stop_immediate_propagation();
             self.before(move || self.agreed.set_value(history::step(step)));
             return;
@@ -167,8 +167,7 @@ impl UnsavedGuard {
         }
     }
 
-    /// Goes back to where the screen is with an entry of its own, where the browser does not tell how
-    /// far the history has gone.
+    /// Restores the screen with a new history entry, if the browser does not report the distance.
     fn put_back(self, navigation: Navigation) {
         let gone = window().location();
         let (path, search) = (gone.pathname(), gone.search());
@@ -185,7 +184,7 @@ impl UnsavedGuard {
             self.before(move || self.agreed.set_value(history::step(-1)));
             return;
         }
-        // The URL is where the history has gone, until the person has answered.
+        // The URL stays at the target until the user answers.
         self.before(move || {
             let instead = NavigateOptions {
                 replace: true,
@@ -203,7 +202,7 @@ impl UnsavedGuard {
     }
 }
 
-/// The path to which a click leads within the page, and away from this screen.
+/// The target of a click, if it leads to another screen of the page.
 fn followed(event: &MouseEvent) -> Option<String> {
     let apart = event.meta_key() || event.alt_key() || event.ctrl_key() || event.shift_key();
     if event.button() != 0 || apart {
@@ -223,7 +222,7 @@ fn followed(event: &MouseEvent) -> Option<String> {
     followed.then(|| format!("{}{}{}", link.pathname(), link.search(), link.hash()))
 }
 
-/// Hears of an event before everything else on the page does, until the owner is gone.
+/// Adds a capturing listener until the owner is cleaned up.
 pub(crate) fn listen_first<E: FromWasmAbi + 'static>(
     at: EventTarget,
     name: &'static str,
@@ -232,7 +231,7 @@ pub(crate) fn listen_first<E: FromWasmAbi + 'static>(
     let hear = Closure::<dyn Fn(E)>::new(hear).into_js_value();
     let hears = StoredValue::new_local((at, hear.unchecked_into::<Function>()));
     hears.with_value(|(at, hear)| {
-        // A browser without it leaves without asking.
+        // Without the event there is no confirmation.
         let _ = at.add_event_listener_with_callback_and_bool(name, hear, true);
     });
     on_cleanup(move || {
@@ -242,17 +241,17 @@ pub(crate) fn listen_first<E: FromWasmAbi + 'static>(
     });
 }
 
-/// The question.
+/// The confirmation dialog.
 #[component]
 pub(crate) fn UnsavedDialog(guard: UnsavedGuard) -> impl IntoView {
     let pathname = use_location().pathname;
     Effect::new(move |_| {
-        // A screen that went by itself, for what it did, leaves nothing to ask.
+        // A screen that navigated by itself needs no confirmation.
         pathname.track();
         guard.asking.set(false);
     });
     Effect::new(move |_| {
-        // Nor does what was saved meanwhile, or put back.
+        // Saved or reverted changes need no confirmation.
         if !guard.would_lose() {
             guard.asking.set(false);
         }

@@ -1,4 +1,4 @@
-//! Lists that the server gives whole: asked for again every few seconds, while somebody looks.
+//! Lists of `/v1`, polled every few seconds while the tab is visible.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,37 +19,37 @@ use crate::network::rest;
 use crate::reflector::{Store, until_cleanup};
 use crate::session::Session;
 
-/// How often everything is asked for again.
+/// Poll interval.
 const POLL: Duration = Duration::from_secs(10);
-/// More pages than anyone has things.
+/// Bound against a server that never ends the list.
 const MAX_PAGES: u32 = 200;
 
-/// What can be listed.
+/// An item of a list.
 pub(crate) trait Listed:
     DeserializeOwned + Clone + PartialEq + Send + Sync + 'static
 {
 }
 impl<T: DeserializeOwned + Clone + PartialEq + Send + Sync + 'static> Listed for T {}
 
-/// A list of `/v1`, as long as its screen is there.
+/// A polled list of `/v1`, bound to its screen.
 #[derive(Clone, Debug)]
 pub(crate) struct Listing<T: Listed> {
     followed: Store<T>,
     wake: StoredValue<Option<oneshot::Sender<()>>>,
-    /// Whether something was changed since the last question.
+    /// Whether the list changed since the last request.
     changed: StoredValue<bool>,
 }
 
 impl<T: Listed> Copy for Listing<T> {}
 
 impl<T: Listed> Listing<T> {
-    /// Begins to follow the list at a path without a query, until the owner is gone.
+    /// Polls the list at a path until the owner is cleaned up.
     pub(crate) fn follow(path: impl Into<String>) -> Self {
         let (session, path) = (expect_context(), path.into());
         Self::ask(session, async move || every_page(session, &path).await)
     }
 
-    /// The same of one thing at its own path: a list of it, or of nothing if there is no such thing.
+    /// Polls one object as a list of one; the list is empty if the object does not exist.
     pub(crate) fn follow_one(path: String) -> Self {
         let session = expect_context::<Session>();
         Self::ask(session, async move || match session.get(&path).await {
@@ -72,28 +72,28 @@ impl<T: Listed> Listing<T> {
         listing
     }
 
-    /// The things; `None` while the first answer is on its way.
+    /// The items; `None` until the first response.
     pub(crate) fn items(self) -> Option<Arc<Vec<T>>> {
         self.followed.items()
     }
 
-    /// How new they are.
+    /// Their freshness.
     pub(crate) fn freshness(self) -> Freshness {
         self.followed.freshness()
     }
 
-    /// Asks again now: something was changed here.
+    /// Polls now, after a change by this page.
     pub(crate) fn again(self) {
-        // An answer that is on its way may be from before the change.
+        // A pending response may be older than the change.
         let _ = self.changed.try_set_value(true);
         let wake = self.wake.try_update_value(Option::take).flatten();
         if let Some(wake) = wake {
-            // Nobody waits while an answer is on its way.
+            // No task waits while a response is pending.
             let _ = wake.send(());
         }
     }
 
-    /// Waits, until somebody wants an answer at once.
+    /// Sleeps until the next poll is due or requested.
     async fn rest(self, duration: Duration) {
         let changed = || self.changed.try_update_value(std::mem::take);
         if changed() == Some(true) {
@@ -107,7 +107,7 @@ impl<T: Listed> Listing<T> {
     }
 }
 
-/// Asks for a whole list every few seconds, while somebody can see it.
+/// Polls a list while the tab is visible.
 pub(crate) async fn ask_again<T: Listed, S: Clone + Send + Sync + 'static>(
     session: Session,
     ask: impl AsyncFn() -> Result<Vec<T>, Problem>,
@@ -140,7 +140,7 @@ pub(crate) async fn ask_again<T: Listed, S: Clone + Send + Sync + 'static>(
     }
 }
 
-/// A whole list of `/v1`, page by page; the path may have a query.
+/// Reads all pages of a list of `/v1`; the path may have a query.
 pub(crate) async fn every_page<T: DeserializeOwned>(
     session: Session,
     list: &str,

@@ -1,4 +1,4 @@
-//! A URL that names nothing.
+//! The page for unknown addresses.
 
 use drover_ui_core::messages::t;
 use drover_ui_kit::notice::{Absence, EmptyState};
@@ -7,7 +7,7 @@ use leptos_router::components::A;
 
 use crate::screens::title::title;
 
-/// Says so, and where to go.
+/// Shows that the page does not exist.
 #[component]
 pub(crate) fn NotFound() -> impl IntoView {
     title(t().not_found.title());

@@ -1,12 +1,12 @@
-//! Going on to an identity provider, to sign out there as well.
+//! The sign-out at an identity provider.
 
 use drover_api::rest::ProviderSignOut;
 use leptos::prelude::document;
 use wasm_bindgen::JsCast as _;
 use web_sys::{HtmlFormElement, HtmlInputElement};
 
-/// Posts the form; this page is left, and the provider leads back to it. Where the page may not post
-/// there, the browser tells the page later; the person is signed out here in any case.
+/// Posts the sign-out form; the provider redirects back. A blocked post is reported later by the
+/// browser; the user is signed out of Drover in any case.
 pub(crate) fn post_sign_out(onward: &ProviderSignOut) -> Option<()> {
     let document = document();
     let form: HtmlFormElement = document.create_element("form").ok()?.dyn_into().ok()?;
@@ -22,7 +22,7 @@ pub(crate) fn post_sign_out(onward: &ProviderSignOut) -> Option<()> {
     }
     document.body()?.append_child(&form).ok()?;
     let sent = form.submit().ok();
-    // The ID token stays in the page no longer than it takes.
+    // The form holds the ID token, so it is removed.
     form.remove();
     sent
 }

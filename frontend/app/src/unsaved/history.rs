@@ -1,4 +1,4 @@
-//! The browser's history: which of its entries is in sight, and steps to others.
+//! The browser history.
 
 use js_sys::Reflect;
 use leptos::prelude::window;
@@ -6,12 +6,12 @@ use wasm_bindgen::JsCast as _;
 use wasm_bindgen::prelude::JsValue;
 use web_sys::{Event, EventTarget};
 
-/// The browser's Navigation API, where there is one.
+/// The Navigation API, if the browser has it.
 pub(super) fn navigation() -> Option<EventTarget> {
     of(&window(), "navigation")?.dyn_into().ok()
 }
 
-/// The place of the entry in sight, among those of this page; nothing where the browser does not tell.
+/// The index of the current history entry, if the browser reports it.
 pub(super) fn place() -> Option<i32> {
     let entry = of(navigation()?.as_ref(), "currentEntry")?;
     let place = of(&entry, "index")?.as_f64()?;
@@ -23,21 +23,20 @@ pub(super) fn place() -> Option<i32> {
     (place >= 0).then_some(place)
 }
 
-/// Whether another entry came in sight because one was made or took its place, and not by a step.
+/// Whether the entry changed by a push or replace, not by a step.
 pub(super) fn is_new(event: &Event) -> bool {
     let kind = of(event, "navigationType").and_then(|it| it.as_string());
     kind.is_none_or(|kind| kind != "traverse")
 }
 
-/// Goes so many entries forward, or back if it is negative; the browser tells of it later. Whether
-/// there will be such a step.
+/// Steps through the history asynchronously; returns whether a step follows.
 pub(super) fn step(by: i32) -> bool {
     let go = |by| window().history()?.go_with_delta(by);
-    // A step by none loads the page anew.
+    // A step of 0 would reload the page.
     by != 0 && go(by).is_ok()
 }
 
-/// Makes an entry after the one in sight, with this path; whether the browser did.
+/// Pushes a history entry; returns whether the browser did.
 pub(super) fn push(path: &str) -> bool {
     let push = || {
         let history = window().history()?;
@@ -46,7 +45,7 @@ pub(super) fn push(path: &str) -> bool {
     push().is_ok()
 }
 
-/// What an object has by this name, if it has any.
+/// A property of an object.
 fn of(object: &JsValue, name: &str) -> Option<JsValue> {
     let found = Reflect::get(object, &name.into()).ok()?;
     (!found.is_undefined() && !found.is_null()).then_some(found)

@@ -1,4 +1,4 @@
-//! A log-in of a command line, which waits until somebody confirms it here.
+//! The approval of a login of the command line (OAuth device flow).
 
 use drover_api::rest::DeviceView;
 use drover_ui_core::messages::t;
@@ -18,20 +18,20 @@ use crate::screens::form::{Refusal, Sending};
 use crate::screens::title::title;
 use crate::session::Session;
 
-/// How far it has come.
+/// The step of the approval.
 #[derive(Clone, PartialEq)]
 enum Step {
-    /// The code is asked for.
+    /// The user enters the code.
     Code,
-    /// Whoever typed it sees what they are about to confirm.
+    /// The user checks the request.
     Question(DeviceView),
-    /// They confirmed it.
+    /// The user approved the login.
     Confirmed,
-    /// They did not.
+    /// The user rejected the login.
     Left(DeviceView),
 }
 
-/// The screen, to which `drover login` sends people.
+/// The screen that `drover login` opens.
 #[component]
 pub(crate) fn Device() -> impl IntoView {
     title(t().device.title());
@@ -67,7 +67,7 @@ fn CodeForm(step: RwSignal<Step>) -> impl IntoView {
         step.set(Step::Code);
         let path = format!("/v1/device/{}", segment(&typed));
         let request = async move { session.get(&path).await };
-        // The screen may be gone by now.
+        // The screen may be disposed by now.
         sending.send(request, move |view| {
             drop(step.try_set(Step::Question(view)));
         });
@@ -84,7 +84,7 @@ fn CodeForm(step: RwSignal<Step>) -> impl IntoView {
     }
 }
 
-/// What would be confirmed, and what it means.
+/// The request, and the effect of its approval.
 #[component]
 fn Question(view: DeviceView, step: RwSignal<Step>) -> impl IntoView {
     let (session, clock) = (expect_context::<Session>(), expect_context::<Clock>());
@@ -121,13 +121,13 @@ fn Question(view: DeviceView, step: RwSignal<Step>) -> impl IntoView {
     }
 }
 
-/// The heading of what came of it, with the focus: the button that had it is gone.
+/// The heading of the result. It takes the focus because the pressed button is gone.
 #[component]
 fn Outcome(words: &'static str) -> impl IntoView {
     let heading = NodeRef::<html::H2>::new();
     Effect::new(move || {
         if let Some(heading) = heading.get() {
-            // A heading that is gone already needs no focus.
+            // The heading may be disposed by now.
             let _ = heading.focus();
         }
     });

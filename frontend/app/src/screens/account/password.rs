@@ -1,4 +1,4 @@
-//! The change of one's own password: before anything else works, or of one's own will.
+//! The change of the own password, required or voluntary.
 
 use drover_api::rest::Secret;
 use drover_ui_core::messages::t;
@@ -16,11 +16,11 @@ use crate::screens::title::title;
 use crate::session::sign_out;
 use crate::session::{Session, SessionState};
 
-/// The fewest letters of a password; the server has the last word.
+/// Minimum length of a password; the server validates it.
 const SHORTEST: usize = 12;
 const COMMAND: &str = "drover user passwd";
 
-/// The screen before the frame.
+/// The screen without the frame.
 #[component]
 pub(crate) fn MustChangePassword() -> impl IntoView {
     title(t().password.choose());
@@ -48,7 +48,7 @@ pub(crate) fn MustChangePassword() -> impl IntoView {
     }
 }
 
-/// The screen within the frame.
+/// The screen in the frame.
 #[component]
 pub(crate) fn ChangePassword() -> impl IntoView {
     title(t().frame.change_password());
@@ -76,7 +76,7 @@ pub(crate) fn ChangePassword() -> impl IntoView {
     .into_any()
 }
 
-/// What is wrong with the new password before the server is asked.
+/// Client-side errors of the new password.
 fn complaint(new: &str, again: &str) -> (Option<String>, Option<String>) {
     let short =
         (!new.is_empty() && new.chars().count() < SHORTEST).then(|| t().forms.too_short(SHORTEST));
@@ -115,7 +115,7 @@ fn Form(typed: Option<Secret>) -> impl IntoView {
                 Ok(()) => toasts.say(t().password.changed()),
                 Err(refused) => problem.set(Some(refused)),
             }
-            // The screen may be gone, and its signals with it.
+            // The screen and its signals may be disposed by now.
             for field in [current, new, again] {
                 if problem.try_get_untracked().flatten().is_none() {
                     let _ = field.try_set(String::new());

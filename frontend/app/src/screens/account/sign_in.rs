@@ -20,15 +20,15 @@ use crate::fetch::Request;
 use crate::screens::title::title;
 use crate::session::Session;
 
-/// What is typed, and what is being tried.
+/// The form, and the attempt in progress.
 #[derive(Clone, Copy)]
 struct Attempt {
     session: Session,
-    /// Whose name and password the form takes.
+    /// The account kind of the form.
     account: RwSignal<Account>,
     username: RwSignal<String>,
     password: RwSignal<String>,
-    /// What is being done.
+    /// The attempt in progress.
     doing: RwSignal<Option<Way>>,
     problem: RwSignal<Option<Problem>>,
 }
@@ -43,7 +43,7 @@ impl Attempt {
             doing: RwSignal::new(None),
             problem: RwSignal::new(None),
         };
-        // Whoever comes back from a provider's page without having signed in finds this one as it was.
+        // A user who returns from the provider without a sign-in finds the form as it was.
         let shown = window_event_listener_untyped("pageshow", move |_| attempt.doing.set(None));
         on_cleanup(move || shown.remove());
         attempt
@@ -58,7 +58,7 @@ impl Attempt {
         self.is_free() && named && self.password.with(|typed| !typed.is_empty())
     }
 
-    /// Tries what was typed.
+    /// Submits the form.
     fn submit(self) {
         if !untrack(move || self.is_ready()) {
             return;
@@ -73,17 +73,17 @@ impl Attempt {
                 Account::At(provider) => self.session.sign_in_at(provider, name, typed).await,
             };
             if let Err(refused) = entered {
-                // On success this screen is gone, and its signals with it.
+                // On success the screen and its signals are disposed.
                 self.failed(refused);
             }
         });
     }
 
-    /// Goes another way.
+    /// Switches to another sign-in method.
     fn take(self, way: &Way) {
         match way {
             Way::Type(account) => {
-                // What was typed for one is not sent to another.
+                // A password of one account is never sent to another.
                 self.password.set(String::new());
                 self.problem.set(None);
                 self.account.set(account.clone());
@@ -127,7 +127,7 @@ fn here() -> String {
     path.unwrap_or_default() + &query.unwrap_or_default()
 }
 
-/// What the server says of its providers.
+/// The providers, as the server lists them.
 type Told = RwSignal<Option<Result<Arc<Vec<ProviderView>>, Problem>>>;
 
 fn providers() -> Told {
@@ -135,17 +135,17 @@ fn providers() -> Told {
     spawn_local(async move {
         let answer = Request::get("/v1/providers").answer().await;
         let items = answer.map(|list: List<ProviderView>| Arc::new(list.items));
-        // Somebody may have signed in meanwhile.
+        // The user may be signed in by now.
         let _ = told.try_set(Some(items));
     });
     told
 }
 
-/// Asks for name and password, or leads to a provider; the URL stays, so that the person comes to
-/// what they asked for.
+/// Asks for user name and password, or redirects to a provider. The URL stays, so that the
+/// requested screen follows.
 #[component]
 pub(crate) fn SignIn(
-    /// Why the door is closed, if it was open.
+    /// Why the session ended.
     why: Option<String>,
 ) -> impl IntoView {
     title(t().sign_in.sign_in());
@@ -161,7 +161,7 @@ pub(crate) fn SignIn(
                 <h1>{t().sign_in.sign_in()}</h1>
                 {why.map(|why| view! { <Banner mood=Mood::Info>{why}</Banner> })}
                 {problem}
-                // Another account has another form, with the focus in it.
+                // Another account kind has its own form with the focus.
                 {move || view! { <Typed account=attempt.account.get() attempt=attempt/> }}
                 <Others attempt=attempt told=told/>
                 <div class="door-foot">
@@ -172,7 +172,7 @@ pub(crate) fn SignIn(
     }
 }
 
-/// Name and password.
+/// User name and password.
 #[component]
 fn Typed(account: Account, attempt: Attempt) -> impl IntoView {
     let submit = move |event: web_sys::SubmitEvent| {
@@ -202,7 +202,7 @@ fn Typed(account: Account, attempt: Attempt) -> impl IntoView {
     }
 }
 
-/// A button for each other way.
+/// A button for each other sign-in method.
 #[component]
 fn Others(attempt: Attempt, told: Told) -> impl IntoView {
     let button = move |way: Way| {

@@ -1,4 +1,4 @@
-//! Tokens: one's own, and for administrators everybody's.
+//! Tokens of the user; administrators see all tokens.
 
 mod columns;
 mod create;
@@ -29,18 +29,18 @@ use delete::{DeleteTokens, Ending};
 
 const SCREEN: &str = "/tokens";
 
-/// What is listed.
+/// The kind of the list.
 const TOKENS: ListKind = ListKind {
     noun: Noun::Tokens,
     lines: 8,
 };
 
-/// What is chosen beside the text.
+/// The filters beside the text.
 #[derive(Clone, Copy, Debug)]
 struct Chosen {
-    /// The one purpose that is shown.
+    /// The purpose filter.
     purpose: RwSignal<Option<TokenPurpose>>,
-    /// Whether only the person's own are shown.
+    /// Whether only own tokens are shown.
     mine: RwSignal<bool>,
 }
 
@@ -126,7 +126,7 @@ fn counts(rows: Rows<TokenRow>) -> Signal<Vec<Count<TokenPurpose>>> {
     })
 }
 
-/// The chosen ones, shown or not.
+/// The selected tokens, visible or not.
 fn chosen(rows: Rows<TokenRow>, selection: RwSignal<Selection>) -> Vec<TokenRow> {
     let chosen = |row: &&TokenRow| selection.with_untracked(|it| it.contains(&row.token.id));
     rows.with_untracked(|rows| rows.iter().filter(chosen).cloned().collect())

@@ -1,4 +1,4 @@
-//! Who can do what in a cluster, and by which role and binding.
+//! The access check: which users may do what in a cluster, by which role and binding.
 
 mod answer;
 
@@ -20,7 +20,7 @@ use answer::Answer;
 
 const SCREEN: &str = "/access";
 
-/// What is typed, and what was asked and answered last.
+/// The form, the last question and its answer.
 #[derive(Clone, Copy)]
 struct Asking {
     session: Session,
@@ -30,14 +30,14 @@ struct Asking {
     object: RwSignal<String>,
     namespace: RwSignal<String>,
     user: RwSignal<String>,
-    /// What was asked, kept in the URL.
+    /// The last question; stored in the URL.
     asked: RwSignal<Question>,
     answer: RwSignal<Option<Explanation>>,
     sending: Sending,
 }
 
 impl Asking {
-    /// As the URL says; a question that is whole there is asked at once.
+    /// Reads the URL; a complete question is sent at once.
     fn of_url() -> Self {
         let text = || RwSignal::new(String::new());
         let asking = Self {
@@ -79,7 +79,7 @@ impl Asking {
         }
     }
 
-    /// Asks what is typed, if that is enough.
+    /// Sends the question if it is complete.
     fn ask(self) {
         let question = untrack(move || self.typed());
         if !question.is_whole() {
@@ -89,7 +89,7 @@ impl Asking {
         self.asked.set(question);
         self.answer.set(None);
         let request = async move { self.session.get(&path).await };
-        // The screen may be gone by now.
+        // The screen may be disposed by now.
         self.sending.send(request, move |answer| {
             drop(self.answer.try_set(Some(answer)));
         });
@@ -108,7 +108,7 @@ fn path(question: &Question) -> String {
     address::path(SCREEN, &parts.map(|(name, value)| (name, value.clone())))
 }
 
-/// Where the page asks who can do something in a cluster.
+/// The address of the access check for a cluster.
 pub(crate) fn path_of(cluster: &str) -> String {
     let question = Question {
         cluster: cluster.to_owned(),
@@ -117,7 +117,7 @@ pub(crate) fn path_of(cluster: &str) -> String {
     path(&question)
 }
 
-/// Where the page asks what a person can do.
+/// The address of the access check for a user.
 pub(crate) fn path_for(user: &str) -> String {
     let question = Question {
         user: user.to_owned(),

@@ -1,4 +1,4 @@
-//! The audit log, for administrators: who did what, where, and how it ended.
+//! The audit log, for administrators.
 
 mod columns;
 mod filters;
@@ -29,25 +29,25 @@ use filters::{Filters, Typed};
 use record::{Opened, RecordDialog};
 
 const SCREEN: &str = "/audit";
-/// The server reads a part for one person at a time; the one before may not be at its end.
+/// Retries: the server allows one search per user at a time, and the previous one may still run.
 const TRIES: usize = 5;
 const BETWEEN_TRIES: Duration = Duration::from_secs(1);
 
-/// What is typed, what was asked, and what was read.
+/// The form, the last filter and the records.
 #[derive(Clone, Copy)]
 struct Looking {
     session: Session,
     typed: Typed,
-    /// What was asked, kept in the URL.
+    /// The last question; stored in the URL.
     asked: RwSignal<Filter>,
-    /// The same with fixed times, by which older records are asked for.
+    /// The last filter with absolute times, for older pages.
     fixed: RwSignal<Filter>,
     reading: RwSignal<Option<Reading>>,
     sending: Sending,
 }
 
 impl Looking {
-    /// As the URL says; it is asked at once.
+    /// Reads the URL and starts the search.
     fn of_url() -> Self {
         let looking = Self {
             session: expect_context(),
@@ -79,7 +79,7 @@ impl Looking {
         looking
     }
 
-    /// Asks for the newest of what is typed. ListState cannot be asked for has no answer.
+    /// Starts a search with the typed filter. An invalid filter has no results.
     fn look(self) {
         let typed = untrack(move || self.typed.filter());
         let ready = typed.is_ready();
@@ -93,8 +93,8 @@ impl Looking {
         }
     }
 
-    /// Reads part after part of the log, from where what was read ends, until there is something
-    /// more to show. What was read stays when the next part cannot be, or nobody wants it.
+    /// Reads the next parts of the log until a record matches. Earlier records stay when a part
+    /// fails or the user stops.
     fn read(self) {
         let filter = self.fixed.get_untracked();
         let (known, mut from) = self.reading.with_untracked(|it| {
@@ -109,7 +109,7 @@ impl Looking {
                     reading.take(list);
                     (reading.records.len() - known, reading.older.clone())
                 });
-                // The screen may be gone by now.
+                // The screen may be disposed by now.
                 let Some((new, Some(older))) = taken else {
                     break;
                 };
@@ -142,7 +142,7 @@ fn path(filter: &Filter) -> String {
     address::path(SCREEN, &parts.map(|(name, value)| (name, value.to_owned())))
 }
 
-/// Where the page shows what somebody did.
+/// The address of the audit log of a user.
 pub(crate) fn path_for(user: &str) -> String {
     path(&Filter {
         user: user.to_owned(),
@@ -180,7 +180,7 @@ fn Managed() -> impl IntoView {
     }
 }
 
-/// Since when there are records, and where.
+/// The oldest record, and where records are stored.
 fn kept(reading: &Reading) -> String {
     let in_memory = reading.source == Some(AuditSource::Memory);
     match reading.kept_since {
@@ -189,14 +189,14 @@ fn kept(reading: &Reading) -> String {
     }
 }
 
-/// What stands in the place of the list.
+/// The state of the list.
 #[derive(Clone, PartialEq)]
 enum ListState {
     Loading,
     Problem(String),
-    /// What was asked is no question.
+    /// The filter is invalid.
     NotAsked,
-    /// Somebody did not want to wait.
+    /// The user stopped the search.
     Stopped,
     Empty,
     NotYet,
@@ -292,7 +292,7 @@ fn NoRecords(looking: Looking) -> impl IntoView {
     view! { <EmptyState why=why title=title advice=advice/> }
 }
 
-/// How much is shown, and the way to what is before it.
+/// The number of records, and the button for older ones.
 #[component]
 fn Older(looking: Looking, rows: Memo<Arc<Vec<AuditRow>>>) -> impl IntoView {
     let more = Memo::new(move |_| {

@@ -1,4 +1,4 @@
-//! Who has which role in a cluster, in a project or everywhere: shown, given and taken away.
+//! Members of a cluster, of a project or of all clusters: list, grant, remove.
 
 mod columns;
 mod grant;
@@ -25,13 +25,13 @@ use columns::{BY_DEFAULT, MemberRow, columns};
 use grant::GrantRole;
 use remove::{Removal, RemoveRole};
 
-/// What is listed.
+/// The kind of the list.
 const MEMBERS: ListKind = ListKind {
     noun: Noun::Members,
     lines: 4,
 };
 
-/// The roles of a scope, each with whether the person may give and take it there.
+/// The roles of a scope, with the user's right to grant and remove each.
 type Roles = Store<GrantableRole>;
 
 fn roles(scope: &Scope) -> Roles {
@@ -52,12 +52,12 @@ fn roles(scope: &Scope) -> Roles {
     roles
 }
 
-/// The members of one scope: the list, and what can be done with it where it may be seen.
+/// The members of one scope, with actions if the list is readable.
 #[component]
 pub(crate) fn Members(
-    /// Where.
+    /// The scope.
     scope: Scope,
-    /// Told how new the list is.
+    /// Receives the freshness of the list.
     follows: impl FnOnce(Signal<Freshness>) + 'static,
 ) -> impl IntoView {
     let listing = Listing::<MemberView>::follow(scope.members());
@@ -65,7 +65,7 @@ pub(crate) fn Members(
     let roles = roles(&scope);
     let (granting, removal) = (RwSignal::new(false), Removal::provide());
     let rows = move || {
-        // Until the roles are known their names serve, and nothing is offered.
+        // Role names are shown until the roles are loaded.
         let (items, known) = (listing.items().unwrap_or_default(), roles.items());
         let roles = known.clone().unwrap_or_default();
         let rows = items.iter().map(|member| MemberRow {
@@ -79,7 +79,7 @@ pub(crate) fn Members(
     let passing = |typed: String| move |row: &MemberRow| passes(&row.member, &row.role, &typed);
     let view = View::in_order(BY_DEFAULT);
     let contents = Contents::new(listing, view, columns(), rows, passing);
-    // Who may not even see the members has nothing to press.
+    // Without the right to list members there are no actions.
     let seen = move || listing.items().is_some();
     let may_grant = Memo::new(move |_| {
         let roles = roles.items().unwrap_or_default();

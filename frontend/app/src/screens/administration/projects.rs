@@ -1,4 +1,4 @@
-//! Projects: all that the person may see, and one of them.
+//! Projects: the list, and one project.
 
 mod columns;
 mod delete;
@@ -26,7 +26,7 @@ pub(crate) use one::ProjectPage;
 const PATH: &str = "/v1/projects";
 const SCREEN: &str = "/projects";
 
-/// What is listed.
+/// The kind of the list.
 const PROJECTS: ListKind = ListKind {
     noun: Noun::Projects,
     lines: 6,
@@ -38,7 +38,7 @@ pub(crate) fn Projects() -> impl IntoView {
     title(t().lists.heading(PROJECTS.noun));
     let listing = Listing::<ProjectView>::follow(PATH);
     let view = View::of_url(SCREEN, &columns(), BY_DEFAULT, Vec::new());
-    // Whoever sees no cluster makes no project in one.
+    // Users without clusters cannot create projects.
     let clusters = expect_context::<Clusters>();
     let has_clusters = Memo::new(move |_| {
         clusters

@@ -31,13 +31,13 @@ pub(crate) use one::ProviderPage;
 const PATH: &str = "/v1/auth-providers";
 const SCREEN: &str = "/providers";
 
-/// What is listed.
+/// The kind of the list.
 const PROVIDERS: ListKind = ListKind {
     noun: Noun::IdentityProviders,
     lines: 4,
 };
 
-/// The address at which people reach the server, as its settings say; the page's own until they do.
+/// The server URL of the settings; the origin of the page until they are loaded.
 fn server_url() -> RwSignal<String> {
     let session = expect_context::<Session>();
     let url = RwSignal::new(origin());
@@ -46,7 +46,7 @@ fn server_url() -> RwSignal<String> {
         let settings = answer.map(|page| page.items).unwrap_or_default();
         let mut settings = settings.into_iter();
         if let Some(told) = settings.find(|setting| setting.name == "server-url") {
-            // Somebody may have gone on already.
+            // The screen may be disposed by now.
             let _ = url.try_set(told.in_effect);
         }
     });

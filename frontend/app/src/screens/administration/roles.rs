@@ -1,4 +1,4 @@
-//! Roles of both kinds: all of them, one, a new one, and who has a global role.
+//! Roles and global roles: list, page, creation and global members.
 
 mod columns;
 mod conflict;

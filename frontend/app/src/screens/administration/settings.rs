@@ -28,7 +28,7 @@ use log::LogFilter;
 
 type Settings = Memo<Arc<Vec<SettingView>>>;
 
-/// The setting that is being changed, kept in the URL.
+/// The setting in the dialog; stored in the URL.
 #[derive(Clone, Copy, Debug)]
 struct Editing {
     open: RwSignal<bool>,
@@ -179,7 +179,7 @@ fn SettingRow(name: String, settings: Settings, editing: Editing) -> impl IntoVi
     }
 }
 
-/// Whether a setting is as it comes.
+/// The badge of a setting.
 fn standing(setting: &SettingView) -> (Tone, String) {
     if setting.problem.is_some() {
         (Tone::Warning, t().settings.not_applied().to_owned())

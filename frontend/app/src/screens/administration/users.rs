@@ -1,4 +1,4 @@
-//! Users, for people who may see them.
+//! Users, for callers with the right to list them.
 
 mod actions;
 mod columns;
@@ -31,13 +31,13 @@ pub(crate) use one::UserPage;
 const PATH: &str = "/v1/users";
 const SCREEN: &str = "/users";
 
-/// What is listed.
+/// The kind of the list.
 const USERS: ListKind = ListKind {
     noun: Noun::Users,
     lines: 6,
 };
 
-/// What a account_state means for who looks at it.
+/// The tone of an account state.
 const fn tone(account_state: AccountState) -> Tone {
     match account_state {
         AccountState::Disabled => Tone::Neutral,
@@ -46,7 +46,7 @@ const fn tone(account_state: AccountState) -> Tone {
     }
 }
 
-/// What it means that a provider said this last.
+/// The tone of an identity state.
 const fn state_tone(state: IdentityState) -> Tone {
     match state {
         IdentityState::Confirmed => Tone::Good,
@@ -83,7 +83,7 @@ fn Managed() -> impl IntoView {
             </Button>
         }
     };
-    // Whoever looks is a user, so an empty list and one without a match are the same.
+    // The list always has the current user, so it is never empty without a filter.
     view! {
         <ListScreen kind=USERS contents=contents command="drover user list" action=make>
             <Tally label=t().labels.filter_by_state() counts=counts(contents.rows) chosen=chosen/>

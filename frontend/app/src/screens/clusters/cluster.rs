@@ -1,4 +1,4 @@
-//! One cluster: what it has, what is wrong with it, and the ways to it.
+//! The page of one cluster.
 
 mod actions;
 mod annotate;
@@ -61,7 +61,7 @@ fn Actions() -> impl IntoView {
     }
 }
 
-/// What to do about a cluster in which the hub runs.
+/// A warning for the cluster that runs the hub.
 #[component]
 fn HostsHub(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
     let hosts = Memo::new(move |_| cluster.with(|cluster| cluster.hosts_hub));

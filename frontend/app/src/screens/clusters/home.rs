@@ -1,4 +1,4 @@
-//! All clusters: what is wrong first.
+//! All clusters, failing clusters first.
 
 mod columns;
 
@@ -26,7 +26,7 @@ use crate::screens::title::title;
 use crate::session::Session;
 use columns::{BY_DEFAULT, ClusterRow, columns};
 
-/// What a state means for who looks at it.
+/// The tone of a state.
 pub(crate) const fn tone(health: Health) -> Tone {
     match health {
         Health::Failing | Health::Disconnected => Tone::Bad,
@@ -39,7 +39,7 @@ pub(crate) const fn tone(health: Health) -> Tone {
 
 const SCREEN: &str = "/";
 
-/// What is listed.
+/// The kind of the list.
 const CLUSTERS: ListKind = ListKind {
     noun: Noun::Clusters,
     lines: 8,
@@ -56,7 +56,7 @@ pub(crate) fn Home() -> impl IntoView {
     let view = View::of_url(SCREEN, &columns(), BY_DEFAULT, filters);
     let contents = contents(view, chosen);
     let (rows, shown) = (contents.rows, contents.shown);
-    // Labels are all that is changed of many at once.
+    // Labels are the only bulk action.
     let selection = rights
         .may_change_clusters
         .then(|| RwSignal::new(Selection::default()));
@@ -92,7 +92,7 @@ fn contents(view: View, chosen: RwSignal<Option<Health>>) -> Contents<ClusterRow
     Contents::new(clusters, view, columns(), rows, passing)
 }
 
-/// What is chosen, and what can be done with it.
+/// The bar with actions on the selection.
 #[component]
 fn Chosen(
     rows: Rows<ClusterRow>,
@@ -117,7 +117,7 @@ fn Chosen(
     }
 }
 
-/// How many there are of each state; each is a filter.
+/// Counts per state, which are also filters.
 fn counts(rows: Rows<ClusterRow>) -> Signal<Vec<Count<Health>>> {
     Signal::derive(move || {
         let of = |key: Health| Count {

@@ -1,4 +1,4 @@
-//! The way of a cluster into Drover: its name, the command, and its arrival.
+//! The import of a cluster: form, command and status.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ use drover_ui_core::cluster::screen as cluster_screen;
 use crate::screens::home::tone;
 use crate::screens::title::title;
 
-/// The screen: the form first, then the command.
+/// The screen: first the form, then the command.
 #[component]
 pub(crate) fn ImportCluster() -> impl IntoView {
     title(t().home.import());
@@ -46,7 +46,7 @@ pub(crate) fn ImportCluster() -> impl IntoView {
                 .map_or_else(|| "NAME".to_owned(), shell::word)
         )
     };
-    // The command of a cluster that is there already is for those who may change that cluster.
+    // The command of an existing cluster needs the right to change that cluster.
     let named = import.made.with_untracked(Option::is_some);
     if !named && !session.rights().may_import_clusters {
         let advice = Needs::ImportClusters.words();
@@ -73,14 +73,14 @@ pub(crate) fn ImportCluster() -> impl IntoView {
     .into_any()
 }
 
-/// How far the import is.
+/// The state of the import.
 #[derive(Clone, Copy)]
 struct Importing {
-    /// The name of the cluster, once it is there and waits.
+    /// The name of the created cluster.
     made: RwSignal<Option<String>>,
     token: RwSignal<Option<(String, Import)>>,
     problem: RwSignal<Option<Problem>>,
-    /// Whether a command is on its way.
+    /// Whether a command is being created.
     busy: RwSignal<bool>,
 }
 
@@ -95,7 +95,7 @@ impl Importing {
         }
     }
 
-    /// Asks for the command of a cluster that is there.
+    /// Requests an import command.
     fn ask(self, session: Session) {
         let Some(name) = self.made.get_untracked() else {
             return;
@@ -105,7 +105,7 @@ impl Importing {
         spawn_local(async move {
             let path = format!("/v1/clusters/{}/import", segment(&name));
             let request = ImportRequest { ttl_seconds: None };
-            // Somebody may have gone on already, and the signals are gone.
+            // The screen and its signals may be disposed by now.
             let answer = session.send("POST", &path, &request).await;
             let _ = self.busy.try_set(false);
             match answer {
@@ -116,8 +116,8 @@ impl Importing {
     }
 }
 
-/// The cluster is there, and there is no command yet. Each command holds a new token, so the page
-/// creates one only when the user asks for it.
+/// The cluster exists without a command. Each command holds a new token, so the page creates one
+/// only on request.
 #[component]
 fn Ask(import: Importing) -> impl IntoView {
     let session = expect_context::<Session>();
@@ -170,7 +170,7 @@ fn Form(import: Importing) -> impl IntoView {
                         in_place(),
                     );
                 }
-                // Somebody has gone on already.
+                // The screen is disposed.
                 Ok(_) => {}
                 Err(refused) => drop(problem.try_set(Some(refused))),
             }
@@ -206,7 +206,7 @@ fn wish(name: &str, description: &str, labels: BTreeMap<String, String>) -> Clus
 #[component]
 fn Command(name: String, import: Import) -> impl IntoView {
     let toasts = expect_context::<Toasts>();
-    // The space keeps shells that are set so from writing the line into their history.
+    // A leading space keeps the line out of the shell history (HISTCONTROL=ignorespace).
     let line = format!(
         " export DROVER_IMPORT_TOKEN={}\n{}",
         shell::quoted(import.registration_token.expose()),
@@ -233,7 +233,7 @@ fn Command(name: String, import: Import) -> impl IntoView {
     }
 }
 
-/// What has come of it, live.
+/// The live status of the import.
 #[component]
 fn Arrival(name: String) -> impl IntoView {
     let clusters = expect_context::<Clusters>();

@@ -1,4 +1,4 @@
-//! What runs in a cluster, kind by kind: live lists, and the timeline of what was noticed.
+//! Live lists of objects by kind, and the timeline of events.
 
 mod columns;
 mod filters;
@@ -20,7 +20,7 @@ use crate::screens::cluster::{ClusterFrame, InSight};
 use list::KindList;
 use timeline::Timeline;
 
-/// What a state means for who looks at it.
+/// The tone of a state.
 pub(crate) const fn tone_of(severity: Severity) -> Tone {
     match severity {
         Severity::Failing => Tone::Bad,
@@ -31,7 +31,7 @@ pub(crate) const fn tone_of(severity: Severity) -> Tone {
     }
 }
 
-/// The screen: all things of the kind that the URL names.
+/// The screen of the kind that the URL names.
 #[component]
 pub(crate) fn KindPage() -> impl IntoView {
     let params = use_params_map();
@@ -41,7 +41,7 @@ pub(crate) fn KindPage() -> impl IntoView {
     view! {
         <ClusterFrame screen=screen>
             {move || {
-                // Another cluster or another kind is another list.
+                // Each cluster and kind has its own list.
                 let cluster = expect_context::<InSight>().name.get();
                 match kind.get() {
                     None => view! { <NoScreen plural=plural.get()/> }.into_any(),

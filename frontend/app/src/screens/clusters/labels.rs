@@ -1,4 +1,4 @@
-//! Labels of clusters, one or many: what is wished, shown as a plan before anything is done.
+//! Labels of one or many clusters, with a plan before the change.
 
 mod apply;
 
@@ -54,7 +54,7 @@ fn Many(open: RwSignal<bool>, clusters: Signal<Vec<Shared>>, applying: Applying)
     }
 }
 
-/// The labels that are there, each with its values.
+/// The existing labels with their values.
 fn choices(chosen: &[Shared]) -> Vec<Choice> {
     let found = present(chosen.iter().map(AsRef::as_ref));
     let choices = found.into_iter().map(|(key, values)| {
@@ -75,7 +75,7 @@ fn choices(chosen: &[Shared]) -> Vec<Choice> {
     choices.collect()
 }
 
-/// The dialog for one cluster: its labels as they shall be.
+/// The dialog for one cluster: its complete labels.
 #[component]
 pub(crate) fn OneLabels(open: RwSignal<bool>, cluster: Signal<Shared>) -> impl IntoView {
     let applying = Applying::new();
@@ -93,7 +93,7 @@ fn One(open: RwSignal<bool>, cluster: Signal<Shared>, applying: Applying) -> imp
     let before = cluster.with_untracked(|cluster| of_people(&cluster.labels));
     let typed = RwSignal::new(written(&before));
     let before = StoredValue::new(before);
-    // What somebody else changes meanwhile stays: the change is what differs from what was shown.
+    // The change is a difference to the shown labels, so that concurrent changes stay.
     let change = Signal::derive(move || {
         let after = read(&typed.get())?;
         Ok(before.with_value(|before| Change::between(before, after)))

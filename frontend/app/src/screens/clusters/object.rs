@@ -1,4 +1,4 @@
-//! One object of a cluster: how it is, what was noticed of it, its manifest, its logs.
+//! One object of a cluster: overview, events, manifest and logs.
 
 mod crash;
 mod events;
@@ -73,14 +73,14 @@ fn NoKind(kind: String) -> impl IntoView {
     }
 }
 
-/// The object as it is followed.
+/// The live object.
 #[derive(Clone, Copy)]
 struct Shown {
-    /// Where it is.
+    /// Its location.
     named: StoredValue<Named>,
-    /// What was last known of it.
+    /// Its last known state.
     object: Memo<Option<Object>>,
-    /// Since when it is gone.
+    /// When it was deleted.
     gone: RwSignal<Option<Timestamp>>,
     followed: Store<Object>,
 }
@@ -115,7 +115,7 @@ impl Shown {
         }
     }
 
-    /// The object, below what is shown only when it is known.
+    /// The object; only for views that exist when it is known.
     fn known(self) -> Signal<Object> {
         let object = self.object;
         Signal::derive(move || {
@@ -216,7 +216,7 @@ fn There(shown: Shown) -> impl IntoView {
     }
 }
 
-/// Says that the object is gone, or that another one has its name now.
+/// Warns that the object was deleted or recreated.
 #[component]
 fn Gone(shown: Shown) -> impl IntoView {
     let object = shown.object;
@@ -236,7 +236,7 @@ fn Gone(shown: Shown) -> impl IntoView {
     }
 }
 
-/// Whether pods of a kind have logs to show.
+/// Whether the kind has logs.
 fn has_logs(kind: Kind) -> bool {
     !matches!(kind.name, "Node" | "CronJob")
 }
@@ -259,7 +259,7 @@ fn tabs(kind: Kind) -> Vec<Tab> {
     .collect()
 }
 
-/// What goes to another tab.
+/// A callback that opens another tab.
 fn choosing(named: &Named) -> Callback<String> {
     let screen = named
         .kind

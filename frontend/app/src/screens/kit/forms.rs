@@ -1,4 +1,4 @@
-//! What people press and fill.
+//! Buttons and forms.
 
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::dialog::Dialog;

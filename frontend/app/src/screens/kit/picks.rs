@@ -1,4 +1,4 @@
-//! Choosing among many, being asked twice, and seeing a secret once.
+//! Pickers, confirmations and secrets.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ fn places() -> Signal<Vec<Choice>> {
     Signal::stored(places.into())
 }
 
-/// All of them.
+/// All columns.
 #[component]
 pub(super) fn Picks() -> impl IntoView {
     view! {

@@ -1,4 +1,4 @@
-//! What people read.
+//! Texts and states.
 
 use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::code::Code;

@@ -1,4 +1,4 @@
-//! What of a screen is in its URL: filters and order, so that a link shows the same to others.
+//! Filters and order in the URL, so that a link shows the same view.
 
 use drover_ui_core::url::segment;
 use drover_ui_kit::table::Sorting;
@@ -7,14 +7,13 @@ use leptos_router::NavigateOptions;
 use leptos_router::hooks::{use_location, use_navigate, use_query_map};
 use wasm_bindgen::JsValue;
 
-/// Reads what the URL says of a screen: now, before anything is asked for, and again when a link, the
-/// palette or the history leads to the same screen.
+/// Reads the query of a screen: now, and after each navigation to the same screen.
 pub(crate) fn read(screen: &str, read: impl Fn(&dyn Fn(&str) -> String) + Send + Sync + 'static) {
     let (query, pathname) = (use_query_map(), use_location().pathname);
     read(&|name| query.with_untracked(|query| query.get(name).unwrap_or_default()));
     let screen = screen.to_owned();
     Effect::new(move |first: Option<()>| {
-        // On the way to another screen this one still listens to the URL.
+        // During a navigation the old screen still receives URL changes.
         let here = pathname.with(|pathname| *pathname == screen);
         query.track();
         if here && first.is_some() {
@@ -23,14 +22,14 @@ pub(crate) fn read(screen: &str, read: impl Fn(&dyn Fn(&str) -> String) + Send +
     });
 }
 
-/// Keeps the URL as `path` says, without another step in the history.
+/// Keeps the URL equal to `path` without new history entries.
 pub(crate) fn keep(path: impl Fn() -> String + Send + Sync + 'static) {
     Effect::new(move |earlier: Option<String>| {
         let path = path();
-        // The page may be on the way to another screen, whose step this is not.
+        // A navigation to another screen may be in progress.
         if earlier.is_some_and(|earlier| earlier != path) && is_here(&path) {
             let history = window().history();
-            // A browser that refuses (too often, too fast) keeps the URL that it has.
+            // A browser that limits the rate keeps the old URL.
             let _ = history.and_then(|history| {
                 history.replace_state_with_url(&JsValue::NULL, "", Some(&path))
             });
@@ -39,7 +38,7 @@ pub(crate) fn keep(path: impl Fn() -> String + Send + Sync + 'static) {
     });
 }
 
-/// Whether the page is at the screen of a path.
+/// Whether the page shows the screen of a path.
 fn is_here(path: &str) -> bool {
     let screen = path.split('?').next().unwrap_or_default();
     let here = window().location().pathname().unwrap_or_default();
@@ -47,8 +46,8 @@ fn is_here(path: &str) -> bool {
     decoded(screen) == decoded(&here)
 }
 
-/// What leads to the screen of something that was created, once the URL of this screen says that its
-/// dialog is closed: Back shows the screen, and not the dialog.
+/// Navigates to a created object after the dialog left the URL, so that Back shows the list and not
+/// the dialog.
 pub(crate) fn to_created() -> impl Fn(String) + Clone + 'static {
     let navigate = use_navigate();
     move |path: String| {
@@ -57,7 +56,7 @@ pub(crate) fn to_created() -> impl Fn(String) + Clone + 'static {
     }
 }
 
-/// Replaces the step in the history.
+/// Replaces the history entry.
 pub(crate) fn in_place() -> NavigateOptions {
     NavigateOptions {
         replace: true,
@@ -66,7 +65,7 @@ pub(crate) fn in_place() -> NavigateOptions {
     }
 }
 
-/// A path with what is not empty as its query.
+/// A path with the non-empty parts as its query.
 pub(crate) fn path(screen: &str, parts: &[(&str, String)]) -> String {
     let parts = parts.iter().filter(|(_, value)| !value.is_empty());
     let query: Vec<_> = parts
@@ -79,7 +78,7 @@ pub(crate) fn path(screen: &str, parts: &[(&str, String)]) -> String {
     }
 }
 
-/// An order as it stands in a URL: the column, with `-` before it for the last first.
+/// A sorting in a URL: the column, with `-` for descending.
 pub(crate) fn sorting_text(sorting: Sorting, by_default: Sorting) -> String {
     if sorting == by_default {
         return String::new();
@@ -88,7 +87,7 @@ pub(crate) fn sorting_text(sorting: Sorting, by_default: Sorting) -> String {
     format!("{sign}{}", sorting.column)
 }
 
-/// The order that a URL names; the usual one if it names none of these columns.
+/// The sorting of a URL; the default for unknown columns.
 pub(crate) fn sorting(text: &str, columns: &[&'static str], by_default: Sorting) -> Sorting {
     let (descending, key) = match text.strip_prefix('-') {
         Some(key) => (true, key),

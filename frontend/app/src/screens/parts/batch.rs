@@ -31,7 +31,7 @@ impl Batch {
         self.progress.set(None);
     }
 
-    /// Whether something is under way.
+    /// Whether the execution runs.
     pub(crate) fn is_running(self) -> bool {
         self.progress
             .with(|it| it.as_ref().is_some_and(|it| !it.is_over()))

@@ -81,7 +81,7 @@ impl Sending {
         self.problem.set(None);
         spawn_local(async move {
             let Ok(answer) = request.await else { return };
-            // The dialog may be closed by now, and its signals gone.
+            // The dialog and its signals may be disposed by now.
             let _ = self.busy.try_set(false);
             match answer {
                 Ok(answer) => then(answer),
@@ -162,7 +162,7 @@ where
 pub(crate) fn Refusal(
     /// The form.
     sending: Sending,
-    /// Fields that show what is about them themselves.
+    /// Fields that show their own errors.
     #[prop(default = &[])]
     fields: &'static [&'static str],
 ) -> impl IntoView {
@@ -182,7 +182,7 @@ pub(crate) fn FormFoot(
     verb: &'static str,
     /// The form.
     sending: Sending,
-    /// Whether it can be sent.
+    /// Whether the form may be submitted.
     #[prop(optional, into)]
     disabled: Signal<bool>,
     /// Another button, before these.

@@ -27,7 +27,7 @@ pub(crate) use view::{Filter, View};
 /// What is there.
 #[derive(Clone, PartialEq)]
 pub(crate) enum ListState {
-    /// The first answer is on its way.
+    /// The first response is pending.
     Loading,
     /// There was none yet.
     Problem(Problem),
@@ -86,9 +86,9 @@ pub(crate) fn forget_gone<R: Row>(rows: Memo<Arc<Vec<R>>>, selection: RwSignal<S
 /// The list was refused, or not reached.
 #[component]
 pub(crate) fn Refused(
-    /// Why.
+    /// The cause.
     problem: Problem,
-    /// What is listed: `clusters`.
+    /// The kind of objects.
     noun: Noun,
 ) -> impl IntoView {
     let Problem { kind, message, .. } = problem;
@@ -101,10 +101,10 @@ pub(crate) fn Refused(
     view! { <EmptyState why=why title=title advice=advice/> }
 }
 
-/// The screen is for administrators, and the person is none.
+/// A screen that only administrators may see.
 #[component]
 pub(crate) fn AdministratorsOnly(
-    /// What the screen is for: `manage users`.
+    /// The title.
     title: &'static str,
 ) -> impl IntoView {
     view! {
@@ -118,12 +118,12 @@ pub(crate) fn AdministratorsOnly(
     }
 }
 
-/// The screen needs a right that the person lacks.
+/// A screen that needs a missing right.
 #[component]
 pub(crate) fn NeedsRight(
-    /// What the screen shows: `users`.
+    /// The kind of objects.
     noun: Noun,
-    /// The right.
+    /// The missing right.
     needs: Needs,
 ) -> impl IntoView {
     view! {
@@ -137,14 +137,14 @@ pub(crate) fn NeedsRight(
     }
 }
 
-/// What is chosen, what can be done with it, and the way out; nothing while nothing is chosen.
+/// The bar with the size of the selection and its actions.
 #[component]
 pub(crate) fn ChosenBar(
-    /// The chosen rows.
+    /// The selection.
     selection: RwSignal<Selection>,
-    /// How many of them the filter lets pass.
+    /// Number of selected rows that pass the filter.
     in_sight: Signal<usize>,
-    /// What can be done with them.
+    /// The actions.
     children: ChildrenFn,
 ) -> impl IntoView {
     let words = move || {

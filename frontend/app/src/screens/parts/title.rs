@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-/// Names the screen in the tab; the frame says it to screen readers when another screen comes.
+/// Sets the title of the tab; the frame announces it to screen readers.
 pub(crate) fn title(screen: &str) {
     document().set_title(&format!("{screen} · Drover"));
 }

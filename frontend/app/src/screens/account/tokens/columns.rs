@@ -16,18 +16,18 @@ use crate::clock::{Clock, in_full};
 use crate::screens::cells::{time, time_or_never, two};
 use drover_ui_core::cluster::screen as cluster_screen;
 
-/// What ends next comes first.
+/// The next expiry first.
 pub(super) const BY_DEFAULT: Sorting = Sorting {
     column: "expires",
     descending: false,
 };
 
-/// A token, and whether this browser's session is it.
+/// A token, and whether it is the session of this browser.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TokenRow {
     /// The token.
     pub(super) token: TokenView,
-    /// Whether its deletion signs out here.
+    /// Whether its deletion ends this session.
     pub(super) here: bool,
 }
 
@@ -42,7 +42,7 @@ impl Row for TokenRow {
     }
 }
 
-/// All of them; whose a token is only where there are others'.
+/// All columns; the user column only in lists with tokens of several users.
 pub(super) fn columns(everybodys: bool) -> Vec<Column<TokenRow>> {
     let all = [
         Column::new("description", t().tokens.token(), "col-token", description).by(by_description),
@@ -80,12 +80,12 @@ fn by_end(a: &TokenRow, b: &TokenRow) -> Ordering {
     a.token.expires_at.cmp(&b.token.expires_at)
 }
 
-/// The one that was used last first; those never used at the end.
+/// Last used first; never used last.
 fn by_use(a: &TokenRow, b: &TokenRow) -> Ordering {
     b.token.last_used_at.cmp(&a.token.last_used_at)
 }
 
-/// The youngest first.
+/// Newest first.
 fn by_birth(a: &TokenRow, b: &TokenRow) -> Ordering {
     b.token.created_at.cmp(&a.token.created_at)
 }

@@ -1,4 +1,4 @@
-//! A new token: what it is for, where it works and how long, and its secret, shown once.
+//! The creation of a token. Its secret is shown once.
 
 use std::sync::Arc;
 
@@ -24,12 +24,12 @@ use crate::live::listing::Listing;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 use crate::session::Session;
 
-/// Longest description, in characters; the server has the last word.
+/// Maximum length of the description; the server validates it.
 const DESCRIPTION: usize = 256;
 
 type Issued = RwSignal<Option<Arc<IssuedToken>>>;
 
-/// The dialog: the form first, then the secret, which is kept nowhere once it is closed.
+/// The dialog: first the form, then the secret, which is dropped when the dialog closes.
 #[component]
 pub(super) fn CreateToken(open: RwSignal<bool>, listing: Listing<TokenView>) -> impl IntoView {
     let issued: Issued = RwSignal::new(None);
@@ -49,7 +49,7 @@ pub(super) fn CreateToken(open: RwSignal<bool>, listing: Listing<TokenView>) -> 
     }
 }
 
-/// What the server's settings say of lives; known to administrators only.
+/// Token lifetimes from the settings; readable by administrators only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Lives {
     by_default: Option<u64>,
@@ -79,7 +79,7 @@ impl Lives {
     }
 }
 
-/// Asks for the server's bounds, if the person may see settings; the form works without them, too.
+/// Reads the lifetimes if the user may read settings; the form also works without them.
 fn lives() -> RwSignal<Lives> {
     let (session, lives) = (expect_context::<Session>(), RwSignal::new(Lives::default()));
     if session.rights().may_list_settings {
@@ -94,7 +94,7 @@ fn lives() -> RwSignal<Lives> {
     lives
 }
 
-/// What was typed.
+/// The form.
 #[derive(Clone, Copy)]
 struct Wish {
     description: RwSignal<String>,
@@ -206,7 +206,7 @@ fn ClusterPicker(value: RwSignal<Option<String>>, error: Signal<Option<String>>)
     }
 }
 
-/// The secret, this once.
+/// The secret, shown once.
 #[component]
 fn Shown(token: Arc<IssuedToken>, open: RwSignal<bool>) -> impl IntoView {
     let taken = RwSignal::new(false);

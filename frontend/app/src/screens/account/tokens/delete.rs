@@ -1,4 +1,4 @@
-//! The end of tokens: what ends with them, and how far it is.
+//! The deletion of tokens, with its progress.
 
 use drover_api::rest::TokenView;
 use drover_ui_core::messages::t;
@@ -21,10 +21,10 @@ use crate::screens::batch::{Batch, BatchProgress};
 use crate::session::Session;
 use crate::session::sign_out;
 
-/// Tokens that are named one by one; more are counted.
+/// Tokens listed by name; further tokens are counted.
 const NAMED: usize = 6;
 
-/// The tokens that somebody wants to delete.
+/// The tokens to delete.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ending {
     open: RwSignal<bool>,
@@ -32,7 +32,7 @@ pub(super) struct Ending {
 }
 
 impl Ending {
-    /// Gives it to the screen as a context.
+    /// Provides it as a context.
     pub(super) fn provide() -> Self {
         let ending = Self {
             open: RwSignal::new(false),
@@ -42,7 +42,7 @@ impl Ending {
         ending
     }
 
-    /// Asks whether these shall be deleted.
+    /// Opens the dialog for these tokens.
     pub(super) fn ask(self, rows: Vec<TokenRow>) {
         self.rows.set(rows);
         self.open.set(true);
@@ -58,7 +58,7 @@ pub(super) fn DeleteTokens(
 ) -> impl IntoView {
     let Ending { open, rows } = ending;
     move || {
-        // A new question each time, with a progress of its own.
+        // Each opening has its own progress.
         rows.track();
         view! { <Question open=open rows=rows listing=listing selection=selection/> }
     }
@@ -76,7 +76,7 @@ fn Question(
     let here = rows.with_untracked(|rows| rows.iter().any(|row| row.here));
     let go = move || {
         let mut left = rows.get_untracked();
-        // The session is not among what failed: it goes last, so that the others can go before it.
+        // The own session is deleted last.
         left.retain(|row| row.here || batch.wants(&row.name()));
         let count = left.len();
         left.retain(|row| !row.here);
@@ -88,7 +88,7 @@ fn Question(
                 sign_out(session, toasts, false);
             } else if good {
                 toasts.say(deleted(count));
-                // The screen may be gone, and its signals with it.
+                // The screen and its signals may be disposed by now.
                 let _ = open.try_set(false);
                 let _ = selection.try_update(Selection::clear);
             }

@@ -1,4 +1,4 @@
-//! What the server answers: who, by which role, and how.
+//! The answer of the access check.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use leptos::prelude::*;
 
 use crate::screens::cells::two;
 
-/// A way in which it is allowed.
+/// A binding that allows the request.
 #[derive(Clone, Debug, PartialEq)]
 struct WayRow(ThroughView);
 
@@ -57,7 +57,7 @@ fn strong(first: &str, second: &str) -> AnyView {
     two(view! { <b class="cut" title=exact>{words}</b> }, second)
 }
 
-/// Whether it can be done, and by whom.
+/// The verdict and the bindings.
 #[component]
 pub(super) fn Answer(answer: Explanation) -> impl IntoView {
     let (verdict, words) = verdict(&answer);

@@ -14,16 +14,16 @@ use super::record::Opened;
 use crate::clock::{Clock, in_full, time_of_day};
 use crate::screens::cells::two;
 
-/// The newest first, as the log is read.
+/// Newest first, as the log is read.
 pub(super) const BY_TIME: Sorting = Sorting {
     column: "time",
     descending: true,
 };
 
-/// A record, at its place.
+/// A record and its index.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct AuditRow {
-    /// How many newer ones there are.
+    /// The number of newer records.
     pub(super) place: usize,
     /// The record.
     pub(super) record: Arc<AuditView>,
@@ -35,7 +35,7 @@ impl Row for AuditRow {
     }
 }
 
-/// All of them.
+/// All columns.
 pub(super) fn columns() -> Vec<Column<AuditRow>> {
     vec![
         Column::new("time", t().audit.time(), "col-when", time),
@@ -46,7 +46,7 @@ pub(super) fn columns() -> Vec<Column<AuditRow>> {
     ]
 }
 
-/// What the end of a record means.
+/// The tone of an outcome.
 pub(super) const fn tone(record: &AuditView) -> Tone {
     match weight(record) {
         Weight::Fine => match record.stage {
@@ -59,7 +59,7 @@ pub(super) const fn tone(record: &AuditView) -> Tone {
     }
 }
 
-/// The time opens the whole record.
+/// The time is a button that opens the record.
 fn time(row: &AuditRow) -> AnyView {
     let (clock, opened) = (expect_context::<Clock>(), expect_context::<Opened>());
     let (record, at) = (Arc::clone(&row.record), row.record.time);

@@ -1,4 +1,4 @@
-//! Which records are looked for.
+//! The filters of the audit log.
 
 use drover_api::rest::AuditOutcome;
 use drover_ui_core::audit::{ANY, CHANGES, Filter, complaint_of_time, outcome};
@@ -9,10 +9,10 @@ use leptos::prelude::*;
 
 use super::Looking;
 
-/// Fields at which the server's complaints are shown.
+/// Fields that show their own errors.
 pub(super) const FIELDS: &[&str] = &["verb", "code", "since", "until"];
 
-/// What is typed.
+/// The form.
 #[derive(Clone, Copy)]
 pub(super) struct Typed {
     user: RwSignal<String>,
@@ -27,7 +27,7 @@ pub(super) struct Typed {
 }
 
 impl Typed {
-    /// Nothing yet.
+    /// An empty value.
     pub(super) fn new() -> Self {
         let text = || RwSignal::new(String::new());
         Self {
@@ -43,7 +43,7 @@ impl Typed {
         }
     }
 
-    /// Types a whole filter.
+    /// Fills the form.
     pub(super) fn set(self, filter: &Filter) {
         self.user.set(filter.user.clone());
         self.cluster.set(filter.cluster.clone());
@@ -56,7 +56,7 @@ impl Typed {
         self.until.set(filter.until.clone());
     }
 
-    /// The filter that it is.
+    /// The filter of the form.
     pub(super) fn filter(self) -> Filter {
         let text = |text: RwSignal<String>| text.with(|text| text.trim().to_owned());
         Filter {

@@ -1,4 +1,4 @@
-//! One whole record of the audit log.
+//! The dialog with one record of the audit log.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use leptos::prelude::*;
 use super::columns::tone;
 use crate::clock::in_full;
 
-/// The record that is looked at.
+/// The open record.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opened {
     open: RwSignal<bool>,
@@ -20,7 +20,7 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// Gives it to the screen as a context.
+    /// Provides it as a context.
     pub(super) fn provide() -> Self {
         let opened = Self {
             open: RwSignal::new(false),
@@ -30,7 +30,7 @@ impl Opened {
         opened
     }
 
-    /// Shows a whole record.
+    /// Opens a record.
     pub(super) fn show(self, record: Arc<AuditView>) {
         self.record.set(Some(record));
         self.open.set(true);

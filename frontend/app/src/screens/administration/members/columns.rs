@@ -14,22 +14,22 @@ use leptos::prelude::*;
 use super::remove::Removal;
 use crate::screens::cells::{self, time, two};
 
-/// By who it is.
+/// By subject.
 pub(super) const BY_DEFAULT: Sorting = Sorting {
     column: "who",
     descending: false,
 };
 
-/// A member, with what is shown of it.
+/// A member as a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct MemberRow {
     /// The member.
     pub(super) member: MemberView,
-    /// What people call the role.
+    /// The display name of the role.
     pub(super) role: String,
-    /// Whether the person may take it away.
+    /// Whether the user may remove it.
     pub(super) may_remove: bool,
-    /// Whether the role counts.
+    /// Whether the role is in effect.
     pub(super) readiness: Readiness,
 }
 
@@ -43,7 +43,7 @@ impl Row for MemberRow {
     }
 }
 
-/// All of them.
+/// All columns.
 pub(super) fn columns() -> Vec<Column<MemberRow>> {
     vec![
         Column::new("who", t().labels.subject(), "col-person", subject).by(by_who),
@@ -67,7 +67,7 @@ fn by_status(a: &MemberRow, b: &MemberRow) -> Ordering {
     a.readiness.status.cmp(&b.readiness.status)
 }
 
-/// The youngest first.
+/// Newest first.
 fn by_age(a: &MemberRow, b: &MemberRow) -> Ordering {
     b.member.created_at.cmp(&a.member.created_at)
 }

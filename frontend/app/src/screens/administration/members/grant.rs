@@ -1,4 +1,4 @@
-//! A role that is given.
+//! The dialog that grants a role.
 
 use drover_api::rest::{MemberCreate, MemberView};
 use drover_ui_core::member::{Scope, who, wish};
@@ -30,7 +30,7 @@ pub(super) fn GrantRole(
     }
 }
 
-/// Fields at which the server's complaints are shown.
+/// Fields that show their own errors.
 const FIELDS: &[&str] = &["user", "group", "role"];
 
 #[component]
@@ -52,7 +52,7 @@ fn Form(
             return;
         }
         if !picker.sends() {
-            // What was refused before was about another.
+            // The previous error was about another subject.
             sending.forget();
             return;
         }
@@ -86,7 +86,7 @@ fn Form(
     });
     let screen = move || {
         let screen = scope.with_value(|it| Some(it.role_screen(&role.get()?)))?;
-        // What is typed here stays.
+        // A new tab keeps the form.
         Some(view! {
             <a href=screen target="_blank" rel="noopener">
                 {t().members.show_role()}<span class="unseen">{t().labels.in_new_tab()}</span>

@@ -1,4 +1,4 @@
-//! A role that is taken away: what ends with it.
+//! The dialog that removes a role.
 
 use drover_api::rest::MemberView;
 use drover_ui_core::member::{Scope, who};
@@ -13,7 +13,7 @@ use crate::live::listing::Listing;
 use crate::screens::form::Sending;
 use crate::session::Session;
 
-/// The role that somebody wants to take away, and from picker.
+/// The membership to remove.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Removal {
     open: RwSignal<bool>,
@@ -21,7 +21,7 @@ pub(super) struct Removal {
 }
 
 impl Removal {
-    /// Gives it to the list as a context.
+    /// Provides it as a context.
     pub(super) fn provide() -> Self {
         let removal = Self {
             open: RwSignal::new(false),
@@ -31,7 +31,7 @@ impl Removal {
         removal
     }
 
-    /// Asks whether it shall be taken away.
+    /// Opens the dialog.
     pub(super) fn ask(self, row: MemberRow) {
         self.asked.set(Some(row));
         self.open.set(true);

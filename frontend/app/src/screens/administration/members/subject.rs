@@ -1,4 +1,4 @@
-//! Who is given a role: what is typed, and who goes by it here or at a provider.
+//! The subject picker: finds users by user name or by login at a provider.
 
 use std::time::Duration;
 
@@ -16,44 +16,44 @@ use crate::session::Session;
 
 /// What may be typed.
 
-/// What is typed before it is asked for.
+/// Debounce of the search.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// What is typed, and what the server says of it.
+/// The typed subject and the search result.
 #[derive(Clone, Copy)]
 pub(super) struct SubjectPicker {
-    /// As it stands in the field.
+    /// The text of the field.
     pub(super) text: RwSignal<String>,
-    /// The same, without what surrounds it.
+    /// The trimmed text.
     typed: Memo<String>,
     answer: RwSignal<Option<Answer>>,
     known: Memo<Known>,
-    /// What was typed when the form was sent last.
+    /// The text of the last submission.
     sent: RwSignal<Option<String>>,
 }
 
-/// Who goes by a name, or why that is not known.
+/// The users with a name, or the error of the search.
 #[derive(Clone)]
 struct Answer {
     name: String,
     people: Result<Vec<PersonView>, Problem>,
 }
 
-/// What is known of who is typed.
+/// The search state of the typed subject.
 #[derive(Clone, PartialEq)]
 enum Known {
-    /// Nothing, for it is no name of a person.
+    /// The text cannot be a user name.
     Nothing,
-    /// It is being asked for; somebody's own name it may be already.
+    /// The search runs; the text may already be a user name.
     Asked(Option<PersonView>),
-    /// Who goes by it.
+    /// The users with this name.
     People(Vec<PersonView>),
-    /// It cannot be asked for now, and why.
+    /// The search failed.
     Unknown(String),
 }
 
 impl SubjectPicker {
-    /// Nobody is typed yet.
+    /// An empty field.
     pub(super) fn new() -> Self {
         let (text, answer) = (RwSignal::new(String::new()), RwSignal::new(None::<Answer>));
         let typed = Memo::new(move |_| text.with(|text| text.trim().to_owned()));
@@ -69,14 +69,13 @@ impl SubjectPicker {
         }
     }
 
-    /// Whether a role can be given to who is typed, as far as the page knows: what is being asked for
-    /// may turn out to be another.
+    /// Whether the form may be submitted, as far as the page knows.
     pub(super) fn is_ready(self) -> bool {
         let asked = self.known.with(|known| *known == Known::Asked(None));
         !asked && self.typed.with(|typed| !typed.is_empty())
     }
 
-    /// Takes note of what is sent; whether it can be, for it does not mean one of several.
+    /// Records the submission; returns whether the subject is unambiguous.
     pub(super) fn sends(self) -> bool {
         self.sent.set(Some(self.typed.get_untracked()));
         !untrack(move || self.is_one_of_several())
@@ -93,7 +92,7 @@ impl SubjectPicker {
         })
     }
 
-    /// What is wrong with it: what the server said is about what was sent, and nothing else.
+    /// The error of the field: errors of the server apply only to the submitted text.
     fn error(self, said: Signal<Option<String>>) -> Signal<Option<String>> {
         Signal::derive(move || {
             let sent = self.sent.get();
@@ -107,7 +106,7 @@ impl SubjectPicker {
         })
     }
 
-    /// Asks who goes by what is typed, whenever that is another.
+    /// Searches when the text changes.
     fn asks(self, scope: StoredValue<Scope>) {
         let (session, asking) = (expect_context::<Session>(), Sending::new());
         Effect::new(move || {
@@ -141,7 +140,7 @@ impl Known {
                 Ok(people) => Self::People(people.clone()),
                 Err(problem) => Self::Unknown(problem.message.clone()),
             },
-            // Who was taken from the list is known.
+            // The text was selected from the list.
             Some(Answer {
                 people: Ok(people), ..
             }) => Self::Asked(own(people, typed).cloned()),
@@ -156,7 +155,7 @@ impl Known {
         }
     }
 
-    /// That, in words.
+    /// The help text for this state.
     fn words(&self, typed: &str) -> String {
         let people = match self {
             Self::Nothing => return t().members.subject_help().to_owned(),
@@ -174,17 +173,17 @@ impl Known {
     }
 }
 
-/// Whose own name this is.
+/// The user with this user name.
 fn own<'a>(people: &'a [PersonView], name: &str) -> Option<&'a PersonView> {
     people.iter().find(|it| it.name == name)
 }
 
-/// The field; whoever goes by what is typed is told apart.
+/// The field, with the matching users as suggestions.
 #[component]
 pub(super) fn SubjectField(
     picker: SubjectPicker,
     scope: StoredValue<Scope>,
-    /// What the server said against who was sent.
+    /// The error of the server.
     error: Signal<Option<String>>,
 ) -> impl IntoView {
     picker.asks(scope);

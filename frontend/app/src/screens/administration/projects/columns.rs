@@ -18,12 +18,12 @@ pub(super) const BY_DEFAULT: Sorting = Sorting {
     descending: false,
 };
 
-/// A project, with how it stands.
+/// A project as a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ProjectRow {
     /// The project.
     pub(super) project: ProjectView,
-    /// How it stands.
+    /// Its readiness.
     pub(super) readiness: Readiness,
 }
 
@@ -33,7 +33,7 @@ impl Row for ProjectRow {
     }
 }
 
-/// All of them.
+/// All columns.
 pub(super) fn columns() -> Vec<Column<ProjectRow>> {
     vec![
         Column::new("name", t().labels.name(), "col-person", name).by(by_name),
@@ -62,13 +62,13 @@ fn by_cluster(a: &ProjectRow, b: &ProjectRow) -> Ordering {
     a.project.cluster.cmp(&b.project.cluster)
 }
 
-/// The largest first.
+/// Most namespaces first.
 fn by_size(a: &ProjectRow, b: &ProjectRow) -> Ordering {
     let size = |row: &ProjectRow| row.project.own_namespaces.len();
     size(b).cmp(&size(a))
 }
 
-/// The youngest first.
+/// Newest first.
 fn by_birth(a: &ProjectRow, b: &ProjectRow) -> Ordering {
     b.project.created_at.cmp(&a.project.created_at)
 }

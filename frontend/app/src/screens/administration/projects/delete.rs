@@ -1,4 +1,4 @@
-//! The end of a project.
+//! The deletion of a project.
 
 use drover_api::rest::ProjectView;
 use drover_ui_core::messages::t;
@@ -36,7 +36,7 @@ pub(super) fn DeleteProject(
         sending.send(request, move |()| {
             listing.again();
             toasts.say(t().projects.deleting(&name));
-            // Who has gone elsewhere is not called back.
+            // Navigates only if the user is still here.
             if open.try_set(false).is_none() {
                 navigate("/projects", NavigateOptions::default());
             }

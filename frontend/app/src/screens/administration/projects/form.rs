@@ -1,4 +1,4 @@
-//! The form in which a project is made, and in which it is changed.
+//! The form that creates and edits a project.
 
 use drover_api::kinds::PodSecurity;
 use drover_api::rest::{ProjectPatch, ProjectView};
@@ -21,17 +21,17 @@ use crate::screens::address::to_created;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 use crate::session::Session;
 
-/// Fields at which the server's complaints are shown.
+/// Fields that show their own errors.
 const FIELDS: &[&str] = &["name", "cluster", "displayName", "description"];
 
-/// The levels of pod security, strictest last.
+/// Pod security levels, strictest last.
 const LEVELS: [PodSecurity; 3] = [
     PodSecurity::Privileged,
     PodSecurity::Baseline,
     PodSecurity::Restricted,
 ];
 
-/// The dialog that makes one.
+/// The create dialog.
 #[component]
 pub(super) fn CreateProject(open: RwSignal<bool>) -> impl IntoView {
     view! {
@@ -64,7 +64,7 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
         let lead = lead.clone();
         sending.send(request, move |project: ProjectView| {
             toasts.say(t().projects.created(&project.name));
-            // Who has closed the dialog is not led elsewhere.
+            // Navigates only if the dialog is still open.
             if open.try_set(false).is_none() {
                 lead(screen(&project.name));
             }
@@ -93,7 +93,7 @@ fn ClusterPicker(value: RwSignal<Option<String>>, error: Signal<Option<String>>)
     }
 }
 
-/// What can be typed of one that is made, and of one that there is.
+/// The fields that creating and editing share.
 #[component]
 fn Fields(draft: RwSignal<Draft>, sending: Sending) -> impl IntoView {
     let begun = draft.get_untracked();
@@ -125,7 +125,7 @@ fn Fields(draft: RwSignal<Draft>, sending: Sending) -> impl IntoView {
             t().projects.pod_security_level(known).to_owned(),
         )
     });
-    // A level that was set is changed, and not taken away.
+    // A set level can be changed but not removed.
     let unset = begun.pod_security.is_none().then(|| {
         let words = t().projects.pod_security_unset().to_owned();
         (String::new(), words)
@@ -147,7 +147,7 @@ fn Fields(draft: RwSignal<Draft>, sending: Sending) -> impl IntoView {
     }
 }
 
-/// The dialog that changes one.
+/// The edit dialog.
 #[component]
 pub(super) fn ChangeProject(
     project: Signal<Option<ProjectView>>,
@@ -156,7 +156,7 @@ pub(super) fn ChangeProject(
 ) -> impl IntoView {
     view! {
         <FormDialog open=open title=t().projects.edit_title() let:sending>
-            // The form begins with what there is when it is opened; what is typed stays.
+            // The form starts with the current values; later changes do not overwrite it.
             {project.get_untracked().map(|it| view! {
                 <ChangeForm project=it open=open sending=sending listing=listing/>
             })}
@@ -164,10 +164,10 @@ pub(super) fn ChangeProject(
     }
 }
 
-/// How saving ended.
+/// The result of saving.
 enum Saved {
     Changed(Box<ProjectView>),
-    /// Nothing is saved: somebody else has changed it, and this it is now.
+    /// Another user changed the project; this is the newer version.
     Conflict(Box<ProjectView>),
 }
 
@@ -229,7 +229,7 @@ fn ChangeForm(
             }
         });
     };
-    // What both have typed stands in fields that begin anew.
+    // The fields are rendered again with the merged values.
     let fields = move || {
         conflict.track();
         view! { <Fields draft=draft sending=sending/> }
@@ -245,7 +245,7 @@ fn ChangeForm(
     }
 }
 
-/// What somebody else has changed while this was typed.
+/// The changes of the other user.
 fn told(changes: Vec<String>) -> impl IntoView {
     let items = changes.into_iter();
     let items = items.map(|change| view! { <li>{change}</li> });

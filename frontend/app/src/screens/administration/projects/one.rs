@@ -1,4 +1,4 @@
-//! One project: its namespaces, its bounds, how it stands, and who has a role in it.
+//! One project: facts, namespaces, quotas and members.
 
 use drover_api::rest::ProjectView;
 use drover_ui_core::kind::Kind;
@@ -168,7 +168,7 @@ fn Namespaces(project: ProjectView) -> impl IntoView {
     view! { <ul class="stack">{rows.collect_view()}</ul> }.into_any()
 }
 
-/// Two values of each resource.
+/// A table with two values per resource.
 #[component]
 fn Pairs(heads: [&'static str; 3], pairs: Vec<Pair>) -> impl IntoView {
     if pairs.is_empty() {

@@ -1,4 +1,4 @@
-//! Two quantities of each of some resources, as fields.
+//! Fields for two quantities per resource.
 
 use drover_ui_core::messages::t;
 use drover_ui_core::project::draft::{TypedPair, complaint};
@@ -6,15 +6,15 @@ use drover_ui_kit::button::Button;
 use drover_ui_kit::field::TextField;
 use leptos::prelude::*;
 
-/// Fields for the pairs that there are, and one for a resource that is not among them.
+/// Fields for the listed resources, and one field that adds a resource.
 #[component]
 pub(super) fn PairFields(
-    /// What they are about.
+    /// The legend.
     legend: &'static str,
-    /// What the first and the second quantity are.
+    /// The labels of the two quantities.
     heads: [&'static str; 2],
     pairs: RwSignal<Vec<TypedPair>>,
-    /// The resource that is typed, and not among them yet.
+    /// The typed resource that is not added yet.
     further: RwSignal<String>,
 ) -> impl IntoView {
     let resources = Memo::new(move |_| {
@@ -42,7 +42,7 @@ pub(super) fn PairFields(
             further.set(String::new());
         }
     };
-    // Enter in a field sends the whole form, which has not got this resource yet.
+    // Enter adds the resource instead of submitting the form.
     let enter = move |event: web_sys::KeyboardEvent| {
         if event.key() == "Enter" && !event.is_composing() {
             event.prevent_default();

@@ -1,4 +1,4 @@
-//! What can be done with an identity provider: each action in a dialog that says what it does.
+//! Actions on an identity provider, each with a confirmation.
 
 use drover_api::rest::{AuthProviderView, TokenView};
 use drover_ui_core::messages::t;
@@ -21,19 +21,19 @@ use crate::live::listing::Listing;
 use crate::screens::form::Sending;
 use crate::session::Session;
 
-/// A step that needs nothing but to be meant.
+/// An action that needs only a confirmation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// People sign in with it.
+    /// Allows sign-ins.
     Enable,
-    /// Nobody does.
+    /// Blocks sign-ins.
     Disable,
-    /// It is no more.
+    /// Deletes the provider.
     Delete,
 }
 
 impl Step {
-    /// What stands on its button.
+    /// The label of its button.
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Enable => t().buttons.enable_menu(),
@@ -42,7 +42,7 @@ impl Step {
         }
     }
 
-    /// How its button looks.
+    /// The style of its button.
     pub(super) const fn weight(self) -> Weight {
         match self {
             Self::Enable | Self::Disable => Weight::Plain,
@@ -91,14 +91,14 @@ impl Step {
     }
 }
 
-/// The dialog of a step.
+/// The confirmation dialog.
 #[component]
 pub(super) fn ConfirmStep(
     step: Step,
     name: String,
     open: RwSignal<bool>,
     listing: Listing<AuthProviderView>,
-    /// What the last test on this screen showed.
+    /// The last test result of this screen.
     tested: Tested,
 ) -> impl IntoView {
     let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
@@ -140,7 +140,7 @@ pub(super) fn ConfirmStep(
     }
 }
 
-/// That nobody knows yet whether it works.
+/// Warns about an untested provider.
 #[component]
 fn Untested(tested: Tested) -> impl IntoView {
     let why = match untrack(move || tested.works()) {
@@ -151,7 +151,7 @@ fn Untested(tested: Tested) -> impl IntoView {
     Some(view! { <Banner mood=Mood::Warning>{why}</Banner> })
 }
 
-/// How many people lose what they have.
+/// The number of users and tokens that lose access.
 #[component]
 fn WhoIsCut(name: String) -> impl IntoView {
     let tokens = Listing::<TokenView>::follow("/v1/tokens");

@@ -1,4 +1,4 @@
-//! The form in which an identity provider that there is is changed.
+//! The form that edits an identity provider.
 
 use drover_api::rest::{AuthProviderUpdate, AuthProviderView, Secret};
 use drover_ui_core::messages::t;
@@ -14,22 +14,22 @@ use crate::live::listing::Listing;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 use crate::session::Session;
 
-/// Tries when the server writes the provider's status meanwhile.
+/// Retries after conflicts with status writes of the server.
 const TRIES: usize = 5;
 
-/// The dialog that changes one.
+/// The edit dialog.
 #[component]
 pub(super) fn ChangeProvider(
     provider: Signal<Option<AuthProviderView>>,
     open: RwSignal<bool>,
     listing: Listing<AuthProviderView>,
-    /// Called when it has got another secret.
+    /// Called after a change of the secret.
     #[prop(into)]
     on_secret: Callback<()>,
 ) -> impl IntoView {
     view! {
         <FormDialog open=open title=t().providers.edit_title() let:sending>
-            // The form begins with what there is when it is opened; what is typed stays.
+            // The form starts with the current values; later changes do not overwrite it.
             {provider.get_untracked().map(|it| view! {
                 <ChangeForm provider=it open=open sending=sending listing=listing on_secret=on_secret/>
             })}
@@ -56,7 +56,7 @@ fn ChangeForm(
     };
     let (protocol, kept) = (begun.protocol, provider.has_secret);
     let (draft, secret) = (RwSignal::new(begun), RwSignal::new(String::new()));
-    // Whether it is how the one who changes it is here.
+    // Whether the user is signed in with this provider.
     let own = session.provider().as_ref() == Some(&provider.name);
     let enabled = is_enabled(&provider.spec);
     let provider = StoredValue::new(provider);
@@ -80,7 +80,7 @@ fn ChangeForm(
         sending.send(request, move |provider: AuthProviderView| {
             listing.again();
             if another_secret {
-                // The screen may be gone by now.
+                // The screen may be disposed by now.
                 let _ = on_secret.try_run(());
             }
             toasts.say(t().providers.saved(&provider.name));
@@ -106,8 +106,8 @@ fn ChangeForm(
     .into_any()
 }
 
-/// Changes the spec of a provider: from `base`, if it matters what it was, and from what there is
-/// then if not. The server writes its status all the time, which is no reason to refuse.
+/// Updates the spec of a provider. With `base`, the update fails if the spec differs from it.
+/// Conflicts with status writes are retried.
 pub(super) async fn change(
     session: Session,
     name: &str,

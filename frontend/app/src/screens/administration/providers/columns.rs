@@ -18,12 +18,12 @@ pub(super) const BY_DEFAULT: Sorting = Sorting {
     descending: false,
 };
 
-/// A provider, with how it stands.
+/// A provider as a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ProviderRow {
     /// The provider.
     pub(super) provider: AuthProviderView,
-    /// How it stands.
+    /// Its readiness.
     pub(super) readiness: Readiness,
 }
 
@@ -37,7 +37,7 @@ impl Row for ProviderRow {
     }
 }
 
-/// All of them.
+/// All columns.
 pub(super) fn columns() -> Vec<Column<ProviderRow>> {
     vec![
         Column::new("name", t().labels.name(), "col-person", name).by(by_name),
@@ -63,7 +63,7 @@ fn by_protocol(a: &ProviderRow, b: &ProviderRow) -> Ordering {
     Protocol::of(&a.provider.spec).cmp(&Protocol::of(&b.provider.spec))
 }
 
-/// The enabled ones first.
+/// Enabled providers first.
 fn by_door(a: &ProviderRow, b: &ProviderRow) -> Ordering {
     is_enabled(&b.provider.spec).cmp(&is_enabled(&a.provider.spec))
 }
@@ -72,12 +72,12 @@ fn by_status(a: &ProviderRow, b: &ProviderRow) -> Ordering {
     a.readiness.status.cmp(&b.readiness.status)
 }
 
-/// Those that answered last first; those that never did at the end.
+/// Last response first; never responded last.
 fn by_answer(a: &ProviderRow, b: &ProviderRow) -> Ordering {
     b.provider.last_answer_at.cmp(&a.provider.last_answer_at)
 }
 
-/// The youngest first.
+/// Newest first.
 fn by_birth(a: &ProviderRow, b: &ProviderRow) -> Ordering {
     b.provider.created_at.cmp(&a.provider.created_at)
 }
@@ -100,7 +100,7 @@ fn protocol(row: &ProviderRow) -> AnyView {
     view! { <span class="cut">{words}</span> }.into_any()
 }
 
-/// Whether people can sign in with it.
+/// A badge with the state of sign-ins.
 pub(super) fn door_badge(enabled: bool) -> AnyView {
     let (tone, words) = if enabled {
         (Tone::Good, t().users.enabled())

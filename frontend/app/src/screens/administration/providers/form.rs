@@ -1,4 +1,4 @@
-//! The form in which an identity provider is set up, and the fields in which it is changed.
+//! The form that creates an identity provider, and the fields that editing shares.
 
 use drover_api::rest::{AuthProviderCreate, AuthProviderView, Secret};
 use drover_ui_core::messages::t;
@@ -15,7 +15,7 @@ use crate::screens::address::to_created;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 use crate::session::Session;
 
-/// The dialog that sets one up.
+/// The create dialog.
 #[component]
 pub(super) fn CreateProvider(open: RwSignal<bool>) -> impl IntoView {
     view! {
@@ -57,7 +57,7 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
         let lead = lead.clone();
         sending.send(request, move |provider: AuthProviderView| {
             toasts.say(t().providers.created(&provider.name));
-            // Who has closed the dialog is not led elsewhere.
+            // Navigates only if the dialog is still open.
             if open.try_set(false).is_none() {
                 lead(screen(&provider.name));
             }
@@ -77,7 +77,7 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
                 let protocol = chosen.get();
                 if draft.with_untracked(|draft| draft.protocol != protocol) {
                     draft.update(|draft| *draft = draft.clone().speaking(protocol));
-                    // One protocol's secret is nothing that another may get to see.
+                    // A secret is never kept for another protocol.
                     secret.set(String::new());
                 }
                 view! { <Settings protocol=protocol draft=draft sending=sending changes=false/> }
@@ -101,7 +101,7 @@ fn command(name: &str) -> String {
     format!("drover provider create {name} --file FILE")
 }
 
-/// Fields that show what is about them themselves.
+/// Fields that show their own errors.
 pub(super) const FIELDS: &[&str] = &{
     let mut fields = ["name"; PATHS.len() + 3];
     fields[1] = "secret";
@@ -114,7 +114,7 @@ pub(super) const FIELDS: &[&str] = &{
     fields
 };
 
-/// The address that has to be registered at the provider.
+/// The redirect URI to register at the provider.
 #[component]
 pub(super) fn CallbackUrl(
     #[prop(into)] protocol: Signal<Protocol>,
@@ -138,7 +138,7 @@ pub(super) fn Settings(
     protocol: Protocol,
     draft: RwSignal<Draft>,
     sending: Sending,
-    /// Whether the provider is there already, so that some stay as they are.
+    /// Whether an existing provider is edited; some settings are then fixed.
     changes: bool,
 ) -> impl IntoView {
     let stays = |field: &Field| changes && draft.with_untracked(|draft| draft.stays(field));
@@ -204,7 +204,7 @@ pub(super) fn SecretField(
     protocol: Protocol,
     secret: RwSignal<String>,
     sending: Sending,
-    /// Whether there is one.
+    /// Whether a secret is stored.
     kept: bool,
 ) -> impl IntoView {
     let help = match (kept, protocol.needs_secret()) {
@@ -218,12 +218,12 @@ pub(super) fn SecretField(
     }
 }
 
-/// What all protocols have.
+/// The fields of all protocols.
 #[component]
 pub(super) fn Common(
     draft: RwSignal<Draft>,
     sending: Sending,
-    /// What is wrong with who signs in.
+    /// The error of the allowed users.
     #[prop(optional, into)]
     wrong: Signal<Option<String>>,
 ) -> impl IntoView {

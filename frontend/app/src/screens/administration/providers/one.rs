@@ -1,4 +1,4 @@
-//! One identity provider: how it stands, its settings, its test, and what can be done with it.
+//! One identity provider: facts, settings, test and actions.
 
 use drover_api::rest::AuthProviderView;
 use drover_ui_core::messages::Noun;

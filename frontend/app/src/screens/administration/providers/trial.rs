@@ -1,4 +1,4 @@
-//! Whether an identity provider works, tried before anybody depends on it.
+//! The connection test of an identity provider.
 
 use drover_api::rest::{AuthProviderView, ProviderCheck, ProviderTest, ProviderTrial, Secret};
 use drover_ui_core::messages::t;
@@ -15,19 +15,19 @@ use serde_json::Value;
 use crate::screens::form::{Refusal, Sending};
 use crate::session::Session;
 
-/// The server tries for a minute at most.
+/// The server's own limit is one minute.
 const TIMEOUT_MS: u32 = 70_000;
 
-/// What a test was a test of.
+/// The configuration that a test checked.
 #[derive(Clone, Debug, PartialEq)]
 struct Tried {
-    /// The settings; whether it is enabled is no matter.
+    /// The settings without `enabled`.
     spec: Value,
-    /// How many other secrets were typed on this screen before.
+    /// The number of secret changes on this screen.
     secrets: u32,
 }
 
-/// What was tested last; it says nothing any more once something else would be tested.
+/// The last test; outdated when the configuration changes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tested {
     now: Memo<Option<Tried>>,
@@ -36,7 +36,7 @@ pub(super) struct Tested {
 }
 
 impl Tested {
-    /// Nothing yet of this provider.
+    /// No test of this provider.
     pub(super) fn nothing_of(found: Memo<Option<AuthProviderView>>) -> Self {
         let secrets = RwSignal::new(0);
         let now = Memo::new(move |_| {
@@ -51,13 +51,13 @@ impl Tested {
         }
     }
 
-    /// It has another secret.
+    /// Marks the test as outdated by a new secret.
     pub(super) fn have_another_secret(self) {
-        // The screen may be gone by now.
+        // The screen may be disposed by now.
         let _ = self.secrets.try_update(|secrets| *secrets += 1);
     }
 
-    /// Whether it works as it is now, as far as that was tested.
+    /// The result for the current configuration; `None` if untested.
     pub(super) fn works(self) -> Option<bool> {
         self.trial().map(|trial| trial.works)
     }
@@ -72,14 +72,14 @@ impl Tested {
     }
 }
 
-/// The test of a provider, and what it showed.
+/// The test form and its result.
 #[component]
 pub(super) fn Trial(
     name: String,
     protocol: Option<Protocol>,
-    /// What the last one showed.
+    /// The last test.
     tested: Tested,
-    /// What can be done once it works.
+    /// Actions after a successful test.
     children: ChildrenFn,
 ) -> impl IntoView {
     let session = expect_context::<Session>();
@@ -106,12 +106,12 @@ pub(super) fn Trial(
         let of = tested.now.get_untracked();
         let request = async move {
             let answer = session.send_within(&path, &request, TIMEOUT_MS).await;
-            // A password stays in the page no longer than it takes.
+            // The password is dropped after the test.
             let _ = password.try_set(String::new());
             answer
         };
         sending.send(request, move |shown: ProviderTrial| {
-            // The screen may be gone by now.
+            // The screen may be disposed by now.
             let _ = tested.last.try_set(Some((of, shown)));
         });
     };

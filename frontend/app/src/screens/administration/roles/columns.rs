@@ -9,7 +9,7 @@ use leptos::prelude::*;
 
 use crate::screens::cells::two;
 
-/// By place, then by name.
+/// By scope, then by name.
 pub(super) const BY_DEFAULT: Sorting = Sorting {
     column: "place",
     descending: false,
@@ -25,7 +25,7 @@ impl Row for RoleRow {
     }
 }
 
-/// All of them.
+/// All columns.
 pub(super) fn columns() -> Vec<Column<RoleRow>> {
     vec![
         Column::new("name", t().labels.name(), "col-role-name", name).by(by_name),
@@ -47,7 +47,7 @@ fn by_origin(a: &RoleRow, b: &RoleRow) -> Ordering {
     a.0.origin().cmp(b.0.origin()).then_with(|| by_name(a, b))
 }
 
-/// The one that most have first.
+/// Most bindings first.
 fn by_bound(a: &RoleRow, b: &RoleRow) -> Ordering {
     b.0.bound.cmp(&a.0.bound).then_with(|| by_name(a, b))
 }

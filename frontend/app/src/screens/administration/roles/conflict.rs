@@ -1,4 +1,4 @@
-//! What somebody else changed while a role was worked on.
+//! An edit conflict of a role.
 
 use drover_ui_core::messages::t;
 use drover_ui_core::role::conflict::Change;
@@ -6,19 +6,19 @@ use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::notice::{Banner, Mood};
 use leptos::prelude::*;
 
-/// Says what is different now, and what can be done; what was typed stays.
+/// Shows the differences and the choices; the edits stay.
 #[component]
 pub(super) fn Conflict(
-    /// What others changed.
+    /// The changes of the other user.
     changes: Vec<Change>,
-    /// Whether what was typed is being written.
+    /// Whether the role is being saved.
     busy: Signal<bool>,
-    /// Whether what was typed cannot be read, and so not be written.
+    /// Whether the YAML is invalid.
     unreadable: Signal<bool>,
-    /// Writes what was typed over it.
+    /// Overwrites the newer version.
     #[prop(into)]
     on_overwrite: Callback<()>,
-    /// Begins again with what it is now.
+    /// Loads the newer version.
     #[prop(into)]
     on_take: Callback<()>,
 ) -> impl IntoView {

@@ -1,4 +1,4 @@
-//! A role that is deleted: who loses it.
+//! The deletion of a role.
 
 use drover_ui_core::messages::t;
 use drover_ui_core::role::{Listed, who_loses};
@@ -24,7 +24,7 @@ pub(super) fn DeleteRole(open: RwSignal<bool>, listed: Listed) -> impl IntoView 
         bound,
         ..
     } = listed;
-    // What somebody has by it ends.
+    // A role with bindings must be typed to confirm.
     let typed = (bound != Some(0)).then(|| name.clone());
     let command = kind.command("delete", &name);
     let (path, question) = (kind.path_of(&name), t().roles.delete_title(&title));
@@ -33,7 +33,7 @@ pub(super) fn DeleteRole(open: RwSignal<bool>, listed: Listed) -> impl IntoView 
         let request = async move { session.delete(&path).await };
         sending.send(request, move |()| {
             toasts.say(t().roles.deleted(&title));
-            // Who has left meanwhile stays where they are.
+            // Navigates only if the user is still here.
             if open.try_set(false).is_none() {
                 navigate("/roles", NavigateOptions::default());
             }

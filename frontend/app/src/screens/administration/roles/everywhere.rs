@@ -1,4 +1,4 @@
-//! Who has a global role.
+//! Members of all clusters.
 
 use drover_ui_core::member::Scope;
 use drover_ui_core::messages::t;

@@ -13,7 +13,7 @@ use crate::screens::title::title;
 
 const SCREEN: &str = "/roles";
 
-/// What is listed.
+/// The kind of the list.
 const ROLES: ListKind = ListKind {
     noun: Noun::Roles,
     lines: 6,
@@ -24,7 +24,7 @@ const ROLES: ListKind = ListKind {
 pub(crate) fn Roles() -> impl IntoView {
     title(t().lists.heading(ROLES.noun));
     let templates = Listing::<RoleView>::follow(Kind::Template.path());
-    // Who may not see global roles is shown the others.
+    // Without the right to list global roles only roles are shown.
     let globals = Listing::<GlobalRoleView>::follow(Kind::Global.path());
     let view = View::of_url(SCREEN, &columns(), BY_DEFAULT, Vec::new());
     let rows = move || {
@@ -35,7 +35,7 @@ pub(crate) fn Roles() -> impl IntoView {
     };
     let passing = |typed: String| move |row: &RoleRow| row.0.passes(&typed);
     let contents = Contents::new(templates, view, columns(), rows, passing);
-    // Who can make one has at least the rights of one that there is.
+    // A user who may copy a role may also create one.
     let may_make = move |kind| {
         let is_model = |row: &RoleRow| row.0.kind == kind && row.0.rights.may_copy;
         contents.rows.with(|rows| rows.iter().any(is_model))

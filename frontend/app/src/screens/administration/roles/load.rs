@@ -1,4 +1,4 @@
-//! A role, asked for and sent.
+//! Requests for roles.
 
 use drover_api::rest::RoleCreate;
 use drover_ui_core::messages::t;
@@ -14,10 +14,10 @@ use serde_json::Value;
 
 use crate::session::Session;
 
-/// Tries when only the server changes the same role: it writes how it stands.
+/// Retries after conflicts with status writes of the server.
 const TRIES: usize = 5;
 
-/// The role as it is now.
+/// Reads a role.
 pub(super) async fn read(session: Session, kind: Kind, name: &str) -> Result<Stored, Problem> {
     stored(kind, &session.get(&kind.path_of(name)).await?)
 }
@@ -26,7 +26,7 @@ fn stored(kind: Kind, answer: &Value) -> Result<Stored, Problem> {
     Stored::read(kind, answer).map_err(|error| Problem::strange(&error.to_string()))
 }
 
-/// Makes a role.
+/// Creates a role.
 pub(super) async fn create(
     session: Session,
     name: String,
@@ -34,22 +34,22 @@ pub(super) async fn create(
 ) -> Result<Stored, Problem> {
     let request = RoleCreate {
         name,
-        // Specs hold texts and lists of them, which can always be written.
+        // Specs hold only strings and lists, so serialization cannot fail.
         spec: serde_json::to_value(spec).unwrap_or_default(),
     };
     let kind = spec.kind();
     stored(kind, &session.send("POST", kind.path(), &request).await?)
 }
 
-/// What came of a change.
+/// The result of an update.
 pub(super) enum Outcome {
-    /// It is so now.
+    /// The role is saved.
     Written(Stored),
-    /// Somebody else has changed it meanwhile, and it says this now.
+    /// Another user changed the role; this is the newer version.
     Conflict(Stored),
 }
 
-/// Changes a role from what it was read as.
+/// Updates a role from the version that was read.
 pub(super) async fn update(
     session: Session,
     mut from: Stored,
@@ -85,15 +85,15 @@ async fn put(
     stored(kind, &session.send("PUT", &path, &update).await?)
 }
 
-/// Stands where a role cannot be read.
+/// Shows why a role cannot be read.
 #[component]
 pub(super) fn Unread(
-    /// Why.
+    /// The cause.
     problem: Problem,
-    /// Its name.
+    /// The name.
     #[prop(into)]
     name: Signal<String>,
-    /// Asks again.
+    /// Retries.
     #[prop(into)]
     again: Callback<()>,
 ) -> impl IntoView {

@@ -1,4 +1,4 @@
-//! Rules as rows of boxes.
+//! Rules as a matrix of checkboxes.
 
 use drover_ui_core::messages::t;
 use drover_ui_core::role::matrix::{
@@ -20,7 +20,7 @@ use super::work::Work;
 pub(super) fn Matrices(work: Work) -> impl IntoView {
     let lists = Memo::new(move |_| work.of(RoleSpec::lists));
     move || {
-        // Read, not only tracked: a memo that nobody reads follows nothing.
+        // The memo is read, because an unread memo does not subscribe.
         let lists = lists.get().into_iter().map(|(which, heading)| {
             view! { <Matrix work=work which=which heading=heading/> }
         });
@@ -37,7 +37,7 @@ struct At {
 }
 
 impl At {
-    /// Something of the rule; that of none while it goes.
+    /// A value of the rule; the default while the rule is removed.
     fn of<T: Default>(self, of: impl Fn(&PolicyRule) -> T) -> T {
         let Self { work, which, index } = self;
         work.of(|spec| spec.rules(which).get(index).map(&of).unwrap_or_default())
@@ -70,10 +70,10 @@ fn Matrix(work: Work, which: Rules, heading: &'static str) -> impl IntoView {
     let held = work.is_held();
     let count = Memo::new(move |_| work.of(|spec| spec.rules(which).len()));
     let none = Memo::new(move |_| count.get() == 0);
-    // The button that was pressed goes with its row.
+    // The pressed button is removed with its row.
     let removed = Callback::new(move |()| {
         if let Some(section) = section.get_untracked() {
-            // A section that is gone needs no focus.
+            // The section may be disposed by now.
             let _ = section.focus();
         }
     });
@@ -199,7 +199,7 @@ fn Verb(at: At, verb: &'static str) -> impl IntoView {
     }
 }
 
-/// A list of names, which counts when the field is left; nothing where the rule has none.
+/// A list of names, applied when the field loses the focus.
 #[component]
 fn Words(at: At, part: Part, label: &'static str) -> impl IntoView {
     let shown = Memo::new(move |_| at.of(|rule| has_field(rule, part)));
@@ -233,7 +233,7 @@ fn Field(
             prop:value=value
             on:change=move |event| on_change(event_target_value(&event))
             on:keydown=move |event| {
-                // It takes what was typed, and does not send the form that it may be in.
+                // Enter applies the field instead of submitting the form.
                 if event.key() == "Enter" {
                     event.prevent_default();
                     on_change(event_target_value(&event));

@@ -1,4 +1,4 @@
-//! A new role: from nothing, as a copy of another, or as its heir.
+//! A new role: empty, as a copy, or inheriting another role.
 
 use drover_api::kinds::RoleContext;
 use drover_ui_core::messages::t;
@@ -55,7 +55,7 @@ fn New(kind: Kind, heading: &'static str) -> impl IntoView {
                 _ if is_copy => Ok(role.spec.copied()),
                 _ => Ok(role.spec.heir(&name)),
             });
-            // The screen may be gone by now.
+            // The screen may be disposed by now.
             let _ = begin.try_set(Some(found));
         });
     };
@@ -104,7 +104,7 @@ fn Form(spec: RoleSpec) -> impl IntoView {
     };
     let changed = Memo::new(move |_| work.differs(&begun) || name.with(|name| !name.is_empty()));
     expect_context::<UnsavedGuard>().ask_while(changed);
-    // Rules that left their list because a role in clusters has only one.
+    // Rules moved out of the second list, which cluster roles do not have.
     let moved = RwSignal::new(Vec::new());
     let told = move || {
         let words = match moved.with(Vec::len) {
@@ -116,7 +116,7 @@ fn Form(spec: RoleSpec) -> impl IntoView {
             view! { <p class="soft">{words}</p> }
         })
     };
-    // Either way of choosing shows what the other has chosen.
+    // The select and the YAML stay in sync.
     Effect::new(move || {
         let wanted = match context.get().as_str() {
             "Project" => RoleContext::Project,
@@ -146,10 +146,10 @@ fn Form(spec: RoleSpec) -> impl IntoView {
         let request = async move { create(session, wanted, &spec).await };
         sending.send(request, move |made| {
             toasts.say(t().roles.created(&made.listed.title));
-            // Who has left meanwhile stays where they are.
+            // Navigates only if the user is still here.
             if name.try_get_untracked().is_some() {
                 let screen = made.listed.kind.screen(&made.listed.name);
-                // Back leads to where the role was begun, and not to an empty form.
+                // Back skips the form.
                 navigate(&screen, in_place());
             }
         });

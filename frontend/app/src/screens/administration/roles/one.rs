@@ -1,4 +1,4 @@
-//! One role: what it says and allows, changed, copied and deleted by those who may.
+//! One role: spec, effective permissions and actions.
 
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
@@ -41,15 +41,15 @@ pub(crate) fn GlobalRolePage() -> impl IntoView {
     view! { <Page kind=Kind::Global/> }
 }
 
-/// The role as it was asked for last; `None` while that is on its way.
+/// The role; `None` until the first response.
 type Found = RwSignal<Option<Result<Stored, Problem>>>;
 
 #[component]
 fn Page(kind: Kind) -> impl IntoView {
     let params = use_params_map();
     let name = Memo::new(move |_| params.with(|params| params.get("role").unwrap_or_default()));
-    // Each name has signals of its own: the route stays when only the name changes, and an answer
-    // that comes later finds those of its role gone.
+    // Each name has its own signals: the route stays when only the name changes, and a late
+    // response must not reach another role.
     move || view! { <Named kind=kind name=name.get()/> }
 }
 
@@ -64,7 +64,7 @@ fn Named(kind: Kind, name: String) -> impl IntoView {
         let name = name.get_value();
         spawn_local(async move {
             let answer = read(session, kind, &name).await;
-            // The screen may be gone by now.
+            // The screen may be disposed by now.
             let _ = found.try_set(Some(answer));
         });
     };
@@ -86,7 +86,7 @@ fn Named(kind: Kind, name: String) -> impl IntoView {
 fn Known(role: Stored) -> impl IntoView {
     let command = role.listed.kind.command("get", &role.listed.name);
     let deleting = RwSignal::new(false);
-    // As it is stored; what is shown of it follows, and the fields stay.
+    // The stored role; the form is not rendered again when it changes.
     let role = RwSignal::new(role);
     let listed = Memo::new(move |_| role.with(|role| role.listed.clone()));
     let problem = move || {
@@ -182,7 +182,7 @@ fn Facts(role: Stored) -> impl IntoView {
     }
 }
 
-/// What it says, and its change.
+/// The spec and its editor.
 #[component]
 fn Saying(role: RwSignal<Stored>) -> impl IntoView {
     let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
@@ -203,7 +203,7 @@ fn Saying(role: RwSignal<Stored>) -> impl IntoView {
     let unreadable = Signal::derive(move || work.draft.with(|draft| draft.problem().is_some()));
     let foot = NodeRef::<html::Div>::new();
     let save = move |()| {
-        // What could be read last is not what stands there.
+        // The last valid spec differs from the invalid text.
         if unreadable.get_untracked() {
             return;
         }
@@ -217,7 +217,7 @@ fn Saying(role: RwSignal<Stored>) -> impl IntoView {
                 Outcome::Written(now) => {
                     toasts.say(t().roles.saved(&now.listed.title));
                     work.stands_at(&now.spec);
-                    // The screen may be gone by now.
+                    // The screen may be disposed by now.
                     let _ = conflict.try_set(None);
                     let _ = role.try_set(now);
                 }
@@ -273,7 +273,7 @@ fn Saying(role: RwSignal<Stored>) -> impl IntoView {
     }
 }
 
-/// Begins again with what is stored, if that is meant.
+/// Discards the changes after a confirmation.
 #[component]
 fn DropChanges(busy: Signal<bool>, #[prop(into)] on_drop: Callback<()>) -> impl IntoView {
     let asking = RwSignal::new(false);
@@ -289,17 +289,17 @@ fn DropChanges(busy: Signal<bool>, #[prop(into)] on_drop: Callback<()>) -> impl 
     }
 }
 
-/// Focuses what an answer has put there, once it is: the button that was pressed is gone or asleep.
+/// Focuses the result after rendering, because the pressed button is gone or disabled.
 fn focus_next(place: NodeRef<html::Div>) {
     request_animation_frame(move || {
-        // The screen may be gone by now.
+        // The screen may be disposed by now.
         if let Some(place) = place.try_get_untracked().flatten() {
             let _ = place.focus();
         }
     });
 }
 
-/// What it allows with all that it inherits, as it is stored.
+/// The effective permissions of the stored role.
 #[component]
 fn Allows(role: Stored) -> impl IntoView {
     let places = role.allowed.into_iter().map(|(place, lines)| {

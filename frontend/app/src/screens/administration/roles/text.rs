@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use super::work::Work;
 
-/// The text, to read and to change.
+/// The YAML editor.
 #[component]
 pub(super) fn AsText(work: Work) -> impl IntoView {
     let wrong = Memo::new(move |_| work.draft.with(|draft| draft.problem().map(in_words)));

@@ -1,4 +1,4 @@
-//! A role that is worked on: by boxes and fields, and as text.
+//! The editor of a role: fields and YAML.
 
 use drover_api::rest::RoleView;
 use drover_ui_core::messages::t;
@@ -18,56 +18,56 @@ use super::text::AsText;
 use crate::freshness::MissingBanner;
 use crate::live::listing::Listing;
 
-/// What is worked on, and whether it can be changed.
+/// The draft and its state.
 #[derive(Clone, Copy)]
 pub(super) struct Work {
-    /// What it shall say.
+    /// The draft.
     pub(super) draft: RwSignal<Draft>,
-    /// Whether the person may change it.
+    /// Whether the user may change the role.
     pub(super) open: bool,
-    /// Whether it is being sent: what is typed meanwhile would be lost.
+    /// Whether the role is being saved; edits would be lost.
     pub(super) busy: Signal<bool>,
 }
 
 impl Work {
-    /// Whether boxes and fields can be changed now.
+    /// Whether the fields are read-only.
     pub(super) fn is_held(self) -> Signal<bool> {
         let unreadable = move || self.draft.with(|draft| draft.problem().is_some());
         Signal::derive(move || self.is_closed() || unreadable())
     }
 
-    /// Whether not even its text can be changed now.
+    /// Whether fields and YAML are read-only.
     pub(super) fn is_closed(self) -> bool {
         !self.open || self.busy.get()
     }
 
-    /// Says what was written; a text that says the same stays with its comments.
+    /// Sets the saved spec; equal YAML keeps its comments.
     pub(super) fn stands_at(self, written: &RoleSpec) {
         let differs = |draft: &Draft| draft.spec() != written;
-        // The screen may be gone by now.
+        // The screen may be disposed by now.
         if self.draft.try_with_untracked(differs) == Some(true) {
             self.draft.set(Draft::of(written.clone()));
         }
     }
 
-    /// Whether it is no more what it was, or may be: its text cannot be read.
+    /// Whether the draft differs from a spec, or is invalid.
     pub(super) fn differs(self, from: &RoleSpec) -> bool {
         self.draft
             .with(|draft| draft.problem().is_some() || draft.spec() != from)
     }
 
-    /// Changes it.
+    /// Changes the draft.
     pub(super) fn change(self, change: impl FnOnce(&mut RoleSpec)) {
         self.draft.update(|draft| draft.change(change));
     }
 
-    /// Something of what it says.
+    /// A value of the draft.
     pub(super) fn of<T>(self, of: impl Fn(&RoleSpec) -> T) -> T {
         self.draft.with(|draft| of(draft.spec()))
     }
 }
 
-/// The role, both ways.
+/// The fields and the YAML as tabs.
 #[component]
 pub(super) fn WorkOn(work: Work) -> impl IntoView {
     let chosen = RwSignal::new("rules".to_owned());
@@ -132,7 +132,7 @@ fn ByFields(work: Work) -> impl IntoView {
     }
 }
 
-/// A field that counts when it is left.
+/// A field that is applied when it loses the focus.
 #[component]
 fn Line(
     work: Work,
@@ -172,7 +172,7 @@ fn Flag(work: Work) -> impl IntoView {
     }
 }
 
-/// The roles whose rights it has as well.
+/// The inherited roles.
 #[component]
 fn Others(work: Work) -> impl IntoView {
     let heading = work
@@ -182,10 +182,10 @@ fn Others(work: Work) -> impl IntoView {
             Kind::Global => t().roles.granted_everywhere(),
         });
     let section = NodeRef::<html::Section>::new();
-    // The button that was pressed goes with its name.
+    // The pressed button is removed with its row.
     let removed = Callback::new(move |()| {
         if let Some(section) = section.get_untracked() {
-            // A section that is gone needs no focus.
+            // The section may be disposed by now.
             let _ = section.focus();
         }
     });
@@ -209,7 +209,7 @@ fn Others(work: Work) -> impl IntoView {
     }
 }
 
-/// The choice of another, once it is known which there are.
+/// Adds a role, once the roles are loaded.
 #[component]
 fn AddOther(work: Work) -> impl IntoView {
     let roles = Listing::<RoleView>::follow(Kind::Template.path());
@@ -253,7 +253,7 @@ fn Other(work: Work, name: String, removed: Callback<()>) -> impl IntoView {
         work.change(|spec| spec.others_mut().retain(|it| *it != gone));
         removed.run(());
     };
-    // Where something may be typed, the page stays.
+    // Links open in a new tab to keep the edits.
     let elsewhere = work.open;
     view! {
         <li class="row">

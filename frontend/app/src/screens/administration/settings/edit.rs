@@ -1,4 +1,4 @@
-//! The change of one setting.
+//! The dialog that edits a setting.
 
 use drover_api::rest::{SettingUpdate, SettingView};
 use drover_ui_core::lifetime;
@@ -25,7 +25,7 @@ pub(super) fn EditSetting(
     settings: Settings,
     listing: Listing<SettingView>,
 ) -> impl IntoView {
-    // The form begins with the value as it is when it is opened; what is typed stays.
+    // The form starts with the current value; later changes do not overwrite it.
     let known = Memo::new(move |_| {
         let name = editing.name.get();
         settings.with(|settings| settings.iter().any(|setting| setting.name == name))
@@ -113,7 +113,7 @@ fn command(name: &str, value: &str) -> String {
     }
 }
 
-/// A choice begins with what counts, since nothing is none of its values.
+/// A select starts with the effective value, because it has no empty option.
 fn begin_with(setting: &SettingView, note: Note) -> String {
     match note.entry {
         Entry::OneOf(_) => setting.in_effect.clone(),

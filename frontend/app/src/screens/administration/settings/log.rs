@@ -1,4 +1,4 @@
-//! The server's log filter of this moment, beside the setting of the same name.
+//! The temporary log filter of the server.
 
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
@@ -19,7 +19,7 @@ use crate::session::Session;
 
 const PATH: &str = "/v1/log-filter";
 
-/// What the route speaks.
+/// The body of the route.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Body {
     filter: String,
@@ -27,12 +27,12 @@ struct Body {
 
 type Now = RwSignal<Option<Result<Body, Problem>>>;
 
-/// What is written now, and the way to change it for a while.
+/// The current filter and its form.
 #[component]
 pub(super) fn LogFilter(settings: Settings) -> impl IntoView {
     let session = expect_context::<Session>();
     let now: Now = RwSignal::new(None);
-    // The setting, once changed, puts another filter into effect.
+    // A changed setting replaces the temporary filter.
     let setting = Memo::new(move |_| {
         settings.with(|settings| {
             let found = settings.iter().find(|setting| setting.name == "log-filter");
@@ -43,7 +43,7 @@ pub(super) fn LogFilter(settings: Settings) -> impl IntoView {
         setting.track();
         spawn_local(async move {
             let answer = session.get(PATH).await;
-            // Somebody may have gone on already.
+            // The screen may be disposed by now.
             let _ = now.try_set(Some(answer));
         });
     });
@@ -82,7 +82,7 @@ fn Form(body: Body, now: Now) -> impl IntoView {
         let request = async move { session.send("PUT", PATH, &wanted).await };
         sending.send(request, move |body: Body| {
             toasts.say(t().settings.filter_applied());
-            // Somebody may have gone on already.
+            // The screen may be disposed by now.
             let _ = now.try_set(Some(Ok(body)));
         });
     };

@@ -1,4 +1,4 @@
-//! What can be done with a user: each action in a dialog that says what it does.
+//! Actions on a user, each in a dialog.
 
 mod confirm;
 mod rename;
@@ -19,19 +19,19 @@ pub(super) use confirm::Step;
 use rename::Rename;
 use secret::SetPassword;
 
-/// Something that can be done with a user.
+/// An action on a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
-    /// Another display name.
+    /// Changes the display name.
     Rename,
-    /// Another password, to be changed at the next sign-in.
+    /// Sets a password that the user must change.
     SetPassword,
-    /// What needs nothing but to be meant.
+    /// An action that needs only a confirmation.
     Step(Step),
 }
 
 impl Action {
-    /// What stands in the menu.
+    /// The label in the menu.
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Rename => t().users.rename_menu(),
@@ -41,7 +41,7 @@ impl Action {
     }
 }
 
-/// The action that somebody wants to do, and to whom.
+/// The requested action and its user.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Actions {
     open: RwSignal<bool>,
@@ -49,7 +49,7 @@ pub(super) struct Actions {
 }
 
 impl Actions {
-    /// Gives it to the screen as a context.
+    /// Provides it as a context.
     pub(super) fn provide() -> Self {
         let actions = Self {
             open: RwSignal::new(false),
@@ -59,14 +59,14 @@ impl Actions {
         actions
     }
 
-    /// Asks whether it shall be done.
+    /// Opens the dialog.
     pub(super) fn ask(self, action: Action, row: UserRow) {
         self.asked.set(Some((action, row)));
         self.open.set(true);
     }
 }
 
-/// The dialog of the action that was asked for.
+/// The dialog of the requested action.
 #[component]
 pub(super) fn DeedDialog(actions: Actions, listing: Listing<UserView>) -> impl IntoView {
     let Actions { open, asked } = actions;
@@ -85,7 +85,7 @@ pub(super) fn DeedDialog(actions: Actions, listing: Listing<UserView>) -> impl I
     }
 }
 
-/// A password that was made here, and for whom.
+/// A generated password and its user.
 #[derive(Clone, PartialEq)]
 pub(super) struct Told {
     name: String,
@@ -93,7 +93,7 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// Shows a password that was made here; one that was typed is known, and the dialog closes.
+    /// Shows a generated password; closes the dialog for a typed one.
     pub(super) fn tell(
         show: bool,
         name: String,
@@ -101,7 +101,7 @@ impl Told {
         told: RwSignal<Option<Self>>,
         open: RwSignal<bool>,
     ) {
-        // The dialog may be closed by now, and its signals gone.
+        // The dialog and its signals may be disposed by now.
         if show {
             let _ = told.try_set(Some(Self { name, password }));
         } else {
@@ -110,7 +110,7 @@ impl Told {
     }
 }
 
-/// The password, this once.
+/// The password, shown once.
 #[component]
 pub(super) fn FirstPassword(told: Told, open: RwSignal<bool>) -> impl IntoView {
     let taken = RwSignal::new(false);

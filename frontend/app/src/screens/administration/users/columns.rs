@@ -24,12 +24,12 @@ pub(super) const BY_DEFAULT: Sorting = Sorting {
     descending: false,
 };
 
-/// A user, and whether it is who looks.
+/// A user as a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct UserRow {
     /// The user.
     pub(super) user: UserView,
-    /// Whether they are looking at themselves.
+    /// Whether it is the current user.
     pub(super) oneself: bool,
 }
 
@@ -43,7 +43,7 @@ impl Row for UserRow {
     }
 }
 
-/// All of them.
+/// All columns.
 pub(super) fn columns() -> Vec<Column<UserRow>> {
     vec![
         Column::new("name", t().labels.name(), "col-person", name).by(by_name),
@@ -73,12 +73,12 @@ fn by_way(a: &UserRow, b: &UserRow) -> Ordering {
     signs_in_with(&a.user).cmp(&signs_in_with(&b.user))
 }
 
-/// Who signed in last first; who never did at the end.
+/// Last sign-in first; never signed in last.
 fn by_login(a: &UserRow, b: &UserRow) -> Ordering {
     b.user.last_login_at.cmp(&a.user.last_login_at)
 }
 
-/// The youngest first.
+/// Newest first.
 fn by_birth(a: &UserRow, b: &UserRow) -> Ordering {
     b.user.created_at.cmp(&a.user.created_at)
 }
@@ -120,7 +120,7 @@ fn made(row: &UserRow) -> AnyView {
     time(row.user.created_at)
 }
 
-/// The menu of what can be done with a user.
+/// The menu of actions.
 pub(super) fn actions(row: &UserRow) -> AnyView {
     let actions = expect_context::<Actions>();
     let user = &row.user;
@@ -161,7 +161,7 @@ pub(super) fn actions(row: &UserRow) -> AnyView {
         .into_any()
 }
 
-/// The right that the person lacks for it.
+/// The missing right of the current user.
 fn missing(action: Action, rights: UserRights) -> Option<String> {
     match action {
         Action::Rename | Action::Step(Step::Disable | Step::Enable) => {

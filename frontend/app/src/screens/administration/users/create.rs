@@ -16,7 +16,7 @@ use crate::screens::address::to_created;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 use crate::session::Session;
 
-/// The dialog: the form first, then the password if it was made here.
+/// The dialog: first the form, then the generated password.
 #[component]
 pub(super) fn CreateUser(open: RwSignal<bool>, listing: Listing<UserView>) -> impl IntoView {
     let told = RwSignal::new(None::<Told>);
@@ -24,7 +24,7 @@ pub(super) fn CreateUser(open: RwSignal<bool>, listing: Listing<UserView>) -> im
     Effect::new(move || {
         if !open.get() {
             told.set(None);
-            // Only then: the first password is shown once, in the dialog.
+            // Navigates after the dialog closes, because it shows the password once.
             if let Some(name) = made.try_update(Option::take).flatten() {
                 lead(format!("/users/{}", segment(&name)));
             }
@@ -41,7 +41,7 @@ pub(super) fn CreateUser(open: RwSignal<bool>, listing: Listing<UserView>) -> im
     }
 }
 
-/// What was typed.
+/// The form.
 #[derive(Clone, Copy)]
 struct Wish {
     name: RwSignal<String>,
@@ -98,13 +98,13 @@ impl Wish {
     }
 }
 
-/// Fields at which the server's complaints are shown.
+/// Fields that show their own errors.
 const FIELDS: &[&str] = &["name", "displayName", "password"];
 
 #[component]
 fn Form(
     told: RwSignal<Option<Told>>,
-    /// Whose screen comes next.
+    /// The created user, whose page opens next.
     made: RwSignal<Option<String>>,
     sending: Sending,
     listing: Listing<UserView>,

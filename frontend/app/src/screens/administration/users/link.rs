@@ -1,4 +1,4 @@
-//! Identities of providers that move from one user to another, or are taken away: who is one person.
+//! Linking and unlinking of identities.
 
 use drover_api::rest::{HeldRole, IdentityView, UserLink, UserLinked, UserView};
 use drover_ui_core::messages::t;
@@ -26,10 +26,10 @@ fn path(user: &str) -> String {
     format!("/v1/users/{}/identities", segment(user))
 }
 
-/// The dialog that makes another user's identity this one's: the form first, then what came of it.
+/// The dialog that links an identity: first the form, then the result.
 #[component]
 pub(super) fn LinkIdentity(
-    /// Who gets it.
+    /// The user who gets the identity.
     name: String,
     open: RwSignal<bool>,
     listing: Listing<UserView>,
@@ -61,7 +61,7 @@ fn told(user: &UserView) -> String {
     told_apart(user.display_name.as_deref(), logins)
 }
 
-/// Fields at which the server's complaints are shown.
+/// Fields that show their own errors.
 const FIELDS: &[&str] = &["from"];
 
 #[component]
@@ -83,7 +83,7 @@ fn Form(
             return Vec::new();
         };
         let others = items.iter().filter(|user| {
-            // Nobody takes an identity from themselves.
+            // The own identity cannot be moved away.
             user.name != to.name && Some(&user.name) != me.as_ref()
         });
         let others = others.map(|user| (user.clone(), movable(user, to, now())));
@@ -109,7 +109,7 @@ fn Form(
             .map(|(_, providers)| providers.clone())
             .unwrap_or_default()
     });
-    // Of several identities the first one is chosen; the person sees which.
+    // The first of several identities is preselected.
     Effect::new(move || provider.set(providers.get().first().cloned().unwrap_or_default()));
     let request = move || UserLink {
         from: from.get().unwrap_or_default(),
@@ -176,7 +176,7 @@ fn Form(
     }
 }
 
-/// What stays with the former user.
+/// The result, with the roles that stay at the former user.
 #[component]
 fn Linked(linked: UserLinked, open: RwSignal<bool>) -> impl IntoView {
     let UserLinked {
@@ -212,13 +212,13 @@ fn Linked(linked: UserLinked, open: RwSignal<bool>) -> impl IntoView {
     }
 }
 
-/// The dialog that takes an identity away.
+/// The dialog that unlinks an identity.
 #[component]
 pub(super) fn UnlinkIdentity(
-    /// Whose it is.
+    /// The user.
     name: String,
     identity: IdentityView,
-    /// Whether they have no other.
+    /// Whether it is the last identity.
     last: bool,
     open: RwSignal<bool>,
     listing: Listing<UserView>,

@@ -1,4 +1,4 @@
-//! One user: who they are to identity providers, their groups, and what can be done with them.
+//! One user: identities, groups, permissions and actions.
 
 use std::sync::Arc;
 
@@ -35,10 +35,10 @@ use crate::screens::{access, address, audit};
 use crate::session::Session;
 
 const NOTHING: &str = "–";
-/// Each provider is asked in turn, and may take its time.
+/// The server asks the providers one after the other.
 const TIMEOUT_MS: u32 = 70_000;
 
-/// The screen; the URL's parameter `user` names them.
+/// The screen; the URL's parameter `user` names the user.
 #[component]
 pub(crate) fn UserPage() -> impl IntoView {
     if expect_context::<Session>().rights().may_list_users {
@@ -153,7 +153,7 @@ fn Facts(user: UserView) -> impl IntoView {
     }
 }
 
-/// Who they are to identity providers, and the way to ask those at once.
+/// The identities, with a refresh.
 #[component]
 fn Identities(
     name: String,
@@ -181,7 +181,7 @@ fn Identities(
     let change = Signal::derive(move || Needs::ChangeUser.unless(rights.get().may_change));
     let administer = Signal::derive(move || Needs::Administer.unless(rights.get().may_administer));
     let enabled = Memo::new(move |_| found.with(|it| it.as_ref().is_some_and(|it| it.enabled)));
-    // Whether they have a password is not known here.
+    // The API does not tell whether a password is set.
     let without = move || {
         if enabled.get() {
             t().users.local_only()
@@ -207,7 +207,7 @@ fn Identities(
     let unlink = move || {
         let identity = asked.identity.get()?;
         let name = name.get_value();
-        // What is polled meanwhile does not begin the dialog anew.
+        // Polling must not render the dialog again.
         let last = identities.with_untracked(|it| it.len() == 1);
         Some(view! {
             <UnlinkIdentity name=name identity=identity last=last open=asked.open listing=listing/>
@@ -235,7 +235,7 @@ fn Identities(
     }
 }
 
-/// The identity that somebody wants to take away.
+/// The identity to unlink.
 #[derive(Clone, Copy)]
 struct Unlinking {
     open: RwSignal<bool>,
@@ -245,9 +245,9 @@ struct Unlinking {
 #[component]
 fn Identity(
     identity: IdentityView,
-    /// Whether it is that of who looks: nobody takes their own away.
+    /// Whether it belongs to the current user, who cannot unlink it.
     oneself: bool,
-    /// The right that the person lacks, in words.
+    /// The missing right of the user, in words.
     missing: Signal<Option<String>>,
     asked: Unlinking,
 ) -> impl IntoView {
@@ -282,7 +282,7 @@ fn Identity(
     }
 }
 
-/// A group that they are in.
+/// A group of the user.
 #[derive(Clone, Debug, PartialEq)]
 struct GroupRow(GroupOf);
 

@@ -1,4 +1,4 @@
-//! A password for somebody else: made here and shown once, or typed.
+//! A password for another user: generated or typed.
 
 use drover_api::rest::Secret;
 use drover_ui_core::messages::t;
@@ -8,7 +8,7 @@ use drover_ui_kit::field::{Checkbox, Content, TextField};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
-/// What was chosen.
+/// The choice.
 #[derive(Clone, Copy)]
 pub(super) struct NewPassword {
     generate: RwSignal<bool>,
@@ -16,7 +16,7 @@ pub(super) struct NewPassword {
 }
 
 impl NewPassword {
-    /// One that is made here, unless another is typed.
+    /// A generated password by default.
     pub(super) fn new() -> Self {
         Self {
             generate: RwSignal::new(true),
@@ -24,7 +24,7 @@ impl NewPassword {
         }
     }
 
-    /// Whether it can be sent.
+    /// Whether the form may be submitted.
     pub(super) fn is_ready(self) -> bool {
         self.generate.get()
             || self
@@ -32,7 +32,7 @@ impl NewPassword {
                 .with(|typed| typed.chars().count() >= SHORTEST_PASSWORD)
     }
 
-    /// The option of the command that does the same.
+    /// The option of the equivalent command.
     pub(super) fn option(self) -> &'static str {
         if self.generate.get() {
             " --generate-password"
@@ -41,7 +41,7 @@ impl NewPassword {
         }
     }
 
-    /// The password, and whether it has to be shown; says so if the browser has no randomness.
+    /// Returns the password, and whether to show it. Warns if the browser has no random numbers.
     pub(super) fn take(self, toasts: Toasts) -> Option<(Secret, bool)> {
         if !self.generate.get_untracked() {
             return Some((Secret::new(self.typed.get_untracked()), false));
@@ -61,7 +61,7 @@ fn generated() -> Option<Secret> {
     Some(Secret::new(of_bytes(&random)))
 }
 
-/// The choice, and the field.
+/// The choice and the field.
 #[component]
 pub(super) fn PasswordFields(
     password: NewPassword,

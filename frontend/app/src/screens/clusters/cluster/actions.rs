@@ -1,4 +1,4 @@
-//! What can be done with a cluster: a kubeconfig for it, and its end.
+//! Actions on a cluster: kubeconfig and deletion.
 
 use drover_api::rest::{KubeconfigCredential, KubeconfigRequest, KubeconfigResponse};
 use drover_ui_core::messages::t;
@@ -18,10 +18,10 @@ use crate::file::save;
 use crate::screens::form::{FormDialog, Refusal, Sending};
 use crate::session::Session;
 
-/// The value of the choice for a file with a token in it.
+/// The option for a kubeconfig with a token.
 const TOKEN: &str = "token";
 
-/// A button, and the dialog that makes the file.
+/// A button, and the dialog that creates the kubeconfig.
 #[component]
 pub(super) fn Kubeconfig(name: Memo<String>) -> impl IntoView {
     let open = RwSignal::new(false);
@@ -86,11 +86,11 @@ fn KubeconfigForm(name: Memo<String>, open: RwSignal<bool>, sending: Sending) ->
     }
 }
 
-/// A button, and the dialog that names the consequences.
+/// A button and the confirmation dialog.
 #[component]
 pub(super) fn DeleteCluster(
     name: Memo<String>,
-    /// The right that the person lacks, in words.
+    /// The missing right of the user, in words.
     missing: Signal<Option<String>>,
 ) -> impl IntoView {
     let open = RwSignal::new(false);
@@ -113,7 +113,7 @@ fn DeleteForm(name: Memo<String>, open: RwSignal<bool>, sending: Sending) -> imp
         let request = async move { session.delete(&path).await };
         sending.send(request, move |()| {
             toasts.say(t().cluster.deleting(&name));
-            // Who has gone elsewhere is not called back.
+            // Navigates only if the user is still here.
             if open.try_set(false).is_none() {
                 navigate("/", NavigateOptions::default());
             }

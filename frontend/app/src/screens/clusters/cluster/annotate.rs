@@ -1,4 +1,4 @@
-//! What people write on a cluster: its labels and its description.
+//! Labels and description of a cluster.
 
 use std::sync::Arc;
 
@@ -19,14 +19,14 @@ use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 use crate::screens::labels::OneLabels;
 use crate::session::Session;
 
-/// Longest description, in characters; the hub has the last word.
+/// Maximum length of the description; the hub validates it.
 const LONGEST: usize = 256;
 
 /// Two buttons, each with its dialog.
 #[component]
 pub(super) fn Annotate(
     cluster: Signal<Arc<ClusterView>>,
-    /// The right that the person lacks, in words.
+    /// The missing right of the user, in words.
     missing: Signal<Option<String>>,
 ) -> impl IntoView {
     let (labels, description) = (RwSignal::new(false), RwSignal::new(false));
@@ -40,7 +40,7 @@ pub(super) fn Annotate(
     }
 }
 
-/// The merge patch that sets a description, or takes it away.
+/// The merge patch that sets or removes a description.
 fn patch(description: &str) -> Value {
     let description = (!description.is_empty()).then_some(description);
     json!({"spec": {"description": description}})
@@ -78,7 +78,7 @@ fn Description(
             return;
         }
         let mut patch = patch(&untrack(trimmed));
-        // One of the same name that was made meanwhile is left alone.
+        // The UID protects a new cluster of the same name.
         patch["metadata"] = json!({"uid": uid});
         let name = named.get_value();
         let path = format!("{CLUSTERS}/{}", segment(&name));

@@ -1,4 +1,4 @@
-//! What is known of a cluster.
+//! Facts of a cluster.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::clock::{Clock, in_full};
 
 const NOTHING: &str = "–";
 
-/// What it is.
+/// The overview.
 #[component]
 pub(super) fn Overview(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
     let clock = expect_context::<Clock>();
@@ -79,7 +79,7 @@ fn agent(cluster: &ClusterView) -> Option<String> {
     Some(t().cluster.agent(&agent.version, &protocol, agent.tunnels))
 }
 
-/// A resource: its name on the wire and in words, its unit, and how a value is written.
+/// A resource: its name in the API, its label, its unit and its number format.
 type Resource = (&'static str, &'static str, &'static str, fn(f64) -> String);
 
 fn resources() -> [Resource; 2] {
@@ -89,7 +89,7 @@ fn resources() -> [Resource; 2] {
     ]
 }
 
-/// What it has, and how much of it is asked for and used.
+/// Usage and requests of resources.
 #[component]
 pub(super) fn Resources(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
     let rows = resources().map(|resource| {
@@ -105,7 +105,7 @@ pub(super) fn Resources(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
     view! { <dl class="facts">{rows.into_iter().collect_view()}</dl> }
 }
 
-/// An amount of a resource, beside how much of it there is.
+/// Which amount of a resource is shown.
 #[derive(Clone, Copy)]
 enum Amount {
     Used,
@@ -158,7 +158,7 @@ fn Line(load: Memo<Option<Load>>, resource: Resource, amount: Amount) -> impl In
     }
 }
 
-/// Each condition in words, since when, and what to do.
+/// The conditions.
 #[component]
 pub(super) fn Conditions(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
     let clock = expect_context::<Clock>();
@@ -185,7 +185,7 @@ pub(super) fn Conditions(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
     view! { <ul class="conditions">{rows}</ul> }
 }
 
-/// The parts of the control plane, where the cluster tells them.
+/// The components of the control plane, if the cluster reports them.
 #[component]
 pub(super) fn Components(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
     move || {

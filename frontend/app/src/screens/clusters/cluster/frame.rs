@@ -1,5 +1,4 @@
-//! What all screens of a cluster share: its name, its state, how new everything is, the ways
-//! between them.
+//! The frame of all screens of a cluster: name, state, freshness and navigation.
 
 use std::sync::Arc;
 
@@ -20,16 +19,16 @@ use crate::screens::home::tone;
 use crate::screens::title::title;
 use drover_ui_core::cluster::{members_screen, screen as cluster_screen};
 
-/// The cluster whose screen this is; everything within [`ClusterFrame`] finds it in the context.
+/// The current cluster, as a context within [`ClusterFrame`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InSight {
-    /// All that is known of it; the last that was, once it is gone.
+    /// The cluster; its last state after its deletion.
     pub(crate) cluster: Signal<Arc<ClusterView>>,
-    /// Its name.
+    /// The name.
     pub(crate) name: Memo<String>,
     /// Its state in words.
     pub(crate) state: Memo<State>,
-    /// The namespace that the lists are limited to; it stays from one list to the next.
+    /// The namespace filter; kept between lists.
     pub(crate) namespace: RwSignal<Option<String>>,
     own: RwSignal<Option<Signal<Freshness>>>,
 }
@@ -41,11 +40,11 @@ impl InSight {
         Memo::new(move |_| cluster.with(|cluster| cluster.not_ready_nodes.clone()))
     }
 
-    /// Lets the head say how new the screen's own list is, for as long as the caller lives.
+    /// Shows the freshness of the screen's own list in the head until cleanup.
     pub(crate) fn follows(self, freshness: Signal<Freshness>) {
         self.own.set(Some(freshness));
         on_cleanup(move || {
-            // The frame may be gone before what is in it.
+            // The frame may be disposed first.
             let _ = self.own.try_update(|own| {
                 if *own == Some(freshness) {
                     *own = None;
@@ -55,11 +54,11 @@ impl InSight {
     }
 }
 
-/// The frame of every screen of a cluster; the URL's parameter `cluster` names it. What is in the
-/// frame is shown as soon as the cluster is known, below the head and the ways to other screens.
+/// The frame of a cluster screen; the URL's parameter `cluster` names the cluster. The content is
+/// rendered when the cluster is known.
 #[component]
 pub(crate) fn ClusterFrame(
-    /// What the screen shows, for the browser's tab: `Pods`, `web-0`. Nothing for the overview.
+    /// The title of the screen: `Pods`, `web-0`; none for the overview.
     #[prop(optional, into)]
     screen: MaybeProp<String>,
     /// Buttons for the head.
@@ -81,7 +80,7 @@ pub(crate) fn ClusterFrame(
         let found = items.iter().find(|cluster| cluster.name == name);
         Some(found.cloned())
     });
-    // Another kind of answer only; what is within follows the cluster by itself.
+    // Renders again only for another kind of answer; the content follows the cluster itself.
     let kind = Memo::new(move |_| found.with(|found| found.as_ref().map(Option::is_some)));
     let (actions, children) = (StoredValue::new(actions), StoredValue::new(children));
     move || match kind.get() {
@@ -106,7 +105,7 @@ fn Unknown(name: String) -> impl IntoView {
     }
 }
 
-/// The cluster; when it is gone the screen is, too, and until then it shows the last that was known.
+/// The cluster: not loaded, not found, or known.
 type Found = Memo<Option<Option<Arc<ClusterView>>>>;
 
 #[component]
@@ -163,7 +162,7 @@ fn Known(
     }
 }
 
-/// The ways between a cluster's screens.
+/// The navigation between screens of a cluster.
 #[component]
 fn Ways(name: Memo<String>, namespace: RwSignal<Option<String>>) -> impl IntoView {
     let way = move |kind: Kind| {

@@ -1,4 +1,4 @@
-//! Who has which role in a cluster.
+//! The members of a cluster.
 
 use drover_ui_core::member::Scope;
 use drover_ui_core::messages::t;
@@ -20,7 +20,7 @@ pub(crate) fn ClusterMembers() -> impl IntoView {
 fn Here() -> impl IntoView {
     let in_sight = expect_context::<InSight>();
     move || {
-        // Another cluster has other members.
+        // Each cluster has its own list.
         let name = in_sight.name.get();
         let ask = access::path_of(&name);
         let scope = Scope::Cluster(name);

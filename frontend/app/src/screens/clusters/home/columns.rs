@@ -18,15 +18,15 @@ use crate::clock::Clock;
 use crate::screens::cells::two;
 use drover_ui_core::cluster::screen as cluster_screen;
 
-/// What is wrong comes first.
+/// Failing clusters first.
 pub(super) const BY_DEFAULT: Sorting = Sorting {
     column: "state",
     descending: false,
 };
-/// Where there is nothing to say.
+/// Placeholder for a missing value.
 const NOTHING: &str = "–";
 
-/// A cluster with what is told of it.
+/// A cluster as a row.
 #[derive(Clone, PartialEq)]
 pub(super) struct ClusterRow {
     /// The cluster.
@@ -36,7 +36,7 @@ pub(super) struct ClusterRow {
 }
 
 impl ClusterRow {
-    /// Reads the state from the cluster.
+    /// Derives the state from the cluster.
     pub(super) fn new(cluster: Arc<ClusterView>) -> Self {
         Self {
             state: state(&cluster),
@@ -59,7 +59,7 @@ impl Row for ClusterRow {
     }
 }
 
-/// All of them.
+/// All columns.
 pub(super) fn columns() -> Vec<Column<ClusterRow>> {
     vec![
         Column::new("state", t().labels.state(), "col-state", state_cell).by(by_state),
@@ -99,7 +99,7 @@ fn by_nodes(a: &ClusterRow, b: &ClusterRow) -> Ordering {
     total(a).cmp(&total(b))
 }
 
-/// Nobody knows comes before nothing is taken.
+/// Unknown sorts before zero.
 fn by_part(a: &ClusterRow, b: &ClusterRow, resource: &str) -> Ordering {
     let part = |row: &ClusterRow| row.part(resource).unwrap_or(-1.0);
     part(a).total_cmp(&part(b))
@@ -122,7 +122,7 @@ fn by_agent(a: &ClusterRow, b: &ClusterRow) -> Ordering {
     version(a).cmp(&version(b))
 }
 
-/// The youngest first.
+/// Newest first.
 fn by_age(a: &ClusterRow, b: &ClusterRow) -> Ordering {
     b.cluster.created_at.cmp(&a.cluster.created_at)
 }

@@ -1,4 +1,4 @@
-//! The columns of a list: those that the server tells, and what is known beside them.
+//! The columns of a list: those of the server's table, and additional ones.
 
 use std::sync::Arc;
 
@@ -35,14 +35,14 @@ impl table::Row for Line {
     }
 }
 
-/// Where in a row a column's cells are.
+/// The source of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// At this place of the server's row.
+    /// A cell of the server's row.
     Cell(usize, Content),
-    /// The thing's namespace.
+    /// The namespace.
     Namespace,
-    /// What is special about it.
+    /// Notes about the object.
     Notes,
 }
 
@@ -55,11 +55,11 @@ pub(super) struct Shown {
     key: String,
     heading: String,
     hint: Option<String>,
-    /// Whether another column says how a thing is.
+    /// Whether the table has a status column.
     has_status: bool,
 }
 
-/// The columns of a table that are shown.
+/// The visible columns.
 pub(super) fn columns(
     told: &Columns,
     kind: Kind,
@@ -104,7 +104,7 @@ pub(super) fn columns(
     shown
 }
 
-/// The order that a table's sorting means.
+/// The order for a sorting.
 pub(super) fn order(told: &Columns, sorting: &Sorting<String>) -> Order {
     match sorting.column.as_str() {
         TROUBLE => Order::Trouble,
@@ -169,7 +169,7 @@ impl TableColumn for Shown {
 }
 
 impl Shown {
-    /// What the server told, in the form that suits it.
+    /// A cell of the server in a suitable form.
     fn told(&self, row: &Arc<Row>, place: usize, content: Content) -> AnyView {
         let severity = row.severity_of(place);
         match (content, severity) {
@@ -204,7 +204,7 @@ impl Shown {
 
 fn badge(row: &Row, place: usize, severity: Severity) -> AnyView {
     let words = row.cells.get(place).cloned().unwrap_or_default();
-    // Nodes say two things in one cell.
+    // The status of a node can hold two values.
     let words = words.replace(",SchedulingDisabled", t().kinds.cordoned());
     let hint = words.clone();
     view! { <span title=hint><Badge tone=tone_of(severity) words=words/></span> }.into_any()

@@ -1,4 +1,4 @@
-//! What filters a list, on the screen.
+//! The filters of a list.
 
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
@@ -12,19 +12,19 @@ use serde::Deserialize;
 use crate::fetch::Request;
 use crate::screens::cluster::InSight;
 
-/// More namespaces are not suggested; they can be typed.
+/// Limit of suggested namespaces; others can be typed.
 const SUGGESTED: u32 = 1_000;
 
-/// A field for words, and one for the namespace where things have one.
+/// A text filter, and a namespace filter for namespaced kinds.
 #[component]
 pub(super) fn Filters(
-    /// What is filtered.
+    /// The label.
     label: String,
-    /// What can be typed.
+    /// The hint.
     hint: &'static str,
-    /// The words.
+    /// The text.
     text: RwSignal<String>,
-    /// The namespace; none if things have none.
+    /// The namespace; none for cluster-scoped kinds.
     namespace: Option<RwSignal<String>>,
 ) -> impl IntoView {
     view! {
@@ -60,7 +60,7 @@ fn Namespace(value: RwSignal<String>) -> impl IntoView {
     let rights = in_sight.cluster.get_untracked().rights.clone();
     if rights.all_namespaces || rights.namespaces.is_empty() {
         spawn_local(async move {
-            // Without the right to list them, or without the cluster, they can still be typed.
+            // Without suggestions a namespace can still be typed.
             if let Ok(names) = namespaces(&cluster).await {
                 let _ = known.try_set(names);
             }

@@ -32,7 +32,7 @@ use crate::reflector::Store;
 use crate::screens::cluster::InSight;
 use crate::screens::list::{ListState, counted};
 
-/// The list with its filters; another namespace is another list.
+/// The list with its filters.
 #[component]
 pub(super) fn KindList(kind: Kind, cluster: String) -> impl IntoView {
     let view = View::of_url(kind, &cluster);
@@ -73,7 +73,7 @@ pub(super) fn KindList(kind: Kind, cluster: String) -> impl IntoView {
     }
 }
 
-/// What is listed.
+/// The kind of the list.
 #[derive(Clone)]
 struct Listed {
     kind: Kind,
@@ -127,7 +127,7 @@ fn List(listed: Listed, view: View, words: RwSignal<String>) -> impl IntoView {
     }
 }
 
-/// The rows in their order: sorted when they or the order change, not with each letter of a filter.
+/// The sorted rows; typing in the filter does not sort again.
 fn sorted(live: Live, told: Memo<Option<Columns>>, view: View) -> Lines {
     Memo::new(move |_| {
         let (items, sorting) = (live.items().unwrap_or_default(), view.sorting.get());
@@ -151,7 +151,7 @@ fn passing(rows: Lines, view: View) -> Lines {
     })
 }
 
-/// How many there are of each state.
+/// Counts per state.
 fn counts(rows: Lines) -> Signal<Vec<Count<Severity>>> {
     let counts = Memo::new(move |_| {
         let of = |severity: Severity| Count {
@@ -165,7 +165,7 @@ fn counts(rows: Lines) -> Signal<Vec<Count<Severity>>> {
     counts.into()
 }
 
-/// How far the list is read, while it is; and that not all of it is kept.
+/// The progress of the initial list.
 #[component]
 pub(super) fn Reading(progress: Signal<Progress>) -> impl IntoView {
     move || {
@@ -237,12 +237,12 @@ fn NoMatch(view: View) -> impl IntoView {
     }
 }
 
-/// Says that a list is too long to be kept whole.
+/// Shows that the list is truncated.
 #[component]
 pub(super) fn Cut(
-    /// Whether it is.
+    /// Whether it is truncated.
     cut: Signal<bool>,
-    /// What is kept of it, and what to do.
+    /// The text.
     words: &'static str,
 ) -> impl IntoView {
     move || {

@@ -1,4 +1,4 @@
-//! The namespaces that a list asks for.
+//! The namespace filter of a list.
 
 use drover_ui_core::kind::Kind;
 use drover_ui_core::messages::t;
@@ -9,20 +9,20 @@ use leptos::prelude::*;
 
 use crate::screens::cluster::InSight;
 
-/// Namespaces that have a button of their own; others can be typed.
+/// Namespaces with a button; others can be typed.
 const BUTTONS: usize = 50;
 
-/// The namespace that is chosen, and whether the person wants all of them.
+/// The selected namespace, or all namespaces.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Namespaces {
-    /// The one that is chosen; none if it is empty.
+    /// The selected namespace; empty for none.
     pub(super) chosen: RwSignal<String>,
     all: RwSignal<bool>,
     kind: Kind,
 }
 
 impl Namespaces {
-    /// Of a list of this kind.
+    /// The filter for a kind.
     pub(super) fn of(kind: Kind) -> Self {
         Self {
             chosen: RwSignal::default(),
@@ -31,7 +31,7 @@ impl Namespaces {
         }
     }
 
-    /// Takes the namespace that the URL names, or the only one in which the person has a role.
+    /// Selects the namespace of the URL, or the only one in which the user has a role.
     pub(super) fn read(self, named: String) {
         let in_sight = expect_context::<InSight>();
         let chosen = if self.kind.namespaced {
@@ -44,7 +44,7 @@ impl Namespaces {
         self.chosen.set(chosen);
     }
 
-    /// What the list asks for.
+    /// The scope of the list.
     pub(super) fn scope(self) -> Memo<Scope> {
         let cluster = expect_context::<InSight>().cluster;
         Memo::new(move |_| {
@@ -55,12 +55,12 @@ impl Namespaces {
     }
 }
 
-/// A list whose person has roles in some namespaces only: they choose one of these.
+/// Asks the user to select one of the namespaces with a role.
 #[component]
 pub(super) fn ChooseNamespace(
-    /// What is to be chosen.
+    /// The filter.
     namespaces: Namespaces,
-    /// Where the person has a role.
+    /// The namespaces with a role.
     names: Vec<String>,
 ) -> impl IntoView {
     let (chosen, all) = (namespaces.chosen, namespaces.all);

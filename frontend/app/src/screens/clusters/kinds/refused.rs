@@ -1,4 +1,4 @@
-//! Why there is no list.
+//! Why a list cannot be shown.
 
 use drover_ui_core::cluster::{Health, State};
 use drover_ui_core::kind::Kind;
@@ -9,14 +9,14 @@ use leptos::prelude::*;
 
 use crate::screens::cluster::InSight;
 
-/// The list was refused, or not reached: why, and what to do.
+/// A list that failed, with cause and next step.
 #[component]
 pub(super) fn Refused(
-    /// Why.
+    /// The cause.
     problem: Problem,
-    /// What was asked for.
+    /// The kind.
     kind: Kind,
-    /// In which namespace.
+    /// The namespace.
     namespace: Option<String>,
 ) -> impl IntoView {
     let InSight { name, state, .. } = expect_context();
@@ -35,7 +35,7 @@ pub(super) fn Refused(
     view! { <div class="run-list">{told}</div> }
 }
 
-/// What to do about a cluster of which the server knows that it cannot be asked.
+/// The advice for a cluster that is known to be unreachable.
 fn away(problem: &Problem, state: &State) -> Option<String> {
     let unreached = matches!(problem.kind, ProblemKind::Later | ProblemKind::Failed);
     let known = matches!(state.health, Health::Disconnected | Health::Waiting);

@@ -1,4 +1,4 @@
-//! What was noticed in a cluster: the newest first, by what it is about.
+//! The events of a cluster, grouped by object, newest first.
 
 mod group;
 
@@ -30,10 +30,10 @@ use crate::screens::cluster::InSight;
 use crate::screens::list::ListState;
 use group::AboutOne;
 
-/// Events that are on the page at first, and how many more each time.
+/// Initial number of events, and the step for more.
 const STEP: usize = 200;
 
-/// Which events are shown, kept in the URL.
+/// The filters; stored in the URL.
 #[derive(Clone, Copy, Debug)]
 struct View {
     text: RwSignal<String>,
@@ -202,7 +202,7 @@ fn NoMatch(view: View) -> impl IntoView {
     }
 }
 
-/// The groups, as many as people have asked for: what is on the page is bounded.
+/// The groups up to the requested number of events.
 #[component]
 fn Groups(cluster: String, groups: Memo<Arc<Vec<Group>>>) -> impl IntoView {
     let most = RwSignal::new(STEP);

@@ -1,4 +1,4 @@
-//! What of a list is shown, kept in the URL.
+//! Filters and order of a list; stored in the URL.
 
 use drover_ui_core::kind::Kind;
 use drover_ui_core::severity::Severity;
@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use super::namespaces::Namespaces;
 use crate::screens::address;
 
-/// The key of the order in which what is wrong comes first.
+/// The key of the order by severity.
 pub(super) const TROUBLE: &str = "";
 
 /// The usual order.
@@ -22,20 +22,20 @@ pub(super) fn usual() -> Sorting<String> {
 /// Filters, order and width.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
-    /// What was typed.
+    /// The form.
     pub(super) text: RwSignal<String>,
     /// Which namespaces are listed.
     pub(super) namespaces: Namespaces,
-    /// The one state that is shown.
+    /// The state filter.
     pub(super) severity: RwSignal<Option<Severity>>,
     /// The order.
     pub(super) sorting: RwSignal<Sorting<String>>,
-    /// Whether the columns are shown that only some people need.
+    /// Whether wide columns are shown.
     pub(super) wide: RwSignal<bool>,
 }
 
 impl View {
-    /// As the URL says; what changes is written there, without another step in the history.
+    /// Reads the URL and keeps it up to date without new history entries.
     pub(super) fn of_url(kind: Kind, cluster: &str) -> Self {
         let own = kind.list_screen(cluster);
         let view = Self {
@@ -65,7 +65,7 @@ impl View {
         self.wide.set(of("wide") == "true");
     }
 
-    /// Lifts every filter that is not a question to the server.
+    /// Resets the client-side filters.
     pub(super) fn show_all(self) {
         self.text.set(String::new());
         self.severity.set(None);

@@ -1,4 +1,4 @@
-//! The plan of a change of labels, and its doing.
+//! The plan of a label change and its execution.
 
 use std::sync::Arc;
 
@@ -17,16 +17,16 @@ use leptos::task::spawn_local;
 use crate::screens::batch::{Batch, BatchProgress};
 use crate::session::Session;
 
-/// What is being done, and the plan of it.
+/// The execution and its plan.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Applying {
     batch: Batch,
-    /// As it was when it was begun: what is shown must not change while it is done.
+    /// The plan at the start of the execution; it must not change while it runs.
     plan: RwSignal<Option<Arc<Plan>>>,
 }
 
 impl Applying {
-    /// Nothing yet.
+    /// An empty value.
     pub(super) fn new() -> Self {
         Self {
             batch: Batch::new(),
@@ -34,18 +34,18 @@ impl Applying {
         }
     }
 
-    /// Whether something is under way.
+    /// Whether the execution runs.
     pub(super) fn is_running(self) -> bool {
         self.batch.is_running()
     }
 
-    /// What was done before is over: the dialog is opened anew.
+    /// Resets the state when the dialog opens.
     pub(super) fn forget(self) {
         self.plan.set(None);
         self.batch.forget();
     }
 
-    /// Sends what is still to be sent; gives whether nothing failed.
+    /// Sends the remaining patches; returns whether all succeeded.
     async fn go(self, session: Session) -> bool {
         let (batch, plan) = (self.batch, self.plan.get_untracked());
         let patches = plan.map(|plan| plan.patches.clone()).unwrap_or_default();
@@ -61,7 +61,7 @@ impl Applying {
     }
 }
 
-/// The rest of the form: what the change does, the command that does the same, and the button.
+/// The rest of the form: plan, command and buttons.
 #[component]
 pub(super) fn Apply(
     open: RwSignal<bool>,
@@ -92,7 +92,7 @@ pub(super) fn Apply(
         spawn_local(async move {
             if applying.go(session).await {
                 toasts.say(t().cluster_labels.changed(count));
-                // It may be closed by now, and its signals gone.
+                // The dialog and its signals may be disposed by now.
                 let _ = open.try_set(false);
             }
         });
@@ -138,7 +138,7 @@ fn Foot(
     }
 }
 
-/// What becomes of each label, in words, and the command.
+/// The plan in words, and the command.
 #[component]
 fn PlanView(plan: Memo<Arc<Plan>>) -> impl IntoView {
     let lines = move || {

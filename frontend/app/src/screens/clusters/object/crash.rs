@@ -1,4 +1,4 @@
-//! Containers that crash, above everything else of a page.
+//! Crashing containers, at the top of a page.
 
 use drover_ui_core::age::age;
 use drover_ui_core::messages::t;
@@ -10,10 +10,10 @@ use leptos_router::components::A;
 
 use crate::clock::Clock;
 
-/// More would push the page itself out of view; the list of pods has them all.
+/// Limit of shown crashes; the list of pods shows all.
 const SHOWN: usize = 3;
 
-/// The crashes; `of_pod` when the page is about their pod.
+/// The crashes; `of_pod` on the page of their pod.
 #[component]
 pub(super) fn Crashes(
     crashes: Signal<Vec<Crash>>,

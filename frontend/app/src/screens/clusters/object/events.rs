@@ -1,4 +1,4 @@
-//! What was noticed of an object, live, the newest first.
+//! The live events of an object, newest first.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::command::SameCommand;
 use crate::freshness::{Freshness, StaleBanner};
 use crate::reflector::Store;
 
-/// More would not be read.
+/// Limit of shown entries.
 const SHOWN: usize = 500;
 
 /// The tab.
@@ -39,7 +39,7 @@ pub(super) fn Events(named: Named, object: Signal<Object>) -> impl IntoView {
 fn List(source: Source) -> impl IntoView {
     let followed = Store::<Arc<Event>>::begin::<Newest>(source);
     let events = Memo::new(move |_| {
-        // They are about one thing, so its group has them all, the newest first.
+        // All events are about one object, so there is one group.
         let groups = grouped(followed.items()?.to_vec()).into_iter();
         Some(groups.flat_map(|group| group.events).collect::<Vec<_>>())
     });

@@ -28,9 +28,9 @@ use view::LogView;
 /// The pod whose log is shown.
 #[derive(Clone, Copy)]
 struct Pod {
-    /// What was last known of it; nothing before anything is.
+    /// Its last known state.
     known: Memo<Option<Object>>,
-    /// Whether it is gone.
+    /// Whether it was deleted.
     is_gone: Signal<bool>,
 }
 
@@ -92,7 +92,7 @@ enum What {
     Pods,
 }
 
-/// The choice among a workload's pods, and the log of the chosen one.
+/// The pod select of a workload, and the log of the selected pod.
 #[component]
 fn PodsLog(cluster: String, what: Memo<Option<Related>>, view: LogView) -> impl IntoView {
     let Some(what) = what.get_untracked() else {
@@ -136,7 +136,7 @@ fn PodsLog(cluster: String, what: Memo<Option<Related>>, view: LogView) -> impl 
     .into_any()
 }
 
-/// The chosen one among pods.
+/// The selected pod.
 fn chosen_of(view: LogView, pods: Memo<Option<Vec<Object>>>) -> Pod {
     let found = Memo::new(move |_| {
         let (pods, chosen) = (pods.get()?, view.pod.get());
@@ -163,7 +163,7 @@ fn options_of(pods: Option<&[Object]>) -> Vec<(String, String)> {
     .collect()
 }
 
-/// Until somebody chooses, the first that still runs is chosen.
+/// Preselects the first running pod.
 fn choose_first(view: LogView, pods: Memo<Option<Vec<Object>>>) {
     Effect::new(move || {
         if !view.pod.with(String::is_empty) {
@@ -180,7 +180,7 @@ fn choose_first(view: LogView, pods: Memo<Option<Vec<Object>>>) {
     });
 }
 
-/// The options with the chosen one among them, though it may be gone.
+/// The options, with a deleted selected pod.
 fn with_chosen(mut options: Vec<(String, String)>, chosen: &str) -> Vec<(String, String)> {
     if !chosen.is_empty() && !options.iter().any(|(name, _)| name == chosen) {
         options.push((chosen.to_owned(), t().log.gone(chosen)));
@@ -229,7 +229,7 @@ fn option(container: &Container) -> (String, String) {
     (name, words)
 }
 
-/// The container that `kubectl logs` takes, too.
+/// The default container, as `kubectl logs` selects it.
 fn default_container(pod: &Object) -> Option<String> {
     let annotations = pod.annotations().into_iter();
     let mut named = annotations.filter(|(key, _)| key == "kubectl.kubernetes.io/default-container");

@@ -1,4 +1,4 @@
-//! An object as the API server writes it, as text to read, find in, copy and keep.
+//! The manifest of an object as text.
 
 mod text;
 
@@ -24,10 +24,10 @@ use crate::screens::address;
 use crate::session::Session;
 use text::Text;
 
-/// YAML, and JSON where a server has no YAML.
+/// The preferred media type; JSON is the fallback.
 const YAML: &str = "application/yaml";
 
-/// What came of the question.
+/// The result of the request.
 #[derive(Clone, PartialEq)]
 enum Read {
     Asking,
@@ -38,7 +38,7 @@ enum Read {
     },
 }
 
-/// What of it is shown; kept in the URL.
+/// The options; stored in the URL.
 #[derive(Clone, Copy)]
 struct View {
     managed: RwSignal<bool>,
@@ -74,7 +74,7 @@ impl View {
 async fn read(path: String) -> Result<Manifest, Problem> {
     let yaml = Request::get(path.clone()).accepting(YAML).text().await;
     let (media_type, text) = match yaml {
-        // 406 Not Acceptable, and 415 from some in between: this server has no YAML.
+        // 406 Not Acceptable, or 415 from some proxies: the server has no YAML.
         Err(problem) if problem.kind == ProblemKind::Failed => Request::get(path).text().await?,
         answer => answer?,
     };
@@ -124,7 +124,7 @@ pub(super) fn ManifestTab(named: Named, object: Signal<Object>) -> impl IntoView
         }
 }
 
-/// What asks for the text, now and whenever it is called.
+/// A callback that loads the text.
 fn asking(path: String, to: RwSignal<Read>) -> Callback<()> {
     let session = expect_context::<Session>();
     Callback::new(move |()| {
@@ -140,14 +140,13 @@ fn asking(path: String, to: RwSignal<Read>) -> Callback<()> {
                     Read::Refused(problem)
                 }
             };
-            // The tab may be gone by now.
+            // The tab may be disposed by now.
             let _ = to.try_set(came);
         });
     })
 }
 
-/// Says that the object has changed since its text was read. The text stays until it is asked for
-/// anew, so that nothing moves under who reads.
+/// Shows that the object changed. The text stays until the user reloads it.
 #[component]
 fn Changed(
     manifest: Arc<Manifest>,

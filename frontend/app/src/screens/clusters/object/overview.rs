@@ -1,4 +1,4 @@
-//! An object at first sight.
+//! The overview of an object.
 
 use drover_ui_core::kind::Kind;
 use drover_ui_core::kubectl::Named;
@@ -15,7 +15,7 @@ use super::words::{Age, AgeForm, Link};
 use crate::command::SameCommand;
 use crate::screens::kinds::tone_of;
 
-/// Values of labels and annotations that are longer are folded.
+/// Longer values of labels and annotations are folded.
 const LONG: usize = 120;
 
 /// The tab.
@@ -32,7 +32,7 @@ pub(super) fn OverviewTab(
     let containers = Memo::new(move |_| overview.with(|it| it.containers.clone()));
     let conditions = Memo::new(move |_| overview.with(|it| it.conditions.clone()));
     let belongings = Memo::new(move |_| object.with(|object| related(kind, object)));
-    // Those of the pods below are known once these are followed.
+    // Crashes of the pods below, known when their list is loaded.
     let crashing = RwSignal::new(Vec::new());
     let crashes = Signal::derive(move || match kind {
         Kind::PODS => object.with(crashes),
@@ -122,7 +122,7 @@ fn Metadata(object: Signal<Object>, cluster: StoredValue<String>) -> impl IntoVi
     }
 }
 
-/// Keys with values; long values are folded away.
+/// Keys and values; long values are folded.
 #[component]
 fn Pairs(pairs: Memo<Vec<(String, String)>>) -> impl IntoView {
     let rows = move || {

@@ -1,4 +1,4 @@
-//! What belongs to an object: its pods, or its jobs, live.
+//! The live pods or jobs of an object.
 
 use drover_ui_core::feed::Objects;
 use drover_ui_core::kind::Kind;
@@ -16,15 +16,15 @@ use crate::reflector::Store;
 use crate::screens::cluster::InSight;
 use crate::screens::kinds::tone_of;
 
-/// More would not be read here; the list has them all.
+/// Limit of shown objects; the list shows all.
 const SHOWN: usize = 200;
 
-/// Follows what belongs to an object.
+/// Starts the live list of related objects.
 pub(super) fn follow(cluster: &str, what: &Related) -> Store<Object> {
     Store::begin::<Objects>(what.source(cluster))
 }
 
-/// Those of a list that belong to an object, when they are known.
+/// The related objects, when the list is loaded.
 pub(super) fn belonging(followed: Store<Object>, what: &Related) -> Option<Vec<Object>> {
     let items = followed.items()?;
     let ours = items.iter().filter(|item| {
@@ -39,16 +39,16 @@ pub(super) fn belonging(followed: Store<Object>, what: &Related) -> Option<Vec<O
 pub(super) fn Belongings(
     cluster: StoredValue<String>,
     what: Related,
-    /// The kind of what they belong to.
+    /// The kind of the owner.
     of: Kind,
-    /// Where the crashes of the pods are told.
+    /// Receives the crashes of the pods.
     crashing: RwSignal<Vec<Crash>>,
 ) -> impl IntoView {
     let followed = cluster.with_value(|cluster| follow(cluster, &what));
     let kind = what.kind;
     let what = StoredValue::new(what);
     let ours = Memo::new(move |_| what.with_value(|what| belonging(followed, what)));
-    // A node has pods of many owners; their crashes are told on their pages.
+    // Crashes are not shown on nodes, because their pods have many owners.
     let tells = kind == Kind::PODS && of != Kind::NODES;
     Effect::new(move || {
         let found = ours.with(|ours| ours.iter().flatten().flat_map(crashes).collect::<Vec<_>>());

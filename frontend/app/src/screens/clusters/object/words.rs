@@ -1,4 +1,4 @@
-//! Small things that all parts of an object's page show: times, links, states, refusals.
+//! Shared parts of the object page: ages, links, errors.
 
 use drover_ui_core::age::age;
 use drover_ui_core::messages::t;
@@ -11,7 +11,7 @@ use leptos_router::components::A;
 
 use crate::clock::{Clock, in_full};
 
-/// How long ago something was; the moment itself for who asks.
+/// An age; the tooltip shows the time.
 #[component]
 pub(super) fn Age(at: Timestamp, #[prop(optional)] form: AgeForm) -> impl IntoView {
     let clock = expect_context::<Clock>();
@@ -44,7 +44,7 @@ impl AgeForm {
     }
 }
 
-/// Another object: a link if this page has a screen for it.
+/// A link to another object, if the page has a screen for it.
 #[component]
 pub(super) fn Link(cluster: StoredValue<String>, to: Reference) -> impl IntoView {
     match to.target {
@@ -56,7 +56,7 @@ pub(super) fn Link(cluster: StoredValue<String>, to: Reference) -> impl IntoView
     }
 }
 
-/// A place whose things the cluster does not give: why, and what to do.
+/// Data that the cluster does not return, with cause and next step.
 #[component]
 pub(super) fn Refused(problem: Problem, of: &'static str) -> impl IntoView {
     let Problem { kind, message, .. } = problem;

@@ -1,4 +1,4 @@
-//! The rows of a list, those of them that are shown, and how new they are.
+//! The rows of a list, the filtered rows and the freshness.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::freshness::Freshness;
 use crate::live::Clusters;
 use crate::live::listing::{Listed, Listing};
 
-/// Whether there was an answer, and how new it is.
+/// Whether the list is loaded, and its freshness.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ListStatus {
-    /// Whether there was one.
+    /// Whether it is loaded.
     pub(crate) known: Signal<bool>,
-    /// How new it is.
+    /// The freshness.
     pub(crate) freshness: Signal<Freshness>,
 }
 
@@ -41,28 +41,27 @@ impl From<Clusters> for ListStatus {
 /// Rows in their order.
 pub(crate) type Rows<R> = Memo<Arc<Vec<R>>>;
 
-/// What a list holds, and what of it is shown.
+/// The contents of a list and its view.
 #[derive(Clone, Debug)]
 pub(crate) struct Contents<R: Row> {
-    /// How new it is.
+    /// The freshness.
     pub(crate) status: ListStatus,
-    /// ListState of it is shown.
+    /// Filters and order.
     pub(crate) view: View,
-    /// Its columns.
+    /// The columns.
     pub(crate) columns: StoredValue<Vec<Column<R>>>,
-    /// All of it.
+    /// All rows.
     pub(crate) rows: Rows<R>,
-    /// ListState passes the filters.
+    /// The rows that pass the filters.
     pub(crate) shown: Rows<R>,
-    /// What stands in its place.
+    /// The state of the list.
     pub(crate) what: Memo<ListState>,
 }
 
 impl<R: Row> Copy for Contents<R> {}
 
 impl<R: Row> Contents<R> {
-    /// The rows that `rows` makes, of which those are shown that pass what `passing` makes of the
-    /// typed text.
+    /// `rows` builds the rows; `passing` turns the typed text into a filter.
     pub(crate) fn new<F: Fn(&R) -> bool>(
         status: impl Into<ListStatus>,
         view: View,
@@ -80,7 +79,7 @@ impl<R: Row> Contents<R> {
             let passing = rows.iter().filter(|row| passes(row));
             Arc::new(passing.cloned().collect::<Vec<_>>())
         });
-        // What is there decides, not every change of it.
+        // Renders again only when the state changes.
         let what = Memo::new(move |_| {
             let (all, some) = (rows.with(|it| it.len()), shown.with(|it| it.len()));
             ListState::of(status.known.get(), status.freshness.get(), all, some)
@@ -95,7 +94,7 @@ impl<R: Row> Contents<R> {
         }
     }
 
-    /// How many of how many are shown, in words.
+    /// The number of shown rows, in words.
     pub(crate) fn counted(self) -> String {
         counted(
             self.shown.with(|it| it.len()),

@@ -1,4 +1,4 @@
-//! One thing of a list, as a screen of its own.
+//! The screen of one object of a list.
 
 use drover_ui_core::messages::t;
 use drover_ui_kit::notice::{Absence, EmptyState, Skeleton};
@@ -9,22 +9,22 @@ use super::screen::ListKind;
 use super::{ListState, Refused};
 use crate::live::listing::{Listed, Listing};
 
-/// The screen of one thing, or why it is not there.
+/// The screen of one object, or the reason for its absence.
 #[component]
 pub(crate) fn OneScreen<T: Listed>(
-    /// What is listed.
+    /// The kind of the list.
     kind: ListKind,
     /// The list.
     listing: Listing<T>,
-    /// The one of it.
+    /// The object.
     found: Memo<Option<T>>,
-    /// Stands where it is none of them.
+    /// Shown when the object does not exist.
     #[prop(into)]
     unknown: ViewFn,
     /// The screen.
     children: ChildrenFn,
 ) -> impl IntoView {
-    // Another kind of answer only; what is within follows the thing by itself.
+    // Renders again only for another kind of answer; the content follows the object itself.
     let what = Memo::new(move |_| {
         let count = usize::from(found.with(Option::is_some));
         ListState::of(listing.items().is_some(), listing.freshness(), count, count)
@@ -39,17 +39,17 @@ pub(crate) fn OneScreen<T: Listed>(
     }
 }
 
-/// Says that there is none of this name, and leads to all of them.
+/// Shows that the object does not exist, with a link to the list.
 #[component]
 pub(crate) fn NoneOfThem(
-    /// What is listed.
+    /// The kind of the list.
     kind: ListKind,
-    /// That it is not there.
+    /// The title.
     #[prop(into)]
     title: String,
-    /// Why that may be.
+    /// The advice.
     advice: &'static str,
-    /// The screen that lists them.
+    /// The address of the list.
     all: &'static str,
 ) -> impl IntoView {
     view! {

@@ -1,4 +1,4 @@
-//! A list, as a screen of its own or as a part of one.
+//! A list as a screen, or as a part of a screen.
 
 use drover_ui_core::messages::{Noun, t};
 use drover_ui_core::selection::Selection;
@@ -13,34 +13,34 @@ use super::{ListState, Refused};
 use crate::command::SameCommand;
 use crate::freshness::{FreshnessMark, StaleBanner};
 
-/// The words for what is listed.
+/// The kind of a list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ListKind {
-    /// What the list holds.
+    /// The kind of objects.
     pub(crate) noun: Noun,
-    /// How many lines stand for them until they come.
+    /// Number of placeholder lines.
     pub(crate) lines: usize,
 }
 
-/// A list that is a screen: its heading and filter, itself, and what lists the same elsewhere.
+/// A list as a screen, with heading, filter and command.
 #[component]
 pub(crate) fn ListScreen<R: Row>(
-    /// What is listed.
+    /// The kind of the list.
     kind: ListKind,
     /// The list.
     contents: Contents<R>,
-    /// ListState lists the same on the command line.
+    /// The equivalent command.
     command: &'static str,
-    /// Why there is nothing; without it that is the filter's doing.
+    /// The empty state; the default blames the filter.
     #[prop(optional, into)]
     empty: Option<ViewFn>,
-    /// Which rows are chosen, if rows can be.
+    /// The selection, if rows can be selected.
     #[prop(optional_no_strip, into)]
     selection: Option<RwSignal<Selection>>,
-    /// What can be done beside the filter.
+    /// Actions beside the filter.
     #[prop(optional, into)]
     action: Option<ViewFn>,
-    /// What stands above the list.
+    /// Content above the list.
     #[prop(optional)]
     children: Option<Children>,
 ) -> impl IntoView {
@@ -65,10 +65,10 @@ pub(crate) fn ListScreen<R: Row>(
     }
 }
 
-/// Where the text is typed that filters a list.
+/// The text filter of a list.
 #[component]
 pub(crate) fn ListFilter<R: Row>(
-    /// What is listed.
+    /// The kind of the list.
     kind: ListKind,
     /// The list.
     contents: Contents<R>,
@@ -80,16 +80,16 @@ pub(crate) fn ListFilter<R: Row>(
     }
 }
 
-/// The list itself, or why it is not there.
+/// The table, or the state of the list.
 #[component]
 pub(crate) fn ListBody<R: Row>(
-    /// What is listed.
+    /// The kind of the list.
     kind: ListKind,
     /// The list.
     contents: Contents<R>,
-    /// Why there is nothing; without it that is the filter's doing.
+    /// The empty state; the default blames the filter.
     empty: Option<ViewFn>,
-    /// Which rows are chosen, if rows can be.
+    /// The selection, if rows can be selected.
     #[prop(optional_no_strip)]
     selection: Option<RwSignal<Selection>>,
 ) -> impl IntoView {

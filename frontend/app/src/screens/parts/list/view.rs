@@ -1,24 +1,24 @@
-//! What of a list is shown, kept in the URL.
+//! Filters and order of a list; stored in the URL.
 
 use drover_ui_kit::table::{Column, Sorting};
 use leptos::prelude::*;
 
 use crate::screens::address;
 
-/// Filters, order, and whether one more is being made.
+/// Filters, order, and whether the create dialog is open.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View {
-    /// What was typed.
+    /// The form.
     pub(crate) text: RwSignal<String>,
     /// The order.
     pub(crate) sorting: RwSignal<Sorting>,
-    /// Whether the dialog is open that makes one, where there is one.
+    /// Whether the create dialog is open.
     pub(crate) making: RwSignal<bool>,
     filters: StoredValue<Vec<Filter>>,
 }
 
 impl View {
-    /// Everything in this order, and nothing of it in the URL: for lists that are a part of a screen.
+    /// A view that is not stored in the URL, for lists within a screen.
     pub(crate) fn in_order(sorting: Sorting) -> Self {
         Self {
             text: RwSignal::new(String::new()),
@@ -28,7 +28,7 @@ impl View {
         }
     }
 
-    /// As the URL says; what changes is written there, without another step in the history.
+    /// Reads the URL and keeps it up to date without new history entries.
     pub(crate) fn of_url<R>(
         screen: &'static str,
         columns: &[Column<R>],
@@ -59,7 +59,7 @@ impl View {
         view
     }
 
-    /// Lifts every filter.
+    /// Resets all filters.
     pub(crate) fn show_all(self) {
         self.text.set(String::new());
         self.filters.with_value(|filters| {
@@ -81,7 +81,7 @@ impl View {
     }
 }
 
-/// A filter beside the text: a word in the URL, and none while it lets everything pass.
+/// A filter beside the text, stored as a word in the URL.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Filter {
     name: &'static str,
@@ -90,7 +90,7 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// One of these, each with its word.
+    /// A filter for one of several values.
     pub(crate) fn one_of<T: Copy + PartialEq + Send + Sync + 'static>(
         name: &'static str,
         chosen: RwSignal<Option<T>>,
@@ -112,7 +112,7 @@ impl Filter {
         }
     }
 
-    /// Only what is so, with this word.
+    /// A filter that is on or off.
     pub(crate) fn only(name: &'static str, word: &'static str, only: RwSignal<bool>) -> Self {
         Self {
             name,

@@ -1,4 +1,4 @@
-//! Steps that need nothing but to be meant.
+//! Actions that need only a confirmation.
 
 use drover_api::rest::{UserPatch, UserView};
 use drover_ui_core::messages::t;
@@ -18,25 +18,25 @@ use crate::live::listing::Listing;
 use crate::screens::form::Sending;
 use crate::session::Session;
 
-/// A step that changes what somebody may do.
+/// An action that changes the rights of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Step {
-    /// Makes them an administrator.
+    /// Makes the user an administrator.
     MakeAdministrator,
-    /// They administer no more.
+    /// Removes the administrator right.
     RemoveAdministrator,
-    /// Ends all their tokens, sessions included.
+    /// Deletes all tokens and sessions.
     RevokeTokens,
-    /// They sign in no more.
+    /// Blocks sign-ins.
     Disable,
-    /// They may sign in again.
+    /// Allows sign-ins again.
     Enable,
-    /// They are no more.
+    /// Deletes the user.
     Delete,
 }
 
 impl Step {
-    /// What stands in the menu.
+    /// The label in the menu.
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::MakeAdministrator => t().users.make_administrator_menu(),
@@ -48,7 +48,7 @@ impl Step {
         }
     }
 
-    /// Whether they can do less afterwards.
+    /// Whether the action reduces rights.
     const fn shuts_out(self) -> bool {
         matches!(
             self,
@@ -171,7 +171,7 @@ pub(super) fn ConfirmStep(
     }
 }
 
-/// What the server will say against it, said before it is asked.
+/// Warnings about refusals of the server.
 #[component]
 fn Warned(name: String, administers: bool, oneself: bool) -> impl IntoView {
     let users = administers.then(|| Listing::<UserView>::follow(PATH));

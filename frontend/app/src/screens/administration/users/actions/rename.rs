@@ -1,4 +1,4 @@
-//! Another display name.
+//! Changes the display name.
 
 use drover_api::rest::{UserPatch, UserView};
 use drover_ui_core::messages::t;

@@ -1,4 +1,4 @@
-//! The events about one thing.
+//! The events about one object.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use leptos::prelude::*;
 
 use crate::clock::{Clock, in_full};
 
-/// Events of a group that are on the page at first.
+/// Initial number of events in a group.
 const FEW: usize = 4;
 
-/// What the events are about, and the events.
+/// The object and its events.
 #[component]
 pub(super) fn AboutOne(group: Group, cluster: StoredValue<Arc<str>>) -> impl IntoView {
     let Group { about, events } = group;

@@ -1,4 +1,4 @@
-//! What can be chosen of a log, and how its reading goes.
+//! The options of a log, and its state.
 
 use drover_ui_core::kubectl;
 use drover_ui_core::log::{Log, LogRequest, MAX_LINES, SINCES, Since, TAILS};
@@ -18,7 +18,7 @@ use crate::clock::time_of_day;
 use crate::command::SameCommand;
 use crate::file::save;
 
-/// The choices, above the lines.
+/// The options above the log.
 #[component]
 pub(super) fn Bar(
     view: LogView,
@@ -50,13 +50,13 @@ pub(super) fn Bar(
     }
 }
 
-/// Copying and saving what was read.
+/// Copy and download.
 #[component]
 fn Keep(view: LogView, reader: Reader, request: Memo<Option<LogRequest>>) -> impl IntoView {
     let toasts = expect_context::<Toasts>();
     let text = move || {
         reader.log.with_untracked(|log| {
-            // The text has the container's lines only, so a gap is said beside it.
+            // The text holds only lines of the container, so missing lines are reported in a toast.
             if log.missing() > 0 {
                 toasts.warn(t().log.missing_lines(&count(log.missing())));
             }
@@ -82,7 +82,7 @@ fn Keep(view: LogView, reader: Reader, request: Memo<Option<LogRequest>>) -> imp
     }
 }
 
-/// Why no lines come, if there is a reason.
+/// The reason for missing lines.
 #[component]
 fn Trouble(reader: Reader) -> impl IntoView {
     let has_lines = Memo::new(move |_| reader.log.with(|log| !log.lines().is_empty()));
@@ -101,7 +101,7 @@ fn Trouble(reader: Reader) -> impl IntoView {
     }
 }
 
-/// How many lines there are, how the reading goes, and the command that does the same.
+/// Number of lines, state and the equivalent command.
 #[component]
 pub(super) fn Foot(
     view: LogView,

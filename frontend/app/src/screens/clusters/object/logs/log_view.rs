@@ -16,10 +16,10 @@ use super::reader::{Reader, Reading};
 use super::view::LogView;
 use crate::screens::object::words::Refused;
 
-/// Columns of a time: `2026-11-22T14:03:59.123Z` and a blank.
+/// Columns of a timestamp: `2026-11-22T14:03:59.123Z` and a space.
 const TIME_COLUMNS: usize = 25;
 
-/// The lines, and finding in them.
+/// The lines with search.
 #[component]
 pub(super) fn LogView(
     view: LogView,
@@ -30,7 +30,7 @@ pub(super) fn LogView(
     let log = reader.log;
     let pages = Pages::of(log, view, scroll);
     Effect::new(move || {
-        // Another log begins at its end.
+        // A new log starts at its end.
         request.track();
         scroll.show_end();
     });
@@ -56,8 +56,7 @@ pub(super) fn LogView(
     }
 }
 
-/// Keeps the end in sight while lines come, unless somebody scrolled away from it: then nothing
-/// moves, and new lines wait.
+/// Follows the end unless the user scrolled away; then new lines wait.
 fn stands_still(scroll: Scroll, log: RwSignal<Log>, view: LogView) {
     let at_end = Memo::new(move |_| scroll.is_at_end());
     Effect::new(move || {
@@ -74,18 +73,18 @@ fn stands_still(scroll: Scroll, log: RwSignal<Log>, view: LogView) {
     });
 }
 
-/// What is shown of a log.
+/// The visible part of a log.
 #[derive(Clone, Copy)]
 struct Pages {
     log: RwSignal<Log>,
     layout: Memo<Layout>,
-    /// Letters of a row, beside the gutter.
+    /// Characters per row without the gutter.
     columns: Memo<usize>,
-    /// Letters of the gutter with the times.
+    /// Characters of the timestamp gutter.
     gutter: Memo<usize>,
-    /// The number of the line that was found last.
+    /// The line number of the current match.
     current: RwSignal<Option<u64>>,
-    /// Another number whenever rows look otherwise.
+    /// A version that changes when rows must be drawn again.
     look: Memo<u64>,
 }
 
@@ -158,7 +157,7 @@ impl Pages {
             .into_any()
     }
 
-    /// The letters of the longest row; nothing where no row is longer than what fits.
+    /// Characters of the longest row; 0 if all rows fit.
     fn widest(self) -> usize {
         rows::widest(self.columns.get(), self.gutter.get(), || {
             self.log.with(|log| {
@@ -168,7 +167,7 @@ impl Pages {
         })
     }
 
-    /// Numbers of the lines in which something was found.
+    /// Line numbers of the matches.
     fn found(self) -> Vec<u64> {
         self.log.with_untracked(|log| {
             let found = log.lines().iter().filter(|line| line.is_found);
@@ -191,7 +190,7 @@ fn Finding(pages: Pages, view: LogView, scroll: Scroll) -> impl IntoView {
         let found = pages.found();
         let current = pages.current.get_untracked();
         let at = current.and_then(|current| found.iter().position(|number| *number == current));
-        // The newest lines are in sight first, so the search begins at the end.
+        // The search starts at the end, where the newest lines are.
         let next = match at {
             None => found.len().checked_sub(1),
             at => step(found.len(), at, forward),
@@ -213,8 +212,7 @@ fn Finding(pages: Pages, view: LogView, scroll: Scroll) -> impl IntoView {
     view! { <FindField label=t().log.find() value=view.find count=count at=at on_step=go/> }
 }
 
-/// While new lines wait: that they do, and the way back to them. How many is not read out, since it
-/// changes with each that comes.
+/// Shows that new lines wait. The count is not announced, because it changes with each line.
 #[component]
 fn Resume(scroll: Scroll, log: RwSignal<Log>) -> impl IntoView {
     let is_paused = Memo::new(move |_| log.with(Log::is_paused));
@@ -279,7 +277,7 @@ fn Lines(pages: Pages, scroll: Scroll, view: LogView) -> impl IntoView {
     }
 }
 
-/// How a row looks.
+/// The style of a row.
 #[derive(Clone, Copy)]
 struct Look {
     columns: usize,

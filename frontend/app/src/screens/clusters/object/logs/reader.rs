@@ -1,4 +1,4 @@
-//! Reads a log as it is written: begins, follows, and goes on after a cut.
+//! Reads a log stream and resumes it after an interruption.
 
 use std::time::Duration;
 
@@ -19,51 +19,49 @@ use crate::network::rest;
 use crate::session::Session;
 use crate::stream::{Interruption, LineStream};
 
-/// A container may say nothing for long; after this the stream is asked for anew, in case that the
-/// connection is silently gone.
+/// After this silence the stream is requested again, because the connection may be lost.
 const TIMEOUT: Duration = Duration::from_mins(3);
-/// An answer that has not begun by then has no lines: before the first one, a kubelet sends nothing
-/// at all.
+/// A response that has not started by then has no lines: the kubelet sends headers with the first
+/// line.
 const LATE: Duration = Duration::from_secs(2);
-/// A pod's status comes a little later than the end of its container's log.
+/// Delay of the pod status after the end of a log.
 const SETTLING: Duration = Duration::from_millis(800);
-/// Of longer lines the rest is left out.
+/// Longer lines are truncated.
 const LONGEST_LINE: usize = 256 * 1024;
 
-/// How the reading goes.
+/// The state of the reader.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Reading {
-    /// The first answer is on its way.
+    /// The first response is pending.
     Opening,
-    /// Lines come as they are written.
+    /// Lines are streamed.
     Following,
-    /// The container does not run; it is tried again.
+    /// The container does not run; the request is retried.
     Waiting(String),
-    /// The stream was cut; it is tried again.
+    /// The stream was interrupted; the request is retried.
     Cut {
-        /// When.
+        /// Since when.
         since: Timestamp,
-        /// Why.
+        /// The cause.
         problem: Problem,
     },
-    /// There will be no more.
+    /// The log is complete.
     Over(String),
-    /// It cannot be read.
+    /// The request was rejected.
     Refused(Problem),
 }
 
-/// A log and how its reading goes.
+/// A log and the state of its reader.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader {
-    /// What was read.
+    /// The lines.
     pub(super) log: RwSignal<Log>,
-    /// How it goes.
+    /// The state.
     pub(super) reading: RwSignal<Reading>,
 }
 
 impl Reader {
-    /// Reads what is wished for, until the owner is gone; another request, or another pod of the same
-    /// name (its UID), begins anew.
+    /// Reads the requested log until cleanup; another request, or another pod UID, starts again.
     pub(super) fn begin(
         request: Memo<Option<LogRequest>>,
         uid: Memo<Option<String>>,
@@ -93,7 +91,7 @@ impl Reader {
                 let (task, handle) = abortable(reader.read(request, pod, session));
                 running.set_value(Some(handle));
                 spawn_local(async move {
-                    // Aborted is how it ends when the person goes on to something else.
+                    // The task ends by abort on navigation.
                     let _ = task.await;
                 });
             }
@@ -112,7 +110,7 @@ impl Reader {
             }
             match &ending {
                 Ending::Problem(problem) => session.handle(problem),
-                // That was waited for long enough.
+                // The timeout was long enough.
                 Ending::Silent => {
                     backoff.reset();
                     self.goes_on(&request);
@@ -141,7 +139,7 @@ impl Reader {
         }
     }
 
-    /// One question and its answer, to its end.
+    /// One request and its response.
     async fn stream(
         self,
         request: &LogRequest,
@@ -176,7 +174,7 @@ impl Reader {
         }
     }
 
-    /// Asks, and says that lines come as they are written once that is so.
+    /// Sends the request and marks the log as streamed.
     async fn open(
         self,
         request: &LogRequest,
@@ -187,8 +185,8 @@ impl Reader {
         let stream = match select(opening, Box::pin(sleep(LATE))).await {
             Either::Left((opened, _)) => opened?,
             Either::Right(((), opening)) => {
-                // Lines that were read would come again at once, so their answer is not late
-                // because there are none.
+                // With lines already read the response starts at once, so a late response does not
+                // mean an empty log.
                 let is_first = self
                     .reading
                     .with_untracked(|reading| *reading == Reading::Opening);
@@ -201,21 +199,21 @@ impl Reader {
         let was_cut = self
             .reading
             .with_untracked(|reading| matches!(reading, Reading::Cut { .. }));
-        // The answer to who waits for a container's next start may be the log of its last run.
+        // The response before the next start may be the log of the last run.
         if was_cut || seam.is_none() {
             self.goes_on(request);
         }
         Ok(stream)
     }
 
-    /// Lines come as they are written, if that is the request.
+    /// Marks the log as streamed, if the request follows.
     fn goes_on(self, request: &LogRequest) {
         if request.follows() && self.reading.with_untracked(|it| *it != Reading::Following) {
             self.reading.set(Reading::Following);
         }
     }
 
-    /// Says something between the lines, but not twice.
+    /// Adds a note between the lines once.
     fn note_once(self, noted: &mut Option<String>, words: &str) {
         if noted.as_deref() != Some(words) && self.log.with_untracked(|log| log.seam().is_some()) {
             self.log

@@ -1,4 +1,4 @@
-//! What of which log is shown, and how; kept in the URL.
+//! The options of the log; stored in the URL.
 
 use drover_ui_core::log::{LogRequest, Since, TAILS};
 use leptos::prelude::*;
@@ -6,34 +6,34 @@ use leptos_router::hooks::use_query_map;
 
 use crate::screens::address;
 
-/// Lines that are asked for unless somebody wishes otherwise.
+/// Default number of lines.
 const TAIL: u32 = 1_000;
 
-/// The choices.
+/// The options.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LogView {
-    /// Whose log.
+    /// The pod.
     pub(super) pod: RwSignal<String>,
-    /// Of which container.
+    /// The container.
     pub(super) container: RwSignal<String>,
-    /// Of the run before this one.
+    /// Whether the previous run is shown.
     pub(super) previous: RwSignal<bool>,
-    /// With the lines that come.
+    /// Whether new lines are streamed.
     pub(super) follow: RwSignal<bool>,
-    /// From how long ago, as a key.
+    /// The start time, as a key.
     pub(super) since: RwSignal<String>,
-    /// How many lines.
+    /// The line limit.
     pub(super) tail: RwSignal<String>,
-    /// With the time of each line.
+    /// Whether timestamps are shown.
     pub(super) times: RwSignal<bool>,
-    /// Long lines in several rows.
+    /// Whether lines wrap.
     pub(super) wrap: RwSignal<bool>,
-    /// What is looked for.
+    /// The search text.
     pub(super) find: RwSignal<String>,
 }
 
 impl LogView {
-    /// As the URL of a screen says; what changes is written there.
+    /// Reads the URL and keeps it up to date.
     pub(super) fn of_url(screen: String) -> Self {
         let query = use_query_map();
         let of = move |name: &str| query.with_untracked(|query| query.get(name));
@@ -73,7 +73,7 @@ impl LogView {
         )
     }
 
-    /// What to ask the server for; nothing while no container is chosen.
+    /// The request; `None` without a container.
     pub(super) fn request(self, cluster: &str, namespace: &str, pod: &str) -> Option<LogRequest> {
         let container = self.container.get();
         let tail = self.tail.get().parse().ok();

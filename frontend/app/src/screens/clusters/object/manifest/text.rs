@@ -19,7 +19,7 @@ use leptos::prelude::*;
 use super::View;
 use crate::file::save;
 
-/// The text, and what can be done with it.
+/// The text with search and actions.
 #[component]
 pub(super) fn Text(manifest: Arc<Manifest>, file: String, view: View) -> impl IntoView {
     let language = manifest.language();
@@ -42,7 +42,7 @@ pub(super) fn Text(manifest: Arc<Manifest>, file: String, view: View) -> impl In
     }
 }
 
-/// Copying and saving.
+/// Copy and download.
 #[component]
 fn Keep(text: Memo<Arc<String>>, file: String) -> impl IntoView {
     let toasts = expect_context::<Toasts>();
@@ -58,23 +58,23 @@ fn Keep(text: Memo<Arc<String>>, file: String) -> impl IntoView {
     }
 }
 
-/// What is shown of a text.
+/// The visible part of a text.
 #[derive(Clone, Copy)]
 struct TextView {
     lines: Memo<Arc<Vec<String>>>,
     layout: Memo<Layout>,
-    /// Letters of a row, beside the gutter.
+    /// Characters per row without the gutter.
     columns: Memo<usize>,
-    /// Letters of the gutter with the numbers.
+    /// Characters of the line number gutter.
     gutter: Memo<usize>,
     find: Memo<Find>,
-    /// The lines in which something was found.
+    /// The matching lines.
     found: Memo<Vec<usize>>,
-    /// Which of them is looked at.
+    /// The index of the current match.
     at: RwSignal<Option<usize>>,
-    /// The same, as a line.
+    /// The line of the current match.
     current: Memo<Option<usize>>,
-    /// Another number whenever rows look otherwise.
+    /// A version that changes when rows must be drawn again.
     look: Memo<u64>,
 }
 
@@ -162,7 +162,7 @@ impl TextView {
         .into_any()
     }
 
-    /// The letters of the longest row; nothing where no row is longer than what fits.
+    /// Characters of the longest row; 0 if all rows fit.
     fn widest(self) -> usize {
         rows::widest(self.columns.get(), self.gutter.get(), || {
             self.lines.with(|lines| lines.iter().map(String::len).max())
@@ -203,7 +203,7 @@ fn Rows(text_view: TextView, scroll: Scroll) -> impl IntoView {
     }
 }
 
-/// A part of a line, with what is found marked.
+/// A part of a line with marked matches.
 fn marked(text: &str, part: &Range<usize>, find: &Find) -> Vec<AnyView> {
     let mut pieces = Vec::new();
     let mut from = part.start;
