@@ -16,8 +16,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::leader::LeaderGate;
+use crate::options::Shutdown;
 use crate::queue::{Attempt, Outcome};
-use crate::trigger::{Shutdown, Trigger};
+use crate::trigger::Trigger;
 
 /// Brings the world closer to what one object says.
 pub trait Reconciler: Send + Sync + 'static {

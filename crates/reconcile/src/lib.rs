@@ -16,6 +16,7 @@ mod controller;
 pub mod finalizer;
 mod leader;
 mod metrics;
+mod options;
 mod queue;
 mod runtime;
 mod source;
@@ -26,11 +27,12 @@ pub use backoff::Backoff;
 pub use controller::{Action, Controller, Reconciler};
 pub use leader::LeaderGate;
 pub use metrics::{ControllerMetrics, Metrics};
+pub use options::{Options, Shutdown};
 pub use queue::{Attempt, Queue};
 pub use runtime::Runtime;
 pub use source::{on_change, on_change_of};
 pub use status::{StatusWriter, Urgency, Write};
-pub use trigger::{Options, Shutdown, Trigger};
+pub use trigger::Trigger;
 
 #[cfg(test)]
 mod tests;

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use crate::backoff::jitter;
 use crate::metrics::ControllerMetrics;
-use crate::trigger::Options;
+use crate::options::Options;
 
 /// One call for a key: what is known of the earlier ones.
 #[derive(Clone, Debug, PartialEq, Eq)]

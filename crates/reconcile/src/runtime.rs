@@ -8,8 +8,9 @@ use tokio_util::sync::CancellationToken;
 use crate::controller::{Controller, Reconciler};
 use crate::leader::LeaderGate;
 use crate::metrics::Metrics;
+use crate::options::Options;
 use crate::source::on_change;
-use crate::trigger::{Options, Trigger};
+use crate::trigger::Trigger;
 
 /// Metrics, leadership and shutdown of controllers; cheap to clone.
 #[derive(Clone, Debug)]

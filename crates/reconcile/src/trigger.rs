@@ -1,63 +1,16 @@
-//! A controller's options and its way in.
+//! The handle that adds keys to a controller's queue.
 
 use std::fmt;
 use std::hash::Hash;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::stream::BoxStream;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::backoff::Backoff;
 use crate::metrics::Metrics;
+use crate::options::Options;
 use crate::queue::Queue;
-
-/// How a controller works; change the fields that differ from [`Options::new`].
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// For logs and metrics: lower case, words joined by `-`.
-    pub name: &'static str,
-    /// Calls at a time, of different keys.
-    pub concurrency: usize,
-    /// Longest time of one call.
-    pub timeout: Option<Duration>,
-    /// Delays after failures.
-    pub backoff: Backoff,
-    /// From the first trigger to the call: changes that come together are one call.
-    pub debounce: Duration,
-    /// From the end of a call to the next call of the same key.
-    pub cooldown: Duration,
-    /// Ready keys from which on streams are not read.
-    pub capacity: usize,
-    /// What becomes of calls under way when the controller is stopped.
-    pub shutdown: Shutdown,
-}
-
-/// See [`Options::shutdown`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shutdown {
-    /// They end at their next await.
-    Abort,
-    /// They end by themselves, or by [`Options::timeout`].
-    Finish,
-}
-
-impl Options {
-    /// One call at a time, of two minutes at most; retries after one second up to a minute.
-    pub const fn new(name: &'static str) -> Self {
-        Self {
-            name,
-            concurrency: 1,
-            timeout: Some(Duration::from_mins(2)),
-            backoff: Backoff::new(Duration::from_secs(1), Duration::from_mins(1)),
-            debounce: Duration::ZERO,
-            cooldown: Duration::ZERO,
-            capacity: 10_000,
-            shutdown: Shutdown::Abort,
-        }
-    }
-}
 
 /// Adds keys to a controller's queue; clones share it.
 pub struct Trigger<K> {

@@ -12,8 +12,6 @@ const LONG_FILE: usize = 400;
 const LONGEST_MAIN: usize = 20;
 /// The maximum number of source files in a folder, without subfolders.
 const MAX_FILES_IN_FOLDER: usize = 20;
-/// Folders with more source files. Remove a folder from the list when it is split; never add one.
-const LARGE_FOLDERS: &[&str] = &[];
 /// Names that do not describe the content.
 const EMPTY_NAMES: &[&str] = &[
     "utils", "util", "common", "helpers", "helper", "manager", "misc",
@@ -92,7 +90,7 @@ fn folders_have_few_source_files() {
     }
     for (folder, count) in counts {
         assert!(
-            count <= MAX_FILES_IN_FOLDER || LARGE_FOLDERS.contains(&folder.as_str()),
+            count <= MAX_FILES_IN_FOLDER,
             "{folder} has {count} source files side by side: group them in modules"
         );
     }
