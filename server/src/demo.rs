@@ -16,7 +16,6 @@ use std::time::Duration;
 
 use drover_api::kinds::{Cluster, ClusterSpec};
 use drover_simulate::{ClusterOptions, Plan};
-use kube::api::PostParams;
 use kube::{Resource as _, ResourceExt as _};
 use thiserror::Error;
 use tokio::sync::Semaphore;
@@ -30,14 +29,12 @@ pub use place::DemoFolder;
 
 use drover_agent_gateway::registration::RegistrationState;
 use drover_entropy::backoff::Backoff;
-use drover_hub::{Hub, HubError, call, only};
+use drover_hub::{Hub, HubError, Writer, call, only};
 
 /// Label of a Cluster that this module made: no other is ever touched.
 const SIMULATED: &str = "management.drover.dev/simulated";
 /// Clusters that start at the same time.
 const STARTING: usize = 4;
-/// Longest to wait until memory shows what was written.
-const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 
 /// How many clusters, and where their state lies.
 #[derive(Clone, Debug)]
@@ -216,11 +213,10 @@ impl Simulated {
         cluster
             .labels_mut()
             .insert(SIMULATED.to_owned(), "true".to_owned());
-        let params = PostParams::default();
-        let made = api.create(&params, &cluster);
-        let made = call("create a simulated cluster", made).await?;
-        let clusters = &self.hub.stores().clusters;
-        clusters.wait_for(&made, VISIBLE_WITHIN).await;
+        let writer = Writer::new(api, &self.hub.stores().clusters);
+        let made = writer
+            .create("create a simulated cluster", &cluster)
+            .await?;
         Ok(Some(made))
     }
 
@@ -241,13 +237,7 @@ impl Simulated {
         }
         let stop = self.stop.child_token();
         let gone = async {
-            while !self
-                .hub
-                .stores()
-                .clusters
-                .wait_until_gone(&uid, Duration::from_mins(10))
-                .await
-            {}
+            while !self.hub.stores().clusters.wait_until_gone(&uid).await {}
             stop.cancel();
         };
         // The agent ends when the server does, or when its Cluster is gone.

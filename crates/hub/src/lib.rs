@@ -17,6 +17,7 @@ pub mod settings;
 pub mod stores;
 pub mod visibility;
 pub mod webhook_name;
+mod writer;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +32,7 @@ pub use error::HubError;
 pub use keys::Keys;
 pub use stores::mirror::Mirror;
 pub use stores::{Stores, StoresHealth};
+pub use writer::Writer;
 
 /// Longest that one call to the hub may take, watches aside.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);

@@ -22,14 +22,12 @@ use super::passwords::{
 use super::tokens::{self, EndError, TokenError, TokenWish};
 use drover_http_edge::status::Status;
 use drover_hub::settings::Settings;
-use drover_hub::{Hub, HubError, call};
+use drover_hub::{Hub, HubError, Writer, call};
 
 /// Life of a token that is good for nothing but setting a new password.
 const PASSWORD_CHANGE_TTL: Duration = Duration::from_mins(15);
 /// UID that no user has: its password is looked for when a name is unknown, to take as long.
 const NO_UID: &str = "00000000-0000-0000-0000-000000000000";
-/// Longest to wait until memory shows a change.
-const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 
 /// Why somebody did not get in.
 #[derive(Debug, Error)]
@@ -262,18 +260,14 @@ impl Logins {
         let phc = self.passwords.hash(new).await?;
         write_hash(&self.hub, user, &phc).await?;
         if user.spec.must_change_password != must_change {
-            let patch = Patch::Merge(json!({
+            let patch = json!({
                 "metadata": { "uid": user.uid() },
                 "spec": { "mustChangePassword": must_change },
-            }));
-            let (api, params) = (self.hub.users(), PatchParams::default());
-            let name = user.name_any();
-            let changed = call("change a user", api.patch(&name, &params, &patch)).await?;
-            self.hub
-                .stores()
-                .users
-                .wait_for(&changed, VISIBLE_WITHIN)
-                .await;
+            });
+            let writer = Writer::new(self.hub.users(), &self.hub.stores().users);
+            writer
+                .patch("change a user", &user.name_any(), &patch)
+                .await?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime};
 use futures::TryStreamExt as _;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::api::{DeleteParams, ListParams, PostParams};
+use kube::api::{DeleteParams, ListParams};
 use kube::{Resource as _, ResourceExt};
 use secrecy::SecretString;
 use thiserror::Error;
@@ -17,10 +17,8 @@ use thiserror::Error;
 use super::authenticator::is_idle;
 use drover_entropy::{NoRandomness, random};
 use drover_http_edge::status::Status;
-use drover_hub::{Hub, HubError, call, only};
+use drover_hub::{Hub, HubError, Writer, call};
 
-/// Longest to wait until memory shows what was written; after that the hub is asked instead.
-const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 /// Between two purges of expired tokens.
 const PURGE_EVERY: Duration = Duration::from_mins(30);
 /// Longest time of one purge.
@@ -118,9 +116,8 @@ pub async fn create(
     let mut token = Token::new(&issued.id, spec);
     // The token goes with its user: the hub's garbage collector sees to it.
     token.metadata.owner_references = user.owner_ref(&()).map(|owner| vec![owner]);
-    let api = hub.tokens();
-    let created = call("create a token", api.create(&PostParams::default(), &token)).await?;
-    hub.stores().tokens.wait_for(&created, VISIBLE_WITHIN).await;
+    let writer = Writer::new(hub.tokens(), &hub.stores().tokens);
+    let created = writer.create("create a token", &token).await?;
     Ok((issued.token, created))
 }
 
@@ -134,14 +131,8 @@ pub async fn delete_by_id(hub: &Hub, id: &str) -> Result<(), HubError> {
 
 /// Deletes a token; it is refused as soon as this returns.
 pub async fn delete(hub: &Hub, token: &Token) -> Result<(), HubError> {
-    let uid = token.uid().unwrap_or_default();
-    let params = only(Some(uid.clone()));
-    remove(hub, &token.name_any(), &params).await?;
-    hub.stores()
-        .tokens
-        .wait_until_gone(&uid, VISIBLE_WITHIN)
-        .await;
-    Ok(())
+    let writer = Writer::new(hub.tokens(), &hub.stores().tokens);
+    writer.delete_if_present("delete a token", token).await
 }
 
 /// Takes a token from the hub; one that is gone already is gone.

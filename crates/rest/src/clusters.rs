@@ -1,7 +1,5 @@
 //! Clusters: the hub's objects as people see them.
 
-use std::time::Duration;
-
 use axum::extract::State;
 use drover_api::group::LOCAL_CLUSTER;
 use drover_api::ids::ClusterUid;
@@ -9,7 +7,6 @@ use drover_api::kinds::{Cluster, ClusterSpec};
 use drover_api::rest::{ClusterCreate, ClusterView, List};
 use http::StatusCode;
 use kube::ResourceExt;
-use kube::api::PostParams;
 
 use super::RestState;
 use super::caller::Importer;
@@ -21,11 +18,9 @@ use drover_audit::Noted;
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
 use drover_hub::visibility::{Sight, place_of_cluster};
-use drover_hub::{call, only};
+use drover_hub::{Writer, call, only};
 use drover_identity::caller::Caller;
 
-/// Longest to wait until memory shows what was written.
-const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 /// Longest description, in characters.
 const DESCRIPTION: usize = 256;
 
@@ -92,23 +87,14 @@ pub(super) async fn create(
     let written = Written::new(&state.hub, &caller, &state.hub.stores().clusters);
     written.check_create(&cluster).await?;
     let api = state.hub.clusters();
-    let created = call(
-        "create a cluster",
-        api.create(&PostParams::default(), &cluster),
-    )
-    .await;
+    let writer = Writer::new(api.clone(), &state.hub.stores().clusters);
+    let created = writer.create("create a cluster", &cluster).await;
     let created = created.map_err(|error| match error.code() {
         Some(409) => Status::already_exists("Cluster", &request.name),
         _ => error.into(),
     })?;
     noted.about(&request.name);
     noted.in_cluster(&request.name, created.uid().map(ClusterUid::new));
-    state
-        .hub
-        .stores()
-        .clusters
-        .wait_for(&created, VISIBLE_WITHIN)
-        .await;
     let sight = Sight::of(state.hub.stores(), &caller);
     if !sight.may("update", "clusters", &place_of_cluster(&created)) {
         let owner = members::make_owner::<InCluster>(&state, &caller, &created).await;

@@ -1,7 +1,5 @@
 //! The server's settings, for users whose roles on the hub allow it.
 
-use std::time::Duration;
-
 use axum::extract::State;
 use drover_access::grants::Place;
 use drover_access::identity::Identity;
@@ -20,9 +18,6 @@ use drover_http_edge::status::Status;
 use drover_hub::settings::Settings;
 use drover_hub::visibility::Sight;
 use drover_hub::{HubError, call};
-
-/// Longest to wait until memory shows what was written.
-const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 
 /// Why a caller cannot change a setting; the hub's admission rules say the same.
 fn read_only(sight: &Sight, setting: Setting) -> Option<String> {
@@ -86,12 +81,7 @@ pub(super) async fn update(
     Settings::check(setting, &request.value).map_err(|error| Status::invalid("value", error))?;
     check(&state, &caller, setting, &request.value).await?;
     let written = write(&state, setting, &request.value).await?;
-    state
-        .hub
-        .stores()
-        .settings
-        .wait_for(&written, VISIBLE_WITHIN)
-        .await;
+    state.hub.stores().settings.wait_for(&written).await;
     Ok(axum::Json(view(&state, &sight, setting)))
 }
 

@@ -38,7 +38,7 @@ pub struct Telemetry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LogFilterBody {
-    /// Levels and targets, such as `info,drover_server=debug`.
+    /// Levels and targets, such as `info,drover=debug`.
     pub filter: String,
 }
 

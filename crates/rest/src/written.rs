@@ -4,13 +4,11 @@
 //! about it the rules that apply when the caller writes with kubectl.
 
 use std::fmt::Debug;
-use std::time::Duration;
 
 use drover_access::admission::{Operation, Write};
 use drover_access::identity::Identity;
 use drover_access::names::UserName;
-use drover_api::group::{GROUP, SERVER_FIELD_MANAGER};
-use kube::api::PostParams;
+use drover_api::group::GROUP;
 use kube::{Api, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,10 +17,7 @@ use serde_json::Value;
 use drover_entropy::random;
 use drover_http_edge::status::Status;
 use drover_hub::admission::judge::judge;
-use drover_hub::{Hub, Mirror, call, only};
-
-/// Longest to wait until memory shows what was written.
-const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
+use drover_hub::{Hub, Mirror, Writer, call, only};
 
 /// A kind that people's roles say who may write.
 pub(super) struct Written<'a, K> {
@@ -48,6 +43,10 @@ where
         Api::all(self.hub.client())
     }
 
+    fn writer(&self) -> Writer<'a, K> {
+        Writer::new(self.api(), self.mirror).with_manager()
+    }
+
     /// Asks about `said`, what the caller says, and makes `object` of it, the same with the UIDs that
     /// the server writes beside names.
     pub(super) async fn create(&self, said: &K, object: &K) -> Result<K, Status> {
@@ -55,17 +54,11 @@ where
         let asked = value(said)?;
         self.ask(Operation::Create, &name, Some(&asked), None)
             .await?;
-        let params = PostParams {
-            field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
-            ..PostParams::default()
-        };
-        let created = call("create an object", self.api().create(&params, object)).await;
-        let created = created.map_err(|error| match error.code() {
+        let created = self.writer().create("create an object", object).await;
+        created.map_err(|error| match error.code() {
             Some(409) => Status::already_exists(kind::<K>(), &name),
             _ => error.into(),
-        })?;
-        self.mirror.wait_for(&created, VISIBLE_WITHIN).await;
-        Ok(created)
+        })
     }
 
     /// The same for an object whose name is drawn from what it says: one of that name that says
@@ -125,28 +118,13 @@ where
         let (before, after) = (value(old)?, value(object)?);
         self.ask(Operation::Update, &name, Some(&after), Some(&before))
             .await?;
-        let params = PostParams {
-            field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
-            ..PostParams::default()
-        };
-        let api = self.api();
-        let replacing = api.replace(&name, &params, object);
-        let written = call("change an object", replacing).await?;
-        self.mirror.wait_for(&written, VISIBLE_WITHIN).await;
-        Ok(written)
+        Ok(self.writer().replace("change an object", object).await?)
     }
 
     pub(super) async fn delete(&self, object: &K) -> Result<(), Status> {
         self.check_delete(object).await?;
-        let name = object.name_any();
-        let uid = object.uid().unwrap_or_default();
-        let params = only(Some(uid.clone()));
-        match call("delete an object", self.api().delete(&name, &params)).await {
-            Err(error) if !error.is_not_found() => return Err(error.into()),
-            _ => {}
-        }
-        self.mirror.wait_until_gone(&uid, VISIBLE_WITHIN).await;
-        Ok(())
+        let writer = self.writer();
+        Ok(writer.delete_if_present("delete an object", object).await?)
     }
 
     async fn ask(

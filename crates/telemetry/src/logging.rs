@@ -25,6 +25,22 @@ const QUIET_CLIENT: &str = "kube_client::client=error";
 /// Target of the spans that describe requests on the road.
 pub const ROAD_TARGET: &str = "drover::road";
 
+/// The crate that once contained the whole server. Filters that name it keep their meaning.
+const FORMER_CRATE: &str = "drover_server";
+/// Modules of that crate, and the targets that they have now.
+const FORMER_MODULES: &[(&str, &str)] = &[
+    ("audit", "drover_audit"),
+    ("hub", "drover_hub"),
+    ("identity", "drover_identity"),
+    ("listen", "drover_http_edge::listen"),
+    ("networks", "drover_http_edge::networks"),
+    ("proxy", "drover_proxy"),
+    ("registration", "drover_agent_gateway::registration"),
+    ("rest", "drover_rest"),
+    ("settings", "drover_hub::settings"),
+    ("tunnels", "drover_agent_gateway::tunnels"),
+];
+
 /// How logs look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
@@ -64,9 +80,7 @@ pub enum StartLoggingError {
 #[derive(Debug, Error)]
 pub enum LogFilterError {
     /// It breaks the syntax.
-    #[error(
-        "{filter:?} is no log filter: write levels and targets such as \"info,drover_server=debug\""
-    )]
+    #[error("{filter:?} is no log filter: write levels and targets such as \"info,drover=debug\"")]
     Syntax {
         /// What was given.
         filter: String,
@@ -147,7 +161,7 @@ fn parse(filter: &str) -> Result<EnvFilter, LogFilterError> {
     };
     let parsed = EnvFilter::builder()
         .with_default_directive(LevelFilter::ERROR.into())
-        .parse(filter)
+        .parse(with_current_targets(filter))
         .map_err(syntax)?;
     Ok(if filter.contains(KUBE_CLIENT) {
         parsed
@@ -155,6 +169,25 @@ fn parse(filter: &str) -> Result<EnvFilter, LogFilterError> {
         let quiet = Directive::from_str(QUIET_CLIENT).map_err(syntax)?;
         parsed.add_directive(quiet)
     })
+}
+
+/// The filter with the targets of the crates that the modules of `drover_server` have become.
+fn with_current_targets(filter: &str) -> String {
+    let directives = filter.split(',').map(|directive| {
+        let Some(rest) = directive.trim_start().strip_prefix(FORMER_CRATE) else {
+            return directive.to_owned();
+        };
+        let Some(path) = rest.strip_prefix("::") else {
+            return format!("drover{rest}");
+        };
+        let end = path.find(|c: char| !c.is_ascii_lowercase() && c != '_');
+        let (module, rest) = path.split_at(end.unwrap_or(path.len()));
+        match FORMER_MODULES.iter().find(|(name, _)| *name == module) {
+            Some((_, target)) => format!("{target}{rest}"),
+            None => directive.to_owned(),
+        }
+    });
+    directives.collect::<Vec<_>>().join(",")
 }
 
 /// Logs and traces of this process.
@@ -250,9 +283,22 @@ mod tests {
     fn a_bad_filter_is_refused_with_an_example() {
         let filter = LogFilter::apart();
         let error = filter.set("drover_server=loud").unwrap_err();
-        assert!(error.to_string().contains("info,drover_server=debug"));
+        assert!(error.to_string().contains("info,drover=debug"));
         assert_eq!(filter.current(), DEFAULT_FILTER);
         filter.set("debug").unwrap();
         assert_eq!(filter.current(), "debug");
+    }
+
+    #[test]
+    fn filter_with_a_former_module_selects_the_crate_of_now() {
+        for (filter, wanted) in [
+            ("info,drover_server=debug", "info,drover=debug"),
+            ("info,drover_server::proxy=debug", "info,drover_proxy=debug"),
+            ("drover_server::proxy::open", "drover_proxy::open"),
+            ("drover_server::wire=debug", "drover_server::wire=debug"),
+            ("kube_client=warn,debug", "kube_client=warn,debug"),
+        ] {
+            assert_eq!(with_current_targets(filter), wanted);
+        }
     }
 }

@@ -94,7 +94,7 @@ pub(super) async fn finish(shared: &Shared) {
             Ok(()) => {
                 hub.stores()
                     .clusters
-                    .wait_until_gone(shared.uid.as_str(), Duration::from_secs(5))
+                    .wait_until_gone(shared.uid.as_str())
                     .await;
             }
             Err(error) => {

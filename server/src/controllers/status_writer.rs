@@ -2,7 +2,6 @@
 
 use std::fmt::Debug;
 use std::sync::Arc;
-use std::time::Duration;
 
 use drover_api::conditions::{Tristate, Verdict, set_condition};
 use drover_api::group::SERVER_FIELD_MANAGER;
@@ -19,8 +18,6 @@ use drover_hub::{HubError, Mirror, call};
 const CONCURRENCY: usize = 4;
 /// Failures after which the rest is left to the next reconciliation.
 const MAX_FAILURES: usize = 4;
-/// Longest wait until the store has seen a write.
-const VISIBLE_WITHIN: Duration = Duration::from_secs(5);
 
 /// An object and the write that it needs.
 pub(super) struct Change<K> {
@@ -141,7 +138,7 @@ where
     async fn write(&self, change: &Change<K>) -> Result<(), HubError> {
         match self.send(change).await {
             Ok(Some(written)) => {
-                self.mirror.wait_for(&written, VISIBLE_WITHIN).await;
+                self.mirror.wait_for(&written).await;
                 Ok(())
             }
             Ok(None) => Ok(()),

@@ -1,7 +1,5 @@
 //! How a person gets the manifest: a fresh registration token, and the YAML that holds it.
 
-use std::time::Duration;
-
 use drover_access::setting::Setting;
 use drover_access::token::{ForRegistration, RegistrationToken, issue};
 use drover_api::kinds::{Cluster, ClusterRegistrationToken, ClusterRegistrationTokenSpec};
@@ -9,7 +7,6 @@ use drover_api::rest::{Import, ImportRequest, Secret};
 use drover_api::shell::quoted;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
-use kube::api::PostParams;
 use kube::{Resource as _, ResourceExt as _};
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -19,15 +16,13 @@ use super::manifest::Manifest;
 use super::register::{current_cluster, refusal, token_state};
 use drover_entropy::random;
 use drover_http_edge::status::Status;
-use drover_hub::call;
+use drover_hub::Writer;
 use drover_hub::settings::Settings;
 
 /// Life of a token that asks for none, in seconds.
 const DAY: u64 = 86_400;
 /// Shortest and longest life, in seconds.
 const LIFE: std::ops::RangeInclusive<u64> = 60..=604_800;
-/// Longest to wait until memory shows what was written.
-const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 
 /// Image that a cluster's agent should run, in the order: the Cluster's own, the setting, the
 /// registry's.
@@ -115,15 +110,11 @@ async fn issue_token(
     let mut object = ClusterRegistrationToken::new(&issued.id, spec);
     // The hub's garbage collector is a second pair of hands for when the controller is away.
     object.metadata.owner_references = owner(cluster).map(|owner| vec![owner]);
-    let api = state.hub.registration_tokens();
-    let params = PostParams::default();
-    let created = call("create a registration token", api.create(&params, &object)).await?;
-    state
-        .hub
-        .stores()
-        .registration_tokens
-        .wait_for(&created, VISIBLE_WITHIN)
-        .await;
+    let tokens = &state.hub.stores().registration_tokens;
+    let writer = Writer::new(state.hub.registration_tokens(), tokens);
+    writer
+        .create("create a registration token", &object)
+        .await?;
     Ok(issued.token)
 }
 

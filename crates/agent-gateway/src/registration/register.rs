@@ -15,7 +15,6 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt as _;
 use kube::api::{DeleteParams, PostParams, Preconditions};
-use std::time::Duration;
 
 use super::RegistrationState;
 use super::claim::{self, Claim};
@@ -25,8 +24,6 @@ use drover_hub::{Hub, HubError, call};
 
 /// Tries when somebody else writes the Cluster at the same time.
 const TRIES: usize = 8;
-/// Longest to wait until memory shows the binding.
-const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 
 /// The bearer of a registration request; `None` if there is no credential at all.
 pub fn presented(headers: &HeaderMap) -> Result<Option<RegistrationToken>, Status> {
@@ -96,12 +93,7 @@ pub async fn register(
             }
         };
         spend_token(&state.hub, token.as_ref(), &request.cluster_uid).await;
-        state
-            .hub
-            .stores()
-            .clusters
-            .wait_for(&cluster, VISIBLE_WITHIN)
-            .await;
+        state.hub.stores().clusters.wait_for(&cluster).await;
         let note = format!(
             "the cluster's key is bound; agent {}",
             version(&request.agent_version)

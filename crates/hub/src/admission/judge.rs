@@ -5,7 +5,7 @@
 //!
 //! - *A refusal waits*: with a role and its binding in one `kubectl apply -f`, the binding is asked
 //!   about before memory has heard of the role. So whoever would be refused is judged again whenever
-//!   the grants change, for `VISIBLE_WITHIN` at most. Each judgement is a whole one, of who they
+//!   the grants change, for `GRANTS_WITHIN` at most. Each judgement is a whole one, of who they
 //!   are by then, what they have and what is written, and nothing of an earlier one is kept: whoever
 //!   is let through could have come that much later and would have been let through as well.
 //! - *A permission does not wait*: what somebody lost a moment ago may count for as long as memory
@@ -50,7 +50,7 @@ use crate::{Hub, HubError, Mirror, Stores, call};
 use drover_http_edge::status::Status;
 
 /// Longest that a write waits for memory to hear of what was written just before it.
-const VISIBLE_WITHIN: Duration = Duration::from_millis(500);
+const GRANTS_WITHIN: Duration = Duration::from_millis(500);
 /// Refusals that wait at a time; beyond them it is refused at once, so that whoever is refused all
 /// the time keeps nobody waiting.
 pub(super) static WAITING: Semaphore = Semaphore::const_new(8);
@@ -104,7 +104,7 @@ async fn judge_by(
     room: &'static Semaphore,
 ) -> Result<(), NotAdmitted> {
     let mut changed = stores.grants.changed();
-    let until = Instant::now() + VISIBLE_WITHIN;
+    let until = Instant::now() + GRANTS_WITHIN;
     let mut waits = None;
     loop {
         changed.mark_unchanged();

@@ -11,6 +11,9 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+/// Longest wait until the store contains a write.
+const VISIBLE_WITHIN: Duration = Duration::from_secs(5);
+
 /// All objects of kind `K` as last heard from the hub; cheap to clone.
 ///
 /// Only [`super::follow`] writes to it: what a request creates or deletes appears when the hub's
@@ -177,10 +180,14 @@ impl<K: ResourceExt> Mirror<K> {
         self.shared.started.elapsed().saturating_sub(contact)
     }
 
-    /// Waits until the mirror holds what a write returned, or something newer, or `limit` passes.
+    /// Waits a bounded time until the store contains a written object, or a newer one.
     ///
     /// Returns whether it does.
-    pub async fn wait_for(&self, written: &K, limit: Duration) -> bool {
+    pub async fn wait_for(&self, written: &K) -> bool {
+        self.wait_for_within(written, VISIBLE_WITHIN).await
+    }
+
+    pub(crate) async fn wait_for_within(&self, written: &K, limit: Duration) -> bool {
         let (name, uid) = (written.name_any(), written.uid());
         let version = written.resource_version();
         self.wait(limit, || {
@@ -192,9 +199,10 @@ impl<K: ResourceExt> Mirror<K> {
         .await
     }
 
-    /// Waits until the object with this UID is gone, or `limit` passes; returns whether it is.
-    pub async fn wait_until_gone(&self, uid: &str, limit: Duration) -> bool {
-        self.wait(limit, || self.by_uid(uid).is_none()).await
+    /// Waits a bounded time until the object with this UID is gone; returns whether it is.
+    pub async fn wait_until_gone(&self, uid: &str) -> bool {
+        self.wait(VISIBLE_WITHIN, || self.by_uid(uid).is_none())
+            .await
     }
 
     async fn wait(&self, limit: Duration, done: impl Fn() -> bool) -> bool {
@@ -459,12 +467,19 @@ mod tests {
         let mirror = Mirror::new(Changed::default());
         mirror.replace(vec![setting("a", "1", 5)]);
         let written = setting("a", "1", 10);
-        assert!(!mirror.wait_for(&written, Duration::from_secs(1)).await);
-        let (seen, ()) = tokio::join!(mirror.wait_for(&written, Duration::from_mins(1)), async {
-            mirror.apply(setting("a", "1", 9));
-            tokio::task::yield_now().await;
-            mirror.apply(setting("a", "1", 11));
-        });
+        assert!(
+            !mirror
+                .wait_for_within(&written, Duration::from_secs(1))
+                .await
+        );
+        let (seen, ()) = tokio::join!(
+            mirror.wait_for_within(&written, Duration::from_mins(1)),
+            async {
+                mirror.apply(setting("a", "1", 9));
+                tokio::task::yield_now().await;
+                mirror.apply(setting("a", "1", 11));
+            }
+        );
         assert!(seen);
     }
 

@@ -11,7 +11,6 @@ use drover_api::kinds::{IdentityState, ProviderIdentity, User};
 use drover_api::rest::LINKED_WITHIN;
 use jiff::Timestamp;
 use kube::ResourceExt as _;
-use kube::api::{Patch, PatchParams};
 use serde_json::json;
 use thiserror::Error;
 use tokio::task::JoinError;
@@ -26,7 +25,7 @@ use crate::tokens::EndError;
 use drover_http_edge::status::Status;
 use drover_hub::stores::standing;
 use drover_hub::stores::standing::Fallen;
-use drover_hub::{Hub, HubError, call};
+use drover_hub::{Hub, HubError, Writer, call};
 
 /// Why two users were not linked, or one was not unlinked.
 #[derive(Debug, Error)]
@@ -264,15 +263,13 @@ impl Links {
         if others > 0 || read_hash(&self.hub, &uid).await?.phc.is_some() || !user.spec.enabled {
             return Ok(user);
         }
-        let patch = Patch::Merge(json!({
+        let patch = json!({
             "metadata": { "uid": uid },
             "spec": { "enabled": false },
-        }));
-        let (api, params) = (self.hub.users(), PatchParams::default());
+        });
+        let writer = Writer::new(self.hub.users(), &self.hub.stores().users);
         let name = user.name_any();
-        let disabled = call("disable a user", api.patch(&name, &params, &patch)).await?;
-        let users = &self.hub.stores().users;
-        users.wait_for(&disabled, people::VISIBLE_WITHIN).await;
+        let disabled = writer.patch("disable a user", &name, &patch).await?;
         Ok(Arc::new(disabled))
     }
 }

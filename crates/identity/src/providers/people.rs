@@ -1,7 +1,6 @@
 //! Users of people who come from providers: found by the provider's UID and the id there, or made.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use drover_api::ids::{ProviderUid, RoleUid, UserUid};
 use drover_api::kinds::{
@@ -18,18 +17,14 @@ use thiserror::Error;
 use super::seen;
 use drover_entropy::{NoRandomness, random};
 use drover_hub::stores::standing;
-use drover_hub::{Hub, HubError, call, only};
+use drover_hub::{Hub, HubError, Writer, call, only};
 
-/// Longest to wait until memory shows what was written.
-pub(super) const VISIBLE_WITHIN: Duration = Duration::from_secs(5);
 /// Users a page when all are listed.
 const PAGE: u32 = 500;
 /// Names that are tried one after another; then one is drawn.
 const NAMES: usize = 20;
 /// Longest display name of a User, in characters.
 const DISPLAY_NAME: usize = 256;
-/// Tries when somebody else changes the same user.
-const TRIES: usize = 5;
 
 /// Why there is no user for somebody.
 #[derive(Debug, Error)]
@@ -171,20 +166,11 @@ async fn give(hub: &Hub, user: &User, role: &GlobalRole) -> Result<(), HubError>
     };
     let mut binding = GlobalRoleBinding::new(&format!("new-user-{}-{uid}", role.name_any()), spec);
     binding.metadata.owner_references = user.owner_ref(&()).map(|owner| vec![owner]);
-    let api: Api<GlobalRoleBinding> = Api::all(hub.client());
-    match call(
-        "give a new user a role",
-        api.create(&PostParams::default(), &binding),
-    )
-    .await
-    {
-        Ok(made) => {
-            let bindings = &hub.stores().global_role_bindings;
-            bindings.wait_for(&made, VISIBLE_WITHIN).await;
-            Ok(())
-        }
-        Err(error) if error.is_conflict() => Ok(()),
-        Err(error) => Err(error),
+    let bindings = &hub.stores().global_role_bindings;
+    let writer = Writer::new(Api::all(hub.client()), bindings);
+    match writer.create("give a new user a role", &binding).await {
+        Err(error) if !error.is_conflict() => Err(error),
+        _ => Ok(()),
     }
 }
 
@@ -226,32 +212,22 @@ async fn change(
     user: &User,
     change: impl Fn(&mut Vec<ProviderIdentity>),
 ) -> Result<Arc<User>, PeopleError> {
-    let (api, params) = (hub.users(), PatchParams::default());
     let (name, uid) = (user.name_any(), user.uid());
-    for _ in 0..TRIES {
-        let current = call("read a user", api.get(&name)).await?;
+    let writer = Writer::new(hub.users(), &hub.stores().users);
+    let patch = |current: &User| {
         let status = current.status.clone().unwrap_or_default();
         let mut identities = status.identities;
         change(&mut identities);
-        let patch = Patch::Merge(json!({
+        json!({
             "metadata": { "uid": uid, "resourceVersion": current.resource_version() },
             "status": { "identities": identities },
-        }));
-        match call(
-            "write who a user is",
-            api.patch_status(&name, &params, &patch),
-        )
-        .await
-        {
-            Err(error) if error.is_conflict() => {}
-            answer => {
-                let written = answer?;
-                hub.stores().users.wait_for(&written, VISIBLE_WITHIN).await;
-                return Ok(Arc::new(written));
-            }
-        }
+        })
+    };
+    let written = writer.update_status("write a user's identities", &name, patch);
+    match written.await {
+        Err(error) if error.is_conflict() => Err(PeopleError::Changing),
+        answer => Ok(Arc::new(answer?)),
     }
-    Err(PeopleError::Changing)
 }
 
 /// Records a sign-in, for people's eyes only: a failure is no reason to keep anybody out.

@@ -4,7 +4,6 @@ mod binding;
 pub(crate) mod given;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::State;
 use drover_access::identity::Identity;
@@ -13,7 +12,6 @@ use drover_api::kinds::{
 };
 use drover_api::rest::{List, MemberCreate, MemberView};
 use http::StatusCode;
-use kube::api::PostParams;
 use kube::{Api, ResourceExt as _};
 
 use self::binding::Placed;
@@ -24,12 +22,9 @@ use crate::written::Written;
 use drover_audit::Noted;
 use drover_http_edge::body::{Json, Name, Names, Query};
 use drover_http_edge::status::Status;
-use drover_hub::call;
+use drover_hub::Writer;
 use drover_hub::visibility::Sight;
 use drover_identity::caller::Caller;
-
-/// Longest to wait until memory shows what was written.
-const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 
 pub(crate) type InCluster = ClusterRoleTemplateBinding;
 pub(crate) type InProject = ProjectRoleTemplateBinding;
@@ -202,15 +197,8 @@ pub(crate) async fn make_owner<B: Placed>(
 ) -> Result<(), Status> {
     let (role, subject) = B::owner(caller);
     let binding = pinned::<B>(state, at, &role, &subject);
-    let api: Api<B> = Api::all(state.hub.client());
-    let params = PostParams::default();
-    let made = call(
-        "make an owner of who made it",
-        api.create(&params, &binding),
-    )
-    .await?;
-    let mirror = B::mirror(state.hub.stores());
-    mirror.wait_for(&made, VISIBLE_WITHIN).await;
+    let writer = Writer::new(Api::all(state.hub.client()), B::mirror(state.hub.stores()));
+    writer.create("make the creator an owner", &binding).await?;
     Ok(())
 }
 

@@ -1,7 +1,5 @@
 //! Local users, for callers who may see and change users.
 
-use std::time::Duration;
-
 use axum::extract::State;
 use drover_access::identity::Identity;
 use drover_api::ids::UserUid;
@@ -9,7 +7,7 @@ use drover_api::kinds::{ProviderIdentity, User, UserSpec};
 use drover_api::rest::{IdentityView, List, PasswordReset, UserCreate, UserPatch, UserView};
 use http::StatusCode;
 use kube::ResourceExt;
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::PostParams;
 use secrecy::SecretString;
 use serde_json::json;
 
@@ -22,14 +20,12 @@ use drover_audit::Noted;
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
 use drover_hub::visibility::{Sight, created_at};
-use drover_hub::{Stores, call, only};
+use drover_hub::{Stores, Writer, call};
 use drover_identity::administrators::NO_OWNERS;
 use drover_identity::caller::Administrator;
 use drover_identity::providers::people;
 use drover_identity::tokens;
 
-/// Longest to wait until memory shows what was written.
-const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 /// Longest display name, in characters.
 const DISPLAY_NAME: usize = 256;
 
@@ -144,12 +140,7 @@ pub(crate) async fn create(
     // Without its password the user could not log in until an administrator resets it: no door
     // stays open when this fails.
     state.logins.set_first_password(&created, &phc).await?;
-    state
-        .hub
-        .stores()
-        .users
-        .wait_for(&created, VISIBLE_WITHIN)
-        .await;
+    state.hub.stores().users.wait_for(&created).await;
     Ok((
         StatusCode::CREATED,
         axum::Json(view(&state, &caller, &created)),
@@ -185,15 +176,9 @@ pub(crate) async fn patch(
     if request.administrator == Some(true) {
         metadata["ownerReferences"] = NO_OWNERS;
     }
-    let patch = Patch::Merge(json!({ "metadata": metadata, "spec": spec }));
-    let (api, params) = (state.hub.users(), PatchParams::default());
-    let changed = call("change a user", api.patch(&name, &params, &patch)).await?;
-    state
-        .hub
-        .stores()
-        .users
-        .wait_for(&changed, VISIBLE_WITHIN)
-        .await;
+    let patch = json!({ "metadata": metadata, "spec": spec });
+    let writer = Writer::new(state.hub.users(), &state.hub.stores().users);
+    let changed = writer.patch("change a user", &name, &patch).await?;
     Ok(axum::Json(view(&state, &caller, &changed)))
 }
 
@@ -213,15 +198,8 @@ pub(crate) async fn delete(
         written.delete(&user).await?;
         return Ok(StatusCode::NO_CONTENT);
     }
-    let uid = user.uid().unwrap_or_default();
-    let params = only(Some(uid.clone()));
-    call("delete a user", state.hub.users().delete(&name, &params)).await?;
-    state
-        .hub
-        .stores()
-        .users
-        .wait_until_gone(&uid, VISIBLE_WITHIN)
-        .await;
+    let writer = Writer::new(state.hub.users(), &state.hub.stores().users);
+    writer.delete("delete a user", &user).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

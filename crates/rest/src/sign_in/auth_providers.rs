@@ -31,8 +31,6 @@ use drover_identity::caller::Administrator;
 use drover_identity::providers::configured::{UseError, secret_of};
 use drover_identity::providers::trial;
 
-/// Longest to wait until memory shows what was written.
-const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
 /// Longest that a trial may take.
 const TRIAL: Duration = Duration::from_mins(1);
 /// Tries when somebody else changes the same provider.
@@ -207,9 +205,7 @@ pub(crate) async fn delete(
     let provider = find(&state, &name)?;
     remove(&state, &provider).await?;
     let (providers, uid) = (&state.hub.stores().auth_providers, provider.uid());
-    providers
-        .wait_until_gone(&uid.unwrap_or_default(), VISIBLE_WITHIN)
-        .await;
+    providers.wait_until_gone(&uid.unwrap_or_default()).await;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -273,7 +269,7 @@ fn find(state: &RestState, name: &str) -> Result<std::sync::Arc<AuthProvider>, S
 
 async fn shown(state: &RestState, written: &AuthProvider) {
     let providers = &state.hub.stores().auth_providers;
-    providers.wait_for(written, VISIBLE_WITHIN).await;
+    providers.wait_for(written).await;
 }
 
 /// Begins the names of the Secrets that are made here for a provider.

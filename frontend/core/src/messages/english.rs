@@ -781,7 +781,7 @@ catalogue! {
         temporary_help = "Applies until the server restarts or the setting changes. The setting stays as it is.";
         filter_applied = "Applied the log filter.";
         log_filter = "Log filter";
-        log_filter_help = "Example: debug, or info,drover_server::proxy=trace.";
+        log_filter_help = "Example: debug, or info,drover_proxy=trace.";
         apply_filter = "Apply filter";
     }
 

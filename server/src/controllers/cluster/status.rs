@@ -17,8 +17,6 @@ use drover_hub::{HubError, call};
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// Pause after a look, so that a burst of changes is one write.
 const BREATH: Duration = Duration::from_millis(500);
-/// Longest to wait until memory shows what was written.
-const VISIBLE_WITHIN: Duration = Duration::from_secs(5);
 
 /// When a status may be written: what a cluster's agent says shall not wear the hub out.
 #[derive(Debug, Default)]
@@ -128,7 +126,7 @@ async fn replace(shared: &Shared, wanted: &Cluster) -> Result<(), HubError> {
         .hub
         .stores()
         .clusters
-        .wait_for(&written, VISIBLE_WITHIN)
+        .wait_for(&written)
         .await;
     Ok(())
 }

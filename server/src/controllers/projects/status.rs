@@ -19,8 +19,6 @@ use drover_hub::{Hub, HubError, call};
 
 /// What makes deletion of a project wait until its namespaces are let go.
 const FINALIZER: &str = "management.drover.dev/project";
-/// How long memory may take to show what was written before somebody is told.
-const VISIBLE_WITHIN: Duration = Duration::from_secs(5);
 /// The longest time between two searches for projects whose cluster does not exist.
 const INTERVAL: Duration = Duration::from_mins(1);
 /// After a search, so that a burst of changes is one.
@@ -110,7 +108,7 @@ pub(super) async fn write(
 /// another project a namespace that this one has by now.
 async fn seen(hub: &Hub, written: &Project) {
     let (projects, uid) = (&hub.stores().projects, uid(written));
-    while !projects.wait_for(written, VISIBLE_WITHIN).await && projects.by_uid(&uid).is_some() {
+    while !projects.wait_for(written).await && projects.by_uid(&uid).is_some() {
         let name = written.name_any();
         tracing::warn!(
             project.name = name,

@@ -86,7 +86,7 @@ pub(super) async fn tell(shared: &Shared, verdict: &Verdict) {
     match call("say how a cluster's clean-up stands", written).await {
         Ok(written) => {
             let clusters = &shared.controllers.hub.stores().clusters;
-            clusters.wait_for(&written, super::SEEN_WITHIN).await;
+            clusters.wait_for(&written).await;
         }
         Err(error) => {
             let error = &error as &dyn std::error::Error;

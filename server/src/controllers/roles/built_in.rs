@@ -29,8 +29,6 @@ use drover_hub::{Hub, HubError, Mirror, call};
 const DEBOUNCE: Duration = Duration::from_millis(100);
 /// The longest time between two reconciliations.
 const INTERVAL: Duration = Duration::from_mins(5);
-/// Longest to wait until memory shows what was made.
-const VISIBLE_WITHIN: Duration = Duration::from_secs(5);
 const MAKE: &str = "make a role of the start";
 const REPAIR: &str = "put a role of the start right";
 
@@ -200,7 +198,7 @@ async fn make<K: Starting>(api: &Api<K>, mirror: &Mirror<K>, role: &K) -> Result
     };
     match call(MAKE, api.create(&params, role)).await {
         Ok(made) => {
-            mirror.wait_for(&made, VISIBLE_WITHIN).await;
+            mirror.wait_for(&made).await;
             Ok(())
         }
         // It is there, and memory will say so.

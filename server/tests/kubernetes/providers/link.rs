@@ -29,7 +29,7 @@ async fn global_role(rig: &Rig, name: &str, spec: Value) -> GlobalRole {
     let roles: Api<GlobalRole> = Api::all(rig.server.hub.client());
     let made = roles.create(&PostParams::default(), &role).await.unwrap();
     let stores = rig.server.hub.stores();
-    assert!(stores.global_roles.wait_for(&made, SOON).await);
+    assert!(stores.global_roles.wait_for(&made).await);
     made
 }
 
@@ -54,7 +54,7 @@ async fn linked_identities_are_one_user_and_what_stood_on_the_moved_one_ends() {
     let made = bindings.create(&PostParams::default(), &binding).await;
     let stores = rig.server.hub.stores();
     let bound = &stores.global_role_bindings;
-    assert!(bound.wait_for(&made.unwrap(), SOON).await);
+    assert!(bound.wait_for(&made.unwrap()).await);
 
     let from = json!({ "from": "ann-2" });
     rig.by(&first, Method::POST, LINK, Some(from.clone()))
@@ -156,7 +156,7 @@ async fn link_needs_a_fresh_confirmation_and_a_user_without_that_provider() {
             _ => users.patch(name, &params, &patch).await,
         };
         let stores = rig.server.hub.stores();
-        assert!(stores.users.wait_for(&changed.unwrap(), SOON).await);
+        assert!(stores.users.wait_for(&changed.unwrap()).await);
     };
     let from = || json!({ "from": "ann-2" });
     for (name, change, says) in [

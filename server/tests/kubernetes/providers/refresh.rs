@@ -31,7 +31,7 @@ async fn hours_ago(rig: &Rig, name: &str, hours: i64) {
     let patch = Patch::Merge(json!({ "status": { "identities": identities } }));
     let changed = users.patch_status(name, &params, &patch).await.unwrap();
     let stores = rig.server.hub.stores();
-    assert!(stores.users.wait_for(&changed, super::rig::SOON).await);
+    assert!(stores.users.wait_for(&changed).await);
 }
 
 #[tokio::test]

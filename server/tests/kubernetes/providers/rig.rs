@@ -71,7 +71,7 @@ impl Rig {
         let (providers, params) = (self.providers(), PostParams::default());
         let made = providers.create(&params, &provider).await.unwrap();
         let stores = self.server.hub.stores();
-        assert!(stores.auth_providers.wait_for(&made, SOON).await);
+        assert!(stores.auth_providers.wait_for(&made).await);
         made
     }
 
@@ -80,12 +80,7 @@ impl Rig {
         let changed = self.providers();
         let changed = changed.patch(name, &PatchParams::default(), &patch).await;
         let stores = self.server.hub.stores();
-        assert!(
-            stores
-                .auth_providers
-                .wait_for(&changed.unwrap(), SOON)
-                .await
-        );
+        assert!(stores.auth_providers.wait_for(&changed.unwrap()).await);
     }
 
     pub(super) async fn delete(&self, name: &str) {
@@ -94,7 +89,7 @@ impl Rig {
         self.providers().delete(name, &params).await.unwrap();
         let stores = self.server.hub.stores();
         let uid = held.uid().unwrap();
-        assert!(stores.auth_providers.wait_until_gone(&uid, SOON).await);
+        assert!(stores.auth_providers.wait_until_gone(&uid).await);
     }
 
     /// An OpenID provider of this name, which both sides know.

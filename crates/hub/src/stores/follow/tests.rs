@@ -103,9 +103,9 @@ async fn a_mirror_follows_resumes_lists_again_and_survives_what_it_cannot_read()
 
     let limit = Duration::from_mins(1);
     let expected: Setting = serde_json::from_value(object("b", "6", &json!("1"))).unwrap();
-    assert!(mirror.wait_for(&expected, limit).await);
+    assert!(mirror.wait_for_within(&expected, limit).await);
     let expected: Setting = serde_json::from_value(object("c", "19", &json!("1"))).unwrap();
-    assert!(mirror.wait_for(&expected, limit).await);
+    assert!(mirror.wait_for_within(&expected, limit).await);
     // What was deleted while nobody watched is gone, and so is what cannot be read any more.
     assert_eq!(names(), ["c"]);
     // The silent watch goes on; after its time is overdue, it is opened anew from where it was.
@@ -136,7 +136,11 @@ async fn a_kind_of_several_pages_is_mirrored_whole() {
     let stop = CancellationToken::new();
     tokio::spawn(follow(client, mirror.clone(), stop.clone()));
     let expected: Setting = serde_json::from_value(object("b", "4", &json!("1"))).unwrap();
-    assert!(mirror.wait_for(&expected, Duration::from_mins(1)).await);
+    assert!(
+        mirror
+            .wait_for_within(&expected, Duration::from_mins(1))
+            .await
+    );
     assert_eq!(mirror.all().len(), 2);
     assert_eq!(asked.lock()[..2], ["list", "list after-a"]);
     stop.cancel();

@@ -1,0 +1,177 @@
+//! Typed writes of the server to its hub.
+//!
+//! A write that succeeds returns after the store contains the result, or after the store's timeout:
+//! a later decision then sees the write.
+
+use std::fmt::Debug;
+
+use drover_api::group::SERVER_FIELD_MANAGER;
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::{Api, Resource, ResourceExt as _};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::stores::mirror::Mirror;
+use crate::{HubError, call, only};
+
+/// Writes before a conflict is an error.
+const MAX_CONFLICTS: usize = 5;
+
+/// Writes objects of one kind.
+///
+/// Each method takes the operation for the error's text: it completes the sentence "could not …".
+#[derive(Debug)]
+pub struct Writer<'a, K> {
+    api: Api<K>,
+    store: &'a Mirror<K>,
+    manager: Option<&'static str>,
+}
+
+impl<'a, K> Writer<'a, K>
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + Serialize + DeserializeOwned,
+{
+    /// Writes by `api`, whose objects `store` contains.
+    pub fn new(api: Api<K>, store: &'a Mirror<K>) -> Self {
+        Self {
+            api,
+            store,
+            manager: None,
+        }
+    }
+
+    /// The same, with the server's name as the field manager.
+    #[must_use]
+    pub fn with_manager(mut self) -> Self {
+        self.manager = Some(SERVER_FIELD_MANAGER);
+        self
+    }
+
+    fn post_params(&self) -> PostParams {
+        PostParams {
+            field_manager: self.manager.map(str::to_owned),
+            ..PostParams::default()
+        }
+    }
+
+    fn patch_params(&self) -> PatchParams {
+        PatchParams {
+            field_manager: self.manager.map(str::to_owned),
+            ..PatchParams::default()
+        }
+    }
+
+    async fn visible(&self, written: K) -> K {
+        self.store.wait_for(&written).await;
+        written
+    }
+
+    /// Creates an object.
+    pub async fn create(&self, operation: &'static str, object: &K) -> Result<K, HubError> {
+        let params = self.post_params();
+        let created = call(operation, self.api.create(&params, object)).await?;
+        Ok(self.visible(created).await)
+    }
+
+    /// Replaces an object. A `resourceVersion` that is not current is a conflict.
+    pub async fn replace(&self, operation: &'static str, object: &K) -> Result<K, HubError> {
+        let (name, params) = (object.name_any(), self.post_params());
+        let replacing = self.api.replace(&name, &params, object);
+        let written = call(operation, replacing).await?;
+        Ok(self.visible(written).await)
+    }
+
+    /// Replaces the status of an object. A `resourceVersion` that is not current is a conflict.
+    pub async fn replace_status(&self, operation: &'static str, object: &K) -> Result<K, HubError> {
+        let (name, params) = (object.name_any(), self.post_params());
+        let replacing = self.api.replace_status(&name, &params, object);
+        let written = call(operation, replacing).await?;
+        Ok(self.visible(written).await)
+    }
+
+    /// Applies a JSON merge patch to an object.
+    pub async fn patch(
+        &self,
+        operation: &'static str,
+        name: &str,
+        patch: &Value,
+    ) -> Result<K, HubError> {
+        let (params, patch) = (self.patch_params(), Patch::Merge(patch));
+        let written = call(operation, self.api.patch(name, &params, &patch)).await?;
+        Ok(self.visible(written).await)
+    }
+
+    /// Applies a JSON merge patch to the status of an object.
+    pub async fn patch_status(
+        &self,
+        operation: &'static str,
+        name: &str,
+        patch: &Value,
+    ) -> Result<K, HubError> {
+        let (params, patch) = (self.patch_params(), Patch::Merge(patch));
+        let written = call(operation, self.api.patch_status(name, &params, &patch)).await?;
+        Ok(self.visible(written).await)
+    }
+
+    /// Reads an object, changes it and replaces it; reads it again after a conflict.
+    pub async fn update(
+        &self,
+        operation: &'static str,
+        name: &str,
+        mut change: impl FnMut(&mut K),
+    ) -> Result<K, HubError> {
+        let mut conflicts = 0;
+        loop {
+            let mut object = call(operation, self.api.get(name)).await?;
+            change(&mut object);
+            match self.replace(operation, &object).await {
+                Err(error) if error.is_conflict() && conflicts < MAX_CONFLICTS => conflicts += 1,
+                answer => return answer,
+            }
+        }
+    }
+
+    /// Reads an object and applies a merge patch made from it to its status; reads the object again
+    /// after a conflict, which the patch causes with the object's `resourceVersion`.
+    pub async fn update_status(
+        &self,
+        operation: &'static str,
+        name: &str,
+        patch: impl Fn(&K) -> Value,
+    ) -> Result<K, HubError> {
+        let mut conflicts = 0;
+        loop {
+            let object = call(operation, self.api.get(name)).await?;
+            match self.patch_status(operation, name, &patch(&object)).await {
+                Err(error) if error.is_conflict() && conflicts < MAX_CONFLICTS => conflicts += 1,
+                answer => return answer,
+            }
+        }
+    }
+
+    /// Deletes this object, and no other of its name. A missing object is an error.
+    pub async fn delete(&self, operation: &'static str, object: &K) -> Result<(), HubError> {
+        let (name, uid) = (object.name_any(), object.uid());
+        let params = only(uid.clone());
+        call(operation, self.api.delete(&name, &params)).await?;
+        self.store.wait_until_gone(&uid.unwrap_or_default()).await;
+        Ok(())
+    }
+
+    /// Deletes this object, and no other of its name, if the hub still has it.
+    pub async fn delete_if_present(
+        &self,
+        operation: &'static str,
+        object: &K,
+    ) -> Result<(), HubError> {
+        match self.delete(operation, object).await {
+            Err(error) if error.is_not_found() => {
+                let uid = object.uid().unwrap_or_default();
+                self.store.wait_until_gone(&uid).await;
+                Ok(())
+            }
+            answer => answer,
+        }
+    }
+}
