@@ -109,10 +109,13 @@ fn focus_main(prevent_scroll: bool) {
 #[component]
 fn PlacesByRight() -> impl IntoView {
     let session = expect_context::<Session>();
-    let administers = Memo::new(move |_| session.is_administrator());
-    let rights = Memo::new(move |_| session.rights());
+    let permissions = Memo::new(move |_| {
+        let me = session.view().map(|view| view.me);
+        me.map(|me| (me.rights, me.administrator))
+            .unwrap_or_default()
+    });
     move || {
-        let (rights, administers) = (rights.get(), administers.get());
+        let (rights, administers) = permissions.get();
         view! {
             {rights.may_list_users.then(|| view! {
                 <li><A href="/users"><Picture icon=Icon::Users/><span>{t().frame.users()}</span></A></li>

@@ -88,16 +88,20 @@ impl Session {
     }
 
     /// Whether the user is an administrator. The server decides; this only controls what is shown.
+    ///
+    /// The read is not tracked: [`Session::replace`] mounts all screens again when the value changes.
     pub(crate) fn is_administrator(self) -> bool {
         self.view
-            .with(|session| session.as_ref().is_some_and(|it| it.me.administrator))
+            .with_untracked(|session| session.as_ref().is_some_and(|it| it.me.administrator))
     }
 
     /// The user's rights on the hub. The server decides; this only controls what is shown.
+    ///
+    /// The read is not tracked: [`Session::replace`] mounts all screens again when a right changes.
     pub(crate) fn rights(self) -> CallerRights {
         let rights = |session: &SessionView| session.me.rights;
         self.view
-            .with(|session| session.as_ref().map(rights).unwrap_or_default())
+            .with_untracked(|session| session.as_ref().map(rights).unwrap_or_default())
     }
 
     /// The identity provider of the sign-in; none for local users. Not reactive: another sign-in
