@@ -1,5 +1,4 @@
-//! The browser tests in `e2e/browser`: Playwright with Debian's Chromium, on a world that was
-//! started for them.
+//! Runs the browser tests in `e2e/browser`: Playwright with Debian's Chromium.
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,54 +13,54 @@ use crate::drover::{DemoOptions, DemoServer, DroverError};
 use crate::program::ProgramError;
 use crate::tools::{BuildError, Tool};
 
-/// Longest that all tests of a project may take together.
-const LIMIT: Duration = Duration::from_mins(10);
-/// Longest that the packages may take to come.
-const INSTALL_LIMIT: Duration = Duration::from_mins(5);
-/// One cluster of each kind: small, large and troubled.
+/// Timeout of all tests of a project.
+const PROJECT_TIMEOUT: Duration = Duration::from_mins(10);
+/// Timeout of the package installation.
+const INSTALL_TIMEOUT: Duration = Duration::from_mins(5);
+/// One cluster of each kind: small, large and failing.
 const DEMO_CLUSTERS: u32 = 3;
-/// What of this process's environment the tests' programs get.
+/// The environment variables that the tests' programs inherit.
 const INHERITED: [&str; 4] = ["PATH", "HOME", "XDG_CACHE_HOME", "TMPDIR"];
 
-/// Why the tests in the browser did not pass.
+/// The error of running the browser tests.
 #[derive(Debug, thiserror::Error)]
 pub enum BrowserError {
-    /// A file of theirs cannot be read or written.
-    #[error("prepare {path}")]
+    /// A file cannot be read or written.
+    #[error("cannot prepare {path}")]
     Prepare {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// Node is not there.
-    #[error("start {program}: Node 20 or newer is needed, with npm")]
+    /// Node is not installed.
+    #[error("cannot start {program}: Node 20 or newer is needed, with npm")]
     Start {
-        /// Which program.
+        /// The program.
         program: &'static str,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// Something is wrong; it was printed.
+    /// A program failed; its output was printed.
     #[error("{what} failed ({status}), see above")]
     Failed {
         /// What.
         what: String,
-        /// How it ended.
+        /// The exit status.
         status: ExitStatus,
     },
-    /// It was ended.
+    /// A program timed out.
     #[error("{what} did not end in {} s", limit.as_secs())]
     Endless {
         /// What.
         what: String,
-        /// The time that it had.
+        /// The time limit.
         limit: Duration,
     },
     /// The demonstration did not start.
     #[error(transparent)]
     Drover(#[from] DroverError),
-    /// kubectl is not there.
+    /// kubectl is not available.
     #[error(transparent)]
     Kubectl(#[from] BuildError),
     /// The demonstration did not end.
@@ -69,7 +68,7 @@ pub enum BrowserError {
     Program(#[from] ProgramError),
 }
 
-/// The tests' folder with the packages that they need.
+/// The folder of the tests with their npm packages.
 #[derive(Debug)]
 pub struct Playwright {
     folder: PathBuf,
@@ -77,7 +76,7 @@ pub struct Playwright {
 }
 
 impl Playwright {
-    /// Installs exactly what the lock file says, if that is not there yet.
+    /// Installs the packages of the lock file, if necessary.
     ///
     /// What a run leaves (pictures of failures, figures) lies in `browser` beside the programs'
     /// target folder's other results.
@@ -92,19 +91,19 @@ impl Playwright {
         Ok(playwright)
     }
 
-    /// Where a run leaves things.
+    /// Returns the folder for results.
     pub fn results(&self) -> &Path {
         &self.results
     }
 
-    /// Checks the types of the tests themselves.
+    /// Type-checks the tests.
     pub async fn check_types(&self) -> Result<(), BrowserError> {
         let mut command = self.node("typescript/bin/tsc");
         command.arg("--noEmit");
-        finish("tsc", "node", command, LIMIT).await
+        finish("tsc", "node", command, PROJECT_TIMEOUT).await
     }
 
-    /// Runs the tests of a project on a demonstration of their own.
+    /// Runs the tests of a project on a separate demonstration.
     pub async fn run_on_demonstration(&self, project: &str) -> Result<(), BrowserError> {
         let folder = tempfile::tempdir().map_err(prepare(&std::env::temp_dir()))?;
         let server = DemoServer::start(DemoOptions {
@@ -122,10 +121,10 @@ impl Playwright {
         Ok(())
     }
 
-    /// Runs the tests of a project; they get `told` in their environment.
+    /// Runs the tests of a project with `told` in their environment.
     ///
-    /// `DROVER_BROWSER_ONLY` chooses some by a part of their names, and `DROVER_BROWSER_UPDATE`
-    /// writes what they compare with anew.
+    /// `DROVER_BROWSER_ONLY` selects tests by a part of their names, and `DROVER_BROWSER_UPDATE`
+    /// updates their snapshots.
     pub async fn run(
         &self,
         project: &str,
@@ -139,7 +138,7 @@ impl Playwright {
         if std::env::var_os("DROVER_BROWSER_UPDATE").is_some() {
             command.arg("--update-snapshots=all");
         } else {
-            // What is missing is a failure, and not made up on the way.
+            // A missing snapshot is a failure.
             command.arg("--update-snapshots=none");
         }
         command
@@ -147,7 +146,7 @@ impl Playwright {
             .envs(told)
             .env("FORCE_COLOR", "0");
         let what = format!("the browser tests of {project}");
-        finish(&what, "node", command, LIMIT).await
+        finish(&what, "node", command, PROJECT_TIMEOUT).await
     }
 
     async fn install(&self) -> Result<(), BrowserError> {
@@ -164,7 +163,7 @@ impl Playwright {
             .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
             // Debian's browser is used.
             .env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1");
-        finish("npm ci", "npm", command, INSTALL_LIMIT).await?;
+        finish("npm ci", "npm", command, INSTALL_TIMEOUT).await?;
         fs::write(&have, lock).map_err(prepare(&have))
     }
 
@@ -174,7 +173,7 @@ impl Playwright {
         command
     }
 
-    /// A program in the tests' folder; what it prints is shown.
+    /// Runs a program in the folder of the tests and shows its output.
     fn command(&self, program: &str) -> Command {
         // The kernel ends it with this process, whose main thread starts it: a test that is
         // interrupted runs no destructors.

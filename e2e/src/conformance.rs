@@ -1,8 +1,8 @@
-//! Compares Kubernetes API servers: the same request scripts go to two of them, and what they
-//! answer must be the same once uids, times, versions and generated names are taken out.
+//! Compares two Kubernetes API servers: the same request scripts run on both, and their responses must be
+//! equal after UIDs, times, versions and generated names are normalized.
 //!
-//! `e2e/conformance/README.md` describes the scripts. This module knows nothing of who the servers
-//! are: [`Pair`] is handed two [`Side`]s.
+//! `e2e/conformance/README.md` describes the scripts. This module does not start the servers:
+//! [`Pair`] contains two [`Side`]s.
 
 mod accepted;
 mod answer;
@@ -16,7 +16,7 @@ mod script;
 mod streams;
 mod substitute;
 
-pub use accepted::{Accepted, AcceptedError, Judgement, MOST_ACCEPTED};
+pub use accepted::{Accepted, AcceptedError, Judgement, MAX_ACCEPTED};
 pub use cells::{Cells, CellsError};
 pub use client::{Credential, Side, SideError};
 pub use difference::Difference;

@@ -28,13 +28,13 @@ use folder::{Folder, Ports};
 pub(crate) const SERVICE_RANGE: &str = "10.96.0.0/16";
 /// The `ClusterIP` of the API server in every cluster started here.
 pub(crate) const API_SERVICE_IP: &str = "10.96.0.1";
-/// Generous, because several clusters may start at once on two cores.
+/// Start timeout; several clusters can start at the same time on two cores.
 const READY: Duration = Duration::from_mins(3);
 
-/// How a control plane is started; the default suits most tests.
+/// The options of a control plane.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Names the cluster in kubeconfigs and errors.
+    /// Name of the cluster in kubeconfigs and errors.
     pub name: String,
     /// The folder that keeps the cluster's state, certificates and ports over restarts. `None` is
     /// a temporary folder, removed at the end.
@@ -42,11 +42,11 @@ pub struct Options {
     /// The address at which the API server listens: loopback, or that of a
     /// [`NodeNetwork`](crate::NodeNetwork) for a cluster that a node joins.
     pub address: IpAddr,
-    /// Whether to run kube-scheduler; only a cluster with nodes has use for it.
+    /// Whether to run kube-scheduler, which only a cluster with nodes needs.
     pub scheduler: bool,
     /// Whether the API server writes an audit log, for [`ControlPlane::audit_events`].
     pub audit: bool,
-    /// Whether etcd answers only when what was written is on disk; only measurements need that.
+    /// Whether etcd uses fsync; only measurements need that.
     pub durable: bool,
     /// Further flags of kube-apiserver, for example `--v=4`.
     pub api_server_flags: Vec<String>,
@@ -72,7 +72,7 @@ impl Default for Options {
 /// A program of a [`ControlPlane`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Component {
-    /// The store.
+    /// etcd.
     Etcd,
     /// kube-apiserver.
     ApiServer,
@@ -112,7 +112,7 @@ impl std::fmt::Debug for ControlPlane {
 }
 
 impl ControlPlane {
-    /// Starts one, and waits until its API answers and its controllers have begun to work.
+    /// Starts a control plane, and waits for its API and controllers.
     pub async fn start(options: Options) -> Result<Self, StartError> {
         launch::start(options).await
     }
@@ -122,12 +122,12 @@ impl ControlPlane {
         &self.options.name
     }
 
-    /// Where the API server listens (TLS).
+    /// Returns the address of the API server (TLS).
     pub fn api_address(&self) -> SocketAddr {
         SocketAddr::new(self.options.address, self.ports.api_server.port())
     }
 
-    /// The API server's URL, without a slash at the end.
+    /// Returns the URL of the API server without a trailing slash.
     pub fn url(&self) -> String {
         format!("https://{}", self.api_address())
     }
@@ -147,23 +147,23 @@ impl ControlPlane {
         self.client.clone()
     }
 
-    /// A new identity: a client certificate for `user`, in at most one group.
+    /// Creates a client certificate for `user` in at most one group.
     pub fn identity(&self, user: &str, group: Option<&str>) -> Result<Identity, PkiError> {
         self.credentials
             .identity(&self.url(), &self.options.name, user, group)
     }
 
-    /// The folder of this cluster; anything put there goes with it.
+    /// Returns the folder of this cluster, which is removed with it.
     pub fn folder(&self) -> &Path {
         &self.folder.root
     }
 
-    /// The folder of the logs, one file a program.
+    /// Returns the folder of the logs, with one file per program.
     pub fn logs(&self) -> PathBuf {
         self.folder.logs()
     }
 
-    /// Runs kubectl as the administrator, and fails when it does.
+    /// Runs kubectl as administrator.
     pub async fn kubectl<A: AsRef<str>>(
         &self,
         arguments: impl IntoIterator<Item = A>,
@@ -187,24 +187,24 @@ impl ControlPlane {
         ))
     }
 
-    /// What reached the API server, oldest first; needs [`Options::audit`].
+    /// Returns the audit events of the API server, oldest first; requires [`Options::audit`].
     ///
     /// A request is in here when its answer has begun (watches, upgrades) and when it has ended.
     pub fn audit_events(&self) -> Result<Vec<AuditEvent>, StartError> {
         audit::read(&self.folder.audit_log())
     }
 
-    /// Stops a program from running, with its connections left open: an API server that is slow.
+    /// Pauses a program with its connections open, to simulate a slow API server.
     pub fn pause(&self, component: Component) -> Result<(), StartError> {
         Ok(self.program(component)?.pause()?)
     }
 
-    /// Lets a program run on after [`ControlPlane::pause`].
+    /// Resumes a program after [`ControlPlane::pause`].
     pub fn resume(&self, component: Component) -> Result<(), StartError> {
         Ok(self.program(component)?.resume()?)
     }
 
-    /// The process of a program.
+    /// Returns the process of a program.
     pub fn id(&self, component: Component) -> Result<u32, StartError> {
         Ok(self.program(component)?.id())
     }
@@ -216,19 +216,19 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// Starts a program again at the same port, and waits until the API answers.
+    /// Restarts a program on the same port, and waits for the API.
     pub async fn restart(&mut self, component: Component) -> Result<(), StartError> {
         self.program_mut(component)?.restart()?;
         self.wait_until_ready().await
     }
 
-    /// Waits until the API answers.
+    /// Waits for the API.
     pub async fn wait_until_ready(&mut self) -> Result<(), StartError> {
         launch::wait_for_api(&mut self.api_server, &self.client).await?;
         Ok(())
     }
 
-    /// Fails when one of the programs has ended, with the end of its log.
+    /// Returns an error with the end of its log if a program has ended.
     pub fn check(&mut self) -> Result<(), ProgramError> {
         self.etcd.check()?;
         self.api_server.check()?;
@@ -236,7 +236,7 @@ impl ControlPlane {
         self.scheduler.as_mut().map_or(Ok(()), Running::check)
     }
 
-    /// Ends the programs in good order; a fixed folder keeps what they stored.
+    /// Stops the programs gracefully. A fixed folder keeps the state.
     pub async fn stop(mut self) -> Result<(), ProgramError> {
         let limit = Duration::from_secs(5);
         if let Some(scheduler) = &mut self.scheduler {

@@ -1,4 +1,4 @@
-//! Drover's own programs, started the way that people start them.
+//! Drover's programs, started like users start them.
 
 mod agent;
 mod demo;
@@ -19,46 +19,46 @@ use crate::ports::NoFreePort;
 use crate::program::ProgramError;
 use crate::wait::TimedOut;
 
-/// Why one of Drover's programs did not start or could not do what was asked.
+/// The error of a program of Drover.
 #[derive(Debug, thiserror::Error)]
 pub enum DroverError {
-    /// It has not been built.
+    /// The program is not built.
     #[error(transparent)]
     Missing(#[from] MissingProgram),
-    /// There is no free port.
+    /// No port is free.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),
-    /// It did not run as it should.
+    /// The program failed.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// A command refused.
+    /// A command failed.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// A file or folder could not be made, read or written.
-    #[error("prepare {path}")]
+    /// A file or folder could not be created, read or written.
+    #[error("cannot prepare {path}")]
     Prepare {
         /// The file or folder.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// Something did not happen in time.
+    /// A condition was not met in time.
     #[error(transparent)]
     TimedOut(#[from] TimedOut),
-    /// A client could not be made.
-    #[error("make a client of {url}")]
+    /// A client could not be created.
+    #[error("cannot create a client of {url}")]
     Client {
-        /// Of what.
+        /// The subject.
         url: String,
-        /// What the library said.
+        /// The error of the library.
         source: Box<kube::Error>,
     },
-    /// An answer is not what it should be.
-    #[error("{what} is not readable: {text}")]
+    /// An output cannot be parsed.
+    #[error("cannot parse {what}: {text}")]
     Unreadable {
-        /// Of what.
+        /// The subject.
         what: &'static str,
-        /// The beginning of it.
+        /// The beginning of the text.
         text: String,
     },
 }

@@ -1,8 +1,8 @@
-//! What people read of an error.
+//! Formatting of errors.
 
 use std::error::Error;
 
-/// An error with its causes, in one line.
+/// Formats an error with its sources in one line.
 pub fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! Container images made here: from scratch, without a registry.
+//! Builds container images from scratch, without a registry.
 
 use std::io;
 use std::os::unix::fs::symlink;
@@ -11,34 +11,34 @@ use tokio::process::Command;
 use crate::network::search_path;
 use crate::scratch::{Scratch, ScratchError};
 
-/// Why an image could not be made.
+/// The error of building an image.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
-    /// There is no temporary folder.
+    /// A temporary folder could not be created.
     #[error(transparent)]
     Scratch(#[from] ScratchError),
-    /// Its files could not be gathered.
-    #[error("gather the image's files at {path}")]
+    /// The files could not be copied.
+    #[error("cannot copy the image's files to {path}")]
     Gather {
         /// The file or folder.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A program that is needed could not be started.
-    #[error("start {program}: apt-get install buildah busybox-static")]
+    #[error("cannot start {program}: apt-get install buildah busybox-static")]
     Start {
         /// The program.
         program: &'static str,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// buildah refused.
+    /// buildah failed.
     #[error("`buildah {command}` failed: {output}")]
     Buildah {
         /// Its arguments.
         command: String,
-        /// What it printed.
+        /// Its output.
         output: String,
     },
 }
@@ -131,7 +131,7 @@ impl Image {
         })
     }
 
-    /// What a pod's `image` says, with `imagePullPolicy: Never`.
+    /// Returns the image name for pods, with `imagePullPolicy: Never`.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -151,7 +151,7 @@ pub async fn inspect_image(archive: &Path, form: &str) -> Result<String, ImageEr
     buildah(folder.path(), &["inspect", "--type", "image", id.trim()]).await
 }
 
-/// Runs buildah with a store of its own in `folder`, and gives what it printed.
+/// Runs buildah with a separate store in `folder` and returns its output.
 async fn buildah(folder: &Path, arguments: &[&str]) -> Result<String, ImageError> {
     let output = Command::new("buildah")
         .arg("--storage-driver=vfs")

@@ -1,4 +1,4 @@
-//! kubectl and helm, run as a user would, away from the user's own files.
+//! Runs kubectl and helm with a separate home folder.
 
 use std::ffi::OsString;
 use std::io;
@@ -11,42 +11,42 @@ use tokio::process::Command;
 
 use crate::program::{Program, ProgramError, Running};
 
-/// Long enough for the slowest single command, a chart's installation with `--wait`.
-const LIMIT: Duration = Duration::from_mins(3);
+/// Default timeout; long enough for a chart's installation with `--wait`.
+const COMMAND_TIMEOUT: Duration = Duration::from_mins(3);
 
-/// Why a command did not succeed.
+/// The error of a command.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// It could not be started or talked to.
-    #[error("run `{command}`")]
+    /// The command could not be started.
+    #[error("cannot run `{command}`")]
     Run {
         /// The command.
         command: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// It did not end in time and was killed.
+    /// The command timed out and was killed.
     #[error("`{command}` did not end in {} s", limit.as_secs())]
     Endless {
         /// The command.
         command: String,
-        /// The time it had.
+        /// The time limit.
         limit: Duration,
     },
-    /// It ended with another code than 0.
+    /// The exit code was not 0.
     #[error("`{command}` failed ({}): {}{}", output.status, output.stdout, output.stderr)]
     Failed {
         /// The command.
         command: String,
-        /// What it printed.
+        /// Its output.
         output: Output,
     },
 }
 
-/// What a command printed and how it ended.
+/// The output and exit status of a command.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// How it ended.
+    /// The exit status.
     pub status: ExitStatus,
     /// Its standard output; bytes that are not UTF-8 are replaced.
     pub stdout: String,
@@ -54,7 +54,7 @@ pub struct Output {
     pub stderr: String,
 }
 
-/// A command line tool with a kubeconfig and a home folder of its own.
+/// A command line tool with a separate kubeconfig and home folder.
 #[derive(Clone, Debug)]
 pub struct CommandLine {
     program: PathBuf,
@@ -75,7 +75,7 @@ impl CommandLine {
             program: program.to_owned(),
             environment,
             stdin: Vec::new(),
-            limit: LIMIT,
+            limit: COMMAND_TIMEOUT,
         }
     }
 
@@ -108,14 +108,14 @@ impl CommandLine {
         self
     }
 
-    /// How long a command may take; 3 minutes if not set.
+    /// Sets the timeout; 3 minutes by default.
     #[must_use]
     pub fn with_limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Runs it, and fails when it does.
+    /// Runs the command; a non-zero exit code is an error.
     pub async fn run<A: AsRef<str>>(
         &self,
         arguments: impl IntoIterator<Item = A>,
@@ -131,7 +131,7 @@ impl CommandLine {
         })
     }
 
-    /// Runs it to its end, whatever that is.
+    /// Runs the command and returns its output with any exit code.
     pub async fn output<A: AsRef<str>>(
         &self,
         arguments: impl IntoIterator<Item = A>,
@@ -142,7 +142,7 @@ impl CommandLine {
         self.finish(command, &self.show(&arguments)).await
     }
 
-    /// Runs it in a terminal of its own (`exec -it`); the terminal's output is in `stdout`.
+    /// Runs the command in a terminal (`exec -it`); `stdout` contains the output of the terminal.
     ///
     /// The input given by [`CommandLine::with_stdin`] is typed into the terminal.
     pub async fn in_terminal<A: AsRef<str>>(
@@ -195,7 +195,7 @@ impl CommandLine {
         let stdin = child.stdin.take();
         let feed = async {
             if let Some(mut stdin) = stdin {
-                // A command that ends without reading its input is judged by its exit code.
+                // Errors are ignored: a command can end without reading its input.
                 let _ = stdin.write_all(&self.stdin).await;
             }
         };
@@ -227,7 +227,7 @@ fn collect<A: AsRef<str>>(arguments: impl IntoIterator<Item = A>) -> Vec<String>
         .collect()
 }
 
-/// Quotes one word for the POSIX shell.
+/// Quotes a word for the POSIX shell.
 fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn failing_command_is_told_with_its_output() {
+    async fn error_of_a_failed_command_contains_its_output() {
         let error = shell()
             .run(["-c", "echo no >&2; exit 4"])
             .await
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn endless_command_is_killed_at_its_limit() {
+    async fn command_is_killed_at_its_timeout() {
         let error = shell()
             .with_limit(Duration::from_millis(100))
             .run(["-c", "sleep 600"])
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn command_in_a_terminal_has_one_and_gets_its_words_unchanged() {
+    async fn command_in_a_terminal_gets_unchanged_arguments() {
         let output = shell()
             .in_terminal(["-c", "test -t 0 && printf '%s' \"$0\"", "it's one"])
             .await

@@ -14,31 +14,31 @@ use crate::ports::{NoFreePort, PortLease};
 use crate::program::{Program, ProgramError, Running};
 use crate::tools::{BuildError, Tool};
 
-/// Two measurements, 10 s apart, and some patience.
+/// Start timeout, including two measurements at an interval of 10 s.
 const READY: Duration = Duration::from_mins(3);
 const SERVICE: &str = "metrics-server.kube-system.svc";
 
-/// Why there are no metrics.
+/// The error of starting metrics-server.
 #[derive(Debug, thiserror::Error)]
 pub enum MetricsError {
     /// The program could not be built.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// A certificate could not be made.
+    /// A certificate could not be created.
     #[error(transparent)]
     Pki(#[from] PkiError),
-    /// There is no free port.
+    /// No port is free.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),
     /// The program did not run as it should.
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// The API could not be registered.
-    #[error("register the metrics.k8s.io API")]
+    #[error("cannot register the metrics.k8s.io API")]
     Register(#[source] CommandError),
 }
 
-/// A running metrics-server beside the API server, registered there as an aggregated API.
+/// A running metrics-server, registered as an aggregated API.
 #[derive(Debug)]
 pub struct MetricsServer {
     _running: Running,

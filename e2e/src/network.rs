@@ -18,10 +18,10 @@ const HOST: Ipv4Addr = Ipv4Addr::new(10, 213, 0, 1);
 const NODE: Ipv4Addr = Ipv4Addr::new(10, 213, 0, 2);
 /// The addresses of pods.
 pub(crate) const POD_RANGE: &str = "10.214.0.0/16";
-/// Longer than any test that has the node may take.
-const TURN: Duration = Duration::from_mins(20);
+/// Timeout of waiting for the node.
+const NODE_TIMEOUT: Duration = Duration::from_mins(20);
 
-/// What a node needs of the machine, as (program, Debian package).
+/// The programs that a node requires, with their Debian packages.
 const PROGRAMS: [(&str, &str); 11] = [
     ("containerd", "containerd"),
     ("ctr", "containerd"),
@@ -36,35 +36,35 @@ const PROGRAMS: [(&str, &str); 11] = [
     ("nsenter", "util-linux"),
 ];
 
-/// Why there is no network for a node.
+/// The error of creating the network of a node.
 #[derive(Debug, thiserror::Error)]
 pub enum NetworkError {
-    /// The process may not make namespaces.
+    /// The process has no permission to create namespaces.
     #[error("a real node needs root: run the tests that use one as root")]
     NotRoot,
-    /// The machine lacks programs.
+    /// Programs are not installed.
     #[error("a real node needs more programs: apt-get install {}", packages.join(" "))]
     MissingPackages {
         /// The Debian packages that have them.
         packages: Vec<&'static str>,
     },
-    /// Another test has the node.
-    #[error("another test has the machine's one node")]
+    /// Another test uses the node.
+    #[error("another test uses the node of this machine")]
     Busy(#[source] TimedOut),
     /// A network command failed.
     #[error("`{command}` failed: {output}")]
     Configure {
         /// The command.
         command: String,
-        /// What it printed.
+        /// Its output.
         output: String,
     },
     /// A network command could not be started.
-    #[error("run `{command}`")]
+    #[error("cannot run `{command}`")]
     Run {
         /// The command.
         command: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
@@ -80,18 +80,18 @@ pub struct NodeNetwork {
 }
 
 impl NodeNetwork {
-    /// Waits for this test's turn, and makes the network.
+    /// Waits until the node is free, and creates the network.
     ///
     /// Needs root and some Debian packages; the error names those that are missing.
     pub async fn acquire() -> Result<Self, NetworkError> {
         check_machine()?;
-        let turn = eventually("the machine's one node", TURN, async || {
+        let turn = eventually("the machine's one node", NODE_TIMEOUT, async || {
             let name = SocketAddr::from_abstract_name("drover-e2e-node")?;
             UnixListener::bind_addr(&name)
         })
         .await
         .map_err(NetworkError::Busy)?;
-        // What a killed test run left.
+        // Remove the remains of a killed test run.
         remove();
         let network = Self { _turn: turn };
         create()?;
@@ -141,7 +141,7 @@ fn create() -> Result<(), NetworkError> {
     run(Command::new("ip").args(["netns", "exec", NAMESPACE, "sh", "-c", forward]))
 }
 
-/// Removes the network; parts that are not there are no failure.
+/// Removes the network; missing parts are ignored.
 fn remove() {
     let _ = ip(&format!("link delete {HOST_LINK}"));
     let _ = ip(&format!("netns delete {NAMESPACE}"));
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn missing_programs_are_told_by_their_packages() {
+    fn error_lists_packages_of_missing_programs() {
         let exists = |program: &str| !["containerd", "ctr", "nft"].contains(&program);
         let packages = missing_packages(exists, true);
         assert_eq!(packages, ["containerd", "nftables"]);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_network_plug_ins_are_told() {
+    fn error_lists_missing_network_plug_ins() {
         assert_eq!(
             missing_packages(|_| true, false),
             ["containernetworking-plugins"]

@@ -1,4 +1,4 @@
-//! The one real node: containerd, kubelet and kube-proxy in namespaces of their own.
+//! The real node: containerd, kubelet and kube-proxy in separate namespaces.
 
 mod configuration;
 mod kernel;
@@ -24,12 +24,12 @@ use configuration::Settings;
 use kernel::KernelState;
 use namespaces::Namespaces;
 
-/// Generous, because the machine may build something at the same time.
+/// Start timeout, on a busy machine.
 const READY: Duration = Duration::from_mins(3);
 /// Inside the node's own `/run`.
 const CONTAINERD: &str = "/run/containerd/containerd.sock";
 
-/// Why a node did not join.
+/// The error of starting a node.
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
     /// The control plane listens where the node cannot reach it.
@@ -42,10 +42,10 @@ pub enum JoinError {
         /// Where its API server listens.
         address: std::net::IpAddr,
     },
-    /// There is no temporary folder.
+    /// A temporary folder could not be created.
     #[error(transparent)]
     Scratch(#[from] ScratchError),
-    /// There is no network for it.
+    /// The network could not be created.
     #[error(transparent)]
     Network(#[from] NetworkError),
     /// The control plane did not start.
@@ -54,34 +54,34 @@ pub enum JoinError {
     /// A program could not be built.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// A certificate could not be made.
+    /// A certificate could not be created.
     #[error(transparent)]
     Pki(#[from] PkiError),
-    /// A program did not run as it should.
+    /// A program failed.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// The node's own image could not be made.
+    /// The node's own image could not be created.
     #[error(transparent)]
     Image(#[from] ImageError),
-    /// containerd refused an image.
-    #[error("load the image {archive}")]
+    /// containerd rejected an image.
+    #[error("cannot load the image {archive}")]
     LoadImage {
         /// The archive.
         archive: PathBuf,
-        /// What `ctr` said.
+        /// The output of `ctr`.
         source: CommandError,
     },
-    /// A file, folder or control group could not be made.
-    #[error("prepare {path} for the node")]
+    /// A file, folder or control group could not be created.
+    #[error("cannot prepare {path} for the node")]
     Prepare {
         /// The file or folder.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
-/// How the node is set up.
+/// The options of the node.
 #[derive(Clone, Debug)]
 pub struct NodeOptions {
     /// The node's name, also its host name.
@@ -178,7 +178,7 @@ impl Node {
         &self.network
     }
 
-    /// The folder of the logs, one file a program.
+    /// Returns the folder of the logs, with one file per program.
     pub fn logs(&self) -> PathBuf {
         self.folder.path().join("logs")
     }
@@ -188,12 +188,12 @@ impl Node {
         load(&self.namespaces, archive).await
     }
 
-    /// Stops the node from running, with its connections left open: a node that is cut off.
+    /// Pauses the node with its connections open, to simulate a network failure.
     pub fn pause(&self) -> Result<(), JoinError> {
         Ok(self.namespaces.pause()?)
     }
 
-    /// Lets the node run on after [`Node::pause`].
+    /// Resumes the node after [`Node::pause`].
     pub fn resume(&self) -> Result<(), JoinError> {
         Ok(self.namespaces.resume()?)
     }
@@ -220,7 +220,7 @@ impl Node {
     }
 }
 
-/// Says what keeps a node from being Ready and schedulable.
+/// Returns why a node is not Ready and schedulable.
 fn readiness(node: &NodeObject) -> Result<(), String> {
     let taints = node.spec.as_ref().and_then(|spec| spec.taints.as_ref());
     if let Some(taint) = taints.and_then(|taints| taints.first()) {

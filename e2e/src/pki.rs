@@ -9,23 +9,23 @@ use rcgen::{
     KeyPair, KeyUsagePurpose,
 };
 
-/// Why a certificate or key could not be made.
+/// The error of creating a certificate or key.
 #[derive(Debug, thiserror::Error)]
 pub enum PkiError {
-    /// The cryptography refused.
-    #[error("make the certificate of {subject}")]
+    /// The certificate could not be created.
+    #[error("cannot create the certificate of {subject}")]
     Sign {
         /// The certificate's common name.
         subject: String,
-        /// What the library said.
+        /// The error of the library.
         source: rcgen::Error,
     },
     /// A file could not be read or written.
-    #[error("store the certificate or key {path}")]
+    #[error("cannot store the certificate or key {path}")]
     Store {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }

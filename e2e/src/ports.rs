@@ -1,4 +1,4 @@
-//! Free ports that stay free until their user has bound them.
+//! Leases of free ports.
 
 use std::net::{IpAddr, TcpListener};
 use std::os::linux::net::SocketAddrExt as _;
@@ -8,7 +8,7 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 /// those can take a port between its lease and its use.
 const RANGE: std::ops::Range<u16> = 20_000..30_000;
 
-/// Every port of the range is taken.
+/// All ports of the range are in use.
 #[derive(Debug, thiserror::Error)]
 #[error("no free port on {address} between {} and {}", RANGE.start, RANGE.end)]
 pub struct NoFreePort {

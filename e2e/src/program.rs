@@ -1,4 +1,4 @@
-//! Child programs that end with their handle, and whose output is at hand when something fails.
+//! Child programs that stop with their handle and whose output is part of errors.
 
 mod spawner;
 #[cfg(test)]
@@ -16,63 +16,63 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use crate::wait::{TimedOut, eventually};
 
-/// How many lines of a program's log go into an error or onto the screen.
+/// Number of log lines in errors and test output.
 const SHOWN_LINES: usize = 40;
 
-/// Why a program did not run as it should.
+/// The error of a program.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
-    /// The file for its output could not be made.
-    #[error("make the log of {name} at {path}")]
+    /// The file for its output could not be created.
+    #[error("cannot create the log of {name} at {path}")]
     MakeLog {
         /// The program.
         name: String,
         /// The log file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// It could not be started.
-    #[error("start {name} ({path})")]
+    /// The program could not be started.
+    #[error("cannot start {name} ({path})")]
     Start {
         /// The program.
         name: String,
         /// Its file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// It could not be signalled.
-    #[error("signal {name}")]
+    /// The program could not be signalled.
+    #[error("cannot signal {name}")]
     Signal {
         /// The program.
         name: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// It ended although it was still needed.
+    /// The program ended unexpectedly.
     #[error("{name} ended ({status}); the end of its log:\n{log}")]
     Ended {
         /// The program.
         name: String,
-        /// How it ended.
+        /// The exit status.
         status: ExitStatus,
         /// The end of its log.
         log: String,
     },
-    /// It did not become what was waited for.
+    /// A condition was not met in time.
     #[error("{name} is not ready; the end of its log:\n{log}")]
     NotReady {
         /// The program.
         name: String,
         /// The end of its log.
         log: String,
-        /// What was waited for.
+        /// The condition.
         source: TimedOut,
     },
 }
 
-/// A program to start: what, with which arguments and environment, logging where.
+/// A program to start: path, arguments, environment and log.
 #[derive(Clone, Debug)]
 pub struct Program {
     name: String,
@@ -166,7 +166,7 @@ impl Program {
     }
 }
 
-/// A running program; dropping it kills it.
+/// A running program. It is killed when it is dropped.
 ///
 /// When it is dropped while a test panics, the end of its log is printed.
 #[derive(Debug)]
@@ -181,12 +181,12 @@ impl Running {
         &self.program.name
     }
 
-    /// Its process id.
+    /// Returns the process ID.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// The file that holds what it printed.
+    /// Returns the path of the log.
     pub fn log_path(&self) -> &Path {
         &self.program.log
     }
@@ -203,12 +203,12 @@ impl Running {
         last_lines(&self.log(), SHOWN_LINES).to_owned()
     }
 
-    /// How it ended, if it did.
+    /// Returns the exit status, if the program has ended.
     pub fn exited(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Fails if it has ended.
+    /// Returns an error if the program has ended.
     pub fn check(&mut self) -> Result<(), ProgramError> {
         match self.exited() {
             None => Ok(()),
@@ -220,7 +220,7 @@ impl Running {
         }
     }
 
-    /// Stops it from running, with its connections left open (`SIGSTOP`).
+    /// Pauses the program with its connections open (`SIGSTOP`).
     ///
     /// On a busy machine its threads run on for a while after the signal; this returns when the
     /// last of them has stopped.
@@ -237,12 +237,12 @@ impl Running {
         Ok(())
     }
 
-    /// Lets it run on after [`Running::pause`].
+    /// Resumes the program after [`Running::pause`].
     pub fn resume(&self) -> Result<(), ProgramError> {
         self.signal(Signal::CONT)
     }
 
-    /// Asks it to end (`SIGTERM`), waits at most `limit`, then kills it.
+    /// Stops the program with `SIGTERM`, and kills it after `limit`.
     pub async fn terminate(&mut self, limit: Duration) -> Result<ExitStatus, ProgramError> {
         if self.exited().is_none() {
             self.signal(Signal::TERM)?;
@@ -257,7 +257,7 @@ impl Running {
         }
     }
 
-    /// Kills it (`SIGKILL`) and waits until it is gone.
+    /// Kills the program (`SIGKILL`) and waits for its end.
     pub fn kill(&mut self) -> Result<ExitStatus, ProgramError> {
         let signalled = |source| ProgramError::Signal {
             name: self.program.name.clone(),
@@ -274,7 +274,7 @@ impl Running {
         Ok(())
     }
 
-    /// Waits until a line that it printed contains `text`, and returns that line.
+    /// Waits for a log line that contains `text`, and returns the line.
     pub async fn wait_for_log(
         &mut self,
         text: &str,
@@ -290,7 +290,7 @@ impl Running {
         .await
     }
 
-    /// Repeats `attempt` until it succeeds; fails at once when the program ends.
+    /// Repeats `attempt` until it succeeds or the program ends.
     ///
     /// `what` names what is waited for.
     pub async fn wait_until<T, E: std::fmt::Display>(

@@ -1,4 +1,4 @@
-//! Whether roles are as narrow as their use: what they allow, beside what the audit log shows.
+//! Compares the permissions of roles with their use in the audit log, to find unused permissions.
 //!
 //! Pure. A request that was allowed is one that would have failed without its right: so a right that
 //! has such a request cannot be left out, and need not be taken away to find that out.
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{AuditEvent, AuditObject, AuditUser};
 
-/// One thing that a role allows, as narrow as RBAC can say it.
+/// A single permission of a role.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Right {
     /// What may be done.
@@ -43,21 +43,21 @@ pub struct Use {
     pub name: Option<String>,
 }
 
-/// How a right is wider than its use.
+/// How a permission exceeds its use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Excess {
-    /// It was never used.
+    /// The permission was never used.
     Idle,
-    /// It holds everywhere, and was used in this namespace only.
+    /// The permission applies to all namespaces, and was used in one only.
     OneNamespace(String),
-    /// It holds for all names, and was used for this one only.
+    /// The permission applies to all names, and was used for one only.
     OneName(String),
 }
 
 /// A right that is wider than its use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TooWide {
-    /// Which.
+    /// The path.
     pub right: Right,
     /// How.
     pub excess: Excess,
@@ -243,7 +243,7 @@ impl Right {
     }
 }
 
-/// The rights that are wider than their use.
+/// Returns the permissions that exceed their use.
 pub fn too_wide(rights: &[Right], uses: &BTreeSet<Use>) -> Vec<TooWide> {
     let judged = rights.iter().filter_map(|right| {
         let excess = right.excess(uses)?;

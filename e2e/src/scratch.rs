@@ -1,4 +1,4 @@
-//! Temporary folders, also of test runs that were killed.
+//! Temporary folders, which are also removed after a killed test run.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,13 +12,13 @@ const LOCK: &str = ".in-use";
 /// A folder this young may not have its lock yet.
 const YOUNG: Duration = Duration::from_mins(5);
 
-/// A temporary folder could not be made.
+/// A temporary folder could not be created.
 #[derive(Debug, thiserror::Error)]
-#[error("make a temporary folder in {parent}")]
+#[error("cannot create a temporary folder in {parent}")]
 pub struct ScratchError {
-    /// Where.
+    /// The location.
     pub parent: PathBuf,
-    /// What the operating system said.
+    /// The error of the operating system.
     pub source: io::Error,
 }
 
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn only_old_folders_of_gone_processes_are_removed() {
+    fn only_old_folders_of_ended_processes_are_removed() {
         let parent = tempfile::tempdir().unwrap();
         let (abandoned, _) = folder_with_lock(parent.path(), "drover-e2e-abandoned");
         let (used, lock) = folder_with_lock(parent.path(), "drover-e2e-used");

@@ -1,4 +1,4 @@
-//! Runs the tests of one binary one after the other on one world, as a user has one.
+//! Runs the tests of one binary sequentially in one environment.
 //!
 //! The ordinary test harness would start a world for each test, or keep one that is never ended.
 //! This one speaks like it: filters, `--exact`, `--list`, and a line for each test.
@@ -21,9 +21,9 @@ const LIMIT: Duration = Duration::from_mins(15);
 /// Set where the suites are run by the gate.
 const GATE: &str = "DROVER_SUITES";
 
-/// What tests run on.
+/// The environment of tests.
 pub trait Stage {
-    /// What happened on it last, for people who look for the cause of a failure.
+    /// Returns the latest logs, to find the cause of a failure.
     fn story(&self) -> String;
 }
 
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_chosen_as_by_the_ordinary_harness() {
+    fn tests_are_selected_like_in_the_standard_harness() {
         assert!(choice("").takes("journey::any"));
         assert!(choice("journey").takes("journey::any"));
         assert!(!choice("journey").takes("failures::any"));
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_no_test_has_is_noticed() {
+    fn unknown_test_name_is_reported() {
         let tests = [test!(passes), test!(fails)];
         assert_eq!(choice("passes fai").unmatched(&tests), None);
         assert_eq!(choice("passes renamed").unmatched(&tests), Some("renamed"));
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn failure_is_told_and_the_next_test_gets_a_new_stage() {
+    async fn failure_is_reported_and_the_next_test_gets_a_new_stage() {
         let tests = [test!(passes), test!(needs_the_same_stage)];
         let (code, said) = outcome(&tests).await;
         assert_eq!(code, format!("{:?}", ExitCode::SUCCESS));

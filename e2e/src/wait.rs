@@ -1,19 +1,19 @@
-//! Waiting for the world to become as a test needs it, with a limit.
+//! Waits for conditions with a timeout.
 
 use std::fmt::Display;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// What was waited for did not happen in time.
+/// A condition was not met in time.
 #[derive(Debug, thiserror::Error)]
-#[error("waited {} s for {what}; last seen: {last_seen}", limit.as_secs())]
+#[error("timed out after {} s while waiting for {what}; last state: {last_seen}", limit.as_secs())]
 pub struct TimedOut {
-    /// What was waited for.
+    /// The condition.
     pub what: String,
-    /// How long.
+    /// The time limit.
     pub limit: Duration,
-    /// What stood in the way at the last attempt.
+    /// The error of the last attempt.
     pub last_seen: String,
 }
 
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn hanging_attempt_is_cut_off_at_the_limit() {
+    async fn hanging_attempt_times_out() {
         let error = eventually("the end of time", Duration::from_millis(60), async || {
             std::future::pending::<Result<(), String>>().await
         })
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn last_obstacle_is_in_the_error() {
+    async fn error_contains_the_last_state() {
         let mut attempts = 0;
         let error = eventually("a pod", Duration::from_millis(200), async || {
             attempts += 1;

@@ -1,5 +1,4 @@
-//! A whole Drover of real programs: hub, server, a managed cluster with its agents, and the people
-//! who use it.
+//! A complete Drover environment: hub, server, a managed cluster with its agents, and users.
 
 mod error;
 mod hub;
@@ -29,7 +28,7 @@ use error::prepare;
 /// The administrator's password after the first login.
 const PASSWORD: &str = "a long password for tests";
 
-/// Where the managed cluster's agents run.
+/// How the agents of the managed cluster run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorldOptions {
     /// Two agents as programs of this machine: quick, and needs no root.
@@ -38,7 +37,7 @@ pub enum WorldOptions {
     Node,
 }
 
-/// A whole Drover; dropping it ends every program and removes every file.
+/// A complete environment. Its programs stop and its files are removed when it is dropped.
 #[derive(Debug)]
 pub struct World {
     // Dropped in this order: clients before what they use.

@@ -1,4 +1,4 @@
-//! The arguments of the commands that call a server, and nothing of what the commands do.
+//! The arguments of the commands that call a server.
 
 mod access;
 mod audit;

@@ -1,6 +1,6 @@
 //! The command line client: the commands of `drover` that call a server.
 //!
-//! Standard output holds only the result of a command; all other text goes to standard error. A
+//! Standard output contains only the result of a command; all other text goes to standard error. A
 //! command prints a secret only if that is its purpose.
 
 pub mod args;

@@ -1,17 +1,17 @@
-//! An authority, and certificates that it signs for this machine.
+//! A certificate authority, and certificates for this machine.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 
-/// An authority of its own.
+/// A certificate authority.
 #[derive(Debug)]
 pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 
-/// A certificate and its key, PEM.
+/// A certificate and its key as PEM.
 #[derive(Debug)]
 pub struct Certified {
     /// The certificate.
     pub certificate: String,
-    /// Its key.
+    /// The private key.
     pub key: String,
 }
 
@@ -22,7 +22,7 @@ impl Default for Authority {
 }
 
 impl Authority {
-    /// A new one.
+    /// Creates an authority.
     pub fn new() -> Self {
         let mut params = CertificateParams::default();
         params
@@ -33,12 +33,12 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(params, key).unwrap())
     }
 
-    /// Its certificate.
+    /// The certificate.
     pub fn pem(&self) -> String {
         self.0.pem()
     }
 
-    /// Signs for a host's name or address.
+    /// Issues a certificate for a host name or address.
     pub fn certify(&self, host: &str) -> Certified {
         let params = CertificateParams::new(vec![host.to_owned()]).unwrap();
         let key = KeyPair::generate().unwrap();

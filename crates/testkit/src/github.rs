@@ -1,5 +1,5 @@
-//! A GitHub Enterprise Server, as far as signing in goes: its OAuth pages and its REST API over TLS,
-//! the faults that one can have, and a list of what was asked of it.
+//! A fake GitHub Enterprise Server for logins: OAuth pages and REST API over TLS, fault injection, and a
+//! list of received requests.
 
 pub mod world;
 
@@ -25,31 +25,31 @@ use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use self::world::{Answer, World};
 use url::Url;
 
-/// What is the matter with the answers to some path.
+/// A fault of the responses to a path.
 #[derive(Clone)]
 pub enum Fault {
-    /// Another answer: status, headers, body.
+    /// Another response: status, headers, body.
     Says(u16, Vec<(&'static str, String)>, String),
-    /// The right answer with one header more, instead of the same one.
+    /// The correct response with an added or replaced header.
     Header(&'static str, String),
-    /// Nothing, for ever.
+    /// No response.
     Silence,
-    /// A beginning, and then nothing, for ever.
+    /// The beginning of a response, which never continues.
     Stalls,
-    /// A beginning, and then more of it, for ever.
+    /// A response that never ends.
     Endless,
 }
 
-/// What was asked.
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub method: String,
     pub path: String,
-    /// `Authorization`, if there was one.
+    /// The `Authorization` header, if present.
     pub authorization: Option<String>,
 }
 
-/// The certificate of one server, or of several that nobody can tell apart by it.
+/// The certificate of one server, or of several that share it.
 pub struct Identity(CertifiedKey<KeyPair>);
 
 pub struct Fake {
@@ -64,7 +64,7 @@ struct Inner {
     world: Mutex<World>,
     faults: Mutex<Vec<(String, Fault)>>,
     asked: Mutex<Vec<Asked>>,
-    /// Bytes of bodies that were taken for sending.
+    /// Number of body bytes passed to the connection.
     sent_bytes: AtomicUsize,
 }
 
@@ -116,17 +116,17 @@ impl Fake {
         }
     }
 
-    /// Where its pages are.
+    /// Returns the URL of the pages.
     pub fn web(&self) -> Url {
         self.web.clone()
     }
 
-    /// Where its REST API is.
+    /// Returns the URL of the REST API.
     pub fn api(&self) -> Url {
         self.api.clone()
     }
 
-    /// The only authority for its certificate, PEM.
+    /// Returns the certificate authority as PEM.
     pub fn certificate(&self) -> String {
         self.certificate.clone()
     }
@@ -135,7 +135,7 @@ impl Fake {
         self.inner.world.lock().unwrap()
     }
 
-    /// Everything below this path has this fault from now on.
+    /// Injects a fault into all responses below a path.
     pub fn break_at(&self, path: &str, fault: Fault) {
         let path = path.to_owned();
         self.inner.faults.lock().unwrap().push((path, fault));
@@ -145,12 +145,12 @@ impl Fake {
         self.inner.faults.lock().unwrap().clear();
     }
 
-    /// What was asked since the last time.
+    /// Returns and clears the received requests.
     pub fn asked(&self) -> Vec<Asked> {
         std::mem::take(&mut self.inner.asked.lock().unwrap())
     }
 
-    /// Bytes of bodies that were sent until now; more may lie in the system's buffers.
+    /// Returns the number of body bytes that were passed to the connection.
     pub fn sent_bytes(&self) -> usize {
         self.inner.sent_bytes.load(Ordering::Relaxed)
     }
@@ -167,14 +167,14 @@ async fn serve(listener: TcpListener, acceptor: TlsAcceptor, inner: Arc<Inner>) 
         let (stream, _) = listener.accept().await.unwrap();
         let (acceptor, inner) = (acceptor.clone(), inner.clone());
         tokio::spawn(async move {
-            // Whoever does not believe the certificate goes away.
+            // Clients that do not trust the certificate disconnect.
             let Ok(stream) = acceptor.accept(stream).await else {
                 return;
             };
             let service = service_fn(move |request| answer(request, inner.clone()));
             let connection = hyper::server::conn::http1::Builder::new();
             let connection = connection.serve_connection(TokioIo::new(stream), service);
-            // Whoever waits no longer goes away.
+            // Clients disconnect after their timeout.
             let _ = connection.await;
         });
     }
@@ -195,7 +195,7 @@ async fn answer(
     });
     let faults = inner.faults.lock().unwrap().clone();
     let fault = faults.iter().find(|(at, _)| path.starts_with(at.as_str()));
-    // What is broken does nothing.
+    // A request with a fault has no effect.
     let right = || inner.world.lock().unwrap().answer(&head, &body);
     let mut then = Then::End;
     let answer = match fault.map(|(_, fault)| fault.clone()) {
@@ -233,14 +233,14 @@ async fn answer(
     Ok(response)
 }
 
-/// A body, and how it is sent.
+/// A response body and its faults.
 struct Sending {
     first: Option<Bytes>,
     then: Then,
     inner: Arc<Inner>,
 }
 
-/// What comes after what is right.
+/// The bytes after the correct body.
 enum Then {
     End,
     Silence,

@@ -1,4 +1,4 @@
-//! Objects of our kinds, as unit tests need them.
+//! Sample custom resources for unit tests.
 
 use drover_access::token::TokenHash;
 use drover_api::ids::{ProviderUid, UserUid};

@@ -1,17 +1,17 @@
-//! Builders and harness parts that only tests use.
+//! Builders and harnesses for tests.
 
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
     clippy::missing_panics_doc,
-    reason = "what fails here fails a test"
+    reason = "a failure here fails a test"
 )]
 
 pub mod authority;
 #[expect(
     missing_docs,
     missing_debug_implementations,
-    reason = "what a GitHub has is called as GitHub calls it"
+    reason = "names follow GitHub"
 )]
 pub mod github;
 pub mod kinds;

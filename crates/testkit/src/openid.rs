@@ -1,4 +1,4 @@
-//! The certified `oidc-provider` of npm, on Node, and a browser that signs people in there.
+//! The certified npm package `oidc-provider` on Node, and a simulated browser.
 
 mod browser;
 mod provider;
@@ -6,7 +6,7 @@ mod provider;
 pub use browser::Browser;
 pub use provider::{Provider, Settings};
 
-/// As which Drover is known there.
+/// The client ID of Drover.
 pub const CLIENT: &str = "drover";
-/// Full of characters that mean something in a form, a header or both.
+/// The client secret, with special characters of forms and headers.
 pub const SECRET: &str = "s:e/c+r e%t&=~";

@@ -1,4 +1,4 @@
-//! Debian's slapd as a plain process, with a configuration, a port and a folder of its own.
+//! Debian's slapd as a process with its own configuration, port and folder.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -23,11 +23,11 @@ const LDAPMODIFY: &str = "/usr/bin/ldapmodify";
 const ROOT: &str = "cn=root,dc=example,dc=org";
 const ROOT_PASSWORD: &str = "of the administrator";
 const HOST: &str = "127.0.0.1";
-/// A free port can be taken by another before slapd has it.
-const STARTS: usize = 10;
+/// Maximum number of starts: another process can take a free port first.
+const MAX_STARTS: usize = 10;
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What of Active Directory's schema is needed, with equality, which Debian's msuser.schema lacks.
+/// The used part of Active Directory's schema, with equality rules, which Debian's msuser.schema lacks.
 const ACTIVE_DIRECTORY: &str = "
 attributetype ( 1.2.840.113556.1.4.221 NAME 'sAMAccountName' EQUALITY caseIgnoreMatch
   SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 SINGLE-VALUE )
@@ -49,7 +49,7 @@ objectclass ( 1.2.840.113556.1.5.8 NAME 'group' SUP top STRUCTURAL
   MUST ( cn $ objectGUID ) MAY ( member $ objectSid $ sAMAccountName $ userPassword ) )
 ";
 
-/// What every directory holds.
+/// The base entries of each directory.
 const TREE: &str = "
 dn: dc=example,dc=org
 objectClass: domain
@@ -83,13 +83,13 @@ pub struct Slapd {
 }
 
 impl Slapd {
-    /// Starts a directory that holds the tree and these entries, LDIF.
+    /// Starts a directory with the base entries and the given ones, as LDIF.
     pub fn with(entries: &str) -> Self {
-        // Of a search without pages, 500 entries are given; of one with pages, all.
+        // A search without paging returns at most 500 entries; with paging all.
         Self::limited(entries, "size.prtotal=unlimited")
     }
 
-    /// Likewise, with these limits for the service account.
+    /// Like [`Self::start`], with limits for the service account.
     pub fn limited(entries: &str, limits: &str) -> Self {
         for (program, package) in [(SLAPD, "slapd"), (LDAPMODIFY, "ldap-utils")] {
             assert!(
@@ -137,7 +137,7 @@ impl Slapd {
 
     fn fill(&self) {
         let mut command = Command::new(self.path("program"));
-        // Under this name it is the tool of that name.
+        // The name of the program selects the tool.
         command
             .arg0("slapadd")
             .arg("-f")
@@ -148,9 +148,9 @@ impl Slapd {
         assert!(output.status.success(), "slapadd: {said}");
     }
 
-    /// Starts it where it was before, or where there is room.
+    /// Starts slapd on its previous ports, or on free ones.
     pub fn start(&mut self) {
-        for _ in 0..STARTS {
+        for _ in 0..MAX_STARTS {
             if self.ldap == 0 {
                 let free = [(); 2].map(|()| TcpListener::bind((HOST, 0)).unwrap());
                 [self.ldap, self.ldaps] = free.map(|free| free.local_addr().unwrap().port());
@@ -162,7 +162,7 @@ impl Slapd {
                 self.ldaps,
                 self.socket()
             );
-            // It does not outlive the test, whatever becomes of that.
+            // The kernel ends it with the test process.
             let mut command = Command::new(SETPRIV);
             command
                 .args(["--pdeathsig", "KILL"])
@@ -202,7 +202,7 @@ impl Slapd {
         panic!("slapd is neither up nor down after {START_TIMEOUT:?}");
     }
 
-    /// Ends it; nobody listens on its ports any more.
+    /// Stops it. Its ports are closed.
     pub fn stop(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.kill().unwrap();
@@ -215,11 +215,11 @@ impl Slapd {
         format!("ldapi://{path}")
     }
 
-    /// Makes changes, LDIF, as the directory's administrator.
+    /// Applies changes, as LDIF, as administrator of the directory.
     pub fn change(&self, changes: &str) {
         let mut command = Command::new(LDAPMODIFY);
         command.args(["-x", "-H", &self.socket(), "-D", ROOT, "-w", ROOT_PASSWORD]);
-        // The relax control allows what the directory writes itself.
+        // The relax control permits changes of operational attributes.
         command.args(["-e", "!relax"]);
         command
             .stdin(Stdio::piped())
@@ -234,22 +234,22 @@ impl Slapd {
         assert!(output.status.success(), "ldapmodify: {said}");
     }
 
-    /// Who vouches for it.
+    /// Returns the certificate authority.
     pub fn authority(&self) -> &Authority {
         &self.authority
     }
 
-    /// Where StartTLS is spoken.
+    /// Returns the URL for StartTLS.
     pub fn ldap(&self) -> String {
         format!("ldap://{HOST}:{}", self.ldap)
     }
 
-    /// Where TLS is spoken from the start.
+    /// Returns the URL for LDAP over TLS.
     pub fn ldaps(&self) -> String {
         format!("ldaps://{HOST}:{}", self.ldaps)
     }
 
-    /// The port on which StartTLS is spoken.
+    /// Returns the port for StartTLS.
     pub fn port(&self) -> u16 {
         self.ldap
     }
@@ -296,7 +296,7 @@ ppolicy_default cn=lockout,dc=example,dc=org
     text
 }
 
-/// Somebody with `password of LOGIN`, and more lines of LDIF.
+/// Returns the LDIF of a user with the password `password of LOGIN` and additional lines.
 pub fn person(login: &str, more: &str) -> String {
     format!(
         "
@@ -313,7 +313,7 @@ userPassword: password of {login}
     )
 }
 
-/// A group of distinguished names.
+/// Returns the LDIF of a group with these distinguished names.
 pub fn group(name: &str, members: &[&str]) -> String {
     let mut text = format!(
         "\ndn: cn={name},ou=groups,dc=example,dc=org\nobjectClass: groupOfNames\ncn: {name}\n"

@@ -1,4 +1,4 @@
-//! A tunnel in memory: both ends, joined by a pipe instead of a network.
+//! A tunnel in memory: both ends, connected by a pipe.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -16,42 +16,42 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// How many bytes the pipe between the ends holds.
-const PIPE: usize = 256 * 1024;
+/// Capacity of the pipe in bytes.
+const PIPE_CAPACITY: usize = 256 * 1024;
 
 /// Both ends of an open tunnel.
 pub struct TunnelPair {
     /// The server's end.
     pub tunnel: Tunnel,
-    /// Ends with the reason when the tunnel is gone.
+    /// Completes with the reason when the tunnel is closed.
     pub driver: JoinHandle<ClosedReason>,
-    /// The agent's end; ends when serving does.
+    /// The agent's end; completes when serving ends.
     pub agent: JoinHandle<Result<(), ServeError>>,
-    /// Makes the agent drain and stop.
+    /// Drains and stops the agent.
     pub shutdown: CancellationToken,
-    /// While true, nothing comes from the agent, as if the network were cut.
+    /// While true, the agent sends no data, as in a network failure.
     pub frozen: watch::Sender<bool>,
 }
 
 /// The two ends of an in-memory WebSocket: the agent's, then the server's.
 pub fn websocket_pair() -> (ByteStream<DuplexStream>, ByteStream<DuplexStream>) {
-    let (agent, server) = duplex(PIPE);
+    let (agent, server) = duplex(PIPE_CAPACITY);
     (
         ByteStream::new(agent, Role::Client),
         ByteStream::new(server, Role::Server),
     )
 }
 
-/// Options with a budget of their own.
+/// Returns options with a separate budget.
 pub fn open_options() -> OpenOptions {
     OpenOptions::new(ServerBudget::new(Limits::SERVER))
 }
 
 impl TunnelPair {
-    /// Joins a server's end to an agent that answers with `service`.
+    /// Connects a server's end to an agent that serves requests with `service`.
     ///
     /// # Panics
-    /// If the tunnel does not open.
+    /// Panics if the tunnel does not open.
     pub async fn open<Svc, B>(service: Svc) -> Self
     where
         Svc: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
@@ -63,10 +63,10 @@ impl TunnelPair {
         Self::open_with(service, open_options(), ServeOptions::default()).await
     }
 
-    /// As [`Self::open`], with options.
+    /// Like [`Self::open`], with options.
     ///
     /// # Panics
-    /// If the tunnel does not open.
+    /// Panics if the tunnel does not open.
     pub async fn open_with<Svc, B>(service: Svc, open: OpenOptions, options: ServeOptions) -> Self
     where
         Svc: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
@@ -103,7 +103,7 @@ async fn unless_frozen<T>(
             Ok(_) = frozen.wait_for(|frozen| *frozen) => {}
             end = &mut serving => return end,
         }
-        // Without anybody left who could thaw it, it goes on.
+        // Without a sender the state cannot change: continue.
         let _ = frozen.wait_for(|frozen| !*frozen).await;
     }
 }
@@ -122,7 +122,7 @@ where
     (tunnel, tokio::spawn(driver))
 }
 
-/// A budget that several tunnels of one test share.
+/// Returns a budget that several tunnels of a test share.
 pub fn shared_budget(limits: Limits) -> Arc<ServerBudget> {
     ServerBudget::new(limits)
 }

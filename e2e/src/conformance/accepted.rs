@@ -1,4 +1,4 @@
-//! Differences that are accepted, each with its reason.
+//! Accepted differences with their reasons.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,26 +9,26 @@ use serde::Deserialize;
 use super::difference::Difference;
 use super::run::Outcome;
 
-/// How many differences are accepted at most. This number may only become smaller.
-pub const MOST_ACCEPTED: usize = 15;
+/// Maximum number of accepted differences. Do not increase it.
+pub const MAX_ACCEPTED: usize = 15;
 
-/// Why the accepted differences cannot be used.
+/// The error of reading the accepted differences.
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptedError {
     /// The file cannot be read.
-    #[error("read {path}")]
+    #[error("cannot read {path}")]
     Read {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// It says something else.
-    #[error("{path} is no list of accepted differences: {why}")]
+    /// The file cannot be parsed.
+    #[error("cannot parse the accepted differences in {path}: {why}")]
     Parse {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
 }
@@ -37,7 +37,7 @@ pub enum AcceptedError {
 #[derive(Debug)]
 pub struct Accepted(Vec<Entry>);
 
-/// One of them.
+/// An accepted difference.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
@@ -49,19 +49,19 @@ struct Entry {
     _reason: String,
 }
 
-/// What is left once accepted differences are taken out.
+/// The result after removing accepted differences.
 #[derive(Debug, Default)]
 pub struct Judgement {
-    /// Differences that nobody accepted: script, step and what differs.
+    /// Unaccepted differences: script, step and difference.
     pub differences: Vec<(String, String, Vec<Difference>)>,
-    /// How many were accepted.
+    /// Number of accepted differences.
     pub accepted: usize,
-    /// Entries of scripts that ran, and that match nothing any more.
+    /// Entries of executed scripts that match no difference.
     pub stale: Vec<String>,
 }
 
 impl Accepted {
-    /// Reads them; a folder without such a file accepts nothing.
+    /// Reads the file; a folder without it accepts no differences.
     pub fn load(path: &Path) -> Result<Self, AcceptedError> {
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
@@ -81,12 +81,12 @@ impl Accepted {
             })
     }
 
-    /// How many there are.
+    /// Returns the number of entries.
     pub fn count(&self) -> usize {
         self.0.iter().map(|entry| entry.paths.len()).sum()
     }
 
-    /// Where the list has this place: entry and path.
+    /// Returns the entry and path that match a difference.
     fn find(&self, script: &str, step: &str, path: &str) -> Option<(usize, usize)> {
         self.0.iter().enumerate().find_map(|(index, entry)| {
             let here = entry.script == script && entry.step == step;
@@ -95,7 +95,7 @@ impl Accepted {
         })
     }
 
-    /// Takes them out of what the scripts showed.
+    /// Removes the accepted differences from the results.
     pub fn judge(&self, outcomes: Vec<Outcome>) -> Judgement {
         let mut judgement = Judgement::default();
         let mut used = BTreeSet::new();
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn accepted_differences_are_taken_out_and_others_left() {
+    fn only_accepted_differences_are_removed() {
         let accepted = accepted("[{script: s, step: look, paths: [code], reason: r}]");
         let judgement = accepted.judge(vec![outcome()]);
         assert_eq!(judgement.accepted, 1);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn entry_that_matches_nothing_is_told_if_its_script_ran() {
+    fn unused_entry_of_an_executed_script_is_reported() {
         let accepted = accepted(
             "[{script: s, step: look, paths: [body.x], reason: r}, \
               {script: not-run, step: look, paths: [code], reason: r}]",
@@ -186,8 +186,8 @@ mod tests {
         let path = super::super::folder().join("accepted.yaml");
         let count = Accepted::load(&path).unwrap().count();
         assert_eq!(
-            count, MOST_ACCEPTED,
-            "mend the server; when an entry goes, make MOST_ACCEPTED smaller"
+            count, MAX_ACCEPTED,
+            "fix the server; after removing an entry, decrease MAX_ACCEPTED"
         );
     }
 }

@@ -1,8 +1,8 @@
-//! What a server answered, as a document that can be compared.
+//! Responses as comparable documents.
 
 use serde_json::{Map, Value};
 
-/// Headers whose values clients read; the rest says nothing about the API.
+/// Headers with compared values: those that clients read.
 const COMPARED: [&str; 8] = [
     "allow",
     "cache-control",
@@ -13,10 +13,10 @@ const COMPARED: [&str; 8] = [
     "warning",
     "www-authenticate",
 ];
-/// Headers of which it matters only that they are there.
+/// Headers of which only the presence is compared.
 const PRESENT: [&str; 2] = ["audit-id", "etag"];
 
-/// `code`, `headers` and `body` of an answer.
+/// Returns `code`, `headers` and `body` of a response.
 pub(super) fn document(code: u16, headers: &http::HeaderMap, body: &[u8]) -> Value {
     let mut compared = Map::new();
     for name in COMPARED {
@@ -41,7 +41,7 @@ pub(super) fn document(code: u16, headers: &http::HeaderMap, body: &[u8]) -> Val
     serde_json::json!({"code": code, "headers": compared, "body": read(kind, body)})
 }
 
-/// The body: JSON and YAML as what they say, the rest as text.
+/// Returns the body: parsed JSON and YAML, otherwise text.
 fn read(kind: &str, body: &[u8]) -> Value {
     if body.is_empty() {
         return Value::Null;
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn yaml_is_compared_by_what_it_says_and_unread_headers_are_left_out() {
+    fn yaml_is_parsed_and_other_headers_are_omitted() {
         let mut headers = HeaderMap::new();
         headers.insert("content-type", HeaderValue::from_static("application/yaml"));
         headers.insert("date", HeaderValue::from_static("today"));

@@ -1,4 +1,4 @@
-//! The table of verbs and features, and which of its cells scripts cover.
+//! The coverage table of verbs and features.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -9,36 +9,36 @@ use serde::Deserialize;
 
 use super::script::Script;
 
-/// Why the table cannot be made.
+/// The error of creating the table.
 #[derive(Debug, thiserror::Error)]
 pub enum CellsError {
     /// The list of features cannot be read.
-    #[error("read {path}")]
+    #[error("cannot read {path}")]
     Read {
-        /// Which file.
+        /// The path.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// It says something else.
-    #[error("{path} is no list of features: {why}")]
+    /// The file cannot be parsed.
+    #[error("cannot parse the features in {path}: {why}")]
     Parse {
-        /// Which file.
+        /// The path.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
-    /// A script covers what is no cell.
+    /// A script covers an unknown cell.
     #[error("script {script} covers {cell:?}, which features.yaml does not list")]
     Unknown {
         /// The script.
         script: String,
-        /// What it says.
+        /// The cell.
         cell: String,
     },
 }
 
-/// The features, and with which verbs each can be met.
+/// The features and their verbs.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cells {
@@ -67,7 +67,7 @@ impl Cells {
         })
     }
 
-    /// All cells, as scripts name them: verb, space, feature.
+    /// Returns all cells as `verb feature`.
     fn all(&self) -> BTreeSet<String> {
         self.groups
             .iter()
@@ -76,7 +76,7 @@ impl Cells {
             .collect()
     }
 
-    /// Which scripts cover each cell.
+    /// Returns the scripts that cover each cell.
     fn covered<'s>(&self, scripts: &'s [Script]) -> Result<BTreeMap<&'s str, usize>, CellsError> {
         let all = self.all();
         let mut covered = BTreeMap::new();
@@ -94,7 +94,7 @@ impl Cells {
         Ok(covered)
     }
 
-    /// Cells that no script covers.
+    /// Returns the uncovered cells.
     pub fn missing(&self, scripts: &[Script]) -> Result<Vec<String>, CellsError> {
         let covered = self.covered(scripts)?;
         let all = self.all().into_iter();
@@ -103,7 +103,7 @@ impl Cells {
             .collect())
     }
 
-    /// The table, as Markdown.
+    /// Renders the table as Markdown.
     pub fn table(&self, scripts: &[Script]) -> Result<String, CellsError> {
         let covered = self.covered(scripts)?;
         let mut text = format!(

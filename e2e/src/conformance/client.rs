@@ -1,4 +1,4 @@
-//! A server under comparison, and how requests get to it.
+//! A compared server, and the client that sends requests to it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,41 +14,41 @@ use super::substitute::{self, Variables};
 use crate::error::with_causes;
 use crate::pki::KeyedCertificate;
 
-/// An answer that takes longer does not come.
-const LIMIT: Duration = Duration::from_secs(40);
+/// Timeout of a response.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(40);
 /// Pause before a read is repeated.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
-/// Why a server cannot be asked.
+/// The error of creating a client.
 #[derive(Debug, thiserror::Error)]
 pub enum SideError {
-    /// The certificates are none.
-    #[error("read the certificates for {side}")]
+    /// The certificates cannot be parsed.
+    #[error("cannot read the certificates for {side}")]
     Certificates {
-        /// For which server.
+        /// The server.
         side: &'static str,
-        /// What is wrong with them.
+        /// The reason.
         source: rustls::pki_types::pem::Error,
     },
-    /// They cannot be used.
-    #[error("use the certificates for {side}")]
+    /// The certificates cannot be used.
+    #[error("cannot use the certificates for {side}")]
     Tls {
-        /// For which server.
+        /// The server.
         side: &'static str,
-        /// What is wrong with them.
+        /// The reason.
         source: rustls::Error,
     },
-    /// There is no client.
-    #[error("make an HTTP client for {side}")]
+    /// The client cannot be created.
+    #[error("cannot create an HTTP client for {side}")]
     Client {
-        /// For which server.
+        /// The server.
         side: &'static str,
-        /// Why.
+        /// The reason.
         source: reqwest::Error,
     },
 }
 
-/// What proves to a server that its administrator asks.
+/// The administrator's credential.
 #[derive(Clone)]
 pub enum Credential {
     /// A bearer token, over plain HTTP on this machine.
@@ -71,20 +71,20 @@ impl fmt::Debug for Credential {
     }
 }
 
-/// A server under comparison.
+/// A compared server.
 #[derive(Debug)]
 pub struct Side {
     pub(super) name: &'static str,
     base: String,
-    /// Sends the administrator's certificate, if that is the credential.
+    /// Client with the administrator's certificate, if that is the credential.
     admin: reqwest::Client,
-    /// Sends none.
+    /// Client without a certificate.
     stranger: reqwest::Client,
     token: Option<String>,
 }
 
 impl Side {
-    /// The server at `base`, a URL without a slash at the end.
+    /// Creates a side for the server at `base`, a URL without a trailing slash.
     pub fn new(name: &'static str, base: &str, credential: Credential) -> Result<Self, SideError> {
         let (admin, stranger, token) = match credential {
             Credential::Token(token) => (client(name, None)?, client(name, None)?, Some(token)),
@@ -110,7 +110,7 @@ impl Side {
             .map_or(self.base.as_str(), |(_, host)| host)
     }
 
-    /// Sends a request of a script; gives the answer once its head is there.
+    /// Sends a request of a script and returns the response after its head.
     pub(super) async fn send(
         &self,
         request: &Request,
@@ -123,7 +123,7 @@ impl Side {
         for (name, value) in &request.headers {
             let name: HeaderName = name.parse().map_err(|_| format!("{name} is no header"))?;
             let value = substitute::text(value, variables)?;
-            // Several lines are several headers of the same name.
+            // Each line of a value is a separate header.
             for line in value.lines() {
                 let line: HeaderValue =
                     line.parse().map_err(|_| format!("{line:?} in a header"))?;
@@ -141,12 +141,12 @@ impl Side {
             }
             Body::Text(text) => built = built.body(substitute::text(text, variables)?),
         }
-        tokio::time::timeout(LIMIT, read_when_ready(built))
+        tokio::time::timeout(RESPONSE_TIMEOUT, read_when_ready(built))
             .await
-            .map_err(|_| format!("no answer in {} s", LIMIT.as_secs()))?
+            .map_err(|_| format!("no answer in {} s", RESPONSE_TIMEOUT.as_secs()))?
     }
 
-    /// Adds what shows who asks; gives the client that shows the rest.
+    /// Adds the credential headers, and returns the client for the caller.
     fn identify(
         &self,
         caller: &Caller,
@@ -178,8 +178,8 @@ impl Side {
     }
 }
 
-/// Sends a request; repeats a read for as long as the server says that its storage is not ready yet,
-/// as clients do. kube-apiserver says so after it has compacted its history.
+/// Sends a request, and repeats a read while the server reports that its storage is not ready, as
+/// clients do. kube-apiserver reports that after a compaction.
 async fn read_when_ready(request: reqwest::RequestBuilder) -> Result<reqwest::Response, String> {
     loop {
         let attempt = request
@@ -204,7 +204,7 @@ fn client(
         .redirect(reqwest::redirect::Policy::none())
         .no_proxy()
         .user_agent("conformance/1.0");
-    // Without certificates nothing is trusted: plain HTTP is all that is asked for then.
+    // Without certificates only plain HTTP is used.
     let builder = match tls {
         Some(tls) => builder.tls_backend_preconfigured(tls),
         None => builder.tls_certs_only([]),

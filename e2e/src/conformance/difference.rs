@@ -1,4 +1,4 @@
-//! Where two documents differ.
+//! Differences between two documents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -7,17 +7,17 @@ use serde_json::Value;
 
 use super::place;
 
-/// The longest value that a report shows in full.
-const SHOWN: usize = 900;
+/// Maximum length of a value in a report.
+const MAX_SHOWN: usize = 900;
 
-/// A place at which the two sides differ.
+/// A difference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// Where, such as `body.metadata.labels`.
     pub path: String,
-    /// What the server under test has there.
+    /// The value of the server under test.
     pub ours: Option<Value>,
-    /// What the reference has there.
+    /// The value of the reference.
     pub real: Option<Value>,
 }
 
@@ -34,8 +34,8 @@ fn shown(value: Option<&Value>) -> String {
         return "(nothing)".to_owned();
     };
     let mut text = value.to_string();
-    if text.len() > SHOWN {
-        let end = text.floor_char_boundary(SHOWN);
+    if text.len() > MAX_SHOWN {
+        let end = text.floor_char_boundary(MAX_SHOWN);
         text.truncate(end);
         text.push('…');
     }
@@ -57,7 +57,7 @@ fn named(items: &[Value]) -> Option<BTreeMap<&str, &Value>> {
         .filter(|all: &BTreeMap<_, _>| !all.is_empty() && all.len() == items.len())
 }
 
-/// All places at which they differ, in their order.
+/// Returns all differences in document order.
 pub(super) fn compare(ours: &Value, real: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     walk("", Some(ours), Some(real), &mut found);
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn differences_are_told_with_their_place() {
+    fn differences_have_paths() {
         let ours = json!({"a": {"b": 1}, "same": [1], "l": [1, 2]});
         let real = json!({"a": {"b": 2, "c.d": true}, "same": [1], "l": [1]});
         let paths: Vec<_> = compare(&ours, &real)
@@ -134,7 +134,7 @@ mod tests {
             paths(&listed(&ours), &listed(&real)),
             ["r.subresources[subresource=attach]"]
         );
-        // Listed twice, or elsewhere, they are compared as any list is.
+        // Lists with duplicate names, or elsewhere, are compared by index.
         let twice = [one("binding"), one("binding"), one("status")];
         assert_ne!(paths(&listed(&ours), &listed(&twice)), [""; 0]);
         assert_ne!(paths(&json!(ours), &json!(real)), ["[subresource=attach]"]);

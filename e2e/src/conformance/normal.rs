@@ -1,5 +1,5 @@
-//! Takes out of answers what differs between any two servers: uids, times, versions, generated
-//! names, tokens, addresses. What they mean stays: equal uids stay equal, versions keep their order.
+//! Normalizes values that differ between any two servers: UIDs, times, versions, generated names, tokens
+//! and addresses. Their relations are kept: equal UIDs stay equal, versions keep their order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -11,18 +11,18 @@ use serde_json::{Map, Value};
 
 static UID: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
-/// Times of this run; those that scripts write are older.
+/// Times of this run; times in scripts are older.
 static TIME: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"(?:202[5-9]|20[3-9]\d)-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(?:Z|[+-]\d\d:\d\d)")
 });
 static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\d+[dhms])+$"));
-/// What a server says how far it has come.
+/// The phrase for the revision of a server in messages.
 static CURRENT: LazyLock<Regex> = LazyLock::new(|| pattern(r"current: \d+"));
 /// Smaller numbers in messages are limits, not versions.
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b\d{3,}\b"));
-/// What follows a number in a message that is a limit, however large.
+/// Text after a number that is a limit.
 const LIMITED: [&str; 4] = [" bytes", " characters", " items", " properties"];
-/// The volumes that hold a pod's token.
+/// The volumes with a pod's token.
 static ACCESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"kube-api-access-[0-9a-z]{5}"));
 static PEM: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"-----BEGIN ([A-Z ]+)-----[A-Za-z0-9+/=\s]+-----END [A-Z ]+-----\n?")
@@ -36,18 +36,18 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the patterns here are constant and tested")
 }
 
-/// What one server's answers in a script have in common.
+/// The normalization state of one server in a script.
 #[derive(Debug, Default)]
 pub(super) struct Normal {
     host: String,
     uids: BTreeMap<String, usize>,
     versions: BTreeSet<u64>,
-    /// Generated names and what stands for them, longest first when used.
+    /// Generated names and their placeholders, longest first when used.
     names: BTreeMap<String, String>,
 }
 
 impl Normal {
-    /// For a server at this host and port.
+    /// Creates the state for a server at this host and port.
     pub(super) fn new(host: &str) -> Self {
         Self {
             host: host.to_owned(),
@@ -55,8 +55,8 @@ impl Normal {
         }
     }
 
-    /// Notes the uids, versions and generated names of an answer; all answers are learnt, in their
-    /// order, before any is made normal.
+    /// Records the UIDs, versions and generated names of a response. All responses are recorded in order
+    /// before one is normalized.
     pub(super) fn learn(&mut self, value: &Value) {
         match value {
             Value::String(text) => {
@@ -93,8 +93,8 @@ impl Normal {
         }
     }
 
-    /// The answer without what differs between any two servers. `newest` is the highest version
-    /// that an object had in this answer or one before.
+    /// Returns the normalized response. `newest` is the highest version of an object in this or an earlier
+    /// response.
     pub(super) fn apply(&self, value: &Value, newest: u64) -> Value {
         self.walk("", value, newest)
     }
@@ -161,7 +161,7 @@ impl Normal {
                 .replace_all(&text, |found: &Captures<'_>| {
                     let version = found[0].parse().unwrap_or(0);
                     let end = found.get(0).map_or(text.len(), |found| found.end());
-                    // A limit may be a version of some object by chance.
+                    // A limit can be equal to the version of an object.
                     let is_limit = LIMITED.iter().any(|unit| text[end..].starts_with(unit));
                     if !is_limit && self.versions.contains(&version) {
                         self.rank(version)
@@ -174,7 +174,7 @@ impl Normal {
         text.into()
     }
 
-    /// Versions in their order: the first of the script is `<version 1>`.
+    /// Returns placeholders of versions in order: the first one is `<version 1>`.
     fn rank(&self, version: u64) -> String {
         let rank = self.versions.range(..=version).count();
         format!("<version {rank}>")
@@ -256,7 +256,7 @@ fn in_order(text: &str) -> String {
         .into_owned()
 }
 
-/// JSON with members in the order of their names.
+/// Returns JSON with sorted members.
 fn ordered(value: &Value) -> String {
     match value {
         Value::Array(items) => {
@@ -274,7 +274,7 @@ fn ordered(value: &Value) -> String {
     }
 }
 
-/// The highest version of an object in the answer.
+/// Returns the highest version of an object in the response.
 pub(super) fn newest(value: &Value) -> u64 {
     match value {
         Value::Array(items) => items.iter().map(newest).max().unwrap_or(0),
@@ -309,7 +309,7 @@ fn is_list(members: &Map<String, Value>) -> bool {
         })
 }
 
-/// A list's version says how new the list is: whether it is as new as what the script has seen.
+/// Normalizes the version of a list: whether the list is as new as the observed objects.
 fn list_version(normal: &mut Value, raw: &Value, newest: u64) {
     let Some(version) = raw["resourceVersion"].as_str() else {
         return;
@@ -322,7 +322,7 @@ fn list_version(normal: &mut Value, raw: &Value, newest: u64) {
     normal["resourceVersion"] = word.into();
 }
 
-/// What a token says; its times as seconds from when it was issued.
+/// Returns the claims of a token, with times relative to its issue.
 fn claims(part: &str) -> Option<Value> {
     let bytes = URL_SAFE_NO_PAD.decode(part).ok()?;
     let mut claims: Value = serde_json::from_slice(&bytes).ok()?;
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn list_is_as_new_as_what_was_seen_or_older() {
+    fn list_version_is_compared_with_observed_objects() {
         let list = |version| json!({"items": [], "metadata": {"resourceVersion": version}});
         let answers = normal(&[object('a', "120"), list("120"), list("119")]);
         assert_eq!(
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn generated_names_times_hosts_and_ages_are_taken_out_and_old_times_stay() {
+    fn generated_names_times_hosts_and_ages_are_normalized() {
         let answers = normal(&[
             json!({"generateName": "a-", "name": "a-x7f2k"}),
             json!({"message": "a-x7f2k at 127.0.0.1:1 on 2026-01-01T00:00:00Z"}),
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn order_of_members_in_a_quoted_object_says_nothing() {
+    fn members_of_a_quoted_object_are_sorted() {
         let quote = |inner: &str| json!({"m": format!("Invalid value: {inner:?}: no")});
         let answers = normal(&[quote(r#"{"b":1,"a":[{}]}"#), quote(r#"{"a":[{}],"b":1}"#)]);
         assert_eq!(answers[0], answers[1]);
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn order_of_causes_says_nothing() {
+    fn causes_are_sorted() {
         let status = |a: &str, b: &str| {
             json!({"message": format!("X \"a\" is invalid: [{a}, {b}]"),
                    "details": {"causes": [{"field": a}, {"field": b}]}})
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn order_of_managers_says_nothing_but_who_applies() {
+    fn managers_are_sorted_except_for_apply() {
         let managers = |all: [(&str, &str); 3]| {
             let all = all.map(|(name, operation)| json!({"manager": name, "operation": operation}));
             json!({"metadata": {"managedFields": all}})
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn certificates_are_taken_out() {
+    fn certificates_are_normalized() {
         let pem = "-----BEGIN CERTIFICATE-----\nMII/+=\n-----END CERTIFICATE-----\n";
         assert_eq!(normal(&[json!(pem)])[0], "<CERTIFICATE>");
     }

@@ -1,11 +1,11 @@
-//! Places in a JSON document, as scripts and reports write them: `body.items[0].metadata.name`.
+//! Paths in a JSON document, in scripts and reports: `body.items[0].metadata.name`.
 //!
 //! `[key=value]` picks the first item of a list that has this member; a key with dots in it stands
 //! in brackets and quotes: `metadata.labels["a.b/c"]`. `[*]` is every item, and gives a list.
 
 use serde_json::Value;
 
-/// A step of the way to a place.
+/// A segment of a path.
 #[derive(Debug, PartialEq, Eq)]
 enum Part {
     Key(String),
@@ -53,7 +53,7 @@ fn bracket(inside: &str) -> Option<Part> {
     inside.parse().ok().map(Part::Index)
 }
 
-/// What is at a place of the document; `None` if nothing is.
+/// Returns the value at a path of a document.
 pub(super) fn find(document: &Value, place: &str) -> Result<Option<Value>, String> {
     Ok(follow(document, &parse(place)?))
 }
@@ -82,7 +82,7 @@ fn follow(value: &Value, parts: &[Part]) -> Option<Value> {
     }
 }
 
-/// The place of a member, below this place.
+/// Returns the path of a member.
 pub(super) fn member(place: &str, key: &str) -> String {
     let plain = !key.is_empty()
         && key
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_lead_to_members_items_and_items_by_name() {
+    fn paths_select_members_items_and_items_by_name() {
         let document = json!({"a": [{"name": "x", "v": 1}, {"name": "y", "v.w": 2}]});
         let at = |place| find(&document, place).unwrap();
         assert_eq!(at("a[0].v"), Some(json!(1)));
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn written_places_are_read_back() {
+    fn formatted_paths_can_be_parsed() {
         let place = member(&member("body", "v.w"), "plain");
         assert_eq!(place, "body[\"v.w\"].plain");
         let document = json!({"body": {"v.w": {"plain": true}}});

@@ -1,4 +1,4 @@
-//! Runs a script on both servers and compares what they answered.
+//! Runs a script on both servers and compares their responses.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -16,33 +16,33 @@ use super::streams::Stream;
 use super::substitute::Variables;
 use crate::error::with_causes;
 
-/// What a controller does is done within this time, or not at all.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// Requests of one step that are under way at once.
-const TOGETHER: usize = 16;
-/// Between two questions whether it is done.
-const PAUSE: Duration = Duration::from_millis(60);
+/// Timeout of conditions that controllers must meet.
+const CONDITION_TIMEOUT: Duration = Duration::from_secs(20);
+/// Maximum number of parallel requests in one step.
+const CONCURRENCY: usize = 16;
+/// Polling interval.
+const POLL_INTERVAL: Duration = Duration::from_millis(60);
 
-/// Why a script says nothing: the reference does not do what the script expects of it.
+/// The reference does not meet the expectations of a script.
 #[derive(Debug, thiserror::Error)]
-#[error("script {script} does not say what Kubernetes does:\n{}", whys.join("\n"))]
+#[error("script {script} expects other responses than those of Kubernetes:\n{}", whys.join("\n"))]
 pub struct RunError {
     script: String,
     whys: Vec<String>,
 }
 
-/// What came out of a script.
+/// The result of a script.
 #[derive(Debug)]
 pub struct Outcome {
     /// Its name.
     pub script: String,
-    /// How many steps were compared.
+    /// Number of compared steps.
     pub steps: usize,
-    /// Where the servers differ: the step's name, and all differences in it.
+    /// The differences by step.
     pub differences: Vec<(String, Vec<Difference>)>,
 }
 
-/// Two servers that are compared.
+/// The compared servers.
 #[derive(Debug)]
 pub struct Pair {
     /// The server under test.
@@ -51,7 +51,7 @@ pub struct Pair {
     pub real: Side,
 }
 
-/// One server's way through a script.
+/// The execution of a script on one server.
 struct Walk<'a> {
     side: &'a Side,
     variables: Variables,
@@ -60,7 +60,7 @@ struct Walk<'a> {
 }
 
 impl Pair {
-    /// Runs a script in a namespace of its own.
+    /// Runs a script in a separate namespace.
     pub async fn run(&self, script: &Script) -> Result<Outcome, RunError> {
         let failed = |whys| RunError {
             script: script.name.clone(),
@@ -129,7 +129,7 @@ fn compare_all(
         .collect()
 }
 
-/// The parts of the answer that the step compares.
+/// Returns the parts of the response that the step compares.
 fn chosen(step: &Step, answer: &Value) -> Value {
     if step.only.is_empty() {
         return answer.clone();
@@ -152,7 +152,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Makes the script's namespace, with what each has from the start.
+    /// Creates the namespace of the script and waits for its default objects.
     async fn prepare(&self) -> Result<(), String> {
         let make = Request {
             method: "POST".to_owned(),
@@ -185,7 +185,7 @@ impl<'a> Walk<'a> {
         Err(format!("{}: no default account: {answer}", self.side.name))
     }
 
-    /// Takes a step, and keeps the answer.
+    /// Executes a step and stores the response.
     async fn take(&mut self, step: &Step) -> Result<(), String> {
         let answer = match &step.action {
             Action::Ask {
@@ -222,13 +222,13 @@ impl<'a> Walk<'a> {
         until: &Until,
         expect: u16,
     ) -> Result<Value, String> {
-        let end = tokio::time::Instant::now() + PATIENCE;
+        let end = tokio::time::Instant::now() + CONDITION_TIMEOUT;
         loop {
             let answer = self.ask(request).await?;
             if holds(until, expect, &answer)? || tokio::time::Instant::now() > end {
                 return Ok(answer);
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
@@ -241,7 +241,7 @@ impl<'a> Walk<'a> {
             async move { whole(self.side.send(request, &variables).await?).await }
         });
         let answers: Vec<Value> = stream::iter(asks)
-            .buffer_unordered(TOGETHER)
+            .buffer_unordered(CONCURRENCY)
             .try_collect()
             .await?;
         let mut alike: BTreeMap<String, usize> = BTreeMap::new();
@@ -286,7 +286,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Whether the last answer is what the script says that Kubernetes answers.
+    /// Checks the last response against the expectation of the script.
     fn check(&self, step: &Step) -> Result<(), String> {
         let Some(answer) = self.answers.last() else {
             return Ok(());
@@ -330,7 +330,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// What every script can say: its namespace, and the paths of the usual groups in it.
+/// Returns the variables of all scripts: the namespace, and paths of common groups.
 fn first_variables(namespace: &str) -> Variables {
     let groups = [
         ("core", "/api/v1"),

@@ -1,4 +1,4 @@
-//! What a script says: one file, a list of steps.
+//! The format of scripts: a file with a list of steps.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,43 +7,43 @@ use std::{fs, io};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Why the scripts of a folder cannot be used.
+/// The error of reading scripts.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
     /// The folder or a file in it cannot be read.
-    #[error("read {path}")]
+    #[error("cannot read {path}")]
     Read {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A file is not a script.
     #[error("{path} is not a script; e2e/conformance/README.md describes the format: {why}")]
     Parse {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
-    /// There is nothing to run.
-    #[error("there is no script (*.yaml) in {0}")]
+    /// The folder contains no script.
+    #[error("no script (*.yaml) found in {0}")]
     Empty(PathBuf),
 }
 
-/// A script: requests in their order, and what they cover.
+/// A script: steps and covered cells.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
-    /// The name of its file, without the extension; also that of its namespace.
+    /// File name without extension; also the name of the namespace.
     #[serde(skip)]
     pub name: String,
-    /// A sentence about what Kubernetes does.
+    /// A sentence about the behavior of Kubernetes.
     pub about: String,
-    /// The cells that it covers, such as `create dry-run`.
+    /// The covered cells, such as `create dry-run`.
     #[serde(default)]
     pub covers: Vec<String>,
-    /// What it does.
+    /// The steps.
     pub(super) steps: Vec<Step>,
 }
 
@@ -53,45 +53,45 @@ pub struct Script {
 pub(super) struct Step {
     pub(super) name: String,
     pub(super) action: Action,
-    /// What later steps can say as `${name}`, and where it is in the answer.
+    /// Variables for later steps, and their paths in the response.
     pub(super) capture: BTreeMap<String, String>,
-    /// What of the answer is compared; everything if empty.
+    /// Compared paths of the response; all if empty.
     pub(super) only: Vec<String>,
 }
 
-/// What a step does.
+/// The action of a step.
 #[derive(Clone, Debug)]
 pub(super) enum Action {
-    /// Sends a request and reads its answer.
+    /// Sends a request and reads the response.
     Ask {
         request: Request,
-        /// The status code that Kubernetes answers with.
+        /// The expected status code.
         expect: u16,
-        /// Asks again until this holds.
+        /// Repeats the request until this condition is met.
         until: Option<Until>,
     },
-    /// Sends a request many times, several at a time; `${i}` is the number of each.
+    /// Sends a request many times in parallel; `${i}` is its number.
     Together {
         request: Request,
-        /// A status code that some of the answers have.
+        /// A status code that at least one response has.
         expect: u16,
         count: usize,
     },
-    /// Opens a watch, whose events later steps read.
+    /// Opens a watch; later steps read its events.
     Watch { request: Request, id: String },
     /// Reads events of a watch.
     Read { id: String, events: Events },
 }
 
-/// Requests of one step.
-const MOST_TOGETHER: usize = 1000;
+/// Maximum number of requests in one step.
+const MAX_REQUESTS: usize = 1000;
 
-/// How many events a step reads.
+/// The events that a step reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Events {
-    /// So many.
+    /// This number of events.
     Count(usize),
-    /// All until the server ends the stream.
+    /// All events until the server ends the stream.
     Rest,
 }
 
@@ -105,51 +105,51 @@ pub(super) struct Request {
     pub(super) body: Body,
 }
 
-/// Who sends a request.
+/// The caller of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub(super) enum Caller {
     /// A member of `system:masters`.
     #[default]
     Admin,
-    /// Nobody: no credential at all.
+    /// Without a credential.
     Nobody,
     /// The administrator, impersonating this user.
     User(String),
-    /// Whoever the bearer token belongs to.
+    /// The owner of the bearer token.
     Token(String),
 }
 
-/// What a request carries.
+/// The body of a request.
 #[derive(Clone, Debug)]
 pub(super) enum Body {
-    /// Nothing.
+    /// No body.
     None,
     /// A document, sent as JSON.
     Document(Value),
-    /// Text, sent as it is.
+    /// Text, sent unchanged.
     Text(String),
 }
 
-/// What an answer must say before a step goes on.
+/// The condition that ends the repetition of a step.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Until {
-    /// The status code; the step's own if there is none.
+    /// The status code; by default that of the step.
     #[serde(default)]
     pub(super) code: Option<u16>,
-    /// A place in the body…
+    /// A path in the body.
     #[serde(default)]
     pub(super) at: Option<String>,
-    /// … which holds this. Without it, it is enough that the place is there.
+    /// The expected value at the path. Without it the path must exist.
     #[serde(default)]
     pub(super) is: Option<Value>,
-    /// A place in the body that must not be there.
+    /// A path in the body that must not exist.
     #[serde(default)]
     pub(super) without: Option<String>,
 }
 
-/// A step as it is written.
+/// A step in its serialized form.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -207,7 +207,7 @@ impl TryFrom<Written> for Step {
                         expect,
                         until,
                     },
-                    (Some(count @ 1..=MOST_TOGETHER), None) => Action::Together {
+                    (Some(count @ 1..=MAX_REQUESTS), None) => Action::Together {
                         request,
                         expect,
                         count,
@@ -282,7 +282,7 @@ fn request(line: &str, written: &mut Written) -> Result<Request, String> {
     })
 }
 
-/// Reads the scripts of a folder, in the order of their names.
+/// Reads the scripts of a folder, sorted by name.
 pub fn load(folder: &Path) -> Result<Vec<Script>, ScriptError> {
     let read = |source| ScriptError::Read {
         path: folder.to_owned(),
@@ -316,7 +316,7 @@ fn load_one(path: &Path) -> Result<Script, ScriptError> {
     Ok(script)
 }
 
-/// Reads YAML 1.2, in which `y` and `no` are words.
+/// Parses YAML 1.2, in which `y` and `no` are strings.
 fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
     let options = serde_saphyr::options! { strict_booleans: true };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| error.to_string())
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn request_without_an_expected_code_is_no_step() {
+    fn request_without_an_expected_code_is_rejected() {
         let error = step("{step: look, request: GET /version}").unwrap_err();
         assert!(error.contains("expect"), "{error}");
     }
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn many_requests_are_sent_once_and_not_waited_for() {
+    fn parallel_requests_are_not_repeated() {
         let text = "{step: p, request: GET /x, expect: 200, together: 3}";
         let Action::Together { count, .. } = step(text).unwrap().action else {
             panic!("it sends several");
@@ -360,13 +360,13 @@ mod tests {
     }
 
     #[test]
-    fn misspelt_word_is_told() {
+    fn unknown_field_is_an_error() {
         let error = step("{step: p, request: GET /x, expct: 200}").unwrap_err();
         assert!(error.contains("expct"), "{error}");
     }
 
     #[test]
-    fn caller_is_nobody_or_a_user() {
+    fn caller_is_anonymous_or_a_user() {
         let step = step("{step: p, request: GET /x, caller: {user: mary}, expect: 403}").unwrap();
         let Action::Ask { request, .. } = step.action else {
             panic!("it asks");

@@ -1,4 +1,4 @@
-//! Watches that stay open over several steps.
+//! Watches that stay open for several steps.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use serde_json::Value;
 use super::script::Events;
 use crate::error::with_causes;
 
-/// Events come within this time, or not at all.
+/// Timeout of events.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// A watch that has been opened.
+/// An open watch.
 #[derive(Debug)]
 pub(super) struct Stream {
     answer: reqwest::Response,
-    /// What has come, and is not a whole line yet.
+    /// Received bytes without a complete line.
     begun: Vec<u8>,
 }
 
@@ -31,7 +31,7 @@ impl Stream {
         }
     }
 
-    /// The next events, as a list. What did not come is missing in it, so that it is compared.
+    /// Returns the next events as a list. Missing events show up in the comparison.
     pub(super) async fn read(&mut self, wanted: Events) -> Result<Value, String> {
         let mut events = Vec::new();
         let end = tokio::time::Instant::now() + LIMIT;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// What is known on one side.
+/// The variables of one side.
 pub(super) type Variables = BTreeMap<String, String>;
 
-/// Puts values in place of `${name}`; `${fill:N}` stands for N letters.
+/// Replaces `${name}` by values, and `${fill:N}` by N letters.
 pub(super) fn text(text: &str, variables: &Variables) -> Result<String, String> {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
@@ -34,10 +34,10 @@ fn value(name: &str, variables: &Variables) -> Result<String, String> {
     variables
         .get(name)
         .cloned()
-        .ok_or_else(|| format!("nothing has set ${{{name}}} here"))
+        .ok_or_else(|| format!("variable ${{{name}}} is not set"))
 }
 
-/// The same in all texts of a document, keys included.
+/// Replaces variables in all strings of a document, including keys.
 pub(super) fn document(value: &Value, variables: &Variables) -> Result<Value, String> {
     Ok(match value {
         Value::String(string) => Value::String(text(string, variables)?),
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_are_filled_in_and_missing_ones_told() {
+    fn variables_are_replaced_and_missing_ones_are_errors() {
         let variables = Variables::from([("ns".to_owned(), "shop".to_owned())]);
         assert_eq!(text("/${ns}/${fill:3}", &variables).unwrap(), "/shop/xxx");
         assert!(text("${uid}", &variables).unwrap_err().contains("uid"));

@@ -1,4 +1,4 @@
-//! What reached the API server, from its audit log.
+//! Reads the audit log of the API server.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,7 +21,7 @@ pub(super) const POLICY: &str = r#"{
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditEvent {
-    /// The same for all stages of one request.
+    /// ID of the request; the same in all its stages.
     #[serde(rename = "auditID")]
     pub audit_id: String,
     /// `ResponseStarted`, `ResponseComplete` or `Panic`.
@@ -31,21 +31,21 @@ pub struct AuditEvent {
     pub request_uri: String,
     /// The Kubernetes verb, for example `list`; the HTTP method in lower case where there is none.
     pub verb: String,
-    /// Who made the request.
+    /// The authenticated user.
     pub user: AuditUser,
-    /// As whom it was done, when it was impersonated.
+    /// The impersonated user.
     pub impersonated_user: Option<AuditUser>,
-    /// What the caller said it is.
+    /// The `User-Agent` header.
     #[serde(default)]
     pub user_agent: String,
-    /// From where the request came.
+    /// The source addresses.
     #[serde(default, rename = "sourceIPs")]
     pub source_ips: Vec<String>,
-    /// The answer's status, when it is known.
+    /// The status of the response, if known.
     pub response_status: Option<AuditStatus>,
-    /// What the request was about.
+    /// The object of the request.
     pub object_ref: Option<AuditObject>,
-    /// Notes of the API server, for example why a request was allowed.
+    /// Annotations, for example why a request was allowed.
     #[serde(default)]
     pub annotations: BTreeMap<String, String>,
 }
@@ -60,7 +60,7 @@ pub struct AuditUser {
     pub uid: String,
     /// The user's groups.
     pub groups: Vec<String>,
-    /// Further facts about the user.
+    /// Extra fields of the user.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
@@ -88,7 +88,7 @@ pub struct AuditObject {
     pub name: String,
 }
 
-/// Reads the whole log; an unfinished last line is left out.
+/// Reads the log without an incomplete last line.
 pub(super) fn read(path: &Path) -> Result<Vec<AuditEvent>, StartError> {
     let text = fs::read_to_string(path).map_err(prepare(path))?;
     parse(&text)
@@ -125,6 +125,6 @@ mod tests {
     #[test]
     fn damaged_line_is_named() {
         let error = parse(&format!("{LINE}\nnonsense\n")).unwrap_err();
-        assert_eq!(error.to_string(), "read line 2 of the audit log");
+        assert_eq!(error.to_string(), "cannot read line 2 of the audit log");
     }
 }

@@ -1,4 +1,4 @@
-//! Who is who in a control plane: its authorities, its programs' certificates, its users.
+//! The credentials of a control plane: authorities, certificates of programs, users.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use crate::pki::{Authority, CertificateFiles, KeyedCertificate, PkiError, open_k
 pub struct Identity {
     /// The client certificate and key.
     pub certificate: KeyedCertificate,
-    /// A kubeconfig with them, as text.
+    /// A kubeconfig with the certificate and key.
     pub kubeconfig: String,
 }
 
@@ -44,7 +44,7 @@ impl std::fmt::Debug for Credentials {
 }
 
 impl Credentials {
-    /// Makes them in the folder; keys that it holds already stay.
+    /// Creates the credentials in the folder; existing keys are kept.
     pub(super) fn open(folder: &Folder, options: &Options) -> Result<Self, StartError> {
         let pki = folder.pki();
         let authority = Authority::open(&pki, "ca")?;
@@ -93,7 +93,7 @@ impl Credentials {
     }
 }
 
-/// By what the API server is called: from outside, and by pods.
+/// Returns the names and addresses of the API server.
 fn api_server_names(options: &Options) -> Vec<String> {
     let mut names = vec![
         "localhost".to_owned(),
@@ -110,7 +110,7 @@ fn api_server_names(options: &Options) -> Vec<String> {
     names
 }
 
-/// A kubeconfig with everything inside, as JSON, which is YAML too.
+/// Returns a self-contained kubeconfig as JSON, which is also YAML.
 fn kubeconfig(
     cluster: &str,
     url: &str,

@@ -1,4 +1,4 @@
-//! What a control plane keeps on disk, and on which ports.
+//! The folder and ports of a control plane.
 
 use std::fs;
 use std::io;
@@ -21,7 +21,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Makes the folder, or opens the fixed one.
+    /// Creates a temporary folder, or opens the fixed one.
     pub(super) fn open(options: &Options) -> Result<Self, StartError> {
         let (root, temporary) = if let Some(folder) = &options.folder {
             (std::path::absolute(folder).map_err(prepare(folder))?, None)
@@ -63,7 +63,7 @@ impl Folder {
         self.root.join("audit.log")
     }
 
-    /// Writes a file of its own into the folder.
+    /// Writes a file into the folder.
     pub(super) fn write(&self, name: &str, text: &str) -> Result<PathBuf, StartError> {
         let path = self.root.join(name);
         crate::pki::write(&path, text)?;
@@ -71,7 +71,7 @@ impl Folder {
     }
 }
 
-/// The ports of a control plane, reserved as long as it lives.
+/// The reserved ports of a control plane.
 #[derive(Debug)]
 pub(super) struct Ports {
     pub(super) api_server: PortLease,
@@ -79,7 +79,7 @@ pub(super) struct Ports {
     pub(super) etcd_peer: PortLease,
 }
 
-/// How a fixed folder remembers its ports, so that kubeconfigs hold over a restart.
+/// The stored ports of a fixed folder, so that kubeconfigs stay valid after a restart.
 #[derive(Serialize, Deserialize)]
 struct RememberedPorts {
     api_server: u16,
@@ -88,7 +88,7 @@ struct RememberedPorts {
 }
 
 impl Ports {
-    /// Takes the ports that the folder remembers, or free ones.
+    /// Reserves the stored ports of the folder, or free ones.
     pub(super) fn take(folder: &Folder, address: IpAddr) -> Result<Self, StartError> {
         let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let path = folder.root.join("ports.json");

@@ -1,4 +1,4 @@
-//! Starts the programs of a control plane, each with its flags, in their order.
+//! Starts the programs of a control plane in order, with their flags.
 
 use std::path::Path;
 use std::time::Duration;
@@ -38,7 +38,7 @@ pub(super) async fn start(options: Options) -> Result<ControlPlane, StartError> 
     let api_server = api_server(&folder, &ports, &credentials, &options).await?;
     let mut api_server = api_server.start()?;
     wait_for_api(&mut api_server, &client).await?;
-    // Both give up when the API does not answer, so they start after it.
+    // Both programs exit without the API, so that they start after it.
     let user = "system:kube-controller-manager";
     let kubeconfig = identify("controller-manager.kubeconfig", user, None)?;
     let program = controller_manager(&folder, &credentials, &kubeconfig).await?;
@@ -131,7 +131,7 @@ fn with_audit(program: Program, folder: &Folder) -> Result<Program, StartError> 
         .arg(policy)
         .arg("--audit-log-path")
         .arg(folder.audit_log())
-        // So that an answered request is in the log already.
+        // The log then contains a request before its response.
         .arg("--audit-log-mode=blocking"))
 }
 
@@ -202,7 +202,7 @@ async fn scheduler(folder: &Folder, kubeconfig: &Path) -> Result<Program, StartE
 }
 
 async fn client(kubeconfig: &Path) -> Result<Client, StartError> {
-    // Fails when the process has a provider already, which is as good.
+    // Errors are ignored: a provider is already installed.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let text = std::fs::read_to_string(kubeconfig).map_err(prepare(kubeconfig))?;
     let kubeconfig = kube::config::Kubeconfig::from_yaml(&text).map_err(StartError::Kubeconfig)?;
@@ -216,7 +216,7 @@ async fn client(kubeconfig: &Path) -> Result<Client, StartError> {
     Client::try_from(config).map_err(StartError::Client)
 }
 
-/// Waits until the API server says that it is ready.
+/// Waits until the API server is ready.
 pub(super) async fn wait_for_api(
     api_server: &mut Running,
     client: &Client,
@@ -236,7 +236,7 @@ pub(super) async fn wait_for_api(
         .await
 }
 
-/// Waits until the controllers have made the account without which no pod can be created.
+/// Waits until the controllers have created the service account that pods require.
 async fn wait_for_controllers(
     controller_manager: &mut Running,
     client: &Client,

@@ -1,4 +1,4 @@
-//! `drover-agent` beside a cluster that has no nodes to run its pods.
+//! `drover-agent` as a program, for a cluster without nodes.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
@@ -11,24 +11,24 @@ use super::{DroverError, Programs};
 use crate::ports::PortLease;
 use crate::program::{Program, Running};
 
-/// Generous: both ends may just be starting.
-const CONNECTED: Duration = Duration::from_mins(2);
+/// Timeout of the connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// How an agent is started.
+/// The options of an agent.
 #[derive(Clone, Debug)]
 pub struct AgentOptions {
-    /// Tells this replica from others of the cluster.
+    /// Name of the replica.
     pub replica: String,
     /// How it reaches the cluster's API server: address, authority, and a user who may do
     /// everything in the agent's namespace.
     pub kubeconfig: PathBuf,
-    /// The folder of its log.
+    /// Folder of the log.
     pub logs: PathBuf,
-    /// Further arguments.
+    /// Additional arguments.
     pub arguments: Vec<String>,
 }
 
-/// A running agent; dropping it ends it.
+/// A running agent. It stops when it is dropped.
 #[derive(Debug)]
 pub struct Agent {
     running: Running,
@@ -36,7 +36,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Starts it; the cluster's import manifest must have been applied before.
+    /// Starts an agent. The import manifest of the cluster must be applied before.
     pub fn start(options: AgentOptions) -> Result<Self, DroverError> {
         let programs = Programs::find()?;
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -52,17 +52,17 @@ impl Agent {
         Ok(Self { running, health })
     }
 
-    /// Waits until it is connected to its server.
+    /// Waits until the agent is connected to its server.
     pub async fn wait_until_connected(&mut self) -> Result<(), DroverError> {
         let port = self.health.port();
         let attempt = async |_: &Running| ready(port).await;
         Ok(self
             .running
-            .wait_until("/readyz", CONNECTED, attempt)
+            .wait_until("/readyz", CONNECT_TIMEOUT, attempt)
             .await?)
     }
 
-    /// Its process id.
+    /// Returns the process ID.
     pub fn id(&self) -> u32 {
         self.running.id()
     }
@@ -72,13 +72,13 @@ impl Agent {
         &mut self.running
     }
 
-    /// The file that holds what it printed.
+    /// Returns the path of the log.
     pub fn log_path(&self) -> &Path {
         self.running.log_path()
     }
 }
 
-/// Whether `/readyz` says 200; the answer's text if not.
+/// Checks `/readyz`; returns its text if it is not ready.
 async fn ready(port: u16) -> Result<(), String> {
     let exchange = async {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;

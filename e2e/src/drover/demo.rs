@@ -13,25 +13,25 @@ use crate::ports::PortLease;
 use crate::program::{Program, ProgramError, Running};
 use crate::wait::eventually;
 
-/// The first start makes the hub and its keys.
-const SERVES: Duration = Duration::from_mins(1);
-/// Clusters are made, registered and connected.
-const CLUSTERS_READY: Duration = Duration::from_mins(3);
-/// Longest that it may take to end.
-const ENDS: Duration = Duration::from_secs(30);
+/// Timeout of the start, which creates the hub and its keys.
+const START_TIMEOUT: Duration = Duration::from_mins(1);
+/// Timeout until the clusters are created, registered and connected.
+const CLUSTERS_TIMEOUT: Duration = Duration::from_mins(3);
+/// Timeout of the stop.
+const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How it is started.
+/// The options of the server.
 #[derive(Clone, Debug)]
 pub struct DemoOptions {
-    /// Folder of everything that it keeps; the next start goes on from there.
+    /// Folder of the state, which the next start uses.
     pub folder: PathBuf,
-    /// Port on loopback; any free one if there is none.
+    /// Port on loopback; `None` for a free one.
     pub port: Option<u16>,
-    /// How many clusters.
+    /// Number of clusters.
     pub clusters: u32,
 }
 
-/// A running server with its simulated clusters; dropping it ends it.
+/// A running server with simulated clusters. It stops when it is dropped.
 #[derive(Debug)]
 pub struct DemoServer {
     running: Running,
@@ -43,12 +43,12 @@ pub struct DemoServer {
 }
 
 impl DemoServer {
-    /// Starts it and waits until it serves.
+    /// Starts the server and waits until it is ready.
     pub async fn start(options: DemoOptions) -> Result<Self, DroverError> {
         let programs = Programs::find()?;
         let folder = options.folder;
         fs::create_dir_all(folder.join("home")).map_err(prepare(&folder))?;
-        // The log tells which authority to trust: this start's, and no earlier one's.
+        // The log contains the authority to trust; remove the log of earlier starts.
         let _ = fs::remove_file(folder.join("drover-server.log"));
         let lease = match options.port {
             Some(_) => None,
@@ -68,7 +68,7 @@ impl DemoServer {
             program = program.arg("--first-password-file").arg(first);
         }
         let mut running = program.start()?;
-        let serving = running.wait_for_log("authority=", SERVES).await?;
+        let serving = running.wait_for_log("authority=", START_TIMEOUT).await?;
         Ok(Self {
             running,
             programs,
@@ -79,12 +79,12 @@ impl DemoServer {
         })
     }
 
-    /// Its address, `https://host:port`.
+    /// Returns the address, `https://host:port`.
     pub fn url(&self) -> String {
         format!("https://{}", self.address)
     }
 
-    /// What `drover login --ca-fingerprint` wants.
+    /// Returns the value for `drover login --ca-fingerprint`.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
@@ -109,19 +109,19 @@ impl DemoServer {
         &self.programs.drover
     }
 
-    /// The command line `drover` in a home of its own, where the administrator's login is kept.
+    /// Returns the command line `drover` with a separate home folder that stores the administrator's login.
     pub fn command_line(&self) -> CommandLine {
         let home = self.folder.join("home");
         CommandLine::new(&self.programs.drover, &home.join("kubeconfig"), &home)
     }
 
-    /// Logs the first administrator in, and gives the password.
+    /// Logs the first administrator in and returns the password.
     pub async fn log_in(&self) -> Result<String, DroverError> {
         let trust = ["--ca-fingerprint", &self.fingerprint];
         log_in(&self.folder, &self.url(), trust, &self.command_line()).await
     }
 
-    /// What the browser's tests are told of it: `e2e/browser/stage/stage.ts` reads this.
+    /// Returns the environment of the browser tests, which `e2e/browser/stage/stage.ts` reads.
     pub(crate) fn told_to_browser(
         &self,
         password: &str,
@@ -138,7 +138,7 @@ impl DemoServer {
         ]
     }
 
-    /// All clusters, as `drover cluster list --output json` prints them.
+    /// Returns the output of `drover cluster list --output json`.
     pub async fn clusters(&self) -> Result<Vec<serde_json::Value>, DroverError> {
         let output = self
             .command_line()
@@ -154,10 +154,10 @@ impl DemoServer {
         items.ok_or_else(|| unreadable(output.stdout))
     }
 
-    /// Waits until so many clusters, and no others, are ready for people.
+    /// Waits until exactly this number of clusters exists and is ready.
     pub async fn wait_for_clusters(&self, wanted: usize) -> Result<(), DroverError> {
         let what = format!("{wanted} clusters that are ready");
-        Ok(eventually(&what, CLUSTERS_READY, async || {
+        Ok(eventually(&what, CLUSTERS_TIMEOUT, async || {
             let clusters = self.clusters().await?;
             let ready = clusters.iter().filter(|cluster| is_ready(cluster)).count();
             if (clusters.len(), ready) == (wanted, wanted) {
@@ -172,9 +172,9 @@ impl DemoServer {
         .await?)
     }
 
-    /// Asks it to end, and waits for it.
+    /// Stops the server.
     pub async fn stop(mut self) -> Result<(), ProgramError> {
-        self.running.terminate(ENDS).await.map(drop)
+        self.running.terminate(STOP_TIMEOUT).await.map(drop)
     }
 }
 

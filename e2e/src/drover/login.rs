@@ -1,4 +1,4 @@
-//! The first administrator, logged in as a person does it.
+//! The login of the first administrator.
 
 use std::fs;
 use std::io::Write as _;
@@ -10,8 +10,8 @@ use super::{DroverError, prepare};
 use crate::kubectl::CommandLine;
 use crate::wait::eventually;
 
-/// Hashing it takes a moment, and a server that was killed leaves a Lease to wait for.
-const FIRST_PASSWORD: Duration = Duration::from_mins(1);
+/// Timeout of the first password, including the Lease of a killed server.
+const FIRST_PASSWORD_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Logs in at `url` with the password that `folder` keeps, and from the first one, which the server
 /// has written there, to one of its own; gives it.
@@ -31,14 +31,14 @@ pub(super) async fn log_in(
     }
     let first = folder.join("first-password");
     // The server makes its first administrator once it leads, shortly after it is ready.
-    let first = eventually("the first password", FIRST_PASSWORD, async || {
+    let first = eventually("the first password", FIRST_PASSWORD_TIMEOUT, async || {
         let text = fs::read_to_string(&first).map_err(|error| error.to_string())?;
-        // The file is there before the password is in it.
+        // The file is created before the password is written.
         let whole = text.ends_with('\n').then(|| text.trim().to_owned());
         whole.ok_or_else(|| "the file is not written yet".to_owned())
     })
     .await?;
-    // Kept before it counts, so that a crash in between locks nobody out.
+    // Stored before the change, so that a crash does not lock the administrator out.
     let next = folder.join("admin-password.next");
     let password = match fs::read_to_string(&next) {
         Ok(password) => password,

@@ -1,16 +1,16 @@
-//! Where Drover's programs are.
+//! The paths of Drover's programs.
 
 use std::path::{Path, PathBuf};
 
-/// A program of the workspace that is not where it should be.
+/// A program of the workspace is not built.
 #[derive(Debug, thiserror::Error)]
-#[error("{path} is not there: run `cargo build --workspace --bins` (with the same profile) first")]
+#[error("cannot find {path}; run `cargo build --workspace --bins` with the same profile first")]
 pub struct MissingProgram {
-    /// Where it should be.
+    /// The expected path.
     pub path: PathBuf,
 }
 
-/// Drover's programs, as cargo has built them.
+/// The programs that cargo has built.
 #[derive(Clone, Debug)]
 pub struct Programs {
     /// `drover`: server and command line.
@@ -20,11 +20,11 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Finds them beside the program that asks: a test, xtask or a bench, built with them.
+    /// Finds the programs in the folder of the current program: a test, xtask or a bench.
     pub fn find() -> Result<Self, MissingProgram> {
         let own = std::env::current_exe().unwrap_or_default();
         let folder = own.parent().unwrap_or_else(|| Path::new("."));
-        // Tests lie one folder deeper than programs.
+        // Test programs are one folder deeper.
         let folder = match folder.file_name() {
             Some(name) if name == "deps" => folder.parent().unwrap_or(folder),
             _ => folder,

@@ -18,25 +18,25 @@ use crate::ports::PortLease;
 use crate::program::{Program, Running};
 use crate::wait::eventually;
 
-/// Generous: the first start also makes the hub's custom resources, and hashes a password.
+/// Start timeout: the first start also creates custom resources and hashes a password.
 const READY: Duration = Duration::from_mins(2);
-/// The agent connects, and the controllers apply roles.
+/// Timeout until the agent is connected and roles are applied.
 const CLUSTER_READY: Duration = Duration::from_mins(2);
 /// The namespace in which the server keeps its own objects, and the Secret of its authority.
 const HUB_NAMESPACE: &str = "drover-system";
 const AUTHORITY_SECRET: &str = "server-ca";
 
-/// How the server is started; the default suits most tests.
+/// The options of the server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// Where it listens.
+    /// The listen address.
     pub address: IpAddr,
-    /// The port; any free one if there is none.
+    /// Port; `None` for a free one.
     pub port: Option<u16>,
     /// The folder of its log, its audit log, the command line's home and the password; the hub's
     /// own if there is none. One folder holds one server.
     pub folder: Option<PathBuf>,
-    /// Further arguments.
+    /// Additional arguments.
     pub arguments: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ impl Default for ServerOptions {
     }
 }
 
-/// A running server; dropping it ends it.
+/// A running server. It stops when it is dropped.
 pub struct Server {
     running: Running,
     programs: Programs,
@@ -73,7 +73,7 @@ impl std::fmt::Debug for Server {
 }
 
 impl Server {
-    /// Starts it on `hub` and waits until it is ready.
+    /// Starts the server on `hub` and waits until it is ready.
     pub async fn start(hub: &ControlPlane, options: ServerOptions) -> Result<Self, DroverError> {
         let programs = Programs::find()?;
         let folder = options
@@ -129,12 +129,12 @@ impl Server {
         })
     }
 
-    /// Its address, `https://host:port`.
+    /// Returns the address, `https://host:port`.
     pub fn url(&self) -> String {
         format!("https://{}", self.address)
     }
 
-    /// The file of the authority that its certificate is checked with.
+    /// Returns the file of the certificate authority.
     pub fn authority(&self) -> &Path {
         &self.authority
     }
@@ -144,7 +144,7 @@ impl Server {
         &self.folder
     }
 
-    /// What it appends its audit records to, one JSON object a line.
+    /// Returns the audit log, with one JSON object per line.
     pub fn audit_log(&self) -> PathBuf {
         self.folder.join("audit.jsonl")
     }
@@ -154,18 +154,18 @@ impl Server {
         &mut self.running
     }
 
-    /// Its process id.
+    /// Returns the process ID.
     pub fn id(&self) -> u32 {
         self.running.id()
     }
 
-    /// Kills it, starts it again and waits until it is ready.
+    /// Kills and restarts the server, and waits until it is ready.
     pub async fn restart(&mut self) -> Result<(), DroverError> {
         self.running.restart()?;
         self.wait_until_ready().await
     }
 
-    /// Waits until it says that it is ready.
+    /// Waits until the server is ready.
     pub async fn wait_until_ready(&mut self) -> Result<(), DroverError> {
         let client = self.client.clone();
         Ok(self
@@ -174,7 +174,7 @@ impl Server {
             .await?)
     }
 
-    /// The command line `drover` in a home of its own, where the administrator's login is kept.
+    /// Returns the command line `drover` with a separate home folder that stores the administrator's login.
     pub fn command_line(&self) -> CommandLine {
         // kubeconfigs that it writes go there too.
         let home = self.folder.join("home");

@@ -1,4 +1,4 @@
-//! The files that tell containerd, kubelet, kube-proxy and the network plug-ins what to do.
+//! The configuration files of containerd, kubelet, kube-proxy and the network plug-ins.
 
 use std::path::{Path, PathBuf};
 

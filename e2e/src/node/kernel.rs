@@ -41,7 +41,7 @@ impl KernelState {
             .collect();
         let state = Self { settings, groups };
         for group in &state.groups {
-            // What a killed test run left.
+            // Remove the remains of a killed test run.
             remove_group(group);
             make_folder(group)?;
             inherit_cpuset(group)?;

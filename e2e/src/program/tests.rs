@@ -19,7 +19,7 @@ fn last_lines_are_the_last_ones() {
 }
 
 #[tokio::test]
-async fn end_of_a_program_is_told_with_its_log() {
+async fn error_of_an_ended_program_contains_its_log() {
     let logs = tempfile::tempdir().unwrap();
     let mut running = shell(logs.path(), "echo something broke; exit 3");
     let error = running.wait_for_log("ready", SOON).await.unwrap_err();

@@ -33,7 +33,7 @@ fn rule(verbs: &[&str], names: &[&str]) -> Value {
 }
 
 #[test]
-fn what_is_used_within_its_scope_is_narrow_enough() {
+fn permission_used_within_its_scope_is_accepted() {
     let events = [
         event("get", "secrets", "own", "a"),
         event("get", "secrets", "own", "b"),
@@ -50,7 +50,7 @@ fn what_is_used_within_its_scope_is_narrow_enough() {
 }
 
 #[test]
-fn a_right_that_holds_everywhere_and_is_used_in_one_namespace_is_too_wide() {
+fn global_permission_used_in_one_namespace_is_reported() {
     let events = [
         event("get", "secrets", "own", "a"),
         event("get", "secrets", "own", "b"),
@@ -60,14 +60,14 @@ fn a_right_that_holds_everywhere_and_is_used_in_one_namespace_is_too_wide() {
 }
 
 #[test]
-fn a_right_to_all_names_that_is_used_for_one_is_too_wide() {
+fn permission_for_all_names_used_for_one_is_reported() {
     let events = [event("get", "secrets", "own", "a")];
     let found = wrong(&rule(&["get"], &[]), Some("own"), &events);
     assert_eq!(found, ["get secrets in own: used for a only"]);
 }
 
 #[test]
-fn each_verb_name_group_and_namespace_has_to_be_used() {
+fn unused_verbs_names_groups_and_namespaces_are_reported() {
     let events = [event("get", "secrets", "own", "a")];
     let found = wrong(&rule(&["get", "patch"], &["a", "b"]), Some("own"), &events);
     let idle = ["get secrets b", "patch secrets a", "patch secrets b"];
@@ -86,7 +86,7 @@ fn each_verb_name_group_and_namespace_has_to_be_used() {
 }
 
 #[test]
-fn what_was_refused_is_no_use() {
+fn rejected_request_does_not_count_as_use() {
     let mut refused = event("get", "secrets", "own", "a");
     refused["annotations"] = json!({ "authorization.k8s.io/decision": "forbid" });
     let found = wrong(&rule(&["get"], &["a"]), Some("own"), &[refused]);
@@ -94,7 +94,7 @@ fn what_was_refused_is_no_use() {
 }
 
 #[test]
-fn what_is_applied_and_was_not_there_needs_two_rights() {
+fn apply_of_a_new_object_uses_two_permissions() {
     let verbs = rule(&["create", "patch"], &["a"]);
     let mut applied = event("patch", "secrets", "own", "a");
     let found = wrong(&verbs, Some("own"), &[applied.clone()]);
@@ -104,7 +104,7 @@ fn what_is_applied_and_was_not_there_needs_two_rights() {
 }
 
 #[test]
-fn acting_as_somebody_is_a_use_of_the_name_the_uid_and_each_note() {
+fn impersonation_uses_name_uid_and_extra_fields() {
     let mut acted = event("list", "pods", "shop", "");
     acted["impersonatedUser"] = json!({
         "username": "system:serviceaccount:shop:puller", "uid": "5a1d",

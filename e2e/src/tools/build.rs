@@ -15,32 +15,32 @@ const FLAGS: &str = "build-flags";
 /// What says which programs are built, and how: another text is other programs.
 const INPUTS: [&str; 3] = ["go.mod", "go.sum", FLAGS];
 
-/// Why a [`Tool`] could not be had.
+/// The error of building the [`Tool`]s.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// Neither variable that says where caches live is set.
     #[error("no place for the cache of built programs: set XDG_CACHE_HOME or HOME")]
     NoCacheFolder,
     /// The Go module's files could not be read.
-    #[error("read {path}, which says what to build")]
+    #[error("cannot read {path}, which says what to build")]
     ReadModule {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The cache could not be written.
-    #[error("write the cache of built programs at {path}")]
+    #[error("cannot write the cache of built programs at {path}")]
     WriteCache {
         /// The file or folder.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// There is no Go compiler.
-    #[error("start `go`: install Go 1.26 or newer and put it on PATH")]
+    #[error("cannot start `go`: install Go 1.26 or newer and put it on PATH")]
     StartGo {
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The compiler refused.
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn another_dependency_or_flag_is_another_cached_program() {
+    fn cache_key_depends_on_dependencies_and_flags() {
         let folder = tempfile::tempdir().unwrap();
         for name in INPUTS {
             fs::write(folder.path().join(name), "one").unwrap();

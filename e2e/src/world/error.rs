@@ -1,4 +1,4 @@
-//! Why there is no world to test in.
+//! Errors of the environment.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::ports::NoFreePort;
 use crate::program::ProgramError;
 use crate::wait::TimedOut;
 
-/// Why there is no world, or why it did not do what every test needs.
+/// The error of the environment.
 #[derive(Debug, thiserror::Error)]
 pub enum WorldError {
     /// A program under test was not built.
@@ -31,7 +31,7 @@ pub enum WorldError {
     /// There are no metrics.
     #[error(transparent)]
     Metrics(#[from] MetricsError),
-    /// There is no free port.
+    /// No port is free.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),
     /// The server or an agent did not run as it should.
@@ -46,7 +46,7 @@ pub enum WorldError {
     /// A program did not print what a user needs.
     #[error("{program} did not print {what}; it printed:\n{printed}")]
     NotPrinted {
-        /// Which program.
+        /// The program.
         program: &'static str,
         /// What was missing.
         what: &'static str,
@@ -54,11 +54,11 @@ pub enum WorldError {
         printed: String,
     },
     /// A file of the world could not be written or read.
-    #[error("prepare {path}")]
+    #[error("cannot prepare {path}")]
     Prepare {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! The hub of a world: a control plane of its own, or the server's.
+//! The hub of an environment: a separate control plane, or the embedded hub.
 
 use std::path::{Path, PathBuf};
 
@@ -73,7 +73,7 @@ impl Hub {
         }
     }
 
-    /// The folder of the logs, one file a program.
+    /// Returns the folder of the logs, with one file per program.
     pub fn logs(&self) -> PathBuf {
         match self {
             Self::Kubernetes(hub) => hub.logs(),

@@ -1,4 +1,4 @@
-//! People who use Drover, each with a home folder of their own.
+//! Users of Drover, each with a separate home folder.
 
 use std::path::{Path, PathBuf};
 

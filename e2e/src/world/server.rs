@@ -54,7 +54,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Where it listens.
+    /// The listen address.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
@@ -84,7 +84,7 @@ impl Server {
         resident_kib(&self.running)
     }
 
-    /// Waits until it says that it is ready.
+    /// Waits until the server is ready.
     pub async fn wait_until_ready(&mut self) -> Result<(), ProgramError> {
         let url = format!("{}/readyz", self.url());
         let curl = self.curl.clone();

@@ -2,7 +2,7 @@
 
 use crate::Browser;
 
-pub(crate) async fn every_screen_is_as_it_should_be(browser: &mut Browser) {
+pub(crate) async fn demonstration_screens_pass_their_tests(browser: &mut Browser) {
     let ran = browser
         .playwright
         .run_on_demonstration("demonstration")

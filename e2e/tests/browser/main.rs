@@ -1,5 +1,5 @@
-//! The web UI in a real browser, on the demonstration and on a real cluster. What people do is
-//! written in TypeScript (`e2e/browser`); this starts the worlds, and ends them.
+//! The web UI in a real browser, with the demonstration and with a real cluster. The tests are written in
+//! TypeScript (`e2e/browser`); this program starts and stops their environments.
 
 #![expect(
     clippy::unwrap_used,
@@ -35,16 +35,16 @@ impl Browser {
     }
 }
 
-async fn the_browser_tests_are_sound(browser: &mut Browser) {
+async fn browser_tests_type_check(browser: &mut Browser) {
     browser.playwright.check_types().await.unwrap();
 }
 
 fn main() -> ExitCode {
     suite::main(
         &[
-            test!(the_browser_tests_are_sound),
-            test!(demonstration::every_screen_is_as_it_should_be),
-            test!(road::a_newcomer_brings_a_cluster_uses_it_and_lets_it_go),
+            test!(browser_tests_type_check),
+            test!(demonstration::demonstration_screens_pass_their_tests),
+            test!(road::new_user_imports_uses_and_deletes_a_cluster),
         ],
         async || Browser::start().await,
     )

@@ -6,7 +6,7 @@ use drover_testkit::openid::{CLIENT, Provider, SECRET, Settings};
 
 use crate::Browser;
 
-pub(crate) async fn a_newcomer_brings_a_cluster_uses_it_and_lets_it_go(browser: &mut Browser) {
+pub(crate) async fn new_user_imports_uses_and_deletes_a_cluster(browser: &mut Browser) {
     let options = Options {
         name: "east".to_owned(),
         ..Options::default()

@@ -1,4 +1,4 @@
-//! Starts both servers, runs the scripts, and says what came out.
+//! Starts both servers, runs the scripts and reports the results.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use futures::StreamExt as _;
 use crate::embedded::{Embedded, TOKEN};
 use crate::report::{say, tell};
 
-/// Why nothing can be compared.
+/// The error of the comparison.
 pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 
 /// So many scripts run at once; both servers share this machine.
@@ -31,17 +31,17 @@ const EXPIRY: [&str; 2] = [
     "--watch-cache-sizes=controllerrevisions.apps#0",
 ];
 
-/// What the command line asks for.
-struct Wishes {
+/// The arguments.
+struct Arguments {
     scripts: PathBuf,
     names: Vec<String>,
     write_table: bool,
 }
 
-impl Wishes {
+impl Arguments {
     /// Arguments of the ordinary harness that mean nothing here are ignored.
     fn read() -> Result<Self, Failure> {
-        let mut wishes = Self {
+        let mut arguments = Self {
             scripts: folder().join("scripts"),
             names: Vec::new(),
             write_table: false,
@@ -51,28 +51,28 @@ impl Wishes {
             match word.as_str() {
                 "--scripts" => {
                     let folder = words.next().ok_or("--scripts needs a folder")?;
-                    wishes.scripts = std::path::absolute(folder)?;
+                    arguments.scripts = std::path::absolute(folder)?;
                 }
-                "--write-table" => wishes.write_table = true,
+                "--write-table" => arguments.write_table = true,
                 _ if word.starts_with('-') => {}
-                _ => wishes.names.push(word),
+                _ => arguments.names.push(word),
             }
         }
-        Ok(wishes)
+        Ok(arguments)
     }
 }
 
-/// Does what the command line asks for.
+/// Runs the comparison.
 pub(crate) fn main() -> ExitCode {
-    let done = Wishes::read().and_then(|wishes| {
-        if wishes.write_table {
+    let done = Arguments::read().and_then(|arguments| {
+        if arguments.write_table {
             return write_table().map(|()| true);
         }
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
             .build()?;
-        runtime.block_on(compare(&wishes))
+        runtime.block_on(compare(&arguments))
     });
     match done {
         Ok(true) => ExitCode::SUCCESS,
@@ -96,19 +96,24 @@ fn write_table() -> Result<(), Failure> {
     Ok(())
 }
 
-async fn compare(wishes: &Wishes) -> Result<bool, Failure> {
-    let mut scripts = load(&wishes.scripts)?;
-    if !wishes.names.is_empty() {
-        scripts.retain(|script| wishes.names.iter().any(|name| script.name.contains(name)));
+async fn compare(arguments: &Arguments) -> Result<bool, Failure> {
+    let mut scripts = load(&arguments.scripts)?;
+    if !arguments.names.is_empty() {
+        scripts.retain(|script| {
+            arguments
+                .names
+                .iter()
+                .any(|name| script.name.contains(name))
+        });
     }
     if scripts.is_empty() {
         return Err(format!(
             "no script in {} has such a name: nothing would be compared",
-            wishes.scripts.display()
+            arguments.scripts.display()
         )
         .into());
     }
-    let accepted = Accepted::load(&wishes.scripts.join("../accepted.yaml"))?;
+    let accepted = Accepted::load(&arguments.scripts.join("../accepted.yaml"))?;
     let begin = Instant::now();
     let options = Options {
         name: "conformance".to_owned(),
@@ -172,7 +177,7 @@ async fn run_all(pair: &Pair, scripts: &[Script]) -> Vec<Result<Outcome, RunErro
     results
 }
 
-/// Says what came out; whether nothing differs.
+/// Prints the result and returns whether there are no differences.
 fn conclude(accepted: &Accepted, results: Vec<Result<Outcome, RunError>>, begin: Instant) -> bool {
     let (mut outcomes, mut failures) = (Vec::new(), Vec::new());
     for result in results {

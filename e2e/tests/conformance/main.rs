@@ -1,4 +1,4 @@
-//! The embedded API beside the real kube-apiserver: both are sent the same scripts.
+//! Compares the embedded API with a real kube-apiserver by the same scripts.
 //!
 //! `cargo test --workspace --test conformance -- [--scripts FOLDER] [--write-table] [NAME…]`
 

@@ -1,4 +1,4 @@
-//! What people are told.
+//! The report.
 
 use std::io::{self, Write as _};
 

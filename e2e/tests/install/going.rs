@@ -1,4 +1,4 @@
-//! The end of an installation, and the next one in its place.
+//! Uninstallation and reinstallation.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ async fn nothing_of_ours(tools: &Tools, what: &str) {
     .unwrap();
 }
 
-pub(crate) async fn what_is_uninstalled_leaves_what_was_said_and_a_new_one_goes_on(
+pub(crate) async fn uninstallation_keeps_the_documented_objects_for_a_new_installation(
     installed: &mut Installed,
 ) {
     // The cluster first: its end takes the agent, its namespace and Helm's release in it.

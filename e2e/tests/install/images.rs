@@ -1,11 +1,11 @@
-//! The images, as other tools and the server's own see them.
+//! The images in other tools and in the server.
 
 use drover_e2e::{BuiltImage, inspect_image};
 use serde_json::{Value, json};
 
 use crate::stage::{Installed, NAMESPACE};
 
-pub(crate) async fn the_servers_image_holds_the_agents(installed: &mut Installed) {
+pub(crate) async fn server_image_contains_the_agent(installed: &mut Installed) {
     let file = installed.east.cluster.folder().join("from-the-server.tar");
     let line = format!(
         "kubectl --namespace {NAMESPACE} exec deployment/drover -- /drover agent image > {}",
@@ -16,7 +16,7 @@ pub(crate) async fn the_servers_image_holds_the_agents(installed: &mut Installed
     assert!(std::fs::read(&file).unwrap() == built, "another image");
 }
 
-pub(crate) async fn other_tools_read_the_images_in_either_form(_: &mut Installed) {
+pub(crate) async fn other_tools_load_the_images_as_docker_and_oci_archive(_: &mut Installed) {
     for (built, program) in [
         (BuiltImage::Server, "/drover"),
         (BuiltImage::Agent, "/drover-agent"),

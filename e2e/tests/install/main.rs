@@ -1,4 +1,4 @@
-//! Both charts on a real node, by real Helm, from the images: Drover as people install it.
+//! Installs both charts with Helm on a real node from the images.
 
 #![expect(
     clippy::unwrap_used,
@@ -19,12 +19,12 @@ use stage::Installed;
 fn main() -> ExitCode {
     suite::main(
         &[
-            test!(staying::kubectl_works_through_what_the_charts_installed),
-            test!(images::the_servers_image_holds_the_agents),
-            test!(images::other_tools_read_the_images_in_either_form),
-            test!(staying::an_upgrade_keeps_clusters_users_and_tokens),
-            test!(rights::the_server_uses_every_right_that_it_has_and_asks_for_no_other),
-            test!(going::what_is_uninstalled_leaves_what_was_said_and_a_new_one_goes_on),
+            test!(staying::kubectl_works_through_the_installed_charts),
+            test!(images::server_image_contains_the_agent),
+            test!(images::other_tools_load_the_images_as_docker_and_oci_archive),
+            test!(staying::upgrade_keeps_clusters_users_and_tokens),
+            test!(rights::server_uses_all_its_permissions_and_requests_no_other),
+            test!(going::uninstallation_keeps_the_documented_objects_for_a_new_installation),
         ],
         Installed::start,
     )

@@ -1,8 +1,7 @@
-//! The rights that the chart gives the server: each is used within its scope, and no other is asked
-//! for.
+//! The permissions that the chart grants to the server: each is used within its scope, and the server
+//! requests no other.
 //!
-//! The audit log shows it. To take each right away in turn and see that something fails would take
-//! minutes for each.
+//! The test evaluates the audit log: removing each permission in turn would take minutes for each.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -504,7 +503,7 @@ fn forbidden(events: &[AuditEvent]) -> Vec<String> {
         .collect()
 }
 
-pub(crate) async fn the_server_uses_every_right_that_it_has_and_asks_for_no_other(
+pub(crate) async fn server_uses_all_its_permissions_and_requests_no_other(
     installed: &mut Installed,
 ) {
     // A fresh stage has no user of this name yet.

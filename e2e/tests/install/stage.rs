@@ -33,7 +33,7 @@ pub(crate) enum NotInstalled {
     Command(#[from] CommandError),
     #[error(transparent)]
     TimedOut(#[from] TimedOut),
-    #[error("write {0}")]
+    #[error("cannot write {0}")]
     Write(String, #[source] std::io::Error),
     #[error("the notes have no line with {0:?}:\n{1}")]
     NotSaid(&'static str, String),

@@ -1,4 +1,4 @@
-//! What people do with an installation, and what an upgrade leaves as it was.
+//! Use and upgrade of an installation.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::stage::{Installed, NAMESPACE, chart};
 
 const SOON: Duration = Duration::from_mins(1);
 
-pub(crate) async fn kubectl_works_through_what_the_charts_installed(installed: &mut Installed) {
+pub(crate) async fn kubectl_works_through_the_installed_charts(installed: &mut Installed) {
     let kubeconfig = installed.admin.token_kubeconfig("east").await.unwrap();
     let kubectl = installed.admin.kubectl_with(&kubeconfig);
     let words = ["create", "configmap", "through", "--from-literal=a=b"];
@@ -61,7 +61,7 @@ async fn let_the_server_set_the_agents_image(installed: &Installed) {
 }
 
 /// There is no older chart yet, so this one is upgraded to, with other values.
-pub(crate) async fn an_upgrade_keeps_clusters_users_and_tokens(installed: &mut Installed) {
+pub(crate) async fn upgrade_keeps_clusters_users_and_tokens(installed: &mut Installed) {
     installed
         .drover("user create ann --generate-password")
         .await

@@ -1,4 +1,4 @@
-//! The charts: what Helm takes and refuses, and what a real API server says of it.
+//! The charts: accepted and rejected values, and validation by a real API server.
 
 mod values;
 
@@ -61,7 +61,7 @@ const CERTIFICATES: &str = r#"{
 }"#;
 
 #[tokio::test]
-async fn a_real_api_server_takes_what_the_charts_make_of_values_that_make_sense() {
+async fn api_server_accepts_the_charts_with_valid_values() {
     let cluster = ControlPlane::start(Options::default()).await.unwrap();
     let helm = Helm {
         helm: cluster.helm().await.unwrap(),
@@ -112,7 +112,7 @@ async fn alone(folder: &Path) -> Helm {
 }
 
 #[tokio::test]
-async fn values_that_make_no_sense_are_refused_with_the_fields_name() {
+async fn invalid_values_are_rejected_with_the_name_of_the_field() {
     let folder = tempfile::tempdir().unwrap();
     let helm = alone(folder.path()).await;
     for ((name, values), field) in values::bad() {
@@ -131,7 +131,7 @@ async fn values_that_make_no_sense_are_refused_with_the_fields_name() {
 }
 
 #[tokio::test]
-async fn a_certificate_holds_every_name_at_which_the_server_is_asked() {
+async fn certificate_contains_all_names_of_the_server() {
     let folder = tempfile::tempdir().unwrap();
     let helm = alone(folder.path()).await;
     let service = "drover.drover-system.svc";
@@ -213,7 +213,7 @@ async fn notes(cluster: &ControlPlane, namespace: &str) -> String {
 }
 
 #[tokio::test]
-async fn notes_of_the_agents_chart_name_what_is_left_to_do_and_nothing_that_fails() {
+async fn notes_of_the_agent_chart_contain_only_working_steps() {
     let cluster = ControlPlane::start(Options::default()).await.unwrap();
     let label =
         "kubectl label namespace drover-agent pod-security.kubernetes.io/enforce=restricted";
@@ -228,7 +228,7 @@ async fn notes_of_the_agents_chart_name_what_is_left_to_do_and_nothing_that_fail
 }
 
 #[tokio::test]
-async fn the_server_is_installed_where_its_state_lies() {
+async fn server_is_installed_in_the_namespace_of_its_state() {
     let cluster = ControlPlane::start(Options::default()).await.unwrap();
     let helm = cluster.helm().await.unwrap();
     let words = ["install", "drover", &chart(SERVER), "--dry-run=server"];

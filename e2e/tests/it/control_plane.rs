@@ -32,7 +32,7 @@ async fn started_control_plane_answers_kubectl_and_the_client_library() {
 }
 
 #[tokio::test]
-async fn two_control_planes_live_side_by_side() {
+async fn two_control_planes_run_at_the_same_time() {
     let named = |name: &str| Options {
         name: name.to_owned(),
         ..Options::default()
@@ -63,7 +63,7 @@ async fn two_control_planes_live_side_by_side() {
 }
 
 #[tokio::test]
-async fn dropped_control_plane_leaves_nothing_behind() {
+async fn dropped_control_plane_removes_processes_and_files() {
     let cluster = ControlPlane::start(Options::default()).await.unwrap();
     let folder = cluster.folder().to_owned();
     let address = cluster.api_address();
@@ -121,7 +121,7 @@ async fn paused_api_server_answers_when_resumed_and_killed_one_when_restarted() 
 }
 
 #[tokio::test]
-async fn audit_log_tells_who_asked_and_as_whom() {
+async fn audit_log_contains_user_and_impersonated_user() {
     let cluster = ControlPlane::start(Options {
         audit: true,
         ..Options::default()
@@ -157,7 +157,7 @@ async fn audit_log_tells_who_asked_and_as_whom() {
 }
 
 #[tokio::test]
-async fn identity_is_who_its_certificate_says() {
+async fn client_certificate_determines_the_user() {
     let cluster = ControlPlane::start(Options::default()).await.unwrap();
     let identity = cluster.identity("mary", Some("accounts")).unwrap();
     let kubeconfig = cluster.folder().join("mary.kubeconfig");
@@ -175,7 +175,7 @@ async fn identity_is_who_its_certificate_says() {
 }
 
 #[tokio::test]
-async fn program_that_cannot_start_is_told_with_its_log() {
+async fn error_of_a_failed_program_contains_its_log() {
     let error = ControlPlane::start(Options {
         api_server_flags: vec!["--no-such-flag".to_owned()],
         ..Options::default()

@@ -14,7 +14,7 @@ const SOON: Duration = Duration::from_mins(1);
 
 /// One test, because the node takes longer to start than all of this takes.
 #[tokio::test]
-async fn pods_on_the_real_node_do_what_users_ask_of_them() {
+async fn pods_on_the_real_node_support_kubectl_commands() {
     let (cluster, mut node) = cluster_with_node(Options::default()).await.unwrap();
     let metrics = MetricsServer::start(&cluster, node.network())
         .await
@@ -38,7 +38,7 @@ async fn pods_on_the_real_node_do_what_users_ask_of_them() {
 }
 
 #[tokio::test]
-async fn node_that_cannot_reach_its_api_server_says_so_at_once() {
+async fn node_without_access_to_its_api_server_fails_immediately() {
     let network = NodeNetwork::acquire().await.unwrap();
     let cluster = ControlPlane::start(Options::default()).await.unwrap();
     let error = Node::join(&cluster, network, drover_e2e::NodeOptions::default())

@@ -1,4 +1,4 @@
-//! Drover as users run it: agents as pods on a real node, installed by the manifest alone.
+//! Agents as pods on a real node, installed by the manifest.
 
 #![expect(
     clippy::unwrap_used,
@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use drover_e2e::{World, WorldOptions, suite, test};
 
 /// The whole table.
-async fn everything_is_as_direct(world: &mut World) {
+async fn all_rows_match_direct_access(world: &mut World) {
     let mut rows = table::objects::rows();
     rows.extend(table::clients::rows());
     rows.extend(streams::rows());
@@ -27,11 +27,11 @@ async fn everything_is_as_direct(world: &mut World) {
 fn main() -> ExitCode {
     suite::main(
         &[
-            test!(replicas::both_register_as_one_cluster_and_hold_a_tunnel_each),
-            test!(everything_is_as_direct),
+            test!(replicas::both_replicas_register_as_one_cluster_with_a_tunnel_each),
+            test!(all_rows_match_direct_access),
             test!(revocation::deleted_token_ends_exec_logs_and_port_forward),
-            test!(stalled::readers_that_never_read_keep_nobody_waiting),
-            test!(replicas::requests_go_on_when_one_pod_is_deleted),
+            test!(stalled::stalled_readers_do_not_delay_other_requests),
+            test!(replicas::requests_succeed_after_one_pod_is_deleted),
         ],
         async || World::start(WorldOptions::Node).await,
     )

@@ -1,4 +1,4 @@
-//! The two agent pods that the manifest alone has started.
+//! The two agent pods of the manifest.
 
 use std::time::{Duration, Instant};
 
@@ -40,7 +40,7 @@ async fn agent(world: &World, line: &str) -> String {
     world.direct().run(words).await.unwrap().stdout
 }
 
-pub(crate) async fn both_register_as_one_cluster_and_hold_a_tunnel_each(world: &mut World) {
+pub(crate) async fn both_replicas_register_as_one_cluster_with_a_tunnel_each(world: &mut World) {
     agent(
         world,
         "rollout status deployment/drover-agent --timeout=120s",
@@ -102,7 +102,7 @@ pub(crate) async fn both_register_as_one_cluster_and_hold_a_tunnel_each(world: &
     assert_eq!(restarts.await, "0 0");
 }
 
-pub(crate) async fn requests_go_on_when_one_pod_is_deleted(world: &mut World) {
+pub(crate) async fn requests_succeed_after_one_pod_is_deleted(world: &mut World) {
     has_tunnels(world, 2).await;
     let pods = agent(world, "get pods -o jsonpath={.items[*].metadata.name}").await;
     for grace in ["--grace-period=40", "--now"] {

@@ -1,4 +1,4 @@
-//! Streams into pods end when what they stand on is withdrawn.
+//! Streams into pods end when their credential is revoked.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! A reader that does not read keeps nobody else waiting: each other request is answered soon.
+//! A stalled reader does not delay other requests.
 //!
 //! In a peer, one `kubectl logs -f` of a pod with lines of 8 MB made the whole cluster unreachable
 //! within minutes.
@@ -17,7 +17,7 @@ const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
 /// What six readers may hold of the server's and the agents' memory, with all their windows full.
 const HELD_KIB: u64 = 96 * 1024;
 
-pub(crate) async fn readers_that_never_read_keep_nobody_waiting(world: &mut World) {
+pub(crate) async fn stalled_readers_do_not_delay_other_requests(world: &mut World) {
     world.run_pod("long-lines", LONG_LINES).await.unwrap();
     let before = pace(world).await;
     let (server, agents) = memory(world);

@@ -61,9 +61,7 @@ fn kubectl(world: &World, cluster: &str, token: &str) -> CommandLine {
     world.admin.kubectl_with(&file)
 }
 
-pub(crate) async fn account_of_the_hub_has_its_roles_there_and_nothing_elsewhere(
-    world: &mut World,
-) {
+pub(crate) async fn hub_service_account_has_its_roles_on_the_hub_only(world: &mut World) {
     let token = account(world, "puller").await;
     let name = format!("system:serviceaccount:{NAMESPACE}:puller");
     let local = kubectl(world, "local", &token);
@@ -129,7 +127,7 @@ pub(crate) async fn account_of_the_hub_has_its_roles_there_and_nothing_elsewhere
     );
 }
 
-pub(crate) async fn deleted_account_of_the_hub_loses_its_watch(world: &mut World) {
+pub(crate) async fn deleted_hub_service_account_loses_its_watch(world: &mut World) {
     let (token, other) = (
         account(world, "leaver").await,
         account(world, "stayer").await,

@@ -1,4 +1,4 @@
-//! What users are told when a part is gone, how soon, and that it heals.
+//! Error messages during failures, their latency, and recovery.
 
 use std::time::{Duration, Instant};
 
@@ -58,7 +58,7 @@ async fn both_tunnels(world: &World) {
     .unwrap();
 }
 
-pub(crate) async fn requests_go_on_when_one_replica_is_gone(world: &mut World) {
+pub(crate) async fn requests_succeed_after_one_replica_failed(world: &mut World) {
     both_tunnels(world).await;
     // Killed: its connection closes.
     world.east.agents()[0].kill().unwrap();
@@ -103,7 +103,7 @@ async fn requests_go_on(world: &World) {
     );
 }
 
-pub(crate) async fn agents_gone_is_told_at_once_and_heals(world: &mut World) {
+pub(crate) async fn missing_agents_are_reported_immediately_and_recover(world: &mut World) {
     // kubectl shows our words once it knows the cluster's kinds; before, it has only its own.
     world.through().run(["get", "namespaces"]).await.unwrap();
     for agent in world.east.agents() {
@@ -150,7 +150,7 @@ pub(crate) async fn agents_gone_is_told_at_once_and_heals(world: &mut World) {
     assert_eq!(ask(world).await.code, 200);
 }
 
-pub(crate) async fn api_server_that_is_paused_is_told_in_time(world: &mut World) {
+pub(crate) async fn paused_api_server_is_reported_within_the_timeout(world: &mut World) {
     world.east.cluster.pause(Component::ApiServer).unwrap();
     let begin = Instant::now();
     let path = "/api/v1/namespaces/default?timeout=3s";
@@ -185,7 +185,7 @@ fn ok(answer: &Answer) -> Result<(), String> {
     }
 }
 
-pub(crate) async fn api_server_that_is_down_is_told_at_once(world: &mut World) {
+pub(crate) async fn stopped_api_server_is_reported_immediately(world: &mut World) {
     world.east.cluster.kill(Component::ApiServer).unwrap();
     let begin = Instant::now();
     let answer = ask(world).await;
@@ -207,7 +207,7 @@ pub(crate) async fn api_server_that_is_down_is_told_at_once(world: &mut World) {
     world.east.wait_until_usable(&admin).await.unwrap();
 }
 
-pub(crate) async fn hub_that_is_down_leaves_the_road_open(world: &mut World) {
+pub(crate) async fn proxy_works_while_the_hub_is_down(world: &mut World) {
     ok(&ask(world).await).unwrap();
     let hub = world.hub.control_plane().unwrap();
     hub.kill(Component::ApiServer).unwrap();
@@ -235,7 +235,7 @@ pub(crate) async fn hub_that_is_down_leaves_the_road_open(world: &mut World) {
     world.server.running().check().unwrap();
 }
 
-pub(crate) async fn agents_return_to_a_restarted_server(world: &mut World) {
+pub(crate) async fn agents_reconnect_to_a_restarted_server(world: &mut World) {
     world.server.restart().await.unwrap();
     let begin = Instant::now();
     eventually("the road", SOON, async || ok(&ask(world).await))
@@ -249,7 +249,7 @@ pub(crate) async fn agents_return_to_a_restarted_server(world: &mut World) {
     both_tunnels(world).await;
 }
 
-pub(crate) async fn agent_that_pins_another_authority_says_so(world: &mut World) {
+pub(crate) async fn agent_with_another_pinned_authority_reports_it(world: &mut World) {
     let words = [
         "--namespace=drover-agent",
         "get",

@@ -1,4 +1,4 @@
-//! The whole way of a user, from the first start to the last cluster's removal.
+//! A complete user journey, from the first start to the removal of the last cluster.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
@@ -131,7 +131,7 @@ fn authority_of(world: &World) -> Vec<u8> {
         .unwrap()
 }
 
-pub(crate) async fn second_cluster_comes_and_goes_and_its_name_inherits_nothing(world: &mut World) {
+pub(crate) async fn second_cluster_with_the_same_name_inherits_nothing(world: &mut World) {
     let options = Options {
         name: "west".to_owned(),
         ..Options::default()

@@ -1,4 +1,4 @@
-//! Open watches end when what they stand on is withdrawn, and new requests are refused.
+//! Open watches end when their credential is revoked, and new requests are rejected.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -84,7 +84,7 @@ async fn granted(kubectl: &CommandLine) {
     .unwrap();
 }
 
-pub(crate) async fn deleted_token_ends_its_watch_and_is_refused(world: &mut World) {
+pub(crate) async fn deleted_token_ends_its_watch_and_is_rejected(world: &mut World) {
     let kubeconfig = world.admin.token_kubeconfig("east").await.unwrap();
     let kubectl = world.admin.kubectl_with(&kubeconfig);
     let watch = Watch::open(world, "deleted-token", kubectl).await;
@@ -95,7 +95,7 @@ pub(crate) async fn deleted_token_ends_its_watch_and_is_refused(world: &mut Worl
     other.goes_on();
 }
 
-pub(crate) async fn expired_token_ends_its_watch_and_is_refused(world: &mut World) {
+pub(crate) async fn expired_token_ends_its_watch_and_is_rejected(world: &mut World) {
     let file = world.scratch("expiry").unwrap().join("minute.yaml");
     let path = file.display().to_string();
     let begin = Instant::now();
@@ -116,7 +116,7 @@ pub(crate) async fn expired_token_ends_its_watch_and_is_refused(world: &mut Worl
     watch.ends().await;
 }
 
-pub(crate) async fn disabled_user_loses_watches_and_may_return_when_enabled(world: &mut World) {
+pub(crate) async fn disabled_user_loses_watches_until_enabled_again(world: &mut World) {
     let (_, kubectl) = with_kubeconfig(world, "mary").await;
     let watch = Watch::open(world, "disabled-user", kubectl.clone()).await;
     let drover = world.admin.drover();
@@ -126,7 +126,7 @@ pub(crate) async fn disabled_user_loses_watches_and_may_return_when_enabled(worl
     granted(&kubectl).await;
 }
 
-pub(crate) async fn deleted_user_loses_watches_for_good(world: &mut World) {
+pub(crate) async fn deleted_user_loses_watches_permanently(world: &mut World) {
     let (_, kubectl) = with_kubeconfig(world, "john").await;
     let watch = Watch::open(world, "deleted-user", kubectl.clone()).await;
     let drover = world.admin.drover();

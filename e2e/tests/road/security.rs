@@ -1,5 +1,5 @@
-//! Attacks on the real server (numbers: docs/security.md). Each fails, and those that reach the
-//! road are in the audit log.
+//! Attacks on the real server (numbers: docs/security.md). Each attack fails, and those that reach the
+//! proxy are in the audit log.
 
 pub(crate) mod claims;
 pub(crate) mod credentials;

@@ -1,4 +1,4 @@
-//! Requests as an attacker writes them: every byte is ours.
+//! Raw requests of an attacker.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -11,7 +11,7 @@ use super::{DIRECT, Side, THROUGH};
 pub(crate) struct Seen(String);
 
 impl Seen {
-    /// What a command printed and how it ended.
+    /// The output and exit status of a command.
     pub(crate) fn of(side: &Side<'_>, output: &Output) -> Self {
         let mut text = normal(side, &output.stdout);
         if !output.stderr.is_empty() {

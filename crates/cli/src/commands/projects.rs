@@ -44,8 +44,8 @@ async fn find(client: &Client, name: &str) -> Result<ProjectView, CallError> {
 }
 
 async fn change(client: &Client, name: &str, patch: &ProjectPatch) -> Result<(), CallError> {
-    let path = ["v1", "projects", name];
-    let _: ProjectView = client.call(Method::PATCH, &path, patch).await?;
+    let route = ["v1", "projects", name];
+    let _: ProjectView = client.call(Method::PATCH, &route, patch).await?;
     Ok(())
 }
 

@@ -138,7 +138,7 @@ async fn enable(client: &Client, name: &str, enabled: bool) -> Result<(), Failur
             client.call(Method::PUT, &path, &update).await;
         match sent {
             Err(CallError::Refused(refusal)) if refusal.code == 409 && attempts < MAX_ATTEMPTS => {
-                attempts += 1
+                attempts += 1;
             }
             answer => {
                 answer?;

@@ -55,7 +55,7 @@ impl NoEcho {
         let before = tcgetattr(stdin.as_fd())?;
         let mut quiet = before.clone();
         quiet.local_modes.remove(LocalModes::ECHO);
-        // What was typed ahead of the question was shown; it is no password.
+        // Discard input from before the question: it was echoed and is not the password.
         tcsetattr(stdin.as_fd(), OptionalActions::Flush, &quiet)?;
         Ok(Self(before))
     }
@@ -63,7 +63,7 @@ impl NoEcho {
 
 impl Drop for NoEcho {
     fn drop(&mut self) {
-        // Nothing better can be done about a terminal that has gone.
+        // Errors are ignored: the terminal may be closed.
         let _gone = tcsetattr(io::stdin().as_fd(), OptionalActions::Now, &self.0);
     }
 }

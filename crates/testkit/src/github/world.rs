@@ -1,4 +1,4 @@
-//! What a GitHub knows, and what it answers from that.
+//! The data of the fake GitHub, and its responses.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,13 +19,13 @@ pub struct Account {
     pub suspended: bool,
 }
 
-/// A team, with the numbers of its organization, of the team above it, and of its members.
+/// A team with the IDs of its organization, parent team and members.
 pub struct Team {
     pub slug: String,
     pub organization: u64,
     pub parent: Option<u64>,
     pub members: Vec<u64>,
-    /// Whether others than its members may know of it.
+    /// Whether non-members can see the team.
     pub visible: bool,
 }
 
@@ -44,11 +44,11 @@ pub struct World {
     pub memberships: BTreeMap<(u64, u64), &'static str>,
     pub teams: BTreeMap<u64, Team>,
     codes: HashMap<String, Code>,
-    /// Whose each token is.
+    /// The user of each token.
     pub tokens: HashMap<String, u64>,
-    /// Where an app may let people come back to.
+    /// The allowed redirect URI of an app.
     pub callback: String,
-    /// What an app is granted, whatever it asks for.
+    /// The granted scopes, independent of the requested ones.
     pub scope: String,
     made: u32,
 }
@@ -82,7 +82,7 @@ impl World {
         self.accounts.insert(id, Account { login, suspended });
     }
 
-    /// An organization, whose member the account is.
+    /// Adds an organization with the account as member.
     pub fn organization(&mut self, id: u64, login: &str, member: u64) {
         self.organizations.insert(id, login.to_owned());
         self.memberships.insert((member, id), "active");
@@ -106,8 +106,8 @@ impl World {
         self.teams.insert(id, team);
     }
 
-    /// What somebody's browser does who is sent to the page that asks whether they allow it, and
-    /// says yes: with what it goes back.
+    /// Simulates a browser on the authorization page whose user agrees. Returns the parameters of the
+    /// redirect.
     pub fn allow(&mut self, page: &Url, account: u64) -> String {
         let asked: HashMap<_, _> = page.query_pairs().into_owned().collect();
         assert_eq!(page.path(), "/login/oauth/authorize");
@@ -126,7 +126,7 @@ impl World {
         query
     }
 
-    /// The same if they say no.
+    /// Like above, but the user declines.
     pub fn deny(page: &Url) -> String {
         let asked: HashMap<_, _> = page.query_pairs().into_owned().collect();
         format!(
@@ -212,7 +212,7 @@ impl World {
         verifier: &str,
         redirect_uri: &str,
     ) -> Result<String, &'static str> {
-        // Whatever comes of it, a code is good for one attempt.
+        // A code is valid for one attempt, also if it fails.
         let code = self.codes.remove(code).ok_or("bad_verification_code")?;
         if redirect_uri != code.redirect_uri || !redirect_uri.starts_with(&self.callback) {
             return Err("redirect_uri_mismatch");
@@ -334,7 +334,7 @@ impl World {
             "organization": self.named(team.organization), "parent": parent })
     }
 
-    /// One page, and where the others are.
+    /// Returns one page with links to the others.
     fn page(&self, head: &Parts, items: Vec<Value>) -> Answer {
         let number = |name: &str, otherwise: usize| query(head, name).parse().unwrap_or(otherwise);
         let size = number("per_page", 30).clamp(1, 100);

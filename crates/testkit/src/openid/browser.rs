@@ -1,4 +1,4 @@
-//! What a person's browser does at the provider.
+//! A simulated browser at the provider.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use reqwest::{Certificate, Client, RequestBuilder, Response, Url, redirect};
 
 use super::{CLIENT, SECRET, Settings};
 
-/// Redirects of one step; more are a circle.
-const MOST_STEPS: usize = 20;
+/// Maximum number of redirects.
+const MAX_REDIRECTS: usize = 20;
 
-/// A browser: redirects are followed with cookies, and forms are sent.
+/// A browser that follows redirects with cookies and submits forms.
 #[derive(Debug)]
 pub struct Browser {
     client: Client,
@@ -19,7 +19,7 @@ pub struct Browser {
     cookies: HashMap<String, String>,
 }
 
-/// Where a browser stands: on a page, or where it was sent away from the provider.
+/// The state of a browser: on a page, or redirected away from the provider.
 enum Place {
     Page { at: Url, text: String },
     Away(Url),
@@ -35,7 +35,7 @@ impl Place {
 }
 
 impl Browser {
-    /// One that believes this authority (PEM), and stops where the provider leads away from itself.
+    /// Creates a browser that trusts this authority (PEM) and stops at redirects to other hosts.
     pub fn new(authority: &str, settings: &Settings) -> Self {
         let authority = Certificate::from_pem(authority.as_bytes()).unwrap();
         let client = Client::builder()
@@ -50,7 +50,7 @@ impl Browser {
         }
     }
 
-    /// Signs in and agrees; gives where the provider sends the browser back to.
+    /// Signs in and gives consent. Returns the URL that the provider redirects to.
     pub async fn sign_in(&mut self, url: Url, login: &str) -> Url {
         let mut place = self.go(url).await;
         for form in [
@@ -65,7 +65,7 @@ impl Browser {
         place.away()
     }
 
-    /// Leaves the sign-in page by its link.
+    /// Cancels the sign-in.
     pub async fn say_no(&mut self, url: Url) -> Url {
         let Place::Page { at, .. } = self.go(url).await else {
             unreachable!("nobody was asked");
@@ -74,7 +74,7 @@ impl Browser {
         self.go(abort).await.away()
     }
 
-    /// Posts what it was given to sign out with, and agrees.
+    /// Submits a logout form and confirms.
     pub async fn sign_out(&mut self, url: Url, fields: &[(&str, &str)]) -> Url {
         let Place::Page { at, text } = self.send(url, fields).await else {
             unreachable!("nobody was asked");
@@ -90,7 +90,7 @@ impl Browser {
         self.send(action, &form).await.away()
     }
 
-    /// Whether the provider would ask who this is.
+    /// Whether the provider asks for a login.
     pub async fn is_signed_in(&mut self, issuer: &str) -> bool {
         let mut url: Url = format!("{issuer}/auth").parse().unwrap();
         url.query_pairs_mut()
@@ -106,7 +106,7 @@ impl Browser {
         error.is_none_or(|(_, value)| value != "login_required")
     }
 
-    /// Withdraws a token, as Drover (RFC 7009).
+    /// Revokes a token as Drover (RFC 7009).
     pub async fn revoke(&mut self, issuer: &str, token: &str) {
         let encoded = |text: &str| -> String {
             url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
@@ -128,7 +128,7 @@ impl Browser {
     }
 
     async fn follow(&mut self, mut at: Url, mut request: RequestBuilder) -> Place {
-        for _ in 0..MOST_STEPS {
+        for _ in 0..MAX_REDIRECTS {
             let response = request.header(COOKIE, self.cookies()).send().await.unwrap();
             self.keep_cookies(&response);
             let Some(location) = response.headers().get(LOCATION) else {

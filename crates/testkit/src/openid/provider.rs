@@ -1,4 +1,4 @@
-//! The process of the provider, and the packages that it needs.
+//! The process of the provider and its npm packages.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -17,24 +17,24 @@ use tokio::time::timeout;
 use super::{Browser, CLIENT, SECRET};
 use crate::authority::Authority;
 
-/// Longest that the packages may take to come.
-const INSTALL_LIMIT: Duration = Duration::from_mins(5);
-/// Longest that the provider may take to say something, on a busy machine.
-const ANSWER_LIMIT: Duration = Duration::from_mins(1);
+/// Timeout of the package installation.
+const INSTALL_TIMEOUT: Duration = Duration::from_mins(5);
+/// Timeout of a response of the provider, on a busy machine.
+const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
 const NEEDED: &str = "Node 20 or newer is needed, with npm: see https://nodejs.org";
 
-/// How a provider does things.
+/// The options of a provider.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where browsers come back to.
+    /// The redirect URI.
     pub back: String,
-    /// Where browsers end that signed out.
+    /// The redirect URI after logout.
     pub home: String,
-    /// How Drover proves itself.
+    /// The client authentication method.
     pub authentication: &'static str,
-    /// What it signs ID tokens with.
+    /// The signing algorithm of ID tokens.
     pub algorithm: &'static str,
-    /// Whether all claims are in the ID token, and not at userinfo only.
+    /// Whether the ID token contains all claims, not only userinfo.
     pub claims_in_token: bool,
 }
 
@@ -50,23 +50,23 @@ impl Default for Settings {
     }
 }
 
-/// A running provider; it ends with the test, whose end closes its standard input.
+/// A running provider. It ends when the test closes its standard input.
 #[derive(Debug)]
 pub struct Provider {
     /// Its URL.
     pub issuer: String,
-    /// Who vouches for it, PEM.
+    /// Its certificate authority as PEM.
     pub authority: String,
     settings: Settings,
     child: Child,
     input: ChildStdin,
-    /// What it complained of.
+    /// Its error output.
     errors: File,
     output: Lines<BufReader<ChildStdout>>,
 }
 
 impl Provider {
-    /// Starts one.
+    /// Starts a provider.
     pub async fn start(settings: &Settings) -> Self {
         let package = installed()
             .await
@@ -119,22 +119,22 @@ impl Provider {
         provider
     }
 
-    /// A browser in which nobody has signed in yet.
+    /// Creates a browser without a session.
     pub fn browser(&self) -> Browser {
         Browser::new(&self.authority, &self.settings)
     }
 
-    /// Signs with other keys from now on, and forgets the ones before.
+    /// Replaces the signing keys.
     pub async fn rotate(&mut self) {
         self.tell(&json!({"rotate": true})).await;
     }
 
-    /// Changes what is known of somebody.
+    /// Changes the claims of a user.
     pub async fn change(&mut self, who: &str, to: &Value) {
         self.tell(&json!({"change": who, "to": to})).await;
     }
 
-    /// Ends it.
+    /// Stops it.
     pub async fn stop(&mut self) {
         self.child.kill().await.unwrap();
     }
@@ -143,12 +143,12 @@ impl Provider {
         let line = format!("{told}\n");
         self.input.write_all(line.as_bytes()).await.unwrap();
         loop {
-            let said = timeout(ANSWER_LIMIT, self.output.next_line()).await;
+            let said = timeout(RESPONSE_TIMEOUT, self.output.next_line()).await;
             let said = said.expect("the provider answers").unwrap();
             let Some(said) = said else {
                 unreachable!("the provider ended ({NEEDED}): {}", self.complaints());
             };
-            // It prints advice, too.
+            // The output also contains advice.
             if let Ok(said) = serde_json::from_str(&said) {
                 return said;
             }
@@ -167,7 +167,7 @@ fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("oidc-provider")
 }
 
-/// A folder with exactly the packages of the lock file; they are fetched once a machine.
+/// Returns a folder with the packages of the lock file, which is created once on a machine.
 async fn installed() -> &'static PathBuf {
     static INSTALLED: OnceCell<PathBuf> = OnceCell::const_new();
     INSTALLED.get_or_init(install).await
@@ -199,11 +199,11 @@ async fn install() -> PathBuf {
         .stdin(Stdio::null())
         .kill_on_drop(true)
         .output();
-    let ended = timeout(INSTALL_LIMIT, ended).await.expect("npm ci ends");
+    let ended = timeout(INSTALL_TIMEOUT, ended).await.expect("npm ci ends");
     let ended = ended.expect(NEEDED);
     let said = String::from_utf8_lossy(&ended.stderr);
     assert!(ended.status.success(), "npm ci: {said}");
-    // Another process may have been first, with the same.
+    // Another process may have created the same folder.
     if std::fs::rename(fresh.path(), &folder).is_ok() {
         let _ = fresh.keep();
     }

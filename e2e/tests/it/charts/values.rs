@@ -1,4 +1,4 @@
-//! Values that people have, and values that make no sense.
+//! Valid and invalid values.
 
 use serde_json::{Value, json};
 

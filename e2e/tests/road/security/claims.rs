@@ -1,4 +1,4 @@
-//! Groups 1, 2, 3, 5: what clients say about who they are.
+//! Groups 1, 2, 3, 5: identity headers of clients.
 
 use drover_e2e::{World, eventually};
 
@@ -9,7 +9,7 @@ use super::{
 use crate::wire::Request;
 
 /// Group 1: a `Connection` header names headers that Drover sets.
-pub(crate) async fn connection_header_takes_no_impersonation_off(world: &mut World) {
+pub(crate) async fn connection_header_cannot_remove_impersonation_headers(world: &mut World) {
     let lists = [
         "Connection: Impersonate-User",
         "connection: IMPERSONATE-USER, impersonate-group",
@@ -34,7 +34,7 @@ pub(crate) async fn connection_header_takes_no_impersonation_off(world: &mut Wor
 }
 
 /// Groups 2 and 5: claims in every spelling; a claim without a user; empty and double ones.
-pub(crate) async fn claims_of_clients_never_reach_the_cluster(world: &mut World) {
+pub(crate) async fn identity_headers_of_clients_never_reach_the_cluster(world: &mut World) {
     let claims = [
         "Impersonate-User: somebody",
         "impersonate-user: system:admin",
@@ -78,7 +78,7 @@ pub(crate) async fn claims_of_clients_never_reach_the_cluster(world: &mut World)
 }
 
 /// Group 3: `kubectl --as` somebody whom nobody may be, although RBAC would let an administrator.
-pub(crate) async fn nobody_acts_as_masters_nodes_or_accounts(world: &mut World) {
+pub(crate) async fn masters_nodes_and_service_accounts_cannot_be_impersonated(world: &mut World) {
     for (user, group) in [
         ("system:admin", None),
         ("system:masters", None),

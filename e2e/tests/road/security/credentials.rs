@@ -1,4 +1,4 @@
-//! Groups 6, 7, 8, 12: credentials that are none, too many, guessed, or for another place.
+//! Groups 6, 7, 8, 12: missing, duplicate, guessed and misused credentials.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -10,7 +10,7 @@ use super::{
 use crate::wire::{self, Request};
 
 /// Group 6.
-pub(crate) async fn credentials_are_one_and_whole(world: &mut World) {
+pub(crate) async fn missing_duplicate_and_malformed_credentials_are_rejected(world: &mut World) {
     let token = wire::token(world);
     let basic = STANDARD.encode(format!("admin:{}", world.admin.password));
     let encoded = URL_SAFE_NO_PAD.encode(&token);
@@ -53,7 +53,7 @@ pub(crate) async fn credentials_are_one_and_whole(world: &mut World) {
 }
 
 /// Group 7.
-pub(crate) async fn tokens_are_not_guessed(world: &mut World) {
+pub(crate) async fn guessed_tokens_are_rejected(world: &mut World) {
     let before = strangers_refused(world);
     let token = wire::token(world);
     let (head, secret) = token.rsplit_once('_').unwrap();
@@ -100,7 +100,7 @@ pub(crate) async fn tokens_are_not_guessed(world: &mut World) {
 }
 
 /// Groups 4 and 8: a token that is limited to one cluster is nothing elsewhere.
-pub(crate) async fn token_of_one_cluster_is_refused_elsewhere(world: &mut World) {
+pub(crate) async fn token_of_one_cluster_is_rejected_elsewhere(world: &mut World) {
     // The kubeconfig's token is limited to `east`.
     let token = wire::token(world);
     let drover = world.admin.drover();
@@ -146,7 +146,7 @@ pub(crate) async fn token_of_one_cluster_is_refused_elsewhere(world: &mut World)
 }
 
 /// Group 12: a browser's way to send a token.
-pub(crate) async fn credential_in_a_web_socket_protocol_is_taken_once(world: &mut World) {
+pub(crate) async fn credential_in_a_web_socket_protocol_is_removed(world: &mut World) {
     let encoded = URL_SAFE_NO_PAD.encode(wire::token(world));
     let bearer = format!("base64url.bearer.authorization.k8s.io.{encoded}");
     let host = world.server.address();

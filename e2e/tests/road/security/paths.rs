@@ -7,7 +7,7 @@ use super::{assert_refusals_audited, assert_unseen_by_cluster, strangers_refused
 use crate::wire::Request;
 
 /// Groups 9 and 10: every spelling of a way out of the cluster's own path.
-pub(crate) async fn paths_lead_nowhere_else(world: &mut World) {
+pub(crate) async fn paths_cannot_leave_the_cluster(world: &mut World) {
     let before = strangers_refused(world);
     for (number, target) in [
         "/k8s/clusters/east/../local/api/v1/secrets",
@@ -60,7 +60,7 @@ pub(crate) async fn paths_lead_nowhere_else(world: &mut World) {
 }
 
 /// Group 24: what people type comes back as data only.
-pub(crate) async fn names_and_errors_carry_no_markup(world: &mut World) {
+pub(crate) async fn names_and_errors_contain_no_markup(world: &mut World) {
     for name in [
         "<script>alert(1)</script>",
         "a\"b",

@@ -9,7 +9,7 @@ use super::assert_unseen_by_cluster;
 use crate::wire::{self, Answer, Request};
 
 /// Group 11: after a refused upgrade the connection is no way to the API server.
-pub(crate) async fn upgrade_that_is_refused_carries_no_second_request(world: &mut World) {
+pub(crate) async fn rejected_upgrade_carries_no_second_request(world: &mut World) {
     let (host, token) = (world.server.address(), wire::token(world));
     for (number, upgrade) in ["SPDY/3.1", "websocket", "something"].iter().enumerate() {
         let mark = format!("second-{number}");
@@ -29,7 +29,7 @@ pub(crate) async fn upgrade_that_is_refused_carries_no_second_request(world: &mu
 }
 
 /// Group 21.
-pub(crate) async fn malformed_and_endless_requests_harm_nobody(world: &mut World) {
+pub(crate) async fn malformed_and_endless_requests_are_rejected(world: &mut World) {
     two_lengths_are_refused(world).await;
     heads_have_an_end(world).await;
     bodies_of_our_own_routes_have_an_end(world).await;

@@ -1,4 +1,4 @@
-//! Groups 17 and 19: who may be a cluster's agent, and where an agent goes.
+//! Groups 17 and 19: registration of agents, and the targets of an agent.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub(crate) fn token_in(manifest: &str) -> String {
 }
 
 /// Group 17.
-pub(crate) async fn agents_identify_as_nobody_else(world: &mut World) {
+pub(crate) async fn agents_cannot_use_another_identity(world: &mut World) {
     let admin = world.admin.clone();
     let manifest = admin
         .drover()
@@ -157,7 +157,7 @@ async fn stranger_cannot_be_the_cluster(world: &World, manifest: &str) {
 }
 
 /// Group 19: whatever a client writes, the agent asks its own API server and nobody else.
-pub(crate) async fn agent_reaches_nothing_but_its_api_server(world: &mut World) {
+pub(crate) async fn agent_connects_to_its_api_server_only(world: &mut World) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let trap = listener.local_addr().unwrap();
     let host = world.server.address();

@@ -1,4 +1,4 @@
-//! Group 25: nothing secret is written where it stays. Runs last, so that everything was used.
+//! Group 25: secrets are not written to logs. Runs last, after all secrets were used.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use super::registration::token_in;
 use crate::wire;
 
 /// Every secret of this run that can be known is in no log, audit log, or metric.
-pub(crate) async fn no_secret_is_written_anywhere(world: &mut World) {
+pub(crate) async fn secrets_are_not_written_to_logs_or_metrics(world: &mut World) {
     let session = format!("Authorization: Bearer {}", session(world));
     let secrets = secrets(world);
     assert!(secrets.len() >= 4, "only {} secrets known", secrets.len());
