@@ -1,9 +1,8 @@
-//! What happens to objects without anyone asking: namespaces empty themselves, dependents go with
-//! their owners, each namespace gets its default objects, token Secrets get their tokens, events
-//! expire, cluster roles gather rules, definitions of resources come into force.
+//! The server's controllers: namespace deletion, garbage collection, default objects of namespaces,
+//! token Secrets, expiry of Events, aggregation of ClusterRoles, and establishment of CRDs.
 //!
-//! Each is a small controller: it observes the feed of all changes, decides in a pure function,
-//! and acts through [`Hub`], which the server implements on its own handlers.
+//! Each controller observes the feed of all changes, decides in a pure function, and writes through
+//! [`Hub`], which the server implements with its own handlers.
 
 mod account_secrets;
 mod aggregation;
@@ -11,7 +10,7 @@ mod collector;
 mod definitions;
 mod expiry;
 mod feed;
-mod furnish;
+mod namespace_defaults;
 mod namespaces;
 mod observe;
 mod rights;
@@ -35,7 +34,7 @@ use crate::status::ApiError;
 
 pub use definitions::next_status;
 pub(crate) use definitions::{CLEANUP as DEFINITION_CLEANUP, marked_for_deletion};
-pub use feed::{Metadata, Observed, OwnerReference, Seen};
+pub use feed::{Metadata, Observed, ObservedObject, OwnerReference};
 pub use observe::observe;
 pub use rights::Rights;
 pub use served::Served;
@@ -43,19 +42,19 @@ pub use start::{StartError, prepare};
 
 use run::Controllers;
 
-/// Where an object is; its version does not matter.
+/// Resource, namespace and name of an object, in any version.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectPath {
-    /// Of which resource.
+    /// The resource.
     pub resource: GroupResource,
     /// Empty for cluster-scoped objects.
     pub namespace: String,
-    /// Its name.
+    /// The object's name.
     pub name: String,
 }
 
 impl ObjectPath {
-    /// An object of this group, resource, namespace and name.
+    /// A path from group, plural, namespace and name.
     pub fn new(group: &str, resource: &str, namespace: &str, name: &str) -> Self {
         Self {
             resource: GroupResource {
@@ -75,61 +74,61 @@ impl fmt::Display for ObjectPath {
     }
 }
 
-/// A part of a list.
+/// A page of a list.
 #[derive(Debug, Clone, Default)]
 pub struct Page {
-    /// Whole objects, with their resourceVersion.
+    /// Whole objects with their resourceVersion.
     pub items: Vec<Value>,
-    /// Where the next part begins; none after the last.
+    /// The start of the next page; `None` after the last.
     pub next: Option<String>,
 }
 
 /// `metav1.DeletionPropagation`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Propagation {
-    /// The object goes at once, its dependents after it.
+    /// Dependents are deleted after the object.
     Background,
-    /// Its dependents go first.
+    /// Dependents are deleted before the object.
     Foreground,
-    /// Its dependents stay.
+    /// Dependents stay.
     Orphan,
 }
 
-/// What is done to an object.
+/// A write of a controller.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Act {
-    /// Makes it.
+    /// Creates the object.
     Create(Value),
-    /// Puts this in its place, if it still has this resourceVersion.
+    /// Replaces the object, if its resourceVersion is unchanged.
     Update {
         /// The whole object.
         object: Value,
         /// `status`, `finalize`, or empty.
         subresource: &'static str,
     },
-    /// Server-side apply, forced.
+    /// Server-side apply with force.
     Apply(Value),
-    /// Deletes it, if it is still the same.
+    /// Deletes the object, if the preconditions hold.
     Delete {
-        /// Of the object that is meant.
+        /// Required UID.
         uid: String,
-        /// Of the state that is meant; none for any.
+        /// Required resourceVersion; `None` for any.
         resource_version: Option<String>,
-        /// What becomes of its dependents.
+        /// What happens to dependents.
         propagation: Propagation,
     },
 }
 
-/// The API as the controllers use it; the server implements it on its own handlers, so that
-/// defaults, validation and field owners are as for anyone else.
+/// The API of the controllers. The server implements it with its own handlers, so that defaults,
+/// validation and field ownership are the same as for clients.
 pub trait Hub: Send + Sync + 'static {
-    /// All that is served now.
+    /// The current catalog.
     fn catalog(&self) -> Arc<Catalog>;
 
     /// One object, or `None`.
     fn get<'a>(&'a self, path: &'a ObjectPath) -> BoxFuture<'a, Result<Option<Value>, ApiError>>;
 
-    /// A part of the objects of a resource, in one namespace or in all.
+    /// A page of a resource's objects, in one namespace or in all.
     fn list<'a>(
         &'a self,
         resource: &'a GroupResource,
@@ -137,7 +136,7 @@ pub trait Hub: Send + Sync + 'static {
         after: Option<String>,
     ) -> BoxFuture<'a, Result<Page, ApiError>>;
 
-    /// Writes, as a privileged caller and under this name of a field manager.
+    /// Writes as a privileged caller with this field manager.
     fn act<'a>(
         &'a self,
         manager: &'static str,
@@ -145,21 +144,21 @@ pub trait Hub: Send + Sync + 'static {
         act: Act,
     ) -> BoxFuture<'a, Result<(), ApiError>>;
 
-    /// Opens the feed of all objects and their changes.
+    /// The feed of all objects and their changes.
     fn observe(&self) -> BoxStream<'static, Observed>;
 }
 
-/// What the controllers need to know.
+/// Options of the controllers.
 #[derive(Clone)]
 pub struct LifecycleOptions {
-    /// The certificate in each namespace's ConfigMap `kube-root-ca.crt` and in token Secrets; none
-    /// for no ConfigMap.
+    /// The certificate in each namespace's ConfigMap `kube-root-ca.crt` and in token Secrets;
+    /// `None` creates no ConfigMap.
     pub root_ca: Option<String>,
-    /// The certificate in token Secrets where `root_ca` is none; may be set after the start.
+    /// The certificate in token Secrets if `root_ca` is `None`; may be set after the start.
     pub token_ca: Arc<OnceLock<String>>,
-    /// How long events are kept after their last change, in seconds.
+    /// The lifetime of Events after their last change, in seconds.
     pub event_ttl_seconds: i64,
-    /// Tells the time.
+    /// The clock.
     pub clock: Clock,
 }
 
@@ -194,7 +193,10 @@ pub async fn run(
         tokens,
         options.clone(),
     ));
-    controllers.add(furnish::Furnish::new(Arc::clone(&hub), options.root_ca));
+    controllers.add(namespace_defaults::NamespaceDefaults::new(
+        Arc::clone(&hub),
+        options.root_ca,
+    ));
     controllers.add(aggregation::Aggregation::new(Arc::clone(&hub)));
     controllers.add(definitions::Definitions::new(
         Arc::clone(&hub),
@@ -208,5 +210,5 @@ pub async fn run(
     controllers.run().await;
 }
 
-/// The field manager that clients see; the controllers play kube-controller-manager's part.
+/// The field manager that clients see: these controllers replace kube-controller-manager.
 const MANAGER: &str = "kube-controller-manager";

@@ -1,10 +1,10 @@
-//! Objects on disk: SQLite, one writer, many readers, and watches from memory.
+//! Storage of objects in SQLite: one writer, many readers, and watches from memory.
 //!
 //! Invariants:
-//! - A change is answered when it is durable (WAL, `synchronous=FULL`), and not before.
-//! - Revisions only grow: over compaction, restarts, failed writes and restores.
-//! - No reader and no watcher ever makes the writer wait.
-//! - A watch leaves nothing out. If it cannot go on without a gap, it ends.
+//! - A change is acknowledged after it is durable (WAL, `synchronous=FULL`).
+//! - Revisions only grow, across compaction, restarts, failed writes and restores.
+//! - Readers and watchers never block the writer.
+//! - A watch delivers all changes. If it cannot continue without a gap, it ends.
 
 mod change;
 mod check;
@@ -56,14 +56,14 @@ use writer::order::{Order, Waiting};
 use writer::room::Room;
 use writer::{Tasks, Writer};
 
-/// KiB of changes that may wait for the writer.
-const WAITING_KIB: u32 = 64 << 10;
+/// Changes that may wait for the writer, in KiB.
+const MAX_WAITING_KIB: u32 = 64 << 10;
 
-/// How long a change waits to get into the writer's queue.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Timeout for a place in the writer's queue.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An open store; clones share it. It closes when the last clone is dropped, which waits for
-/// changes under way; watches end then.
+/// changes in progress and ends watches.
 #[derive(Debug, Clone)]
 pub struct Store {
     inner: Arc<Inner>,
@@ -78,37 +78,37 @@ struct Inner {
     floors: Arc<RwLock<Floors>>,
     pins: Pins,
     slots: Arc<Semaphore>,
-    // Dropped in this order: the writer ends when it can have no more orders, then the threads are
-    // waited for, then the lock is given back.
+    // Drop order: the writer ends without senders, then the threads are joined, then the lock is
+    // released.
     orders: Sender<Order>,
     threads: Threads,
     _lock: Lock,
-    // The very last: whoever waits for it may open the store again.
+    // Last, because the store can be opened again afterwards.
     closed: CancellationToken,
     _closes: DropGuard,
 }
 
-/// Figures for metrics.
+/// Statistics for metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Figures {
     /// The last revision.
     pub revision: u64,
-    /// The oldest revision that a watch can begin at.
+    /// The oldest revision that a watch can start at.
     pub floor: u64,
-    /// How many watch.
+    /// The number of watches.
     pub watchers: usize,
-    /// The database's size in bytes, without the write-ahead log.
+    /// The size of the database in bytes, without the write-ahead log.
     pub bytes: u64,
-    /// Bytes of it that are free.
+    /// The free bytes in the database.
     pub free_bytes: u64,
 }
 
 impl Store {
-    /// Opens the store at `path`, makes it if there is none, and migrates it from the schema of an
-    /// older program. Blocks for the time of some disk accesses.
+    /// Opens the store at `path`, creates it if missing, and migrates older schemas. Blocks for
+    /// some disk accesses.
     ///
     /// # Errors
-    /// As [`OpenError`] says; nothing is changed then.
+    /// See [`OpenError`]; nothing is changed then.
     pub fn open(path: &Path, options: StoreOptions) -> Result<Self, OpenError> {
         let lock = Lock::take(path)?;
         lock::create_private(path)?;
@@ -156,7 +156,7 @@ impl Store {
                 feed,
                 floors,
                 pins,
-                slots: Arc::new(Semaphore::new(WAITING_KIB as usize)),
+                slots: Arc::new(Semaphore::new(MAX_WAITING_KIB as usize)),
                 orders,
                 threads,
                 options,
@@ -165,30 +165,30 @@ impl Store {
         })
     }
 
-    /// Resolves once the store is closed: when the last clone is gone, and its lock with it.
+    /// Resolves when the last clone is dropped and the lock is released.
     pub fn closed(&self) -> WaitForCancellationFutureOwned {
         self.inner.closed.clone().cancelled_owned()
     }
 
-    /// The last revision that is durable.
+    /// The last durable revision.
     pub fn revision(&self) -> u64 {
         self.inner.feed.revision()
     }
 
-    /// How often this store was restored from a backup, plus one.
+    /// The number of restores from a backup, plus one.
     pub fn epoch(&self) -> u64 {
         self.inner.epoch
     }
 
-    /// Where the store is.
+    /// The path of the database file.
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
 
-    /// One object as it is now.
+    /// The current state of an object.
     ///
     /// # Errors
-    /// As [`StoreError`] says.
+    /// See [`StoreError`].
     pub async fn get(&self, key: &str) -> Result<Option<Stored>, StoreError> {
         let key = key.to_owned();
         self.inner
@@ -198,10 +198,10 @@ impl Store {
             .await
     }
 
-    /// The revision of one object, without its value.
+    /// The revision of an object, without its value.
     ///
     /// # Errors
-    /// As [`StoreError`] says.
+    /// See [`StoreError`].
     pub async fn revision_of(&self, key: &str) -> Result<Option<u64>, StoreError> {
         let key = key.to_owned();
         self.inner
@@ -211,10 +211,10 @@ impl Store {
             .await
     }
 
-    /// Objects by the order of their keys, all as of one revision.
+    /// Objects ordered by key, at a single revision.
     ///
     /// # Errors
-    /// As [`ListError`] says.
+    /// See [`ListError`].
     pub async fn list(&self, list: List) -> Result<Page, ListError> {
         self.inner
             .threads
@@ -223,29 +223,29 @@ impl Store {
             .await
     }
 
-    /// Makes a change, if what is there is what it expects; answers with its revision once it is
-    /// durable. If the caller goes away, the change may still be made.
+    /// Commits a change if its expectation holds; returns its revision after it is durable. If the
+    /// caller drops the future, the change may still be committed.
     ///
     /// # Errors
-    /// As [`CommitError`] says.
+    /// See [`CommitError`].
     pub async fn commit(&self, change: Change) -> Result<u64, CommitError> {
         self.commit_requiring(change, Vec::new()).await
     }
 
-    /// As [`Self::commit`], if other objects are as they were seen when the change is made.
+    /// Like [`Self::commit`], if other objects are also unchanged.
     ///
     /// # Errors
-    /// As [`CommitError`] says.
+    /// See [`CommitError`].
     pub async fn commit_requiring(
         &self,
         change: Change,
         requires: Vec<Require>,
     ) -> Result<u64, CommitError> {
         let change = Checked::try_from(change)?.requiring(requires);
-        let kib = u32::try_from(change.weight() / 1024 + 1).unwrap_or(WAITING_KIB);
+        let kib = u32::try_from(change.weight() / 1024 + 1).unwrap_or(MAX_WAITING_KIB);
         let slots = Arc::clone(&self.inner.slots);
-        let acquired = slots.acquire_many_owned(kib.min(WAITING_KIB));
-        let slot = match timeout(PATIENCE, acquired).await {
+        let acquired = slots.acquire_many_owned(kib.min(MAX_WAITING_KIB));
+        let slot = match timeout(TIMEOUT, acquired).await {
             Ok(slot) => slot.map_err(|_| CommitError::Closed)?,
             Err(_) => return Err(CommitError::Busy),
         };
@@ -263,25 +263,25 @@ impl Store {
         orders.send(order).map_err(|_| CommitError::Closed)
     }
 
-    /// Watches changes after `from` of keys that begin with `prefix`.
+    /// Watches changes after `from` of keys that start with `prefix`.
     ///
     /// # Errors
-    /// As [`WatchError`] says.
+    /// See [`WatchError`].
     pub fn watch(&self, prefix: impl Into<Arc<str>>, from: u64) -> Result<Watch, WatchError> {
         self.begin(prefix.into(), from, None)
     }
 
-    /// As [`Self::watch`], and history that this watch has not told yet does not grow too old for
-    /// it. The limits on the number and the bytes of changes still end it.
+    /// Like [`Self::watch`], and keeps history that this watch has not delivered yet beyond its
+    /// maximum age. The limits on number and bytes of changes still end the watch.
     ///
     /// # Errors
-    /// As [`WatchError`] says.
+    /// See [`WatchError`].
     pub fn watch_pinned(
         &self,
         prefix: impl Into<Arc<str>>,
         from: u64,
     ) -> Result<Watch, WatchError> {
-        // Before the look at the floor, or it could rise in between.
+        // Before the check of the floor, which could rise in between.
         let pin = self.inner.pins.pin(from);
         self.begin(prefix.into(), from, Some(pin))
     }
@@ -306,11 +306,11 @@ impl Store {
         .ok_or(WatchError::Closed)
     }
 
-    /// Cuts the history off so that it begins at `to`, or at the last revision if that is less;
-    /// this happens by itself as history grows old. Answers with the floor when it is done.
+    /// Compacts the history up to `to`, or up to the last revision if that is less; old history is
+    /// also compacted automatically. Returns the floor.
     ///
     /// # Errors
-    /// As [`CommitError`] says.
+    /// See [`CommitError`].
     pub async fn compact(&self, to: u64) -> Result<u64, CommitError> {
         let to = to.min(self.revision());
         let (done, answered) = oneshot::channel();
@@ -318,11 +318,10 @@ impl Store {
         answered.await.map_err(|_| CommitError::Closed)
     }
 
-    /// Copies the store as it is now to a new file, while it goes on being written; answers with
-    /// the revision of the copy.
+    /// Copies the store to a new file during writes; returns the revision of the copy.
     ///
     /// # Errors
-    /// As [`CopyError`] says; there is no file then.
+    /// See [`CopyError`]; no file is left then.
     pub async fn backup(&self, to: &Path) -> Result<u64, CopyError> {
         let (from, to) = (self.inner.path.clone(), to.to_owned());
         let vfs = self.inner.options.vfs.clone();
@@ -337,38 +336,36 @@ impl Store {
             })
     }
 
-    /// As [`Self::backup`], of a store that another process may have open. Blocks.
+    /// Like [`Self::backup`], for a store that another process may have open. Blocks.
     ///
     /// # Errors
-    /// As [`CopyError`] says; there is no file then.
+    /// See [`CopyError`]; no file is left then.
     pub fn backup_of(from: &Path, to: &Path) -> Result<u64, CopyError> {
         copy::backup(from, None, to)
     }
 
-    /// Makes a store at `to` from a backup, and answers with its revision, which is far above
-    /// everything that was handed out before: revisions from before are answered as compacted.
-    /// Blocks.
+    /// Restores a backup to `to`. The new revision is far above all earlier ones, so that earlier
+    /// revisions count as compacted. Blocks.
     ///
     /// # Errors
-    /// As [`CopyError`] says, above all if the store at `to` is open, or if there is one and
-    /// `over` does not say that it is to be replaced. Nothing is changed then.
+    /// See [`CopyError`], for example if the store at `to` is open, or exists and `over` does not
+    /// allow to replace it. Nothing is changed then.
     pub fn restore(from: &Path, to: &Path, over: Over) -> Result<u64, CopyError> {
         copy::restore(from, to, over)
     }
 
-    /// Checks a store, which may be open here or elsewhere, or a backup. Blocks for as long as it
-    /// takes to read all of it.
+    /// Checks an open or closed store, or a backup. Reads the whole file and blocks.
     ///
     /// # Errors
-    /// As [`OpenError`] says, if it cannot be read at all.
+    /// See [`OpenError`], if the file cannot be read at all.
     pub fn check(path: &Path) -> Result<Report, OpenError> {
         check::check(path)
     }
 
-    /// Figures for metrics.
+    /// Statistics for metrics.
     ///
     /// # Errors
-    /// As [`StoreError`] says.
+    /// See [`StoreError`].
     pub async fn figures(&self) -> Result<Figures, StoreError> {
         let (page, pages, free) = self
             .inner

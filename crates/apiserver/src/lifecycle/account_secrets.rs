@@ -1,5 +1,6 @@
-//! Secrets of type `kubernetes.io/service-account-token` hold a token of their service account,
-//! and go with it (kube-controller-manager's `TokensController`).
+//! Secrets of type `kubernetes.io/service-account-token`: fills in the token of the service
+//! account, renews it, and deletes the Secret with its account (kube-controller-manager's
+//! `TokensController`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::feed::{Observed, Seen};
+use super::feed::{Observed, ObservedObject};
 use super::run::{Controller, Next, ReconcileError};
 use super::{Act, Hub, LifecycleOptions, MANAGER, ObjectPath, Propagation};
 use crate::access::{IssueError, NameAndUid, SecretSubject, Tokens};
@@ -21,35 +22,35 @@ use crate::access::{IssueError, NameAndUid, SecretSubject, Tokens};
 const TYPE: &str = "kubernetes.io/service-account-token";
 const ACCOUNT_NAME: &str = "kubernetes.io/service-account.name";
 const ACCOUNT_UID: &str = "kubernetes.io/service-account.uid";
-/// Longest time between two looks at a token's age: the clock may be set.
-const LOOK_AT_LEAST_EVERY: Duration = Duration::from_hours(1);
-/// Shortest time between two looks at a token's age.
-const LOOK_AT_MOST_EVERY: Duration = Duration::from_secs(1);
+/// Maximum interval of checks of a token's age, because the clock may be changed.
+const MAX_CHECK_INTERVAL: Duration = Duration::from_hours(1);
+/// Minimum interval of checks of a token's age.
+const MIN_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The controller.
+/// The controller of token Secrets.
 pub(super) struct AccountSecrets {
     hub: Arc<dyn Hub>,
     tokens: Arc<Tokens>,
     options: LifecycleOptions,
-    /// Namespace and name of each token Secret → name of its account.
+    /// Namespace and name of a token Secret → name of its service account.
     accounts: Mutex<BTreeMap<(String, String), String>>,
 }
 
-/// A token Secret.
+/// Namespace and name of a token Secret.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     namespace: String,
     name: String,
 }
 
-/// What to do with a token Secret.
+/// The action for a token Secret.
 #[derive(Debug, PartialEq)]
 enum Decision {
-    /// Leave it; look again at this time.
+    /// Do nothing; check again at this time.
     Wait(Option<Timestamp>),
-    /// Replace it.
+    /// Replace the Secret.
     Update(Value),
-    /// Delete it: its account is gone.
+    /// Delete the Secret: its service account does not exist.
     Delete,
 }
 
@@ -88,7 +89,7 @@ impl AccountSecrets {
                 propagation: Propagation::Background,
             },
         };
-        // The update itself is observed; the next look waits for the token's renewal.
+        // The update triggers another reconciliation, which schedules the renewal.
         let outcome = self.hub.act(MANAGER, &path, act).await;
         outcome.map_err(ReconcileError::write(&path))?;
         Ok(None)
@@ -101,10 +102,10 @@ impl AccountSecrets {
     fn pause_until(&self, at: Timestamp) -> Duration {
         let now = (self.tokens.options().clock)();
         let pause = Duration::try_from(at.duration_since(now)).unwrap_or_default();
-        pause.clamp(LOOK_AT_MOST_EVERY, LOOK_AT_LEAST_EVERY)
+        pause.clamp(MIN_CHECK_INTERVAL, MAX_CHECK_INTERVAL)
     }
 
-    /// The Secrets of an account that is gone.
+    /// The token Secrets of a deleted service account.
     fn secrets_of(&self, namespace: &str, account: &str) -> Vec<Key> {
         let first = (namespace.to_owned(), String::new());
         let accounts = self.accounts.lock();
@@ -119,7 +120,7 @@ impl AccountSecrets {
             .collect()
     }
 
-    fn secret_changed(&self, seen: &Seen) -> Vec<Key> {
+    fn secret_changed(&self, seen: &ObservedObject) -> Vec<Key> {
         let path = &seen.path;
         let at = (path.namespace.clone(), path.name.clone());
         let Some(account) = account_of(&seen.value) else {
@@ -174,7 +175,7 @@ impl Controller for AccountSecrets {
     }
 }
 
-/// The account that a stored token Secret names; `None` for any other Secret.
+/// The service account of a stored token Secret; `None` for other Secrets.
 fn account_of(secret: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Secret {
@@ -205,7 +206,7 @@ fn decide(
     let Some(account) = account.filter(|account| is_account_of(&secret, account)) else {
         return Ok(Decision::Delete);
     };
-    // An immutable Secret keeps its data, and its token ends.
+    // An immutable Secret keeps its data, and its token expires.
     if is_deleting(&account) || secret["immutable"] == true {
         return Ok(Decision::Wait(None));
     }
@@ -234,7 +235,7 @@ fn decide(
     })
 }
 
-/// A Secret of an account that was deleted and created again is the former account's.
+/// Whether the Secret belongs to this account: a recreated account has another UID.
 fn is_account_of(secret: &Value, account: &Value) -> bool {
     let uid = annotation(secret, ACCOUNT_UID);
     uid.is_empty() || uid == text(&account["metadata"]["uid"])

@@ -1,4 +1,4 @@
-//! Cluster roles with an `aggregationRule` gather the rules of those that it selects.
+//! ClusterRoles with an `aggregationRule`: collects the rules of selected ClusterRoles.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,17 +16,17 @@ use crate::select::{LabelSelector, SelectorError};
 const GROUP: &str = "rbac.authorization.k8s.io";
 const MANAGER: &str = "clusterrole-aggregation-controller";
 
-/// The controller.
+/// The controller of aggregated ClusterRoles.
 pub(super) struct Aggregation {
     hub: Arc<dyn Hub>,
     roles: Mutex<Known<Role>>,
 }
 
-/// A cluster role, as far as it matters here.
+/// The relevant properties of a ClusterRole.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Role {
     labels: Map<String, Value>,
-    /// Label selectors; none if it gathers nothing.
+    /// Label selectors; `None` without an aggregation rule.
     selects: Option<Vec<Value>>,
     rules: Vec<Rule>,
 }
@@ -58,7 +58,8 @@ impl Aggregation {
         let decided = {
             let roles = self.roles.lock();
             if !roles.complete {
-                // Some of what it gathers may not have been seen: all are looked at once it was.
+                // Some selected roles may not have been observed yet; all aggregated roles are
+                // reconciled after the initial list.
                 return Ok(None);
             }
             gather(name, &roles.all)
@@ -67,8 +68,8 @@ impl Aggregation {
             Ok(Some(rules)) => rules,
             Ok(None) => return Ok(None),
             Err(error) => {
-                // Validation lets no such selector in; another try would not help.
-                tracing::warn!(role = name, %error, "an aggregation rule cannot be read");
+                // Validation rejects such selectors, and a retry cannot succeed.
+                tracing::warn!(role = name, %error, "failed to parse an aggregation rule");
                 return Ok(None);
             }
         };
@@ -84,13 +85,13 @@ impl Aggregation {
     }
 }
 
-/// The roles that gather others' rules.
+/// The names of aggregated roles.
 fn aggregated(all: &BTreeMap<String, Role>) -> Vec<String> {
     let gathering = all.iter().filter(|(_, role)| role.selects.is_some());
     gathering.map(|(name, _)| name.clone()).collect()
 }
 
-/// The rules that an aggregated role should have, or `None` if it has them or gathers nothing.
+/// The rules of an aggregated role; `None` if it is up to date or not aggregated.
 fn gather(name: &str, all: &BTreeMap<String, Role>) -> Result<Option<Vec<Rule>>, SelectorError> {
     let Some((own, selects)) = all
         .get(name)
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn an_aggregated_role_has_the_rules_of_those_it_selects_each_once_and_in_order_of_names() {
+    fn aggregated_role_has_rules_of_selected_roles_by_name_without_duplicates() {
         let label = json!({"to": "all"});
         let all = roles(&[
             ("all", role(&label, Some(label.clone()), &["own"])),
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_that_gathered_what_it_should_is_left_alone() {
+    fn up_to_date_aggregated_role_is_unchanged() {
         let label = json!({"to": "all"});
         let all = roles(&[
             ("all", role(&json!({}), Some(label.clone()), &["get"])),

@@ -1,5 +1,4 @@
-//! Dependents go with their owners: in the background after them, in the foreground before them,
-//! or, orphaned, not at all.
+//! Garbage collection of dependents: background and foreground deletion, and orphaning.
 
 mod decide;
 mod graph;
@@ -20,16 +19,16 @@ use super::{Act, Hub, MANAGER, ObjectPath, Propagation};
 use crate::resource::{GroupResource, Scope};
 use crate::status::ApiError;
 
-/// How long to leave the graph to catch up with what an object says.
-const BEHIND: Duration = Duration::from_millis(100);
+/// Delay before a retry while the graph lags behind the store.
+const GRAPH_LAG: Duration = Duration::from_millis(100);
 
-/// The controller.
+/// The garbage collector.
 pub(super) struct Collector {
     hub: Arc<dyn Hub>,
     graph: Mutex<Graph>,
 }
 
-/// An object that may have to go, or whose dependents may.
+/// An object to check for deletion.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Item {
     path: ObjectPath,
@@ -55,7 +54,7 @@ impl Collector {
             return Ok(None);
         };
         let metadata = Metadata::of(&object);
-        // One of the same name that came later is another item.
+        // A recreated object of the same name is another item.
         if metadata.uid != item.uid {
             return Ok(None);
         }
@@ -68,7 +67,7 @@ impl Collector {
             }
         };
         let Some(dependents) = self.dependents(&metadata) else {
-            return Ok(Some(BEHIND));
+            return Ok(Some(GRAPH_LAG));
         };
         match decide(&metadata, &owners, &dependents) {
             Decision::Keep => {}
@@ -94,17 +93,17 @@ impl Collector {
         Ok(None)
     }
 
-    /// The objects that belong to one; `None` if that one waits to let them go, and the graph
-    /// does not know yet whether it has seen all of them.
+    /// The dependents of an owner; `None` if the owner waits for them and the graph may not be
+    /// complete yet.
     fn dependents(&self, owner: &Metadata) -> Option<Vec<Dependent>> {
         let graph = self.graph.lock();
         let known = !owner.is_deleting()
-            || !says_what_becomes_of_dependents(owner)
+            || !affects_dependents(owner)
             || graph.knows_dependents_of_ending(&owner.uid);
         known.then(|| graph.dependents(&owner.uid))
     }
 
-    /// Each owner's state; `None` if a reference can never hold, so that nothing is to be done.
+    /// The states of all owners; `None` if a reference is invalid, so that nothing must be done.
     async fn owners(
         &self,
         run: u64,
@@ -116,7 +115,7 @@ impl Collector {
             let (resource, scope) = self.resource_of(reference)?;
             let namespace = match scope {
                 Scope::Cluster => "",
-                // A cluster-scoped object cannot belong to one in a namespace.
+                // A cluster-scoped object cannot have a namespaced owner.
                 Scope::Namespaced if item.path.namespace.is_empty() => return Ok(None),
                 Scope::Namespaced => item.path.namespace.as_str(),
             };
@@ -166,7 +165,7 @@ impl Collector {
         self.update(&item.path, object).await
     }
 
-    /// Takes references to these owners off an object.
+    /// Removes references to these owners.
     async fn disown(&self, item: &Item, owners: &[String]) -> Result<(), ReconcileError> {
         let live = self.hub.get(&item.path).await;
         let Some(mut object) = live.map_err(ReconcileError::read(&item.path))? else {
@@ -210,7 +209,7 @@ impl Collector {
             propagation,
         };
         let outcome = self.hub.act(MANAGER, &item.path, act).await;
-        unless_gone(outcome).map_err(ReconcileError::write(&item.path))
+        ignore_missing(outcome).map_err(ReconcileError::write(&item.path))
     }
 
     async fn update(&self, path: &ObjectPath, object: Value) -> Result<(), ReconcileError> {
@@ -219,12 +218,12 @@ impl Collector {
             subresource: "",
         };
         let outcome = self.hub.act(MANAGER, path, act).await;
-        unless_gone(outcome).map_err(ReconcileError::write(path))
+        ignore_missing(outcome).map_err(ReconcileError::write(path))
     }
 }
 
-/// An object that is not there any more needs nothing more done to it.
-fn unless_gone(outcome: Result<(), ApiError>) -> Result<(), ApiError> {
+/// Treats a missing object as success.
+fn ignore_missing(outcome: Result<(), ApiError>) -> Result<(), ApiError> {
     match outcome {
         Err(error) if error.code == StatusCode::NOT_FOUND => Ok(()),
         outcome => outcome,
@@ -247,7 +246,7 @@ impl Controller for Collector {
                 graph.synced();
                 Vec::new()
             }
-            // Events are many, and nobody's.
+            // Events are numerous, and have neither owners nor dependents.
             Observed::Put(seen) | Observed::Gone(seen) if is_event(&seen.path) => Vec::new(),
             Observed::Put(seen) => graph.put(&seen.path, &seen.metadata),
             Observed::Gone(seen) => graph.gone(&seen.path, &seen.metadata),
@@ -268,7 +267,7 @@ fn is_event(path: &ObjectPath) -> bool {
     resource == "events" && matches!(group.as_str(), "" | "events.k8s.io")
 }
 
-/// Whether a finalizer says what becomes of an object's dependents.
-fn says_what_becomes_of_dependents(metadata: &Metadata) -> bool {
+/// Whether the object has the finalizer of foreground deletion or orphaning.
+fn affects_dependents(metadata: &Metadata) -> bool {
     metadata.has_finalizer(FOREGROUND) || metadata.has_finalizer(ORPHAN)
 }

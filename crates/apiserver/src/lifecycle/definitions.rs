@@ -1,5 +1,4 @@
-//! Definitions of resources come into force: their names are accepted or not, they are
-//! established, and when they are deleted their objects go first.
+//! CRDs: accepts their names, establishes them, and deletes their objects before the CRD.
 
 mod status;
 
@@ -22,19 +21,19 @@ use crate::resource::{Catalog, GroupResource, Origin};
 
 const GROUP: &str = "apiextensions.k8s.io";
 const RESOURCE: &str = "customresourcedefinitions";
-/// kube-apiserver keeps these up itself.
+/// kube-apiserver runs this controller itself.
 const MANAGER: &str = "kube-apiserver";
-/// From one look at what is left to the next.
+/// Interval of checks for remaining objects.
 const CLEANUP_PAUSE: Duration = Duration::from_secs(1);
 
-/// From one look at what is served to the next: it follows within a millisecond or so.
+/// Interval of checks whether the CRD is served, which takes about a millisecond.
 const SERVING_PAUSE: Duration = Duration::from_millis(2);
 
-/// The controller.
+/// The controller of CRDs.
 pub(super) struct Definitions {
     hub: Arc<dyn Hub>,
     clock: Clock,
-    /// The group and names of each; whole definitions are large.
+    /// Group and names of all CRDs, without their schemas.
     known: Mutex<Known<Value>>,
 }
 
@@ -61,7 +60,7 @@ impl Definitions {
         {
             let known = self.known.lock();
             if !known.complete {
-                // Another may have its names: all are looked at once all were seen.
+                // Another CRD may have the names; all CRDs are reconciled after the initial list.
                 return Ok(None);
             }
             let definitions = known.all.iter().filter(|(other, _)| *other != name);
@@ -77,17 +76,17 @@ impl Definitions {
         }
         object["status"] = status;
         self.hub.update(MANAGER, &path, object, "status").await?;
-        // The change is seen in the feed and brings the next step.
+        // The status update triggers the next reconciliation.
         Ok(None)
     }
 
-    /// Whoever sees a definition established may use it at once.
+    /// Clients may use a CRD as soon as it is established, so it must be served.
     fn is_served(&self, definition: &Value) -> bool {
         let catalog = self.hub.catalog();
-        // This is asked again and again: nothing is compiled for it.
+        // Polled repeatedly, so it compiles nothing.
         let mut missing = crd::served_names(definition)
             .filter(|(group, version, plural)| catalog.find(group, version, plural).is_none());
-        // One that cannot be read will never be served; that is told elsewhere.
+        // An unreadable CRD is never served; the log has its error.
         missing.next().is_none() || !crd::is_readable(definition)
     }
 
@@ -95,7 +94,7 @@ impl Definitions {
         if let Some(status) = terminating(&object, &Cleanup::Running, (self.clock)()) {
             object["status"] = status;
             self.hub.update(MANAGER, path, object, "status").await?;
-            // Who was about to make an object when this was said gets the time to be seen.
+            // Requests in progress get time to finish their creates.
             return Ok(Some(CLEANUP_PAUSE));
         }
         let outcome = if holds(&object["status"], "Established") {
@@ -121,7 +120,7 @@ impl Definitions {
         Ok(None)
     }
 
-    /// Tells on the definition what went wrong, and gives the error back.
+    /// Reports an error in the status, and returns it.
     async fn failed(
         &self,
         path: &ObjectPath,
@@ -132,13 +131,13 @@ impl Definitions {
         if let Some(status) = terminating(&object, &outcome, (self.clock)()) {
             object["status"] = status;
             if let Err(second) = self.hub.update(MANAGER, path, object, "status").await {
-                tracing::debug!(%path, error = %second, "its failure could not be told");
+                tracing::debug!(%path, error = %second, "failed to report an error in the status");
             }
         }
         error
     }
 
-    /// Deletes all objects and tells how many are still there.
+    /// Deletes all objects, and returns the number of remaining ones.
     async fn delete_instances(&self, resource: &GroupResource) -> Result<usize, ReconcileError> {
         let mut left = 0;
         let mut after = None;
@@ -160,7 +159,7 @@ impl Definitions {
     }
 }
 
-/// The names that built-in kinds of a group have taken, as definitions without a name of their own.
+/// The names of built-in kinds in a group, as a CRD without a name.
 fn built_in_names(catalog: &Catalog, group: &str) -> Vec<Value> {
     catalog
         .iter()
@@ -210,7 +209,7 @@ impl Controller for Definitions {
             known.all.insert(name.clone(), slim(&object))
         };
         let mut keys = vec![name.clone()];
-        // Names that became free may be another's of the same group.
+        // Another CRD of the group may be waiting for the freed names.
         let now = known.all.get(name);
         if let Some(former) = former.filter(|former| now != Some(former)) {
             let others = known
@@ -235,7 +234,7 @@ impl Controller for Definitions {
     }
 }
 
-/// What matters of a definition to the others of its group.
+/// The fields of a CRD that matter to other CRDs.
 fn slim(object: &Value) -> Value {
     json!({
         "metadata": { "name": object["metadata"]["name"] },

@@ -1,4 +1,4 @@
-//! Events go an hour after their last change, bootstrap tokens when they say.
+//! Expiry: deletes Events after their lifetime, and bootstrap tokens at their expiration.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,13 +15,13 @@ use crate::resource::GroupResource;
 
 const BOOTSTRAP_TOKEN: &str = "bootstrap.kubernetes.io/token";
 
-/// The sweep.
+/// The periodic task.
 pub(super) struct Expiry {
     hub: Arc<dyn Hub>,
     event_ttl_seconds: i64,
     clock: Clock,
-    /// No event ends before this: those that were there at the last look say so, and those that
-    /// came since are younger.
+    /// No event expires before this time: those of the last run expire later, and new ones are
+    /// younger.
     events_stay_until: Mutex<Timestamp>,
 }
 
@@ -38,7 +38,7 @@ impl Expiry {
     async fn expire(&self) -> Result<(), ReconcileError> {
         let now = (self.clock)();
         let until = *self.events_stay_until.lock();
-        // A clock that was ahead has promised more than any event's whole life.
+        // A clock that was ahead may have set a time beyond the lifetime of a new event.
         let too_late = self.end_after(now).is_some_and(|latest| until > latest);
         if until <= now || too_late {
             let next = self.expire_events(now).await?;
@@ -49,10 +49,10 @@ impl Expiry {
         Ok(())
     }
 
-    /// Tells until when there is nothing to do.
+    /// Deletes expired events; returns the time of the next expiration.
     async fn expire_events(&self, now: Timestamp) -> Result<Timestamp, ReconcileError> {
         let ends = |event: &Value| self.end_after(last_change(event)?);
-        // Those of group events.k8s.io are the same.
+        // Events of both groups are stored together.
         let first = self.sweep_list("events", None, now, ends).await?;
         let youngest = self.end_after(now).unwrap_or(Timestamp::MAX);
         Ok(first.map_or(youngest, |first| first.min(youngest)))
@@ -63,7 +63,7 @@ impl Expiry {
         Timestamp::from_second(end).ok()
     }
 
-    /// Deletes objects whose end is before now; tells when the next one ends.
+    /// Deletes expired objects of a resource; returns the time of the next expiration.
     async fn sweep_list(
         &self,
         resource: &str,
@@ -90,7 +90,7 @@ impl Expiry {
                     next = Some(next.map_or(end, |next| next.min(end)));
                     continue;
                 }
-                // A change in between makes it young again.
+                // The precondition keeps an object that has changed meanwhile.
                 let version = &object["metadata"]["resourceVersion"];
                 let version = version.as_str().unwrap_or_default().to_owned();
                 let deleting = self
@@ -115,7 +115,7 @@ impl Sweep for Expiry {
     }
 }
 
-/// When an event was last written, as far as it says itself.
+/// The last change of an event, from its own timestamps.
 fn last_change(event: &Value) -> Option<Timestamp> {
     let managed = event["metadata"]["managedFields"].as_array();
     let written = managed.into_iter().flatten().map(|entry| &entry["time"]);
@@ -131,7 +131,7 @@ fn last_change(event: &Value) -> Option<Timestamp> {
     .max()
 }
 
-/// When a bootstrap token ends; the Secret's data is base64.
+/// The expiration of a bootstrap token; Secret data is base64.
 fn token_end(secret: &Value) -> Option<Timestamp> {
     use base64::Engine;
     if secret["type"] != BOOTSTRAP_TOKEN {
@@ -142,7 +142,7 @@ fn token_end(secret: &Value) -> Option<Timestamp> {
         .decode(encoded)
         .ok()?;
     let text = String::from_utf8(text).ok()?;
-    // One that cannot be read is taken as over, as kube-controller-manager takes it.
+    // A malformed time counts as expired, as in kube-controller-manager.
     Some(text.parse().unwrap_or(Timestamp::MIN))
 }
 
@@ -159,7 +159,7 @@ mod tests {
     use crate::resource::Catalog;
     use crate::status::ApiError;
 
-    /// One event; counts how often it was asked for, and notes whether it was deleted.
+    /// A hub with one event; counts reads, and records deletion.
     #[derive(Default)]
     struct OneEvent {
         lists: Mutex<u32>,
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn events_are_left_alone_until_the_first_of_them_ends() {
+    async fn events_are_not_listed_before_the_next_expiration() {
         let hub = Arc::new(OneEvent::default());
         let now: Arc<Mutex<Timestamp>> =
             Arc::new(Mutex::new("2026-01-01T00:10:00Z".parse().unwrap()));
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_as_old_as_its_last_change() {
+    fn event_age_starts_at_its_last_change() {
         let mut event = json!({"metadata": {"creationTimestamp": "2026-01-01T00:00:00Z"}});
         let age = |event: &Value| last_change(event).unwrap().to_string();
         assert_eq!(age(&event), "2026-01-01T00:00:00Z");
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn only_bootstrap_tokens_that_say_when_end() {
+    fn only_bootstrap_tokens_with_expiration_expire() {
         // 2026-01-01T00:00:00Z
         let mut secret = json!({
             "type": BOOTSTRAP_TOKEN,

@@ -1,4 +1,4 @@
-//! The feed of all objects and their changes, and the parts of them that controllers look at.
+//! The feed of all objects and their changes.
 
 use std::collections::BTreeMap;
 
@@ -7,24 +7,24 @@ use serde::Deserialize;
 
 use super::ObjectPath;
 
-/// One step of the feed.
+/// An element of the feed.
 #[derive(Debug, Clone)]
 pub enum Observed {
-    /// All objects follow from the beginning; what was known may be out of date.
+    /// The initial list starts again; earlier state may be outdated.
     Restart,
-    /// An object is there, new or changed.
-    Put(Seen),
-    /// An object is gone; this was its last state.
-    Gone(Seen),
-    /// All objects that there are have been shown since the last restart.
+    /// A new or changed object.
+    Put(ObservedObject),
+    /// A deleted object with its last state.
+    Gone(ObservedObject),
+    /// The initial list is complete.
     Synced,
 }
 
-/// What a controller has seen of the objects that it knows by name, since the feed started.
+/// A controller's objects by name, since the start of the feed.
 #[derive(Debug)]
 pub(super) struct Known<T> {
     pub(super) all: BTreeMap<String, T>,
-    /// Whether nothing is missing; before that, nothing may be decided from what is not there.
+    /// Whether the initial list is complete; absence proves nothing before.
     pub(super) complete: bool,
 }
 
@@ -37,19 +37,19 @@ impl<T> Default for Known<T> {
     }
 }
 
-/// An object that was observed.
+/// An observed object.
 #[derive(Debug, Clone)]
-pub struct Seen {
-    /// Where it is.
+pub struct ObservedObject {
+    /// Resource, namespace and name.
     pub path: ObjectPath,
-    /// The parts that most controllers look at.
+    /// The parsed part of the metadata.
     pub metadata: Metadata,
-    /// The whole object, as JSON.
+    /// The whole object as JSON.
     pub value: Bytes,
 }
 
-impl Seen {
-    /// Reads an object's metadata; `None` if the bytes are not an object's JSON.
+impl ObservedObject {
+    /// Parses the metadata; `None` if the bytes are not an object's JSON.
     pub fn parse(path: ObjectPath, value: Bytes) -> Option<Self> {
         let metadata = Metadata::read(&value)?;
         Some(Self {
@@ -60,17 +60,17 @@ impl Seen {
     }
 }
 
-/// What an object says about itself; the rest is skipped, not built.
+/// The metadata fields that controllers use; the parser skips all others.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Metadata {
-    /// Who it is.
+    /// `metadata.uid`.
     pub uid: String,
-    /// When its deletion began, RFC 3339.
+    /// `metadata.deletionTimestamp`, RFC 3339.
     pub deletion_timestamp: Option<String>,
-    /// What must happen before it is gone.
+    /// `metadata.finalizers`.
     pub finalizers: Vec<String>,
-    /// Whose it is.
+    /// `metadata.ownerReferences`.
     pub owner_references: Vec<OwnerReference>,
 }
 
@@ -78,15 +78,15 @@ pub struct Metadata {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct OwnerReference {
-    /// The owner's.
+    /// The owner's `apiVersion`.
     pub api_version: String,
-    /// The owner's.
+    /// The owner's kind.
     pub kind: String,
-    /// The owner's.
+    /// The owner's name.
     pub name: String,
-    /// The owner's.
+    /// The owner's UID.
     pub uid: String,
-    /// Whether the owner, deleted in the foreground, waits for this dependent.
+    /// Whether foreground deletion of the owner waits for this dependent.
     pub block_owner_deletion: Option<bool>,
 }
 
@@ -97,22 +97,22 @@ struct Whole {
 }
 
 impl Metadata {
-    /// The metadata in an object's JSON; `None` if it is not an object's.
+    /// Parses the metadata from JSON text; `None` if it is not an object's.
     pub fn read(object: &[u8]) -> Option<Self> {
         Some(serde_json::from_slice::<Whole>(object).ok()?.metadata)
     }
 
-    /// The metadata of an object that was read whole.
+    /// The metadata of a parsed object.
     pub fn of(object: &serde_json::Value) -> Self {
         Self::deserialize(&object["metadata"]).unwrap_or_default()
     }
 
-    /// Whether its deletion began.
+    /// Whether the deletion timestamp is set.
     pub fn is_deleting(&self) -> bool {
         self.deletion_timestamp.is_some()
     }
 
-    /// Whether it has this finalizer.
+    /// Whether the object has this finalizer.
     pub fn has_finalizer(&self, finalizer: &str) -> bool {
         self.finalizers.iter().any(|own| own == finalizer)
     }

@@ -1,4 +1,4 @@
-//! A namespace that is deleted loses its content first, then its finalizer `kubernetes`.
+//! Deletion of namespaces: deletes the content, then removes the finalizer `kubernetes`.
 
 mod conditions;
 
@@ -19,20 +19,20 @@ use crate::access::Clock;
 use crate::resource::{GroupResource, Scope};
 
 const FINALIZER: &str = "kubernetes";
-/// Deletions under way at the same time.
-const CONCURRENT: usize = 8;
-/// How long finalizers are thought to take.
+/// Concurrent deletions.
+const CONCURRENCY: usize = 8;
+/// Assumed time for finalizers in seconds.
 const FINALIZER_SECONDS: u64 = 15;
 
-/// The controller.
+/// The controller of namespaces.
 pub(super) struct Namespaces {
     hub: Arc<dyn Hub>,
     clock: Clock,
-    /// Namespaces whose content is to go: its going may complete them.
+    /// Terminating namespaces: deletion of their content may complete them.
     terminating: Mutex<BTreeSet<String>>,
 }
 
-/// What is left of a namespace's content.
+/// The remaining content of a namespace.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Remaining {
     resources: BTreeMap<GroupResource, usize>,
@@ -93,7 +93,7 @@ impl Namespaces {
         Ok(None)
     }
 
-    /// Deletes what there is and tells what is still there; pods go before all else (KEP-5080).
+    /// Deletes the content, and returns what remains; pods are deleted first (KEP-5080).
     async fn delete_content(&self, namespace: &str) -> Result<Remaining, ReconcileError> {
         let mut remaining = Remaining::default();
         let pods = GroupResource {
@@ -139,7 +139,7 @@ impl Namespaces {
                 .filter(|item| !Metadata::of(item).is_deleting())
                 .map(|item| Box::pin(self.delete(resource, namespace, item)) as _)
                 .collect();
-            let outcomes = stream::iter(deletions).buffer_unordered(CONCURRENT);
+            let outcomes = stream::iter(deletions).buffer_unordered(CONCURRENCY);
             let errors: Vec<_> = outcomes.collect().await;
             remaining.errors.extend(errors.into_iter().flatten());
             after = page.next;
@@ -160,7 +160,7 @@ impl Namespaces {
         }
     }
 
-    /// Tells what went wrong, if something did.
+    /// Returns the error message, if any.
     async fn delete(
         &self,
         resource: &GroupResource,
@@ -266,7 +266,7 @@ impl Remaining {
         }
     }
 
-    /// What is left takes time, or something is wrong.
+    /// The delay before the next check.
     fn wait(&self) -> Wait {
         if !self.errors.is_empty() {
             return Wait::Failed;
@@ -279,7 +279,7 @@ impl Remaining {
             0 => FINALIZER_SECONDS,
             grace => grace,
         };
-        // Half of what it should take; what goes before is noticed anyway.
+        // Half of the expected time; deletions trigger earlier checks.
         Wait::For(Duration::from_secs(seconds / 2 + 1))
     }
 }

@@ -1,25 +1,25 @@
-//! The feed, read from the store: first what there is, then what changes.
+//! The feed on top of the store: a list, then a watch.
 
 use std::time::Duration;
 
 use futures::stream::{self, BoxStream, StreamExt};
 
 use super::ObjectPath;
-use super::feed::{Observed, Seen};
+use super::feed::{Observed, ObservedObject};
 use crate::store::{
     At, Batch, Event, List, ListError, Rest, Store, StoreError, Stored, Watch, WatchEnd, WatchError,
 };
 
-/// Objects read at a time.
+/// Objects per read.
 const PAGE: usize = 500;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// All objects whose keys begin with `prefix`, and their changes, until the store is closed.
+/// All objects whose keys start with `prefix`, and their changes, until the store is closed.
 ///
-/// An object that changes while the list is read may be shown in an older state after a newer
-/// one; its newest state always comes last. The list may take longer than history is kept. When
-/// changes were missed, everything is shown again after [`Observed::Restart`].
+/// An object that changes during the initial list may be delivered in an older state after a newer
+/// one; its newest state always comes last. The list may take longer than history is kept. After
+/// missed changes the feed starts again with [`Observed::Restart`].
 pub fn observe(store: Store, prefix: impl Into<String>) -> BoxStream<'static, Observed> {
     let reader = Reader {
         store,
@@ -42,7 +42,7 @@ struct Reader {
     store: Store,
     prefix: String,
     phase: Phase,
-    /// Before the next restart.
+    /// The delay before the next restart.
     pause: Duration,
 }
 
@@ -50,18 +50,17 @@ enum Phase {
     Begin,
     List(Box<Listing>),
     Watch(Box<Watch>),
-    /// What went wrong needs time.
+    /// The error needs time to recover.
     Pause,
 }
 
-/// A list that is read page by page while changes go on.
+/// The initial list, read in pages while changes continue.
 ///
-/// Each page is of its own moment. Changes from before the page are handed on before it, so that
-/// no page can be older than a change that was handed on, and the wait for a page is all that a
-/// change ever waits.
+/// Each page has its own revision. Changes before that revision are delivered before the page, so
+/// that no page is older than a delivered change; a change waits for at most one page.
 struct Listing {
     watch: Watch,
-    /// Changes up to this revision are handed on before the next page.
+    /// Changes up to this revision are delivered before the next page.
     until: u64,
     after: Option<String>,
 }
@@ -111,7 +110,7 @@ impl Reader {
         }
     }
 
-    /// Changes that come before the next page, else the page.
+    /// Changes before the next page, otherwise the page.
     async fn list(&mut self, mut listing: Box<Listing>) -> Result<Vec<Observed>, Closed> {
         if listing.watch.revision() < listing.until {
             match listing.watch.pending().await {
@@ -119,7 +118,7 @@ impl Reader {
                     self.phase = Phase::List(listing);
                     return Ok(changes(&batch));
                 }
-                // The latest are on their way to the watch.
+                // The latest changes have not reached the watch yet.
                 Ok(None) => {}
                 Err(end) => {
                     if let Some(watch) = self.resume(&listing.watch, &end)? {
@@ -141,7 +140,7 @@ impl Reader {
             Ok(page) => page,
             Err(ListError::Store(StoreError::Closed)) => return Err(Closed),
             Err(error) => {
-                tracing::warn!(%error, prefix = self.prefix, "objects cannot be listed; trying again");
+                tracing::warn!(%error, prefix = self.prefix, "failed to list objects; retrying");
                 return Ok(Vec::new());
             }
         };
@@ -158,7 +157,7 @@ impl Reader {
         Ok(observed)
     }
 
-    /// A watch that goes on where one ended; none if changes were missed.
+    /// A watch that continues where another ended; `None` if changes were missed.
     fn resume(&self, ended: &Watch, end: &WatchEnd) -> Result<Option<Watch>, Closed> {
         let resumed = match end {
             WatchEnd::Closed => return Err(Closed),
@@ -167,7 +166,7 @@ impl Reader {
                 .watch_pinned(self.prefix.as_str(), ended.revision()),
             WatchEnd::Compacted { floor } => Err(WatchError::Compacted { floor: *floor }),
             WatchEnd::Store(error) => {
-                tracing::warn!(%error, prefix = self.prefix, "changes cannot be read; reading all again");
+                tracing::warn!(%error, prefix = self.prefix, "failed to read changes; listing again");
                 return Ok(None);
             }
         };
@@ -175,7 +174,7 @@ impl Reader {
             Ok(watch) => Ok(Some(watch)),
             Err(WatchError::Closed) => Err(Closed),
             Err(error) => {
-                tracing::warn!(%error, prefix = self.prefix, "changes were missed; reading all again");
+                tracing::warn!(%error, prefix = self.prefix, "missed changes; listing again");
                 Ok(None)
             }
         }
@@ -198,8 +197,8 @@ fn put(stored: &Stored) -> Option<Observed> {
     seen(stored).map(Observed::Put)
 }
 
-fn seen(stored: &Stored) -> Option<Seen> {
-    Seen::parse(path(&stored.key)?, stored.value.clone())
+fn seen(stored: &Stored) -> Option<ObservedObject> {
+    ObservedObject::parse(path(&stored.key)?, stored.value.clone())
 }
 
 /// The path of a key such as `/core/pods/shop/web` or `/core/nodes//n1`.
@@ -241,7 +240,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_there_is_comes_first_then_what_changes() {
+    async fn feed_starts_with_existing_objects_then_changes() {
         let (_folder, store) = open(StoreOptions::default());
         create(&store, "/core/nodes//n").await;
         let mut feed = observe(store.clone(), "/");
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_long_list_comes_whole_and_changes_made_while_it_is_read_are_not_missed() {
+    async fn long_list_is_complete_and_concurrent_changes_are_delivered() {
         let (_folder, store) = open(StoreOptions::default());
         for number in 0..=PAGE {
             create(&store, &format!("/core/pods/d/{number:04}")).await;
@@ -265,7 +264,7 @@ mod tests {
         let mut feed = observe(store.clone(), "/core/pods/");
         assert_eq!(next(&mut feed).await, "restart");
         assert!(next(&mut feed).await.starts_with("put pods. d/0000"));
-        // Sorted before what was read already.
+        // Sorts before objects that were read already.
         create(&store, "/core/pods/a/early").await;
         create(&store, "/core/secrets/d/other").await;
         let mut puts = 1;
@@ -280,7 +279,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_feed_that_was_left_behind_starts_again() {
+    async fn lagging_feed_restarts() {
         let (_folder, store) = open(StoreOptions {
             watch_changes: 4,
             ..StoreOptions::default()
@@ -305,7 +304,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn slow_feed_goes_on_without_a_restart() {
+    async fn slow_feed_continues_without_restart() {
         let (_folder, store) = open(StoreOptions {
             watch_changes: 4,
             ring_changes: 4,
@@ -327,7 +326,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn initial_list_may_take_longer_than_history_is_kept() {
+    async fn initial_list_may_take_longer_than_history() {
         let (_folder, store) = open(StoreOptions {
             history: Duration::from_millis(1),
             short_history: Duration::from_millis(1),
@@ -341,8 +340,8 @@ mod tests {
         let mut feed = observe(store.clone(), "/");
         assert_eq!(next(&mut feed).await, "restart");
         assert!(next(&mut feed).await.starts_with("put pods. d/0000"));
-        // Changes enough that the queue of the watch overflows, and time enough that the writer
-        // looks for old history.
+        // Enough changes to overflow the watch's queue, and enough time for compaction of old
+        // history.
         for number in 0..16 {
             create(&store, &format!("/core/pods/a/{number:02}")).await;
         }
@@ -364,7 +363,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn object_deleted_while_the_list_is_read_is_gone_in_the_end() {
+    async fn object_deleted_during_the_list_is_gone_at_the_end() {
         let (_folder, store) = open(StoreOptions::default());
         let mut last = 0;
         for number in 0..=PAGE {
@@ -393,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_paths_and_what_is_no_key_is_left_out() {
+    fn malformed_keys_are_skipped() {
         assert_eq!(
             path("/core/nodes//n"),
             Some(ObjectPath::new("", "nodes", "", "n"))

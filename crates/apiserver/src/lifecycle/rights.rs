@@ -1,22 +1,23 @@
-//! Keeps the index of roles and bindings as they are stored.
+//! Keeps the RBAC index in step with the store.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::feed::{Observed, Seen};
+use super::feed::{Observed, ObservedObject};
 use crate::access::{Rbac, RbacKind};
 
-/// Feeds an index; one for each feed.
+/// Updates an index from one feed.
 #[derive(Debug)]
 pub struct Rights {
     rbac: Arc<Rbac>,
-    /// Since a restart, until everything was shown: the index stays as it was meanwhile.
+    /// The objects since a restart, until the initial list is complete: the index stays unchanged
+    /// meanwhile.
     pending: Option<Vec<(RbacKind, Value)>>,
 }
 
 impl Rights {
-    /// Feeds this index.
+    /// Updates this index.
     pub fn new(rbac: Arc<Rbac>) -> Self {
         Self {
             rbac,
@@ -24,7 +25,7 @@ impl Rights {
         }
     }
 
-    /// Takes in one step of the feed.
+    /// Handles an element of the feed.
     pub fn observe(&mut self, observed: &Observed) {
         match observed {
             Observed::Restart => self.pending = Some(Vec::new()),
@@ -54,7 +55,7 @@ impl Rights {
     }
 }
 
-fn kind(seen: &Seen) -> Option<RbacKind> {
+fn kind(seen: &ObservedObject) -> Option<RbacKind> {
     let resource = &seen.path.resource;
     RbacKind::of_resource(&resource.group, &resource.resource)
 }
@@ -69,20 +70,20 @@ mod tests {
 
     const GROUP: &str = "rbac.authorization.k8s.io";
 
-    fn seen(resource: &str, object: &Value) -> Seen {
+    fn seen(resource: &str, object: &Value) -> ObservedObject {
         let name = object["metadata"]["name"].as_str().unwrap();
         let path = ObjectPath::new(GROUP, resource, "", name);
-        Seen::parse(path, object.to_string().into()).unwrap()
+        ObservedObject::parse(path, object.to_string().into()).unwrap()
     }
 
-    fn role() -> Seen {
+    fn role() -> ObservedObject {
         seen(
             "clusterroles",
             &json!({"metadata": {"name": "r"}, "rules": [{"verbs": ["get"]}]}),
         )
     }
 
-    fn binding() -> Seen {
+    fn binding() -> ObservedObject {
         let role = json!({"kind": "ClusterRole", "name": "r"});
         seen(
             "clusterrolebindings",
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn rights_come_all_at_once_and_stay_while_everything_is_read_again() {
+    fn rbac_index_is_replaced_after_the_initial_list() {
         let rbac = Arc::new(Rbac::new());
         let mut feed = Rights::new(Arc::clone(&rbac));
         let first = [
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_after_that_count_at_once() {
+    fn later_rbac_changes_apply_immediately() {
         let rbac = Arc::new(Rbac::new());
         let mut feed = Rights::new(Arc::clone(&rbac));
         feed.observe(&Observed::Put(role()));

@@ -1,4 +1,4 @@
-//! Runs controllers on the shared runtime: one task reads the feed for all of them.
+//! Runs controllers on the shared runtime; one task reads the feed for all of them.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -18,14 +18,14 @@ use super::{Hub, ObjectPath};
 use crate::access::IssueError;
 use crate::status::ApiError;
 
-/// Ready keys of one controller from which on the feed waits.
+/// Ready keys of one controller above which the feed waits.
 const CAPACITY: usize = 10_000;
 const CONCURRENCY: usize = 2;
-/// Longest time of one reconciliation.
+/// Timeout of one reconciliation.
 const RECONCILE_TIMEOUT: Duration = Duration::from_mins(1);
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(20), Duration::from_mins(5));
 
-/// Why a reconciliation has to be tried again.
+/// Errors after which a reconciliation is retried.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReconcileError {
     #[error("cannot read {path}")]
@@ -47,9 +47,9 @@ pub(super) enum ReconcileError {
         #[source]
         source: Box<ApiError>,
     },
-    #[error("no resource {kind} of {api_version} is served")]
+    #[error("cannot find a resource for {api_version} {kind}")]
     UnknownKind { api_version: String, kind: String },
-    #[error("some content could not be deleted: {0}")]
+    #[error("cannot delete all content: {0}")]
     Content(String),
     #[error("cannot issue a token for a Secret")]
     Issue(#[source] IssueError),
@@ -83,22 +83,21 @@ impl ReconcileError {
     }
 }
 
-/// What a reconciliation that went well leaves to do.
+/// The delay until the next reconciliation; `None` waits for a change.
 pub(super) type Next = Option<Duration>;
 
-/// Keeps one kind of thing as it should be.
+/// A controller of the server.
 pub(super) trait Controller: Send + Sync + 'static {
-    /// What it works on.
+    /// The key of reconciliations.
     type Key: Clone + Eq + Hash + Debug + Send + Sync + 'static;
 
-    /// For logs.
+    /// The name in logs.
     const NAME: &'static str;
 
-    /// Takes note of a change; tells what to look at because of it.
+    /// Handles an element of the feed; returns the keys to reconcile.
     fn observe(&self, observed: &Observed) -> Vec<Self::Key>;
 
-    /// Looks at one thing as it is now and makes it what it should be; may be called at any time
-    /// and again. Tells when to look again by itself.
+    /// Reconciles one key; idempotent. Returns the delay until the next reconciliation.
     fn reconcile<'a>(
         &'a self,
         key: &'a Self::Key,
@@ -106,20 +105,20 @@ pub(super) trait Controller: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Next, ReconcileError>>;
 }
 
-/// Looks at everything of its kind from time to time.
+/// A periodic task.
 pub(super) trait Sweep: Send + Sync + 'static {
-    /// For logs.
+    /// The name in logs.
     const NAME: &'static str;
-    /// From the end of one to the start of the next.
+    /// Interval from the end of a run to the next.
     const EVERY: Duration;
 
-    /// Looks at everything once.
+    /// Runs the task once.
     fn sweep(&self) -> BoxFuture<'_, Result<(), ReconcileError>>;
 }
 
 type Feed = Box<dyn for<'a> Fn(&'a Observed) -> BoxFuture<'a, ()> + Send + Sync>;
 
-/// Controllers that run together.
+/// The running controllers.
 pub(super) struct Controllers {
     hub: Arc<dyn Hub>,
     metrics: Metrics,
@@ -162,7 +161,7 @@ impl Controllers {
         }));
     }
 
-    /// Starts a sweep.
+    /// Starts a periodic task.
     pub(super) fn sweep<S: Sweep>(&mut self, sweep: S) {
         let trigger = Trigger::new(options(S::NAME), &self.metrics);
         let controller = drover_reconcile::Controller::new(trigger, Swept(sweep));
@@ -204,7 +203,7 @@ fn options(name: &'static str) -> Options {
     }
 }
 
-/// A controller whose keys come from the feed.
+/// A controller with keys from the feed.
 struct Fed<C: Controller> {
     controller: Arc<C>,
     trigger: Trigger<C::Key>,
@@ -220,7 +219,7 @@ impl<C: Controller> Reconciler for Fed<C> {
         Ok(next.map_or(Action::await_change(), Action::requeue))
     }
 
-    /// A conflict or a vanished object is an ordinary race.
+    /// Conflicts and missing objects are ordinary races.
     fn is_expected(&self, error: &ReconcileError) -> bool {
         matches!(
             error,
@@ -229,7 +228,7 @@ impl<C: Controller> Reconciler for Fed<C> {
     }
 }
 
-/// A sweep as a controller with a single key.
+/// A periodic task as a controller with a single key.
 struct Swept<S>(S);
 
 impl<S: Sweep> Reconciler for Swept<S> {

@@ -1,4 +1,4 @@
-//! Keeps what is served in step with the definitions of resources.
+//! Keeps the catalog in step with CRDs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,28 +12,28 @@ use super::feed::Observed;
 use crate::crd;
 use crate::resource::{Catalog, Resource};
 
-/// Feeds a catalog; one for each feed.
+/// Updates a catalog from one feed.
 #[derive(Debug)]
 pub struct Served {
     catalog: Arc<ArcSwap<Catalog>>,
-    /// What is served whatever is defined.
+    /// The built-in resources, which no CRD changes.
     built_in: Arc<Catalog>,
     defined: BTreeMap<String, Defined>,
-    /// Whether everything was shown since the last restart; until then the catalog stays.
+    /// Whether the initial list is complete; the catalog is unchanged before.
     complete: bool,
 }
 
-/// A definition that is in force.
+/// An accepted CRD.
 #[derive(Debug)]
 struct Defined {
-    /// Digest of what the resources were made of: reading a schema takes time, and most changes
-    /// of a definition are of its status.
+    /// A digest of the spec and accepted names: parsing a schema takes time, and most updates
+    /// change the status only.
     made_of: [u8; 32],
     resources: Vec<Arc<Resource>>,
 }
 
 impl Served {
-    /// Feeds this catalog, in which only what is built in is served yet.
+    /// Updates this catalog, which contains built-in resources only.
     pub fn new(catalog: Arc<ArcSwap<Catalog>>) -> Self {
         Self {
             built_in: catalog.load_full(),
@@ -43,7 +43,7 @@ impl Served {
         }
     }
 
-    /// Takes in one step of the feed.
+    /// Handles an element of the feed.
     pub fn observe(&mut self, observed: &Observed) {
         let changed = match observed {
             Observed::Restart => {
@@ -89,14 +89,14 @@ impl Served {
                 true
             }
             Err(error) => {
-                tracing::error!(definition = name, %error, "a stored definition cannot be served");
+                tracing::error!(definition = name, %error, "failed to serve a stored CustomResourceDefinition");
                 self.defined.remove(name).is_some()
             }
         }
     }
 
     fn publish(&self) {
-        // No definition takes a built-in kind's place, even one that was stored before this rule.
+        // CRDs cannot replace built-in kinds, even CRDs from before this rule.
         let is_built_in = |resource: &Resource| {
             let name = resource.group_resource();
             self.built_in.iter().any(|own| own.group_resource() == name)
@@ -119,13 +119,13 @@ fn digest_of(definition: &Value) -> [u8; 32] {
     made_of
 }
 
-fn is_definition(seen: &super::Seen) -> bool {
+fn is_definition(seen: &super::ObservedObject) -> bool {
     let resource = &seen.path.resource;
     resource.group == "apiextensions.k8s.io" && resource.resource == "customresourcedefinitions"
 }
 
-/// Whether its names are its own. It is served before it says that it is established, so that it
-/// can be used by whoever has seen that.
+/// Whether the names are accepted. A CRD is served before it is marked as established, so that
+/// clients can use it as soon as they see the condition.
 fn is_in_force(definition: &Value) -> bool {
     let conditions = definition["status"]["conditions"].as_array();
     let mut conditions = conditions.into_iter().flatten();
@@ -140,7 +140,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::lifecycle::{ObjectPath, Seen};
+    use crate::lifecycle::{ObjectPath, ObservedObject};
 
     fn definition(established: &str, reason: &str, versions: &[&str]) -> Observed {
         let names = json!({"plural": "widgets", "kind": "Widget", "singular": "widget",
@@ -163,10 +163,10 @@ mod tests {
         Observed::Put(seen(&object))
     }
 
-    fn seen(object: &Value) -> Seen {
+    fn seen(object: &Value) -> ObservedObject {
         let (group, resource) = ("apiextensions.k8s.io", "customresourcedefinitions");
         let path = ObjectPath::new(group, resource, "", "widgets.example.com");
-        Seen::parse(path, object.to_string().into()).unwrap()
+        ObservedObject::parse(path, object.to_string().into()).unwrap()
     }
 
     fn serves(catalog: &ArcSwap<Catalog>, version: &str) -> bool {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_definition_is_served_while_its_names_are_accepted_in_all_its_versions() {
+    fn crd_is_served_in_all_versions_while_its_names_are_accepted() {
         let catalog = Arc::new(ArcSwap::from_pointee(Catalog::default()));
         let mut served = Served::new(Arc::clone(&catalog));
         served.observe(&Observed::Synced);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_served_is_served_on_while_everything_is_read_again() {
+    fn catalog_is_unchanged_during_a_feed_restart() {
         let catalog = Arc::new(ArcSwap::from_pointee(Catalog::default()));
         let mut served = Served::new(Arc::clone(&catalog));
         served.observe(&definition("True", "InitialNamesAccepted", &["v1"]));

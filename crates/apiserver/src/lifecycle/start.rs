@@ -1,4 +1,4 @@
-//! What is there before the first client: the system's namespaces, its roles and bindings.
+//! Bootstrap objects: system namespaces, roles and bindings.
 
 use std::time::Duration;
 
@@ -11,24 +11,24 @@ use crate::access::{BootstrapObject, Reconciled, bootstrap_objects, reconcile};
 use crate::status::ApiError;
 
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
-/// kube-apiserver makes these itself.
+/// kube-apiserver creates these objects itself.
 const MANAGER: &str = "kube-apiserver";
 const RBAC: &str = "rbac.authorization.k8s.io";
-const CONCURRENT: usize = 16;
-const TRIES: u32 = 5;
-const PAUSE: Duration = Duration::from_millis(20);
+const CONCURRENCY: usize = 16;
+const MAX_ATTEMPTS: u32 = 5;
+const RETRY_DELAY: Duration = Duration::from_millis(20);
 
-/// Something that must be there could not be made.
+/// A bootstrap object cannot be written.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot make {path} what it must be at the start")]
+#[error("cannot write bootstrap object {path}")]
 pub struct StartError {
     path: Box<ObjectPath>,
     #[source]
     source: ApiError,
 }
 
-/// Makes the system's namespaces, roles and bindings, or brings them up to date; to be called
-/// before clients are let in.
+/// Creates or updates the system namespaces, roles and bindings. Must run before the first client
+/// request.
 pub async fn prepare(hub: &dyn Hub) -> Result<(), StartError> {
     let namespaces = NAMESPACES.map(|name| Box::pin(ensure_namespace(hub, name)) as _);
     all(namespaces.into()).await?;
@@ -40,13 +40,13 @@ pub async fn prepare(hub: &dyn Hub) -> Result<(), StartError> {
     all(objects).await
 }
 
-/// Many at once, so that they become durable together.
+/// Runs writes concurrently, so that they share disk syncs.
 async fn all(
-    // Collected: a caller that is spawned cannot hold the closure that makes them.
+    // A collected list, because a spawned caller cannot hold the closure.
     list: Vec<BoxFuture<'_, Result<(), StartError>>>,
 ) -> Result<(), StartError> {
     stream::iter(list)
-        .buffer_unordered(CONCURRENT)
+        .buffer_unordered(CONCURRENCY)
         .try_collect()
         .await
 }
@@ -66,7 +66,7 @@ async fn ensure_namespace(hub: &dyn Hub, name: &str) -> Result<(), StartError> {
     }
 }
 
-/// Others may write at the same time, so it takes a few tries at most.
+/// Retries a few times after concurrent writes.
 async fn ensure(hub: &dyn Hub, object: &BootstrapObject) -> Result<(), StartError> {
     let path = ObjectPath::new(
         RBAC,
@@ -77,8 +77,8 @@ async fn ensure(hub: &dyn Hub, object: &BootstrapObject) -> Result<(), StartErro
     let mut tries = 1;
     loop {
         match ensure_once(hub, &path, object).await {
-            Err(error) if error.code == http::StatusCode::CONFLICT && tries < TRIES => {
-                tokio::time::sleep(PAUSE * tries).await;
+            Err(error) if error.code == http::StatusCode::CONFLICT && tries < MAX_ATTEMPTS => {
+                tokio::time::sleep(RETRY_DELAY * tries).await;
                 tries += 1;
             }
             outcome => return outcome.map_err(failed(&path)),
@@ -95,7 +95,7 @@ async fn ensure_once(
     match reconcile(object, stored.as_ref()) {
         Reconciled::Nothing => Ok(()),
         Reconciled::Protected => {
-            tracing::warn!(%path, "kept as it is, although rights are missing: autoupdate is false");
+            tracing::warn!(%path, "bootstrap role lacks rights and is not updated: autoupdate is false");
             Ok(())
         }
         Reconciled::Create(object) => hub.act(MANAGER, path, Act::Create(object)).await,

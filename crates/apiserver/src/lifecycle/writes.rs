@@ -1,4 +1,4 @@
-//! Writes that several controllers make in the same way.
+//! Writes that several controllers share.
 
 use http::StatusCode;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use super::{Act, Hub, ObjectPath, Propagation};
 use crate::resource::GroupResource;
 
 impl dyn Hub {
-    /// Puts an object, or the part of it that a subresource is, in the place of what is there.
+    /// Replaces an object or a subresource.
     pub(super) async fn update(
         &self,
         manager: &'static str,
@@ -25,8 +25,8 @@ impl dyn Hub {
         outcome.map_err(ReconcileError::write(path))
     }
 
-    /// Deletes an object as it was listed, in the background; with `resource_version`, only if it
-    /// is still that. One that is gone, or is another by now, is left to the next look.
+    /// Deletes a listed object in the background; with `resource_version` only if it is unchanged.
+    /// A missing or recreated object is ignored.
     pub(super) async fn delete_listed(
         &self,
         manager: &'static str,

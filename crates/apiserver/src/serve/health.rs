@@ -40,7 +40,7 @@ pub(crate) async fn probe(exchange: &Exchange, name: &str, tail: &str) -> Respon
             );
         } else if let Some(fault) = &check.fault {
             healthy = false;
-            tracing::warn!(check = check.name, %fault, "a health check fails");
+            tracing::warn!(check = check.name, %fault, "health check failed");
             note(
                 &mut report,
                 format_args!("[-]{} failed: reason withheld\n", check.name),

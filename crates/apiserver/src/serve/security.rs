@@ -50,7 +50,7 @@ pub(crate) async fn authenticate(
         }
         Ok(None) => Err(ApiError::unauthorized()),
         Err(error) => {
-            tracing::debug!(%error, "a token was refused");
+            tracing::debug!(%error, "token rejected");
             Err(ApiError::unauthorized())
         }
     }

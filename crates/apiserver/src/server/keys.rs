@@ -47,7 +47,7 @@ pub(super) async fn load(store: &Store) -> Result<Keys, KeysError> {
 }
 
 /// Interval of rotation checks.
-const LOOK_EVERY: Duration = Duration::from_hours(1);
+const CHECK_INTERVAL: Duration = Duration::from_hours(1);
 
 /// Rotates the signing key when it is old enough, until `shutdown`.
 pub(super) async fn rotate(store: &Store, tokens: &Tokens, shutdown: &CancellationToken) {
@@ -57,7 +57,7 @@ pub(super) async fn rotate(store: &Store, tokens: &Tokens, shutdown: &Cancellati
             Ok(true) => tracing::info!(key = tokens.keys().id(), "rotated token signing key"),
             Err(error) => tracing::warn!(%error, "failed to rotate token signing key"),
         }
-        let look = tokio::time::sleep(LOOK_EVERY);
+        let look = tokio::time::sleep(CHECK_INTERVAL);
         if shutdown.run_until_cancelled(look).await.is_none() {
             return;
         }

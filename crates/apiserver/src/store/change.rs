@@ -1,4 +1,4 @@
-//! One change, and how it is made within a transaction.
+//! Changes, and their execution within a transaction.
 
 use std::sync::Arc;
 
@@ -9,47 +9,47 @@ use super::event::Event;
 use super::read::{self, stored};
 use super::stored::{Malformed, Splice, Stored};
 
-/// A change that is made if what is there is what is expected.
+/// A conditional change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Whose.
+    /// The key of the object.
     pub key: String,
-    /// What must be there.
+    /// The expected state.
     pub expect: Expect,
-    /// What is to be there.
+    /// The new state.
     pub write: Write,
 }
 
-/// Another object that must be as it was seen, or the change is not made.
+/// Another object that must be unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Require {
-    /// Whose.
+    /// The key of the object.
     pub key: String,
-    /// Written at this revision.
+    /// The expected revision.
     pub revision: u64,
 }
 
-/// What a change expects to find.
+/// The expected state of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
-    /// Nothing.
+    /// The object does not exist.
     Absent,
-    /// A value written at this revision.
+    /// The object has this revision.
     Revision(u64),
 }
 
-/// What a change writes.
+/// The new state of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Write {
-    /// This value: JSON without `metadata.resourceVersion`. Putting what is there already is no
-    /// change, and is answered with the revision there is.
+    /// This value: JSON without `metadata.resourceVersion`. An equal value changes nothing and
+    /// returns the existing revision.
     Put(Bytes),
-    /// Nothing any more.
+    /// The object is deleted.
     Delete,
 }
 
 impl Change {
-    /// Makes an object.
+    /// Creates an object.
     pub fn create(key: impl Into<String>, value: impl Into<Bytes>) -> Self {
         Self {
             key: key.into(),
@@ -58,7 +58,7 @@ impl Change {
         }
     }
 
-    /// Writes over the value of this revision.
+    /// Replaces the value of this revision.
     pub fn update(key: impl Into<String>, revision: u64, value: impl Into<Bytes>) -> Self {
         Self {
             key: key.into(),
@@ -77,7 +77,7 @@ impl Change {
     }
 }
 
-/// A change that can be stored.
+/// A validated change.
 #[derive(Debug)]
 pub(super) struct Checked {
     key: Arc<str>,
@@ -118,26 +118,26 @@ impl TryFrom<Change> for Checked {
     }
 }
 
-/// What became of a change within its transaction.
+/// The outcome of a change within its transaction.
 #[derive(Debug)]
 pub(super) enum Outcome {
-    /// Made.
+    /// The change was made.
     Made(Event),
-    /// What was to be put is there already, at this revision.
+    /// The value is unchanged, at this revision.
     Same(u64),
-    /// Something else is there.
+    /// The expectation failed; this is the current value.
     Conflict(Option<Stored>),
     /// A required object has changed.
     Unmet,
 }
 
 impl Checked {
-    /// The same change, made only if these objects are as they were seen.
+    /// Adds required objects.
     pub(super) fn requiring(self, requires: Vec<Require>) -> Self {
         Self { requires, ..self }
     }
 
-    /// The bytes to store, about.
+    /// The approximate number of bytes to store.
     pub(super) fn weight(&self) -> usize {
         self.key.len()
             + match &self.action {
@@ -146,12 +146,12 @@ impl Checked {
             }
     }
 
-    /// Whether it leaves less than there was.
+    /// Whether the change is a deletion.
     pub(super) fn deletes(&self) -> bool {
         matches!(self.action, Action::Delete { .. })
     }
 
-    /// Makes the change at `revision`, if it can be made.
+    /// Makes the change at `revision`, if its expectation holds.
     pub(super) fn make(
         &self,
         conn: &Connection,

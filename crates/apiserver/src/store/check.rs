@@ -1,4 +1,4 @@
-//! Whether what is on disk is what it should be.
+//! Consistency check of a store.
 
 use std::path::Path;
 
@@ -8,34 +8,34 @@ use super::error::OpenError;
 use super::layout::{self, KNOWN, Role};
 use super::stored::Splice;
 
-/// Problems of one sort that are reported.
-const SHOWN: usize = 20;
+/// Maximum number of reported problems per type.
+const MAX_PROBLEMS: usize = 20;
 
-/// What is in a store, and what is wrong with it.
+/// The content and the problems of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// The version of its tables.
+    /// The schema version.
     pub schema: u32,
-    /// Its last revision.
+    /// The last revision.
     pub revision: u64,
-    /// How often it was restored, plus one.
+    /// The number of restores, plus one.
     pub epoch: u64,
-    /// How many objects are there.
+    /// The number of objects.
     pub objects: u64,
-    /// How many changes its history holds.
+    /// The number of changes in the history.
     pub changes: u64,
-    /// For people; empty if the store is sound.
+    /// Human-readable; empty if the store is consistent.
     pub problems: Vec<String>,
 }
 
-/// Checks a store that may be in use, or a backup.
+/// Checks an open or closed store, or a backup.
 pub(super) fn check(path: &Path) -> Result<Report, OpenError> {
     let failed = |source| OpenError::Database {
         path: path.to_owned(),
         source,
     };
     let conn = layout::connect(path, None, Role::Read).map_err(failed)?;
-    // One snapshot, or changes made meanwhile would look like contradictions.
+    // A single snapshot: concurrent changes would look like inconsistencies.
     let snapshot = conn.unchecked_transaction().map_err(failed)?;
     let schema = layout::version(&snapshot, path)?;
     if schema == 0 {
@@ -51,12 +51,12 @@ fn report(conn: &Connection, schema: u32) -> rusqlite::Result<Report> {
         epoch: layout::meta(conn, "epoch")?,
         objects: count(conn, "SELECT count(*) FROM cur")?,
         changes: count(conn, "SELECT count(*) FROM log")?,
-        problems: texts(conn, &format!("PRAGMA integrity_check({SHOWN})"))?,
+        problems: texts(conn, &format!("PRAGMA integrity_check({MAX_PROBLEMS})"))?,
     };
     report.problems.retain(|problem| problem != "ok");
     if report.problems.is_empty() {
         for (what, sql) in CONTRADICTIONS {
-            let found = texts(conn, &format!("{sql} LIMIT {SHOWN}"))?;
+            let found = texts(conn, &format!("{sql} LIMIT {MAX_PROBLEMS}"))?;
             let found = found.into_iter().map(|which| format!("{which} {what}"));
             report.problems.extend(found);
         }
@@ -73,7 +73,7 @@ fn report(conn: &Connection, schema: u32) -> rusqlite::Result<Report> {
     Ok(report)
 }
 
-/// What cannot be, and the rows that are so.
+/// Inconsistencies, with queries for the affected rows.
 const CONTRADICTIONS: [(&str, &str); 5] = [
     (
         "is newer than the last revision",
@@ -108,7 +108,7 @@ fn values(conn: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut problems = Vec::new();
     while let Some(row) = rows.next()? {
         let splice = Splice::from_column(row.get(1)?);
-        if Splice::find(row.get_ref(2)?.as_blob()?) != Ok(splice) && problems.len() < SHOWN {
+        if Splice::find(row.get_ref(2)?.as_blob()?) != Ok(splice) && problems.len() < MAX_PROBLEMS {
             let key: String = row.get(0)?;
             problems.push(format!("the value of {key} is damaged"));
         }

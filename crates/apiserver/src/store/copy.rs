@@ -1,4 +1,4 @@
-//! Backups, and putting them back.
+//! Backup and restore.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,22 +12,21 @@ use super::error::{CopyError, OpenError};
 use super::layout::{self, Role};
 use super::lock::{self, Lock, beside};
 
-/// What a restored store's revision is ahead of everything that is known to have been handed out.
-/// How much the lost store handed out after the backup, nobody can know: this is a day of
-/// ten thousand changes a second.
+/// The distance of a restored store's revision from the last known one. The number of revisions
+/// after the backup is unknown; this is a day with ten thousand changes per second.
 const GAP: u64 = 1_000_000_000;
 
-/// What to do where a backup would be put and there is a store.
+/// The behaviour if the target of a restore exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Over {
-    /// Refuse.
+    /// Fail.
     Nothing,
-    /// Replace it. It is kept beside the new one, with `-replaced` after its name, and a number if that
-    /// is taken.
+    /// Replace it. The old store is kept with the suffix `-replaced`, and a number if that name
+    /// exists.
     Existing,
 }
 
-/// Copies the store at `from`, which may be in use, to a new file; answers with the revision.
+/// Copies the store at `from`, which may be open, to a new file; returns the revision.
 pub(super) fn backup(from: &Path, vfs: Option<&str>, to: &Path) -> Result<u64, CopyError> {
     if to.exists() {
         return Err(CopyError::Exists(to.to_owned()));
@@ -35,7 +34,7 @@ pub(super) fn backup(from: &Path, vfs: Option<&str>, to: &Path) -> Result<u64, C
     let partial = Partial::new(to, "partial")?;
     partial.fill(from, vfs)?;
     let revision = partial.settle(|conn| {
-        // A single file, which says nothing of a log beside it.
+        // A backup is a single file without a log.
         conn.pragma_update(None, "journal_mode", "DELETE")?;
         layout::meta(conn, "revision")
     })?;
@@ -43,7 +42,7 @@ pub(super) fn backup(from: &Path, vfs: Option<&str>, to: &Path) -> Result<u64, C
     Ok(revision)
 }
 
-/// Makes the store at `to` from a backup; answers with its revision.
+/// Restores a backup to `to`; returns the revision.
 pub(super) fn restore(from: &Path, to: &Path, over: Over) -> Result<u64, CopyError> {
     let _lock = Lock::take(to)?;
     let exists = to.exists();
@@ -59,17 +58,17 @@ pub(super) fn restore(from: &Path, to: &Path, over: Over) -> Result<u64, CopyErr
     }
     let partial = Partial::new(to, "restoring")?;
     partial.fill(from, None)?;
-    let old = if exists { set_aside(to)? } else { (0, 0) };
+    let old = if exists { keep_replaced(to)? } else { (0, 0) };
     let revision = report.revision.max(old.0) + GAP;
     let epoch = report.epoch.max(old.1) + 1;
     layout::migrate(&mut partial.open()?, &partial.path)?;
-    partial.settle(|conn| begin_anew(conn, revision, epoch))?;
+    partial.settle(|conn| clear_history(conn, revision, epoch))?;
     partial.publish(to)?;
     Ok(revision)
 }
 
-/// The history of the backup cannot be gone on from: what came after it is not known.
-fn begin_anew(conn: &Connection, revision: u64, epoch: u64) -> rusqlite::Result<()> {
+/// Clears the history of the backup: the changes after it are unknown.
+fn clear_history(conn: &Connection, revision: u64, epoch: u64) -> rusqlite::Result<()> {
     let change = conn.unchecked_transaction()?;
     layout::set_meta(&change, "revision", revision)?;
     layout::set_meta(&change, "epoch", epoch)?;
@@ -78,20 +77,20 @@ fn begin_anew(conn: &Connection, revision: u64, epoch: u64) -> rusqlite::Result<
     change.commit()
 }
 
-/// Keeps the store that is replaced under another name, and answers with its revision and epoch
-/// as far as they can be read. It stays in its place too, until the new one takes that at once.
-fn set_aside(path: &Path) -> Result<(u64, u64), CopyError> {
+/// Keeps the replaced store under another name, and returns its revision and epoch if readable. It
+/// also stays in place until the new file replaces it atomically.
+fn keep_replaced(path: &Path) -> Result<(u64, u64), CopyError> {
     let known = settle(path).unwrap_or_else(|error| {
-        tracing::warn!(%error, "the store that is replaced cannot be read");
+        tracing::warn!(%error, "failed to read the replaced store");
         (0, 0)
     });
-    let replaced = free_beside(path, "replaced");
+    let replaced = unused_name(path, "replaced");
     let failed = |source| CopyError::File {
         path: replaced.clone(),
         source,
     };
     fs::hard_link(path, &replaced).map_err(failed)?;
-    // There is a log only if it could not be read: with the new file it would be fatal.
+    // A log exists only if it could not be read; with the new file it would cause corruption.
     let mut log = replaced.clone().into_os_string();
     log.push("-wal");
     match fs::rename(beside(path, "wal"), &log) {
@@ -102,15 +101,15 @@ fn set_aside(path: &Path) -> Result<(u64, u64), CopyError> {
     Ok(known)
 }
 
-/// A name beside a file that nothing has yet: what was set aside before stays.
-fn free_beside(path: &Path, suffix: &str) -> PathBuf {
+/// An unused name next to a file: earlier replaced stores stay.
+fn unused_name(path: &Path, suffix: &str) -> PathBuf {
     let first = beside(path, suffix);
     let more = (2..).map(|number: u32| beside(path, &format!("{suffix}-{number}")));
     let mut names = std::iter::once(first.clone()).chain(more);
     names.find(|name| !name.exists()).unwrap_or(first)
 }
 
-/// Moves all of a store that nobody has open into its one file.
+/// Moves the log of a closed store into its database file.
 fn settle(path: &Path) -> rusqlite::Result<(u64, u64)> {
     let conn = layout::connect(path, None, Role::Write)?;
     let known = (
@@ -122,7 +121,7 @@ fn settle(path: &Path) -> rusqlite::Result<(u64, u64)> {
     Ok(known)
 }
 
-/// A file that is made beside its place, and put there when it is whole.
+/// A temporary file that is renamed when complete.
 struct Partial {
     path: PathBuf,
 }
@@ -160,7 +159,7 @@ impl Partial {
         layout::connect(&self.path, None, Role::Write).map_err(|error| self.database(error))
     }
 
-    /// Copies all pages in one step, so from one snapshot; writers of `from` go on meanwhile.
+    /// Copies all pages in one step from a single snapshot; writers continue meanwhile.
     fn fill(&self, from: &Path, vfs: Option<&str>) -> Result<(), CopyError> {
         let source = layout::connect(from, vfs, Role::Read).map_err(|source| {
             CopyError::Open(OpenError::Database {
@@ -181,7 +180,7 @@ impl Partial {
         }
     }
 
-    /// Makes the last changes, and moves everything into the one file.
+    /// Makes the last changes, and moves the log into the database file.
     fn settle<T>(
         &self,
         change: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -193,7 +192,7 @@ impl Partial {
             .map_err(|error| self.database(error))
     }
 
-    /// Puts the file in its place, durably and at once.
+    /// Renames the file atomically and durably.
     fn publish(self, to: &Path) -> Result<(), CopyError> {
         let failed = |source| CopyError::File {
             path: to.to_owned(),
@@ -209,7 +208,7 @@ impl Partial {
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        // Whatever is left is removed by the next attempt too.
+        // The next attempt removes remaining files, too.
         self.remove_all().ok();
     }
 }

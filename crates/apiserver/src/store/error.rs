@@ -1,4 +1,4 @@
-//! What can go wrong, one type for each operation.
+//! Error types, one per operation.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,55 +6,55 @@ use std::sync::Arc;
 
 use super::stored::{Malformed, Stored};
 
-/// Why a store cannot be opened.
+/// Errors of opening a store.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Another process, or another part of this one, has it open.
+    /// The store is already open in this or another process.
     #[error("{} is in use{}", path.display(), holder(*pid))]
     Locked {
-        /// The store.
+        /// The path of the store.
         path: PathBuf,
-        /// Who has it, if known.
+        /// The process that has it open, if known.
         pid: Option<u32>,
     },
-    /// It was written by a later program.
+    /// The store has a newer schema.
     #[error(
-        "{} has schema {found}, this program knows up to {known}: \
-         use the newer program, or restore a backup made by this one", path.display()
+        "cannot open {}: its schema {found} is newer than {known}; \
+         use the newer version, or restore a backup of this version", path.display()
     )]
     Newer {
-        /// The store.
+        /// The path of the store.
         path: PathBuf,
-        /// The file's schema version.
+        /// The schema version of the file.
         found: u32,
-        /// The latest that this program knows.
+        /// The latest supported schema version.
         known: u32,
     },
-    /// A SQLite database, but of some other program.
-    #[error("{} is not a store of this program", .0.display())]
+    /// The file is a SQLite database of another program.
+    #[error("cannot open {}: not a store of this program", .0.display())]
     Foreign(PathBuf),
-    /// The file or its folder cannot be used.
+    /// The file or its folder is not accessible.
     #[error("cannot use {}", path.display())]
     File {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         source: io::Error,
     },
-    /// SQLite cannot open, read or migrate it.
+    /// SQLite cannot open, read or migrate the file.
     #[error("cannot open {}", path.display())]
     Database {
-        /// The store.
+        /// The path of the store.
         path: PathBuf,
-        /// Why.
+        /// The SQLite error.
         source: rusqlite::Error,
     },
-    /// What the file says of itself contradicts itself.
+    /// The file's metadata is inconsistent.
     #[error("{} is damaged: {what}", path.display())]
     Damaged {
-        /// The store.
+        /// The path of the store.
         path: PathBuf,
-        /// In which way.
+        /// The inconsistency.
         what: String,
     },
 }
@@ -63,46 +63,46 @@ fn holder(pid: Option<u32>) -> String {
     pid.map_or_else(String::new, |pid| format!(" by process {pid}"))
 }
 
-/// Why a read failed.
+/// Errors of reads.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Too many reads wait already.
-    #[error("the store is busy")]
+    /// Too many reads are waiting.
+    #[error("the store is busy; try again")]
     Busy,
     /// The store is closing.
     #[error("the store is closed")]
     Closed,
     /// SQLite failed.
-    #[error("the store cannot be read")]
+    #[error("cannot read the store")]
     Database(#[from] rusqlite::Error),
-    /// A value is not what was written.
-    #[error("the stored value of {key} is damaged")]
+    /// A stored value is corrupt.
+    #[error("cannot parse the stored value of {key}")]
     Damaged {
-        /// Whose.
+        /// The key of the object.
         key: Arc<str>,
-        /// Why it cannot be read.
+        /// The JSON error.
         source: serde_json::Error,
     },
-    /// The history contradicts itself.
-    #[error("the history of {key} is damaged at revision {revision}")]
+    /// The history is inconsistent.
+    #[error("cannot read the history of {key} at revision {revision}: inconsistent")]
     History {
-        /// Whose.
+        /// The key of the object.
         key: Arc<str>,
-        /// Where.
+        /// The revision of the change.
         revision: u64,
     },
 }
 
-/// Why a list failed.
+/// Errors of lists.
 #[derive(Debug, thiserror::Error)]
 pub enum ListError {
-    /// The revision is older than the history that is kept.
+    /// The revision is older than the history.
     #[error("revision is compacted, the oldest is {floor}")]
     Compacted {
-        /// The oldest revision that can still be listed.
+        /// The oldest revision that can be listed.
         floor: u64,
     },
-    /// The revision was not handed out yet.
+    /// The revision does not exist yet.
     #[error("revision is in the future, the latest is {current}")]
     Future {
         /// The latest revision.
@@ -119,43 +119,43 @@ impl From<rusqlite::Error> for ListError {
     }
 }
 
-/// Why a change was not made.
+/// Errors of commits.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CommitError {
-    /// What is stored is not what was expected; this is what there is.
-    #[error("the stored revision is another one")]
+    /// The expectation failed; this is the current value.
+    #[error("the object has another revision")]
     Conflict(Option<Stored>),
-    /// An object that the change requires has changed or is gone. Nothing was changed.
+    /// A required object has changed or does not exist. Nothing was changed.
     #[error("a required object has changed")]
     Unmet,
-    /// The disk or the space given to the store is full. Nothing was changed; later changes
-    /// succeed by themselves once there is room.
+    /// The disk or the configured space is full. Nothing was changed; later changes succeed when
+    /// space is available.
     #[error("no space is left for the store")]
     Full,
-    /// Too many changes wait already. Nothing was changed.
-    #[error("the store is busy")]
+    /// Too many changes are waiting. Nothing was changed.
+    #[error("the store is busy; try again")]
     Busy,
-    /// The value cannot be stored.
+    /// The value is malformed.
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    /// The disk failed. The change may or may not be found made later.
-    #[error("the store cannot be written")]
+    /// The disk failed. The change may have been made.
+    #[error("cannot write the store")]
     Broken(#[source] Arc<rusqlite::Error>),
-    /// The store is closing. The change may or may not be found made later.
+    /// The store is closing. The change may have been made.
     #[error("the store is closed")]
     Closed,
 }
 
-/// Why a watch cannot begin.
+/// Errors of starting a watch.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    /// Changes after this revision are no longer all known.
+    /// The revision is older than the history.
     #[error("revision is compacted, the oldest is {floor}")]
     Compacted {
-        /// The oldest revision that a watch can begin at.
+        /// The oldest revision that a watch can start at.
         floor: u64,
     },
-    /// The revision was not handed out yet.
+    /// The revision does not exist yet.
     #[error("revision is in the future, the latest is {current}")]
     Future {
         /// The latest revision.
@@ -166,16 +166,16 @@ pub enum WatchError {
     Closed,
 }
 
-/// Why a watch ended. The watcher lists again and begins anew.
+/// The reason why a watch ended. The client lists again and starts a new watch.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchEnd {
-    /// It took its events too slowly.
+    /// The client read events too slowly.
     #[error("the watcher was too slow")]
     Lagged,
-    /// It read old history, which was compacted meanwhile.
+    /// The watch read old history that was compacted meanwhile.
     #[error("the history was compacted, the oldest is {floor}")]
     Compacted {
-        /// The oldest revision that a watch can begin at.
+        /// The oldest revision that a watch can start at.
         floor: u64,
     },
     /// The store is closing.
@@ -195,37 +195,37 @@ impl From<StoreError> for WatchEnd {
     }
 }
 
-/// Why a copy was not made or not put in place.
+/// Errors of backup and restore.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    /// There is something already where the copy would go.
-    #[error("{} exists", .0.display())]
+    /// The target exists.
+    #[error("{} already exists", .0.display())]
     Exists(PathBuf),
-    /// The store to replace, or the copy, cannot be opened.
+    /// The replaced store or the copy cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The copy is not sound.
+    /// The copy is inconsistent.
     #[error("{} is damaged: {}", path.display(), problems.join("; "))]
     Unsound {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problems.
         problems: Vec<String>,
     },
-    /// A file cannot be written or moved.
+    /// A file cannot be written or renamed.
     #[error("cannot write {}", path.display())]
     File {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         source: io::Error,
     },
-    /// SQLite failed to copy.
+    /// SQLite failed.
     #[error("cannot copy {}", path.display())]
     Database {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The SQLite error.
         source: rusqlite::Error,
     },
 }

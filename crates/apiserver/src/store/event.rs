@@ -1,4 +1,4 @@
-//! What a watch is told.
+//! Events of watches.
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,21 +8,21 @@ use bytes::Bytes;
 
 use super::stored::Stored;
 
-/// One change.
+/// A change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// An object was made or changed.
+    /// An object was created or updated.
     Put {
-        /// What there is now.
+        /// The new state.
         stored: Stored,
-        /// What there was, if anything.
+        /// The previous state; `None` for a new object.
         previous: Option<Stored>,
     },
     /// An object was deleted.
     Delete {
-        /// What there was, at its own revision.
+        /// The last state, with its own revision.
         stored: Stored,
-        /// The deletion's revision, which is what clients are shown.
+        /// The revision of the deletion, which clients receive.
         revision: u64,
     },
 }
@@ -36,14 +36,14 @@ impl Event {
         }
     }
 
-    /// Whose change it is.
+    /// The key of the object.
     pub fn key(&self) -> &Arc<str> {
         match self {
             Self::Put { stored, .. } | Self::Delete { stored, .. } => &stored.key,
         }
     }
 
-    /// The bytes that this event holds in memory, about.
+    /// The approximate number of bytes in memory.
     pub(super) fn weight(&self) -> usize {
         match self {
             Self::Put { stored, previous } => {
@@ -72,7 +72,7 @@ impl Event {
     }
 }
 
-/// An event as all its watchers share it.
+/// An event that all its watches share.
 #[derive(Debug)]
 pub struct Notice {
     event: Event,
@@ -81,7 +81,7 @@ pub struct Notice {
 }
 
 impl Notice {
-    /// `counted` counts the bytes of this event, once for all its watchers, as long as it is in memory.
+    /// `counted` includes the bytes of this event once, while it is in memory.
     pub(super) fn new(event: Event, counted: &Arc<AtomicUsize>) -> Arc<Self> {
         counted.fetch_add(event.weight(), Ordering::Relaxed);
         Arc::new(Self {
@@ -91,8 +91,8 @@ impl Notice {
         })
     }
 
-    /// The event as a line of a watch that selects nothing and converts nothing, made once for
-    /// all watchers: `{"type":"ADDED","object":{…}}` and a newline.
+    /// The line of a watch without selector and transformation, made once for all watches:
+    /// `{"type":"ADDED","object":{…}}` and a newline.
     pub fn frame(&self) -> Bytes {
         self.frame.get_or_init(|| self.event.write_frame()).clone()
     }
@@ -113,12 +113,12 @@ impl Deref for Notice {
     }
 }
 
-/// What happened below a watch's prefix since the batch before.
+/// Events since the previous batch.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
-    /// In the order of their revisions. Empty if the batch only tells progress.
+    /// Ordered by revision. Empty if the batch reports progress only.
     pub events: Vec<Arc<Notice>>,
-    /// Everything up to this revision has been told.
+    /// All changes up to this revision are delivered.
     pub revision: u64,
 }
 
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_carry_the_revision_that_clients_go_on_from() {
+    fn event_lines_contain_the_revision_to_continue_from() {
         let before = stored(3, r#"{"metadata":{"name":"a"}}"#);
         let after = stored(5, r#"{"metadata":{"name":"a"},"spec":1}"#);
         let object =

@@ -1,8 +1,8 @@
-//! The way of a change from the writer to those who watch.
+//! Distribution of changes from the writer to watches.
 //!
-//! The writer appends to a ring and goes on. A thread of its own hands the ring's events to the
-//! watchers, by topic, so that a change costs nothing to those who watch something else. Whoever
-//! does not take what it is handed is ended; nobody waits for it.
+//! The writer appends to a ring and continues. A separate thread distributes the events to watchers
+//! by topic, so that a change costs nothing for watchers of other topics. A watcher that reads too
+//! slowly is ended; no other part waits for it.
 
 mod queue;
 
@@ -17,16 +17,16 @@ pub(super) use self::queue::Subscription;
 use self::queue::{Queue, weight};
 use super::event::{Event, Notice};
 
-/// Events of one topic and one round, shared by the topic's watchers.
+/// The events of one topic in one round, shared by the topic's watchers.
 pub(super) type Round = Arc<[Arc<Notice>]>;
 
-/// Events that may wait for dispatch; with more, all watches end.
-const UNTAKEN_EVENTS: usize = 65_536;
+/// Maximum number of events before distribution; all watches end above it.
+const MAX_UNDISTRIBUTED_EVENTS: usize = 65_536;
 
-/// Bytes of events that may wait for dispatch.
-const UNTAKEN_BYTES: usize = 64 << 20;
+/// Maximum bytes of events before distribution.
+const MAX_UNDISTRIBUTED_BYTES: usize = 64 << 20;
 
-/// Bounds of what is kept in memory for watches.
+/// Memory limits of watches.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) ring_events: usize,
@@ -36,18 +36,19 @@ pub(super) struct Bounds {
     pub(super) waiting_bytes: usize,
 }
 
-/// See the module.
+/// The state of distribution; see the module.
 #[derive(Debug)]
 pub(super) struct Feed {
     bounds: Bounds,
     ring: Mutex<Ring>,
     more: Condvar,
     subscribers: Mutex<Subscribers>,
-    /// All events up to this one are in their watchers' queues. Written under `subscribers`.
+    /// All events up to this revision are in their watchers' queues. Written under the lock of
+    /// `subscribers`.
     dispatched: AtomicU64,
     /// The last revision that is durable and in the ring.
     revision: AtomicU64,
-    /// Bytes of all events in memory, of the ring and of the queues.
+    /// Bytes of all events in memory, in the ring and in queues.
     held: Arc<AtomicUsize>,
 }
 
@@ -59,7 +60,7 @@ struct Ring {
     /// The ring has all events after this revision.
     start: u64,
     revision: u64,
-    /// Events up to this revision were taken for dispatch.
+    /// Events up to this revision were taken for distribution.
     taken: u64,
     closed: bool,
 }
@@ -78,12 +79,12 @@ struct Subscriber {
     queue: Arc<Mutex<Queue>>,
 }
 
-/// The part of a prefix up to its last slash: what watchers are found by.
+/// The topic of a prefix: its part up to the last slash.
 fn topic(prefix: &str) -> &str {
     prefix.rfind('/').map_or("", |slash| &prefix[..=slash])
 }
 
-/// All topics that a key is part of.
+/// All topics that contain a key.
 fn topics(key: &str) -> impl Iterator<Item = &str> {
     std::iter::once("").chain(key.match_indices('/').map(|(slash, _)| &key[..=slash]))
 }
@@ -108,22 +109,22 @@ impl Feed {
         }
     }
 
-    /// The last revision that is durable.
+    /// The last durable revision.
     pub(super) fn revision(&self) -> u64 {
         self.revision.load(Ordering::Acquire)
     }
 
-    /// The revision up to which all events are in their watchers' queues.
+    /// The revision up to which all events are in queues.
     pub(super) fn dispatched(&self) -> u64 {
         self.dispatched.load(Ordering::Acquire)
     }
 
-    /// Counts the bytes of events in memory.
+    /// The counter of bytes in memory.
     pub(super) fn counted(&self) -> Arc<AtomicUsize> {
         Arc::clone(&self.held)
     }
 
-    /// Appends durable events, in order; called by the writer alone.
+    /// Appends durable events in order; only the writer calls it.
     pub(super) fn publish(&self, events: impl IntoIterator<Item = Event>, revision: u64) {
         let mut ring = self.ring.lock();
         for event in events {
@@ -137,7 +138,7 @@ impl Feed {
         self.more.notify_one();
     }
 
-    /// Hands events to watchers until the feed is closed; the body of a thread.
+    /// Distributes events until the feed is closed; the main function of a thread.
     pub(super) fn dispatch(&self) {
         let mut cursor = self.dispatched();
         loop {
@@ -146,7 +147,7 @@ impl Feed {
                 self.more.wait(&mut ring);
             }
             if ring.revision == cursor {
-                // Closed, and everything is told.
+                // Closed, and all events are distributed.
                 drop(ring);
                 let mut subscribers = self.subscribers.lock();
                 subscribers.closed = true;
@@ -162,7 +163,7 @@ impl Feed {
         }
     }
 
-    /// Hands one round to its watchers; none means that the ring was overtaken.
+    /// Distributes one round; `None` means that the ring has dropped undistributed events.
     fn deliver(&self, events: Option<&[Arc<Notice>]>, revision: u64) {
         let mut subscribers = self.subscribers.lock();
         match events {
@@ -181,7 +182,7 @@ impl Feed {
         self.dispatched.store(revision, Ordering::Release);
     }
 
-    /// A place in the feed for a watcher; none if the feed is closed.
+    /// Registers a watcher; `None` if the feed is closed.
     pub(super) fn subscribe(&self, prefix: &Arc<str>) -> Option<Subscription> {
         let (sender, more) = unbounded_channel();
         let queue = Arc::default();
@@ -209,18 +210,19 @@ impl Feed {
         })
     }
 
-    /// Gives a place up.
+    /// Removes a watcher.
     pub(super) fn unsubscribe(&self, prefix: &str, id: u64) {
         self.subscribers.lock().remove(topic(prefix), &[id]);
     }
 
-    /// How many watch.
+    /// The number of watchers.
     pub(super) fn watchers(&self) -> usize {
         let subscribers = self.subscribers.lock();
         subscribers.topics.values().map(BTreeMap::len).sum()
     }
 
-    /// Events after `from` up to `until` from memory; none if it does not reach back so far.
+    /// Events after `from` up to `until` from memory; `None` if the ring does not reach back to
+    /// `from`.
     pub(super) fn recent(&self, prefix: &str, from: u64, until: u64) -> Option<Vec<Arc<Notice>>> {
         let mut events = self.ring.lock().after(from)?;
         events.retain(|event| event.revision() <= until && event.key().starts_with(prefix));
@@ -235,8 +237,8 @@ impl Feed {
 }
 
 impl Ring {
-    /// Drops the oldest events. Those that are still to be dispatched stay longer, or a burst
-    /// would end the watches of everybody.
+    /// Drops the oldest events. Undistributed events have higher limits, so that a burst does not
+    /// end all watches.
     fn trim(&mut self, bounds: &Bounds) {
         loop {
             let Some(oldest) = self.events.front() else {
@@ -246,8 +248,8 @@ impl Ring {
                 (bounds.ring_events, bounds.ring_bytes)
             } else {
                 (
-                    UNTAKEN_EVENTS.max(bounds.ring_events),
-                    UNTAKEN_BYTES.max(bounds.ring_bytes),
+                    MAX_UNDISTRIBUTED_EVENTS.max(bounds.ring_events),
+                    MAX_UNDISTRIBUTED_BYTES.max(bounds.ring_bytes),
                 )
             };
             if self.events.len() <= most_events && self.bytes <= most_bytes {
@@ -270,7 +272,7 @@ impl Ring {
 }
 
 impl Subscribers {
-    /// The round's events by topic, for topics that somebody watches.
+    /// The events of a round by topic, for topics with watchers.
     fn rounds(&self, events: &[Arc<Notice>]) -> Vec<(Box<str>, Vec<Arc<Notice>>)> {
         let mut rounds: HashMap<&str, Vec<Arc<Notice>>> = HashMap::new();
         for event in events {
@@ -310,8 +312,8 @@ impl Subscribers {
         self.remove(topic, &gone);
     }
 
-    /// Ends the watchers with the most bytes in their queues until at most `limit` bytes of events
-    /// are in memory. A watcher that has taken all it was handed is never ended.
+    /// Ends the watchers with the largest queues until at most `limit` bytes of events are in
+    /// memory. Watchers with empty queues are never ended.
     fn shed(&mut self, held: &AtomicUsize, limit: usize) {
         if held.load(Ordering::Relaxed) <= limit {
             return;
@@ -358,8 +360,8 @@ impl Subscribers {
 }
 
 impl Subscriber {
-    /// Puts a round into the queue; false if the watcher is too slow or gone. A watcher whose
-    /// queue is empty is never too slow, however large the round.
+    /// Queues a round; returns false if the watcher is too slow or gone. A watcher with an empty
+    /// queue is never too slow, whatever the size of the round.
     fn offer(&self, round: &Round, bytes: usize, bounds: &Bounds) -> bool {
         self.queue.lock().offer(round, bytes, bounds) && self.more.send(()).is_ok()
     }
@@ -373,7 +375,7 @@ mod tests {
     use crate::store::stored::Stored;
 
     #[test]
-    fn what_a_watcher_that_is_too_slow_has_not_taken_is_let_go() {
+    fn queue_of_a_lagging_watcher_is_dropped() {
         let bounds = Bounds {
             ring_events: 1,
             ring_bytes: 1 << 20,
@@ -402,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn events_in_all_queues_are_counted_once_and_the_slowest_watchers_are_ended() {
+    fn shared_events_count_once_and_slowest_watchers_are_ended() {
         const EVENT: usize = 64 << 10;
         let bounds = Bounds {
             ring_events: 1,
@@ -425,7 +427,7 @@ mod tests {
             feed.deliver(Some(&[notice]), revision);
         };
         let (pods, maps) = ("/core/pods/ns/", "/core/configmaps/ns/");
-        // Two watchers read none of the same events, another reads one of its own at once.
+        // Two watchers read none of their shared events, another reads its own events immediately.
         let slow = [pods, pods].map(|topic| feed.subscribe(&topic.into()).unwrap());
         let mut prompt = feed.subscribe(&maps.into()).unwrap();
         for _ in 0..8 {
@@ -479,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_part_of_every_topic_above_it() {
+    fn key_belongs_to_all_topics_above_it() {
         let all: Vec<&str> = topics("/core/pods/ns/a").collect();
         assert_eq!(all, ["", "/", "/core/", "/core/pods/", "/core/pods/ns/"]);
         for prefix in ["", "/", "/core/pods/", "/core/pods/ns/a", "/core/po"] {

@@ -1,8 +1,8 @@
-//! The database's tables, their versions, and how a connection is set up.
+//! The database schema, its migrations, and connection settings.
 //!
-//! `cur` holds what is there now. `log` is an undo log: for each change what was there *before*
-//! it. So a creation costs one copy of the object, a list at an older revision is `cur` with the
-//! later changes undone, and compaction only ever cuts off the log's beginning.
+//! `cur` has the current state. `log` is an undo log with the state *before* each change. A create
+//! therefore stores the object once, a list at an old revision is `cur` with later changes undone,
+//! and compaction only deletes the start of the log.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,12 +15,12 @@ use super::space;
 /// "KAPI", in `PRAGMA application_id`.
 const APPLICATION: i32 = 0x4b41_5049;
 
-/// How long a connection waits for a lock of SQLite's own (they are held for microseconds).
+/// Timeout for locks of SQLite, which are held for microseconds.
 pub(super) const BUSY: Duration = Duration::from_secs(5);
 
-/// Each step leads from the version of its index to the next; a new store takes them all.
+/// Each step migrates from the version of its index to the next; a new store runs all.
 const MIGRATIONS: [&str; KNOWN as usize] = [
-    // Revisions begin at 1: clients give "0" a meaning of its own.
+    // Revisions start at 1, because "0" has a special meaning for clients.
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
      INSERT INTO meta VALUES ('revision', 1), ('floor', 1), ('epoch', 1);
      CREATE TABLE cur(
@@ -30,33 +30,32 @@ const MIGRATIONS: [&str; KNOWN as usize] = [
         rev INTEGER PRIMARY KEY, key TEXT NOT NULL, at INTEGER NOT NULL, deleted INTEGER NOT NULL,
         previous_rev INTEGER, previous_splice INTEGER, previous BLOB) STRICT;
      CREATE INDEX log_by_key ON log(key, rev);",
-    // Kinds with a shorter history have a floor of their own.
+    // Kinds with a shorter history have their own floor.
     "CREATE TABLE floors(prefix TEXT PRIMARY KEY, rev INTEGER NOT NULL) STRICT, WITHOUT ROWID;
      INSERT INTO floors SELECT '', value FROM meta WHERE name = 'floor';
      DELETE FROM meta WHERE name = 'floor';",
 ];
 
-/// The schema version that this program writes.
+/// The current schema version.
 pub(super) const KNOWN: u32 = 2;
 
-/// What the database says of itself.
+/// The metadata of the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Header {
-    /// The last revision given.
+    /// The last revision.
     pub(super) revision: u64,
-    /// Counts the restores; a new store has 1.
+    /// The number of restores, plus one.
     pub(super) epoch: u64,
-    /// For each prefix the oldest revision that its history reaches back to; the empty prefix is
-    /// always there.
+    /// The oldest revision of the history by prefix; always contains the empty prefix.
     pub(super) floors: Floors,
 }
 
-/// Oldest known revisions by prefix.
+/// The oldest revisions by prefix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Floors(Vec<(String, u64)>);
 
 impl Floors {
-    /// The oldest revision from which everything below `prefix` is known.
+    /// The oldest revision with complete history of all keys below `prefix`.
     pub(super) fn of(&self, prefix: &str) -> u64 {
         self.0
             .iter()
@@ -80,7 +79,7 @@ impl Floors {
         }
     }
 
-    /// The highest of all.
+    /// The highest floor.
     pub(super) fn highest(&self) -> u64 {
         self.0.iter().map(|(_, floor)| *floor).max().unwrap_or(0)
     }
@@ -95,7 +94,7 @@ impl Floors {
 }
 
 impl Header {
-    /// Reads it, within whatever transaction there is.
+    /// Reads the floors in the current transaction.
     pub(super) fn read(conn: &Connection) -> rusqlite::Result<Self> {
         Ok(Self {
             revision: meta(conn, "revision")?,
@@ -105,7 +104,7 @@ impl Header {
     }
 }
 
-/// A number of the table `meta`.
+/// Reads a number of the table `meta`.
 pub(super) fn meta(conn: &Connection, name: &str) -> rusqlite::Result<u64> {
     conn.prepare_cached("SELECT value FROM meta WHERE name = ?")?
         .query_row([name], |row| row.get::<_, i64>(0))
@@ -119,16 +118,16 @@ pub(super) fn set_meta(conn: &Connection, name: &str, value: u64) -> rusqlite::R
         .map(drop)
 }
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Writes; creates the file where there is none.
+    /// Writes; creates a missing file.
     Write,
-    /// Only reads.
+    /// Reads only.
     Read,
 }
 
-/// Opens a connection, with settings that need no valid file.
+/// Opens a connection, with settings that do not need a valid file.
 pub(super) fn connect(path: &Path, vfs: Option<&str>, role: Role) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
         | match role {
@@ -140,15 +139,15 @@ pub(super) fn connect(path: &Path, vfs: Option<&str>, role: Role) -> rusqlite::R
         Some(vfs) => Connection::open_with_flags_and_vfs(path, flags, vfs)?,
     };
     conn.busy_timeout(BUSY)?;
-    // Checkpoints have a thread of their own: here they would stall whoever commits.
-    // Deleted secrets do not stay readable in the file's free space.
+    // A separate thread runs checkpoints, which would delay commits here. Deleted Secrets must not
+    // stay in free pages.
     conn.execute_batch(
         "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;
          PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = FULL;",
     )?;
     match role {
         Role::Write => {
-            // The log's file is written over again and again; only after a long backup it is large.
+            // The log file is reused; it is large only after a long backup.
             conn.execute_batch(
                 "PRAGMA secure_delete = FAST; PRAGMA cache_size = -4096;
                  PRAGMA journal_size_limit = 67108864;",
@@ -161,14 +160,14 @@ pub(super) fn connect(path: &Path, vfs: Option<&str>, role: Role) -> rusqlite::R
     Ok(conn)
 }
 
-/// Brings the database to the schema that this program knows, in one transaction.
+/// Migrates the database to the current schema in one transaction.
 pub(super) fn migrate(conn: &mut Connection, path: &Path) -> Result<Header, OpenError> {
     let failed = |source| OpenError::Database {
         path: path.to_owned(),
         source,
     };
     space::prepare(conn).map_err(failed)?;
-    // The mode is a property of the file, and a backup's is another.
+    // The journal mode is stored in the file, and backups have another one.
     let mode: String = conn
         .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
         .map_err(failed)?;
@@ -205,7 +204,7 @@ fn take_steps(step: &Transaction<'_>, from: u32) -> rusqlite::Result<()> {
     step.pragma_update(None, "user_version", KNOWN)
 }
 
-/// The schema version of a file, 0 for a new one; refuses files that are not ours or newer.
+/// The schema version of a file, 0 for a new one; rejects other programs' files and newer schemas.
 pub(super) fn version(conn: &Connection, path: &Path) -> Result<u32, OpenError> {
     let read = || -> rusqlite::Result<(i32, i64, bool)> {
         Ok((
@@ -232,7 +231,7 @@ pub(super) fn version(conn: &Connection, path: &Path) -> Result<u32, OpenError> 
     }
 }
 
-/// What contradicts itself at first sight, if anything: cheap enough for every start.
+/// Checks for obvious inconsistencies; cheap enough for every start.
 fn sound(conn: &Connection, header: &Header) -> rusqlite::Result<Option<String>> {
     let last: Option<i64> = conn.query_row("SELECT max(rev) FROM log", [], |row| row.get(0))?;
     let last = last.unwrap_or(0).cast_unsigned();

@@ -1,4 +1,4 @@
-//! One process, one open store.
+//! The lock that prevents a second open of a store.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::error::OpenError;
 
-/// Held as long as the store is open. The lock is a file beside the database: SQLite's own locks
-/// on the database would be dropped if anybody else closed a handle of it in this process.
+/// Held while the store is open. A separate file, because SQLite's locks on the database are
+/// dropped when any other handle in this process is closed.
 #[derive(Debug)]
 pub(super) struct Lock {
     file: File,
@@ -15,16 +15,16 @@ pub(super) struct Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing alone would leave the lock with a child of this process that is just being
-        // started: until it becomes its program it has a copy of every open file.
+        // Closing alone would leave the lock with a child process between fork and exec, which has
+        // copies of all open files.
         if let Err(error) = self.file.unlock() {
-            tracing::debug!(%error, "the store's lock ends with its file");
+            tracing::debug!(%error, "failed to unlock the store; closing the file releases the lock");
         }
     }
 }
 
 impl Lock {
-    /// Takes the lock of the store at `path`.
+    /// Locks the store at `path`.
     pub(super) fn take(path: &Path) -> Result<Self, OpenError> {
         let lock_path = beside(path, "lock");
         let failed = |source| OpenError::File {
@@ -36,7 +36,7 @@ impl Lock {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut text = String::new();
-                // Only for the message.
+                // For the error message only.
                 file.read_to_string(&mut text).ok();
                 return Err(OpenError::Locked {
                     path: path.to_owned(),
@@ -52,7 +52,7 @@ impl Lock {
     }
 }
 
-/// `store.db` → `store.db-lock`, as SQLite names its own companions.
+/// `store.db` → `store.db-lock`, like the companion files of SQLite.
 pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("-");
@@ -60,8 +60,8 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Makes the database's file before SQLite does, so that nobody else can read it: it holds
-/// Secrets. SQLite gives its companions the same rights.
+/// Creates the database file before SQLite does, readable only by the owner, because it contains
+/// Secrets. SQLite copies the mode to its companion files.
 pub(super) fn create_private(path: &Path) -> Result<(), OpenError> {
     private()
         .open(path)
@@ -80,7 +80,7 @@ fn private() -> OpenOptions {
     options
 }
 
-/// Makes the names in the folder of `path` durable.
+/// Makes the directory entries in the folder of `path` durable.
 pub(super) fn sync_folder(path: &Path) -> std::io::Result<()> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_closed_store_is_free_although_a_child_being_started_has_its_files() {
+    fn closed_store_is_unlocked_despite_forked_child() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.db");
         let lock = Lock::take(&path).unwrap();

@@ -1,4 +1,4 @@
-//! How a store is kept.
+//! Options of a store.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,62 +10,60 @@ use super::layout::{self, Role};
 use super::pins::Pins;
 use super::writer::compact::Retention;
 
-/// How a store is kept.
+/// Options of a store.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
-    /// How long the history of changes is kept: for watches that begin in the past, and for lists
-    /// at an older revision.
+    /// Maximum age of history, which watches from old revisions and lists at old revisions use.
     pub history: Duration,
-    /// At most so many changes are kept.
+    /// Maximum number of changes in the history.
     pub history_changes: u64,
-    /// At most so many bytes of changes are kept: keys, and what was there before each change.
+    /// Maximum bytes of history: keys and previous values.
     pub history_bytes: u64,
-    /// How long the history of `short_lived` is kept.
+    /// Maximum age of the history of `short_lived`.
     pub short_history: Duration,
-    /// Prefixes of keys that change much and whose history nobody needs for long.
+    /// Key prefixes with many changes and little need for history.
     pub short_lived: Vec<String>,
-    /// Changes kept in memory.
+    /// Number of changes in memory.
     pub ring_changes: usize,
-    /// Bytes of changes kept in memory.
+    /// Bytes of changes in memory.
     pub ring_bytes: usize,
-    /// Changes that may wait for one watcher; with more it is ended.
+    /// Maximum number of queued changes per watch; the watch ends above it.
     pub watch_changes: usize,
-    /// Bytes of changes that may wait for one watcher; with more it is ended.
+    /// Maximum bytes of queued changes per watch; the watch ends above it.
     pub watch_bytes: usize,
-    /// Bytes of changes that may wait for all watchers together, each change counted once; with more
-    /// the watchers are ended that have most to take.
+    /// Maximum bytes of queued changes of all watches, each change counted once; above it the
+    /// watches with the largest queues end.
     pub waiting_bytes: usize,
-    /// How often a watch with no events tells its progress.
+    /// Interval of progress batches on an idle watch.
     pub progress_every: Duration,
-    /// The largest size of the database's file, in bytes; an eighth of it is kept for deletions
-    /// and compaction. Past it changes fail with
-    /// [`CommitError::Full`](super::CommitError::Full) until objects are deleted. None for no
-    /// limit but the disk's.
+    /// Maximum size of the database file in bytes; an eighth is reserved for deletions and
+    /// compaction. Above it changes fail with [`CommitError::Full`](super::CommitError::Full) until
+    /// objects are deleted. `None` for no limit except the disk.
     pub max_bytes: Option<u64>,
-    /// The name of a SQLite VFS to use in place of the system's own.
+    /// The name of a SQLite VFS to use instead of the default.
     pub vfs: Option<String>,
-    /// Threads that read single objects, and as many that read lists: a greedy lister cannot keep
-    /// others from their objects. With one, the same thread reads both. At least one.
+    /// Threads for reads of single objects, and the same number for lists, so that lists do not
+    /// delay single reads. With 1, one thread does both. At least 1.
     pub readers: usize,
-    /// What each connection remembers of the file, in KiB at most.
+    /// Maximum page cache per connection in KiB.
     pub cache_kib: u32,
-    /// What an acknowledgement promises.
+    /// The durability of acknowledged changes.
     pub durability: Durability,
 }
 
-/// What an acknowledgement promises.
+/// The durability of acknowledged changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// The change is on disk, whatever happens to the machine.
+    /// The change is on disk and survives power failures.
     #[default]
     Synced,
-    /// The change outlives the process, but not a power failure: that takes the latest changes
-    /// away, and never leaves a store that does not open. For what can be made again.
+    /// The change survives the end of the process, but a power failure may lose the latest changes.
+    /// The store always stays consistent. For reproducible data.
     Written,
 }
 
 impl Default for StoreOptions {
-    /// Five minutes of history, as kube-apiserver keeps etcd's; one for Events and Leases.
+    /// Five minutes of history, as kube-apiserver keeps in etcd; one minute for Events and Leases.
     fn default() -> Self {
         Self {
             history: Duration::from_mins(5),
@@ -116,10 +114,10 @@ impl StoreOptions {
         }
     }
 
-    /// A connection.
+    /// Opens a connection.
     pub(super) fn connect(&self, path: &Path, role: Role) -> rusqlite::Result<Connection> {
         let conn = layout::connect(path, self.vfs.as_deref(), role)?;
-        // Negative: KiB and not pages.
+        // Negative values are KiB instead of pages.
         conn.pragma_update(None, "cache_size", -i64::from(self.cache_kib))?;
         if self.durability == Durability::Written {
             conn.pragma_update(None, "synchronous", "NORMAL")?;

@@ -1,7 +1,7 @@
-//! History that a watch of this process still needs, however old it is.
+//! History that watches of this process still need, regardless of its age.
 //!
-//! Only the age of history is waived: what is past the number or the bytes of changes that are
-//! kept goes all the same, so that a watch that never goes on cannot fill the disk.
+//! Pins do not affect the limits on number and bytes of changes, so that a stalled watch cannot
+//! fill the disk.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub(super) struct Pins(Arc<Mutex<Held>>);
 #[derive(Debug, Default)]
 struct Held {
     next: u64,
-    /// What each pin still needs: changes after this revision.
+    /// Pin ID → the revision after which changes are needed.
     after: BTreeMap<u64, u64>,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Pin {
 }
 
 impl Pins {
-    /// Keeps the changes after this revision.
+    /// Pins the changes after this revision.
     pub(super) fn pin(&self, after: u64) -> Pin {
         let mut held = self.0.lock();
         held.next += 1;
@@ -40,7 +40,7 @@ impl Pins {
         }
     }
 
-    /// Changes after this revision are needed, whatever their age.
+    /// The lowest pinned revision.
     pub(super) fn lowest(&self) -> u64 {
         let held = self.0.lock();
         held.after.values().min().copied().unwrap_or(u64::MAX)
@@ -48,7 +48,7 @@ impl Pins {
 }
 
 impl Pin {
-    /// Changes up to this revision are needed no more.
+    /// Releases the changes up to this revision.
     pub(super) fn raise(&self, after: u64) {
         self.pins.0.lock().after.insert(self.id, after);
     }

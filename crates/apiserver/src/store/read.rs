@@ -1,4 +1,4 @@
-//! Reads: one object, and lists now and as they were.
+//! Reads of single objects, and lists at current and old revisions.
 
 use std::iter::Peekable;
 use std::sync::Arc;
@@ -10,52 +10,52 @@ use super::error::{ListError, StoreError};
 use super::layout::{self, Floors};
 use super::stored::{Splice, Stored};
 
-/// What to list.
+/// The parameters of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct List {
-    /// Keys that begin so.
+    /// The key prefix.
     pub prefix: String,
     /// Only keys after this one.
     pub after: Option<String>,
-    /// At most so many.
+    /// Maximum number of objects.
     pub limit: Option<usize>,
-    /// As of when.
+    /// The revision.
     pub at: At,
-    /// What is said of objects after the last one.
+    /// The information about further objects.
     pub rest: Rest,
 }
 
-/// What a list with a limit says of objects after its last one.
+/// The information about objects beyond the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rest {
-    /// Their number, which takes as long as there are objects.
+    /// Their number; the time is proportional to it.
     Count,
     /// Whether there are any.
     Peek,
 }
 
-/// As of when a list is.
+/// The revision of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum At {
-    /// Now.
+    /// The current revision.
     Latest,
-    /// When this revision was the latest.
+    /// This revision.
     Exact(u64),
 }
 
-/// A list, or a part of it.
+/// A list or a page of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// In the order of their keys.
+    /// Ordered by key.
     pub items: Vec<Stored>,
-    /// The revision as of which the list is.
+    /// The revision of the list.
     pub revision: u64,
-    /// How many more there are after the last item; with [`Rest::Peek`] 1 stands for any number.
+    /// The number of objects after the last item; with [`Rest::Peek`] 1 means any number.
     pub remaining: u64,
 }
 
 impl List {
-    /// Everything below a prefix, now.
+    /// All objects below a prefix, at the current revision.
     pub fn all(prefix: impl Into<String>) -> Self {
         Self {
             prefix: prefix.into(),
@@ -66,10 +66,10 @@ impl List {
         }
     }
 
-    /// The first key that may be listed, and the first that may not.
+    /// The first key of the list, and the first key after it.
     fn bounds(&self) -> (String, String) {
         let first = match &self.after {
-            // The next possible key.
+            // The smallest possible next key.
             Some(after) if *after >= self.prefix => format!("{after}\0"),
             _ => self.prefix.clone(),
         };
@@ -77,7 +77,7 @@ impl List {
     }
 }
 
-/// The first key after all those with this prefix.
+/// The first key after all keys with this prefix.
 pub(super) fn prefix_end(prefix: &str) -> String {
     let mut end = prefix.to_owned();
     while let Some(last) = end.pop() {
@@ -89,21 +89,21 @@ pub(super) fn prefix_end(prefix: &str) -> String {
     char::MAX.to_string()
 }
 
-/// One object.
+/// Reads an object.
 pub(super) fn get(conn: &Connection, key: &str) -> Result<Option<Stored>, StoreError> {
     let mut statement = conn.prepare_cached("SELECT rev, splice, value FROM cur WHERE key = ?")?;
     let found = statement.query_row([key], |row| stored(key.into(), row, 0));
     Ok(found.optional()?)
 }
 
-/// The revision of one object.
+/// Reads the revision of an object.
 pub(super) fn revision(conn: &Connection, key: &str) -> rusqlite::Result<Option<u64>> {
     conn.prepare_cached("SELECT rev FROM cur WHERE key = ?")?
         .query_row([key], |row| row.get(0).map(i64::cast_unsigned))
         .optional()
 }
 
-/// A stored value from three columns, of which `at` is the first.
+/// Reads a stored value from three columns, of which `at` is the first.
 pub(super) fn stored(key: Arc<str>, row: &Row<'_>, at: usize) -> rusqlite::Result<Stored> {
     let revision: i64 = row.get(at)?;
     let splice = Splice::from_column(row.get(at + 1)?);
@@ -120,7 +120,7 @@ fn key(row: &Row<'_>) -> rusqlite::Result<Arc<str>> {
     Ok(row.get_ref(0)?.as_str()?.into())
 }
 
-/// A list, from one snapshot.
+/// Reads a list in one snapshot.
 pub(super) fn list(conn: &Connection, list: &List) -> Result<Page, ListError> {
     let snapshot = conn.unchecked_transaction()?;
     let current = layout::meta(&snapshot, "revision")?;
@@ -179,7 +179,7 @@ fn is_any_now(conn: &Connection, first: &str, end: &str) -> rusqlite::Result<boo
         .query_row([first, end], |row| row.get(0))
 }
 
-/// `cur` without what changed since, merged with what that was before.
+/// Merges unchanged rows of `cur` with the old states of changed objects.
 fn list_past(conn: &Connection, list: &List, revision: u64) -> rusqlite::Result<Page> {
     let (first, end) = list.bounds();
     let bounds = params![first, end, revision.cast_signed()];
@@ -229,7 +229,7 @@ fn undone(
         .optional()
 }
 
-/// Counts from the keys' index alone, then corrects for what changed since.
+/// Counts keys in the index, and corrects the number for later changes.
 fn count_past(conn: &Connection, first: &str, end: &str, revision: u64) -> rusqlite::Result<i64> {
     let now = count_now(conn, first, end)?;
     let difference: i64 = conn
@@ -246,7 +246,7 @@ fn count_past(conn: &Connection, first: &str, end: &str, revision: u64) -> rusql
     Ok(now + difference)
 }
 
-/// Two lists in the order of their keys, which have no key in common, as one.
+/// Merges two sorted lists without common keys.
 struct Merged<L: Iterator, R: Iterator> {
     left: Peekable<L>,
     right: Peekable<R>,

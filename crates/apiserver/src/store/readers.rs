@@ -1,4 +1,4 @@
-//! Threads that read: a bounded number, behind bounded queues.
+//! Reader threads with bounded queues.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use tokio::time::timeout;
 
 use super::error::StoreError;
 
-/// Reads that may wait in a lane.
-const WAITING: usize = 1024;
+/// Maximum number of waiting reads per lane.
+const MAX_WAITING_READS: usize = 1024;
 
-/// How long a read waits to get into a lane.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Timeout for a place in a lane's queue.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 type Job = Box<dyn FnOnce(&Connection) + Send>;
 
-/// A queue and the threads that serve it.
+/// A queue with its threads.
 pub(super) struct Lane {
     jobs: Mutex<Jobs>,
     wake: Condvar,
@@ -37,13 +37,13 @@ impl Default for Lane {
         Self {
             jobs: Mutex::default(),
             wake: Condvar::new(),
-            slots: Arc::new(Semaphore::new(WAITING)),
+            slots: Arc::new(Semaphore::new(MAX_WAITING_READS)),
         }
     }
 }
 
 impl Lane {
-    /// Serves reads until the lane is closed; the body of each of its threads.
+    /// Runs reads until the lane is closed; the main function of its threads.
     pub(super) fn serve(&self, conn: &Connection) {
         loop {
             let mut jobs = self.jobs.lock();
@@ -61,8 +61,8 @@ impl Lane {
         }
     }
 
-    /// Runs a read on one of the lane's threads. If the caller goes away before its turn, it is
-    /// not run.
+    /// Runs a read on one of the lane's threads. If the caller is gone before it starts, it is
+    /// skipped.
     pub(super) async fn read<T, E>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
@@ -72,17 +72,17 @@ impl Lane {
         E: From<StoreError> + Send + 'static,
     {
         let slots = Arc::clone(&self.slots);
-        let slot = match timeout(PATIENCE, slots.acquire_owned()).await {
+        let slot = match timeout(TIMEOUT, slots.acquire_owned()).await {
             Ok(Ok(slot)) => slot,
             Ok(Err(_)) => return Err(StoreError::Closed.into()),
             Err(_) => return Err(StoreError::Busy.into()),
         };
         let (answer, answered) = oneshot::channel();
         let job: Job = Box::new(move |conn| {
-            // Held by the job, not by the caller: a read that nobody waits for takes its place too.
+            // Owned by the job: a read without a caller occupies its slot, too.
             let _slot = slot;
             if !answer.is_closed() {
-                // The caller may go away meanwhile.
+                // The caller may be gone.
                 answer.send(read(conn)).ok();
             }
         });
@@ -99,7 +99,7 @@ impl Lane {
             .unwrap_or_else(|_| Err(StoreError::Closed.into()))
     }
 
-    /// Ends the threads after the reads under way; waiting ones are answered "closed".
+    /// Ends the threads after the current reads; waiting reads fail with "closed".
     pub(super) fn close(&self) {
         let mut jobs = self.jobs.lock();
         jobs.closed = true;

@@ -1,4 +1,4 @@
-//! Events from the log, for watches that begin further back than memory reaches.
+//! Events from the log, for watches from revisions older than the ring.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use super::layout::Floors;
 use super::read::{prefix_end, stored};
 use super::stored::Stored;
 
-/// Events read at once.
+/// Events per read.
 const PAGE: usize = 500;
 
 /// A part of the history below a prefix.
 pub(super) struct Replayed {
     pub(super) events: Vec<Arc<Notice>>,
-    /// Everything up to this revision is in `events`.
+    /// `events` contains all changes up to this revision.
     pub(super) until: u64,
 }
 
-/// What the log says of one change.
+/// A row of the log.
 struct Change {
     revision: u64,
     key: Arc<str>,
@@ -30,7 +30,7 @@ struct Change {
     previous: Option<Stored>,
 }
 
-/// The first events within `after..=until`, which are all durable.
+/// The first events within `after..=until`; all are durable.
 pub(super) fn replay(
     conn: &Connection,
     prefix: &str,
@@ -56,7 +56,7 @@ pub(super) fn replay(
     Ok(Replayed { events, until })
 }
 
-/// Events that the writer must publish again after it lost sight of what it wrote.
+/// Events to publish again after a write with unknown outcome.
 pub(super) fn missed(conn: &Connection, after: u64, until: u64) -> Result<Vec<Event>, StoreError> {
     changes(conn, "", &(after..=until), usize::MAX)?
         .into_iter()
@@ -70,7 +70,8 @@ fn changes(
     range: &RangeInclusive<u64>,
     limit: usize,
 ) -> rusqlite::Result<Vec<Change>> {
-    // The inner query reads the keys' index alone, so it costs as much as this prefix has history.
+    // The inner query reads the key index only, so its cost is proportional to the history of the
+    // prefix.
     let mut statement = conn.prepare_cached(
         "SELECT rev, key, deleted, previous_rev, previous_splice, previous FROM log
          WHERE rev IN (SELECT rev FROM log INDEXED BY log_by_key
@@ -113,7 +114,8 @@ fn event(conn: &Connection, change: Change) -> Result<Event, StoreError> {
             revision: change.revision,
         });
     }
-    // What a change wrote is what the next one of the same key found, or what is there now.
+    // The value that a change wrote is the previous value of the next change of the key, or the
+    // current value.
     let mut next = conn
         .prepare_cached(
             "SELECT previous_rev, previous_splice, previous FROM log INDEXED BY log_by_key

@@ -1,8 +1,7 @@
-//! Free pages of the file, and how they go back to the disk.
+//! Free pages of the file, and their return to the disk.
 //!
-//! The file is kept with `auto_vacuum = INCREMENTAL`: what compaction frees is cut off the end of
-//! the file, page by page, in the same short steps. A file of an older program is converted once,
-//! when it is opened.
+//! The file uses `auto_vacuum = INCREMENTAL`: pages that compaction frees are removed from the end
+//! of the file in small steps. A file of an earlier version is converted when it is opened.
 
 use std::fs;
 use std::path::Path;
@@ -15,46 +14,48 @@ use super::error::OpenError;
 use super::layout::{self, Role};
 use super::lock::{self, beside};
 
-/// `PRAGMA auto_vacuum`.
+/// The value of `PRAGMA auto_vacuum`.
 const INCREMENTAL: i64 = 2;
 
-/// The largest file that is converted when it is opened: what a slow disk copies in a minute.
-const CONVERTED: u64 = 1 << 30;
+/// Maximum size of a file that is converted on open: a slow disk copies this in a minute.
+const MAX_CONVERTED_BYTES: u64 = 1 << 30;
 
-/// Free pages that are kept for what is written next, beside an eighth of the file.
-const KEPT: i64 = 256;
+/// Minimum number of free pages that stay for later writes, in addition to an eighth of the file.
+const MIN_FREE_PAGES: i64 = 256;
 
-/// Suffix of the copy that a conversion makes.
+/// Suffix of the copy of a conversion.
 const COPY: &str = "converting";
 
-/// Why a file is not converted.
+/// Errors of the conversion.
 #[derive(Debug, thiserror::Error)]
 enum ConvertError {
-    #[error("it has {0} bytes, at most {CONVERTED} are copied at the start")]
+    #[error(
+        "the file has {0} bytes; the maximum for conversion at the start is {MAX_CONVERTED_BYTES}"
+    )]
     TooLarge(u64),
-    #[error("the copy cannot be created")]
+    #[error("cannot create the copy")]
     Copy(#[from] OpenError),
-    #[error("the copy failed")]
+    #[error("cannot copy the file")]
     Database(#[from] rusqlite::Error),
-    #[error("another program reads the file")]
+    #[error("another program has the file open")]
     Busy,
 }
 
-/// Makes a new file one that can shrink; others are left alone.
+/// Enables incremental vacuum for a new file; other files are unchanged.
 pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
-    // Where it is so already, to say it again would be a write.
+    // Setting it again would be a write.
     if pragma(conn, "auto_vacuum")? == INCREMENTAL {
         return Ok(());
     }
     conn.pragma_update(None, "auto_vacuum", "INCREMENTAL")
 }
 
-/// Makes the file one that can shrink, if it is not; true if the connection has to be opened anew.
-/// A store that cannot be converted works on and does not shrink.
+/// Converts the file to incremental vacuum if necessary; returns true if the connection must be
+/// reopened. After a failed conversion the store works, but does not shrink.
 pub(super) fn convert(conn: &mut Connection, path: &Path, vfs: Option<&str>) -> bool {
     let copy = beside(path, COPY);
     let result = try_convert(conn, &copy, vfs);
-    // Also what a start left behind that was ended.
+    // Also removes the copy of an interrupted start.
     remove(&copy);
     match result {
         Ok(converted) => converted,
@@ -62,7 +63,7 @@ pub(super) fn convert(conn: &mut Connection, path: &Path, vfs: Option<&str>) -> 
             let cause = std::error::Error::source(&error).map(ToString::to_string);
             tracing::warn!(
                 path = %path.display(), %error, cause,
-                "cannot convert the store: its file keeps its largest size"
+                "cannot convert the store; its file will not shrink"
             );
             false
         }
@@ -73,16 +74,16 @@ fn remove(copy: &Path) {
     for path in [copy.to_owned(), beside(copy, "journal")] {
         match fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                tracing::warn!(path = %path.display(), %error, "cannot remove a copy");
+                tracing::warn!(path = %path.display(), %error, "failed to remove the copy of a conversion");
             }
             _ => {}
         }
     }
 }
 
-/// Copies the live pages into a file of the right form, then that over the store in one
-/// transaction: a crash leaves either the old pages or the new ones. (`VACUUM` does the same with
-/// a copy in memory or in the folder for temporary files, which may be small.)
+/// Copies the live pages into a file with incremental vacuum, then over the store in one
+/// transaction: a crash leaves either the old or the new pages. (`VACUUM` makes its copy in memory
+/// or in the temporary folder, which may be small.)
 fn try_convert(
     conn: &mut Connection,
     copy: &Path,
@@ -92,10 +93,10 @@ fn try_convert(
         return Ok(false);
     }
     let bytes = pragma(conn, "page_size")? * pragma(conn, "page_count")?;
-    if bytes.cast_unsigned() > CONVERTED {
+    if bytes.cast_unsigned() > MAX_CONVERTED_BYTES {
         return Err(ConvertError::TooLarge(bytes.cast_unsigned()));
     }
-    tracing::info!(bytes, "converting the store so that its file can shrink");
+    tracing::info!(bytes, "converting the store for incremental vacuum");
     remove(copy);
     lock::create_private(copy)?;
     conn.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
@@ -113,19 +114,19 @@ fn pragma(conn: &Connection, name: &str) -> rusqlite::Result<i64> {
     conn.pragma_query_value(None, name, |row| row.get(0))
 }
 
-/// Pages that a step gave back.
+/// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shrunk {
     pub(super) pages: usize,
-    /// Whether there are more to give back.
+    /// Whether more pages can be returned.
     pub(super) more: bool,
 }
 
-/// Gives free pages back until the deadline, within the transaction there is.
+/// Returns free pages to the disk until the deadline, in the current transaction.
 pub(super) fn shrink(conn: &Connection, deadline: Instant) -> rusqlite::Result<Shrunk> {
     let free = pragma(conn, "freelist_count")?;
-    let kept = KEPT + pragma(conn, "page_count")? / 8;
-    // Not for a few pages: each one that goes moves another one.
+    let kept = MIN_FREE_PAGES + pragma(conn, "page_count")? / 8;
+    // A few pages are not worth the moves.
     if free <= 2 * kept {
         return Ok(Shrunk {
             pages: 0,
@@ -135,14 +136,14 @@ pub(super) fn shrink(conn: &Connection, deadline: Instant) -> rusqlite::Result<S
     let mut statement = conn.prepare(&format!("PRAGMA incremental_vacuum({})", free - kept))?;
     let mut rows = statement.query([])?;
     let mut pages = 0;
-    // Each row is a page that was given back.
+    // Each row is a returned page.
     while rows.next()?.is_some() {
         pages += 1;
         if Instant::now() > deadline {
             break;
         }
     }
-    // A file that was not converted gives nothing back.
+    // A file without incremental vacuum returns no pages.
     let more = pages > 0 && i64::try_from(pages).is_ok_and(|pages| pages < free - kept);
     Ok(Shrunk { pages, more })
 }

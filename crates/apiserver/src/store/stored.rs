@@ -1,4 +1,4 @@
-//! A stored object, and how its revision gets into its JSON without parsing it.
+//! Stored objects, and insertion of the revision into their JSON without parsing.
 
 use std::sync::Arc;
 
@@ -11,50 +11,49 @@ use super::error::StoreError;
 /// A value at one revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stored {
-    /// Such as `/apps/deployments/default/web`.
+    /// A key such as `/apps/deployments/default/web`.
     pub key: Arc<str>,
-    /// The revision of the change that wrote it: `metadata.resourceVersion`.
+    /// The revision of the last change: `metadata.resourceVersion`.
     pub revision: u64,
     /// JSON, without `metadata.resourceVersion`.
     pub value: Bytes,
     splice: Splice,
 }
 
-/// Where `"resourceVersion":"…"` goes.
+/// The position of `"resourceVersion":"…"`.
 ///
-/// It is found once, when the value is written, and kept beside it: text that looks like
-/// `"metadata":{` may stand anywhere in an object, so a search on the way out would be wrong
-/// for some.
+/// Computed when the value is written, and stored with it: text such as `"metadata":{` may occur
+/// anywhere in an object, so a search on output could find the wrong place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Splice {
-    /// Nowhere: the value has no top-level `metadata` object.
+    /// The value has no top-level `metadata` object.
     Nowhere,
-    /// At this offset, just after the brace of the top-level `metadata`.
+    /// The offset after the opening brace of the top-level `metadata`.
     At(u32),
 }
 
-/// Why a value cannot be stored.
+/// The reason why a value cannot be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// Not JSON.
-    #[error("the value is not JSON")]
+    /// The value is not JSON.
+    #[error("cannot store the value: not JSON")]
     NotJson,
-    /// It has a `metadata.resourceVersion`, which is the store's to give.
-    #[error("the value has a resourceVersion of its own")]
+    /// The value contains `metadata.resourceVersion`, which only the store sets.
+    #[error("cannot store the value: it contains metadata.resourceVersion")]
     HasRevision,
-    /// It has metadata twice.
-    #[error("the value has metadata twice")]
+    /// The value contains `metadata` twice.
+    #[error("cannot store the value: duplicate metadata")]
     MetadataTwice,
-    /// Longer than 2^31 bytes.
-    #[error("the value is too long")]
+    /// The value is longer than 2^31 bytes.
+    #[error("cannot store the value: longer than 2^31 bytes")]
     TooLong,
-    /// A deletion of what is expected to be absent.
-    #[error("there is nothing to delete")]
+    /// The change deletes an object that is expected to be absent.
+    #[error("cannot delete an object that is expected to be absent")]
     NothingToDelete,
 }
 
 impl Splice {
-    /// Reads a value that is about to be written.
+    /// Finds the position in a new value.
     pub(super) fn find(json: &[u8]) -> Result<Self, Malformed> {
         if i32::try_from(json.len()).is_err() {
             return Err(Malformed::TooLong);
@@ -77,7 +76,7 @@ impl Splice {
         Ok(found.unwrap_or(Self::Nowhere))
     }
 
-    /// As a column of the database.
+    /// The form in the database.
     pub(super) fn column(self) -> Option<u32> {
         match self {
             Self::Nowhere => None,
@@ -85,14 +84,14 @@ impl Splice {
         }
     }
 
-    /// From a column of the database.
+    /// Parses the form in the database.
     pub(super) fn from_column(column: Option<u32>) -> Self {
         column.map_or(Self::Nowhere, Self::At)
     }
 }
 
 impl Stored {
-    /// A value as the database has it.
+    /// A value from the database.
     pub(super) fn from_row(key: Arc<str>, revision: u64, value: Bytes, splice: Splice) -> Self {
         Self {
             key,
@@ -102,16 +101,17 @@ impl Stored {
         }
     }
 
-    /// A value that no store gave, for callers that make up events.
+    /// A value that is not from the store, for synthetic events.
     ///
     /// # Errors
-    /// As [`Malformed`] says.
+    /// See [`Malformed`].
     pub fn new(key: Arc<str>, revision: u64, value: Bytes) -> Result<Self, Malformed> {
         let splice = Splice::find(&value)?;
         Ok(Self::from_row(key, revision, value, splice))
     }
 
-    /// The same value under another revision: a deletion is shown with its own revision.
+    /// The same value with another revision: clients receive deleted objects with the revision of
+    /// the deletion.
     #[must_use]
     pub fn at_revision(&self, revision: u64) -> Self {
         Self {
@@ -120,10 +120,10 @@ impl Stored {
         }
     }
 
-    /// The object, with `metadata.resourceVersion` in place.
+    /// The parsed object, with `metadata.resourceVersion`.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] if the bytes are no longer what was written.
+    /// [`StoreError::Damaged`] if the stored bytes are corrupt.
     pub fn object(&self) -> Result<Value, StoreError> {
         let mut object: Value =
             serde_json::from_slice(&self.value).map_err(|source| StoreError::Damaged {
@@ -161,7 +161,7 @@ impl Stored {
         self.splice.column()
     }
 
-    /// The bytes that this value holds in memory, about.
+    /// The approximate number of bytes in memory.
     pub(crate) fn weight(&self) -> usize {
         self.value.len() + self.key.len()
     }
@@ -180,7 +180,7 @@ fn push_decimal(out: &mut Vec<u8>, mut number: u64) {
     out[start..].reverse();
 }
 
-/// Whether a member's name, as it is written, reads as this one.
+/// Whether an escaped member name equals `name`.
 fn is(key: &[u8], name: &str) -> bool {
     if !key.contains(&b'\\') {
         return key == name.as_bytes();
@@ -189,7 +189,7 @@ fn is(key: &[u8], name: &str) -> bool {
     serde_json::from_slice::<String>(&quoted).is_ok_and(|read| read == name)
 }
 
-/// Walks over the members of an object that is known to be JSON.
+/// Iterates over the members of an object in valid JSON.
 struct Scan<'a> {
     json: &'a [u8],
     at: usize,
@@ -207,7 +207,7 @@ impl<'a> Scan<'a> {
         (self.peek()? == b'{').then(|| self.at += 1)
     }
 
-    /// The next member's name as it is written, with the value next; none at the object's end.
+    /// The next member's escaped name, positioned before its value; `None` at the end.
     fn key(&mut self) -> Option<&'a [u8]> {
         if self.peek()? == b',' {
             self.at += 1;
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_looks_like_metadata_is_left_alone() {
+    fn text_similar_to_metadata_is_unchanged() {
         let value = json!({
             "a": {"metadata": {"name": "inner"}},
             "data": {"x": "\"metadata\":{\"name\"", "y\\\"metadata": "}]{"},
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_with_a_revision_of_its_own_is_refused() {
+    fn value_with_resource_version_is_rejected() {
         let refused = |text: &'static str| Splice::find(text.as_bytes()).unwrap_err();
         assert_eq!(
             refused(r#"{"metadata":{"labels":{},"resourceVersion":"1"}}"#),
@@ -338,7 +338,7 @@ mod tests {
             refused(r#"{"metadata":{"a":[{}]},"z":1,"metadata":7}"#),
             Malformed::MetadataTwice
         );
-        // A label of that name is no revision.
+        // A label with this name is no revision.
         let label = r#"{"metadata":{"labels":{"resourceVersion":"1"}}}"#;
         assert_eq!(Splice::find(label.as_bytes()), Ok(Splice::At(13)));
     }
@@ -366,7 +366,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn splicing_equals_parsing_and_inserting(value in any_json(), revision: u64, pretty: bool) {
+        fn insertion_equals_parsing_and_setting(value in any_json(), revision: u64, pretty: bool) {
             let text = if pretty {
                 serde_json::to_vec_pretty(&value).unwrap()
             } else {

@@ -1,4 +1,4 @@
-//! A store's threads, and how they end.
+//! The threads of a store.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use super::readers::Lane;
 use super::writer::Writer;
 use super::writer::checkpoint::Checkpoints;
 
-/// All threads of a store. Dropping it ends them and waits for them; the writer ends when it can
-/// have no more orders, so their sender is dropped before this.
+/// All threads of a store. Drop joins them. The writer ends when all order senders are dropped, so
+/// senders must be dropped first.
 #[derive(Debug)]
 pub(super) struct Threads {
     pub(super) points: Arc<Lane>,
@@ -94,7 +94,7 @@ impl Threads {
     }
 }
 
-/// Where reads wait, and how many threads serve them.
+/// The lanes for reads, and their number of threads.
 struct Lanes {
     points: Arc<Lane>,
     scans: Arc<Lane>,
@@ -102,7 +102,7 @@ struct Lanes {
 }
 
 impl Lanes {
-    /// Two lanes, each with so many readers; one that is both where there is one reader.
+    /// Two lanes with `readers` threads each, or a single lane for one reader.
     fn new(readers: usize) -> Self {
         let points: Arc<Lane> = Arc::default();
         match readers {
@@ -122,7 +122,7 @@ impl Lanes {
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        // The others serve what the writer still writes.
+        // The readers run until the writer has finished.
         let written = self.writer.take().and_then(join);
         self.points.close();
         self.scans.close();
@@ -131,8 +131,8 @@ impl Drop for Threads {
         for handle in self.others.drain(..) {
             join(handle);
         }
-        // The last connection to close moves the write-ahead log into the database's file, which
-        // those that only read cannot.
+        // The last closed connection moves the log into the database file, which read-only
+        // connections cannot do.
         drop(written);
     }
 }
@@ -140,7 +140,7 @@ impl Drop for Threads {
 fn join<T>(handle: JoinHandle<T>) -> Option<T> {
     let ended = handle.join();
     if ended.is_err() {
-        tracing::error!("a thread of the store panicked");
+        tracing::error!("store thread panicked");
     }
     ended.ok()
 }
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_reader_serves_one_lane_and_more_serve_two() {
+    fn single_reader_uses_one_lane() {
         for (asked, threads, one_lane) in [(0, 1, true), (1, 1, true), (2, 4, false)] {
             let lanes = Lanes::new(asked);
             assert_eq!(lanes.readers, threads);

@@ -1,4 +1,4 @@
-//! A watch: first what memory or the log still has, then what is handed on as it happens.
+//! Watches: past events from memory or the log, then live events.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use super::pins::Pin;
 use super::readers::Lane;
 use super::replay::replay;
 
-/// Events below a prefix, in order, none left out and none twice.
+/// All events below a prefix, in order and without duplicates.
 #[derive(Debug)]
 pub struct Watch {
     prefix: Arc<str>,
     feed: Arc<Feed>,
     scans: Arc<Lane>,
     subscription: Subscription,
-    /// Everything up to this revision was told.
+    /// All changes up to this revision are delivered.
     told: u64,
     /// Keeps the history after `told`.
     pin: Option<Pin>,
@@ -50,15 +50,15 @@ impl Watch {
         })
     }
 
-    /// The revision up to which everything was told: where a new watch would go on.
+    /// The revision up to which all changes are delivered: the start of a continuing watch.
     pub fn revision(&self) -> u64 {
         self.told
     }
 
-    /// Waits for events; now and then, if there are none, tells progress instead. Cancel-safe.
+    /// Waits for events, or returns progress on an idle watch. Cancel-safe.
     ///
     /// # Errors
-    /// As [`WatchEnd`] says; the watch is over then.
+    /// See [`WatchEnd`]; the watch is over then.
     pub async fn next(&mut self) -> Result<Batch, WatchEnd> {
         while self.told < self.subscription.from {
             if let Some(batch) = self.past().await? {
@@ -82,14 +82,14 @@ impl Watch {
         }
     }
 
-    /// What can be told without waiting: events, or progress as of now; for a last bookmark.
-    /// None if there is nothing new, or the past is still to be read.
+    /// Events or progress that are available without waiting, for a last bookmark. `None` if there
+    /// is no progress, or past events are still to be read.
     pub fn progress(&mut self) -> Option<Batch> {
         if self.told < self.subscription.from {
             return None;
         }
         self.next_progress = Instant::now() + self.progress_every;
-        // Read first: whatever was dispatched up to here is in the queue by now.
+        // Read first: all events distributed up to here are in the queue.
         let dispatched = self.feed.dispatched();
         match self.subscription.waiting() {
             Ok(round) => self.take(&round),
@@ -104,10 +104,10 @@ impl Watch {
         }
     }
 
-    /// As [`Self::next`], without waiting for a change; none if all that has happened was told.
+    /// Like [`Self::next`], without waiting for a change; `None` if all changes are delivered.
     ///
     /// # Errors
-    /// As [`WatchEnd`] says; the watch is over then.
+    /// See [`WatchEnd`]; the watch is over then.
     pub async fn pending(&mut self) -> Result<Option<Batch>, WatchEnd> {
         while self.told < self.subscription.from {
             if let Some(batch) = self.past().await? {
@@ -127,7 +127,7 @@ impl Watch {
         }
     }
 
-    /// Events from before the subscription; none if this part of the past had none.
+    /// Events from before the subscription; `None` if this part has none.
     async fn past(&mut self) -> Result<Option<Batch>, WatchEnd> {
         let until = self.subscription.from;
         let recent = self.feed.recent(&self.prefix, self.told, until);
@@ -150,7 +150,7 @@ impl Watch {
     }
 
     fn take(&mut self, round: &Round) -> Option<Batch> {
-        // A watch may begin at a revision that is durable but not yet dispatched.
+        // A watch may start at a revision that is durable but not distributed yet.
         let events: Vec<_> = round
             .iter()
             .filter(|event| event.revision() > self.told)

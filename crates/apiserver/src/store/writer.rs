@@ -1,14 +1,14 @@
-//! The one thread that writes.
+//! The writer thread.
 //!
-//! Changes that wait are made in one transaction and made durable together. Each is answered
-//! after that, never before. If space runs out, or the disk fails, each change is told so, and the
-//! next is tried again.
+//! Waiting changes are committed in one transaction and acknowledged after it is durable. If space
+//! runs out or the disk fails, all changes of the transaction fail, and later ones are attempted
+//! again.
 
 pub(super) mod checkpoint;
 pub(super) mod compact;
-pub(super) mod looks;
 pub(super) mod order;
 pub(super) mod room;
+pub(super) mod schedule;
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
@@ -20,9 +20,9 @@ use tokio::sync::oneshot;
 
 use self::checkpoint::Growth;
 use self::compact::{Retention, Step};
-use self::looks::Looks;
 use self::order::{Order, Waiting};
 use self::room::{Need, Room, is_full};
+use self::schedule::CompactionSchedule;
 use super::change::Outcome;
 use super::error::CommitError;
 use super::event::Event;
@@ -30,22 +30,22 @@ use super::feed::Feed;
 use super::layout::{self, Floors, Header};
 use super::replay;
 
-/// Changes in one transaction.
-const BATCH: usize = 512;
+/// Maximum number of changes per transaction.
+const MAX_BATCH_CHANGES: usize = 512;
 
-/// Bytes in one transaction, about: what takes the disk some milliseconds.
-const BATCH_BYTES: usize = 4 << 20;
+/// Approximate maximum bytes per transaction: some milliseconds of disk time.
+const MAX_BATCH_BYTES: usize = 4 << 20;
 
-/// The least time between two attempts at making room, or at reopening a broken database.
+/// Minimum interval of attempts to free space or to reopen a failed database.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// How often room is made for one change.
-const ROOM_TRIES: usize = 8;
+/// Maximum attempts to free space for one change.
+const MAX_ROOM_ATTEMPTS: usize = 8;
 
-/// Rows cut off in a transaction of their own.
+/// Rows per compaction step with its own transaction.
 const STEP_ROWS: usize = 512;
 
-/// See the module.
+/// The state of the writer thread; see the module.
 pub(super) struct Writer {
     pub(super) conn: Connection,
     /// Opens another connection.
@@ -54,26 +54,26 @@ pub(super) struct Writer {
     pub(super) feed: Arc<Feed>,
     pub(super) floors: Arc<RwLock<Floors>>,
     pub(super) retention: Retention,
-    /// The bytes of history there are.
+    /// The bytes of the history.
     pub(super) history: u64,
     pub(super) growth: Growth,
     pub(super) tasks: Tasks,
     pub(super) room: Room,
 }
 
-/// What the writer has to see to.
+/// Pending work besides changes.
 pub(super) struct Tasks {
-    /// An order taken from the queue that did not fit into the batch.
+    /// An order from the queue that did not fit into the batch.
     next: Option<Order>,
-    /// Somebody wants the history cut off here.
+    /// The requested floor of the history.
     forced: u64,
     forced_done: Vec<(u64, oneshot::Sender<u64>)>,
-    looks: Looks,
-    /// When making room was of no use.
+    schedule: CompactionSchedule,
+    /// The time of the last failed attempt to free space.
     no_room: Option<Instant>,
     moved_log: Option<Instant>,
-    /// A transaction failed with an unknown outcome: when, and why.
-    unsure: Option<(Instant, Arc<rusqlite::Error>)>,
+    /// A transaction failed with an unknown outcome: time and error.
+    uncertain: Option<(Instant, Arc<rusqlite::Error>)>,
 }
 
 impl Tasks {
@@ -82,25 +82,25 @@ impl Tasks {
             next: None,
             forced: 0,
             forced_done: Vec::new(),
-            looks: Looks::new(now),
+            schedule: CompactionSchedule::new(now),
             no_room: None,
             moved_log: None,
-            unsure: None,
+            uncertain: None,
         }
     }
 }
 
-/// What a transaction did.
+/// The result of a transaction.
 struct Written {
     outcomes: Vec<Outcome>,
     revision: u64,
-    /// Bytes of history after it.
+    /// The bytes of history after it.
     history: u64,
     step: Option<Step>,
 }
 
 impl Writer {
-    /// Serves orders until there can be none any more, then gives its connection back.
+    /// Handles orders until all senders are dropped, then returns the connection.
     pub(super) fn run(mut self) -> Connection {
         loop {
             match self.next_order() {
@@ -111,7 +111,7 @@ impl Writer {
                 Ok(Order::Compact { to, done }) => {
                     self.tasks.forced = self.tasks.forced.max(to);
                     self.tasks.forced_done.push((to, done));
-                    self.tasks.looks.force();
+                    self.tasks.schedule.force();
                 }
                 Err(RecvTimeoutError::Timeout) => self.idle(),
                 Err(RecvTimeoutError::Disconnected) => return self.conn,
@@ -121,15 +121,18 @@ impl Writer {
         }
     }
 
-    /// Waits for an order, as long as there is nothing else to do.
+    /// Waits for an order while no other work is pending.
     fn next_order(&mut self) -> Result<Order, RecvTimeoutError> {
         if let Some(order) = self.tasks.next.take() {
             return Ok(order);
         }
-        // A database that failed is tried again, and a checkpoint under way gets the writer's part.
-        let tends = self.tasks.unsure.is_some() || self.growth.is_moving();
-        let rest = self.tasks.looks.rest(Instant::now());
-        let soonest = rest.into_iter().chain(tends.then_some(looks::EVERY)).min();
+        // A failed database is retried, and a running checkpoint needs the writer.
+        let tends = self.tasks.uncertain.is_some() || self.growth.is_moving();
+        let rest = self.tasks.schedule.rest(Instant::now());
+        let soonest = rest
+            .into_iter()
+            .chain(tends.then_some(schedule::EVERY))
+            .min();
         match soonest {
             Some(rest) => self.orders.recv_timeout(rest),
             None => self
@@ -139,11 +142,11 @@ impl Writer {
         }
     }
 
-    /// The change and those that wait behind it.
+    /// Collects the change and the changes waiting after it.
     fn gather(&mut self, first: Waiting) -> Vec<Waiting> {
         let mut bytes = first.change.weight();
         let mut batch = vec![first];
-        while batch.len() < BATCH && bytes < BATCH_BYTES {
+        while batch.len() < MAX_BATCH_CHANGES && bytes < MAX_BATCH_BYTES {
             match self.orders.try_recv() {
                 Ok(Order::Commit(next)) => {
                     bytes += next.change.weight();
@@ -160,10 +163,10 @@ impl Writer {
     }
 
     fn commit(&mut self, batch: Vec<Waiting>) {
-        if let Err(error) = self.be_sure() {
+        if let Err(error) = self.ensure_certain() {
             return refuse(batch, &error);
         }
-        self.tasks.looks.changing(Instant::now());
+        self.tasks.schedule.changing(Instant::now());
         match self.attempt(&batch) {
             Ok(written) => self.answer(batch, written),
             Err(error) if is_full(&error) => self.commit_what_fits(batch),
@@ -171,12 +174,12 @@ impl Writer {
         }
     }
 
-    /// Tries the changes one by one, each again while history can make room for it.
+    /// Commits the changes one by one, and retries each while compaction can free space for it.
     fn commit_what_fits(&mut self, batch: Vec<Waiting>) {
         for waiting in batch {
             let one = vec![waiting];
             let mut result = self.attempt(&one);
-            for _ in 0..ROOM_TRIES {
+            for _ in 0..MAX_ROOM_ATTEMPTS {
                 match &result {
                     Err(error) if is_full(error) && self.make_room() => result = self.attempt(&one),
                     _ => break,
@@ -190,7 +193,8 @@ impl Writer {
         }
     }
 
-    /// One transaction; an error means that nothing was made, or that nobody knows.
+    /// Runs one transaction; an error means that nothing was changed, or that the outcome is
+    /// unknown.
     fn attempt(&mut self, batch: &[Waiting]) -> rusqlite::Result<Written> {
         let before = self.feed.revision();
         let now = compact::now_ms();
@@ -220,8 +224,8 @@ impl Writer {
         if written.revision > before {
             layout::set_meta(&transaction, "revision", written.revision)?;
         }
-        if self.tasks.looks.is_due() && (batch.is_empty() || written.revision > before) {
-            // More than was added, so that the history shrinks under whatever load.
+        if self.tasks.schedule.is_due() && (batch.is_empty() || written.revision > before) {
+            // More rows than were added, so that the history shrinks under any load.
             let rows = if batch.is_empty() {
                 STEP_ROWS
             } else {
@@ -239,7 +243,7 @@ impl Writer {
         Ok(written)
     }
 
-    /// Tells watchers, then the makers.
+    /// Publishes events, then acknowledges the changes.
     fn answer(&mut self, batch: Vec<Waiting>, written: Written) {
         let bytes = batch.iter().map(|waiting| waiting.change.weight()).sum();
         let step = written.step.as_ref();
@@ -249,15 +253,15 @@ impl Writer {
         match written.step {
             Some(step) => {
                 let next = step.next;
-                self.tasks.looks.stepped(Instant::now(), step.more, next);
+                self.tasks.schedule.stepped(Instant::now(), step.more, next);
                 *self.floors.write() = step.floors;
             }
-            None if changed => self.tasks.looks.changed(Instant::now()),
+            None if changed => self.tasks.schedule.changed(Instant::now()),
             None => {}
         }
         self.history = written.history;
         if changed && self.history > self.retention.history_bytes {
-            self.tasks.looks.force();
+            self.tasks.schedule.force();
         }
         let mut events = Vec::new();
         let answers: Vec<_> = written
@@ -276,7 +280,7 @@ impl Writer {
             .collect();
         self.publish(events, written.revision);
         for (waiting, answer) in batch.into_iter().zip(answers) {
-            // Whoever made it may have gone away.
+            // The caller may be gone.
             waiting.answer.send(answer).ok();
         }
     }
@@ -287,19 +291,19 @@ impl Writer {
         }
     }
 
-    /// Takes off old history when there is nothing else to do.
+    /// Compacts old history while idle.
     fn idle(&mut self) {
         let now = Instant::now();
-        if self.be_sure().is_err() {
-            return self.tasks.looks.failed(now);
+        if self.ensure_certain().is_err() {
+            return self.tasks.schedule.failed(now);
         }
-        self.tasks.looks.woke(now);
-        if self.tasks.looks.is_due() {
+        self.tasks.schedule.woke(now);
+        if self.tasks.schedule.is_due() {
             self.step();
         }
     }
 
-    /// One step of compaction in a transaction of its own; true if it was made.
+    /// Runs a compaction step in its own transaction; returns whether it succeeded.
     fn step(&mut self) -> bool {
         match self.attempt(&[]) {
             Ok(written) => {
@@ -307,9 +311,9 @@ impl Writer {
                 true
             }
             Err(error) => {
-                self.tasks.looks.failed(Instant::now());
+                self.tasks.schedule.failed(Instant::now());
                 if is_full(&error) {
-                    tracing::warn!("no space is left to compact the history");
+                    tracing::warn!("no disk space for compaction of the history");
                 } else {
                     self.doubt(error);
                 }
@@ -328,26 +332,26 @@ impl Writer {
                 done.send(floor).ok();
             } else {
                 self.tasks.forced_done.push((to, done));
-                self.tasks.looks.force();
+                self.tasks.schedule.force();
             }
         }
     }
 
-    /// Space has run out: starts the log of writes anew, and cuts off half of the history that is
-    /// left. False if that is of no use.
+    /// Frees space: restarts the log, and compacts half of the remaining history. Returns false if
+    /// that does not help.
     fn make_room(&mut self) -> bool {
         if !elapsed(self.tasks.no_room, RETRY) {
             return false;
         }
         if elapsed(self.tasks.moved_log, RETRY) {
             self.tasks.moved_log = Some(Instant::now());
-            tracing::warn!("no space is left for the store; cutting off history");
+            tracing::warn!("no disk space for the store; compacting history");
             checkpoint::restart(&self.conn);
         }
         let made = match compact::middle(&self.conn) {
             Ok(Some(middle)) => {
                 self.tasks.forced = self.tasks.forced.max(middle);
-                self.tasks.looks.force();
+                self.tasks.schedule.force();
                 self.step()
             }
             Ok(None) | Err(_) => false,
@@ -357,15 +361,15 @@ impl Writer {
     }
 
     fn doubt(&mut self, error: rusqlite::Error) -> Arc<rusqlite::Error> {
-        tracing::error!(%error, "the store cannot be written");
+        tracing::error!(%error, "failed to write the store");
         let error = Arc::new(error);
-        self.tasks.unsure = Some((Instant::now(), Arc::clone(&error)));
+        self.tasks.uncertain = Some((Instant::now(), Arc::clone(&error)));
         error
     }
 
-    /// After a failure, reads from a new connection what is really there.
-    fn be_sure(&mut self) -> Result<(), CommitError> {
-        let Some((since, error)) = &self.tasks.unsure else {
+    /// After a failure, reads the actual state from a new connection.
+    fn ensure_certain(&mut self) -> Result<(), CommitError> {
+        let Some((since, error)) = &self.tasks.uncertain else {
             return Ok(());
         };
         if since.elapsed() < RETRY {
@@ -374,8 +378,8 @@ impl Writer {
         if let Err(error) = self.recover() {
             return Err(CommitError::Broken(self.doubt(error)));
         }
-        self.tasks.unsure = None;
-        tracing::info!("the store can be written again");
+        self.tasks.uncertain = None;
+        tracing::info!("store is writable again");
         Ok(())
     }
 
@@ -384,7 +388,7 @@ impl Writer {
         let header = Header::read(&conn)?;
         let known = self.feed.revision();
         if header.revision < known {
-            // Somebody put another file in its place. Going on would give revisions out twice.
+            // Another file is in place of the database. Continuing would reuse revisions.
             let cause = ffi::Error::new(ffi::SQLITE_CORRUPT);
             let text = format!(
                 "the store's revision went back from {known} to {}",
@@ -407,7 +411,7 @@ impl Writer {
 
 fn refuse(batch: Vec<Waiting>, error: &CommitError) {
     for waiting in batch {
-        // Whoever made it may have gone away.
+        // The caller may be gone.
         waiting.answer.send(Err(error.clone())).ok();
     }
 }

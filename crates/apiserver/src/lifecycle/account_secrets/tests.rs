@@ -23,7 +23,7 @@ impl Objects for Nothing {
     }
 }
 
-/// Tokens whose clock the test sets, and that clock.
+/// A token issuer with a clock that the test sets.
 fn tokens(max_lifetime_seconds: Option<i64>) -> (Tokens, Arc<AtomicI64>) {
     let now = Arc::new(AtomicI64::new(START));
     let clock = Arc::clone(&now);
@@ -114,7 +114,7 @@ fn token_in_secret_is_replaced_when_a_third_of_its_life_remains() {
 }
 
 #[test]
-fn secret_of_an_account_that_is_gone_or_was_recreated_is_deleted() {
+fn secret_of_a_deleted_or_recreated_account_is_deleted() {
     let (tokens, _) = tokens(None);
     let secret = populated(&tokens, secret());
     for account in [None, Some(account("u-other"))] {
@@ -156,7 +156,7 @@ fn immutable_secret_and_account_under_deletion_get_no_token() {
 }
 
 #[test]
-fn only_token_secrets_are_remembered() {
+fn index_contains_token_secrets_only() {
     let of = |secret: &Value| account_of(secret.to_string().as_bytes());
     assert_eq!(of(&secret()), Some("robot".to_owned()));
     for (pointer, value) in [("/type", "Opaque"), ("/metadata/annotations", "none")] {

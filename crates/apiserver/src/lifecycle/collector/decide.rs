@@ -1,27 +1,27 @@
-//! What becomes of an object, given its owners and its dependents.
+//! The pure decision of the garbage collector.
 
 use super::Item;
 use crate::lifecycle::Propagation;
 use crate::lifecycle::feed::{Metadata, OwnerReference};
 
-/// The owner waits for its dependents.
+/// The finalizer of owners that wait for their dependents.
 pub(super) const FOREGROUND: &str = "foregroundDeletion";
-/// The owner leaves its dependents.
+/// The finalizer of owners that release their dependents.
 pub(super) const ORPHAN: &str = "orphan";
 
-/// A reference's owner, as it is now; each holds the owner's UID.
+/// The state of an owner, with the UID of the reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum OwnerState {
-    /// There, and staying.
+    /// The owner exists and is not waiting.
     Solid,
-    /// Not there, or another of the same name.
+    /// The owner does not exist, or has another UID.
     Gone(String),
-    /// It is deleted in the foreground and waits for this object.
+    /// The owner is deleted in the foreground and waits for this object.
     Waiting(String),
 }
 
 impl OwnerState {
-    /// What a reference points to; `owner` is what stands there.
+    /// The state of a reference; `owner` is the current object of that name.
     pub(super) fn of(reference: &OwnerReference, owner: Option<Metadata>) -> Self {
         match owner {
             Some(owner) if owner.uid == reference.uid => {
@@ -36,39 +36,38 @@ impl OwnerState {
     }
 }
 
-/// An object that belongs to the one in question.
+/// A dependent of the object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Dependent {
     pub(super) item: Item,
-    /// Whether a foreground deletion of the owner waits for it.
+    /// Whether foreground deletion of the owner waits for it.
     pub(super) blocks: bool,
-    /// Whether it waits for dependents of its own.
+    /// Whether it waits for its own dependents.
     pub(super) waits: bool,
 }
 
-/// What is to be done.
+/// The action for an object.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// Nothing.
+    /// Do nothing.
     Keep,
-    /// It waits for these; look at them.
+    /// Wait for these dependents, and check them.
     Wait(Vec<Item>),
-    /// It waits no longer.
+    /// Remove the finalizer.
     RemoveFinalizer(&'static str),
-    /// These lose it as their owner, then it waits no longer.
+    /// Remove the owner reference from these dependents, then the finalizer.
     Orphan(Vec<Item>),
-    /// It loses these owners and stays.
+    /// Remove these owner references; the object stays.
     Disown(Vec<String>),
-    /// It goes.
+    /// Delete the object.
     Delete {
         propagation: Propagation,
-        /// First, its owners stop waiting for it: two that wait for each other would wait for
-        /// ever.
+        /// First clear `blockOwnerDeletion`, to resolve cycles of waiting owners.
         unblock: bool,
     },
 }
 
-/// Decides from the object's own state, its owners' and its dependents'.
+/// Decides from the state of the object, its owners and its dependents.
 pub(super) fn decide(
     object: &Metadata,
     owners: &[OwnerState],
@@ -130,7 +129,7 @@ fn decide_deleting(object: &Metadata, dependents: &[Dependent]) -> Decision {
 }
 
 impl OwnerState {
-    /// The UID of an owner that is no reason to stay.
+    /// The UID of an owner that is missing or waiting.
     fn lost(&self) -> Option<String> {
         match self {
             Self::Solid => None,
@@ -181,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_stays_with_any_of_its_owners_and_loses_only_those_that_are_gone() {
+    fn object_with_a_living_owner_stays_and_loses_missing_owners() {
         let plain = object(false, &[]);
         assert_eq!(decide(&plain, &[], &[]), Decision::Keep);
         assert_eq!(decide(&plain, &[OwnerState::Solid], &[]), Decision::Keep);
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_whose_owners_are_all_gone_goes_as_its_finalizers_say() {
+    fn object_without_living_owner_is_deleted_with_the_propagation_of_its_finalizers() {
         let owners = [gone("a"), gone("b")];
         let of = |finalizers: &[&str]| decide(&object(false, finalizers), &owners, &[]);
         assert_eq!(of(&[]), delete(Propagation::Background, false));
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_is_waited_for_goes_in_the_foreground_if_it_has_dependents_itself() {
+    fn dependent_of_waiting_owner_is_deleted_in_foreground_if_it_has_dependents() {
         let plain = object(false, &[]);
         let owners = [waiting("a")];
         assert_eq!(
@@ -220,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_deleted_in_the_foreground_waits_only_for_dependents_that_block() {
+    fn waiting_owner_waits_for_blocking_dependents_only() {
         let owner = object(true, &[FOREGROUND]);
         let free = [dependent("x", false, false)];
         assert_eq!(
@@ -239,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_that_orphans_lets_all_its_dependents_go_free() {
+    fn orphaning_owner_releases_all_dependents() {
         let owner = object(true, &[ORPHAN, "other"]);
         let some = [dependent("x", true, false), dependent("y", false, false)];
         let items = some.iter().map(|own| own.item.clone()).collect();
@@ -247,14 +246,14 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_goes_already_is_left_to_go() {
+    fn object_under_deletion_is_unchanged() {
         let owners = [gone("a")];
         let going = object(true, &["other"]);
         assert_eq!(decide(&going, &owners, &[]), Decision::Keep);
     }
 
     #[test]
-    fn an_owner_of_the_same_name_and_another_uid_is_not_the_owner() {
+    fn owner_with_another_uid_counts_as_missing() {
         let reference = OwnerReference {
             uid: "a".to_owned(),
             ..OwnerReference::default()

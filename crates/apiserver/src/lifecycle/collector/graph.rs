@@ -1,26 +1,26 @@
-//! Who belongs to whom.
+//! The graph of owners and dependents.
 //!
-//! Only objects that have owners, or whose finalizers say what becomes of their dependents, are
-//! kept: most objects are neither.
+//! Contains only objects with owners, and objects whose finalizers affect dependents: most objects
+//! are neither.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::decide::{Dependent, FOREGROUND};
-use super::{Item, says_what_becomes_of_dependents};
+use super::{Item, affects_dependents};
 use crate::lifecycle::ObjectPath;
 use crate::lifecycle::feed::{Metadata, OwnerReference};
 
 #[derive(Debug, Default)]
 pub(super) struct Graph {
-    /// By UID.
+    /// Objects by UID.
     nodes: HashMap<String, Node>,
-    /// Owner's UID → dependents' UIDs; the owner itself need not be a node.
+    /// Owner UID → dependents; the owner may be absent from `nodes`.
     dependents: HashMap<String, Dependents>,
-    /// Objects that were seen to be deleted, and that say what becomes of their dependents.
+    /// Objects under deletion with a finalizer that affects dependents.
     ending: HashSet<String>,
-    /// Whether all that there is was seen since the feed started.
+    /// Whether the initial list is complete.
     synced: bool,
-    /// Counts restarts of the feed.
+    /// The number of feed restarts.
     run: u64,
 }
 
@@ -28,22 +28,22 @@ pub(super) struct Graph {
 struct Node {
     path: ObjectPath,
     owners: Vec<OwnerReference>,
-    /// Whether it is deleted in the foreground.
+    /// Whether the object is deleted in the foreground.
     waits: bool,
 }
 
 #[derive(Debug, Default)]
 struct Dependents {
     uids: BTreeSet<String>,
-    /// References that were looked up and hold, each with the owner's namespace: further
-    /// dependents with the same reference need no look.
+    /// References that were checked against the store, with the owner's namespace: further
+    /// dependents with the same reference need no check.
     verified: HashSet<(OwnerReference, String)>,
-    /// Whether the owner was seen to go.
+    /// Whether the deletion of the owner was observed.
     ownerless: bool,
 }
 
 impl Graph {
-    /// Forgets everything; the feed starts again.
+    /// Resets the graph for a restart of the feed.
     pub(super) fn clear(&mut self) {
         *self = Self {
             run: self.run + 1,
@@ -51,24 +51,24 @@ impl Graph {
         };
     }
 
-    /// Takes in that everything was told that there is.
+    /// Marks the initial list as complete.
     pub(super) fn synced(&mut self) {
         self.synced = true;
     }
 
-    /// Whether the dependents of an object that is deleted are known: all that there were when
-    /// its deletion began were seen.
+    /// Whether all dependents of an object under deletion are known: the feed has reached the start
+    /// of its deletion.
     pub(super) fn knows_dependents_of_ending(&self, uid: &str) -> bool {
         self.synced && self.ending.contains(uid)
     }
 
-    /// Takes in an object that is there; tells what to look at because of it.
+    /// Adds or updates an object; returns the items to check.
     pub(super) fn put(&mut self, path: &ObjectPath, metadata: &Metadata) -> Vec<Item> {
         let mut look: BTreeMap<String, ObjectPath> = BTreeMap::new();
         let uid = &metadata.uid;
         let waits = metadata.is_deleting() && metadata.has_finalizer(FOREGROUND);
         let waited = self.nodes.get(uid).is_some_and(|former| former.waits);
-        if metadata.is_deleting() && says_what_becomes_of_dependents(metadata) {
+        if metadata.is_deleting() && affects_dependents(metadata) {
             self.ending.insert(uid.clone());
             look.insert(uid.clone(), path.clone());
             if waits && !waited {
@@ -95,7 +95,7 @@ impl Graph {
         items(look)
     }
 
-    /// Takes in that an object is gone; tells what to look at because of it.
+    /// Removes an object; returns the items to check.
     pub(super) fn gone(&mut self, path: &ObjectPath, metadata: &Metadata) -> Vec<Item> {
         let mut look = BTreeMap::new();
         self.ending.remove(&metadata.uid);
@@ -115,22 +115,22 @@ impl Graph {
         items(look)
     }
 
-    /// A reference was looked up, in this run of the feed, and held then.
+    /// Records that a reference was valid in run `run` of the feed.
     pub(super) fn verified(&mut self, run: u64, reference: &OwnerReference, namespace: &str) {
         let dependents = self.dependents.get_mut(&reference.uid);
-        // The owner may have gone between the look and now; a UID does not come back.
+        // The owner may have been deleted since the check; UIDs are never reused.
         if let Some(dependents) = dependents.filter(|own| run == self.run && !own.ownerless) {
             let key = coordinates(reference, namespace);
             dependents.verified.insert(key);
         }
     }
 
-    /// Which run of the feed this is.
+    /// The current run of the feed.
     pub(super) fn run(&self) -> u64 {
         self.run
     }
 
-    /// The objects that belong to an owner.
+    /// The dependents of an owner.
     pub(super) fn dependents(&self, owner: &str) -> Vec<Dependent> {
         let Some(dependents) = self.dependents.get(owner) else {
             return Vec::new();
@@ -158,7 +158,7 @@ impl Graph {
     fn has_unverified(&self, path: &ObjectPath, owners: &[OwnerReference]) -> bool {
         owners.iter().any(|reference| {
             let dependents = self.dependents.get(&reference.uid);
-            // The owner is in the same namespace, or in none.
+            // The owner is in the same namespace, or cluster-scoped.
             !dependents.is_some_and(|dependents| {
                 [path.namespace.as_str(), ""].iter().any(|namespace| {
                     dependents
@@ -195,7 +195,7 @@ impl Graph {
         Some(node)
     }
 
-    /// Owners that no longer have to wait for this dependent.
+    /// Adds owners that do not have to wait for this dependent any more.
     fn unblocked(
         &self,
         former: &Node,
@@ -232,7 +232,7 @@ fn items(look: BTreeMap<String, ObjectPath>) -> Vec<Item> {
         .collect()
 }
 
-/// What identifies an owner, without how the dependent relates to it.
+/// The fields of a reference that identify the owner.
 fn coordinates(reference: &OwnerReference, namespace: &str) -> (OwnerReference, String) {
     let reference = OwnerReference {
         block_owner_deletion: None,
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn dependents_of_an_owner_that_goes_are_known_once_all_was_seen_and_its_deletion_too() {
+    fn dependents_of_deleted_owner_are_known_after_sync_and_deletion_event() {
         let mut graph = Graph::default();
         put(&mut graph, &waiting("o"));
         assert!(!graph.knows_dependents_of_ending("o"), "more may come");
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dependents_owner_is_looked_up_once_and_not_again_for_its_siblings() {
+    fn owner_is_checked_once_for_all_its_dependents() {
         let mut graph = Graph::default();
         let owner = reference("o", true);
         let first = metadata("a", std::slice::from_ref(&owner));
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn when_an_owner_goes_all_its_dependents_are_looked_at_and_later_ones_too() {
+    fn deleted_owner_triggers_checks_of_current_and_later_dependents() {
         let mut graph = Graph::default();
         let owner = reference("o", false);
         for uid in ["a", "b"] {
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_looked_up_before_a_restart_proves_nothing_after_it() {
+    fn checks_before_a_feed_restart_are_ignored() {
         let mut graph = Graph::default();
         let owner = reference("o", false);
         let run = graph.run();
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_that_waits_is_looked_at_with_each_dependent_that_goes_or_unblocks() {
+    fn waiting_owner_is_checked_when_a_dependent_is_deleted_or_unblocked() {
         let mut graph = Graph::default();
         for uid in ["a", "b"] {
             put(&mut graph, &metadata(uid, &[reference("o", true)]));
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_that_nobody_owns_take_no_room() {
+    fn objects_without_owners_are_not_stored() {
         let mut graph = Graph::default();
         put(&mut graph, &metadata("a", &[]));
         put(&mut graph, &metadata("b", &[reference("o", true)]));

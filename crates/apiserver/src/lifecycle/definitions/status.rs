@@ -1,4 +1,4 @@
-//! The status of a definition, step by step as kube-apiserver writes it.
+//! The status of a CRD, in the steps of kube-apiserver.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use crate::access::seconds_only;
 use crate::crd;
 
-/// The definition's objects go before it does.
+/// The finalizer that delays deletion until all objects are deleted.
 pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
-/// Why a definition is not established yet whose names are accepted.
+/// The reason of `Established` after names are accepted.
 pub(crate) const INSTALLING: &str = "Installing";
 
-/// How the deletion of a definition's objects stands.
+/// The state of deleting a CRD's objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Cleanup {
     Running,
@@ -21,13 +21,13 @@ pub(super) enum Cleanup {
     Failed(String),
 }
 
-/// A condition's status, reason and message.
-type Said<'a> = (&'a str, &'a str, &'a str);
+/// Status, reason and message of a condition.
+type ConditionText<'a> = (&'a str, &'a str, &'a str);
 
-/// The status that comes next, or `None` if the definition has come to rest.
+/// The next status, or `None` if nothing changes.
 ///
-/// `others` are the definitions beside it, of which only names matter. Names are accepted first;
-/// a definition whose names are accepted is established after that, as a change of its own.
+/// `others` are the other CRDs, of which only names matter. Names are accepted first; the CRD is
+/// established by a separate later update.
 pub fn next_status(object: &Value, others: &[Value], now: Timestamp) -> Option<Value> {
     let names = crd::accept(object, others);
     let mut status = object["status"].clone();
@@ -56,7 +56,7 @@ pub fn next_status(object: &Value, others: &[Value], now: Timestamp) -> Option<V
     (status != object["status"]).then_some(status)
 }
 
-/// The status that tells how a deletion stands, or `None` if it is told already.
+/// The status for the state of deletion; `None` if it is up to date.
 pub(super) fn terminating(object: &Value, cleanup: &Cleanup, now: Timestamp) -> Option<Value> {
     let said = match cleanup {
         Cleanup::Running => (
@@ -77,8 +77,8 @@ pub(super) fn terminating(object: &Value, cleanup: &Cleanup, now: Timestamp) -> 
         Cleanup::Failed(why) => ("True", "InstanceDeletionFailed", why.as_str()),
     };
     let mut status = object["status"].clone();
-    // A failure that was told stands until something else comes of it: each change of the status
-    // would bring another try at once.
+    // A reported failure stays until the next result: each status update would trigger another
+    // attempt.
     let pending = says(&status, "Terminating", "InstanceDeletionPending");
     if *cleanup == Cleanup::Running && holds(&status, "Terminating") && !pending {
         return None;
@@ -87,7 +87,7 @@ pub(super) fn terminating(object: &Value, cleanup: &Cleanup, now: Timestamp) -> 
     (status != object["status"]).then_some(status)
 }
 
-/// The status of a definition whose deletion begins.
+/// The status of a CRD whose deletion starts.
 pub(crate) fn marked_for_deletion(object: &Value, now: Timestamp) -> Value {
     let mut status = object["status"].clone();
     let said = (
@@ -99,7 +99,7 @@ pub(crate) fn marked_for_deletion(object: &Value, now: Timestamp) -> Value {
     status
 }
 
-/// Names that are empty are not stored.
+/// Removes empty names.
 fn without_empty(names: &Value) -> Value {
     let names = names.as_object().into_iter().flatten();
     names
@@ -108,7 +108,7 @@ fn without_empty(names: &Value) -> Value {
         .collect()
 }
 
-/// Whether a condition is there and true.
+/// Whether a condition is true.
 pub(super) fn holds(status: &Value, kind: &str) -> bool {
     let conditions = status["conditions"].as_array();
     let mut conditions = conditions.into_iter().flatten();
@@ -121,7 +121,12 @@ fn says(status: &Value, kind: &str, reason: &str) -> bool {
     conditions.any(|own| own["type"] == kind && own["reason"] == reason)
 }
 
-fn set(status: &mut Value, kind: &str, (holds, reason, message): Said<'_>, now: Timestamp) {
+fn set(
+    status: &mut Value,
+    kind: &str,
+    (holds, reason, message): ConditionText<'_>,
+    now: Timestamp,
+) {
     if !status["conditions"].is_array() {
         status["conditions"] = json!([]);
     }
@@ -168,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_left_open_do_not_keep_a_definition_from_being_established() {
+    fn crd_without_optional_names_is_established() {
         let mut object = fresh();
         object["spec"]["names"] = json!({"plural": "widgets", "kind": "Widget"});
         while step(&mut object, &[]) {}
@@ -187,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_definition_gets_its_names_then_is_established_and_then_rests() {
+    fn crd_names_are_accepted_then_it_is_established() {
         let mut object = fresh();
         assert!(step(&mut object, &[]));
         assert_eq!(
@@ -211,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_definition_whose_names_are_taken_is_not_established_until_they_are_free() {
+    fn crd_with_conflicting_names_is_established_when_they_are_free() {
         let other = json!({"metadata": {"name": "other.g"}, "spec": {"group": "g"},
                            "status": {"acceptedNames": fresh()["spec"]["names"]}});
         let mut object = fresh();
@@ -230,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn an_established_definition_stays_so_when_it_asks_for_a_name_that_is_taken() {
+    fn established_crd_stays_established_after_a_name_conflict() {
         let mut object = fresh();
         while step(&mut object, &[]) {}
         let other = json!({"metadata": {"name": "other.g"}, "spec": {"group": "g"},
@@ -242,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deletion_is_told_once_and_its_end_replaces_it() {
+    fn terminating_condition_is_updated_when_deletion_ends() {
         let mut object = fresh();
         let now = Timestamp::UNIX_EPOCH;
         object["status"] = marked_for_deletion(&object, now);

@@ -1,4 +1,4 @@
-//! What a terminating namespace says about its content.
+//! Conditions of terminating namespaces.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -8,12 +8,12 @@ use crate::access::seconds_only;
 
 struct Condition {
     kind: &'static str,
-    /// Status, reason and message when there is nothing to say.
+    /// Reason and message without remaining content.
     fine: (&'static str, &'static str),
     trouble: Option<(&'static str, String)>,
 }
 
-/// The conditions that should stand, or `None` if they stand already.
+/// The new conditions; `None` if they are up to date.
 pub(super) fn conditions(
     old: &[Value],
     remaining: &Remaining,
@@ -155,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_namespace_says_that_all_went_well() {
+    fn empty_namespace_has_success_conditions() {
         let conditions = conditions(&[], &Remaining::default(), at(0)).unwrap();
         assert_eq!(conditions.len(), 5);
         assert!(conditions.iter().all(|own| own["status"] == "False"));
     }
 
     #[test]
-    fn what_is_left_and_what_it_waits_for_is_named_and_counted() {
+    fn conditions_list_remaining_resources_and_finalizers() {
         let conditions = conditions(&[], &stuck(), at(0)).unwrap();
         assert_eq!(
             find(&conditions, "NamespaceContentRemaining"),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_told_sorted() {
+    fn condition_lists_errors_sorted() {
         let remaining = Remaining {
             errors: vec!["b".to_owned(), "a".to_owned()],
             ..Remaining::default()
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_that_stand_are_left_alone_and_a_transition_has_its_time() {
+    fn conditions_change_with_transition_time_only_if_different() {
         let first = conditions(&[], &stuck(), at(0)).unwrap();
         assert_eq!(conditions(&first, &stuck(), at(9)), None);
         let second = conditions(&first, &Remaining::default(), at(9)).unwrap();

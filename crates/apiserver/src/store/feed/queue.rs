@@ -1,4 +1,4 @@
-//! The queue between the feed and one watcher.
+//! The queue of one watcher.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tokio::sync::mpsc::error::TryRecvError;
 
 use super::{Bounds, Notice, Round};
 
-/// What a watcher has still to take.
+/// Rounds that the watcher has not read yet.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     rounds: VecDeque<Round>,
@@ -19,7 +19,7 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// The watcher is ended because it was slow; what it has not taken is of no use to it.
+    /// Ends a slow watcher and drops its queue.
     pub(super) fn lag(&mut self) {
         *self = Self {
             lagged: true,
@@ -27,13 +27,13 @@ impl Queue {
         };
     }
 
-    /// Bytes that the watcher has still to take.
+    /// The queued bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Puts a round in; false if the watcher is too slow. One whose queue is empty is never too
-    /// slow, however large the round.
+    /// Queues a round; returns false if the watcher is too slow. A watcher with an empty queue is
+    /// never too slow, whatever the size of the round.
     pub(super) fn offer(&mut self, round: &Round, bytes: usize, bounds: &Bounds) -> bool {
         let full = self.events + round.len() > bounds.queue_events
             || self.bytes + bytes > bounds.queue_bytes;
@@ -48,7 +48,7 @@ impl Queue {
     }
 }
 
-/// A place in the feed.
+/// A watcher's registration.
 #[derive(Debug)]
 pub(in crate::store) struct Subscription {
     pub(in crate::store) id: u64,
@@ -59,13 +59,13 @@ pub(in crate::store) struct Subscription {
 }
 
 impl Subscription {
-    /// Waits for the next round; none once the place is lost. Cancel-safe.
+    /// Waits for the next round; `None` after the watcher was ended. Cancel-safe.
     pub(in crate::store) async fn next(&mut self) -> Option<Round> {
         self.more.recv().await?;
         self.take()
     }
 
-    /// The next round, if it is there already.
+    /// The next round without waiting.
     pub(in crate::store) fn waiting(&mut self) -> Result<Round, TryRecvError> {
         self.more.try_recv()?;
         self.take().ok_or(TryRecvError::Disconnected)
@@ -79,7 +79,7 @@ impl Subscription {
         Some(round)
     }
 
-    /// Whether the watcher was ended because it was slow.
+    /// Whether the watcher was ended because it was too slow.
     pub(in crate::store) fn lagged(&self) -> bool {
         self.queue.lock().lagged
     }

@@ -1,8 +1,8 @@
-//! Moving the write-ahead log's pages into the database file, off the writer's way.
+//! Checkpoints: moves pages of the write-ahead log into the database file without delaying the
+//! writer.
 //!
-//! A thread of its own does the bulk (`PASSIVE`, which lets the writer go on appending). What was
-//! appended meanwhile is little; the writer itself moves that and starts the log anew, between
-//! two transactions.
+//! A separate thread moves most pages (`PASSIVE`, which does not block the writer). The writer
+//! moves the few pages added meanwhile and restarts the log, between two transactions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
 
-/// Pages in the log at which a checkpoint begins: 4 MiB.
+/// Log pages above which a checkpoint starts: 4 MiB.
 const PAGES: u64 = 1024;
 
-/// How long the writer waits for readers that still read the log.
+/// Timeout for readers that still use the log.
 const READERS: Duration = Duration::from_millis(5);
 
-/// Shared by the writer and the checkpoint's thread.
+/// State shared by the writer and the checkpoint thread.
 #[derive(Debug, Default)]
 pub(in crate::store) struct Checkpoints {
     state: Mutex<State>,
@@ -27,23 +27,23 @@ pub(in crate::store) struct Checkpoints {
 enum State {
     #[default]
     Idle,
-    /// The thread is to move the bulk.
+    /// The thread moves most pages.
     Bulk,
-    /// The writer is to move the rest.
+    /// The writer moves the rest.
     Rest,
     Closed,
 }
 
-/// The writer's side.
+/// The writer's part.
 #[derive(Debug)]
 pub(in crate::store) struct Growth {
     checkpoints: Arc<Checkpoints>,
-    /// About how many pages are in the log.
+    /// The approximate number of pages in the log.
     pages: u64,
 }
 
 impl Growth {
-    /// What is in the log at the start is unknown; a first checkpoint soon does no harm.
+    /// The initial size of the log is unknown; an early checkpoint is harmless.
     pub(in crate::store) fn new(checkpoints: Arc<Checkpoints>) -> Self {
         Self {
             checkpoints,
@@ -51,18 +51,18 @@ impl Growth {
         }
     }
 
-    /// A transaction wrote about so many bytes with so many changes.
+    /// Records a transaction with a number of changes and bytes.
     pub(in crate::store) fn wrote(&mut self, changes: usize, bytes: usize) {
-        // Each change touches about one page of each of three trees, and its value's own pages.
+        // Each change touches about one page in each of three trees, and the pages of its value.
         self.pages += 2 + (changes * 3 + bytes / 4096) as u64;
     }
 
-    /// Whether the writer has a part to do soon.
+    /// Whether the writer will have to move pages soon.
     pub(in crate::store) fn is_moving(&self) -> bool {
         matches!(*self.checkpoints.state.lock(), State::Bulk | State::Rest)
     }
 
-    /// Does the writer's part, if there is one; called between transactions.
+    /// Does the writer's part, if any; runs between transactions.
     pub(in crate::store) fn tend(&mut self, conn: &Connection) {
         let mut state = self.checkpoints.state.lock();
         match *state {
@@ -80,25 +80,25 @@ impl Growth {
     }
 }
 
-/// Moves what is left and starts the log anew; false if readers are in the way.
+/// Moves the remaining pages and restarts the log; returns false if readers prevent it.
 pub(in crate::store) fn restart(conn: &Connection) -> bool {
     let done = conn
         .busy_timeout(READERS)
         .and_then(|()| checkpoint(conn, "RESTART"));
     if let Err(error) = conn.busy_timeout(crate::store::layout::BUSY) {
-        tracing::warn!(%error, "cannot set the busy timeout");
+        tracing::warn!(%error, "failed to set the busy timeout");
     }
     match done {
         Ok(done) => done,
         Err(error) => {
-            // Nothing is lost: the log keeps what could not be moved.
+            // No data is lost: the log keeps pages that could not be moved.
             tracing::warn!(%error, "checkpoint failed");
             false
         }
     }
 }
 
-/// True if nothing was in the way.
+/// Runs a checkpoint; returns whether it moved all pages.
 fn checkpoint(conn: &Connection, mode: &str) -> rusqlite::Result<bool> {
     conn.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |row| {
         row.get::<_, i64>(0).map(|busy| busy == 0)
@@ -106,7 +106,7 @@ fn checkpoint(conn: &Connection, mode: &str) -> rusqlite::Result<bool> {
 }
 
 impl Checkpoints {
-    /// Moves the bulk whenever it is told to; the body of a thread.
+    /// Moves pages on request; the main function of a thread.
     pub(in crate::store) fn serve(&self, conn: &Connection) {
         loop {
             let mut state = self.state.lock();

@@ -1,7 +1,7 @@
-//! Cutting off the history's beginning, in steps too small to be felt.
+//! Compaction: deletes the start of the history in small steps.
 //!
-//! A step is part of a transaction that is written anyway, or one of its own when nothing else is
-//! to do. It ends after a number of rows or a few milliseconds, whichever comes first.
+//! A step is part of a transaction with changes, or has its own transaction while the writer is
+//! idle. It ends after a number of rows or a few milliseconds.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -12,13 +12,14 @@ use crate::store::layout::Floors;
 use crate::store::pins::Pins;
 use crate::store::space;
 
-/// The longest that one step goes on before it lets the writer go on.
+/// Maximum duration of one step.
 const SLICE: Duration = Duration::from_millis(5);
 
-/// While nothing else is written, history may grow older than it need be by this part of its age.
-const TOGETHER: u32 = 8;
+/// While idle, history may exceed its maximum age by this fraction, so that one step deletes many
+/// rows.
+const AGE_SLACK_FRACTION: u32 = 8;
 
-/// How much history is kept.
+/// The limits of the history.
 #[derive(Debug, Clone)]
 pub(in crate::store) struct Retention {
     pub(in crate::store) history: Duration,
@@ -26,24 +27,24 @@ pub(in crate::store) struct Retention {
     pub(in crate::store) history_bytes: u64,
     pub(in crate::store) short_history: Duration,
     pub(in crate::store) short_lived: Vec<String>,
-    /// What is needed although it is old.
+    /// Old history that is still needed.
     pub(in crate::store) pins: Pins,
 }
 
-/// What one step did.
+/// The result of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::store) struct Step {
-    /// The floors after it.
+    /// The floors after the step.
     pub(in crate::store) floors: Floors,
-    /// How many rows it cut off.
+    /// The number of deleted rows.
     pub(in crate::store) cut: usize,
-    /// How many bytes of history these were.
+    /// The bytes of deleted history.
     pub(in crate::store) cut_bytes: u64,
-    /// How many pages it gave back to the disk.
+    /// The number of pages returned to the disk.
     pub(in crate::store) pages: usize,
-    /// Whether another step has something to do already.
+    /// Whether another step has work already.
     pub(in crate::store) more: bool,
-    /// When else the next row is old enough to be worth a step; none if there is no row.
+    /// The time until the next row is old enough for a step; `None` without rows.
     pub(in crate::store) next: Option<Duration>,
 }
 
@@ -53,7 +54,7 @@ impl Step {
     }
 }
 
-/// One row at the beginning of the history.
+/// A row at the start of the history.
 struct Old {
     revision: u64,
     at_ms: i64,
@@ -61,9 +62,9 @@ struct Old {
     bytes: u64,
 }
 
-/// A class of keys whose history is cut off at its own age.
+/// A class of keys with its own maximum age.
 struct Class<'a> {
-    /// The prefix that its floor is kept under; empty for all keys.
+    /// The prefix of its floor; empty for all keys.
     name: &'a str,
     keep: Duration,
     now: i64,
@@ -74,17 +75,17 @@ impl Class<'_> {
         row.at_ms < self.now.saturating_sub(ms(self.keep))
     }
 
-    /// How long from now until a row is old enough for a step of its own: a while after it may go,
-    /// so that rows of about the same age go together, and none sooner if clocks went back.
+    /// The time until a row is old enough for a separate step: later than its maximum age, so that
+    /// rows of similar age are deleted together. Limited in case the clock went back.
     fn ripens(&self, row: &Old) -> Duration {
-        let longest = self.keep + self.keep / TOGETHER;
+        let longest = self.keep + self.keep / AGE_SLACK_FRACTION;
         let at = row.at_ms.saturating_add(ms(longest)).saturating_add(1);
         let after = Duration::from_millis(at.saturating_sub(self.now).try_into().unwrap_or(0));
         after.min(longest)
     }
 }
 
-/// Now, in milliseconds since 1970.
+/// The current time in milliseconds since 1970.
 pub(in crate::store) fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| {
@@ -93,8 +94,8 @@ pub(in crate::store) fn now_ms() -> i64 {
 }
 
 impl Retention {
-    /// Cuts off at most `rows` rows that are too old, too many bytes of all the `bytes` that
-    /// there are, or not after `forced`.
+    /// Deletes at most `rows` rows that are too old, exceed the limit of `bytes`, or are not after
+    /// `forced`.
     pub(in crate::store) fn step(
         &self,
         conn: &Connection,
@@ -119,7 +120,7 @@ impl Retention {
         Ok(step)
     }
 
-    /// The last of the oldest rows that have to go because there are too many bytes.
+    /// The last of the oldest rows to delete because of the byte limit.
     fn excess(
         &self,
         conn: &Connection,
@@ -188,8 +189,8 @@ impl Retention {
         Ok(step)
     }
 
-    /// Goes from the floor of `class` over rows that are too old. For the empty class all of
-    /// them are deleted, for others the short-lived ones.
+    /// Examines rows from the floor of `class` on. Deletes all old rows for the empty class, and
+    /// short-lived ones for others.
     fn cut(
         &self,
         conn: &Connection,
@@ -211,14 +212,14 @@ impl Retention {
                 step.cut_bytes += if cut > 0 { old.bytes } else { 0 };
             }
             end = old.revision;
-            // Only now, so that every step gets somewhere, however slow the disk is.
+            // Checked after the first rows, so that each step makes progress on a slow disk.
             cut_short = Instant::now() > deadline;
             if cut_short {
                 break;
             }
         }
         match self.after(conn, end)? {
-            // There may be more of the same age.
+            // There may be more rows of the same age.
             Some(next) if cut_short || too_old(&next) => step.more = true,
             Some(next) => step.look_after(class.ripens(&next)),
             None => {}
@@ -232,7 +233,7 @@ impl Retention {
         Ok(())
     }
 
-    /// Rows that are too old, but no more than so many.
+    /// A limited number of rows that are too old.
     fn oldest(
         &self,
         conn: &Connection,
@@ -242,7 +243,7 @@ impl Retention {
     ) -> rusqlite::Result<Vec<Old>> {
         let mut statement = conn.prepare_cached(OLDEST)?;
         let limit = i64::try_from(rows).unwrap_or(i64::MAX);
-        // Read no further than the first that stays: most often that is the very first.
+        // Stops at the first row that stays, which is often the very first.
         let rows = statement.query_map(params![after.cast_signed(), limit], |row| self.old(row))?;
         rows.take_while(|row| row.as_ref().map_or(true, &too_old))
             .collect()
@@ -270,7 +271,7 @@ impl Retention {
     }
 }
 
-/// SQLite finds the length of a blob without reading the blob.
+/// SQLite computes the length of a blob without reading it.
 const OLDEST: &str = "SELECT rev, at, key, length(key) + coalesce(length(previous), 0) FROM log
     WHERE rev > ? ORDER BY rev LIMIT ?";
 
@@ -280,14 +281,14 @@ pub(in crate::store) fn bytes(conn: &Connection) -> rusqlite::Result<u64> {
     conn.query_row(sql, [], |row| row.get(0).map(i64::cast_unsigned))
 }
 
-/// The bytes of history that an event leaves, as [`bytes`] counts them.
+/// The bytes of history that an event adds, as [`bytes`] counts them.
 pub(in crate::store) fn bytes_of(event: &Event) -> u64 {
     let previous = match event {
         Event::Put { previous, .. } => previous.as_ref(),
         Event::Delete { stored, .. } => Some(stored),
     };
     let value = previous.map_or(0, |stored| stored.value.len());
-    // SQLite counts the characters of a text.
+    // SQLite counts characters of texts.
     (event.key().chars().count() + value) as u64
 }
 
@@ -305,7 +306,7 @@ fn raise(conn: &Connection, floors: &mut Floors, class: &str, to: u64) -> rusqli
     .map(drop)
 }
 
-/// The revision at the middle of what history is left: where to cut when space has run out.
+/// The middle revision of the history: the target of compaction when the disk is full.
 pub(in crate::store) fn middle(conn: &Connection) -> rusqlite::Result<Option<u64>> {
     let (first, last): (Option<i64>, Option<i64>) =
         conn.query_row("SELECT min(rev), max(rev) FROM log", [], |row| {
@@ -338,7 +339,7 @@ mod tests {
         retention: Retention,
     }
 
-    /// A history of rows so many milliseconds old.
+    /// A history of rows with these ages in milliseconds.
     fn fixture(rows: &[(i64, &str)]) -> Fixture {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("hub.db");
@@ -375,7 +376,7 @@ mod tests {
     const LEASE: &str = "/coordination.k8s.io/leases/a/b";
 
     #[test]
-    fn a_store_without_history_need_not_be_looked_at() {
+    fn store_without_history_needs_no_compaction() {
         let step = fixture(&[]).step(10);
         assert_eq!((step.more, step.next), (false, None));
         let step = fixture(&[(10 * MINUTE, POD), (6 * MINUTE, LEASE)]).step(10);
@@ -383,11 +384,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_says_when_it_will_be_old() {
+    fn step_returns_time_until_next_row_is_old() {
         let fixture = fixture(&[(10 * MINUTE, POD), (2 * MINUTE, POD), (0, POD)]);
         let step = fixture.step(10);
         assert!(!step.more);
-        // Those of two minutes are old for kinds with a short history, so the youngest is next.
+        // Rows of two minutes exceed the short maximum age, so the youngest row is next.
         let next = step.next.unwrap();
         let minute = Duration::from_mins(1);
         assert!(next > minute && next < minute + minute / 4, "{next:?}");
@@ -397,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_did_not_get_through_says_that_there_is_more() {
+    fn interrupted_step_has_more_work() {
         let fixture = fixture(&[(10 * MINUTE, POD), (9 * MINUTE, POD), (0, POD)]);
         let step = fixture.step(1);
         assert!(step.more);
@@ -405,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn old_history_is_kept_while_it_is_pinned() {
+    fn pinned_history_is_kept_beyond_its_age() {
         let mut fixture = fixture(&[(10 * MINUTE, POD), (9 * MINUTE, LEASE), (0, POD)]);
         let pin = fixture.retention.pins.pin(2);
         let step = fixture.step(10);
@@ -417,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn pinned_history_is_cut_at_the_number_of_changes() {
+    fn pinned_history_is_limited_by_number_of_changes() {
         let mut fixture = fixture(&[(10 * MINUTE, POD), (9 * MINUTE, POD), (0, POD)]);
         let _pin = fixture.retention.pins.pin(1);
         // The revision of the fixture is 100.
@@ -426,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn history_is_cut_at_the_number_of_bytes() {
+    fn history_is_limited_by_bytes() {
         let mut fixture = fixture(&[(0, POD), (0, POD), (0, POD), (0, POD)]);
         let row = POD.len() as u64;
         let bytes = bytes(&fixture.conn).unwrap();
@@ -446,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_that_went_back_put_no_look_off_for_longer_than_history_lasts() {
+    fn clock_going_back_delays_compaction_by_at_most_the_history_age() {
         let next = fixture(&[(-1000 * MINUTE, POD)]).step(10).next.unwrap();
         assert!(next <= Duration::from_mins(2), "{next:?}");
     }

@@ -1,18 +1,17 @@
-//! The largest size that the database may grow to.
+//! The maximum size of the database.
 
 use rusqlite::{Connection, ErrorCode, ffi};
 
-/// What a transaction may use.
+/// The space that a transaction may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) enum Need {
-    /// It adds something.
+    /// It adds data.
     Grow,
-    /// It makes room, so it may use what is kept back for that: a deletion first needs space for
-    /// what it says in the history.
+    /// It deletes data, so it may use the reserve: a deletion first needs space for its history.
     Shrink,
 }
 
-/// A limit in bytes, an eighth of which only what makes room may use.
+/// A limit in bytes; an eighth is reserved for deletions and compaction.
 #[derive(Debug)]
 pub(in crate::store) struct Room {
     max_bytes: Option<u64>,
@@ -27,12 +26,12 @@ impl Room {
         }
     }
 
-    /// The connection is another one, which knows no limit yet.
+    /// The connection has changed, and has no limit yet.
     pub(in crate::store) fn reset(&mut self) {
         self.set = None;
     }
 
-    /// Limits the next transactions.
+    /// Sets the limit for the next transactions.
     pub(in crate::store) fn limit(
         &mut self,
         conn: &Connection,
@@ -53,8 +52,8 @@ impl Room {
     }
 }
 
-/// Whether an error says that there is no room. The log's index grows in a file of its own, for
-/// which SQLite has no such word.
+/// Whether an error means that no space is left. The log's index grows in a separate file, for
+/// which SQLite returns another code.
 pub(in crate::store) fn is_full(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::SqliteFailure(cause, _) => {

@@ -96,7 +96,7 @@ async fn newer_schema_is_rejected_and_unchanged() {
         ),
         "{error:?}"
     );
-    assert!(error.to_string().contains("newer program"), "{error}");
+    assert!(error.to_string().contains("newer version"), "{error}");
     assert_eq!(std::fs::read(path(&folder)).unwrap(), before);
 }
 

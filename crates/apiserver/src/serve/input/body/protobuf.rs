@@ -50,7 +50,7 @@ pub(super) enum ProtobufError {
     #[error("proto: invalid UTF-8")]
     Text,
     /// Embedded JSON is malformed.
-    #[error("proto: a field's JSON cannot be read")]
+    #[error("proto: cannot parse JSON in a field")]
     Json,
     /// The nesting is too deep.
     #[error("proto: nested too deep")]

@@ -1,4 +1,5 @@
-//! Each namespace has a service account `default` and the ConfigMap `kube-root-ca.crt`.
+//! Default objects of namespaces: the service account `default` and the ConfigMap
+//! `kube-root-ca.crt`.
 
 use std::sync::Arc;
 
@@ -13,24 +14,24 @@ use super::{Act, Hub, MANAGER, ObjectPath};
 const ACCOUNT: &str = "default";
 const ROOT_CA: &str = "kube-root-ca.crt";
 const DESCRIPTION: &str = "kubernetes.io/description";
-/// As clients read it with `kubectl describe`.
+/// `kubectl describe` shows this annotation.
 const DESCRIPTION_TEXT: &str = "Contains a CA bundle that can be used to verify the \
     kube-apiserver when using internal endpoints such as the internal service IP or \
     kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes \
     clusters.";
 
-/// The controller.
-pub(super) struct Furnish {
+/// The controller of default objects.
+pub(super) struct NamespaceDefaults {
     hub: Arc<dyn Hub>,
     root_ca: Option<String>,
 }
 
-impl Furnish {
+impl NamespaceDefaults {
     pub(super) fn new(hub: Arc<dyn Hub>, root_ca: Option<String>) -> Self {
         Self { hub, root_ca }
     }
 
-    async fn furnish(&self, name: &str) -> Result<Next, ReconcileError> {
+    async fn namespace_defaults(&self, name: &str) -> Result<Next, ReconcileError> {
         let path = ObjectPath::new("", "namespaces", "", name);
         let namespace = self.read(&path).await?;
         if !namespace.is_some_and(|namespace| is_active(&namespace)) {
@@ -58,7 +59,7 @@ impl Furnish {
             return Ok(());
         };
         match self.hub.act(MANAGER, path, act).await {
-            // Someone was faster, or the namespace is on its way out.
+            // Another writer created the object, or the namespace is terminating.
             Err(error) if matches!(error.code, StatusCode::NOT_FOUND | StatusCode::FORBIDDEN) => {
                 Ok(())
             }
@@ -68,10 +69,10 @@ impl Furnish {
     }
 }
 
-impl Controller for Furnish {
+impl Controller for NamespaceDefaults {
     type Key = String;
 
-    const NAME: &'static str = "furnish";
+    const NAME: &'static str = "namespace_defaults";
 
     fn observe(&self, observed: &Observed) -> Vec<String> {
         let (seen, gone) = match observed {
@@ -96,7 +97,7 @@ impl Controller for Furnish {
         key: &'a String,
         _also: &'a (dyn Fn(String) + Send + Sync),
     ) -> BoxFuture<'a, Result<Next, ReconcileError>> {
-        Box::pin(self.furnish(key))
+        Box::pin(self.namespace_defaults(key))
     }
 }
 
@@ -145,13 +146,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_service_account_is_made_only_where_there_is_none() {
+    fn default_service_account_is_created_if_missing() {
         assert!(matches!(decide_account("d", None), Some(Act::Create(_))));
         assert_eq!(decide_account("d", Some(&json!({}))), None);
     }
 
     #[test]
-    fn a_certificate_that_was_changed_or_lost_its_description_is_put_right() {
+    fn changed_root_certificate_config_map_is_restored() {
         let Some(Act::Create(made)) = decide_root_ca("d", "PEM", None) else {
             panic!("there is none yet");
         };

@@ -1,0 +1,182 @@
+//! The compaction schedule: during changes, and when the remaining history becomes old. An idle
+//! store causes no wake-ups.
+
+use std::time::{Duration, Instant};
+
+/// Minimum interval of compactions, and maximum delay after a change.
+pub(in crate::store) const EVERY: Duration = Duration::from_secs(1);
+
+/// Pause between compaction steps with their own transaction.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The compaction schedule. Callers pass the current time.
+#[derive(Debug)]
+pub(in crate::store) struct CompactionSchedule {
+    /// The next transaction includes a compaction step.
+    due: bool,
+    last: Option<Instant>,
+    /// The time of the next compaction without changes.
+    next: Option<Instant>,
+}
+
+impl CompactionSchedule {
+    /// Schedules an early compaction for history of the previous process.
+    pub(in crate::store) fn new(now: Instant) -> Self {
+        Self {
+            due: false,
+            last: None,
+            next: Some(now + EVERY),
+        }
+    }
+
+    /// Whether the next transaction includes a step.
+    pub(in crate::store) fn is_due(&self) -> bool {
+        self.due
+    }
+
+    /// Requests a step now.
+    pub(in crate::store) fn force(&mut self) {
+        self.due = true;
+    }
+
+    /// A change is about to be committed.
+    pub(in crate::store) fn changing(&mut self, now: Instant) {
+        let rested = self.last.is_none_or(|last| now >= last + EVERY);
+        self.due |= rested;
+    }
+
+    /// A wait has ended.
+    pub(in crate::store) fn woke(&mut self, now: Instant) {
+        self.due |= self.next.is_some_and(|next| now >= next);
+    }
+
+    /// A change was committed without a step.
+    pub(in crate::store) fn changed(&mut self, now: Instant) {
+        self.again(now + EVERY);
+    }
+
+    /// A step failed.
+    pub(in crate::store) fn failed(&mut self, now: Instant) {
+        self.due = false;
+        self.next = None;
+        self.again(now + EVERY);
+    }
+
+    /// A step was made: whether more work is pending, and when the next row becomes too old.
+    pub(in crate::store) fn stepped(&mut self, now: Instant, more: bool, next: Option<Duration>) {
+        self.last = Some(now);
+        self.due = more;
+        self.next = next.map(|after| now + after.max(EVERY));
+    }
+
+    /// The time to wait for changes before the next step; `None` without a next step.
+    pub(in crate::store) fn rest(&self, now: Instant) -> Option<Duration> {
+        if self.due {
+            return Some(PAUSE);
+        }
+        self.next.map(|next| next.saturating_duration_since(now))
+    }
+
+    fn again(&mut self, at: Instant) {
+        self.next = Some(self.next.map_or(at, |next| next.min(at)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts wake-ups of an idle writer over a period.
+    fn wakes(
+        schedule: &mut CompactionSchedule,
+        from: Instant,
+        lasting: Duration,
+        mut step: impl FnMut(Instant) -> (bool, Option<Duration>),
+    ) -> u32 {
+        let (mut now, mut count) = (from, 0);
+        while let Some(rest) = schedule.rest(now) {
+            now += rest;
+            if now > from + lasting {
+                break;
+            }
+            count += 1;
+            schedule.woke(now);
+            if schedule.is_due() {
+                let (more, next) = step(now);
+                schedule.stepped(now, more, next);
+            }
+        }
+        count
+    }
+
+    const DAY: Duration = Duration::from_hours(24);
+
+    #[test]
+    fn store_without_history_causes_no_wake_ups() {
+        let start = Instant::now();
+        let mut schedule = CompactionSchedule::new(start);
+        assert_eq!(wakes(&mut schedule, start, DAY, |_| (false, None)), 1);
+        assert_eq!(schedule.rest(start + DAY), None);
+    }
+
+    #[test]
+    fn change_is_compacted_within_a_second_and_when_it_is_old() {
+        let start = Instant::now();
+        let mut schedule = CompactionSchedule::new(start);
+        schedule.changing(start);
+        assert!(
+            schedule.is_due(),
+            "the first change takes old history along"
+        );
+        let old = start + Duration::from_mins(5);
+        schedule.stepped(start, false, Some(old - start));
+        // Shortly after the last step, changes are committed without a step.
+        schedule.changing(start + EVERY / 2);
+        assert!(!schedule.is_due());
+        schedule.changed(start + EVERY / 2);
+        assert_eq!(schedule.rest(start + EVERY / 2), Some(EVERY));
+        let step = |now| (false, (now < old).then(|| old - now));
+        assert_eq!(wakes(&mut schedule, start, DAY, step), 2);
+    }
+
+    #[test]
+    fn continuous_changes_have_one_step_per_second() {
+        let start = Instant::now();
+        let mut schedule = CompactionSchedule::new(start);
+        let mut steps = 0;
+        for number in 0..600_u32 {
+            let now = start + EVERY / 10 * number;
+            schedule.woke(now);
+            schedule.changing(now);
+            if schedule.is_due() {
+                steps += 1;
+                schedule.stepped(now, false, Some(Duration::from_mins(1)));
+            } else {
+                schedule.changed(now);
+            }
+        }
+        assert_eq!(steps, 60);
+    }
+
+    #[test]
+    fn large_old_history_is_deleted_in_steps_with_pauses() {
+        let start = Instant::now();
+        let mut schedule = CompactionSchedule::new(start);
+        let mut left = 100;
+        let step = |_| {
+            left -= 1;
+            (left > 0, None)
+        };
+        assert_eq!(wakes(&mut schedule, start, DAY, step), 100);
+    }
+
+    #[test]
+    fn failed_step_is_retried_after_a_second() {
+        let start = Instant::now();
+        let mut schedule = CompactionSchedule::new(start);
+        schedule.force();
+        assert_eq!(schedule.rest(start), Some(PAUSE));
+        schedule.failed(start);
+        assert_eq!(schedule.rest(start), Some(EVERY));
+    }
+}
