@@ -13,12 +13,12 @@ use drover_audit::Position;
 use drover_http_edge::listen::proxied;
 use drover_http_edge::networks::TrustedProxies;
 use drover_hub::admission::review;
-use drover_server::controllers::cluster::heard::{Heard, Lines};
+use drover_server::controllers::cluster::agent_status::{Lines, ReportedStatus};
 use http::{HeaderMap, HeaderValue};
 
 /// Whatever a hostile agent reports, and however it is cut: no panic, no line without a bound.
 pub(crate) fn report(bytes: &[u8]) {
-    let (mut lines, mut heard) = (Lines::default(), Heard::default());
+    let (mut lines, mut heard) = (Lines::default(), ReportedStatus::default());
     let cut = bytes.first().map_or(1, |first| usize::from(*first).max(1));
     for part in bytes.chunks(cut) {
         let Ok(whole) = lines.push(part) else { return };

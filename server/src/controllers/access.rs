@@ -13,7 +13,7 @@
 
 pub mod act;
 pub(crate) mod foreign;
-pub(super) mod keep;
+pub(super) mod reconciler;
 mod steps;
 pub mod wanted;
 

@@ -1,6 +1,6 @@
 //! What the hub's Cluster says of a cluster: read from the report stream, decided, written.
 
+pub mod agent_status;
 pub mod decide;
-pub mod heard;
-pub(super) mod listen;
+pub(super) mod reports;
 pub(super) mod status;

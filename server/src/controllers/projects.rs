@@ -13,8 +13,8 @@
 
 pub mod act;
 pub mod decide;
-pub(super) mod keep;
 mod limits;
+pub(super) mod reconciler;
 pub(super) mod status;
 
 use std::sync::Arc;

@@ -1,147 +1,174 @@
-//! The end of a Cluster: what Drover applied is taken away, then whatever speaks of it is deleted.
+//! Removal of a deleted Cluster: what Drover applied is deleted in the cluster, then the Cluster's
+//! objects are deleted on the hub.
 //!
-//! A finalizer makes deletion wait. A cluster that cannot be reached is waited for a bounded time
-//! only, and the Cluster says so while it is waited for: its agent's key is worth nothing once the
-//! Cluster is gone.
+//! A finalizer delays deletion. A cluster that cannot be reached is waited for a bounded time, and a
+//! condition of the Cluster shows it: the agent's key is invalid once the Cluster is gone.
 
-mod told;
+mod report;
 
 use std::time::Duration;
 
 use drover_api::agent::Lane;
-use drover_api::group::CLUSTER_FINALIZER;
-use drover_api::group::{ACCESS_LABEL, AGENT_NAMESPACE};
+use drover_api::group::{ACCESS_LABEL, AGENT_NAMESPACE, CLUSTER_FINALIZER};
 use drover_api::ids::ClusterUid;
 use drover_api::kinds::Cluster;
+use drover_reconcile::{Action, Attempt, Reconciler, finalizer};
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use kube::{Client, Resource, ResourceExt as _};
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use thiserror::Error;
+use tokio::time::Instant;
 
+use super::Controllers;
 use super::access::act::apply;
 use super::access::wanted::Wanted;
-use super::keeper::Shared;
+use super::managed::ManagedCluster;
 use super::projects;
 use drover_apply::{ApplyError, call as cluster_call, unless_gone};
-use drover_entropy::backoff::Backoff;
 use drover_hub::{Hub, HubError, call};
 
 /// Longest to wait for the cluster's agent and to clean up; agents dial at least every 15 s.
 const CLEAN_WITHIN: Duration = Duration::from_mins(1);
 /// How long a Cluster stays after it was said that nothing was cleaned up, for whoever waits.
 const SEEN_WITHIN: Duration = Duration::from_secs(6);
+/// Longest wait until the store shows that the Cluster is gone.
+const GONE_WITHIN: Duration = Duration::from_secs(5);
 /// Cluster-scoped objects of the manifest that nothing else takes away.
 const MANIFEST_ROLES: [&str; 2] = ["drover-controller", "drover-report"];
 
-/// Whether deletion of a Cluster waits for [`finish`].
-fn is_held(cluster: &Cluster) -> bool {
-    let mut finalizers = cluster.finalizers().iter();
-    finalizers.any(|finalizer| finalizer == CLUSTER_FINALIZER)
+/// Whether deletion of a Cluster waits for its removal.
+fn has_finalizer(cluster: &Cluster) -> bool {
+    finalizer::has_finalizer(cluster, CLUSTER_FINALIZER)
+}
+
+/// Adds the finalizer to Clusters, and cleans up those whose deletion was asked for.
+pub(super) struct Removal(pub(super) Controllers);
+
+/// Why the removal of a cluster is delayed.
+#[derive(Debug, Error)]
+pub(super) enum RemovalError {
+    #[error(transparent)]
+    Hub(#[from] HubError),
+    #[error("cannot clean up in the cluster")]
+    CleanUp(#[source] ApplyError),
+}
+
+/// How far the removal of a cluster is.
+#[derive(Debug, Default)]
+pub(super) enum RemovalState {
+    #[default]
+    NotBegun,
+    /// Until this time the cluster is waited for and cleaned up.
+    CleaningUp {
+        until: Instant,
+        problem: Option<String>,
+    },
+    /// The clean-up failed; the Cluster shows it until this time.
+    Failed { until: Instant },
+    /// Only objects on the hub are left.
+    CleanedUp,
+}
+
+impl Reconciler for Removal {
+    type Key = ClusterUid;
+    type Error = RemovalError;
+
+    async fn reconcile(&self, uid: &ClusterUid, _: &Attempt) -> Result<Action, RemovalError> {
+        let Some(managed) = self.0.cluster(uid) else {
+            return Ok(Action::await_change());
+        };
+        let Some(cluster) = managed.object() else {
+            return Ok(Action::await_change());
+        };
+        if cluster.metadata.deletion_timestamp.is_none() {
+            add_finalizer(&managed.controllers.hub, &cluster).await?;
+            return Ok(Action::await_change());
+        }
+        managed.stop_work().await;
+        let mut state = managed.state.removal.lock().await;
+        step(&managed, &cluster, &mut state).await
+    }
+
+    fn is_expected(&self, error: &RemovalError) -> bool {
+        matches!(error, RemovalError::Hub(error) if error.is_conflict())
+    }
 }
 
 /// Adds the finalizer where it is missing.
-pub(super) async fn hold(hub: &Hub, cluster: &Cluster) {
-    if is_held(cluster) {
-        return;
+async fn add_finalizer(hub: &Hub, cluster: &Cluster) -> Result<(), HubError> {
+    if has_finalizer(cluster) {
+        return Ok(());
     }
-    let mut finalizers = cluster.finalizers().to_vec();
-    finalizers.push(CLUSTER_FINALIZER.to_owned());
-    // Boxed: it happens once, and shall not take room in every cluster's task.
-    if let Err(error) = Box::pin(set_finalizers(hub, cluster, &finalizers)).await
-        && !error.is_conflict()
-    {
-        tracing::warn!(
-            cluster.name = cluster.name_any(),
-            error = &error as &dyn std::error::Error,
-            "a cluster has no finalizer yet"
-        );
-    }
+    let (api, params) = (hub.clusters(), PatchParams::default());
+    let adding = finalizer::add_finalizer(&api, cluster, CLUSTER_FINALIZER, &params);
+    unless_not_found(call("add a cluster's finalizer", adding).await)
 }
 
-/// Compare-and-swap: the version makes the patch fail where somebody else was faster.
-async fn set_finalizers(
-    hub: &Hub,
+/// One step of the removal; the next one follows the requeue.
+async fn step(
+    managed: &ManagedCluster,
     cluster: &Cluster,
-    finalizers: &[String],
-) -> Result<Cluster, HubError> {
-    let patch = json!({"metadata": {
-        "finalizers": finalizers,
-        "resourceVersion": cluster.resource_version(),
-        "uid": cluster.uid(),
-    }});
-    let (api, name) = (hub.clusters(), cluster.name_any());
-    let params = PatchParams::default();
-    call(
-        "set a cluster's finalizers",
-        api.patch(&name, &params, &Patch::Merge(&patch)),
-    )
-    .await
-}
-
-/// Ends a Cluster whose deletion was asked for; returns when it is gone.
-pub(super) async fn finish(shared: &Shared) {
-    let hub = &shared.controllers.hub;
-    clean_up(shared).await;
-    shared
-        .controllers
-        .tunnels
-        .disconnect(&shared.uid, "the Cluster was deleted at the server");
-    let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(30));
-    while let Some(cluster) = shared.cluster() {
-        match forget(hub, &cluster).await {
-            Ok(()) => {
-                hub.stores()
-                    .clusters
-                    .wait_until_gone(shared.uid.as_str())
-                    .await;
+    state: &mut RemovalState,
+) -> Result<Action, RemovalError> {
+    let at_once = Ok(Action::requeue(Duration::ZERO));
+    match state {
+        RemovalState::NotBegun => {
+            let status = cluster.status.as_ref();
+            if status.is_none_or(|status| status.registration.is_none()) {
+                *state = RemovalState::CleanedUp;
+                return at_once;
             }
-            Err(error) => {
-                let name = cluster.name_any();
-                tracing::warn!(cluster.name = name, %error, "a cluster's end is delayed");
-                tokio::time::sleep(backoff.next_delay()).await;
+            report::report(managed, &report::begun(managed.is_connected())).await;
+            *state = RemovalState::CleaningUp {
+                until: Instant::now() + CLEAN_WITHIN,
+                problem: None,
+            };
+            at_once
+        }
+        RemovalState::CleaningUp { until, problem } if Instant::now() >= *until => {
+            report::report(managed, &report::failed(problem.as_deref())).await;
+            *state = RemovalState::Failed {
+                until: Instant::now() + SEEN_WITHIN,
+            };
+            at_once
+        }
+        RemovalState::CleaningUp { until, problem } => {
+            if !managed.is_connected() {
+                return Ok(Action::requeue(*until - Instant::now()));
+            }
+            let tunnels = &managed.controllers.tunnels;
+            let client = tunnels.client(&managed.uid, Lane::Controller);
+            match tokio::time::timeout_at(*until, clean_once(&client)).await {
+                Err(_) => at_once,
+                Ok(Err(error)) => {
+                    *problem = Some(error.to_string());
+                    Err(RemovalError::CleanUp(error))
+                }
+                Ok(Ok(())) => {
+                    tracing::info!(cluster.uid = %managed.uid, "cleaned up in a deleted cluster");
+                    *state = RemovalState::CleanedUp;
+                    at_once
+                }
             }
         }
-    }
-}
-
-/// Cleans up if the cluster ever had an agent, and says what became of it.
-async fn clean_up(shared: &Shared) {
-    let registered = |cluster: &Cluster| {
-        let status = cluster.status.as_ref();
-        status.is_some_and(|status| status.registration.is_some())
-    };
-    if !shared.cluster().is_some_and(|cluster| registered(&cluster)) {
-        return;
-    }
-    told::tell(shared, &told::trying(shared.is_connected())).await;
-    let mut problem = None;
-    let cleaned = tokio::time::timeout(CLEAN_WITHIN, clean(shared, &mut problem)).await;
-    if cleaned.is_ok() {
-        tracing::info!(cluster.uid = %shared.uid, "cleaned up in a deleted cluster");
-        return;
-    }
-    told::tell(shared, &told::failed(problem.as_deref())).await;
-    tokio::time::sleep(SEEN_WITHIN).await;
-}
-
-/// Cleans up through the tunnel, as soon as there is one, until it has worked.
-async fn clean(shared: &Shared, problem: &mut Option<String>) {
-    let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(5));
-    loop {
-        shared.connected().await;
-        let client = shared
-            .controllers
-            .tunnels
-            .client(&shared.uid, Lane::Controller);
-        match clean_once(&client).await {
-            Ok(()) => return,
-            Err(error) => {
-                tracing::info!(cluster.uid = %shared.uid, %error, "cleaning up in a deleted cluster");
-                *problem = Some(error.to_string());
-                tokio::time::sleep(backoff.next_delay()).await;
+        RemovalState::Failed { until } => {
+            let wait = until.saturating_duration_since(Instant::now());
+            if wait.is_zero() {
+                *state = RemovalState::CleanedUp;
             }
+            Ok(Action::requeue(wait))
+        }
+        RemovalState::CleanedUp => {
+            let controllers = &managed.controllers;
+            controllers
+                .tunnels
+                .disconnect(&managed.uid, "the Cluster was deleted at the server");
+            forget(&controllers.hub, cluster).await?;
+            // The store shows soon that the Cluster is gone.
+            Ok(Action::requeue(GONE_WITHIN))
         }
     }
 }
@@ -158,8 +185,8 @@ async fn clean_once(client: &Client) -> Result<(), ApplyError> {
     };
     // Owned by the namespace, so that the cluster's garbage collector takes them with it: nobody
     // can delete the rights by which they delete.
-    give_to::<ClusterRoleBinding>(client, &namespace).await?;
-    give_to::<ClusterRole>(client, &namespace).await?;
+    set_owner::<ClusterRoleBinding>(client, &namespace).await?;
+    set_owner::<ClusterRole>(client, &namespace).await?;
     if namespace.metadata.deletion_timestamp.is_some() {
         return Ok(());
     }
@@ -169,7 +196,7 @@ async fn clean_once(client: &Client) -> Result<(), ApplyError> {
     unless_gone(deleted.await)
 }
 
-async fn give_to<K>(client: &Client, owner: &Namespace) -> Result<(), ApplyError>
+async fn set_owner<K>(client: &Client, owner: &Namespace) -> Result<(), ApplyError>
 where
     K: Resource<DynamicType = (), Scope = k8s_openapi::ClusterResourceScope>
         + DeserializeOwned
@@ -191,14 +218,14 @@ where
     Ok(())
 }
 
-/// Deletes what speaks of the Cluster on the hub, then lets it go.
+/// Deletes the objects of the Cluster on the hub, then removes the finalizer.
 async fn forget(hub: &Hub, cluster: &Cluster) -> Result<(), HubError> {
     let uid = &ClusterUid::new(cluster.uid().unwrap_or_default());
     let params = DeleteParams::default();
     for token in hub.stores().registration_tokens.all() {
         if token.spec.cluster_uid == *uid {
             let api = hub.registration_tokens();
-            gone(
+            unless_not_found(
                 call(
                     "delete a registration token",
                     api.delete(&token.name_any(), &params),
@@ -215,24 +242,20 @@ async fn forget(hub: &Hub, cluster: &Cluster) -> Result<(), HubError> {
             .is_some_and(|scope| scope.uid == *uid)
         {
             let api = hub.tokens();
-            gone(call("delete a token", api.delete(&token.name_any(), &params)).await)?;
+            unless_not_found(call("delete a token", api.delete(&token.name_any(), &params)).await)?;
         }
     }
     for project in projects::of_cluster(hub.stores(), uid) {
-        projects::status::release(hub, &project).await?;
+        projects::status::remove_finalizer(hub, &project).await?;
         let (api, name) = (hub.projects(), project.name_any());
-        gone(call("delete a project", api.delete(&name, &params)).await)?;
+        unless_not_found(call("delete a project", api.delete(&name, &params)).await)?;
     }
-    let rest: Vec<String> = cluster
-        .finalizers()
-        .iter()
-        .filter(|name| *name != CLUSTER_FINALIZER)
-        .cloned()
-        .collect();
-    gone(set_finalizers(hub, cluster, &rest).await)
+    let (api, params) = (hub.clusters(), PatchParams::default());
+    let removing = finalizer::remove_finalizer(&api, cluster, CLUSTER_FINALIZER, &params);
+    unless_not_found(call("remove a cluster's finalizer", removing).await)
 }
 
-fn gone<T>(result: Result<T, HubError>) -> Result<(), HubError> {
+fn unless_not_found<T>(result: Result<T, HubError>) -> Result<(), HubError> {
     match result {
         Err(error) if !error.is_not_found() => Err(error),
         _ => Ok(()),

@@ -4,23 +4,24 @@ use std::time::Duration;
 
 use drover_api::agent::Lane;
 use drover_api::group::{AGENT_NAMESPACE, SERVER_FIELD_MANAGER};
+use drover_api::ids::ClusterUid;
 use drover_api::kinds::{AgentSpec, AgentUpgrade};
+use drover_reconcile::{Action, Attempt, Reconciler};
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::keeper::{Shared, Upgrade};
+use super::Controllers;
+use super::managed::{ManagedCluster, Upgrade};
 use drover_agent_gateway::registration::import::wanted_image;
 use drover_agent_gateway::registration::manifest::AGENT;
 use drover_apply::{ApplyError, call};
 
-/// After a failure, and between two patches of one cluster.
-const RETRY_AFTER: Duration = Duration::from_mins(1);
-/// The shortest time between two looks.
-const BREATH: Duration = Duration::from_millis(500);
-/// The longest.
-const LOOK_EVERY: Duration = Duration::from_secs(30);
+/// Between two patches of one cluster.
+const BETWEEN_PATCHES: Duration = Duration::from_mins(1);
+/// The longest time between two decisions.
+const INTERVAL: Duration = Duration::from_secs(30);
 
 /// The image that the Deployment must be told to run; `None` when it may stay as it is.
 ///
@@ -31,55 +32,59 @@ pub fn decide(spec: &AgentSpec, wanted: &str, runs: &str) -> Option<String> {
     (may && runs != wanted && !runs.is_empty()).then(|| wanted.to_owned())
 }
 
-/// Tells the Deployment to run another image whenever it should.
-pub(super) async fn keep(shared: &Shared) {
-    let mut told = shared.changed();
-    let mut cluster = shared.followed();
-    let mut settings = shared.controllers.hub.stores().settings.changed();
-    loop {
-        shared.connected().await;
-        if let Some(image) = next(shared) {
-            match Box::pin(patch(shared, &image)).await {
-                Ok(()) => {
-                    tracing::info!(cluster.uid = %shared.uid, image, "upgrading the agent");
-                    shared.set_upgrade(Upgrade::Asked {
-                        image,
-                        at: Instant::now(),
-                    });
-                }
-                Err(error) => {
-                    tracing::warn!(cluster.uid = %shared.uid, %error, "an agent was not upgraded");
-                    shared.set_upgrade(Upgrade::Failed(error.to_string()));
-                }
-            }
-            tokio::time::sleep(RETRY_AFTER).await;
-        } else {
-            shared.settle_upgrade();
-        }
-        // A burst of changes is one look.
-        tokio::time::sleep(BREATH).await;
-        let tick = tokio::time::sleep(LOOK_EVERY);
-        tokio::select! {
-            _ = told.changed() => {}
-            _ = cluster.changed() => {}
-            _ = settings.changed() => {}
-            () = tick => {}
-        }
+/// Sets the image of each cluster's agent.
+pub(super) struct AgentUpgrades(pub(super) Controllers);
+
+impl Reconciler for AgentUpgrades {
+    type Key = ClusterUid;
+    type Error = ApplyError;
+
+    async fn reconcile(&self, uid: &ClusterUid, _: &Attempt) -> Result<Action, ApplyError> {
+        let Some(cluster) = self.0.cluster(uid) else {
+            return Ok(Action::await_change());
+        };
+        let reconciling = cluster.unless_deleted(reconcile(&cluster));
+        reconciling.await.unwrap_or(Ok(Action::await_change()))
     }
 }
 
-fn next(shared: &Shared) -> Option<String> {
-    let cluster = shared.cluster()?;
-    let runs = shared.heard().agent?.image;
-    let wanted = wanted_image(&shared.controllers.settings, &cluster);
+async fn reconcile(cluster: &ManagedCluster) -> Result<Action, ApplyError> {
+    if !cluster.is_connected() {
+        return Ok(Action::await_change());
+    }
+    let Some(image) = next(cluster) else {
+        cluster.settle_upgrade();
+        return Ok(Action::requeue(INTERVAL));
+    };
+    if let Upgrade::Asked { at, .. } = cluster.upgrade()
+        && at.elapsed() < BETWEEN_PATCHES
+    {
+        return Ok(Action::requeue(
+            BETWEEN_PATCHES.saturating_sub(at.elapsed()),
+        ));
+    }
+    if let Err(error) = patch(cluster, &image).await {
+        cluster.set_upgrade(Upgrade::Failed(error.to_string()));
+        return Err(error);
+    }
+    tracing::info!(cluster.uid = %cluster.uid, image, "upgrading the agent");
+    cluster.set_upgrade(Upgrade::Asked {
+        image,
+        at: Instant::now(),
+    });
+    Ok(Action::requeue(BETWEEN_PATCHES))
+}
+
+fn next(managed: &ManagedCluster) -> Option<String> {
+    let cluster = managed.object()?;
+    let runs = managed.reported().agent?.image;
+    let wanted = wanted_image(&managed.controllers.settings, &cluster);
     decide(&cluster.spec.agent, &wanted, &runs)
 }
 
-async fn patch(shared: &Shared, image: &str) -> Result<(), ApplyError> {
-    let client = shared
-        .controllers
-        .tunnels
-        .client(&shared.uid, Lane::Controller);
+async fn patch(managed: &ManagedCluster, image: &str) -> Result<(), ApplyError> {
+    let tunnels = &managed.controllers.tunnels;
+    let client = tunnels.client(&managed.uid, Lane::Controller);
     let api: Api<Deployment> = Api::namespaced(client, AGENT_NAMESPACE);
     // A strategic merge finds the container by its name and leaves the rest alone.
     let patch = Patch::Strategic(json!({"spec": {"template": {"spec": {"containers": [

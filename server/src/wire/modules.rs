@@ -115,8 +115,9 @@ pub(super) fn build(
         tunnels.clone(),
         base.settings.clone(),
         notices,
+        base.runtime.clone(),
     );
-    base.spawn(controllers.run(base.leadership.clone(), base.runtime.clone()));
+    base.spawn(controllers.run());
     let road = road(
         base,
         &audit,

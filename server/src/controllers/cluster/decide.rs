@@ -13,12 +13,12 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 use self::verdicts::{verdict, verdicts};
-use super::heard::Heard;
+use super::agent_status::ReportedStatus;
 
-/// A connected cluster that has said nothing for so long is not heard any more.
+/// A connected cluster without a report for so long counts as silent.
 pub const SILENT_AFTER: Duration = Duration::from_secs(35);
-/// A keeper that is younger than this has not heard of everything yet: the server started, or was
-/// cut off from the hub, and what agents dial, report and get applied comes within this time.
+/// A cluster that is managed for a shorter time may lack facts: the server started, or was cut off from
+/// the hub, and agents connect and report within this time.
 pub const SETTLED_AFTER: Duration = Duration::from_secs(30);
 /// `lastSeen` is written this often while nothing else changes.
 const SEEN_EVERY: SignedDuration = SignedDuration::from_mins(5);
@@ -33,7 +33,7 @@ pub struct Known {
     /// Protocol of that tunnel.
     pub protocol: u32,
     /// The report stream.
-    pub heard: Heard,
+    pub reported: ReportedStatus,
     /// UID of the hub's namespace kube-system, if the server could read it.
     pub hub_uid: Option<String>,
     /// Time since its last line; `None` when there was none on this server.
@@ -42,18 +42,18 @@ pub struct Known {
     pub access: AccessState,
     /// How an upgrade of the agent stands.
     pub upgrade: UpgradeState,
-    /// Whether the keeper is younger than [`SETTLED_AFTER`].
+    /// Whether the cluster is managed for less than [`SETTLED_AFTER`].
     pub settling: bool,
 }
 
 impl Known {
-    /// Whether this keeper has found out what a condition speaks of.
+    /// Whether the facts of a condition are known.
     fn knows(&self, kind: &str) -> bool {
         match kind {
             CONNECTED => self.tunnels > 0,
-            API_SERVER_READY => self.tunnels > 0 && self.heard.components.is_some(),
+            API_SERVER_READY => self.tunnels > 0 && self.reported.components.is_some(),
             ACCESS_APPLIED => self.access != AccessState::Pending,
-            AGENT_UP_TO_DATE => self.tunnels > 0 && self.heard.agent.is_some(),
+            AGENT_UP_TO_DATE => self.tunnels > 0 && self.reported.agent.is_some(),
             _ => true,
         }
     }
@@ -118,7 +118,7 @@ pub fn decide(cluster: &Cluster, known: &Known, image: &str, now: Timestamp) -> 
         status.observed_generation = generation;
     }
     copy_report(&mut status, known);
-    if is_heard(known) {
+    if is_reporting(known) {
         let seen = status.last_seen.as_ref();
         let old = seen.is_none_or(|seen| now.duration_since(seen.0) >= SEEN_EVERY);
         if old || status != present {
@@ -137,7 +137,7 @@ fn was_right(present: &ClusterStatus, kind: &str) -> bool {
     condition(present, kind).is_some_and(|before| before.status == Tristate::True.as_str())
 }
 
-/// Whether a condition stays as it was because this keeper is too young to know better.
+/// Whether a condition stays because its facts are not known yet.
 fn holds(present: &ClusterStatus, known: &Known, kind: &str, verdict: &Verdict) -> bool {
     let Some(before) = condition(present, kind) else {
         return false;
@@ -149,14 +149,14 @@ fn holds(present: &ClusterStatus, known: &Known, kind: &str, verdict: &Verdict) 
 
 /// Keeps the last known facts while the cluster is away: its conditions say how old they are.
 fn copy_report(status: &mut ClusterStatus, known: &Known) {
-    let heard = &known.heard;
-    if let Some(version) = &heard.version {
+    let reported = &known.reported;
+    if let Some(version) = &reported.version {
         status.kubernetes_version = Some(version.clone());
     }
-    if let (Some(cluster), Some(hub)) = (&heard.cluster_uid, &known.hub_uid) {
+    if let (Some(cluster), Some(hub)) = (&reported.cluster_uid, &known.hub_uid) {
         status.hosts_hub = cluster == hub;
     }
-    if let Some(nodes) = &heard.nodes {
+    if let Some(nodes) = &reported.nodes {
         status.nodes = Some(nodes.count);
         status.not_ready_nodes.clone_from(&nodes.not_ready);
         status.pods = nodes.pods;
@@ -168,7 +168,7 @@ fn copy_report(status: &mut ClusterStatus, known: &Known) {
             copy_amounts(status, known);
         }
     }
-    if let Some(components) = &heard.components {
+    if let Some(components) = &reported.components {
         status.components.clone_from(components);
     }
     if let Some(version) = &known.agent_version {
@@ -179,7 +179,7 @@ fn copy_report(status: &mut ClusterStatus, known: &Known) {
                 Some(before) if known.settling => before.tunnels.max(known.tunnels),
                 _ => known.tunnels,
             },
-            image: match (&heard.agent, &status.agent) {
+            image: match (&reported.agent, &status.agent) {
                 (Some(agent), _) => Some(agent.image.clone()),
                 (None, Some(before)) if known.settling => before.image.clone(),
                 _ => None,
@@ -195,13 +195,13 @@ fn copy_report(status: &mut ClusterStatus, known: &Known) {
 /// How much pods ask for and use moves all the time, of what does not: it is copied when another
 /// resource appears, with other changes, and with the regular sign of life.
 fn copy_amounts(status: &mut ClusterStatus, known: &Known) {
-    if let Some(nodes) = &known.heard.nodes {
+    if let Some(nodes) = &known.reported.nodes {
         status.requests.clone_from(&nodes.requests);
         status.usage.clone_from(&nodes.usage);
     }
 }
 
-fn is_heard(known: &Known) -> bool {
+fn is_reporting(known: &Known) -> bool {
     known.tunnels > 0 && known.silence.is_some_and(|silence| silence < SILENT_AFTER)
 }
 

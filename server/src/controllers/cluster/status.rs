@@ -2,57 +2,22 @@
 
 use std::time::Duration;
 
+use drover_api::ids::ClusterUid;
 use drover_api::kinds::{Cluster, ClusterStatus};
+use drover_reconcile::{Action, Attempt, Reconciler, Urgency, Write};
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 use kube::api::PostParams;
 use tokio::time::Instant;
 
 use super::decide::decide;
-use crate::controllers::keeper::Shared;
+use crate::controllers::Controllers;
+use crate::controllers::managed::ManagedCluster;
 use drover_agent_gateway::registration::import::wanted_image;
 use drover_hub::{HubError, call};
 
-/// Silence and times are looked at this often.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
-/// Pause after a look, so that a burst of changes is one write.
-const BREATH: Duration = Duration::from_millis(500);
-
-/// When a status may be written: what a cluster's agent says shall not wear the hub out.
-#[derive(Debug, Default)]
-struct Pace {
-    last: Option<Instant>,
-    /// Urgent writes since there was time for all of them.
-    hurried: u32,
-}
-
-impl Pace {
-    /// Between two writes that are not urgent.
-    const EVERY: Duration = Duration::from_secs(10);
-    /// Urgent writes at once; after those, no more than others.
-    const HURRIED: u32 = 6;
-
-    fn may_write(&mut self, urgent: bool, now: Instant) -> bool {
-        let since = self.last.map(|last| now.duration_since(last));
-        let rested = since.is_none_or(|since| since >= Self::EVERY);
-        let may_hurry = urgent && self.hurried < Self::HURRIED;
-        if !rested && !may_hurry {
-            return false;
-        }
-        self.hurried = match since {
-            Some(since) if rested => {
-                // The first period is that of this write.
-                let periods = (since.as_secs() / Self::EVERY.as_secs()).saturating_sub(1);
-                self.hurried
-                    .saturating_sub(periods.try_into().unwrap_or(u32::MAX))
-            }
-            Some(_) => self.hurried + 1,
-            None => 0,
-        };
-        self.last = Some(now);
-        true
-    }
-}
+/// The longest time between two decisions: conditions depend on silence and times.
+const INTERVAL: Duration = Duration::from_secs(5);
 
 /// Whether a condition changes its status, or begins to be there.
 fn changes_a_condition(present: Option<&ClusterStatus>, wanted: &ClusterStatus) -> bool {
@@ -63,65 +28,68 @@ fn changes_a_condition(present: Option<&ClusterStatus>, wanted: &ClusterStatus) 
     })
 }
 
-/// Writes the status whenever it should be another.
-pub(in crate::controllers) async fn keep(shared: &Shared) {
-    let mut told = shared.changed();
-    let mut cluster = shared.followed();
-    let mut settings = shared.controllers.hub.stores().settings.changed();
-    let mut tunnels = shared.controllers.tunnels.watch_cluster(&shared.uid);
-    let mut pace = Pace::default();
-    loop {
-        if let Err(error) = write(shared, &mut pace).await
-            && !error.is_conflict()
-            && !error.is_not_found()
-        {
-            let error = &error as &dyn std::error::Error;
-            tracing::warn!(cluster.uid = %shared.uid, error, "a cluster's status was not written");
-        }
-        tokio::time::sleep(BREATH).await;
-        let tick = tokio::time::sleep(LOOK_EVERY);
-        tokio::select! {
-            _ = told.changed() => {}
-            _ = cluster.changed() => {}
-            _ = settings.changed() => {}
-            _ = tunnels.changed() => {}
-            () = tick => {}
+/// Keeps the status of each Cluster.
+pub(in crate::controllers) struct ClusterStatuses(pub(in crate::controllers) Controllers);
+
+impl Reconciler for ClusterStatuses {
+    type Key = ClusterUid;
+    type Error = HubError;
+
+    async fn reconcile(&self, uid: &ClusterUid, _: &Attempt) -> Result<Action, HubError> {
+        let Some(cluster) = self.0.cluster(uid) else {
+            return Ok(Action::await_change());
+        };
+        match cluster.unless_deleted(write(&cluster)).await {
+            None => Ok(Action::await_change()),
+            Some(Err(error)) if error.is_conflict() || error.is_not_found() => {
+                Ok(Action::requeue(INTERVAL))
+            }
+            Some(written) => written,
         }
     }
 }
 
-async fn write(shared: &Shared, pace: &mut Pace) -> Result<(), HubError> {
-    let Some(cluster) = shared.cluster() else {
-        return Ok(());
+async fn write(managed: &ManagedCluster) -> Result<Action, HubError> {
+    let again = Ok(Action::requeue(INTERVAL));
+    let Some(cluster) = managed.object() else {
+        return Ok(Action::await_change());
     };
-    let image = wanted_image(&shared.controllers.settings, &cluster);
-    let status = decide(&cluster, &shared.known(), &image, Timestamp::now());
-    if cluster.status.as_ref() == Some(&status) {
-        return Ok(());
+    let image = wanted_image(&managed.controllers.settings, &cluster);
+    let status = decide(&cluster, &managed.known(), &image, Timestamp::now());
+    let present = cluster.status.as_ref();
+    let urgency = if changes_a_condition(present, &status) {
+        Urgency::Urgent
+    } else {
+        Urgency::Normal
+    };
+    let now = Instant::now();
+    let decided = managed
+        .state
+        .status_writer
+        .lock()
+        .decide(present, &status, urgency, now);
+    if decided != Write::Now {
+        return again;
     }
-    let urgent = changes_a_condition(cluster.status.as_ref(), &status);
-    if !pace.may_write(urgent, Instant::now()) {
-        return Ok(());
-    }
-    // With the version that was decided from: whoever wrote meanwhile, a binding above all, is
-    // never overwritten.
+    // The version that was decided from prevents that a concurrent write, such as the binding of an
+    // agent's key, is overwritten.
     let wanted = Cluster {
         status: Some(status),
         ..Cluster::clone(&cluster)
     };
-    // Boxed: most looks end above, and every cluster's task would keep the room for this.
-    Box::pin(replace(shared, &wanted)).await
+    replace(managed, &wanted).await?;
+    again
 }
 
-async fn replace(shared: &Shared, wanted: &Cluster) -> Result<(), HubError> {
-    let (api, name) = (shared.controllers.hub.clusters(), wanted.name_any());
+async fn replace(managed: &ManagedCluster, wanted: &Cluster) -> Result<(), HubError> {
+    let (api, name) = (managed.controllers.hub.clusters(), wanted.name_any());
     let params = PostParams::default();
     let written = call(
         "write a cluster's status",
         api.replace_status(&name, &params, wanted),
     )
     .await?;
-    shared
+    managed
         .controllers
         .hub
         .stores()
@@ -129,31 +97,4 @@ async fn replace(shared: &Shared, wanted: &Cluster) -> Result<(), HubError> {
         .wait_for(&written)
         .await;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_agent_that_changes_its_word_all_the_time_costs_the_hub_a_write_in_ten_seconds() {
-        let begun = Instant::now();
-        for (urgent, most) in [(false, 61), (true, 61 + Pace::HURRIED)] {
-            let mut pace = Pace::default();
-            let writes = (0..1200_u32)
-                .filter(|n| pace.may_write(urgent, begun + Duration::from_millis(500) * *n))
-                .count();
-            assert!(writes <= most as usize, "{urgent}: {writes}");
-            assert!(writes >= 55, "{urgent}: {writes}");
-        }
-    }
-
-    #[test]
-    fn a_condition_that_changes_after_a_quiet_time_is_written_at_once() {
-        let begun = Instant::now();
-        let mut pace = Pace::default();
-        assert!(pace.may_write(false, begun));
-        assert!(!pace.may_write(false, begun + Duration::from_secs(1)));
-        assert!(pace.may_write(true, begun + Duration::from_secs(1)));
-    }
 }

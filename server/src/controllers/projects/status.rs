@@ -6,18 +6,18 @@ use std::time::Duration;
 use drover_api::conditions::{READY, Tristate, Verdict, set_condition};
 use drover_api::group::SERVER_FIELD_MANAGER;
 use drover_api::kinds::{Project, ProjectStatus};
-use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime};
+use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime, finalizer};
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use super::decide::{Impediment, Standing, Why, is_ending, uid};
-use super::keep::RETRY_AFTER;
+use super::reconciler::RETRY_AFTER;
 use drover_apply::ApplyError;
 use drover_hub::{Hub, HubError, call};
 
-/// What makes deletion of a project wait until its namespaces are let go.
+/// Delays deletion of a project until its namespaces are released.
 const FINALIZER: &str = "management.drover.dev/project";
 /// The longest time between two searches for projects whose cluster does not exist.
 const INTERVAL: Duration = Duration::from_mins(1);
@@ -27,53 +27,42 @@ const COOLDOWN: Duration = Duration::from_secs(1);
 const NAMED: usize = 3;
 
 /// Whether deletion of a project waits for the server.
-pub(super) fn is_held(project: &Project) -> bool {
-    let mut finalizers = project.finalizers().iter();
-    finalizers.any(|finalizer| finalizer == FINALIZER)
+pub(super) fn has_finalizer(project: &Project) -> bool {
+    finalizer::has_finalizer(project, FINALIZER)
 }
 
-/// Makes deletion of a project wait.
-pub(super) async fn hold(hub: &Hub, project: &Project) -> Result<(), HubError> {
-    if is_held(project) || is_ending(project) {
+/// Delays deletion of a project.
+pub(super) async fn add_finalizer(hub: &Hub, project: &Project) -> Result<(), HubError> {
+    if has_finalizer(project) || is_ending(project) {
         return Ok(());
     }
-    let mut finalizers = project.finalizers().to_vec();
-    finalizers.push(FINALIZER.to_owned());
-    set_finalizers(hub, project, &finalizers).await
+    let (api, params) = (hub.projects(), parameters());
+    let adding = finalizer::add_finalizer(&api, project, FINALIZER, &params);
+    let written = call("add a project's finalizer", adding).await?;
+    seen(hub, &written).await;
+    Ok(())
 }
 
-/// Lets a project go: its deletion waits no longer.
-pub(in crate::controllers) async fn release(hub: &Hub, project: &Project) -> Result<(), HubError> {
-    if !is_held(project) {
-        return Ok(());
-    }
-    let rest = project.finalizers().iter();
-    let rest: Vec<String> = rest.filter(|name| *name != FINALIZER).cloned().collect();
-    match set_finalizers(hub, project, &rest).await {
-        Err(error) if error.is_not_found() => Ok(()),
-        released => released,
-    }
-}
-
-async fn set_finalizers(
+/// Ends the delay of a project's deletion.
+pub(in crate::controllers) async fn remove_finalizer(
     hub: &Hub,
     project: &Project,
-    finalizers: &[String],
 ) -> Result<(), HubError> {
-    let patch = json!({"metadata": {
-        "finalizers": finalizers,
-        "resourceVersion": project.resource_version(),
-        "uid": project.uid(),
-    }});
-    let (api, name) = (hub.projects(), project.name_any());
-    let (params, patch) = (parameters(), Patch::Merge(&patch));
-    let patched = api.patch(&name, &params, &patch);
-    let written = call("set a project's finalizers", patched).await?;
-    // The last finalizer of one that is being deleted takes the object with it.
-    if written.metadata.deletion_timestamp.is_none() {
-        seen(hub, &written).await;
+    if !has_finalizer(project) {
+        return Ok(());
     }
-    Ok(())
+    let (api, params) = (hub.projects(), parameters());
+    let removing = finalizer::remove_finalizer(&api, project, FINALIZER, &params);
+    match call("remove a project's finalizer", removing).await {
+        Err(error) if error.is_not_found() => Ok(()),
+        Err(error) => Err(error),
+        // The last finalizer of a project that is being deleted takes the object with it.
+        Ok(written) if written.metadata.deletion_timestamp.is_some() => Ok(()),
+        Ok(written) => {
+            seen(hub, &written).await;
+            Ok(())
+        }
+    }
 }
 
 /// Writes a status, if it is another.
@@ -262,7 +251,7 @@ impl Reconciler for Strays {
         if stores.health().is_trusted() {
             for project in stores.projects.all() {
                 if is_ending(&project) && is_stray(&self.hub, &project) {
-                    let_go(&self.hub, &project, "its cluster is not there any more").await;
+                    abandon(&self.hub, &project, "its cluster is not there any more").await;
                 }
             }
         }
@@ -286,13 +275,13 @@ fn is_stray(hub: &Hub, project: &Project) -> bool {
     cluster.is_none_or(|uid| hub.stores().clusters.by_uid(uid.as_str()).is_none())
 }
 
-/// Lets a project go of which something may be left in its cluster.
-pub(super) async fn let_go(hub: &Hub, project: &Project, why: &str) {
-    if !is_held(project) {
+/// Removes the finalizer of a project although something may be left in its cluster.
+pub(super) async fn abandon(hub: &Hub, project: &Project, why: &str) {
+    if !has_finalizer(project) {
         return;
     }
     let name = project.name_any();
-    match release(hub, project).await {
+    match remove_finalizer(hub, project).await {
         Ok(()) => tracing::info!(
             project.name = name,
             "a project ended, {why}: its namespaces stay, and lose Drover's labels when the cluster \

@@ -34,7 +34,7 @@ fn healthy() -> Known {
         tunnels: 2,
         agent_version: Some("1".into()),
         protocol: 2,
-        heard: Heard {
+        reported: ReportedStatus {
             version: Some("v1.36.3".into()),
             cluster_uid: Some("uid-of-shop".into()),
             nodes: Some(NodesReport {
@@ -83,7 +83,7 @@ fn cluster_whose_kube_system_is_the_hubs_hosts_the_hub() {
 #[test]
 fn report_names_failed_nodes_and_counts_pods_in_the_status() {
     let mut known = healthy();
-    let nodes = known.heard.nodes.as_mut().unwrap();
+    let nodes = known.reported.nodes.as_mut().unwrap();
     nodes.not_ready = vec!["n1".to_owned()];
     let pods = drover_api::kinds::PodCount {
         failing: 5,
@@ -118,7 +118,7 @@ fn conditions_name_the_cause() {
         ),
         (
             true,
-            with(|k| k.heard.components = None),
+            with(|k| k.reported.components = None),
             API_SERVER_READY,
             "Unknown",
             "NoReportYet",
@@ -139,7 +139,7 @@ fn conditions_name_the_cause() {
         ),
         (
             true,
-            with(|k| k.heard.components.as_mut().unwrap()[0].healthy = false),
+            with(|k| k.reported.components.as_mut().unwrap()[0].healthy = false),
             API_SERVER_READY,
             "False",
             "Unhealthy",
@@ -179,7 +179,7 @@ fn conditions_name_the_cause() {
 fn an_agent_is_up_to_date_when_its_image_is_rolled_out() {
     let with = |image: &str, done, upgrade| {
         let mut known = healthy();
-        known.heard.agent = Some(AgentReport {
+        known.reported.agent = Some(AgentReport {
             image: image.into(),
             updated_available: done,
             wanted: 2,
@@ -229,7 +229,7 @@ fn a_status_is_written_when_its_meaning_changes_and_every_five_minutes() {
     );
     let later = decide(&cluster, &known, IMAGE, at(300));
     assert_eq!(later.last_seen, Some(Time(at(300))));
-    known.heard.nodes.as_mut().unwrap().count.ready = 2;
+    known.reported.nodes.as_mut().unwrap().count.ready = 2;
     let changed = decide(&cluster, &known, IMAGE, at(10));
     assert_eq!(changed.nodes.unwrap().ready, 2);
     assert_eq!(changed.last_seen, Some(Time(at(10))));
@@ -247,7 +247,7 @@ fn what_was_known_stays_while_the_cluster_is_away() {
     assert!(away.registration.is_some());
 }
 
-/// What a keeper knows when it begins.
+/// What is known of a cluster at the start.
 fn beginning() -> Known {
     Known {
         settling: true,
@@ -259,25 +259,25 @@ fn beginning() -> Known {
 fn a_restarted_server_writes_nothing_while_everything_is_as_it_was() {
     let mut cluster = cluster(true);
     cluster.status = Some(decided(true, &healthy()));
-    let unheard = Known {
+    let unreported = Known {
         tunnels: 1,
         agent_version: Some("1".into()),
         protocol: 2,
         ..beginning()
     };
-    let heard = Known {
-        heard: Heard {
+    let reported = Known {
+        reported: ReportedStatus {
             agent: None,
-            ..healthy().heard
+            ..healthy().reported
         },
-        ..unheard.clone()
+        ..unreported.clone()
     };
     let returned = Known {
         settling: true,
         tunnels: 1,
         ..healthy()
     };
-    for known in [beginning(), unheard, heard, returned] {
+    for known in [beginning(), unreported, reported, returned] {
         let status = decide(&cluster, &known, IMAGE, at(20));
         assert_eq!(Some(&status), cluster.status.as_ref(), "{known:?}");
     }
@@ -292,7 +292,7 @@ fn news_is_told_while_the_rest_is_waited_for() {
         access: AccessState::Pending,
         ..healthy()
     };
-    known.heard.components.as_mut().unwrap()[0].healthy = false;
+    known.reported.components.as_mut().unwrap()[0].healthy = false;
     let status = decide(&cluster, &known, IMAGE, at(20));
     let unhealthy = ("False".to_owned(), "Unhealthy".to_owned());
     assert_eq!(reason(&status, API_SERVER_READY), unhealthy);
@@ -310,7 +310,7 @@ fn a_cluster_that_joins_is_ready_as_soon_as_everything_about_it_is_right() {
     for (change, ready) in [
         ((|_| {}) as fn(&mut Known), "False"),
         (|known| known.tunnels = 1, "False"),
-        (|known| known.heard = healthy().heard, "False"),
+        (|known| known.reported = healthy().reported, "False"),
         (|known| known.access = AccessState::Applied, "True"),
     ] {
         change(&mut known);
@@ -325,10 +325,10 @@ fn a_cluster_that_joins_is_ready_as_soon_as_everything_about_it_is_right() {
 fn a_restarted_server_keeps_a_cluster_unready_for_what_it_does_not_know_better() {
     let mut cluster = cluster(true);
     let mut known = healthy();
-    known.heard.components.as_mut().unwrap()[0].healthy = false;
+    known.reported.components.as_mut().unwrap()[0].healthy = false;
     cluster.status = Some(decided(true, &known));
     let returned = Known {
-        heard: Heard::default(),
+        reported: ReportedStatus::default(),
         settling: true,
         ..healthy()
     };
@@ -359,7 +359,7 @@ fn a_message_names_some_of_many_failing_components() {
         healthy: false,
         message: Some("y".repeat(256)),
     };
-    known.heard.components = Some(vec![failing; 64]);
+    known.reported.components = Some(vec![failing; 64]);
     let status = decided(true, &known);
     let found = status.conditions.iter().find(|c| c.type_ == READY).unwrap();
     assert!(found.message.len() < 8192, "{}", found.message.len());

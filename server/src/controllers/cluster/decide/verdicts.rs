@@ -108,7 +108,7 @@ fn api_server(known: &Known) -> Verdict {
             "the agent is connected but reports nothing; look at its log",
         );
     }
-    let Some(components) = &known.heard.components else {
+    let Some(components) = &known.reported.components else {
         return verdict(
             Tristate::Unknown,
             "NoReportYet",
@@ -172,7 +172,7 @@ fn agent(spec: &AgentSpec, known: &Known, image: &str) -> Verdict {
         return unknown_while_away();
     }
     let ours = env!("CARGO_PKG_VERSION");
-    let Some(deployment) = &known.heard.agent else {
+    let Some(deployment) = &known.reported.agent else {
         let same = known.agent_version.as_deref() == Some(ours);
         return if same {
             verdict(

@@ -1,4 +1,4 @@
-//! What a Cluster that is being deleted says about its clean-up.
+//! The condition of a Cluster that is being deleted.
 
 use drover_api::conditions::{CLEANED_UP, Tristate, Verdict, set_condition};
 use drover_api::group::{ACCESS_LABEL, AGENT_NAMESPACE, PROJECT_LABEL};
@@ -8,12 +8,12 @@ use kube::ResourceExt as _;
 use kube::api::PostParams;
 
 use super::CLEAN_WITHIN;
-use crate::controllers::keeper::Shared;
+use crate::controllers::managed::ManagedCluster;
 use drover_agent_gateway::registration::manifest::{AGENT, NAME_LABEL};
 use drover_hub::call;
 
 /// Before anything was tried.
-pub(super) fn trying(connected: bool) -> Verdict {
+pub(super) fn begun(connected: bool) -> Verdict {
     let (reason, message) = if connected {
         (
             "CleaningUp",
@@ -62,14 +62,14 @@ fn commands() -> String {
 }
 
 /// Sets the condition, and an event where something is wrong; failing that, a log line has it.
-pub(super) async fn tell(shared: &Shared, verdict: &Verdict) {
-    let Some(cluster) = shared.cluster() else {
+pub(super) async fn report(managed: &ManagedCluster, verdict: &Verdict) {
+    let Some(cluster) = managed.object() else {
         return;
     };
     let name = cluster.name_any();
     if verdict.status == Tristate::False {
         tracing::warn!(cluster.name = name, "{}", verdict.message);
-        let notices = &shared.controllers.notices;
+        let notices = &managed.controllers.notices;
         notices
             .warn(&cluster, verdict.reason, &verdict.message)
             .await;
@@ -81,11 +81,11 @@ pub(super) async fn tell(shared: &Shared, verdict: &Verdict) {
         status: Some(status),
         ..Cluster::clone(&cluster)
     };
-    let (api, params) = (shared.controllers.hub.clusters(), PostParams::default());
+    let (api, params) = (managed.controllers.hub.clusters(), PostParams::default());
     let written = api.replace_status(&name, &params, &wanted);
     match call("say how a cluster's clean-up stands", written).await {
         Ok(written) => {
-            let clusters = &shared.controllers.hub.stores().clusters;
+            let clusters = &managed.controllers.hub.stores().clusters;
             clusters.wait_for(&written).await;
         }
         Err(error) => {

@@ -1,74 +1,95 @@
-//! The report stream of one cluster, read for as long as the cluster is connected.
+//! The report stream of each cluster, read while the cluster is connected.
 
 use std::time::Duration;
 
 use drover_api::agent::{Lane, REPORT_PATH};
+use drover_api::ids::ClusterUid;
 use drover_api::report::Report;
+use drover_reconcile::{Action, Attempt, Reconciler};
 use http::Request;
 use http_body_util::{BodyExt as _, Empty};
 use kube::ResourceExt as _;
 use thiserror::Error;
 
+use super::agent_status::{LineTooLong, Lines, News, ReportedStatus};
 use super::decide::SILENT_AFTER;
-use super::heard::{Heard, LineTooLong, Lines, News};
-use crate::controllers::keeper::Shared;
+use crate::controllers::Controllers;
+use crate::controllers::managed::ManagedCluster;
 use drover_agent_gateway::tunnels::TunnelSendError;
-use drover_entropy::backoff::Backoff;
 
 /// Refusals of one line that are logged each by itself.
 const MOST_LOGGED: usize = 16;
+/// After the end of a stream that worked.
+const REOPEN_AFTER: Duration = Duration::from_millis(500);
 /// Most time for the answer to begin.
 const HEAD_WITHIN: Duration = Duration::from_secs(15);
 
 /// Why a report stream ended.
 #[derive(Debug, Error)]
-enum StreamEnd {
-    #[error("it could not be opened: {0}")]
+pub(in crate::controllers) enum StreamEnd {
+    #[error("cannot open the report stream: {0}")]
     Send(#[from] TunnelSendError),
     #[error("the agent answered {0}")]
     Refused(http::StatusCode),
-    #[error("nothing came for too long")]
+    #[error("the report stream was silent for too long")]
     Silence,
-    #[error("the agent ended it")]
+    #[error("the agent ended the report stream")]
     Ended,
     #[error("the tunnel broke: {0}")]
     Broken(String),
     #[error(transparent)]
     Long(#[from] LineTooLong),
-    #[error("a line is no report: {0}")]
+    #[error("cannot parse a line of the report: {0}")]
     Malformed(#[from] serde_json::Error),
 }
 
-/// Reads streams one after the other, with a pause between them.
-pub(in crate::controllers) async fn listen(shared: &Shared) {
-    let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(15));
-    loop {
-        shared.connected().await;
-        let end = read(shared, &mut backoff).await;
-        tracing::debug!(cluster.uid = %shared.uid, "a report stream ended: {end}");
-        tokio::time::sleep(backoff.next_delay()).await;
+/// Reads the report stream of each connected cluster; a call ends with the stream.
+pub(in crate::controllers) struct AgentReports(pub(in crate::controllers) Controllers);
+
+impl Reconciler for AgentReports {
+    type Key = ClusterUid;
+    type Error = StreamEnd;
+
+    async fn reconcile(&self, uid: &ClusterUid, _: &Attempt) -> Result<Action, StreamEnd> {
+        let Some(cluster) = self.0.cluster(uid) else {
+            return Ok(Action::await_change());
+        };
+        let reading = cluster.unless_deleted(read(&cluster));
+        reading.await.unwrap_or(Ok(Action::await_change()))
+    }
+
+    /// Streams end with tunnels and agents.
+    fn is_expected(&self, _: &StreamEnd) -> bool {
+        true
     }
 }
 
-async fn read(shared: &Shared, backoff: &mut Backoff) -> StreamEnd {
-    match stream(shared, backoff).await {
+async fn read(cluster: &ManagedCluster) -> Result<Action, StreamEnd> {
+    if !cluster.is_connected() {
+        return Ok(Action::await_change());
+    }
+    let mut received = false;
+    match stream(cluster, &mut received).await {
         Ok(never) => match never {},
-        Err(end) => end,
+        // A stream that worked ends the backoff.
+        Err(end) if received => {
+            tracing::debug!(cluster.uid = %cluster.uid, %end, "report stream ended");
+            Ok(Action::requeue(REOPEN_AFTER))
+        }
+        Err(end) => Err(end),
     }
 }
 
 async fn stream(
-    shared: &Shared,
-    backoff: &mut Backoff,
+    cluster: &ManagedCluster,
+    received: &mut bool,
 ) -> Result<std::convert::Infallible, StreamEnd> {
     let request = Request::new(Empty::<bytes::Bytes>::new());
     let (mut head, body) = request.into_parts();
     head.uri = http::Uri::from_static(REPORT_PATH);
     let request = Request::from_parts(head, body);
-    let sent = shared
-        .controllers
-        .tunnels
-        .send(&shared.uid, Lane::Report, request);
+    let tunnels = &cluster.controllers.tunnels;
+    let sent = tunnels.send(&cluster.uid, Lane::Report, request);
     // Boxed: an open stream has no use for the room that opening it takes.
     let response = tokio::time::timeout(HEAD_WITHIN, Box::pin(sent))
         .await
@@ -78,7 +99,6 @@ async fn stream(
     }
     let mut body = std::pin::pin!(response.into_body());
     let mut lines = Lines::default();
-    let mut first = true;
     loop {
         let frame = tokio::time::timeout(SILENT_AFTER, body.frame())
             .await
@@ -90,26 +110,24 @@ async fn stream(
         };
         for line in lines.push(&bytes)? {
             let report: Report = serde_json::from_slice(&line)?;
-            let news = shared.hear(|heard| {
+            let news = cluster.report(|reported| {
                 // Another replica's stream may not know what the last one's knew.
-                if std::mem::take(&mut first) {
-                    *heard = Heard {
-                        nodes: heard.nodes.take(),
-                        ..Heard::default()
+                if !std::mem::replace(received, true) {
+                    *reported = ReportedStatus {
+                        nodes: reported.nodes.take(),
+                        ..ReportedStatus::default()
                     };
                 }
-                heard.merge(report)
+                reported.merge(report)
             });
-            backoff.reset();
-            tell(shared, &news);
+            publish(cluster, &news);
         }
     }
 }
 
-/// What is told once becomes events of the Cluster; refusals, a sign of a fault or of an attack,
-/// go to the log too.
-fn tell(shared: &Shared, news: &News) {
-    let Some(cluster) = shared.cluster() else {
+/// Publishes events of the Cluster; refusals are logged too, as they may be signs of an attack.
+fn publish(managed: &ManagedCluster, news: &News) {
+    let Some(cluster) = managed.object() else {
         return;
     };
     for refusal in news.refusals.iter().take(MOST_LOGGED) {
@@ -146,6 +164,6 @@ fn tell(shared: &Shared, news: &News) {
         ("ClusterWarning", note)
     });
     for (reason, note) in refused.chain(warned) {
-        shared.controllers.notices.reported(&cluster, reason, note);
+        managed.controllers.notices.reported(&cluster, reason, note);
     }
 }

@@ -1,4 +1,4 @@
-//! What the server has heard of a cluster: the report stream, merged line by line. Pure.
+//! The reported status of a cluster: the report stream, merged line by line. Pure.
 //!
 //! An agent may say what it likes, and all of it goes to the hub: so it is cut to what an honest
 //! one needs.
@@ -16,7 +16,7 @@ const MAX_OWNERS: usize = 64;
 
 /// The latest of each section.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Heard {
+pub struct ReportedStatus {
     /// `gitVersion`.
     pub version: Option<String>,
     /// UID of the cluster's namespace kube-system.
@@ -40,7 +40,7 @@ pub struct News {
     pub events: Vec<EventReport>,
 }
 
-impl Heard {
+impl ReportedStatus {
     /// Merges a line of either protocol: a missing section has not changed.
     pub fn merge(&mut self, line: Report) -> News {
         fn newer<T>(present: &mut Option<T>, line: Option<T>) {
@@ -108,17 +108,17 @@ mod tests {
 
     #[test]
     fn a_missing_section_has_not_changed() {
-        let mut heard = Heard::default();
-        heard.merge(version("v1"));
-        heard.merge(Report {
+        let mut reported = ReportedStatus::default();
+        reported.merge(version("v1"));
+        reported.merge(Report {
             components: Some(Vec::new()),
             ..Report::default()
         });
-        heard.merge(Report::default());
-        assert_eq!(heard.version.as_deref(), Some("v1"));
-        assert_eq!(heard.components, Some(Vec::new()));
-        heard.merge(version("v2"));
-        assert_eq!(heard.version.as_deref(), Some("v2"));
+        reported.merge(Report::default());
+        assert_eq!(reported.version.as_deref(), Some("v1"));
+        assert_eq!(reported.components, Some(Vec::new()));
+        reported.merge(version("v2"));
+        assert_eq!(reported.version.as_deref(), Some("v2"));
     }
 
     #[test]

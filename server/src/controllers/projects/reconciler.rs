@@ -1,4 +1,4 @@
-//! Looks at a cluster's projects whenever they, or the connection, change, and repairs drift.
+//! Applies a cluster's projects when they or the connection change, and repairs drift.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -10,7 +10,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use drover_api::agent::Lane;
 use drover_api::drift::PROJECTS;
+use drover_api::ids::ClusterUid;
 use drover_api::kinds::{OwnedNamespace, Project, ProjectStatus};
+use drover_reconcile::{Action, Attempt, Reconciler};
 use kube::ResourceExt as _;
 use thiserror::Error;
 use tokio::time::Instant;
@@ -20,9 +22,10 @@ use super::decide::{
     Found, Impediment, Plan, Standing, Why, adopted, decide, in_making, is_ending, uid,
 };
 use super::{of_cluster, status};
+use crate::controllers::Controllers;
 use crate::controllers::cluster::decide::SETTLED_AFTER;
-use crate::controllers::drift::DriftWatch;
-use crate::controllers::keeper::Shared;
+use crate::controllers::managed::ManagedCluster;
+use crate::controllers::progress::Progress;
 use drover_apply::{ApplyError, Failure};
 use drover_hub::HubError;
 
@@ -30,20 +33,14 @@ use drover_hub::HubError;
 const REPAIR_EVERY: Duration = Duration::from_mins(5);
 /// After a failure, and while something is awaited that nobody tells of.
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(20);
-/// After the hub had something else than was decided from.
-const AGAIN_AFTER: Duration = Duration::from_secs(1);
-/// Longest that one cluster may take its turn.
-const LOOK_WITHIN: Duration = Duration::from_mins(2);
-/// Pause after a change, so that a burst of them is one look.
-const BREATH: Duration = Duration::from_millis(250);
 /// Longest that a project's end waits for its namespaces to be let go in a cluster that fails.
-const LET_GO_WITHIN: Duration = Duration::from_mins(1);
+const ABANDON_AFTER: Duration = Duration::from_mins(1);
 /// Rounds until what is lost has left every status; each project takes part in one.
 const ROUNDS: usize = 4;
 
-/// Why a look ended early.
+/// Why projects were not applied.
 #[derive(Debug, Error)]
-enum LookError {
+pub(in crate::controllers) enum ProjectsError {
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
@@ -56,22 +53,19 @@ enum LookError {
     /// What decisions are made from is not known.
     #[error("the hub's state is not known at present")]
     Untrusted,
-    /// What is left is for the next look.
-    #[error("it took longer than {} s", LOOK_WITHIN.as_secs())]
-    TooLong,
     /// No secret can be drawn.
     #[error("the system gives no random numbers")]
     NoRandom,
 }
 
-impl LookError {
+impl ProjectsError {
     /// Whether the hub has something else by now than was decided from.
     fn is_outdated(&self) -> bool {
         matches!(self, Self::Hub(error) if error.is_conflict() || error.is_not_found())
     }
 }
 
-/// What is kept from look to look.
+/// What is kept between reconciliations.
 #[derive(Default)]
 struct Memory {
     secrets: Secrets,
@@ -79,75 +73,83 @@ struct Memory {
     ending: BTreeMap<String, Instant>,
 }
 
-/// Keeps the namespaces of one cluster's projects as the hub wants them.
-pub(in crate::controllers) async fn keep(shared: &Shared) {
-    let mut memory = Memory::default();
-    let mut drift = DriftWatch::new(PROJECTS);
-    loop {
-        Box::pin(reachable(shared)).await;
-        drift.start(shared);
-        let before = digest(shared);
-        // Boxed: most clusters rest, and every cluster's task would keep the room for this.
-        let looked = tokio::time::timeout(LOOK_WITHIN, look(shared, &mut memory));
-        let looked = Box::pin(looked).await.unwrap_or(Err(LookError::TooLong));
-        let pause = match looked {
-            Ok(pause) => pause,
-            Err(error) => {
-                if error.is_outdated() {
-                    tracing::debug!(cluster.uid = %shared.uid, %error, "projects are looked at again");
-                    AGAIN_AFTER
-                } else {
-                    let error = &error as &dyn std::error::Error;
-                    tracing::warn!(cluster.uid = %shared.uid, error, "projects were not applied");
-                    RETRY_AFTER
-                }
-            }
+/// The projects of one cluster.
+#[derive(Default)]
+pub(in crate::controllers) struct ProjectsState {
+    memory: Memory,
+    progress: Progress,
+    /// Since when no agent is connected.
+    away_since: Option<Instant>,
+}
+
+/// Keeps the namespaces of the projects of each cluster.
+pub(in crate::controllers) struct Projects(pub(in crate::controllers) Controllers);
+
+impl Reconciler for Projects {
+    type Key = ClusterUid;
+    type Error = ProjectsError;
+
+    async fn reconcile(&self, uid: &ClusterUid, _: &Attempt) -> Result<Action, ProjectsError> {
+        let Some(cluster) = self.0.cluster(uid) else {
+            return Ok(Action::await_change());
         };
-        let again = tokio::time::timeout(pause, async {
-            tokio::select! {
-                () = changed(shared, before) => false,
-                () = drift.changed(shared) => true,
-                () = shared.disconnected() => false,
-            }
-        })
-        .await;
-        drift.ended(again.unwrap_or(false));
+        let reconciling = cluster.unless_deleted(reconcile(&cluster));
+        reconciling.await.unwrap_or(Ok(Action::await_change()))
+    }
+
+    fn is_expected(&self, error: &ProjectsError) -> bool {
+        error.is_outdated()
     }
 }
 
-/// Waits until an agent is connected; meanwhile, projects say that none is, and end at once.
-async fn reachable(shared: &Shared) {
-    if shared.is_connected() {
-        return;
-    }
-    // A replica that goes over to another server, or a server that starts, is no news.
-    tokio::select! {
-        () = shared.connected() => return,
-        () = tokio::time::sleep(SETTLED_AFTER) => {}
-    }
-    loop {
-        let before = digest(shared);
-        let pause = match say_away(shared).await {
-            Ok(()) => REPAIR_EVERY,
-            Err(error) => {
-                let error = &error as &dyn std::error::Error;
-                tracing::warn!(cluster.uid = %shared.uid, error, "projects do not say how they are");
-                RETRY_AFTER
-            }
-        };
-        tokio::select! {
-            () = shared.connected() => return,
-            () = changed(shared, before) => {}
-            () = tokio::time::sleep(pause) => {}
-        }
-    }
+/// Whether projects of a cluster have changed since they were applied.
+pub(in crate::controllers) fn is_outdated(cluster: &ManagedCluster) -> bool {
+    *cluster.state.projects_digest.lock() != Some(digest(cluster))
 }
 
-async fn say_away(shared: &Shared) -> Result<(), HubError> {
-    let hub = &shared.controllers.hub;
-    for project in of_cluster(hub.stores(), &shared.uid) {
+async fn reconcile(cluster: &ManagedCluster) -> Result<Action, ProjectsError> {
+    let mut state = cluster.state.projects.lock().await;
+    let wanted = digest(cluster);
+    *cluster.state.projects_digest.lock() = Some(wanted);
+    if !cluster.is_connected() {
+        state.progress.disconnected();
+        return reconcile_offline(cluster, &mut state).await;
+    }
+    state.away_since = None;
+    let reported = cluster.drift_digest(PROJECTS);
+    let wait = state.progress.wait(wanted, reported.as_ref());
+    if !wait.is_zero() {
+        return Ok(Action::requeue(wait));
+    }
+    state.progress.begin(wanted, reported);
+    let pause = look(cluster, &mut state.memory).await?;
+    state.progress.done(pause);
+    let (wanted, reported) = (digest(cluster), cluster.drift_digest(PROJECTS));
+    Ok(Action::requeue(
+        state.progress.wait(wanted, reported.as_ref()),
+    ))
+}
+
+/// While no agent is connected, projects say so, and end at once.
+async fn reconcile_offline(
+    cluster: &ManagedCluster,
+    state: &mut ProjectsState,
+) -> Result<Action, ProjectsError> {
+    let since = *state.away_since.get_or_insert_with(Instant::now);
+    // An agent that goes over to another replica, or a server that starts, changes no condition.
+    let wait = SETTLED_AFTER.saturating_sub(since.elapsed());
+    if !wait.is_zero() {
+        return Ok(Action::requeue(wait));
+    }
+    say_away(cluster).await?;
+    Ok(Action::requeue(REPAIR_EVERY))
+}
+
+async fn say_away(managed: &ManagedCluster) -> Result<(), HubError> {
+    let hub = &managed.controllers.hub;
+    for project in of_cluster(hub.stores(), &managed.uid) {
         if is_ending(&project) {
-            status::let_go(hub, &project, "no agent of its cluster is connected").await;
+            status::abandon(hub, &project, "no agent of its cluster is connected").await;
             continue;
         }
         let present = project.status.clone().unwrap_or_default();
@@ -159,41 +161,39 @@ async fn say_away(shared: &Shared) -> Result<(), HubError> {
 
 /// Makes the cluster what its projects say, and the projects say what came of it; returns when to
 /// look again even if nothing changes.
-async fn look(shared: &Shared, memory: &mut Memory) -> Result<Duration, LookError> {
-    let (hub, controllers) = (&shared.controllers.hub, &shared.controllers);
+async fn look(managed: &ManagedCluster, memory: &mut Memory) -> Result<Duration, ProjectsError> {
+    let (hub, controllers) = (&managed.controllers.hub, &managed.controllers);
     if !hub.stores().health().is_trusted() {
-        return Err(LookError::Untrusted);
+        return Err(ProjectsError::Untrusted);
     }
-    let projects = of_cluster(hub.stores(), &shared.uid);
+    let projects = of_cluster(hub.stores(), &managed.uid);
     for project in &projects {
-        status::hold(hub, project).await?;
+        status::add_finalizer(hub, project).await?;
     }
-    // Taken by few at a time: all clusters come back at once when the server starts.
-    let _turn = controllers.applying.acquire().await;
-    let client = controllers.tunnels.client(&shared.uid, Lane::Controller);
+    let client = controllers.tunnels.client(&managed.uid, Lane::Controller);
     let found = match observe(&client, !projects.is_empty()).await {
         Ok(found) => found,
         // Its account has the rights of an older version, and nobody asks for more.
         Err(ApplyError::NotAllowed { .. }) if projects.is_empty() => return Ok(REPAIR_EVERY),
-        Err(error) => return say_failed(shared, memory, error).await,
+        Err(error) => return say_failed(managed, memory, error).await,
     };
     if projects.is_empty() && found.is_empty() {
         return Ok(REPAIR_EVERY);
     }
-    let (projects, plan) = settle(shared, memory, &found).await?;
+    let (projects, plan) = settle(managed, memory, &found).await?;
     let outcome = apply(&client, &projects, &plan, &found, &memory.secrets).await;
     for failure in &outcome.failures {
         let error = &failure.error as &dyn std::error::Error;
-        tracing::warn!(cluster.uid = %shared.uid, error, "a project was not applied in full");
+        tracing::warn!(cluster.uid = %managed.uid, error, "a project was not applied in full");
     }
     let mut failed = !outcome.failures.is_empty();
-    if failed && !shared.is_connected() {
+    if failed && !managed.is_connected() {
         // Why that failed is no news of the projects; the next look finds what was done.
         return Ok(RETRY_AFTER);
     }
     let mut first = None;
     for project in &projects {
-        match conclude(shared, memory, project, &plan, &found, &outcome).await {
+        match conclude(managed, memory, project, &plan, &found, &outcome).await {
             Ok(again) => failed |= again,
             // What keeps one from being written keeps no other.
             Err(error) => first = first.or(Some(error)),
@@ -209,13 +209,13 @@ async fn look(shared: &Shared, memory: &mut Memory) -> Result<Duration, LookErro
 
 /// What is lost leaves every status, and what will be made is announced, before anything is done.
 async fn settle(
-    shared: &Shared,
+    managed: &ManagedCluster,
     memory: &mut Memory,
     found: &Found,
-) -> Result<(Vec<Arc<Project>>, Plan), LookError> {
-    let hub = &shared.controllers.hub;
+) -> Result<(Vec<Arc<Project>>, Plan), ProjectsError> {
+    let hub = &managed.controllers.hub;
     for _ in 0..ROUNDS {
-        let projects = of_cluster(hub.stores(), &shared.uid);
+        let projects = of_cluster(hub.stores(), &managed.uid);
         let plan = decide(&projects, found);
         let wanted = |key: &(String, String)| {
             let standing = plan.get(&key.0);
@@ -231,15 +231,15 @@ async fn settle(
             written |= status::write(hub, project, &announced).await?;
         }
         // One that came meanwhile has nothing that makes its end wait.
-        let held = |project: &Arc<Project>| status::is_held(project) || is_ending(project);
-        if !written && projects.iter().all(held) {
+        let delayed = |project: &Arc<Project>| status::has_finalizer(project) || is_ending(project);
+        if !written && projects.iter().all(delayed) {
             return Ok((projects, plan));
         }
         for project in &projects {
-            status::hold(hub, project).await?;
+            status::add_finalizer(hub, project).await?;
         }
     }
-    Err(LookError::Restless)
+    Err(ProjectsError::Restless)
 }
 
 /// What a project says before anything is done: what it keeps, and what is made for it.
@@ -247,7 +247,7 @@ fn announced(
     project: &Project,
     standing: &Standing,
     secrets: &mut Secrets,
-) -> Result<ProjectStatus, LookError> {
+) -> Result<ProjectStatus, ProjectsError> {
     let mut status = project.status.clone().unwrap_or_default();
     if !is_ending(project) {
         status.adopted = adopted(project, standing);
@@ -272,23 +272,23 @@ fn announced(
     Ok(status)
 }
 
-fn draw() -> Result<String, LookError> {
+fn draw() -> Result<String, ProjectsError> {
     let mut bytes = [0_u8; 16];
     let filled = SystemRandom::new().fill(&mut bytes);
-    filled.map_err(|_| LookError::NoRandom)?;
+    filled.map_err(|_| ProjectsError::NoRandom)?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
 /// Writes what came of a look; returns whether something is to be tried again soon.
 async fn conclude(
-    shared: &Shared,
+    managed: &ManagedCluster,
     memory: &mut Memory,
     project: &Project,
     plan: &Plan,
     found: &Found,
     outcome: &Outcome,
-) -> Result<bool, LookError> {
-    let hub = &shared.controllers.hub;
+) -> Result<bool, ProjectsError> {
+    let hub = &managed.controllers.hub;
     let empty = Standing::default();
     let standing = plan.get(&uid(project)).unwrap_or(&empty);
     let failures = failures_of(project, standing, found, &outcome.failures);
@@ -298,11 +298,11 @@ async fn conclude(
             .entry(uid(project))
             .or_insert_with(Instant::now);
         if failures.is_empty() {
-            status::release(hub, project).await?;
+            status::remove_finalizer(hub, project).await?;
             return Ok(false);
         }
-        if since.elapsed() >= LET_GO_WITHIN {
-            status::let_go(
+        if since.elapsed() >= ABANDON_AFTER {
+            status::abandon(
                 hub,
                 project,
                 "its cluster does not let go of its namespaces",
@@ -363,19 +363,19 @@ fn failures_of<'a>(
 
 /// The cluster cannot even be looked at.
 async fn say_failed(
-    shared: &Shared,
+    managed: &ManagedCluster,
     memory: &mut Memory,
     error: ApplyError,
-) -> Result<Duration, LookError> {
-    let hub = &shared.controllers.hub;
-    for project in of_cluster(hub.stores(), &shared.uid) {
+) -> Result<Duration, ProjectsError> {
+    let hub = &managed.controllers.hub;
+    for project in of_cluster(hub.stores(), &managed.uid) {
         if is_ending(&project) {
             let since = *memory
                 .ending
                 .entry(uid(&project))
                 .or_insert_with(Instant::now);
-            if since.elapsed() >= LET_GO_WITHIN {
-                status::let_go(hub, &project, "its cluster cannot be looked at").await;
+            if since.elapsed() >= ABANDON_AFTER {
+                status::abandon(hub, &project, "its cluster cannot be looked at").await;
             }
             continue;
         }
@@ -386,22 +386,10 @@ async fn say_failed(
     Err(error.into())
 }
 
-/// Resolves when a project of the cluster is another than before.
-async fn changed(shared: &Shared, before: u64) {
-    let mut told = shared.controllers.hub.stores().projects.changed();
-    while digest(shared) == before {
-        // The sender lives in the stores, which `shared` holds.
-        if told.changed().await.is_err() {
-            return std::future::pending().await;
-        }
-        tokio::time::sleep(BREATH).await;
-    }
-}
-
 /// Of what is decided from: what the projects of the cluster say, and what is theirs.
-fn digest(shared: &Shared) -> u64 {
+fn digest(managed: &ManagedCluster) -> u64 {
     let mut hasher = DefaultHasher::new();
-    for project in of_cluster(shared.controllers.hub.stores(), &shared.uid) {
+    for project in of_cluster(managed.controllers.hub.stores(), &managed.uid) {
         let meta = &project.metadata;
         let ending = is_ending(&project);
         (&meta.uid, meta.generation, ending, project.finalizers()).hash(&mut hasher);
