@@ -1,4 +1,4 @@
-//! How long ago something was, in as few letters as say it.
+//! Ages as kubectl writes them.
 
 use jiff::Timestamp;
 

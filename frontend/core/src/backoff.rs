@@ -1,19 +1,18 @@
-//! How long to wait before trying again.
+//! Backoff of retries.
 
 use std::time::Duration;
 
 const FIRST: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// Waits that double, so that a server that is away is not asked all the time, with a part by
-/// chance, so that not all pages come back at once.
+/// Exponential backoff with jitter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backoff {
     failures: u32,
 }
 
 impl Backoff {
-    /// The next wait; `chance` is between 0 and 1, another one each time.
+    /// The next delay; `chance` is a random number between 0 and 1.
     pub fn after_failure(&mut self, chance: f64) -> Duration {
         let doubled = FIRST.saturating_mul(1_u32.checked_shl(self.failures).unwrap_or(u32::MAX));
         self.failures = self.failures.saturating_add(1).min(16);
@@ -22,7 +21,7 @@ impl Backoff {
         whole / 2 + (whole / 2).mul_f64(chance.clamp(0.0, 1.0))
     }
 
-    /// It worked: the next wait is short again.
+    /// Resets the delay after a success.
     pub fn reset(&mut self) {
         self.failures = 0;
     }

@@ -1,4 +1,4 @@
-//! A cluster's state in words, and how much of it is taken.
+//! The state and the load of a cluster.
 
 pub use drover_api::cluster_state::{
     HOSTS_HUB, Health, Seen, State, condition, seen, state, words,
@@ -18,19 +18,19 @@ pub fn members_screen(name: &str) -> String {
     format!("{}/members", screen(name))
 }
 
-/// How much of something a cluster has, and how much of it is taken.
+/// The total, the requests and the usage of a resource.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// What pods can have.
+    /// The allocatable amount.
     pub total: f64,
-    /// What pods asked for.
+    /// The sum of requests.
     pub requested: Option<f64>,
-    /// What is in use, where the cluster measures it.
+    /// The usage, if the cluster reports metrics.
     pub used: Option<f64>,
 }
 
 impl Load {
-    /// The load of a resource; `None` when the cluster has not told it.
+    /// The load of a resource; `None` if the cluster does not report it.
     pub fn of(cluster: &ClusterView, resource: &str) -> Option<Self> {
         let number = |map: &std::collections::BTreeMap<String, String>| {
             map.get(resource).and_then(|text| quantity::parse(text))
@@ -43,17 +43,17 @@ impl Load {
         })
     }
 
-    /// What is in use if that is measured, else what was asked for.
+    /// The usage if it is known, else the requests.
     pub fn taken(&self) -> Option<f64> {
         self.used.or(self.requested)
     }
 
-    /// The taken part of the whole: 1 is all of it, and more is taken than there is above that.
+    /// The used share: 1 is the whole; it can be larger.
     pub fn part(&self) -> Option<f64> {
         self.taken().map(|taken| self.part_of(taken))
     }
 
-    /// The part of the whole that an amount is.
+    /// The share of an amount.
     pub fn part_of(&self, amount: f64) -> f64 {
         (amount / self.total).max(0.0)
     }

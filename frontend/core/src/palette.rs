@@ -1,7 +1,7 @@
-//! Finding a command by some of its letters.
+//! Fuzzy search of titles.
 
-/// How well typed letters fit a title, higher is better; `None` if they do not occur in order.
-/// Letters at the starts of words, and next to each other, count more.
+/// The match score of typed characters, higher is better; `None` without a match. Word starts and
+/// adjacent characters score more.
 pub fn fit(typed: &str, title: &str) -> Option<u32> {
     let mut score = 0;
     let mut wanted = typed
@@ -24,7 +24,7 @@ pub fn fit(typed: &str, title: &str) -> Option<u32> {
     wanted.peek().is_none().then_some(score)
 }
 
-/// The places of the titles that fit, best first; all in their order if nothing is typed.
+/// Indexes of the matching titles, best first; all titles for empty input.
 pub fn ranked<'a>(typed: &str, titles: impl IntoIterator<Item = &'a str>) -> Vec<usize> {
     let mut found: Vec<(usize, u32)> = titles
         .into_iter()

@@ -1,53 +1,53 @@
-//! What went wrong with a request, for people.
+//! Errors of requests in words.
 
 use serde::Deserialize;
 
 use crate::messages::t;
 
-/// Why a request has no answer that can be used.
+/// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What kind of thing it is, for deciding what to show.
+    /// The kind, which decides the reaction.
     pub kind: ProblemKind,
-    /// A sentence: what happened, and what to do.
+    /// Cause and next step.
     pub message: String,
-    /// What is wrong with single fields of a form.
+    /// Errors of form fields.
     pub fields: Vec<FieldProblem>,
 }
 
-/// What a page does about a problem differs by this.
+/// The kind of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProblemKind {
     /// The server was not reached.
     Offline,
-    /// 401: nobody is signed in (any more).
+    /// 401: not signed in.
     SignedOut,
-    /// 403: the right is missing.
+    /// 403: missing right.
     Forbidden,
-    /// 404: there is no such thing.
+    /// 404: not found.
     NotFound,
-    /// 409: somebody else was first.
+    /// 409: conflict.
     Conflict,
-    /// 410: a watch has to begin anew.
+    /// 410: the resource version expired.
     Expired,
-    /// 400 or 422: what was typed cannot be taken.
+    /// 400 or 422: invalid input.
     Invalid,
-    /// 429 or 503: later it may work.
+    /// 429 or 503: retry later.
     Later,
     /// Everything else.
     Failed,
 }
 
-/// What is wrong with one field.
+/// The error of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldProblem {
     /// The field's path, for example `new`.
     pub field: String,
-    /// Which values can be taken.
+    /// The message.
     pub message: String,
 }
 
-/// The parts of a `metav1.Status` that are for people.
+/// The shown fields of a `metav1.Status`.
 #[derive(Deserialize)]
 struct Status {
     message: Option<String>,
@@ -73,7 +73,7 @@ impl Problem {
         Self::new(ProblemKind::Offline, t().problems.offline())
     }
 
-    /// An answer that is not what was asked for.
+    /// An unexpected response.
     pub fn strange(what: &str) -> Self {
         Self::new(ProblemKind::Failed, t().problems.unexpected(what))
     }
@@ -87,7 +87,7 @@ impl Problem {
         }
     }
 
-    /// Reads the answer to a request that failed.
+    /// Parses an error response.
     pub fn of_answer(code: u16, body: &[u8]) -> Self {
         let status: Option<Status> = serde_json::from_slice(body).ok();
         let (message, fields) = match status {
@@ -104,7 +104,7 @@ impl Problem {
         }
     }
 
-    /// Reads a `Status` that came inside a stream.
+    /// Parses a `Status` within a stream.
     pub fn of_status(object: &serde_json::Value) -> Self {
         let body = serde_json::to_vec(object).unwrap_or_default();
         let status: Option<Status> = serde_json::from_slice(&body).ok();
@@ -112,7 +112,7 @@ impl Problem {
         Self::of_answer(code, &body)
     }
 
-    /// What is wrong with a field of this name.
+    /// The error of a field.
     pub fn of_field(&self, name: &str) -> Option<String> {
         let found = self.fields.iter().find(|problem| problem.field == name);
         found.map(|problem| problem.message.clone())
@@ -132,7 +132,7 @@ fn fields(details: Option<Details>) -> Vec<FieldProblem> {
         .collect()
 }
 
-/// A message of the API as a sentence on a page.
+/// Turns an API message into a sentence.
 pub fn sentence(text: String) -> String {
     let mut letters = text.chars();
     let Some(first) = letters.next() else {

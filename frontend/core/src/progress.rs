@@ -1,17 +1,17 @@
-//! How far something is that is done to many things, one after another.
+//! Progress of bulk actions.
 
 use crate::messages::t;
 
-/// One thing to which it could not be done.
+/// A failed item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The thing.
+    /// The name.
     pub name: String,
-    /// A sentence that says why.
+    /// The cause.
     pub why: String,
 }
 
-/// What was done so far.
+/// The progress.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     wanted: usize,
@@ -20,7 +20,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Nothing yet, of so many.
+    /// Starts with a total.
     pub fn of(wanted: usize) -> Self {
         Self {
             wanted,
@@ -28,7 +28,7 @@ impl Progress {
         }
     }
 
-    /// It was done to one more, or could not be.
+    /// Records the result of an item.
     pub fn note(&mut self, name: &str, result: Result<(), String>) {
         match result {
             Ok(()) => self.done += 1,
@@ -39,17 +39,17 @@ impl Progress {
         }
     }
 
-    /// The things to which it could not be done.
+    /// The failed items.
     pub fn failures(&self) -> &[Failure] {
         &self.failures
     }
 
-    /// Whether nothing is under way any more.
+    /// Whether all items are done.
     pub fn is_over(&self) -> bool {
         self.done + self.failures.len() >= self.wanted
     }
 
-    /// The part that is over, from 0 to 1.
+    /// The finished share, from 0 to 1.
     pub fn part(&self) -> f64 {
         let number = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
         match self.wanted {

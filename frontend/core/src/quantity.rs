@@ -1,4 +1,4 @@
-//! Quantities as pages show them.
+//! Quantities in words.
 
 use drover_quantity::Quantity;
 
@@ -37,7 +37,7 @@ pub fn count(value: u64) -> String {
     text
 }
 
-/// Three digits at most before a comma, and no more after it than tell something.
+/// Rounds to significant digits.
 fn rounded(value: f64) -> String {
     let digits = match value.abs() {
         ..1.0 => 2,

@@ -1,10 +1,10 @@
-//! The text that filters a list.
+//! Text filters of lists.
 
 use drover_api::rest::ClusterView;
 
 use crate::cluster::State;
 
-/// A filter: every term must hold.
+/// A filter: all terms must match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query(Vec<Term>);
 
@@ -16,27 +16,27 @@ struct Term {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Test {
-    /// Letters anywhere in what is shown.
+    /// Text anywhere in the shown values.
     Text(String),
-    /// `env=prod`: the label has this value, or any that starts so; `env=` has the label.
+    /// `env=prod`: the label value starts with it; `env=`: the label exists.
     Label(String, String),
-    /// `state:ready`; letters like any others where there is no such aspect.
+    /// `state:ready`; plain text if the aspect does not exist.
     Aspect(String, String),
 }
 
-/// What can be filtered.
+/// A filterable item.
 pub trait Searched {
-    /// Whether what is shown has these lower-case letters in it, [as they are compared](contains).
+    /// Whether the shown values contain lower-case text, [ignoring case](contains).
     fn contains(&self, text: &str) -> bool;
     /// The value of a label.
     fn label(&self, key: &str) -> Option<&str>;
-    /// Whether `aspect:value` is so, or begins so; `None` if there is no such aspect.
+    /// Whether `aspect:value` matches as a prefix; `None` for unknown aspects.
     fn is(&self, aspect: &str, value: &str) -> Option<bool>;
 }
 
 impl Query {
-    /// Reads what a person typed: words, `label=value`, `state:…`, `version:…`, each negated by `-`.
-    /// Everything that is typed is a filter; there are no errors.
+    /// Parses words, `label=value`, `state:…` and `version:…`, each negated by `-`. Any text is
+    /// valid.
     pub fn read(text: &str) -> Self {
         let terms = text.split_whitespace().filter_map(|word| {
             let (wanted, word) = match word.strip_prefix('-') {
@@ -51,13 +51,13 @@ impl Query {
         Self(terms.collect())
     }
 
-    /// Whether a thing passes.
+    /// Whether an item matches.
     pub fn passes(&self, thing: &impl Searched) -> bool {
         let holds = |term: &Term| term.test.holds(thing) == term.wanted;
         self.0.iter().all(holds)
     }
 
-    /// Whether everything passes.
+    /// Whether it filters nothing.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -65,7 +65,7 @@ impl Query {
 
 impl Test {
     fn read(word: &str) -> Self {
-        // Labels have capitals that count.
+        // Labels are case-sensitive.
         if let Some((key, value)) = word.split_once('=').filter(|(key, _)| !key.is_empty()) {
             return Self::Label(key.to_owned(), value.to_owned());
         }
@@ -91,12 +91,12 @@ impl Test {
     }
 }
 
-/// Whether a text has lower-case letters in it, in capitals or not.
+/// Whether a text contains lower-case text, ignoring case.
 pub fn contains(shown: &str, lower: &str) -> bool {
     if !shown.is_ascii() {
         return shown.to_lowercase().contains(lower);
     }
-    // Tables of ten thousand rows are searched with each letter that is typed: nothing is copied.
+    // Runs for each row and key press, so it does not allocate.
     let (shown, lower) = (shown.as_bytes(), lower.as_bytes());
     let Some(first) = lower.first() else {
         return true;
@@ -108,14 +108,14 @@ pub fn contains(shown: &str, lower: &str) -> bool {
     })
 }
 
-/// Whether every word that was typed is somewhere in what is shown of a thing, in capitals or not.
+/// Whether the shown values contain all typed words, ignoring case.
 pub fn has_words<'a>(shown: impl IntoIterator<Item = &'a str>, typed: &str) -> bool {
     let shown: Vec<&str> = shown.into_iter().collect();
     let mut words = typed.split_whitespace().map(str::to_lowercase);
     words.all(|word| shown.iter().any(|text| contains(text, &word)))
 }
 
-/// A cluster with its state in words.
+/// A cluster with its state.
 impl Searched for (&ClusterView, &State) {
     fn contains(&self, text: &str) -> bool {
         let (cluster, state) = self;

@@ -1,49 +1,49 @@
-//! Which rows of a list are chosen.
+//! The selection of rows.
 
 use std::collections::BTreeSet;
 
-/// Chosen rows by their keys, and the one from which a range begins.
+/// Selected rows by key, and the anchor of a range.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     keys: BTreeSet<String>,
     anchor: Option<String>,
 }
 
-/// How much of a list is chosen.
+/// The selected part of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Nothing.
     None,
     /// Some, not all.
     Some,
-    /// Everything; an empty list is never chosen.
+    /// All; never for an empty list.
     All,
 }
 
 impl Selection {
-    /// Whether a row is chosen.
+    /// Whether a row is selected.
     pub fn contains(&self, key: &str) -> bool {
         self.keys.contains(key)
     }
 
-    /// How many are chosen, in sight or not.
+    /// The number of selected rows.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// Whether none is.
+    /// Whether no row is selected.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// Chooses a row, or does so no more; the next range begins there.
+    /// Selects or deselects a row, which becomes the anchor.
     pub fn set(&mut self, key: &str, chosen: bool) {
         self.put(key, chosen);
         self.anchor = Some(key.to_owned());
     }
 
-    /// The same for every row from the last one that was set to this, in the order that is shown.
-    /// If that one is not shown any more, for this row alone.
+    /// Selects or deselects the range from the anchor to a row. Without a visible anchor, only the
+    /// row.
     pub fn reach(&mut self, order: &[String], key: &str, chosen: bool) {
         let place = |wanted: &str| order.iter().position(|key| key == wanted);
         let from = self.anchor.as_deref().and_then(place);
@@ -55,7 +55,7 @@ impl Selection {
         self.set(key, chosen);
     }
 
-    /// The same for all of these.
+    /// Selects or deselects rows.
     pub fn set_all<'a>(&mut self, keys: impl IntoIterator<Item = &'a String>, chosen: bool) {
         for key in keys {
             self.put(key, chosen);
@@ -63,19 +63,19 @@ impl Selection {
         self.anchor = None;
     }
 
-    /// Chooses nothing any more.
+    /// Clears the selection.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// Forgets rows that are gone; gives whether one was.
+    /// Drops unknown rows; returns whether one was dropped.
     pub fn retain(&mut self, known: impl Fn(&str) -> bool) -> bool {
         let before = self.keys.len();
         self.keys.retain(|key| known(key));
         self.keys.len() < before
     }
 
-    /// How many of these are chosen.
+    /// The selected part of these rows.
     pub fn part<'a>(&self, keys: impl IntoIterator<Item = &'a String>) -> Part {
         let (mut all, mut some) = (true, false);
         for key in keys {

@@ -1,18 +1,17 @@
-//! What a state means: the words that Kubernetes uses for it, put into the order in which people
-//! should look.
+//! The severity of Kubernetes states.
 
-/// How something is; the order is that in which people should look.
+/// The severity, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// It does not work.
     Failing,
-    /// It works in part, or waits for something that may not come.
+    /// Partly working, or waiting.
     Degraded,
     /// It goes on by itself.
     Progressing,
     /// As it should be.
     Healthy,
-    /// Nothing runs, and nothing should.
+    /// Nothing runs, as expected.
     Idle,
 }
 
@@ -26,7 +25,7 @@ impl Severity {
         Self::Idle,
     ];
 
-    /// One word, also for URLs.
+    /// The key in URLs and filters.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Failing => "failing",
@@ -37,13 +36,13 @@ impl Severity {
         }
     }
 
-    /// What the word in a column `Status` means; words that are not known are nothing to worry about.
+    /// The severity of a status; unknown words are healthy.
     pub fn of_status(status: &str) -> Self {
         if let Some(rest) = status.strip_prefix("Init:") {
             return Self::of_init(rest);
         }
         if let Some((first, _)) = status.split_once(',') {
-            // A node that takes no new pods: `Ready,SchedulingDisabled`.
+            // A cordoned node: `Ready,SchedulingDisabled`.
             return Self::of_status(first).min(Self::Degraded);
         }
         match status {
@@ -64,7 +63,7 @@ impl Severity {
             | "Shutdown"
             | "NodeShutdown"
             | "Preempting"
-            // Of a node; a pod with this word has a container that has ended.
+            // Status of a node, or of a pod with an ended container.
             | "NotReady" => Self::Failing,
             "Pending" | "SchedulingGated" => Self::Degraded,
             "ContainerCreating" | "PodInitializing" | "Terminating" => Self::Progressing,
@@ -84,7 +83,7 @@ impl Severity {
         }
     }
 
-    /// What it means that so many of so many are ready.
+    /// The severity of ready and desired counts.
     pub fn of_ready(ready: u64, wanted: u64) -> Self {
         match (ready, wanted) {
             (_, 0) => Self::Idle,

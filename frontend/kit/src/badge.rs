@@ -1,26 +1,26 @@
-//! Badges for states: a shape, a color and a word, so that none of them has to be seen alone.
+//! Badges for states: icon, color and word together, for accessibility.
 
 use leptos::prelude::*;
 
 use crate::icon::{Icon, Picture};
 
-/// What a state means for who looks at it.
+/// The meaning of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// As it should be.
+    /// Healthy.
     Good,
-    /// It works, but somebody should look.
+    /// Works, but needs attention.
     Warning,
-    /// It does not work.
+    /// Failed.
     Bad,
-    /// It goes on by itself.
+    /// In progress.
     Busy,
-    /// Nothing to say.
+    /// No meaning.
     Neutral,
 }
 
 impl Tone {
-    /// The class that colors a thing.
+    /// The CSS class of the color.
     pub const fn class(self) -> &'static str {
         match self {
             Self::Good => "tone-good",
@@ -42,13 +42,13 @@ impl Tone {
     }
 }
 
-/// A state in a word or three.
+/// A state in one to three words.
 #[component]
 pub fn Badge(
-    /// What it means.
+    /// The tone.
     #[prop(into)]
     tone: Signal<Tone>,
-    /// The words.
+    /// The text.
     #[prop(into)]
     words: Signal<String>,
 ) -> impl IntoView {

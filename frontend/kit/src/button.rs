@@ -4,17 +4,17 @@ use leptos::prelude::*;
 
 use crate::icon::{Icon, Picture};
 
-/// How much a button asks for attention.
+/// The visual weight of a button.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weight {
-    /// The one thing to do here.
+    /// The main action.
     Primary,
-    /// One of several.
+    /// One of several actions.
     #[default]
     Plain,
-    /// Beside other things, without a frame.
+    /// Without a border.
     Quiet,
-    /// It destroys something.
+    /// A destructive action.
     Danger,
 }
 
@@ -35,35 +35,35 @@ pub enum Role {
     /// Runs its handler.
     #[default]
     Act,
-    /// Sends the form that it is in.
+    /// Submits its form.
     Submit,
 }
 
-/// A button. While it is busy it cannot be pressed again, and says so.
+/// A button. While it is busy it cannot be pressed.
 #[component]
 pub fn Button(
-    /// How much it asks for attention.
+    /// The visual weight.
     #[prop(optional)]
     weight: Weight,
     /// What it does.
     #[prop(optional)]
     role: Role,
-    /// An icon before the words.
+    /// An icon before the text.
     #[prop(optional, into)]
     icon: Option<Icon>,
-    /// Whether what it does is being done.
+    /// Whether the action runs.
     #[prop(optional, into)]
     busy: Signal<bool>,
-    /// Whether it cannot be pressed.
+    /// Whether it is disabled.
     #[prop(optional, into)]
     disabled: Signal<bool>,
-    /// The right that the person lacks, in words: the button is disabled, and says so.
+    /// The missing right of the user: disables the button and is shown as its reason.
     #[prop(optional, into)]
     missing: Signal<Option<String>>,
     /// Called when it is pressed.
     #[prop(optional, into)]
     on_press: Option<Callback<()>>,
-    /// The words: a verb, and with what.
+    /// The text: a verb and its object.
     children: Children,
 ) -> impl IntoView {
     let kind = match role {
@@ -82,7 +82,7 @@ pub fn Button(
             class=weight.class()
             disabled=move || disabled.get() || busy.get()
             aria-busy=move || busy.get().to_string()
-            // It keeps the focus, so that the keyboard leads to the reason, too.
+            // Not `disabled`, so that the keyboard reaches the reason.
             aria-disabled=move || missing.with(Option::is_some).then_some("true")
             title=missing
             on:click=press

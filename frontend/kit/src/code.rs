@@ -1,4 +1,4 @@
-//! Commands and files to copy.
+//! Code blocks with a copy button.
 
 use drover_ui_core::messages::t;
 use leptos::prelude::*;
@@ -8,13 +8,13 @@ use wasm_bindgen_futures::JsFuture;
 use crate::icon::{Icon, Picture};
 use crate::toast::Toasts;
 
-/// Puts a text into the clipboard; gives whether that worked.
+/// Copies a text to the clipboard; returns whether that worked.
 pub(crate) async fn into_clipboard(text: &str) -> bool {
     let clipboard = window().navigator().clipboard();
     JsFuture::from(clipboard.write_text(text)).await.is_ok()
 }
 
-/// Puts a text into the clipboard and says whether that worked.
+/// Copies a text to the clipboard and shows the result in a toast.
 pub fn copy(text: String, toasts: Toasts) {
     spawn_local(async move {
         if into_clipboard(&text).await {
@@ -25,16 +25,16 @@ pub fn copy(text: String, toasts: Toasts) {
     });
 }
 
-/// A block of text that is meant to be used elsewhere.
+/// A code block.
 #[component]
 pub fn Code(
     /// The text.
     #[prop(into)]
     text: Signal<String>,
-    /// What it is, for screen readers: `Command`, `Manifest`.
+    /// The accessible name: `Command`, `Manifest`.
     #[prop(into)]
     label: String,
-    /// Whether a long line is broken, so that all of it is in view.
+    /// Whether long lines wrap.
     #[prop(optional)]
     wraps: bool,
 ) -> impl IntoView {

@@ -1,4 +1,4 @@
-//! The question before something is destroyed: what ends with it, and whether it is meant.
+//! Confirmation dialogs.
 
 use drover_ui_core::messages::t;
 use leptos::prelude::*;
@@ -8,8 +8,8 @@ use crate::dialog::Dialog;
 use crate::field::TextField;
 use crate::notice::{Banner, Mood};
 
-/// A dialog that names the consequences. While it is done, and after it was refused, it stays open;
-/// who uses it closes it.
+/// A dialog that shows the consequences. It stays open during the action and after an error; the
+/// caller closes it.
 #[component]
 pub fn Confirm(
     /// Whether it is open.
@@ -17,22 +17,22 @@ pub fn Confirm(
     /// The question.
     #[prop(into)]
     title: String,
-    /// What the button does: a verb.
+    /// The label of the button: a verb.
     #[prop(into)]
     verb: String,
-    /// What the other button says.
+    /// The label of the cancel button.
     #[prop(into, default = t().buttons.cancel().to_owned())]
     keep: String,
-    /// What has to be typed first, for what cannot be brought back.
+    /// The text to type before an irreversible action.
     #[prop(optional_no_strip, into)]
     typed: Option<String>,
-    /// Whether it is being done.
+    /// Whether the action runs.
     #[prop(optional, into)]
     busy: Signal<bool>,
-    /// Why it was refused.
+    /// The error of the action.
     #[prop(optional, into)]
     refused: Signal<Option<String>>,
-    /// Does it.
+    /// Runs the action.
     #[prop(into)]
     on_confirm: Callback<()>,
     /// The consequences.

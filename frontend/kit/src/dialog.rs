@@ -1,4 +1,4 @@
-//! Dialogs: the browser's own, which keeps the focus inside and closes on Escape.
+//! Dialogs: the `<dialog>` element, which traps the focus and closes on Escape.
 
 use drover_ui_core::messages::t;
 use leptos::html;
@@ -8,18 +8,18 @@ use crate::button::{Button, Weight};
 use crate::field::unique;
 use crate::icon::Icon;
 
-/// A dialog over the page; what is in it lives while it is open.
+/// A modal dialog; its content exists while it is open.
 #[component]
 pub fn Dialog(
     /// Whether it is open.
     open: RwSignal<bool>,
-    /// What it is about.
+    /// The title.
     #[prop(into)]
     title: String,
-    /// Whether Escape does not close it: what is in it must be used, or comes to an end by itself.
+    /// Whether Escape is blocked.
     #[prop(optional, into)]
     held: Signal<bool>,
-    /// What is in it.
+    /// The content.
     children: ChildrenFn,
 ) -> impl IntoView {
     let (node, id) = (NodeRef::<html::Dialog>::new(), unique("dialog"));
@@ -30,7 +30,7 @@ pub fn Dialog(
             event.prevent_default();
         }
     };
-    // Browsers close a dialog on the second Escape whatever the page wants; then it opens again.
+    // Browsers always close a dialog on the second Escape, so it is opened again.
     let closed = move |_| match node.get_untracked() {
         Some(dialog) if held.get_untracked() && open.get_untracked() => drop(dialog.show_modal()),
         _ => open.set(false),
@@ -61,12 +61,12 @@ pub fn Dialog(
     }
 }
 
-/// Opens and closes the element as the signal says. It is modal: the rest of the page waits.
+/// Opens and closes the modal dialog with the signal.
 pub fn follow(node: NodeRef<html::Dialog>, open: RwSignal<bool>) {
     Effect::new(move || {
         let Some(dialog) = node.get() else { return };
         match (open.get(), dialog.open()) {
-            // It is in the page and not open, so the browser has nothing to refuse.
+            // The element is attached and closed, so this cannot fail.
             (true, false) => drop(dialog.show_modal()),
             (false, true) => dialog.close(),
             _ => {}

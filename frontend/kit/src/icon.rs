@@ -1,8 +1,8 @@
-//! Icons: line drawings of our own on a grid of 16, in the color of the text beside them.
+//! Icons: line drawings on a 16-pixel grid, in the color of the text.
 
 use leptos::prelude::*;
 
-/// What an icon shows.
+/// An icon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is named by what it shows")]
 pub enum Icon {
@@ -82,7 +82,7 @@ impl Icon {
     }
 }
 
-/// Draws an icon. It is always beside words, so a screen reader passes over it.
+/// Draws an icon, hidden from screen readers because text is next to it.
 #[component]
 pub fn Picture(
     /// What it shows.

@@ -1,4 +1,4 @@
-//! Menus: the browser's popovers, with arrow keys.
+//! Menus: popovers with arrow keys.
 
 use leptos::html;
 use leptos::prelude::*;
@@ -9,32 +9,32 @@ use crate::button::Weight;
 use crate::field::unique;
 use crate::icon::{Icon, Picture};
 
-/// A thing to do in a menu.
+/// A menu item.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// An icon before the words.
+    /// An icon before the text.
     pub icon: Icon,
-    /// The words.
+    /// The text.
     pub words: String,
-    /// Whether a check mark says that it is so already; none for what is done once.
+    /// The check mark of an option; `None` for an action.
     pub checked: Option<Signal<bool>>,
-    /// Does it.
+    /// Runs the action.
     pub on_choose: Callback<()>,
     /// How it looks.
     pub weight: Weight,
-    /// The right that the person lacks, in words: the item is disabled, and says so.
+    /// The missing right of the user: disables the item and is shown as its reason.
     pub missing: Option<String>,
 }
 
-/// A button that opens a menu below itself.
+/// A button with a menu.
 #[component]
 pub fn Menu(
-    /// What the menu is, for screen readers.
+    /// The accessible name.
     #[prop(into)]
     label: String,
-    /// What can be chosen.
+    /// The options.
     items: Vec<Item>,
-    /// What is on the button.
+    /// The content of the button.
     children: Children,
 ) -> impl IntoView {
     let list = NodeRef::<html::Div>::new();
@@ -43,7 +43,7 @@ pub fn Menu(
         .into_iter()
         .map(|item| view! { <Row item=item list=list/> })
         .collect_view();
-    // The first thing has the focus as soon as the menu is open.
+    // The first item is focused when the menu opens.
     let opened = move |_| {
         if let Some(menu) = list.get_untracked() {
             step(&menu, 0, Step::First);
@@ -53,7 +53,7 @@ pub fn Menu(
         <div class="menu-place">
             <button type="button" class="button quiet menu-button" popovertarget=id.clone() aria-haspopup="menu">
                 {children()}
-                // The words on the button are part of its name, for those who speak them to press it.
+                // The visible text is part of the accessible name, for speech control (WCAG 2.5.3).
                 <span class="unseen">{label.clone()}</span>
                 <Picture icon=Icon::ChevronDown/>
             </button>
@@ -94,7 +94,7 @@ fn Row(item: Item, list: NodeRef<html::Div>) -> impl IntoView {
             return;
         }
         if let Some(menu) = list.get_untracked() {
-            // A menu that is closed already has nothing to close.
+            // The menu may be closed by now.
             let _ = menu.hide_popover();
         }
         item.on_choose.run(());
@@ -169,6 +169,6 @@ fn step(menu: &HtmlElement, from: usize, step: Step) {
         Step::By(1) => (from + 1) % count,
         Step::By(_) => (from + count - 1) % count,
     };
-    // An item that is gone needs no focus.
+    // The item may be disposed by now.
     let _ = items[to].focus();
 }

@@ -1,17 +1,17 @@
-//! How much of something is taken.
+//! Usage bars.
 
 use leptos::prelude::*;
 
-/// From this part on a meter warns.
+/// Share from which a meter warns.
 const HIGH: f64 = 0.85;
 
-/// A bar with the figures beside it; just a dash while nobody knows.
+/// A bar with a figure; a dash while the value is unknown.
 #[component]
 pub fn Meter(
-    /// The taken part: 1 is all of it, and the figure shows what is above that.
+    /// The used share: 1 is the whole; the figure also shows more than 100 %.
     #[prop(into)]
     part: Signal<Option<f64>>,
-    /// What the bar says in words, for example `3.5 of 12 cores used`.
+    /// The text, for example `3.5 of 12 cores used`.
     #[prop(into)]
     words: Signal<String>,
 ) -> impl IntoView {

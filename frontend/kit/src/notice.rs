@@ -1,24 +1,24 @@
-//! What is shown in the place of things: nothing yet, not allowed, not reached, still coming.
+//! Empty states, banners and placeholders.
 
 use drover_ui_core::messages::t;
 use leptos::prelude::*;
 
 use crate::icon::{Icon, Picture};
 
-/// Why there is nothing to see.
+/// Why content is absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absence {
-    /// There is nothing.
+    /// No objects exist.
     Empty,
-    /// The filter hides everything.
+    /// No object matches the filter.
     NoMatch,
-    /// The right is missing.
+    /// The user lacks a right.
     NoPermission,
     /// The server cannot be reached.
     Offline,
-    /// Something went wrong.
+    /// A request failed.
     Failed,
-    /// There is no such thing.
+    /// The object does not exist.
     NotFound,
 }
 
@@ -34,18 +34,18 @@ impl Absence {
     }
 }
 
-/// A place without things: what is so, and what to do.
+/// An empty state with cause and next step.
 #[component]
 pub fn EmptyState(
     /// Why.
     why: Absence,
-    /// A few words.
+    /// The title.
     #[prop(into)]
     title: String,
-    /// A sentence that says what to do.
+    /// The next step.
     #[prop(into)]
     advice: String,
-    /// A button or a command.
+    /// Buttons or commands.
     #[prop(optional)]
     children: Option<Children>,
 ) -> impl IntoView {
@@ -59,23 +59,23 @@ pub fn EmptyState(
     }
 }
 
-/// How a banner is meant.
+/// The kind of a banner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mood {
-    /// Worth knowing.
+    /// Information.
     Info,
-    /// Take care.
+    /// A warning.
     Warning,
-    /// It failed.
+    /// An error.
     Error,
 }
 
-/// A sentence above what it is about.
+/// A banner.
 #[component]
 pub fn Banner(
-    /// How it is meant.
+    /// The kind.
     mood: Mood,
-    /// The sentence, and what else belongs to it.
+    /// The content.
     children: Children,
 ) -> impl IntoView {
     let (class, icon, role) = match mood {
@@ -91,10 +91,10 @@ pub fn Banner(
     }
 }
 
-/// Lines that stand where text will be.
+/// Placeholder lines while content loads.
 #[component]
 pub fn Skeleton(
-    /// How many.
+    /// The number.
     #[prop(default = 3)]
     lines: usize,
 ) -> impl IntoView {

@@ -1,4 +1,4 @@
-//! A secret that is shown once: it has to be copied now.
+//! A secret that is shown once.
 
 use drover_ui_core::messages::t;
 use leptos::html;
@@ -10,7 +10,7 @@ use crate::code::into_clipboard;
 use crate::field::unique;
 use crate::icon::Icon;
 
-/// What came of copying.
+/// The result of copying.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Copied {
     NotYet,
@@ -18,25 +18,25 @@ enum Copied {
     Refused,
 }
 
-/// The secret, whole and in several lines if it is long, with a button that says when it is copied.
+/// The secret with a copy button; long secrets wrap.
 #[component]
 pub fn SecretText(
-    /// What it is, for screen readers: `Token`, `Password`.
+    /// The accessible name: `Token`, `Password`.
     #[prop(into)]
     label: String,
     /// The secret.
     text: String,
-    /// Becomes true when it was copied.
+    /// Set when the secret is copied.
     #[prop(optional)]
     taken: Option<RwSignal<bool>>,
-    /// Whether it has the focus when it appears: what was there before it is gone.
+    /// Whether it is focused initially, because the previous element is gone.
     #[prop(optional)]
     focused: bool,
 ) -> impl IntoView {
     let place = NodeRef::<html::Output>::new();
     Effect::new(move || {
         if let Some(place) = place.get().filter(|_| focused) {
-            // A secret that is gone already needs no focus.
+            // The element may be disposed by now.
             let _ = place.focus();
         }
     });
@@ -44,7 +44,7 @@ pub fn SecretText(
     let text = StoredValue::new(text);
     let press = move |()| {
         spawn_local(async move {
-            // The dialog may be closed before the browser has answered.
+            // The dialog may be closed before the clipboard responds.
             let Some(text) = text.try_get_value() else {
                 return;
             };

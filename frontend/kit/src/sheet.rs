@@ -1,4 +1,4 @@
-//! A long text of which only the rows in sight are on the page: logs, manifests.
+//! A long text with virtual scrolling: logs, manifests.
 
 use drover_ui_core::window::Window;
 use leptos::html;
@@ -6,13 +6,13 @@ use leptos::prelude::*;
 
 /// The height of a row; the style sheet has the same number (`--line-row`).
 const ROW_PIXELS: f64 = 20.0;
-/// What is assumed to be in sight until the browser has told.
+/// Assumed size until it is measured.
 const FIRST_GUESS: Sight = Sight {
     scrolled: 0.0,
     tall: 600.0,
     columns: 100,
 };
-/// Letters by which the width of one is measured.
+/// Characters that measure the character width.
 const PROBE: &str = "0000000000000000000000000000000000000000";
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,7 +22,7 @@ struct Sight {
     columns: usize,
 }
 
-/// A sheet as its owner holds it: where it is scrolled to, and how much fits into it.
+/// The scroll position and size of a sheet.
 #[derive(Clone, Copy, Debug)]
 pub struct Scroll {
     place: NodeRef<html::Div>,
@@ -46,17 +46,17 @@ impl Default for Scroll {
 }
 
 impl Scroll {
-    /// How many letters fit into a row; who asks is told of another number.
+    /// Characters per row; callers subscribe to it.
     pub fn columns(self) -> usize {
         self.columns.get()
     }
 
-    /// Whether the end is in sight, and nobody scrolled away from it.
+    /// Whether the sheet follows its end.
     pub fn is_at_end(self) -> bool {
         self.at_end.get()
     }
 
-    /// Brings a row into the middle, and stays there.
+    /// Scrolls a row into the middle and stops following the end.
     pub fn show_row(self, row: usize) {
         self.at_end.set(false);
         if let Some(place) = self.place.get_untracked() {
@@ -67,7 +67,7 @@ impl Scroll {
         }
     }
 
-    /// Brings the end into sight, when what was just added is on the page.
+    /// Scrolls to the end after rendering.
     pub fn show_end(self) {
         self.at_end.set(true);
         request_animation_frame(move || {
@@ -101,7 +101,7 @@ impl Scroll {
         }
     }
 
-    /// The person scrolled, or rows came and went.
+    /// Called after scrolling and after changes of rows.
     fn scrolled(self) {
         let Some(place) = self.place.get_untracked() else {
             return;
@@ -109,7 +109,7 @@ impl Scroll {
         let top = f64::from(place.scroll_top());
         let below = place.scroll_height() - place.scroll_top() - place.client_height();
         let near = f64::from(below) < 1.5 * ROW_PIXELS;
-        // Rows that are added below take the end away, too, but nobody went anywhere.
+        // New rows below also move the end away, without scrolling by the user.
         let went_up = top < self.sight.get_untracked().scrolled - 1.0;
         let at_end = near || (self.at_end.get_untracked() && !went_up);
         if self.at_end.get_untracked() != at_end {
@@ -119,7 +119,7 @@ impl Scroll {
     }
 }
 
-/// Whole pixels; a place before the start is the start.
+/// Whole pixels, at least 0.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the value is clamped to what fits"
@@ -128,8 +128,7 @@ fn pixels(value: f64) -> i32 {
     value.clamp(0.0, f64::from(i32::MAX)) as i32
 }
 
-/// A number that is another one whenever something that rows look like has changed: what `track`
-/// asks for.
+/// A version that increases when a signal read by `track` changes.
 pub fn look(track: impl Fn() + Send + Sync + 'static) -> Memo<u64> {
     Memo::new(move |last: Option<&u64>| {
         track();
@@ -137,33 +136,33 @@ pub fn look(track: impl Fn() + Send + Sync + 'static) -> Memo<u64> {
     })
 }
 
-/// What tells a row's content from every other's: its line, its part of the line, and how it looks.
+/// The identity of a row: line, part of the line, and version of its style.
 pub type RowKey = (u64, usize, u64);
 
-/// Rows of letters of one width. A row is drawn once for each key.
+/// Rows of fixed-width text. A row is drawn once per key.
 #[component]
 pub fn Sheet(
-    /// Where it is scrolled to.
+    /// The scroll position.
     scroll: Scroll,
-    /// What it is, for screen readers.
+    /// The accessible name.
     #[prop(into)]
     label: Signal<String>,
     /// `log`, or `region`.
     #[prop(default = "region")]
     role: &'static str,
-    /// Whether what is added is read out.
+    /// Whether new rows are announced.
     #[prop(optional, into)]
     is_read_out: Signal<bool>,
-    /// How many rows there are.
+    /// Number of rows.
     #[prop(into)]
     rows: Signal<usize>,
-    /// The letters of the longest row.
+    /// Characters of the longest row.
     #[prop(into)]
     widest: Signal<usize>,
     /// The key of a row.
     #[prop(into)]
     key: Callback<usize, RowKey>,
-    /// What is in a row.
+    /// The content of a row.
     #[prop(into)]
     draw: Callback<usize, AnyView>,
 ) -> impl IntoView {

@@ -1,4 +1,4 @@
-//! A table of which only the rows in sight are on the page.
+//! A table with virtual scrolling.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -17,15 +17,15 @@ use boxes::{all_box, row_box};
 
 /// The height of a row; the style sheet has the same number (`--row`).
 const ROW_PIXELS: f64 = 44.0;
-/// What is assumed to be in sight until the browser has told.
+/// Assumed size until it is measured.
 const FIRST_GUESS_PIXELS: f64 = 900.0;
 
-/// What a table shows of a thing.
+/// A row of a table.
 pub trait Row: Clone + PartialEq + Send + Sync + 'static {
-    /// What makes it the same thing when it has changed.
+    /// The identity of the row.
     fn key(&self) -> String;
 
-    /// What people call it, for the box with which it is chosen.
+    /// The name, for the label of its checkbox.
     fn name(&self) -> String {
         self.key()
     }
@@ -34,20 +34,20 @@ pub trait Row: Clone + PartialEq + Send + Sync + 'static {
 /// A column.
 #[derive(Clone, Copy, Debug)]
 pub struct Column<R> {
-    /// A short key, for URLs.
+    /// The key in URLs.
     pub key: &'static str,
     /// The heading.
     pub heading: &'static str,
-    /// A class for width and alignment.
+    /// The CSS class for width and alignment.
     pub class: &'static str,
-    /// The order by this column.
+    /// The order, if the column sorts.
     pub order: Option<fn(&R, &R) -> Ordering>,
-    /// What is in the cell.
+    /// The content of the cell.
     pub cell: fn(&R) -> AnyView,
 }
 
 impl<R> Column<R> {
-    /// A column by which rows cannot be sorted.
+    /// A column without an order.
     pub const fn new(
         key: &'static str,
         heading: &'static str,
@@ -63,7 +63,7 @@ impl<R> Column<R> {
         }
     }
 
-    /// One by which they can.
+    /// Adds an order.
     #[must_use]
     pub const fn by(self, order: fn(&R, &R) -> Ordering) -> Self {
         Self {
@@ -73,29 +73,28 @@ impl<R> Column<R> {
     }
 }
 
-/// A column as a table needs it; [`Column`] is one, and those that are known only at run time are
-/// others.
+/// A column: [`Column`], or one that is known only at run time.
 pub trait TableColumn: Clone + Send + Sync + 'static {
-    /// What is shown.
+    /// The row type.
     type Row: Row;
-    /// What tells columns apart.
+    /// The key type.
     type Key: Clone + PartialEq + Send + Sync + 'static;
 
     /// The key.
     fn key(&self) -> Self::Key;
     /// The heading.
     fn heading(&self) -> String;
-    /// What the heading means, if that is not clear.
+    /// The tooltip of the heading.
     fn hint(&self) -> Option<String> {
         None
     }
-    /// Classes for width and alignment.
+    /// The CSS classes for width and alignment.
     fn class(&self) -> String;
-    /// Whether rows can be sorted by it.
+    /// Whether the column sorts.
     fn sorts(&self) -> bool;
-    /// What is in the cell.
+    /// The content of the cell.
     fn cell(&self, row: &Self::Row) -> AnyView;
-    /// The order to which a third press of the heading leads back; without one it turns for ever.
+    /// The sorting after a third click on the heading; `None` toggles the direction.
     fn unsorted(&self) -> Option<Sorting<Self::Key>> {
         None
     }
@@ -126,16 +125,16 @@ impl<R: Row> TableColumn for Column<R> {
     }
 }
 
-/// By which column a table is sorted, and how.
+/// The sorting of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sorting<K = &'static str> {
     /// The column's key.
     pub column: K,
-    /// Whether the last comes first.
+    /// Whether the order is descending.
     pub descending: bool,
 }
 
-/// The rows in the order of a column; rows that are the same there keep their order.
+/// Sorts rows by a column; the sort is stable.
 pub fn sorted<R: Row>(mut rows: Vec<R>, columns: &[Column<R>], by: Sorting) -> Vec<R> {
     let order = columns
         .iter()
@@ -154,22 +153,22 @@ pub fn sorted<R: Row>(mut rows: Vec<R>, columns: &[Column<R>], by: Sorting) -> V
     rows
 }
 
-/// A table that scrolls in its own place. Rows have one height; whatever their number, only those
-/// in sight and a few beyond are in the document.
+/// A scrolling table. Rows have a fixed height; only visible rows and a few more are in the
+/// document.
 #[component]
 pub fn Table<C: TableColumn>(
-    /// What is listed, for screen readers.
+    /// The accessible name.
     #[prop(into)]
     label: String,
     /// The columns.
     columns: Vec<C>,
-    /// The rows, in their order.
+    /// The rows in order.
     #[prop(into)]
     rows: Signal<Arc<Vec<C::Row>>>,
     /// The sorting, if it can be changed.
     #[prop(into)]
     sorting: RwSignal<Sorting<C::Key>>,
-    /// Which rows are chosen, if rows can be: each has a box, and the heading one for all.
+    /// The selection; adds checkboxes to the rows and the heading.
     #[prop(optional_no_strip, into)]
     selection: Option<RwSignal<Selection>>,
 ) -> impl IntoView {
@@ -219,7 +218,7 @@ pub fn Table<C: TableColumn>(
     }
 }
 
-/// The rows in sight by key, each with its place.
+/// The visible rows by key, with their index.
 type InSight<R> = HashMap<String, (usize, R)>;
 
 fn in_sight<R: Row>(rows: &[R], window: Window) -> InSight<R> {
@@ -246,7 +245,7 @@ fn TableRow<C: TableColumn>(
     selection: Option<RwSignal<Selection>>,
 ) -> impl IntoView {
     let key = row_key.clone();
-    // A row that has just left sight keeps what it showed until it is taken away.
+    // A row that left the view keeps its content until it is removed.
     let row = Memo::new(move |last: Option<&Option<(usize, C::Row)>>| {
         let found = seen.with(|seen| seen.get(&row_key).cloned());
         found.or_else(|| last.cloned().flatten())
@@ -268,7 +267,7 @@ fn TableRow<C: TableColumn>(
     view! { <tr aria-rowindex=place class:chosen=chosen>{tick}{cells}</tr> }
 }
 
-/// One cell, whatever the columns: cells of hidden columns would take room.
+/// One cell only, because cells of hidden columns would take space.
 #[component]
 fn Spacer(pixels: Signal<f64>) -> impl IntoView {
     view! {
@@ -312,7 +311,7 @@ fn head<C: TableColumn>(column: &C, sorting: RwSignal<Sorting<C::Key>>) -> AnyVi
     .into_any()
 }
 
-/// Arrow keys go from a row's link to that of the next or the one before it.
+/// Arrow keys move between the links of rows.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "the form in which handlers get an event"
@@ -335,7 +334,7 @@ fn step(event: KeyboardEvent) {
     let link = next.and_then(|row| row.query_selector("a").ok().flatten());
     if let Some(link) = link.and_then(|link| link.dyn_into::<HtmlElement>().ok()) {
         event.prevent_default();
-        // A row that is gone needs no focus.
+        // The row may be disposed by now.
         let _ = link.focus();
     }
 }

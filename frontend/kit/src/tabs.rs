@@ -1,4 +1,4 @@
-//! Tabs: one panel of several, chosen by pointer or arrow keys.
+//! Tabs with arrow keys.
 
 use leptos::html;
 use leptos::prelude::*;
@@ -7,27 +7,27 @@ use web_sys::{HtmlElement, KeyboardEvent};
 
 use crate::field::unique;
 
-/// A tab: a key that can be part of a URL, and its words.
+/// A tab: its key in URLs and its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tab {
     /// The key.
     pub key: String,
-    /// The words.
+    /// The text.
     pub words: String,
 }
 
-/// A row of tabs above the panel of the chosen one.
+/// Tabs above a panel.
 #[component]
 pub fn Tabs(
-    /// What is chosen among, for screen readers.
+    /// The accessible name.
     #[prop(into)]
     label: String,
     /// The tabs.
     tabs: Vec<Tab>,
-    /// The key of the chosen one.
+    /// The key of the selected tab.
     #[prop(into)]
     chosen: Signal<String>,
-    /// Called with the key of another one.
+    /// Called with the key of another tab.
     #[prop(into)]
     on_choose: Callback<String>,
     /// The panel.
@@ -98,7 +98,7 @@ fn focus_child(row: NodeRef<html::Div>, place: usize) {
         })
         .and_then(|child| child.dyn_into::<HtmlElement>().ok());
     if let Some(child) = child {
-        // A tab that is gone needs no focus.
+        // The tab may be disposed by now.
         let _ = child.focus();
     }
 }

@@ -1,32 +1,32 @@
-//! How many there are of each state; each is a filter.
+//! Counts per state, which are also filters.
 
 use leptos::prelude::*;
 
 use crate::badge::Tone;
 
-/// How many things are so.
+/// A count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Count<K> {
-    /// What they are.
+    /// The key.
     pub key: K,
-    /// The same in words.
+    /// The text.
     pub words: &'static str,
-    /// What it means, where it means something.
+    /// The tone, if any.
     pub tone: Option<Tone>,
-    /// How many.
+    /// The number.
     pub count: usize,
 }
 
-/// A row of counts, of which one can be chosen; those of which there is nothing are left out.
+/// A row of counts, of which one can be selected; zero counts are hidden.
 #[component]
 pub fn Tally<K: Copy + PartialEq + Send + Sync + 'static>(
-    /// What it filters by, for screen readers.
+    /// The accessible name.
     #[prop(into)]
     label: String,
     /// The counts.
     #[prop(into)]
     counts: Signal<Vec<Count<K>>>,
-    /// The one that is chosen.
+    /// The selected key.
     chosen: RwSignal<Option<K>>,
 ) -> impl IntoView {
     let button = move |count: Count<K>| {

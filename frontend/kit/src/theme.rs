@@ -1,4 +1,4 @@
-//! The page's theme: what the system wants, or what the person chose in this browser.
+//! The theme: of the system, or chosen in this browser.
 
 use drover_ui_core::messages::t;
 use leptos::prelude::*;
@@ -12,14 +12,14 @@ const KEY: &str = "drover-theme";
 /// A theme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
-    /// What the system wants.
+    /// The system's theme.
     #[default]
     System,
     /// Dark on light.
     Light,
     /// Light on dark.
     Dark,
-    /// Black and white, with thick lines.
+    /// Black and white with thick lines.
     Contrast,
 }
 
@@ -27,7 +27,7 @@ impl Theme {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::System, Self::Light, Self::Dark, Self::Contrast];
 
-    /// What people call it.
+    /// The display name.
     pub fn words(self) -> &'static str {
         match self {
             Self::System => t().kit.theme_system(),
@@ -56,7 +56,7 @@ impl Theme {
         }
     }
 
-    /// What this browser has kept.
+    /// The stored theme.
     fn kept() -> Self {
         let kept = storage().and_then(|storage| storage.get_item(KEY).ok()?);
         Self::ALL
@@ -65,7 +65,7 @@ impl Theme {
             .unwrap_or_default()
     }
 
-    /// A browser that keeps nothing has the theme until the page is left.
+    /// Without storage the theme lasts until the page is closed.
     fn keep(self) {
         if let Some(storage) = storage() {
             let _ = match self.key() {
@@ -77,7 +77,7 @@ impl Theme {
 
     fn show(self) {
         if let Some(root) = document().document_element() {
-            // The name is a constant that every browser takes.
+            // The attribute name is valid, so this cannot fail.
             let _ = match self.key() {
                 Some(key) => root.set_attribute("data-theme", key),
                 None => root.remove_attribute("data-theme"),
@@ -90,24 +90,24 @@ fn storage() -> Option<Storage> {
     window().local_storage().ok().flatten()
 }
 
-/// The theme, for all of the page.
+/// The theme as a context.
 #[derive(Clone, Copy, Debug)]
 pub struct ThemeChoice(RwSignal<Theme>);
 
 impl ThemeChoice {
-    /// Reads what the browser kept, and gives the choice to the page as a context.
+    /// Reads the stored theme and provides it as a context.
     pub fn provide() -> Self {
         let choice = Self(RwSignal::new(Theme::kept()));
         provide_context(choice);
         choice
     }
 
-    /// The theme that counts.
+    /// The current theme.
     pub fn current(self) -> Theme {
         self.0.get()
     }
 
-    /// Chooses another.
+    /// Selects a theme.
     pub fn choose(self, theme: Theme) {
         theme.keep();
         theme.show();

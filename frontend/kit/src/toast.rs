@@ -1,4 +1,4 @@
-//! Short words about what was just done; they go by themselves.
+//! Toasts: short messages that disappear.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::icon::{Icon, Picture};
 
 /// Long enough to read a sentence twice.
 const SHOWN_FOR: Duration = Duration::from_secs(6);
-/// More would hide the page.
+/// Limit of visible toasts.
 const MAX_TOASTS: usize = 4;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ struct Toast {
     warns: bool,
 }
 
-/// Where every part of the page can say something.
+/// The toasts as a context.
 #[derive(Clone, Copy, Debug)]
 pub struct Toasts {
     shown: RwSignal<Vec<Toast>>,
@@ -27,7 +27,7 @@ pub struct Toasts {
 }
 
 impl Toasts {
-    /// A place for all of the page, given to its children as a context.
+    /// Provides the toasts as a context.
     pub fn provide() -> Self {
         let toasts = Self {
             shown: RwSignal::new(Vec::new()),
@@ -37,12 +37,12 @@ impl Toasts {
         toasts
     }
 
-    /// Says that something was done.
+    /// Shows a success.
     pub fn say(self, text: impl Into<String>) {
         self.push(text.into(), false);
     }
 
-    /// Says that something could not be done.
+    /// Shows an error.
     pub fn warn(self, text: impl Into<String>) {
         self.push(text.into(), true);
     }
@@ -68,10 +68,10 @@ impl Toasts {
     }
 }
 
-/// The corner in which toasts appear.
+/// The area of the toasts.
 #[component]
 pub fn ToastCorner(
-    /// What is said.
+    /// The toasts.
     toasts: Toasts,
 ) -> impl IntoView {
     view! {

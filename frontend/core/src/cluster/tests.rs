@@ -1,4 +1,4 @@
-//! What people are told of clusters.
+//! Tests of cluster states.
 
 use std::collections::BTreeMap;
 

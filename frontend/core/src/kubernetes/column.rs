@@ -1,52 +1,52 @@
-//! Columns of the server's tables: what is in them decides how they are shown and sorted.
+//! Columns of the server's tables. Their content decides rendering and order.
 
 use std::sync::Arc;
 
-/// The columns of a table, as all of its rows share them.
+/// The columns of a table, shared by its rows.
 pub type Columns = Arc<[Column]>;
 
 /// A column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// The heading, which also stands for it in URLs.
+    /// The heading; also the key in URLs.
     pub name: String,
-    /// What the server says of it.
+    /// The description from the server.
     pub description: String,
-    /// Whether only those see it who ask for more (`kubectl get -o wide`).
+    /// Whether it is shown only in the wide view (`kubectl get -o wide`).
     pub wide: bool,
-    /// What is in it.
+    /// The content.
     pub content: Content,
 }
 
-/// What is in a column.
+/// The content of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// The thing's name.
+    /// The name.
     Name,
-    /// How it is: `Running`, `CrashLoopBackOff`, `Ready,SchedulingDisabled`.
+    /// The status: `Running`, `CrashLoopBackOff`, `Ready,SchedulingDisabled`.
     Status,
-    /// How many of how many are ready (`1/2`), or how many.
+    /// Ready of desired (`1/2`), or the ready count.
     Ready,
-    /// How many of them there should be.
+    /// The desired count.
     Desired,
-    /// Whether it is paused.
+    /// Whether it is suspended.
     Suspend,
     /// A number, or `1/2`.
     Count,
-    /// A number, and perhaps since when: `3 (5m ago)`.
+    /// A count with an optional age: `3 (5m ago)`.
     Restarts,
-    /// The time since the thing was made.
+    /// The time since the creation.
     Age,
-    /// How long ago something was.
+    /// The age of an event.
     Ago,
-    /// How long something took, or takes.
+    /// A duration.
     Duration,
-    /// Words.
+    /// Text.
     Text,
 }
 
 impl Column {
-    /// A column as the server tells it.
+    /// Reads a column of the server.
     pub fn new(name: String, kind: &str, description: String, wide: bool) -> Self {
         let content = match (name.as_str(), kind) {
             ("Name", _) => Content::Name,

@@ -1,4 +1,4 @@
-//! What was noticed in a cluster, in the order of time, by what it is about.
+//! Events of a cluster, grouped by object.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,39 +11,39 @@ use crate::feed::{Form, Head, Limit, Page, objects};
 use crate::problem::Problem;
 use crate::search::{Searched, contains};
 
-/// So many events are kept, the newest; a cluster may have tens of thousands.
+/// Limit of kept events; the newest stay.
 pub const MAX_EVENTS: usize = 2_000;
 
 /// An event.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "WireEvent")]
 pub struct Event {
-    /// What tells it apart from others.
+    /// The UID.
     pub uid: String,
-    /// What it is about.
+    /// The object.
     pub about: About,
-    /// Whether something is wrong.
+    /// Whether it is a warning.
     pub warning: bool,
-    /// A word for programs: `BackOff`.
+    /// The reason: `BackOff`.
     pub reason: String,
-    /// A sentence for people.
+    /// The message.
     pub message: String,
-    /// How often it was noticed.
+    /// The number of occurrences.
     pub count: u64,
-    /// When for the first time.
+    /// The first occurrence.
     pub first: Timestamp,
-    /// When for the last time.
+    /// The last occurrence.
     pub last: Timestamp,
-    /// Who noticed.
+    /// The reporting component.
     pub source: String,
 }
 
-/// What an event is about.
+/// The object of an event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct About {
     /// The kind.
     pub kind: String,
-    /// The namespace, if it is in one.
+    /// The namespace; none for cluster-scoped objects.
     pub namespace: Option<String>,
     /// The name.
     pub name: String,
@@ -125,7 +125,7 @@ impl From<WireEvent> for Event {
     }
 }
 
-/// Events as they are followed: the newest stay.
+/// A form that keeps the newest events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Newest;
 
@@ -173,17 +173,17 @@ impl Searched for Event {
     }
 }
 
-/// Events about one thing.
+/// Events about one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// What they are about.
+    /// The object.
     pub about: About,
-    /// The newest first.
+    /// Newest first.
     pub events: Vec<Arc<Event>>,
 }
 
 impl Group {
-    /// What changes when something in the group does.
+    /// A key that changes with any change in the group.
     pub fn key(&self) -> String {
         let About {
             kind,
@@ -197,7 +197,7 @@ impl Group {
     }
 }
 
-/// The newest events by what they are about: groups and events with the newest first.
+/// Groups the newest events by object; groups and events are newest first.
 pub fn grouped(mut events: Vec<Arc<Event>>) -> Vec<Group> {
     events.sort_by(|a, b| b.last.cmp(&a.last).then_with(|| a.uid.cmp(&b.uid)));
     events.truncate(MAX_EVENTS);

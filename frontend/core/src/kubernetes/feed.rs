@@ -1,5 +1,4 @@
-//! A list that is kept up to date by a watch: read in pages, what each event does, and how to go
-//! on after a cut.
+//! The state machine of list and watch: pages, events, resumption.
 
 pub(crate) mod objects;
 mod rows;
@@ -16,30 +15,30 @@ use crate::problem::{Problem, ProblemKind};
 pub use objects::Objects;
 pub use rows::Rows;
 
-/// What tells the things of a list apart: namespace (empty for what is in none) and name.
+/// The key of an item: namespace (empty if cluster-scoped) and name.
 pub type Key = (String, String);
 
-/// How a server's answers are read.
+/// Parses the responses of a server.
 pub trait Form<T>: Default {
-    /// What is kept of a list that is longer than a browser can hold.
+    /// The limit of kept items.
     const LIMIT: Limit<T>;
 
-    /// Reads the answer to a question for (a page of) the list.
+    /// Parses a page of the list.
     fn page(&mut self, body: &[u8], now: Timestamp) -> Result<Page<T>, Problem>;
 
-    /// Reads what a watch tells of a thing.
+    /// Parses the object of a watch event.
     fn item(&mut self, object: &RawValue, now: Timestamp) -> Result<(Head, T), Problem>;
 
-    /// Reads which thing it is, and as of which version.
+    /// Parses the key and the resource version of an object.
     fn head(&self, object: &RawValue) -> Result<Head, Problem>;
 }
 
-/// What is kept of a list that is too long.
+/// The limit of kept items.
 #[derive(Clone, Copy, Debug)]
 pub enum Limit<T> {
-    /// So many; others do not get in.
+    /// The first items.
     First(usize),
-    /// So many, with the latest times; a quarter more for a while.
+    /// The newest items; up to a quarter more between cleanups.
     Newest(usize, fn(&T) -> Timestamp),
 }
 
@@ -51,7 +50,7 @@ impl<T> Limit<T> {
         }
     }
 
-    /// Puts a thing among the others; gives whether one had to be left out for it.
+    /// Inserts an item; returns whether an item was dropped.
     fn put(&self, items: &mut BTreeMap<Key, T>, key: Key, item: T) -> bool {
         match self {
             Self::First(most) if items.len() >= *most && !items.contains_key(&key) => true,
@@ -87,7 +86,7 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// The same page of other things.
+    /// Maps the items of the page.
     pub(crate) fn map<U>(self, other: impl Fn(T) -> U) -> Page<U> {
         let items = self.items.into_iter();
         Page {
@@ -97,7 +96,7 @@ impl<T> Page<T> {
     }
 }
 
-/// Which thing, and as of which version of the list.
+/// The key and the resource version of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     key: Key,
@@ -119,33 +118,33 @@ struct WireEvent<'a> {
     object: &'a RawValue,
 }
 
-/// What to ask the server for next.
+/// The next request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ask {
-    /// Everything, anew, from its first page on.
+    /// Lists from the first page.
     List,
-    /// The page that goes on here.
+    /// Requests the next page.
     More(String),
-    /// What changed since this version.
+    /// Watches from a resource version.
     Watch(String),
 }
 
-/// How far a list is read.
+/// The progress of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Things that are read, of a list that is not complete.
+    /// The number of items read so far; `None` when the list is complete.
     pub read: Option<u64>,
-    /// About how many there are, if the server tells.
+    /// The estimated total, if the server reports it.
     pub about: Option<u64>,
-    /// Whether there are more than are kept.
+    /// Whether items were dropped.
     pub cut: bool,
 }
 
-/// The things of one list, as of one version of it.
+/// The items of a list at a resource version.
 #[derive(Clone, Debug)]
 pub struct Feed<T, F = Objects> {
     items: BTreeMap<Key, T>,
-    /// A list that is read anew while the old one is still shown.
+    /// A new list in progress, while the old one is shown.
     fresh: Option<BTreeMap<Key, T>>,
     next: Ask,
     progress: Progress,
@@ -167,28 +166,28 @@ impl<T, F: Default> Default for Feed<T, F> {
 }
 
 impl<T, F: Form<T>> Feed<T, F> {
-    /// What to ask for next.
+    /// The next request.
     pub fn ask(&self) -> Ask {
         self.next.clone()
     }
 
-    /// The things, in the order of their namespaces and names.
+    /// The items by namespace and name.
     pub fn items(&self) -> impl Iterator<Item = &T> {
         self.items.values()
     }
 
-    /// How far the list is read.
+    /// The progress of the list.
     pub fn progress(&self) -> Progress {
         self.progress
     }
 
-    /// Tells the time at which the next answers came: some hold ages instead of times.
+    /// Sets the time of the next responses, because some hold ages.
     pub fn it_is(&mut self, now: Timestamp) {
         self.now = now;
     }
 
-    /// Takes the answer to [`Ask::List`] or [`Ask::More`]. What is read for the first time is there
-    /// at once; a list that is read anew takes the place of the old one when it is complete.
+    /// Takes the response to [`Ask::List`] or [`Ask::More`]. A first list is shown page by page; a
+    /// new list replaces the old one when it is complete.
     pub fn replace(&mut self, body: &[u8]) -> Result<(), Problem> {
         let page = self.form.page(body, self.now)?;
         if self.next == Ask::List {
@@ -255,7 +254,7 @@ impl<T, F: Form<T>> Feed<T, F> {
         }
     }
 
-    /// A question was refused: when its version is forgotten, the next one is for everything.
+    /// Handles a rejected request: after 410 the next request lists everything.
     pub fn refused(&mut self, problem: &Problem) {
         if problem.kind == ProblemKind::Expired {
             self.next = Ask::List;

@@ -1,34 +1,33 @@
-//! The kinds of a cluster's objects that have screens: where they lie in the cluster's API, and
-//! where in the page.
+//! The kinds that have screens, with their API paths and page addresses.
 
 use crate::url::segment;
 
 /// A kind of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// As in paths, `kubectl get` and this page's URLs.
+    /// The plural, as in paths, `kubectl get` and URLs of the page.
     pub plural: &'static str,
-    /// The name of one, as in manifests.
+    /// The kind, as in manifests.
     pub name: &'static str,
-    /// The heading of a list of them.
+    /// The heading of lists.
     pub heading: &'static str,
     /// Group and version, as in `apiVersion`.
     pub api_version: &'static str,
-    /// Whether each lies in a namespace.
+    /// Whether it is namespaced.
     pub namespaced: bool,
 }
 
-/// Stands for the namespace in the URLs of objects that are in none.
+/// Placeholder for the namespace in URLs of cluster-scoped objects.
 const NO_NAMESPACE: &str = "-";
 
 impl Kind {
-    /// Machines.
+    /// Nodes.
     pub const NODES: Self = Self::new("nodes", "Node", "Nodes", "v1", false);
-    /// What was noticed.
+    /// Events.
     pub const EVENTS: Self = Self::new("events", "Event", "Events", "v1", true);
-    /// Containers that run together.
+    /// Pods.
     pub const PODS: Self = Self::new("pods", "Pod", "Pods", "v1", true);
-    /// Workloads, and the pods that they make.
+    /// Workloads and pods.
     pub const WORKLOADS: [Self; 6] = [
         Self::new("deployments", "Deployment", "Deployments", "apps/v1", true),
         Self::new(
@@ -81,7 +80,7 @@ impl Kind {
         Self::all().find(|kind| kind.name == name && kind.api_version == api_version)
     }
 
-    /// The path of all of them in a cluster, or of those in a namespace, through Drover's proxy.
+    /// The API path of the list through Drover's proxy.
     pub fn list_path(self, cluster: &str, namespace: Option<&str>) -> String {
         let root = match self.api_version {
             "v1" => "api",
@@ -99,18 +98,18 @@ impl Kind {
         )
     }
 
-    /// The path of one of them.
+    /// The API path of an object.
     pub fn object_path(self, cluster: &str, namespace: Option<&str>, name: &str) -> String {
         let list = self.list_path(cluster, namespace);
         format!("{list}/{}", segment(name))
     }
 
-    /// The page's own path of the list.
+    /// The address of the list.
     pub fn list_screen(self, cluster: &str) -> String {
         format!("/clusters/{}/{}", segment(cluster), self.plural)
     }
 
-    /// The page's own path of one of them.
+    /// The address of an object.
     pub fn object_screen(self, cluster: &str, namespace: Option<&str>, name: &str) -> String {
         let namespace = match namespace {
             Some(namespace) if self.namespaced => segment(namespace),
@@ -123,7 +122,7 @@ impl Kind {
         )
     }
 
-    /// The namespace that a part of the page's URL stands for.
+    /// The namespace of a URL segment.
     pub fn namespace_of_screen(self, part: &str) -> Option<&str> {
         (self.namespaced && part != NO_NAMESPACE).then_some(part)
     }

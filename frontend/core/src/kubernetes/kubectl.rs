@@ -1,29 +1,28 @@
-//! Which `kubectl` command does what a screen does. Names come from URLs, which anybody can make: a
-//! shell must not take one for more than a word.
+//! The `kubectl` commands of screens. Names come from URLs, so they are quoted for the shell.
 
 use crate::kind::Kind;
 use crate::log::{LogRequest, Since};
 use crate::shell::word;
 
-/// An object as commands name it.
+/// An object in a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
-    /// Its cluster: the context in the kubeconfig that Drover gives.
+    /// The cluster: the context of Drover's kubeconfig.
     pub cluster: String,
     /// Its kind.
     pub kind: Kind,
-    /// Its namespace, if it is in one.
+    /// The namespace; none if cluster-scoped.
     pub namespace: Option<String>,
     /// Its name.
     pub name: String,
 }
 
-/// The context in the kubeconfig that Drover gives.
+/// The `--context` option.
 fn context(cluster: &str) -> String {
     format!("kubectl --context {}", word(cluster))
 }
 
-/// All of a kind, or those in a namespace.
+/// `kubectl get` of a kind.
 pub fn list(kind: Kind, cluster: &str, namespace: Option<&str>, wide: bool) -> String {
     let place = match namespace {
         _ if !kind.namespaced => String::new(),
@@ -47,15 +46,15 @@ impl Named {
         format!("{} {}", self.kind.name.to_lowercase(), word(&self.name))
     }
 
-    /// What is known of it, in words.
+    /// `kubectl describe`.
     pub fn describe(&self) -> String {
         format!("{} describe {}", self.start(), self.thing())
     }
 
-    /// Its events.
+    /// `kubectl events`.
     pub fn events(&self) -> String {
         let start = self.start();
-        // A node's events lie in the namespace `default`.
+        // Events of nodes are in the namespace `default`.
         let all = if self.kind.namespaced {
             ""
         } else {
@@ -65,7 +64,7 @@ impl Named {
         format!("{start} events{all} --for {on}")
     }
 
-    /// It as a manifest.
+    /// `kubectl get -o yaml`.
     pub fn manifest(&self, language: &str, with_managed_fields: bool) -> String {
         let managed = if with_managed_fields {
             " --show-managed-fields"
@@ -80,7 +79,7 @@ impl Named {
     }
 }
 
-/// The log that is wished for.
+/// `kubectl logs`.
 pub fn logs(request: &LogRequest, with_times: bool) -> String {
     let mut line = format!(
         "{} --namespace {} logs {} --container {}",

@@ -1,4 +1,4 @@
-//! The log of a container: its newest lines, without end and without doubling any.
+//! The log of a container: a bounded buffer without duplicate lines.
 
 mod ansi;
 mod choice;
@@ -18,12 +18,12 @@ pub use seam::Seam;
 
 use crate::find::Find;
 
-/// Lines that are kept.
+/// Limit of lines.
 pub const MAX_LINES: usize = 10_000;
-/// Bytes of them that are kept.
+/// Limit of bytes.
 const MAX_BYTES: usize = 24 * 1024 * 1024;
 
-/// What was read of a log. While it is paused, new lines wait beside those that are shown.
+/// A log. While it is paused, new lines wait.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     shown: Kept,
@@ -47,7 +47,7 @@ impl Kept {
         self.lines.push_back(line);
     }
 
-    /// Takes away the oldest until the rest is little enough.
+    /// Drops the oldest lines above the limits.
     fn shorten(&mut self, mut each: impl FnMut(&Line)) {
         while self.lines.len() > MAX_LINES || self.bytes > MAX_BYTES {
             let Some(oldest) = self.lines.pop_front() else {
@@ -60,13 +60,13 @@ impl Kept {
 }
 
 impl Log {
-    /// Takes a line as the server sent it, with its time before it.
+    /// Adds a line with its timestamp.
     pub fn push(&mut self, raw: &[u8]) {
         let entry = Entry::read(raw);
         self.add(entry);
     }
 
-    /// Takes lines, but none that were read before a cut.
+    /// Adds a line unless it was read before the interruption.
     pub fn push_beyond(&mut self, raw: &[u8], seam: Option<&mut Seam>) -> bool {
         let entry = Entry::read(raw);
         let is_new = seam.is_none_or(|seam| seam.is_beyond(&entry));
@@ -76,7 +76,7 @@ impl Log {
         is_new
     }
 
-    /// Adds words of the page's own.
+    /// Adds a note of the page.
     pub fn note(&mut self, words: &str) {
         self.add(Entry::note(words));
     }
@@ -107,12 +107,12 @@ impl Log {
         });
     }
 
-    /// Holds new lines back, or shows those that were.
+    /// Pauses or resumes the log.
     pub fn pause(&mut self, paused: bool) {
         self.paused = paused;
         if !paused {
             if self.gap() > 0 {
-                // What is shown has no gap.
+                // The shown lines have no gap.
                 self.dropped += self.shown.lines.len() as u64;
                 self.shown = Kept::default();
                 self.found = 0;
@@ -123,27 +123,27 @@ impl Log {
         }
     }
 
-    /// Whether new lines are held back.
+    /// Whether it is paused.
     pub fn is_paused(&self) -> bool {
         self.paused
     }
 
-    /// How many new lines wait.
+    /// The number of waiting lines.
     pub fn waiting(&self) -> usize {
         self.waiting.lines.len()
     }
 
-    /// How many lines were let go because there were too many.
+    /// The number of dropped lines.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// The lines that are shown.
+    /// The shown lines.
     pub fn lines(&self) -> &VecDeque<Line> {
         &self.shown.lines
     }
 
-    /// Looks for words in all lines, and in those that come.
+    /// Sets the search text.
     pub fn find(&mut self, find: Find) {
         let all = self.shown.lines.iter_mut();
         for line in all.chain(self.waiting.lines.iter_mut()) {
@@ -153,17 +153,17 @@ impl Log {
         self.find = find;
     }
 
-    /// How many lines have what is looked for.
+    /// The number of matching lines.
     pub fn found(&self) -> usize {
         self.found
     }
 
-    /// What is looked for.
+    /// The search text.
     pub fn wanted(&self) -> &Find {
         &self.find
     }
 
-    /// Where to go on after a cut; `None` if nothing was read.
+    /// The position to resume from; `None` without lines.
     pub fn seam(&self) -> Option<Seam> {
         let lines = self
             .waiting
@@ -174,7 +174,7 @@ impl Log {
         Seam::after(lines.map(|line| &line.entry))
     }
 
-    /// How many lines were let go between those that are shown and those that wait.
+    /// Lines dropped between the shown and the waiting ones.
     fn gap(&self) -> u64 {
         let (last, first) = (self.shown.lines.back(), self.waiting.lines.front());
         let between = last
@@ -183,12 +183,12 @@ impl Log {
         between.map_or(0, |numbers| numbers.saturating_sub(1))
     }
 
-    /// How many lines are missing within what [`Self::text`] gives.
+    /// Lines missing within [`Self::text`].
     pub fn missing(&self) -> u64 {
         self.gap()
     }
 
-    /// The container's lines that are kept, as a file: without the page's own words.
+    /// The lines of the container as text, without notes.
     pub fn text(&self, with_times: bool) -> String {
         let mut text = String::new();
         add_lines(&mut text, &self.shown, with_times);

@@ -1,18 +1,18 @@
-//! An object as text, as the API server writes it.
+//! The manifest of an object.
 
 use serde_json::Value;
 
-/// The text of an object.
+/// A manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Manifest {
-    /// As the server wrote it.
+    /// The server's YAML.
     Yaml(String),
-    /// The server offers no YAML: its JSON, with line breaks.
+    /// JSON, from servers without YAML.
     Json(Value),
 }
 
 impl Manifest {
-    /// Reads an answer by its media type.
+    /// Parses a response by its media type.
     pub fn of_answer(media_type: &str, text: String) -> Result<Self, serde_json::Error> {
         if media_type.contains("yaml") {
             Ok(Self::Yaml(text))
@@ -21,7 +21,7 @@ impl Manifest {
         }
     }
 
-    /// What it is written in, also the end of a file's name.
+    /// The language; also the file extension.
     pub const fn language(&self) -> &'static str {
         match self {
             Self::Yaml(_) => "yaml",
@@ -29,7 +29,7 @@ impl Manifest {
         }
     }
 
-    /// Whether it is the object as of this version.
+    /// Whether it has this resource version.
     pub fn is_version(&self, version: &str) -> bool {
         match self {
             Self::Yaml(text) => {
@@ -43,7 +43,7 @@ impl Manifest {
         }
     }
 
-    /// The text, with or without who manages which field.
+    /// The text, with or without `managedFields`.
     pub fn text(&self, with_managed_fields: bool) -> String {
         match (self, with_managed_fields) {
             (Self::Yaml(text), true) => text.clone(),
@@ -55,7 +55,7 @@ impl Manifest {
                 {
                     metadata.remove("managedFields");
                 }
-                // Values of JSON can always be written.
+                // A JSON value always serializes.
                 let mut text = serde_json::to_string_pretty(&value).unwrap_or_default();
                 text.push('\n');
                 text
@@ -64,8 +64,8 @@ impl Manifest {
     }
 }
 
-/// YAML as API servers write it, without `metadata.managedFields`. Only the exact block is left
-/// out: a text of a field that looks like it is deeper, or not in `metadata`.
+/// Removes the block `metadata.managedFields` from YAML in the format of API servers. Similar text
+/// in other fields is indented differently and stays.
 fn without_managed_fields(text: &str) -> String {
     let (mut in_metadata, mut within) = (false, false);
     let mut kept = String::with_capacity(text.len());

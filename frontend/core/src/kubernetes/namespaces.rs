@@ -1,22 +1,22 @@
-//! Which namespaces a list asks for, by what the URL says and where the person has a role.
+//! The namespace scope of a list, from the URL and the user's roles.
 
 use std::sync::Arc;
 
 use drover_api::rest::ClusterRights;
 
-/// What a list asks for.
+/// The scope of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// All namespaces, or things that are in none.
+    /// All namespaces, or cluster-scoped objects.
     All,
     /// One namespace.
     One(Arc<str>),
-    /// Nothing yet: the person has roles in these namespaces only, and chooses one.
+    /// The user has roles in these namespaces only and selects one.
     Choose(Vec<String>),
 }
 
 impl Scope {
-    /// The scope of a list of things in namespaces.
+    /// The scope for the namespaced list of a user.
     pub fn of(namespace: &str, wants_all: bool, rights: &ClusterRights) -> Self {
         if !namespace.is_empty() {
             return Self::One(namespace.into());
@@ -27,7 +27,7 @@ impl Scope {
         Self::Choose(rights.namespaces.clone())
     }
 
-    /// The namespace, if it is one.
+    /// The namespace of [`Scope::One`].
     pub fn namespace(&self) -> Option<&Arc<str>> {
         match self {
             Self::One(namespace) => Some(namespace),
@@ -36,7 +36,7 @@ impl Scope {
     }
 }
 
-/// The namespace that a URL names, or the only one in which the person has a role.
+/// The namespace of the URL, or the only one in which the user has a role.
 pub fn preselected(named: String, rights: &ClusterRights) -> String {
     if named.is_empty() {
         rights.only_namespace().unwrap_or_default().to_owned()

@@ -1,4 +1,4 @@
-//! What is special about a node, in words.
+//! Notes about nodes.
 
 use serde::Deserialize;
 
@@ -36,7 +36,7 @@ struct NodeCondition {
     message: Option<String>,
 }
 
-/// The notes of a node: pressure, why it is not ready, which pods it does not take.
+/// The notes of a node: conditions and taints.
 pub fn notes(spec: Option<&NodeSpec>, status: Option<&NodeStatus>) -> Vec<Note> {
     let conditions = status.and_then(|status| status.conditions.as_deref());
     let taints = spec.and_then(|spec| spec.taints.as_deref());
@@ -54,7 +54,7 @@ fn condition(condition: &NodeCondition) -> Option<Note> {
             t().workloads.kubelet_not_ready().to_owned(),
         ),
         ("Ready", _) => (Severity::Failing, t().workloads.kubelet_silent().to_owned()),
-        // Every other condition of a node is a complaint.
+        // All other node conditions report problems.
         (kind, "True") => (Severity::Degraded, kind.to_owned()),
         _ => return None,
     };
@@ -66,13 +66,13 @@ fn condition(condition: &NodeCondition) -> Option<Note> {
 }
 
 fn taint(taint: &Taint) -> Option<Note> {
-    // The status says it, too: `SchedulingDisabled`, `NotReady`.
+    // The status column shows these taints already.
     let said = [
         "node.kubernetes.io/unschedulable",
         "node.kubernetes.io/not-ready",
         "node.kubernetes.io/unreachable",
     ];
-    // Pressure is among the conditions.
+    // The conditions show pressure already.
     if said.contains(&taint.key.as_str()) || taint.key.ends_with("-pressure") {
         return None;
     }

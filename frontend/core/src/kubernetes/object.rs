@@ -1,4 +1,4 @@
-//! An object of a cluster, as its API server gives it, and what people read in it.
+//! Objects of a cluster and their presentation.
 
 mod condition;
 mod container;
@@ -31,7 +31,7 @@ pub use related::{Related, related};
 use crate::kind::Kind;
 use crate::messages::t;
 
-/// An object. Nothing is taken for granted but that it is JSON.
+/// An object. No field except JSON syntax is required.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "Value")]
 pub struct Object(Arc<Value>);
@@ -43,7 +43,7 @@ impl From<Value> for Object {
 }
 
 impl Object {
-    /// All that the server said.
+    /// The JSON of the server.
     pub fn value(&self) -> &Value {
         &self.0
     }
@@ -53,32 +53,32 @@ impl Object {
         read::text(&self.0, "/metadata/name").unwrap_or_default()
     }
 
-    /// Its namespace, if it is in one.
+    /// The namespace; none if cluster-scoped.
     pub fn namespace(&self) -> Option<&str> {
         read::text(&self.0, "/metadata/namespace")
     }
 
-    /// What tells it from one that had its name before.
+    /// The UID.
     pub fn uid(&self) -> &str {
         read::text(&self.0, "/metadata/uid").unwrap_or_default()
     }
 
-    /// Another one after each change.
+    /// The resource version.
     pub fn version(&self) -> &str {
         read::text(&self.0, "/metadata/resourceVersion").unwrap_or_default()
     }
 
-    /// When it was made.
+    /// The creation time.
     pub fn created(&self) -> Option<Timestamp> {
         read::time(&self.0, "/metadata/creationTimestamp")
     }
 
-    /// When it was asked to go, if it is going.
+    /// The deletion timestamp.
     pub fn leaving(&self) -> Option<Timestamp> {
         read::time(&self.0, "/metadata/deletionTimestamp")
     }
 
-    /// The node that a pod is assigned to.
+    /// The node of a pod.
     pub fn node_name(&self) -> Option<&str> {
         read::text(&self.0, "/spec/nodeName")
     }
@@ -100,7 +100,7 @@ impl Object {
             .collect()
     }
 
-    /// What it belongs to.
+    /// Its owners.
     pub fn owners(&self) -> Vec<Reference> {
         let owners = read::list(&self.0, "/metadata/ownerReferences").iter();
         owners.filter_map(|owner| self.owner(owner)).collect()
@@ -109,7 +109,7 @@ impl Object {
     fn owner(&self, owner: &Value) -> Option<Reference> {
         let (kind, name) = (read::text(owner, "/kind")?, read::text(owner, "/name")?);
         let api_version = read::text(owner, "/apiVersion").unwrap_or_default();
-        // The label is the Deployment controller's; it names its ReplicaSets by it.
+        // The Deployment controller names ReplicaSets by this label.
         let hash = read::at(&self.0, "/metadata/labels").get("pod-template-hash");
         let deployment = hash
             .and_then(Value::as_str)
@@ -135,25 +135,25 @@ impl Object {
 /// Another object, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// What to call it.
+    /// The text.
     pub words: String,
-    /// Where it is; none when this page has no screen for its kind.
+    /// The target; none if the kind has no screen.
     pub target: Option<Target>,
 }
 
-/// An object's place in its cluster.
+/// The location of an object in its cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Its kind.
     pub kind: Kind,
-    /// Its namespace, if it is in one.
+    /// The namespace; none if cluster-scoped.
     pub namespace: Option<String>,
     /// Its name.
     pub name: String,
 }
 
 impl Target {
-    /// The page's path of it.
+    /// The address of its screen.
     pub fn screen(&self, cluster: &str) -> String {
         self.kind
             .object_screen(cluster, self.namespace.as_deref(), &self.name)
@@ -161,7 +161,7 @@ impl Target {
 }
 
 impl Reference {
-    /// Names an object by its kind.
+    /// A reference by kind and name.
     pub(crate) fn to(api_version: &str, kind: &str, namespace: Option<&str>, name: &str) -> Self {
         let target = Kind::named(api_version, kind).map(|kind| Target {
             kind,

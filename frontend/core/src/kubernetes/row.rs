@@ -1,4 +1,4 @@
-//! Rows of the server's tables: how bad each is, what its cells say now, and their order.
+//! Rows of the server's tables: severity, cells and order.
 
 mod order;
 
@@ -17,37 +17,37 @@ pub use order::{Order, sort};
 pub struct Row {
     /// The columns of its table.
     pub columns: Columns,
-    /// What the server wrote into each of them.
+    /// The cells of the server.
     pub cells: Vec<String>,
-    /// Where the thing is, if it is in a namespace.
+    /// The namespace; none if cluster-scoped.
     pub namespace: Option<String>,
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// Since when it is there.
+    /// The creation time.
     pub made: Option<Timestamp>,
     /// Its labels.
     pub labels: Vec<(String, String)>,
-    /// What is special about it.
+    /// The notes.
     pub notes: Vec<Note>,
-    /// How it is.
+    /// The verdict.
     pub severity: Severity,
-    /// When the server told this; ages in cells count from here.
+    /// The time of the response; ages in cells refer to it.
     told: Timestamp,
 }
 
-/// A few words about a thing beside its cells.
+/// A note about an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// How bad it is.
+    /// The level.
     pub severity: Severity,
     /// The words.
     pub words: String,
-    /// More of them.
+    /// The details.
     pub hint: String,
 }
 
 impl Row {
-    /// A row of which only this is known.
+    /// A row with cells and name.
     pub fn new(
         columns: Columns,
         cells: Vec<String>,
@@ -69,7 +69,7 @@ impl Row {
         row
     }
 
-    /// The same, of a thing that was made then; told now.
+    /// Sets the creation time and the response time.
     #[must_use]
     pub fn made(mut self, made: Option<Timestamp>, told: Timestamp) -> Self {
         self.made = made;
@@ -77,14 +77,14 @@ impl Row {
         self
     }
 
-    /// The same, of a thing with these labels.
+    /// Sets the labels.
     #[must_use]
     pub fn labelled(mut self, labels: Vec<(String, String)>) -> Self {
         self.labels = labels;
         self
     }
 
-    /// The same, with notes, which may make it worse.
+    /// Sets the notes, which may raise the severity.
     #[must_use]
     pub fn noted(mut self, notes: Vec<Note>) -> Self {
         let worst = notes.iter().map(|note| note.severity);
@@ -93,7 +93,7 @@ impl Row {
         self
     }
 
-    /// What is in the column with this content.
+    /// The cell of a column with this content.
     fn of(&self, content: Content) -> Option<&str> {
         let place = self.columns.iter().position(|it| it.content == content)?;
         self.cells.get(place).map(String::as_str)
@@ -113,7 +113,7 @@ impl Row {
             });
         };
         match (Severity::of_status(status), ready) {
-            // It runs, but is not ready yet, or not any more.
+            // Running but not ready.
             (Severity::Healthy, Some((ready, wanted))) if ready < wanted => Severity::Degraded,
             _ if status == "Running" && self.of(Content::Duration).is_some() => {
                 Severity::Progressing
@@ -122,7 +122,7 @@ impl Row {
         }
     }
 
-    /// How many of how many are ready, where a table tells it.
+    /// Ready and desired counts, if the table has them.
     fn ready(&self) -> Option<(u64, u64)> {
         let ready = self.of(Content::Ready)?;
         let (ready, wanted) = match ready.split_once('/') {
@@ -132,12 +132,12 @@ impl Row {
         Some((ready.parse().ok()?, wanted.parse().ok()?))
     }
 
-    /// How bad is what a cell says; `None` for cells that tell no state.
+    /// The severity of a cell; `None` for cells without a state.
     pub fn severity_of(&self, place: usize) -> Option<Severity> {
         match self.columns.get(place)?.content {
             Content::Status => {
                 let status = Severity::of_status(self.cells.get(place)?);
-                // A job that runs is not yet what it should be.
+                // A running job is in progress.
                 let running = status == Severity::Healthy && self.severity == Severity::Progressing;
                 Some(if running { self.severity } else { status })
             }
@@ -153,7 +153,7 @@ impl Row {
         }
     }
 
-    /// What a cell says now: what is counted from a time goes on.
+    /// The current text of a cell; ages advance.
     pub fn text(&self, place: usize, now: Timestamp) -> String {
         let Some((column, cell)) = self.columns.get(place).zip(self.cells.get(place)) else {
             return String::new();
@@ -177,7 +177,7 @@ impl Row {
     }
 }
 
-/// `3 (5m ago)` in its parts.
+/// Splits `3 (5m ago)`.
 fn restarts(cell: &str) -> (&str, Option<&str>) {
     match cell.split_once(" (") {
         Some((count, ago)) => (count, ago.strip_suffix(" ago)")),

@@ -1,24 +1,22 @@
-//! Long texts in rows of one height: which part of which line is in which row, so that only the
-//! rows in sight need to be on the page.
+//! Layout of long texts in rows of fixed height.
 
 use std::ops::Range;
 
-/// Rows are never wider, wrapped or not: a browser that is given a line of a megabyte stops.
+/// Maximum columns of a row; longer lines block browsers.
 pub const WIDEST: usize = 4_000;
 
-/// Columns beside a row's text and its gutter.
+/// Columns of the margins.
 const MARGINS: usize = 2;
-/// A text is never narrower, however little room there is.
+/// Minimum columns of a row.
 const NARROWEST: usize = 10;
 
-/// Columns for the text of rows, beside a gutter; `room` is what fits where long lines are wrapped.
+/// Columns for text without the gutter; `room` is the width when lines wrap.
 pub fn columns(room: Option<usize>, gutter: usize) -> usize {
     let text = room.unwrap_or(WIDEST).saturating_sub(gutter + MARGINS);
     text.max(NARROWEST)
 }
 
-/// Columns of the longest row with its gutter; nothing where lines are wrapped, since no row is
-/// longer than what fits. Only otherwise it asks how many bytes the longest line has.
+/// Columns of the longest row with its gutter; 0 when lines wrap.
 pub fn widest(columns: usize, gutter: usize, longest: impl FnOnce() -> Option<usize>) -> usize {
     if columns < WIDEST / 2 {
         return 0;
@@ -26,12 +24,12 @@ pub fn widest(columns: usize, gutter: usize, longest: impl FnOnce() -> Option<us
     longest().unwrap_or_default().min(columns) + gutter + MARGINS
 }
 
-/// Columns that a letter takes in a font of fixed width.
+/// Columns of a character in a fixed-width font.
 fn width(letter: char) -> usize {
     match u32::from(letter) {
-        // Marks that are written over the letter before them.
+        // Combining marks.
         0x0300..=0x036F | 0x200B..=0x200F | 0xFE00..=0xFE0F => 0,
-        // East Asian letters and pictures are two columns wide.
+        // East Asian characters and emoji take two columns.
         0x1100..=0x115F
         | 0x2E80..=0xA4CF
         | 0xAC00..=0xD7A3
@@ -44,8 +42,7 @@ fn width(letter: char) -> usize {
     }
 }
 
-/// The parts of a line of which each fits a row of so many columns; at least one, and together
-/// they are the whole line.
+/// Splits a line into rows; at least one.
 pub fn parts(line: &str, columns: usize) -> Vec<Range<usize>> {
     let columns = columns.clamp(1, WIDEST);
     let (mut parts, mut start, mut taken) = (Vec::new(), 0, 0);
@@ -61,11 +58,11 @@ pub fn parts(line: &str, columns: usize) -> Vec<Range<usize>> {
     parts
 }
 
-/// How many rows a line takes.
+/// The number of rows of a line.
 pub fn height(line: &str, columns: usize) -> usize {
     let columns = columns.clamp(1, WIDEST);
     if line.len() <= columns {
-        // No letter is wider than its bytes are many.
+        // A character is at most as wide as its number of bytes.
         return 1;
     }
     if line.is_ascii() {
@@ -74,15 +71,15 @@ pub fn height(line: &str, columns: usize) -> usize {
     parts(line, columns).len()
 }
 
-/// Where the lines of a text begin, in rows.
+/// The first rows of the lines of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// The first row of each line, and one behind the last.
+    /// The first row of each line, and the end.
     starts: Vec<usize>,
 }
 
 impl Layout {
-    /// From the heights of the lines.
+    /// Builds the layout from line heights.
     pub fn of(heights: impl IntoIterator<Item = usize>) -> Self {
         let mut starts = vec![0];
         let mut row = 0;
@@ -93,12 +90,12 @@ impl Layout {
         Self { starts }
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.starts.last().copied().unwrap_or_default()
     }
 
-    /// The line that is in a row, and which part of it.
+    /// The line of a row, and the index of its part.
     pub fn line_at(&self, row: usize) -> Option<(usize, usize)> {
         if row >= self.rows() {
             return None;

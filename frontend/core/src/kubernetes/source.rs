@@ -1,22 +1,22 @@
-//! Where a list is, and in which form it is asked for.
+//! The source of a list: path and media type.
 
 use crate::feed::Ask;
 use crate::kind::Kind;
 use crate::url::segment;
 
-/// A watch is begun anew this often, so that a connection that is silently gone is noticed.
+/// Timeout of a watch, so that lost connections are noticed.
 pub const WATCH_SECONDS: u64 = 60;
-/// Things in one page: shown as soon as they are there, and few enough to be read at once.
+/// Page size of lists.
 const PAGE: u32 = 500;
 
-/// The form in which objects come as they are.
+/// Media type of full objects.
 pub const AS_OBJECTS: &str = "application/json";
-/// The form in which the server makes rows of them.
+/// Media type of tables.
 pub const AS_TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
-/// The form in which only their metadata comes, in a list.
+/// Media type of metadata lists.
 pub const AS_METADATA: &str = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 
-/// A list that can be followed.
+/// The source of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     path: String,
@@ -25,7 +25,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Objects as they are.
+    /// Full objects.
     pub fn objects(path: impl Into<String>) -> Self {
         Self {
             path: path.into(),
@@ -34,7 +34,7 @@ impl Source {
         }
     }
 
-    /// Only those that a part of a query chooses: `labelSelector=…`, ready for a URL.
+    /// Adds a selector, encoded for a URL: `labelSelector=…`.
     #[must_use]
     pub fn choosing(mut self, query: &str) -> Self {
         if !query.is_empty() {
@@ -47,7 +47,7 @@ impl Source {
     /// The server's own table of a kind.
     pub fn rows(kind: Kind, cluster: &str, namespace: Option<&str>) -> Self {
         let query = if kind == Kind::NODES {
-            // There are few of them, and no column tells their taints and conditions.
+            // Nodes are few, and taints and conditions are not in columns.
             "&includeObject=Object"
         } else {
             "&includeObject=Metadata"
@@ -59,12 +59,12 @@ impl Source {
         }
     }
 
-    /// What the answer should be.
+    /// The `Accept` header.
     pub const fn accept(&self) -> &'static str {
         self.accept
     }
 
-    /// Where a question is asked.
+    /// The URL of a request.
     pub fn url(&self, ask: &Ask) -> String {
         let Self { path, query, .. } = self;
         match ask {

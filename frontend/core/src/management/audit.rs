@@ -1,4 +1,4 @@
-//! The audit log as it is asked for, and its records in words.
+//! Queries of the audit log, and its records in words.
 
 use drover_api::rest::{AuditList, AuditOutcome, AuditSource, AuditView};
 use jiff::{SignedDuration, Timestamp};
@@ -8,43 +8,43 @@ use crate::messages::t;
 use crate::shell;
 use crate::url::segment;
 
-/// Records that are asked for at once.
+/// Page size.
 pub const PAGE_SIZE: usize = 200;
-/// Records with which a question is answered; those before them come on demand.
+/// Records to show before the search pauses.
 pub const MIN_RECORDS: usize = 100;
-/// Parts of the log that a question reads at most: each is some megabytes.
+/// Limit of log parts per search; each part is several megabytes.
 pub const MAX_PARTS: usize = 25;
 
-/// The verb that stands for all that are not reads.
+/// The verb filter for all writes.
 pub const CHANGES: &str = "changes";
-/// The verb that stands for all, reads included.
+/// The verb filter for all requests.
 pub const ANY: &str = "any";
 
-/// Which records, as it is typed; empty texts say nothing.
+/// The typed filter; empty fields do not filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Name of whoever asked.
+    /// User name.
     pub user: String,
     /// Name of the cluster.
     pub cluster: String,
     /// Such as `get` or `delete`; [`CHANGES`], or [`ANY`].
     pub verb: String,
-    /// How it ended, as records have it.
+    /// Outcome, as in records.
     pub outcome: String,
-    /// Status code of the answer.
+    /// Status code.
     pub code: String,
     /// Part of the path.
     pub path: String,
-    /// Name of the user, cluster, token or setting that it was about.
+    /// Name of the changed user, cluster, token or setting.
     pub object: String,
-    /// From when on: a time, or how long ago.
+    /// Start: a time or an age.
     pub since: String,
-    /// Until when: a time, or how long ago.
+    /// End: a time or an age.
     pub until: String,
 }
 
 impl Filter {
-    /// What is said, each by the name that URLs and the server have for it.
+    /// The fields by their names in URLs and in the API.
     pub fn parts(&self) -> [(&'static str, &str); 9] {
         [
             ("user", &self.user),
@@ -59,12 +59,12 @@ impl Filter {
         ]
     }
 
-    /// Whether everything passes.
+    /// Whether it filters nothing.
     pub fn is_empty(&self) -> bool {
         self.said().next().is_none()
     }
 
-    /// The same where no verb is named: changes only.
+    /// Limits a filter without a verb to changes.
     #[must_use]
     pub fn or_changes(mut self) -> Self {
         if self.verb.is_empty() {
@@ -73,20 +73,20 @@ impl Filter {
         self
     }
 
-    /// The parts that leave records out.
+    /// The fields that filter.
     fn said(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let parts = self.parts().into_iter();
         parts.filter(|part| !part.1.is_empty() && *part != ("verb", ANY))
     }
 
-    /// Whether it can be asked for.
+    /// Whether it is valid.
     pub fn is_ready(&self) -> bool {
         let code = self.code.is_empty() || self.code.parse::<u16>().is_ok();
         let times = [&self.since, &self.until];
         code && times.iter().all(|time| complaint_of_time(time).is_none())
     }
 
-    /// The same with times that stay while page after page is read.
+    /// Replaces ages by absolute times, so that all pages match.
     #[must_use]
     pub fn at(&self, now: Timestamp) -> Self {
         let fixed = |text: &str| {
@@ -100,7 +100,7 @@ impl Filter {
         }
     }
 
-    /// Where it is asked for, from the newest on or from where a page ended.
+    /// The path of a page.
     pub fn question(&self, after: Option<&str>) -> String {
         let limit = PAGE_SIZE.to_string();
         let said = self.said();
@@ -112,7 +112,7 @@ impl Filter {
         format!("/v1/audit?{}", parts.join("&"))
     }
 
-    /// The command that asks for the same, which takes times by how long ago they are.
+    /// The equivalent command, with times as ages.
     pub fn command(&self, now: Timestamp) -> String {
         let mut line = "drover audit".to_owned();
         for (name, value) in self.said() {
@@ -126,13 +126,13 @@ impl Filter {
     }
 }
 
-/// A time as it is typed: how long ago, or itself.
+/// Parses a time or an age.
 fn time(text: &str, now: Timestamp) -> Option<Timestamp> {
     let Some(seconds) = lifetime::parse(text) else {
         return text.parse().ok();
     };
     let ago = SignedDuration::from_secs(i64::try_from(seconds).ok()?);
-    // What is longer ago than time goes back is any time.
+    // Ages beyond the time range mean any time.
     Some(now.checked_sub(ago).unwrap_or(Timestamp::UNIX_EPOCH))
 }
 
@@ -143,13 +143,13 @@ fn ago(text: &str, now: Timestamp) -> String {
     }
 }
 
-/// What is wrong with a time before the server is asked; nothing while none is typed.
+/// The error of a typed time; none while it is empty.
 pub fn complaint_of_time(text: &str) -> Option<String> {
     let wrong = !text.is_empty() && time(text, Timestamp::UNIX_EPOCH).is_none();
     wrong.then(|| t().audit.time_help().to_owned())
 }
 
-/// How a request ended, in words.
+/// The outcome in words.
 pub fn outcome(outcome: AuditOutcome) -> &'static str {
     match outcome {
         AuditOutcome::Open => t().audit.open(),
@@ -161,20 +161,20 @@ pub fn outcome(outcome: AuditOutcome) -> &'static str {
     }
 }
 
-/// What an end means for who looks for trouble.
+/// The severity of an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// It went well, or goes on.
+    /// Success or in progress.
     Fine,
-    /// It was not let through, or the cluster said no.
+    /// Rejected by Drover or by the cluster.
     Refused,
-    /// Something failed.
+    /// Error.
     Failed,
-    /// It was left.
+    /// Aborted by the client.
     Left,
 }
 
-/// What the end of a record means.
+/// The severity of a record.
 pub const fn weight(record: &AuditView) -> Weight {
     match (record.outcome, record.code) {
         (AuditOutcome::UpstreamGone, _) | (_, Some(500..)) => Weight::Failed,
@@ -184,7 +184,7 @@ pub const fn weight(record: &AuditView) -> Weight {
     }
 }
 
-/// What was done: to what it was about, or how many requests the record stands for.
+/// The path and object, or the number of summarized requests.
 pub fn what(record: &AuditView) -> String {
     let path = record.path.as_deref().unwrap_or_default();
     match (&record.object, record.count) {
@@ -194,7 +194,7 @@ pub fn what(record: &AuditView) -> String {
     }
 }
 
-/// How it ended in a few words: `403 refused`.
+/// Status code and outcome: `403 refused`.
 pub fn end(record: &AuditView) -> String {
     let words = outcome(record.outcome);
     match record.code {
@@ -203,7 +203,7 @@ pub fn end(record: &AuditView) -> String {
     }
 }
 
-/// How long it took: `12 ms`, `3 minutes`.
+/// The duration: `12 ms`, `3 min`.
 pub fn lasted(record: &AuditView) -> String {
     let ms = record.duration_ms.max(0.0);
     if ms < 1000.0 {
@@ -215,7 +215,7 @@ pub fn lasted(record: &AuditView) -> String {
     t().durations.minutes_rounded(ms / 60_000.0)
 }
 
-/// Every field of a record that says something, each with its heading.
+/// The non-empty fields of a record with their labels.
 pub fn facts(record: &AuditView) -> Vec<(&'static str, String)> {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let number = |number: Option<u64>| number.map(|it| it.to_string()).unwrap_or_default();
@@ -246,23 +246,23 @@ pub fn facts(record: &AuditView) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// What was read, part by part.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
     /// The records, newest first.
     pub records: Vec<AuditView>,
-    /// Where older ones begin; `None` if there are none.
+    /// The continue token; `None` at the end.
     pub older: Option<String>,
-    /// Since when all records are kept.
+    /// Time of the oldest record.
     pub kept_since: Option<Timestamp>,
-    /// Where they are read from.
+    /// The storage.
     pub source: Option<AuditSource>,
-    /// Lines that are no records.
+    /// Number of unreadable lines.
     pub unreadable: u64,
 }
 
 impl Reading {
-    /// Adds what the server gave next.
+    /// Adds a page.
     pub fn take(&mut self, list: AuditList) {
         self.records.extend(list.items);
         self.older = list.continue_token;

@@ -1,4 +1,4 @@
-//! Who can do what in a cluster: the question as it is typed and asked, and the answer in words.
+//! The access check: question and answer.
 
 use drover_api::rest::{Explanation, Through, ThroughView};
 
@@ -6,34 +6,35 @@ use crate::messages::t;
 use crate::shell;
 use crate::url::segment;
 
-/// Stands for everybody in the field for the person.
+/// The user field value for all users.
 pub const EVERYBODY: &str = "*";
 
-/// What is asked; empty texts say nothing.
+/// The typed question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
     /// Name of the cluster.
     pub cluster: String,
-    /// Such as `get`.
+    /// Verb, such as `get`.
     pub verb: String,
-    /// As kubectl has it: `pods`, `pods/log`, `deployments.apps`; or a path such as `/metrics`.
+    /// Resource as in kubectl: `pods`, `pods/log`, `deployments.apps`; or a path such as
+    /// `/metrics`.
     pub resource: String,
-    /// Name of the object; all of them if empty.
+    /// Object name; all objects if empty.
     pub object: String,
-    /// Namespace; all of them, and what is in none, if empty.
+    /// Namespace; all namespaces and cluster-scoped objects if empty.
     pub namespace: String,
-    /// Name of a person; who asks if empty, [`EVERYBODY`] for everybody.
+    /// User name; the caller if empty, [`EVERYBODY`] for all users.
     pub user: String,
 }
 
 impl Question {
-    /// Whether enough is said to ask.
+    /// Whether the required fields are set.
     pub fn is_whole(&self) -> bool {
         let needed = [&self.cluster, &self.verb, &self.resource];
         needed.iter().all(|text| !text.is_empty())
     }
 
-    /// Where it is asked.
+    /// The path of the request.
     pub fn path(&self) -> String {
         let parts = [
             ("cluster", self.cluster.as_str()),
@@ -50,7 +51,7 @@ impl Question {
         format!("/v1/access/explain?{}", query.join("&"))
     }
 
-    /// The command that asks the same.
+    /// The equivalent command.
     pub fn command(&self) -> String {
         let word = |text: &str, unknown: &str| match text {
             "" => unknown.to_owned(),
@@ -78,18 +79,18 @@ impl Question {
     }
 }
 
-/// Whether it can be done.
+/// The verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It cannot.
+    /// Denied.
     No,
-    /// That is for the cluster to say: a ClusterRole of its own may allow it.
+    /// Unknown: a ClusterRole in the cluster may allow it.
     Perhaps,
-    /// It can.
+    /// Allowed.
     Yes,
 }
 
-/// Whether what was asked can be done, and by whom, as a heading.
+/// The verdict and its heading.
 pub fn verdict(answer: &Explanation) -> (Verdict, String) {
     let sure = |through: &ThroughView| through.through != Through::Perhaps;
     let verdict = match answer.through.as_slice() {
@@ -108,7 +109,7 @@ pub fn verdict(answer: &Explanation) -> (Verdict, String) {
     (verdict, words)
 }
 
-/// Which resource the answer is about: its full name, and why the cluster was not asked for it.
+/// The resolved resource, and why it was not resolved by the cluster.
 pub fn resource(answer: &Explanation) -> Option<String> {
     let name = answer.resource.as_ref()?.qualified();
     Some(match &answer.unresolved {
@@ -117,13 +118,13 @@ pub fn resource(answer: &Explanation) -> Option<String> {
     })
 }
 
-/// What is not in the answer, and why.
+/// The missing part of the answer and its cause.
 pub fn unasked(answer: &Explanation) -> Option<String> {
     let why = answer.unasked.as_deref()?;
     Some(t().access.bindings_unknown(why))
 }
 
-/// By what a role allows it.
+/// The rule source within a role.
 pub fn how(through: &ThroughView) -> String {
     let role = through.cluster_role.as_deref().unwrap_or_default();
     match through.through {

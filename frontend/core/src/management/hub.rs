@@ -1,4 +1,4 @@
-//! A cluster as it lies on the hub, and as the page knows it.
+//! Clusters as objects of the hub.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use serde::Deserialize;
 
 use crate::messages::t;
 
-/// Where administrators follow the clusters.
+/// API path of the clusters, for administrators.
 pub const CLUSTERS: &str = "/k8s/clusters/local/apis/management.drover.dev/v1alpha1/clusters";
 
-/// Where administrators read which API the hub is.
+/// API path of the hub's version, for administrators.
 pub const HUB_VERSION: &str = "/k8s/clusters/local/version";
 
-/// What a Kubernetes API says of its version, as far as it tells the embedded one from others.
+/// The version of the hub's API.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApiVersion {
@@ -25,8 +25,8 @@ pub struct ApiVersion {
 }
 
 impl ApiVersion {
-    /// `embedded, Kubernetes API v1.36.3`, or `Kubernetes v1.36.1`: Drover's own API is the one
-    /// that is written in Rust.
+    /// `embedded, Kubernetes API v1.36.3` or `Kubernetes v1.36.1`. The embedded API reports the
+    /// compiler `rustc`.
     pub fn words(&self) -> String {
         match self.compiler.as_str() {
             "rustc" => t().about.embedded_hub(&self.git_version),
@@ -52,7 +52,7 @@ impl From<HubCluster> for ClusterView {
     }
 }
 
-/// The same, as many parts of the page share it.
+/// A shared view of a cluster.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(from = "HubCluster")]
 pub struct SharedCluster(Arc<ClusterView>);
@@ -64,7 +64,7 @@ impl From<HubCluster> for SharedCluster {
 }
 
 impl SharedCluster {
-    /// What the page knows of it.
+    /// The view.
     pub fn view(&self) -> Arc<ClusterView> {
         Arc::clone(&self.0)
     }

@@ -1,4 +1,4 @@
-//! Labels: which texts Kubernetes takes as one, and how people type them.
+//! Labels: parsing and validation.
 
 pub mod plan;
 
@@ -11,12 +11,12 @@ use crate::messages::t;
 /// Labels of an object.
 pub type Labels = BTreeMap<String, String>;
 
-/// Longest name of a key, and longest value.
+/// Maximum length of key names and values.
 const LONGEST: usize = 63;
-/// Longest prefix of a key.
+/// Maximum length of key prefixes.
 const LONGEST_PREFIX: usize = 253;
 
-/// Labels as people type them: `env=prod team=shop`, commas allowed. The error says what to change.
+/// Parses labels: `env=prod team=shop`, commas allowed. The error is shown to the user.
 pub fn read(text: &str) -> Result<Labels, String> {
     let words = text
         .split([' ', ',', '\t', '\n'])
@@ -39,26 +39,26 @@ pub fn read(text: &str) -> Result<Labels, String> {
     Ok(labels)
 }
 
-/// Whether a label is one that Drover sets for itself, and people leave alone.
+/// Whether a label is reserved for Drover.
 pub fn is_drovers(key: &str) -> bool {
     let prefix = key.split_once('/').map(|(prefix, _)| prefix);
     prefix == Some(GROUP)
 }
 
-/// Those labels that are people's to change.
+/// The labels that users may change.
 pub fn of_people(labels: &Labels) -> Labels {
     let mut labels = labels.clone();
     labels.retain(|key, _| !is_drovers(key));
     labels
 }
 
-/// Labels as [`read`] takes them.
+/// Writes labels in the format of [`read`].
 pub fn written(labels: &Labels) -> String {
     let pairs = labels.iter().map(|(key, value)| format!("{key}={value}"));
     pairs.collect::<Vec<_>>().join(" ")
 }
 
-/// Whether Kubernetes takes a text as a label's key: `team`, or `example.com/team`.
+/// Validates a label key: `team` or `example.com/team`.
 pub fn check_key(key: &str) -> Result<(), String> {
     let (prefix, name) = match key.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
@@ -79,7 +79,7 @@ pub fn check_key(key: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether Kubernetes takes a text as a label's value; the empty one is fine.
+/// Validates a label value; it may be empty.
 pub fn check_value(key: &str, value: &str) -> Result<(), String> {
     if value.len() > LONGEST {
         return Err(t().cluster_labels.value_too_long(key, LONGEST));

@@ -1,8 +1,8 @@
-//! Lives of tokens and sessions, as the server's settings and commands write them.
+//! Lifetimes of tokens and sessions.
 
 use crate::messages::{Unit, t};
 
-/// No token lives shorter.
+/// Minimum lifetime in seconds.
 pub const SHORTEST: u64 = 60;
 
 const UNITS: [(u64, &str, Unit); 4] = [
@@ -12,7 +12,7 @@ const UNITS: [(u64, &str, Unit); 4] = [
     (1, "s", Unit::Second),
 ];
 
-/// `30d`, `12h`, `90m` or `60s` in seconds.
+/// Parses `30d`, `12h`, `90m` or `60s` into seconds.
 pub fn parse(text: &str) -> Option<u64> {
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let (seconds, ..) = UNITS.into_iter().find(|(_, short, _)| *short == unit)?;
@@ -22,7 +22,7 @@ pub fn parse(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(seconds)
 }
 
-/// `30 days`, `12 hours`: in the largest unit of which it is a whole number.
+/// `30 days`, `12 hours`: in the largest whole unit.
 pub fn words(seconds: u64) -> String {
     let fitting = UNITS
         .into_iter()
@@ -31,7 +31,7 @@ pub fn words(seconds: u64) -> String {
     t().durations.of(seconds / length, unit)
 }
 
-/// What was typed as the life of a token: nothing, or what the server will take as far as is known.
+/// Parses a typed token lifetime; empty means the default.
 pub fn read(text: &str, longest: Option<u64>) -> Result<Option<u64>, String> {
     let text = text.trim();
     if text.is_empty() {

@@ -1,4 +1,4 @@
-//! Who has a role in a cluster, in a project or everywhere, and what may be typed of that.
+//! Members of clusters, projects and all clusters.
 
 use drover_api::rest::{
     GlobalRoleView, MemberCreate, MemberIdentity, MemberView, PersonView, RoleRights, RoleView,
@@ -12,29 +12,29 @@ use crate::shell;
 use crate::url::segment;
 use crate::user::told_apart;
 
-/// Where somebody has a role.
+/// The scope of a membership.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// In the cluster of this name.
+    /// A cluster by name.
     Cluster(String),
-    /// In the project of this name.
+    /// A project by name.
     Project(String),
-    /// On the hub and in every cluster.
+    /// The hub and all clusters.
     Everywhere,
 }
 
-/// A role that can be given somewhere.
+/// A role of a scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrantableRole {
-    /// The object's name.
+    /// The name.
     pub name: String,
-    /// What people call it.
+    /// The display name, or the name.
     pub title: String,
-    /// What it is for.
+    /// The role.
     pub description: Option<String>,
-    /// Whether the person may give it there.
+    /// Whether the user may grant it.
     pub may_grant: bool,
-    /// Whether the person may take it away there.
+    /// Whether the user may remove it.
     pub may_remove: bool,
 }
 
@@ -68,7 +68,7 @@ impl From<GlobalRoleView> for GrantableRole {
 }
 
 impl Scope {
-    /// Where its members are listed and added.
+    /// The path of its members.
     pub fn members(&self) -> String {
         match self {
             Self::Cluster(name) => format!("/v1/clusters/{}/members", segment(name)),
@@ -77,7 +77,7 @@ impl Scope {
         }
     }
 
-    /// Where its roles are listed, each with whether the person may give it here.
+    /// The path of its roles.
     pub fn roles(&self) -> String {
         match self {
             Self::Cluster(name) => format!("/v1/roles?cluster={}", segment(name)),
@@ -86,7 +86,7 @@ impl Scope {
         }
     }
 
-    /// The screen of a role that is given here.
+    /// The address of a role of this scope.
     pub fn role_screen(&self, role: &str) -> String {
         match self {
             Self::Cluster(_) | Self::Project(_) => Kind::Template.screen(role),
@@ -94,7 +94,7 @@ impl Scope {
         }
     }
 
-    /// Where is asked who goes by a name and can be given a role here.
+    /// The path of the user search.
     pub fn people(&self, name: &str) -> String {
         let name = segment(name);
         match self {
@@ -108,7 +108,7 @@ impl Scope {
         }
     }
 
-    /// Where one of them is.
+    /// The path of a member.
     pub fn member(&self, id: &str) -> String {
         format!("{}/{}", self.members(), segment(id))
     }
@@ -136,7 +136,7 @@ impl Scope {
         format!("drover access list {}", self.option())
     }
 
-    /// The command that gives a role here.
+    /// The command that grants a role.
     pub fn grant_command(&self, wish: &MemberCreate) -> String {
         let word = |text: &str, unknown: &str| match text {
             "" => unknown.to_owned(),
@@ -153,7 +153,7 @@ impl Scope {
         format!("drover access grant {role} {} {subject}", self.option())
     }
 
-    /// The command that takes a role here away.
+    /// The command that removes a role.
     pub fn revoke_command(&self, id: &str) -> String {
         format!("drover access revoke {} {}", shell::word(id), self.option())
     }
@@ -167,8 +167,7 @@ impl Scope {
     }
 }
 
-/// A wish for a role for whom was typed: a group if it looks like one, which no name of a person
-/// does.
+/// The request for the typed subject: a group if it has the form of one, else a user.
 pub fn wish(role: &str, who: &str) -> MemberCreate {
     let who = who.trim().to_owned();
     let is_group = is_group(&who);
@@ -179,12 +178,12 @@ pub fn wish(role: &str, who: &str) -> MemberCreate {
     }
 }
 
-/// Whether it may be the name of a person, who can be asked for: no group, and not nothing.
+/// Whether the text may be a user name.
 pub fn may_be_person(who: &str) -> bool {
     !who.is_empty() && !is_group(who)
 }
 
-/// Who somebody is whom a role could be given to.
+/// The description of a found user.
 pub fn person(person: &PersonView) -> String {
     let told = told_apart(person.display_name.as_deref(), logins(&person.identities));
     match (told.as_str(), person.identities.is_empty()) {
@@ -194,7 +193,7 @@ pub fn person(person: &PersonView) -> String {
     }
 }
 
-/// Who a member is beside their name.
+/// The description of a member.
 pub fn beside(member: &MemberView) -> String {
     match member.group {
         Some(_) => t().members.group_members().to_owned(),
@@ -207,30 +206,30 @@ fn logins(identities: &[MemberIdentity]) -> impl Iterator<Item = (&str, &str)> {
     identities.map(|it| (it.provider.as_str(), it.login.as_str()))
 }
 
-/// A group looks like one, which no name of a person does.
+/// Groups contain a colon, user names do not.
 fn is_group(who: &str) -> bool {
     who.contains(':')
 }
 
-/// Who it is: the name of a person or a group.
+/// The user name or group.
 pub fn who(member: &MemberView) -> &str {
     let subject = member.user.as_deref().or(member.group.as_deref());
     subject.unwrap_or_default()
 }
 
-/// What people call a role; its name if nothing else is known of it.
+/// The title of a role, or its name.
 pub fn role_title(roles: &[GrantableRole], name: &str) -> String {
     let found = roles.iter().find(|role| role.name == name);
     found.map_or_else(|| name.to_owned(), |role| role.title.clone())
 }
 
-/// Whether the person may take a role away here; of one that is gone the server decides.
+/// Whether the user may remove a role; for deleted roles the server decides.
 pub fn may_remove(roles: &[GrantableRole], name: &str) -> bool {
     let found = roles.iter().find(|role| role.name == name);
     found.is_none_or(|role| role.may_remove)
 }
 
-/// Whether a member has every word that was typed, in what is shown of them.
+/// Whether the shown texts of a member contain all typed words.
 pub fn passes(member: &MemberView, role_title: &str, typed: &str) -> bool {
     let status = Readiness::of(&member.conditions).words;
     let shown = [

@@ -1,14 +1,13 @@
-//! Passwords that are made here, to be told to somebody once.
+//! Generated passwords.
 
-/// Letters that are not taken for one another when read aloud; a power of two, so that each is as
-/// likely as any other.
+/// Unambiguous characters; a power of two for a uniform distribution.
 const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-/// Letters between two dashes.
+/// Characters per group.
 const GROUP: usize = 4;
-/// How many random bytes a password is made of; each gives five bits.
+/// Random bytes of a password; each gives five bits.
 pub const BYTES: usize = 24;
 
-/// A password of 120 bits in six groups of four letters.
+/// A password of 120 bits in six groups of four characters.
 pub fn of_bytes(random: &[u8; BYTES]) -> String {
     let mut text = String::with_capacity(BYTES + BYTES / GROUP);
     for (place, byte) in random.iter().enumerate() {

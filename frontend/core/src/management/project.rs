@@ -1,4 +1,4 @@
-//! Projects in words: their namespaces, bounds and what containers get.
+//! Projects in words: namespaces, quotas and defaults.
 
 mod conflict;
 pub mod draft;
@@ -12,14 +12,14 @@ use crate::readiness::Readiness;
 use crate::search::has_words;
 use crate::url::segment;
 
-/// How far a namespace is a project's own.
+/// The state of a namespace in a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Belonging {
-    /// It is.
+    /// It belongs to the project.
     Own,
-    /// It shall be, and is not yet.
+    /// It is being added.
     Coming,
-    /// It shall be no more.
+    /// It is being removed.
     Leaving,
 }
 
@@ -34,8 +34,7 @@ impl Belonging {
     }
 }
 
-/// A resource with two values: a bound of the project and of each namespace, or a request and a
-/// limit.
+/// Two values of a resource: project quota and namespace quota, or request and limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
     /// The resource.
@@ -46,23 +45,23 @@ pub struct Pair {
     pub second: Option<String>,
 }
 
-/// What people call a project.
+/// The display name, or the name.
 pub fn title(project: &ProjectView) -> &str {
     let shown = project.display_name.as_deref();
     shown.unwrap_or(&project.name)
 }
 
-/// The page's own path of a project.
+/// The address of a project.
 pub fn screen(name: &str) -> String {
     format!("/projects/{}", segment(name))
 }
 
-/// Where the server keeps one.
+/// The API path of a project.
 pub fn path(name: &str) -> String {
     format!("/v1/projects/{}", segment(name))
 }
 
-/// Its namespaces by name: those that it shall have, and those that it still has.
+/// The wanted and current namespaces by name.
 pub fn namespaces(project: &ProjectView) -> Vec<(String, Belonging)> {
     let wanted = project.namespaces.iter().map(|it| it.name.as_str());
     let wanted: BTreeSet<&str> = wanted.collect();
@@ -79,13 +78,13 @@ pub fn namespaces(project: &ProjectView) -> Vec<(String, Belonging)> {
     .collect()
 }
 
-/// Its bounds: of all of its namespaces together, and of each.
+/// The quotas of the project and per namespace.
 pub fn quota(project: &ProjectView) -> Vec<Pair> {
     let quota = project.quota.as_ref();
     quota.map_or_else(Vec::new, |it| pairs(&it.project, &it.namespace))
 }
 
-/// What a container gets that does not say what it needs: its request, and its limit.
+/// The default requests and limits of containers.
 pub fn defaults(project: &ProjectView) -> Vec<Pair> {
     let defaults = project.container_defaults.as_ref();
     defaults.map_or_else(Vec::new, |it| pairs(&it.requests, &it.limits))
@@ -101,7 +100,7 @@ fn pairs(first: &BTreeMap<String, String>, second: &BTreeMap<String, String>) ->
     pairs.collect()
 }
 
-/// Which pods its namespaces take.
+/// The pod security level.
 pub fn pod_security(project: &ProjectView) -> &'static str {
     match project.pod_security {
         None => t().projects.pod_security_unset(),
@@ -109,7 +108,7 @@ pub fn pod_security(project: &ProjectView) -> &'static str {
     }
 }
 
-/// How a project stands; one that is being deleted says that.
+/// The readiness of a project.
 pub fn readiness(project: &ProjectView) -> Readiness {
     let mut readiness = Readiness::of(&project.conditions);
     if project.deleting {
@@ -118,7 +117,7 @@ pub fn readiness(project: &ProjectView) -> Readiness {
     readiness
 }
 
-/// Whether a project has every word that was typed, in what is shown of it.
+/// Whether the shown texts of a project contain all typed words.
 pub fn passes(project: &ProjectView, typed: &str) -> bool {
     let status = readiness(project).words;
     let shown = [

@@ -1,4 +1,4 @@
-//! Identity providers: what they are in words, and the form in which they are made and changed.
+//! Identity providers: description and form.
 
 mod draft;
 mod field;
@@ -16,7 +16,7 @@ use crate::readiness::{Readiness, Status};
 use crate::search::has_words;
 use crate::url::segment;
 
-/// How Drover speaks with a provider.
+/// The protocol of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Protocol {
     /// OpenID Connect.
@@ -31,13 +31,13 @@ impl Protocol {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Oidc, Self::Github, Self::Ldap];
 
-    /// The protocol that a spec is for.
+    /// The protocol of a spec.
     pub fn of(spec: &Value) -> Option<Self> {
         let is = |protocol: &Self| spec.get(protocol.key()).is_some_and(|it| !it.is_null());
         Self::ALL.into_iter().find(is)
     }
 
-    /// Where its settings are in a spec.
+    /// The key of its settings in a spec.
     pub const fn key(self) -> &'static str {
         match self {
             Self::Oidc => "oidc",
@@ -46,7 +46,7 @@ impl Protocol {
         }
     }
 
-    /// What people call it.
+    /// The display name, or the name.
     pub fn words(self) -> &'static str {
         match self {
             Self::Oidc => t().providers.oidc(),
@@ -55,7 +55,7 @@ impl Protocol {
         }
     }
 
-    /// What people call its secret.
+    /// The label of its secret.
     pub fn secret(self) -> &'static str {
         match self {
             Self::Oidc | Self::Github => t().providers.client_secret(),
@@ -63,17 +63,17 @@ impl Protocol {
         }
     }
 
-    /// Whether none can be made without a secret.
+    /// Whether a secret is required.
     pub const fn needs_secret(self) -> bool {
         !matches!(self, Self::Oidc)
     }
 
-    /// Whether it sends browsers back, to an address that has to be registered there.
+    /// Whether it redirects back to a registered URI.
     pub const fn comes_back(self) -> bool {
         !matches!(self, Self::Ldap)
     }
 
-    /// What signing out of Drover does there as well, if it goes on there.
+    /// The effect of a sign-out at the provider.
     pub fn sign_out_there(self) -> &'static str {
         match self {
             Self::Github => t().providers.sign_out_github(),
@@ -81,24 +81,24 @@ impl Protocol {
         }
     }
 
-    /// The settings that it has, in the order in which they are asked for.
+    /// Its settings in form order.
     pub const fn fields(self) -> &'static [Field] {
         field::of(self)
     }
 }
 
-/// What stands on its button.
+/// The label of its sign-in button.
 pub fn title(provider: &AuthProviderView) -> &str {
     let shown = provider.spec.get("displayName").and_then(Value::as_str);
     shown.unwrap_or(&provider.name)
 }
 
-/// Whether people can sign in with it.
+/// Whether sign-ins are enabled.
 pub fn is_enabled(spec: &Value) -> bool {
     spec.get("enabled").and_then(Value::as_bool) == Some(true)
 }
 
-/// A spec with which people can, or cannot, sign in, and which is the same otherwise.
+/// Sets `enabled` in a spec.
 pub fn enabled(spec: &Value, enabled: bool) -> Value {
     let mut spec = spec.clone();
     if let Some(fields) = spec.as_object_mut() {
@@ -107,7 +107,7 @@ pub fn enabled(spec: &Value, enabled: bool) -> Value {
     spec
 }
 
-/// How it stands; one that nobody has tried yet says that.
+/// The readiness of a provider.
 pub fn readiness(provider: &AuthProviderView) -> Readiness {
     let mut readiness = Readiness::of(&provider.conditions);
     if readiness.status == Status::Coming {
@@ -116,24 +116,24 @@ pub fn readiness(provider: &AuthProviderView) -> Readiness {
     readiness
 }
 
-/// The page's own path of a provider.
+/// The address of a provider.
 pub fn screen(name: &str) -> String {
     format!("/providers/{}", segment(name))
 }
 
-/// Where the server keeps one.
+/// The API path of a project.
 pub fn path(name: &str) -> String {
     format!("/v1/auth-providers/{}", segment(name))
 }
 
-/// Where the provider sends browsers back to: what is registered there.
+/// The redirect URI.
 pub fn callback(server_url: &str, name: &str) -> String {
     let name = if name.is_empty() { "NAME" } else { name };
     let server = server_url.trim_end_matches('/');
     format!("{server}/v1/providers/{name}/callback")
 }
 
-/// Whose tokens stand on a provider, and how many they are: what ends when it does.
+/// The number of users and tokens that depend on a provider.
 pub fn stands_on(tokens: &[TokenView], provider: &str, now: Timestamp) -> (usize, usize) {
     let counts =
         |token: &&TokenView| token.provider.as_deref() == Some(provider) && token.expires_at > now;
@@ -142,7 +142,7 @@ pub fn stands_on(tokens: &[TokenView], provider: &str, now: Timestamp) -> (usize
     (people.len(), status.count())
 }
 
-/// Whether a provider has every word that was typed, in what is shown of it.
+/// Whether the shown texts of a provider contain all typed words.
 pub fn passes(provider: &AuthProviderView, typed: &str) -> bool {
     let protocol = Protocol::of(&provider.spec).map_or("", Protocol::words);
     let status = readiness(provider).words;

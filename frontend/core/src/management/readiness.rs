@@ -1,4 +1,4 @@
-//! Whether something is as it says: the condition `Ready` of bindings and projects.
+//! The readiness of bindings and projects, from the condition `Ready`.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
@@ -6,30 +6,30 @@ use crate::cluster::words;
 use crate::messages::t;
 use crate::problem::sentence;
 
-/// How it stands, worst first.
+/// The status, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// It is not, and will not be by itself.
+    /// Not ready.
     Failing,
-    /// The server is about to see to it.
+    /// Pending.
     Coming,
-    /// It is.
+    /// It belongs to the project.
     Ready,
 }
 
-/// How something stands, and why.
+/// The readiness with its cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Readiness {
-    /// How it stands.
+    /// The status.
     pub status: Status,
     /// The same in a few words.
     pub words: String,
-    /// A sentence, if there is more to say.
+    /// The cause, if any.
     pub why: Option<String>,
 }
 
 impl Readiness {
-    /// As the conditions say; `Coming` until the server has written one.
+    /// Reads the conditions; pending until the server wrote one.
     pub fn of(conditions: &[Condition]) -> Self {
         let ready = conditions.iter().find(|it| it.type_ == "Ready");
         let status = match ready.map(|it| it.status.as_str()) {

@@ -1,8 +1,8 @@
-//! Rights that a person lacks, in words.
+//! Missing rights in words.
 
 use crate::messages::t;
 
-/// What an action needs.
+/// The right that an action needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// To import clusters.
@@ -13,21 +13,21 @@ pub enum Needs {
     ChangeClusters,
     /// To delete a cluster.
     DeleteCluster,
-    /// To see users.
+    /// To list users.
     ListUsers,
-    /// To make users.
+    /// To create users.
     CreateUsers,
-    /// To change a user.
+    /// To update a user.
     ChangeUser,
     /// To set a user's password.
     SetPassword,
     /// To delete a user.
     DeleteUser,
-    /// To see identity providers.
+    /// To list identity providers.
     ListProviders,
-    /// To see settings.
+    /// To list settings.
     ListSettings,
-    /// To change settings.
+    /// To update settings.
     ChangeSettings,
     /// To be an administrator.
     Administer,
@@ -53,7 +53,7 @@ impl Needs {
         }
     }
 
-    /// The same for somebody who lacks it; nothing for somebody who may.
+    /// The missing right; `None` if the user has it.
     pub fn unless(self, may: bool) -> Option<String> {
         (!may).then(|| self.words().to_owned())
     }

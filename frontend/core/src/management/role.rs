@@ -1,4 +1,4 @@
-//! Roles: what they are called, the rules as a matrix and as text, and what others changed meanwhile.
+//! Roles: specs, rules as a matrix, YAML and edit conflicts.
 
 pub mod conflict;
 pub mod draft;
@@ -18,14 +18,14 @@ use crate::url::segment;
 /// The two kinds of roles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// In clusters and projects: a RoleTemplate.
+    /// A RoleTemplate, for clusters and projects.
     Template,
-    /// On the hub and in every cluster: a GlobalRole.
+    /// A GlobalRole, for the hub and all clusters.
     Global,
 }
 
 impl Kind {
-    /// Where roles of it are listed and made.
+    /// The API path of its roles.
     pub const fn path(self) -> &'static str {
         match self {
             Self::Template => "/v1/roles",
@@ -33,12 +33,12 @@ impl Kind {
         }
     }
 
-    /// Where one of them is.
+    /// The path of a member.
     pub fn path_of(self, name: &str) -> String {
         format!("{}/{}", self.path(), segment(name))
     }
 
-    /// The screen of one of them.
+    /// The address of a role.
     pub fn screen(self, name: &str) -> String {
         match self {
             Self::Template => format!("/roles/{}", segment(name)),
@@ -46,7 +46,7 @@ impl Kind {
         }
     }
 
-    /// The screen on which another is made, as a copy of one or of none.
+    /// The address of the create screen, optionally with a role to copy.
     pub fn screen_of_new(self, copied: Option<&str>) -> String {
         let kind = match self {
             Self::Template => "role",
@@ -58,7 +58,7 @@ impl Kind {
         }
     }
 
-    /// The command that does something with one of them.
+    /// A command on a role.
     pub fn command(self, action: &str, name: &str) -> String {
         let name = shell::word(name);
         match self {
@@ -68,26 +68,26 @@ impl Kind {
     }
 }
 
-/// A role of either kind, as lists show it.
+/// A role in lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
     /// Its kind.
     pub kind: Kind,
-    /// The object's name.
+    /// The name.
     pub name: String,
-    /// What people call it.
+    /// The display name, or the name.
     pub title: String,
-    /// What it is for; may be empty.
+    /// The description; may be empty.
     pub description: String,
-    /// Where people have it: `Cluster`, `Project` or `Everywhere`.
+    /// The scope in words.
     pub place: &'static str,
-    /// Whether it is there from the start, and stays as it is.
+    /// Whether it is built-in.
     pub built_in: bool,
-    /// Whether nobody else is given it.
+    /// Whether it cannot be granted.
     pub locked: bool,
-    /// How many bindings give it, if that may be known.
+    /// The number of bindings, if readable.
     pub bound: Option<u32>,
-    /// What the person may do with it.
+    /// The user's rights on it.
     pub rights: RoleRights,
 }
 
@@ -124,7 +124,7 @@ impl From<&GlobalRoleView> for Listed {
 }
 
 impl Listed {
-    /// What it is, in a word or two.
+    /// The origin in words.
     pub fn origin(&self) -> &'static str {
         match (self.built_in, self.locked) {
             (_, true) => t().roles.locked(),
@@ -150,7 +150,7 @@ fn title(name: &str, display_name: Option<&str>) -> String {
     display_name.unwrap_or(name).to_owned()
 }
 
-/// Where people are given roles of a context.
+/// The scope of a context in words.
 pub fn place(context: RoleContext) -> &'static str {
     match context {
         RoleContext::Cluster => t().labels.cluster(),
@@ -158,7 +158,7 @@ pub fn place(context: RoleContext) -> &'static str {
     }
 }
 
-/// What a role's deletion takes from people.
+/// The effect of a deletion.
 pub fn who_loses(bound: Option<u32>) -> String {
     t().roles.delete_effect(bound)
 }

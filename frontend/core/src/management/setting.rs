@@ -1,30 +1,29 @@
-//! What the page knows of the server's settings beside what the server says: what a change does
-//! to whom, and how a value is typed.
+//! Additional information about settings: effect, bounds and input kind.
 
 use crate::messages::english::Settings;
 use crate::messages::t;
 
-/// How a value is typed.
+/// The input kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// As a text.
+    /// Text.
     Text,
-    /// As a life such as `30d`.
+    /// A duration such as `30d`.
     Lifetime,
-    /// As one of these.
+    /// One of these values.
     OneOf(&'static [&'static str]),
 }
 
-/// What belongs together on the screen.
+/// A section of the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Where the server is, and which agent it hands out.
+    /// Address and agent.
     Reach,
-    /// How long tokens and sessions live.
+    /// Lifetimes.
     Lives,
-    /// What the server writes of itself.
+    /// Logs.
     Logs,
-    /// What this page does not know; the server is newer.
+    /// Unknown settings of newer servers.
     Other,
 }
 
@@ -43,16 +42,16 @@ impl Part {
     }
 }
 
-/// What the page knows of a setting.
+/// Information about a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// Where it stands.
+    /// The section.
     pub part: Part,
-    /// What it may be.
+    /// The allowed values.
     pub bounds: &'static str,
-    /// Whom a change concerns, and how it hurts when it is wrong.
+    /// The effect of a change.
     pub concerns: &'static str,
-    /// How its value is typed.
+    /// The input kind.
     pub entry: Entry,
 }
 
@@ -186,7 +185,7 @@ const NOTES: [(&str, Known); 12] = [
     ),
 ];
 
-/// What the page knows of a setting.
+/// Information about a setting.
 pub fn note(name: &str) -> Note {
     let found = NOTES.iter().find(|(known, _)| *known == name);
     let known = found.map_or(UNKNOWN, |(_, known)| *known);

@@ -1,19 +1,19 @@
-//! The ways to sign in that a server offers, and the way back to where somebody wanted to go.
+//! Sign-in methods, and the return path.
 
 use drover_api::rest::{ProviderView, SignInWay};
 
 use crate::messages::t;
 
-/// Longest way back that the server takes.
+/// Maximum length of a return path.
 const WAY_BACK: usize = 512;
 
-/// Whose name and password the form takes.
+/// The account kind of the form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Account {
-    /// A user's of Drover itself.
+    /// A local user.
     #[default]
     Local,
-    /// One at a provider.
+    /// An account at a provider.
     At(Provider),
 }
 
@@ -22,21 +22,21 @@ pub enum Account {
 pub struct Provider {
     /// Its name.
     pub name: String,
-    /// What people call it.
+    /// The display name, or the name.
     pub title: String,
 }
 
-/// A way to sign in other than the form as it is.
+/// Another sign-in method.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// The form takes another name and password.
+    /// Another account kind in the form.
     Type(Account),
-    /// The browser goes to the provider's page, and comes back.
+    /// A redirect to the provider.
     Go(Provider),
 }
 
 impl Way {
-    /// What stands on its button.
+    /// The label of its sign-in button.
     pub fn words(&self) -> String {
         match self {
             Self::Type(Account::Local) => t().sign_in.local_user().to_owned(),
@@ -47,8 +47,7 @@ impl Way {
     }
 }
 
-/// The ways to sign in other than with this account, in the server's order; a user of Drover comes
-/// last.
+/// The other sign-in methods in the server's order; local users last.
 pub fn others(providers: &[ProviderView], account: &Account) -> Vec<Way> {
     let mut ways: Vec<Way> = providers.iter().map(way).collect();
     ways.push(Way::Type(Account::Local));
@@ -68,8 +67,7 @@ fn way(provider: &ProviderView) -> Way {
     }
 }
 
-/// A path of this page with its query, as the server takes it for the way back; `None` for one that
-/// it would refuse, from which the way leads to the first screen.
+/// The return path for the server; `None` for paths that the server rejects.
 pub fn way_back(path: &str) -> Option<String> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~?=&%:,@+".contains(&byte);
     let stays = path.starts_with('/') && !path.starts_with("//");

@@ -1,4 +1,4 @@
-//! Tokens in words, and what of them needs a look.
+//! Tokens in words.
 
 use drover_api::kinds::TokenPurpose;
 use drover_api::rest::TokenView;
@@ -8,12 +8,12 @@ use crate::age::age;
 use crate::messages::t;
 use crate::search::has_words;
 
-/// Nobody has to look earlier than this before the end.
+/// Upper limit of the warning period before expiry.
 const SOON: SignedDuration = SignedDuration::from_hours(7 * 24);
-/// Nor before this part of its life is left.
+/// The warning period as a fraction of the lifetime.
 const LAST_PART: i32 = 5;
 
-/// What a token was made for, in a word.
+/// The purpose in a word.
 pub fn purpose(purpose: TokenPurpose) -> &'static str {
     match purpose {
         TokenPurpose::Session => t().tokens.session(),
@@ -25,7 +25,7 @@ pub fn purpose(purpose: TokenPurpose) -> &'static str {
     }
 }
 
-/// The same in a sentence.
+/// The purpose in a sentence.
 pub fn purpose_in_full(purpose: TokenPurpose) -> &'static str {
     match purpose {
         TokenPurpose::Session => t().tokens.session_help(),
@@ -37,7 +37,7 @@ pub fn purpose_in_full(purpose: TokenPurpose) -> &'static str {
     }
 }
 
-/// What ends with a token.
+/// The effect of a token's deletion.
 pub fn ending(purpose: TokenPurpose) -> &'static str {
     match purpose {
         TokenPurpose::Session => t().tokens.session_end(),
@@ -59,18 +59,18 @@ pub const PURPOSES: [(TokenPurpose, &str); 6] = [
     (TokenPurpose::PasswordChange, "password"),
 ];
 
-/// How near a token's end is.
+/// The time until expiry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Far enough.
+    /// Not soon.
     Far,
-    /// Somebody may want another soon.
+    /// Soon.
     Soon,
-    /// It is refused.
+    /// Expired.
     Past,
 }
 
-/// How near the end of a token is: soon is the last fifth of its life, and a week at most.
+/// The time until expiry; soon is the last fifth of the lifetime, at most a week.
 pub fn end(token: &TokenView, now: Timestamp) -> End {
     let left = token.expires_at.duration_since(now);
     let life = token.expires_at.duration_since(token.created_at);
@@ -92,12 +92,12 @@ pub fn relative(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// `3h ago`, of what is over: clocks differ a little, so it is never in the future.
+/// `3h ago`; never in the future, although clocks differ.
 pub fn ago(at: Timestamp, now: Timestamp) -> String {
     t().durations.ago(&age(at, now))
 }
 
-/// Whether a token has every word that was typed, in what is shown of it.
+/// Whether the shown texts of a token contain all typed words.
 pub fn passes(token: &TokenView, typed: &str) -> bool {
     let cluster = token.cluster.as_ref().map(|scope| scope.name.as_str());
     let shown = [

@@ -1,4 +1,4 @@
-//! People in words, and what may be typed of them.
+//! Users in words.
 
 use drover_api::kinds::IdentityState;
 use drover_api::rest::{HeldRole, LINKED_WITHIN, UserView};
@@ -10,14 +10,14 @@ use crate::search::has_words;
 /// The fewest letters of a password; the server has the last word.
 pub const SHORTEST_PASSWORD: usize = 12;
 
-/// Whether somebody can sign in, worst first.
+/// The state of an account, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AccountState {
-    /// They cannot sign in.
+    /// Sign-ins are blocked.
     Disabled,
-    /// They can, and must choose a password first.
+    /// The password must be changed first.
     MustChange,
-    /// They can.
+    /// Enabled.
     Enabled,
 }
 
@@ -25,7 +25,7 @@ impl AccountState {
     /// All of them, worst first.
     pub const ALL: [Self; 3] = [Self::Disabled, Self::MustChange, Self::Enabled];
 
-    /// How somebody stands.
+    /// The state of a user.
     pub const fn of(user: &UserView) -> Self {
         match (user.enabled, user.must_change_password) {
             (false, _) => Self::Disabled,
@@ -53,7 +53,7 @@ impl AccountState {
     }
 }
 
-/// What a provider said when it was asked last, in a word.
+/// The last state of an identity in a word.
 pub fn state_words(state: IdentityState) -> &'static str {
     match state {
         IdentityState::Confirmed => t().users.confirmed(),
@@ -62,18 +62,18 @@ pub fn state_words(state: IdentityState) -> &'static str {
     }
 }
 
-/// A group that somebody is in, as an identity provider said.
+/// A group of a user, as reported by a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupOf {
-    /// `drover:<provider>:<id>`: what roles are bound to.
+    /// `drover:<provider>:<id>`: the subject of bindings.
     pub name: String,
-    /// What people call it there.
+    /// The name at the provider.
     pub display_name: String,
-    /// What the provider said when it was asked last.
+    /// The last state of the identity.
     pub state: IdentityState,
 }
 
-/// All groups that somebody is in, provider by provider.
+/// The groups of a user by provider.
 pub fn groups(user: &UserView) -> Vec<GroupOf> {
     let identities = user.identities.iter();
     let groups = identities.flat_map(|identity| {
@@ -86,7 +86,7 @@ pub fn groups(user: &UserView) -> Vec<GroupOf> {
     groups.collect()
 }
 
-/// A role that somebody was given by name, and where.
+/// A role of a user with its scope.
 pub fn held(role: &HeldRole) -> String {
     match (&role.cluster, &role.project) {
         (Some(cluster), _) => t().users.role_in_cluster(&role.role, cluster),
@@ -95,7 +95,7 @@ pub fn held(role: &HeldRole) -> String {
     }
 }
 
-/// The providers whose identity can move from one user to another, as far as can be seen.
+/// The providers whose identity can move between two users.
 pub fn movable(from: &UserView, to: &UserView, now: Timestamp) -> Vec<String> {
     let identities = from.identities.iter().filter(|one| {
         one.state == IdentityState::Confirmed
@@ -105,7 +105,7 @@ pub fn movable(from: &UserView, to: &UserView, now: Timestamp) -> Vec<String> {
     identities.map(|one| one.provider.clone()).collect()
 }
 
-/// With what somebody signs in: their providers, or a password of Drover's own.
+/// The sign-in methods: providers, or a local password.
 pub fn signs_in_with(user: &UserView) -> String {
     let providers = user.identities.iter().map(|it| it.provider.as_str());
     let providers: Vec<_> = providers.collect();
@@ -116,8 +116,7 @@ pub fn signs_in_with(user: &UserView) -> String {
     }
 }
 
-/// Who somebody is beside their name: their display name, which others may have as well, and as whom
-/// which providers know them, each by provider and login; empty if there is neither.
+/// Display name and provider logins, which distinguish users; may be empty.
 pub fn told_apart<'a>(
     display_name: Option<&str>,
     identities: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -128,7 +127,7 @@ pub fn told_apart<'a>(
     shown.chain(known).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether a user has every word that was typed, in what is shown of them.
+/// Whether the shown texts of a user contain all typed words.
 pub fn passes(user: &UserView, typed: &str) -> bool {
     let rights = if user.administrator {
         t().users.administrator()
@@ -146,13 +145,13 @@ pub fn passes(user: &UserView, typed: &str) -> bool {
     has_words(shown.into_iter().chain(logins), typed)
 }
 
-/// What is wrong with a password before the server is asked; nothing while none is typed.
+/// The error of a typed password; none while it is empty.
 pub fn complaint(password: &str) -> Option<String> {
     let letters = password.chars().count();
     (letters > 0 && letters < SHORTEST_PASSWORD).then(|| t().forms.too_short(SHORTEST_PASSWORD))
 }
 
-/// Whether nobody is left who can administer Drover once this user cannot.
+/// Whether the user is the last enabled administrator.
 pub fn is_last_administrator(users: &[UserView], name: &str) -> bool {
     let can = |user: &&UserView| user.administrator && user.enabled;
     let mut others = users.iter().filter(can).map(|user| user.name.as_str());

@@ -1,28 +1,28 @@
-//! Finding words in lines, whatever the case of their letters.
+//! Case-insensitive search in lines.
 
 use std::ops::Range;
 
-/// What is looked for.
+/// The search text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Find {
-    /// Folded; empty means nothing is looked for.
+    /// The case-folded text; empty without a search.
     wanted: Vec<char>,
 }
 
 impl Find {
-    /// Reads what was typed.
+    /// Parses the search text.
     pub fn new(typed: &str) -> Self {
         Self {
             wanted: typed.chars().map(fold).collect(),
         }
     }
 
-    /// Whether nothing is looked for.
+    /// Whether the search text is empty.
     pub fn is_empty(&self) -> bool {
         self.wanted.is_empty()
     }
 
-    /// Whether it is in a line.
+    /// Whether a line matches.
     pub fn is_in(&self, line: &str) -> bool {
         !self.is_empty() && self.next(line, 0).is_some()
     }

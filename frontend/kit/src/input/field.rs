@@ -1,4 +1,4 @@
-//! Fields of forms, each with its label, its help and its error.
+//! Form fields with label, help and error.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -7,23 +7,23 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 use web_sys::{Element, KeyboardEvent};
 
-/// A name for an element that no other has.
+/// A unique element ID.
 pub(crate) fn unique(stem: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("{stem}-{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// What is typed into a text field.
+/// The content type of a text field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Content {
     /// Any text.
     #[default]
     Text,
-    /// The name that a person signs in with.
+    /// A user name.
     Username,
-    /// The password that counts now.
+    /// The current password.
     Password,
-    /// A password that is being chosen.
+    /// A new password.
     NewPassword,
 }
 
@@ -35,7 +35,7 @@ impl Content {
         }
     }
 
-    /// What password managers go by.
+    /// The `autocomplete` value for password managers.
     const fn autocomplete(self) -> &'static str {
         match self {
             Self::Text => "off",
@@ -46,39 +46,39 @@ impl Content {
     }
 }
 
-/// Where an input will be, which is given the focus when it appears, if that is wanted.
+/// A node reference of an input; focuses the input on request.
 pub(crate) fn input(focused: bool) -> NodeRef<html::Input> {
     let input = NodeRef::<html::Input>::new();
     Effect::new(move || {
         if let Some(input) = input.get().filter(|_| focused) {
-            // A field that is gone already needs no focus.
+            // The field may be disposed by now.
             let _ = input.focus();
         }
     });
     input
 }
 
-/// One line of text. An error takes the place of the help, and is read out.
+/// A single-line text field. An error replaces the help and is announced.
 #[component]
 pub fn TextField(
-    /// What it is for.
+    /// The label.
     #[prop(into)]
     label: String,
     /// The text.
     value: RwSignal<String>,
-    /// What is typed.
+    /// The content type.
     #[prop(optional)]
     content: Content,
-    /// What the field's value has to look like.
+    /// The help text.
     #[prop(optional, into)]
     help: Signal<String>,
-    /// What is wrong with it.
+    /// The error.
     #[prop(optional, into)]
     error: Signal<Option<String>>,
-    /// Whether it has the focus when it appears.
+    /// Whether it is focused initially.
     #[prop(optional)]
     focused: bool,
-    /// The name that programs which fill forms go by.
+    /// The `name` attribute for password managers.
     #[prop(optional, into)]
     name: Option<String>,
 ) -> impl IntoView {
@@ -105,21 +105,21 @@ pub fn TextField(
     }
 }
 
-/// Several lines of text. An error takes the place of the help, and is read out.
+/// A multi-line text field. An error replaces the help and is announced.
 #[component]
 pub fn TextArea(
-    /// What it is for.
+    /// The label.
     #[prop(into)]
     label: String,
     /// The text.
     value: RwSignal<String>,
-    /// What the text has to look like.
+    /// The help text.
     #[prop(optional, into)]
     help: Signal<String>,
-    /// What is wrong with it.
+    /// The error.
     #[prop(optional, into)]
     error: Signal<Option<String>>,
-    /// How many lines are in sight.
+    /// Number of visible lines.
     #[prop(default = 3)]
     lines: u32,
 ) -> impl IntoView {
@@ -143,7 +143,7 @@ pub fn TextArea(
     }
 }
 
-/// What stands below a field: its help, or what is wrong.
+/// The help or the error below a field.
 pub(crate) fn note(
     id: String,
     help: Signal<String>,
@@ -160,15 +160,15 @@ pub(crate) fn note(
     view! { <p id=id class=class aria-live="polite">{text}</p> }
 }
 
-/// One of several values.
+/// A select.
 #[component]
 pub fn Select(
-    /// What it is for.
+    /// The label.
     #[prop(into)]
     label: String,
-    /// The values, each with its words.
+    /// The options: key and text.
     options: Vec<(String, String)>,
-    /// The chosen value.
+    /// The selected key.
     value: RwSignal<String>,
 ) -> impl IntoView {
     let id = unique("field");
@@ -188,13 +188,13 @@ pub fn Select(
     }
 }
 
-/// Yes or no.
+/// A checkbox.
 #[component]
 pub fn Checkbox(
-    /// What is so when it is checked.
+    /// The label.
     #[prop(into)]
     label: String,
-    /// Whether it is.
+    /// Whether it is checked.
     checked: RwSignal<bool>,
 ) -> impl IntoView {
     view! {
@@ -209,18 +209,18 @@ pub fn Checkbox(
     }
 }
 
-/// A field that filters what is below it.
+/// A filter field.
 #[component]
 pub fn SearchField(
-    /// What it filters, for screen readers.
+    /// The accessible name.
     #[prop(into)]
     label: String,
-    /// What can be typed, shown while nothing is.
+    /// The placeholder.
     #[prop(into)]
     hint: String,
     /// The text.
     value: RwSignal<String>,
-    /// Whether the key `/` leads here from anywhere on the screen.
+    /// Whether the key `/` focuses it.
     #[prop(optional)]
     slash: bool,
 ) -> impl IntoView {
@@ -230,7 +230,7 @@ pub fn SearchField(
             let wanted = event.key() == "/" && !is_typed(&event);
             if let Some(input) = input.get_untracked().filter(|_| wanted) {
                 event.prevent_default();
-                // A field that is gone needs no focus.
+                // The field may be disposed by now.
                 let _ = input.focus();
             }
         });
@@ -254,7 +254,7 @@ pub fn SearchField(
     }
 }
 
-/// Whether a key goes into a field, belongs to a dialog, or is pressed together with others.
+/// Whether a key belongs to a field or a dialog, or has a modifier.
 fn is_typed(event: &KeyboardEvent) -> bool {
     if event.ctrl_key() || event.meta_key() || event.alt_key() {
         return true;
@@ -264,14 +264,14 @@ fn is_typed(event: &KeyboardEvent) -> bool {
     target.is_some_and(|it| it.closest(taken).ok().flatten().is_some())
 }
 
-/// A field with suggestions, in which anything else can be typed, too. What is typed counts when
-/// it is one of them, or when the field is left.
+/// A text field with suggestions. The value applies when it equals a suggestion or the field loses
+/// the focus.
 #[component]
 pub fn SuggestField(
-    /// What it is for, for screen readers.
+    /// The accessible name.
     #[prop(into)]
     label: String,
-    /// What it means that nothing is typed.
+    /// The placeholder.
     #[prop(into)]
     hint: String,
     /// The suggestions.

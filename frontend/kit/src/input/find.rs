@@ -1,4 +1,4 @@
-//! Finding words in a long text: a field, how many lines have them, and the way from one to the next.
+//! Search in a long text.
 
 use drover_ui_core::messages::t;
 use leptos::prelude::*;
@@ -6,21 +6,21 @@ use web_sys::KeyboardEvent;
 
 use crate::icon::{Icon, Picture};
 
-/// A field that finds: Enter goes to the next, Shift with Enter to the one before.
+/// A search field: Enter shows the next match, Shift+Enter the previous one.
 #[component]
 pub fn FindField(
-    /// In what, for screen readers.
+    /// The accessible name.
     #[prop(into)]
     label: String,
-    /// What is looked for.
+    /// The search text.
     value: RwSignal<String>,
-    /// How many lines have it.
+    /// Number of matching lines.
     #[prop(into)]
     count: Signal<usize>,
-    /// Which of them is looked at, from 0.
+    /// Index of the current match.
     #[prop(into)]
     at: Signal<Option<usize>>,
-    /// Called to go on (`true`) or back.
+    /// Called with `true` for the next and `false` for the previous match.
     #[prop(into)]
     on_step: Callback<bool>,
 ) -> impl IntoView {

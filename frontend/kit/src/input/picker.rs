@@ -1,4 +1,4 @@
-//! Choosing among many: one of them by some of its letters, or several by their boxes.
+//! Pickers: one of many by fuzzy search, or several by checkboxes.
 
 use std::collections::BTreeSet;
 
@@ -9,43 +9,43 @@ use web_sys::{KeyboardEvent, ScrollIntoViewOptions, ScrollLogicalPosition};
 
 use crate::field::{SearchField, note, unique};
 
-/// More would not be read.
+/// Limit of shown options.
 const SHOWN: usize = 50;
-/// From so many on there is a field that filters them.
+/// Number of options from which a filter is shown.
 const MANY: usize = 10;
 
-/// Something that can be chosen.
+/// An option.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Choice {
-    /// What is chosen.
+    /// The key.
     pub key: String,
-    /// What people read.
+    /// The text.
     pub words: String,
-    /// What else is worth knowing; may be empty.
+    /// A note; may be empty.
     pub note: String,
 }
 
-/// One of many, or none: a field that lists what fits the letters in it.
+/// A combobox: one of many options, or none.
 #[component]
 pub fn Picker(
-    /// What it is for.
+    /// The label.
     #[prop(into)]
     label: String,
-    /// What can be chosen.
+    /// The options.
     #[prop(into)]
     choices: Signal<Vec<Choice>>,
-    /// The key of the chosen one.
+    /// The key of the selected tab.
     value: RwSignal<Option<String>>,
-    /// What it means that none is chosen.
+    /// The placeholder.
     #[prop(into)]
     none: String,
-    /// What the choice has to be.
+    /// The help text.
     #[prop(optional, into)]
     help: Signal<String>,
-    /// What is wrong with it.
+    /// The error.
     #[prop(optional, into)]
     error: Signal<Option<String>>,
-    /// Whether all of each note is shown, on lines of its own if it is long.
+    /// Whether notes wrap instead of being cut.
     #[prop(optional)]
     wraps: bool,
 ) -> impl IntoView {
@@ -89,7 +89,7 @@ pub fn Picker(
     }
 }
 
-/// What happens in the field.
+/// The state of the field.
 #[derive(Clone, Copy)]
 struct Field {
     choices: Signal<Vec<Choice>>,
@@ -105,7 +105,7 @@ impl Field {
         let (typed, open) = (RwSignal::new(String::new()), RwSignal::new(false));
         let fitting = Memo::new(move |_| {
             let choices = choices.get();
-            // What was chosen already stands in the field, and does not hide the others.
+            // The selected text in the field is not a filter.
             let chosen = value.with(|value| words_of(&choices, value.as_deref()));
             let letters = typed.get();
             let letters = if letters == chosen { "" } else { &letters };
@@ -123,8 +123,7 @@ impl Field {
             place: RwSignal::new(0),
             fitting,
         };
-        // Another value, from here or from elsewhere, stands in the field; so does one whose words
-        // come after it.
+        // The field shows the selected value, also when its text is loaded later.
         let words = Memo::new(move |_| {
             choices.with(|it| value.with(|value| words_of(it, value.as_deref())))
         });
@@ -147,11 +146,11 @@ impl Field {
     fn choose(self, key: String) {
         self.open.set(false);
         self.value.set(Some(key));
-        // The same one again: what was typed meanwhile goes.
+        // Selecting the same option resets the typed text.
         self.leave();
     }
 
-    /// What is in the field is always what is chosen.
+    /// Resets the field to the selected option.
     fn leave(self) {
         self.open.set(false);
         let chosen = self.value.get_untracked();
@@ -178,7 +177,7 @@ impl Field {
                     self.choose(chosen.key);
                 }
             }
-            // The list closes, and not the dialog in which it is.
+            // Escape closes the list but not the dialog around it.
             "Escape" if open => {
                 self.leave();
                 event.stop_propagation();
@@ -196,19 +195,19 @@ fn words_of(choices: &[Choice], key: Option<&str>) -> String {
         .unwrap_or_default()
 }
 
-/// What fits, in a list below a field that keeps the focus.
+/// The matches, listed below a field that keeps the focus.
 #[derive(Clone, Copy)]
 pub(crate) struct Options {
-    /// What fits.
+    /// The matches.
     pub(crate) fitting: Memo<Vec<Choice>>,
-    /// The place of the one that is marked.
+    /// The index of the marked match.
     pub(crate) place: Signal<Option<usize>>,
-    /// Takes one by its key.
+    /// Selects an option by its key.
     pub(crate) choose: Callback<String>,
 }
 
 impl Options {
-    /// The rows of the list with this id.
+    /// The rows of the list with this ID.
     pub(crate) fn view(self, list: &str) -> AnyView {
         let fitting = self.fitting.get();
         if fitting.is_empty() {
@@ -217,7 +216,7 @@ impl Options {
         self.scrolls(list.to_owned());
         let rows = fitting.into_iter().enumerate().map(|(row, choice)| {
             let key = choice.key;
-            // The field keeps the focus, and with it the list stays until the click comes.
+            // Keeps the focus in the field, so that the list stays open until the click.
             let hold = |event: web_sys::MouseEvent| event.prevent_default();
             view! {
                 <div
@@ -236,7 +235,7 @@ impl Options {
         rows.collect_view().into_any()
     }
 
-    /// Keeps the row that is marked in sight, for as long as these rows are there.
+    /// Keeps the marked row visible.
     fn scrolls(self, list: String) {
         Effect::new(move || {
             let Some(row) = self.place.get() else { return };
@@ -249,16 +248,16 @@ impl Options {
     }
 }
 
-/// Several of many: a box for each, and letters that filter when there are many.
+/// Checkboxes for several options, with a filter for many.
 #[component]
 pub fn Choices(
-    /// What it is for.
+    /// The label.
     #[prop(into)]
     label: String,
-    /// What can be chosen.
+    /// The options.
     #[prop(into)]
     choices: Signal<Vec<Choice>>,
-    /// The keys of the chosen ones.
+    /// The keys of the selected options.
     chosen: RwSignal<BTreeSet<String>>,
 ) -> impl IntoView {
     let typed = RwSignal::new(String::new());

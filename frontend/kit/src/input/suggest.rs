@@ -1,4 +1,4 @@
-//! A text that may be anything, with what it may mean below.
+//! A free text field with search results.
 
 use drover_ui_core::messages::t;
 use leptos::prelude::*;
@@ -7,25 +7,25 @@ use web_sys::KeyboardEvent;
 use crate::field::{input, note, unique};
 use crate::picker::{Choice, Options};
 
-/// One line of text; what is found by it can be taken instead. Where the text is all that is found,
-/// nothing is offered.
+/// A text field whose search results can replace the text. A single result equal to the text is not
+/// offered.
 #[component]
 pub fn SuggestField(
-    /// What it is for.
+    /// The label.
     #[prop(into)]
     label: String,
-    /// The text; what is taken puts its key there.
+    /// The text; selecting a result sets its key.
     value: RwSignal<String>,
-    /// What is found by the text.
+    /// The search results.
     #[prop(into)]
     found: Signal<Vec<Choice>>,
-    /// What the text has to look like.
+    /// The help text.
     #[prop(optional, into)]
     help: Signal<String>,
-    /// What is wrong with it.
+    /// The error.
     #[prop(optional, into)]
     error: Signal<Option<String>>,
-    /// Whether it has the focus when it appears.
+    /// Whether it is focused initially.
     #[prop(optional)]
     focused: bool,
 ) -> impl IntoView {
@@ -71,13 +71,13 @@ pub fn SuggestField(
     }
 }
 
-/// What happens in the field.
+/// The state of the field.
 #[derive(Clone, Copy)]
 struct Field {
     value: RwSignal<String>,
-    /// Whether what fits may be seen.
+    /// Whether the list may be open.
     wanted: RwSignal<bool>,
-    /// The place of the one that Enter takes, once the arrows have gone to one.
+    /// The index of the result that Enter selects.
     place: RwSignal<Option<usize>>,
     fitting: Memo<Vec<Choice>>,
 }
@@ -104,7 +104,7 @@ impl Field {
         self.wanted.get() && self.fitting.with(|it| !it.is_empty())
     }
 
-    /// The place of the one that is marked in the list, if that is open.
+    /// The index of the marked result, if the list is open.
     fn active(self) -> Option<usize> {
         self.place.get().filter(|_| self.is_open())
     }
@@ -145,11 +145,11 @@ impl Field {
                     self.fitting
                         .with_untracked(|it| it.get(place).map(|it| it.key.clone()))
                 });
-                // What was typed counts as it is, unless the arrows have gone elsewhere.
+                // Without a marked result Enter keeps the text.
                 let Some(key) = taken else { return };
                 self.take(key);
             }
-            // The list closes, and not the dialog in which it is.
+            // Escape closes the list but not the dialog around it.
             "Escape" if open => {
                 self.wanted.set(false);
                 event.stop_propagation();

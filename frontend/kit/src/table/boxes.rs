@@ -1,11 +1,11 @@
-//! The boxes with which rows of a table are chosen.
+//! The checkboxes that select rows.
 
 use drover_ui_core::messages::t;
 use drover_ui_core::selection::{Part, Selection};
 use leptos::prelude::*;
 use web_sys::MouseEvent;
 
-/// The box of one row. With the shift key it sets all from the last one on.
+/// The checkbox of a row. With Shift it selects a range.
 pub(super) fn row_box(
     key: String,
     name: Signal<String>,
@@ -34,7 +34,7 @@ pub(super) fn row_box(
     }
 }
 
-/// The box for all rows that are listed, in sight or not.
+/// The checkbox of all listed rows.
 pub(super) fn all_box(order: Memo<Vec<String>>, selection: RwSignal<Selection>) -> impl IntoView {
     let part = Memo::new(move |_| order.with(|order| selection.with(|it| it.part(order))));
     let change = move |event| {

@@ -8,10 +8,10 @@ use serde_json::value::RawValue;
 use super::{Form, Head, Limit, ListMeta, Page, of, read};
 use crate::problem::Problem;
 
-/// More than a page can show.
+/// Limit of objects.
 const MAX_OBJECTS: usize = 50_000;
 
-/// Objects as they are, each read as what a screen needs of it.
+/// Objects, deserialized into the type that a screen needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Objects;
 

@@ -1,4 +1,4 @@
-//! Lists in the server's own form of a table: columns and rows.
+//! Lists as `meta.k8s.io/v1` tables.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::node::{self, NodeSpec, NodeStatus};
 use crate::problem::Problem;
 use crate::row::Row;
 
-/// More than anyone reads, and more than a browser should hold.
+/// Limit of rows.
 const MAX_ROWS: usize = 50_000;
 
-/// Rows of a Table; the columns are told with the first answer, and may be told again.
+/// Rows of a Table; the columns come with the first response, and may come again.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     columns: Columns,
@@ -50,7 +50,7 @@ struct WireRow {
     object: Option<WireObject>,
 }
 
-/// What a row needs of its object; everything else is not even kept while it is read.
+/// The fields of the object that a row needs.
 #[derive(Default, Deserialize)]
 struct WireObject {
     metadata: WireMeta,
@@ -105,7 +105,7 @@ impl Form<Arc<Row>> for Rows {
 }
 
 impl Rows {
-    /// Takes the columns, if they are told; the same ones stay the same for who compares them.
+    /// Takes the columns of a response; equal columns keep their identity.
     fn learn(&mut self, told: Option<Vec<WireColumn>>) {
         let Some(told) = told.filter(|told| !told.is_empty()) else {
             return;

@@ -1,4 +1,4 @@
-//! Lists that are followed.
+//! Tests of list and watch.
 
 use std::sync::Arc;
 
@@ -116,7 +116,7 @@ fn a_list_that_is_read_anew_is_shown_when_it_is_complete() {
     feed.refused(&gone);
     feed.replace(&page(&["x"], Some(("next", 1)))).unwrap();
     assert_eq!(colors(&feed), ["red", "blue"], "the old one still");
-    // Even the place between two pages can be forgotten.
+    // Continue tokens expire, too.
     feed.refused(&gone);
     assert_eq!(feed.ask(), Ask::List);
     feed.replace(&page(&["y"], Some(("next", 1)))).unwrap();

@@ -1,10 +1,10 @@
-//! Codes for colors (ECMA-48): read, and never shown as letters. Other codes, which would move a
-//! terminal's cursor or set its title, are left out; other control characters become visible signs.
+//! ANSI colors (ECMA-48). Other escape sequences are dropped; control characters are shown as
+//! symbols.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// The colors of terminals.
+/// Terminal colors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is named by what it is")]
 pub enum Color {
@@ -18,12 +18,12 @@ pub enum Color {
     White,
 }
 
-/// How letters look.
+/// The style of text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// Their color, if it is not the page's.
+    /// The color, if not the default.
     pub color: Option<Color>,
-    /// Whether they are bold.
+    /// Whether it is bold.
     pub bold: bool,
 }
 
@@ -40,7 +40,7 @@ const COLORS: [Color; 8] = [
 
 const TAB: usize = 8;
 
-/// A line without codes, and from where on it looks how.
+/// Strips the codes; returns the text and its styles by position.
 pub(super) fn read(line: &str) -> (String, Vec<(usize, Style)>) {
     let (mut text, mut styles) = (String::with_capacity(line.len()), Vec::new());
     let mut style = Style::default();
@@ -72,18 +72,18 @@ pub(super) fn read(line: &str) -> (String, Vec<(usize, Style)>) {
     (text, styles)
 }
 
-/// A control character as a sign that can be seen (U+2400 and on).
+/// A control character as a symbol (U+2400 and on).
 fn visible(letter: char) -> char {
     match u32::from(letter) {
         code @ 0..=0x1f => char::from_u32(0x2400 + code).unwrap_or('\u{fffd}'),
         0x7f => '\u{2421}',
-        // The others of C1, and those that turn the direction of what follows.
+        // C1 controls and bidirectional controls.
         0x80..=0x9f | 0x202a..=0x202e | 0x2066..=0x2069 => '\u{fffd}',
         _ => letter,
     }
 }
 
-/// What follows `ESC [`: parameters and a last letter; only `m` is about looks.
+/// A control sequence after `ESC [`; only `m` sets styles.
 fn control(letters: &mut Peekable<Chars<'_>>, style: &mut Style) {
     let mut parameters = String::new();
     while let Some(letter) = letters.next_if(|letter| matches!(letter, ' '..='?')) {
@@ -94,7 +94,7 @@ fn control(letters: &mut Peekable<Chars<'_>>, style: &mut Style) {
     }
 }
 
-/// A string for the terminal itself: up to `BEL` or `ESC \`.
+/// A terminal string, up to `BEL` or `ESC \`.
 fn skip_string(letters: &mut Peekable<Chars<'_>>) {
     while let Some(letter) = letters.next() {
         match letter {
@@ -122,14 +122,14 @@ fn apply(parameters: &str, style: &mut Style) {
             90..=97 => style.color = Some(COLORS[usize::from(code - 90)]),
             39 => style.color = None,
             38 => style.color = of_many(&mut codes),
-            // The ground stays the page's, so that letters can be read on it.
+            // Background colors are ignored for readability.
             48 | 58 => drop(of_many(&mut codes)),
             _ => {}
         }
     }
 }
 
-/// One of 256 colors (`5;n`), or of all (`2;r;g;b`).
+/// A 256-color (`5;n`) or RGB (`2;r;g;b`) code.
 fn of_many(codes: &mut impl Iterator<Item = Option<u16>>) -> Option<Color> {
     let mut next = || codes.next().flatten();
     match next()? {

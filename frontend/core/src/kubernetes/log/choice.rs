@@ -1,4 +1,4 @@
-//! What of a log is asked for.
+//! The request for a log.
 
 use std::fmt::Write as _;
 
@@ -6,9 +6,9 @@ use super::seam::Seam;
 use crate::kind::Kind;
 use crate::url::segment;
 
-/// Lines from the end that can be asked for.
+/// Options of the line limit.
 pub const TAILS: [u32; 4] = [100, 1_000, 5_000, 10_000];
-/// From how long ago lines can be asked for.
+/// Options of the start time.
 pub const SINCES: [Since; 5] = [
     Since::Begin,
     Since::Minutes(5),
@@ -17,18 +17,18 @@ pub const SINCES: [Since; 5] = [
     Since::Minutes(24 * 60),
 ];
 
-/// From how long ago lines are asked for.
+/// The start time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Since {
     /// From the container's start.
     #[default]
     Begin,
-    /// From so many minutes ago.
+    /// Minutes ago.
     Minutes(u32),
 }
 
 impl Since {
-    /// As in URLs and for `kubectl logs --since`; empty for all.
+    /// The key in URLs and for `kubectl logs --since`; empty for the start.
     pub fn key(self) -> String {
         match self {
             Self::Begin => String::new(),
@@ -37,41 +37,41 @@ impl Since {
         }
     }
 
-    /// The one with this key.
+    /// Reads a key.
     pub fn of_key(key: &str) -> Self {
         let found = SINCES.into_iter().find(|since| since.key() == key);
         found.unwrap_or_default()
     }
 }
 
-/// What of which log is asked for.
+/// A request for a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogRequest {
-    /// The pod's cluster.
+    /// The cluster.
     pub cluster: String,
-    /// The pod's namespace.
+    /// The namespace.
     pub namespace: String,
     /// The pod.
     pub pod: String,
     /// The container.
     pub container: String,
-    /// Whether of the run before this one.
+    /// Whether the previous run is requested.
     pub previous: bool,
-    /// Whether to go on with new lines.
+    /// Whether new lines are streamed.
     pub follow: bool,
-    /// From how long ago.
+    /// The start time.
     pub since: Since,
-    /// How many lines from the end.
+    /// The line limit.
     pub tail: u32,
 }
 
 impl LogRequest {
-    /// Whether lines come as they are written. A run that is over has no more.
+    /// Whether new lines are streamed; a previous run has none.
     pub fn follows(&self) -> bool {
         self.follow && !self.previous
     }
 
-    /// What to ask the server, anew or from a cut on.
+    /// The path of the request, from the start or from an interruption.
     pub fn path(&self, seam: Option<&Seam>) -> String {
         let pod = Kind::PODS.object_path(&self.cluster, Some(&self.namespace), &self.pod);
         let mut path = format!(

@@ -1,31 +1,31 @@
-//! How bad a line of a log is, as far as its words tell. It is only a color: nothing is hidden by it.
+//! The level of a log line, guessed from its text. It only sets a color.
 
-/// How bad a line is.
+/// A log level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
-    /// It does not say, or it is ordinary.
+    /// No level, or info.
     #[default]
     Plain,
-    /// It is for who looks closely.
+    /// Debug or trace.
     Debug,
-    /// Somebody should look.
+    /// Warning.
     Warning,
-    /// Something failed.
+    /// Error.
     Error,
 }
 
-/// Levels stand near the start.
+/// Levels are searched only near the start.
 const LOOKED_AT: usize = 240;
 
 impl Level {
-    /// Reads a line.
+    /// Reads the level of a line.
     pub fn of(line: &str) -> Self {
         let start = &line[..line.floor_char_boundary(LOOKED_AT)];
         klog(start).or_else(|| worded(start)).unwrap_or_default()
     }
 }
 
-/// `E1122 10:04:05.123456 …`, as Kubernetes' own programs write.
+/// The klog format: `E1122 10:04:05.123456 …`.
 fn klog(line: &str) -> Option<Level> {
     let (level, rest) = line.split_at_checked(1)?;
     let digits = rest.get(..4)?.bytes().all(|byte| byte.is_ascii_digit());
@@ -40,8 +40,7 @@ fn klog(line: &str) -> Option<Level> {
     }
 }
 
-/// The first word that is a level, and stands as one: `ERROR`, `[warn]`, `level=error`, `error: …`,
-/// `"level":50`.
+/// The first level word: `ERROR`, `[warn]`, `level=error`, `error: …`, `"level":50`.
 fn worded(line: &str) -> Option<Level> {
     let mut before = Before::default();
     for (place, word) in words(line) {
@@ -105,7 +104,7 @@ fn level(word: &str, named: bool) -> Option<Level> {
         .iter()
         .find(|(name, _)| word.eq_ignore_ascii_case(name));
     known.map(|(_, level)| *level).or(match word {
-        // Numbers, as pino and bunyan write them.
+        // Numeric levels of pino and bunyan.
         "50" | "60" if named => Some(Level::Error),
         "40" if named => Some(Level::Warning),
         "30" if named => Some(Level::Plain),

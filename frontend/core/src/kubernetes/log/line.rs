@@ -1,4 +1,4 @@
-//! One line of a log: when it was written, what it says, and how it looks.
+//! A line of a log: time, text and styles.
 
 use std::ops::Range;
 
@@ -9,48 +9,48 @@ use super::level::Level;
 use crate::find::Find;
 use crate::messages::t;
 
-/// Of a longer line the rest is left out, and said so.
+/// Longer lines are truncated with a note.
 const LONGEST: usize = 32 * 1024;
 
-/// What a line is, without its place in the log.
+/// A line without its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// When it was written; none if the server did not say.
+    /// The timestamp, if the server sent one.
     pub at: Option<Timestamp>,
-    /// What it says, without codes for colors.
+    /// The text without escape sequences.
     pub text: String,
-    /// From where on it looks how.
+    /// Styles by their start position.
     pub styles: Vec<(usize, Style)>,
-    /// How bad it is.
+    /// The level.
     pub level: Level,
-    /// Whether the page says it, and not the container.
+    /// Whether it is a note of the page.
     pub is_note: bool,
 }
 
-/// A line in its place.
+/// A line with its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Its number, from 0, never used again.
+    /// The number, from 0, unique within the log.
     pub number: u64,
-    /// Whether what is looked for is in it.
+    /// Whether it matches the search.
     pub is_found: bool,
-    /// What it is.
+    /// The line.
     pub entry: Entry,
 }
 
-/// A piece of a row that looks the same.
+/// A part of a row with one style.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment<'a> {
-    /// The letters.
+    /// The text.
     pub text: &'a str,
-    /// How they look.
+    /// The style.
     pub style: Style,
-    /// Whether they are what is looked for.
+    /// Whether it is a match.
     pub is_found: bool,
 }
 
 impl Entry {
-    /// Reads a line that begins with its time, as `timestamps=true` has it.
+    /// Parses a line with a timestamp (`timestamps=true`).
     pub fn read(raw: &[u8]) -> Self {
         let raw = String::from_utf8_lossy(raw);
         let raw = raw.strip_suffix('\r').unwrap_or(&raw);
@@ -72,7 +72,7 @@ impl Entry {
         }
     }
 
-    /// Words of the page's own.
+    /// A note of the page.
     pub(super) fn note(words: &str) -> Self {
         Self {
             at: None,
@@ -89,7 +89,7 @@ impl Entry {
         found.map(|(_, style)| *style).unwrap_or_default()
     }
 
-    /// A part of the line in pieces that look the same.
+    /// Splits a part of the line by style and match.
     pub fn segments(&self, part: Range<usize>, find: &Find) -> Vec<Segment<'_>> {
         let found = if find.is_empty() {
             Vec::new()
@@ -116,7 +116,7 @@ impl Entry {
 }
 
 impl Line {
-    /// How much of the memory it takes, nearly.
+    /// The approximate memory use.
     pub(super) fn bytes(&self) -> usize {
         let styles = self.entry.styles.len() * size_of::<(usize, Style)>();
         self.entry.text.len() + styles + size_of::<Self>()

@@ -1,4 +1,4 @@
-//! What to do when the stream of a log has ended.
+//! Decides what follows the end of a log stream.
 
 use super::choice::LogRequest;
 use crate::messages::t;
@@ -8,34 +8,34 @@ use crate::problem::{Problem, ProblemKind};
 /// How a stream ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The server ended it.
+    /// The server closed it.
     Done,
-    /// Nothing came for long, not even a first byte, so that nobody knows whether it still goes on.
+    /// No data within the timeout.
     Silent,
-    /// It was refused, or cut.
+    /// It was rejected or interrupted.
     Problem(Problem),
 }
 
-/// What comes next.
+/// The next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Nothing: there will be no more lines, as the words say.
+    /// Stop: the log is complete. The text gives the cause.
     Stop(String),
-    /// Nothing: it cannot be read.
+    /// Stop: the request was rejected.
     Refused(Problem),
-    /// Another try, because the container does not run, as the words say.
+    /// Retry: the container does not run. The text gives the cause.
     Wait(String),
-    /// Another try, because the stream was cut.
+    /// Retry: the stream was interrupted.
     Cut(Problem),
-    /// Another try at once, and nothing to say about it.
+    /// Retry at once, without a note.
     GoOn,
 }
 
-/// Decides. `life` is where the container's run is; `None` when its pod is gone.
+/// Decides. `life` is the state of the container; `None` if the pod was deleted.
 pub fn next(request: &LogRequest, ending: Ending, life: Option<Life>) -> Next {
     let problem = match ending {
         Ending::Problem(problem) => problem,
-        // A container may say nothing for long.
+        // A container may write nothing for long.
         Ending::Silent if request.follows() => return Next::GoOn,
         Ending::Silent => return Next::Cut(Problem::offline()),
         Ending::Done if !request.follows() => return Next::Stop(t().log.end().to_owned()),
@@ -43,11 +43,11 @@ pub fn next(request: &LogRequest, ending: Ending, life: Option<Life>) -> Next {
     };
     match (problem.kind, life) {
         (ProblemKind::NotFound, None) => after(None),
-        // The container waits for its (next) start: the server has no log of it yet.
+        // The container waits for its next start, so there is no log yet.
         (ProblemKind::Invalid, Some(Life::Waits { words })) if !request.previous => {
             Next::Wait(words)
         }
-        // The pod's status may be a little older than the answer.
+        // The pod status may be older than the response.
         (ProblemKind::Invalid, Some(life))
             if !request.previous
                 && (life == Life::Unknown || problem.message.contains("waiting to start")) =>
@@ -177,7 +177,7 @@ mod tests {
             runs.clone(),
         );
         assert!(matches!(forbidden, Next::Refused(_)));
-        // A cluster that refuses Drover for a moment; a session that has ended closes the door.
+        // A cluster may reject Drover temporarily; an ended session is handled elsewhere.
         for passing in [ProblemKind::Offline, ProblemKind::SignedOut] {
             let cut = next(&request(false, true), refused(passing), runs.clone());
             assert!(matches!(cut, Next::Cut(_)), "{passing:?}");

@@ -1,5 +1,5 @@
-//! Where a log goes on after a cut. The server counts in whole seconds, so it sends some lines
-//! again; those are known by their time and their words.
+//! The position to resume a log from. `sinceTime` has a resolution of one second, so repeated lines
+//! are recognized by time and text.
 
 use std::collections::HashMap;
 
@@ -7,18 +7,18 @@ use jiff::Timestamp;
 
 use super::line::Entry;
 
-/// What was read of the second in which a log was cut.
+/// The lines read in the last second before an interruption.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seam {
     since: Timestamp,
     newest: Timestamp,
-    /// Lines before this one were read, and are not kept any more.
+    /// Earlier lines were read and dropped.
     oldest: Timestamp,
     read: HashMap<(Timestamp, String), usize>,
 }
 
 impl Seam {
-    /// From the lines that are kept, the newest first.
+    /// Builds the seam from the kept lines, newest first.
     pub(super) fn after<'a>(newest_first: impl Iterator<Item = &'a Entry>) -> Option<Self> {
         let stamped = newest_first.filter_map(|entry| Some((entry.at?, &entry.text)));
         let mut seam: Option<Self> = None;
@@ -30,7 +30,7 @@ impl Seam {
                 read: HashMap::new(),
             });
             if at < seam.since {
-                // All of the second is known.
+                // The whole second is known.
                 seam.oldest = seam.since;
                 return Some(seam.clone());
             }
@@ -41,12 +41,12 @@ impl Seam {
         seam
     }
 
-    /// From when on to ask again.
+    /// The time to resume from.
     pub fn since(&self) -> Timestamp {
         self.since
     }
 
-    /// Whether a line is new; each that was read is known once.
+    /// Whether a line is new; each known line matches once.
     pub(super) fn is_beyond(&mut self, entry: &Entry) -> bool {
         let Some(at) = entry.at else {
             return true;

@@ -58,7 +58,7 @@ fn colors_of_all_kinds_are_read_and_broken_codes_are_no_letters() {
         Entry::read(b"50%\r100%\x07").text,
         "50%\u{240d}100%\u{2407}"
     );
-    // What would turn letters around is seen instead.
+    // Bidirectional controls are shown as symbols.
     assert_eq!(Entry::read("a\u{202e}b".as_bytes()).text, "a\u{fffd}b");
 }
 
@@ -188,7 +188,7 @@ fn what_is_shown_after_a_pause_has_no_gap() {
     log.find(Find::new("short"));
     log.push(b"short");
     log.pause(true);
-    // Fewer than can be kept, and more bytes.
+    // Below the line limit, above the byte limit.
     let wide = "x".repeat(32 * 1024);
     for _ in 0..1_000 {
         log.push(wide.as_bytes());
@@ -216,7 +216,7 @@ fn after_a_cut_no_line_is_doubled_and_none_is_lost() {
     log.note("cut");
     let mut seam = log.seam().unwrap();
     assert_eq!(seam.since().to_string(), "2026-11-22T10:00:02Z");
-    // The server begins at the whole second; one more `b` was written meanwhile.
+    // The server resends the whole second, with one new `b`.
     for line in [
         stamped(2, "b"),
         stamped(2, "b"),

@@ -1,4 +1,4 @@
-//! Conditions in words, with what to do.
+//! Conditions with advice.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -8,24 +8,24 @@ use crate::kind::Kind;
 use crate::messages::t;
 use crate::severity::Severity;
 
-/// What a cluster says of an object.
+/// A condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// Its type, as Kubernetes writes it.
+    /// The type.
     pub name: String,
-    /// What it means.
+    /// The severity.
     pub severity: Severity,
     /// `yes`, `no` or `unknown`.
     pub status: &'static str,
     /// The reason and the message.
     pub told: String,
-    /// What to do about it.
+    /// The next step.
     pub advice: Option<&'static str>,
-    /// Since when it is so.
+    /// The last transition.
     pub since: Option<Timestamp>,
 }
 
-/// The conditions of an object, those that trouble first.
+/// The conditions of an object, problems first.
 pub(crate) fn conditions(kind: Kind, object: &Object) -> Vec<Condition> {
     let all = read::list(object.value(), "/status/conditions").iter();
     let mut all: Vec<Condition> = all.filter_map(|one| condition(kind, one)).collect();
@@ -67,7 +67,7 @@ fn condition(kind: Kind, value: &Value) -> Option<Condition> {
     })
 }
 
-/// Types that say something bad when they hold.
+/// Types that report a problem when true.
 const TROUBLES: [&str; 11] = [
     "MemoryPressure",
     "DiskPressure",
@@ -81,7 +81,7 @@ const TROUBLES: [&str; 11] = [
     "AllContainersRestarting",
     "KernelDeadlock",
 ];
-/// Types that say something good when they hold.
+/// Types that report health when true.
 const GOODS: [&str; 10] = [
     "Ready",
     "Available",
@@ -96,7 +96,7 @@ const GOODS: [&str; 10] = [
 ];
 
 fn severity(name: &str, status: Option<bool>, reason: &str) -> Severity {
-    // A pod that has done its work is not ready any more, and that is well.
+    // Completed pods are not ready, which is expected.
     if reason == "PodCompleted" {
         return Severity::Idle;
     }
@@ -111,7 +111,7 @@ fn severity(name: &str, status: Option<bool>, reason: &str) -> Severity {
 
 fn advice(kind: Kind, name: &str, status: Option<bool>, reason: &str) -> Option<&'static str> {
     match kind.name {
-        // The advice below is for a state that is known.
+        // The other advice assumes a known status.
         kind if status.is_none() => Some(of_unknown(kind, reason)),
         "Pod" => of_pod(name, reason),
         "Node" => of_node(name),

@@ -1,4 +1,4 @@
-//! Containers of a pod: what they are, how they are, and why they ended.
+//! Containers of a pod: spec, state and last run.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -10,21 +10,21 @@ use crate::messages::t;
 use crate::problem::sentence;
 use crate::severity::Severity;
 
-/// What a container is for.
+/// The role of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It is run to its end before the others.
+    /// Runs to completion before the main containers.
     Init,
-    /// An init container that goes on beside the others.
+    /// An init container with `restartPolicy: Always`.
     Sidecar,
-    /// The pod's work.
+    /// A main container.
     Main,
-    /// Added to a running pod to look into it.
+    /// A container for debugging.
     Ephemeral,
 }
 
 impl Role {
-    /// A word before the container's name; none for the ordinary ones.
+    /// The word for the role; empty for main containers.
     pub fn word(self) -> &'static str {
         match self {
             Self::Init => t().pods.init(),
@@ -35,12 +35,12 @@ impl Role {
     }
 }
 
-/// A check that the kubelet does.
+/// A probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
     /// `Readiness`, `Liveness`, `Startup`.
     pub name: &'static str,
-    /// What it asks, and how often.
+    /// The probe in words.
     pub words: String,
 }
 
@@ -49,29 +49,29 @@ pub struct Probe {
 pub struct Container {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// The role.
     pub role: Role,
-    /// What it is made from.
+    /// The image.
     pub image: String,
-    /// How it is now.
+    /// The state.
     pub state: Verdict,
-    /// Since when.
+    /// The start or end of the state.
     pub since: Option<Timestamp>,
-    /// How its run before this one ended, and when.
+    /// The result and the end of the previous run.
     pub last: Option<(Verdict, Option<Timestamp>)>,
-    /// How often it was started again.
+    /// The number of restarts.
     pub restarts: i64,
-    /// What it listens on.
+    /// The ports.
     pub ports: Vec<String>,
-    /// What it is promised: `cpu 100m, memory 64Mi`.
+    /// The requests: `cpu 100m, memory 64Mi`.
     pub requests: Option<String>,
-    /// What it may have at most.
+    /// The limits.
     pub limits: Option<String>,
-    /// How it is checked.
+    /// The probes.
     pub probes: Vec<Probe>,
 }
 
-/// Where containers of a role are in the spec and the status.
+/// JSON pointers of containers by role, in spec and status.
 pub(super) const PLACES: [(&str, &str, Role); 3] = [
     (
         "/spec/initContainers",
@@ -86,7 +86,7 @@ pub(super) const PLACES: [(&str, &str, Role); 3] = [
     ),
 ];
 
-/// The containers of a pod: the work first, then what was before and beside it.
+/// The containers of a pod, main containers first.
 pub fn containers(pod: &Object) -> Vec<Container> {
     let pod = pod.value();
     let mut all: Vec<Container> = PLACES
@@ -187,7 +187,7 @@ fn ended(state: &Value) -> Verdict {
     Verdict::of(severity, words).because(why)
 }
 
-/// A container that waits: for what, and what to do if it should not.
+/// The state of a waiting container.
 pub(crate) fn waits(reason: &str, message: &str) -> Verdict {
     let (severity, advice) = match reason {
         "ContainerCreating" | "PodInitializing" => (Severity::Progressing, ""),
@@ -269,28 +269,28 @@ fn probe_words(probe: &Value) -> String {
     )
 }
 
-/// Where a container's run is, for who follows its logs.
+/// The lifecycle state of a container, for its log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// Nothing is known of it.
+    /// Unknown.
     Unknown,
-    /// It waits for its (next) start.
+    /// Waits for its next start.
     Waits {
-        /// Why, in words.
+        /// The cause.
         words: String,
     },
-    /// It runs.
+    /// Running.
     Runs,
-    /// It has ended.
+    /// Ended.
     Ended {
-        /// How, in a sentence.
+        /// The cause.
         words: String,
-        /// Whether nobody starts it again.
+        /// Whether it is not restarted.
         for_good: bool,
     },
 }
 
-/// Where the run of a pod's container is.
+/// The lifecycle state of a container of a pod.
 pub fn life(pod: &Object, name: &str) -> Life {
     let value = pod.value();
     let found = PLACES.into_iter().find_map(|(specs, statuses, role)| {

@@ -1,4 +1,4 @@
-//! Containers that end with an error: what the page of a pod, or of what owns it, shows first.
+//! Crashing containers.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -20,18 +20,18 @@ pub struct Crash {
     pub state: String,
     /// The exit code of the run that failed, if the cluster knows it.
     pub code: Option<i64>,
-    /// What the code means.
+    /// The meaning of the code.
     pub meaning: Option<String>,
-    /// When that run ended.
+    /// The end of the failed run.
     pub at: Option<Timestamp>,
-    /// How often the kubelet restarted the container.
+    /// The number of restarts.
     pub restarts: i64,
-    /// Whether the run that failed is the previous one, so that its log is the previous log.
+    /// Whether the failed run is the previous one.
     pub previous: bool,
 }
 
 impl Crash {
-    /// The page's path of the log of the run that failed.
+    /// The address of the log of the failed run.
     pub fn log_screen(&self, cluster: &str) -> Option<String> {
         let pod = self.pod.target.as_ref()?.screen(cluster);
         let previous = if self.previous { "&previous=yes" } else { "" };
@@ -78,7 +78,7 @@ fn crash(pod: &Object, name: &str, status: &Value, role: Role) -> Option<Crash> 
     } else if waits == Some("CrashLoopBackOff") {
         ("CrashLoopBackOff", last, true)
     } else if runs && restarts > 0 && has_failed(last) {
-        // It was restarted, and nobody knows yet whether it stays.
+        // It was restarted and may crash again.
         let works = role != Role::Init && read::is_true(status, "/ready");
         if works {
             return None;

@@ -1,12 +1,12 @@
-//! Where the events of an object are.
+//! The source of an object's events.
 
 use super::Object;
 use crate::kind::Kind;
 use crate::source::Source;
 use crate::url::segment;
 
-/// The events of an object. A kubelet does not know its node's UID, so a node's events are chosen by
-/// its name.
+/// The events of an object. Events of nodes are selected by name, because kubelets do not know the
+/// UID of their node.
 pub fn events(cluster: &str, kind: Kind, object: &Object) -> Source {
     let path = Kind::EVENTS.list_path(cluster, object.namespace());
     let field = if kind == Kind::NODES {

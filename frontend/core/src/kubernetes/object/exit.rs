@@ -1,8 +1,8 @@
-//! What the code means with which a process ended.
+//! The meaning of exit codes.
 
 use crate::messages::t;
 
-/// Why a process ended, in words. `reason` is what the cluster says beside the code.
+/// Why a process ended. `reason` comes from the container status.
 pub fn meaning(code: i64, reason: Option<&str>) -> String {
     match reason {
         Some("OOMKilled") => {

@@ -1,4 +1,4 @@
-//! Nodes: whether pods can run there, what is there, and how much of it.
+//! Nodes: verdict and facts.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::messages::t;
 use crate::quantity;
 use crate::severity::Severity;
 
-/// How a node is.
+/// The verdict of a node.
 pub(crate) fn verdict(node: &Object) -> Verdict {
     let node = node.value();
     let conditions = read::list(node, "/status/conditions");
@@ -48,7 +48,7 @@ pub(crate) fn verdict(node: &Object) -> Verdict {
     Verdict::of(Severity::Healthy, "Ready")
 }
 
-/// What is known of a node.
+/// The facts of a node.
 pub(crate) fn sections(node: &Object) -> Vec<Section> {
     let value = node.value();
     let info = |name: &str| read::owned(value, &format!("/status/nodeInfo/{name}"));
@@ -100,7 +100,7 @@ fn taint(taint: &Value) -> Option<String> {
     Some(format!("{key}{}:{effect}", value.unwrap_or_default()))
 }
 
-/// What it has, and how much of that pods can have.
+/// Capacity and allocatable resources.
 fn room(node: &Value) -> Section {
     let capacity = read::entries(node, "/status/capacity").into_iter();
     let allocatable = read::at(node, "/status/allocatable");

@@ -1,4 +1,4 @@
-//! What a page shows first of an object, whatever its kind is.
+//! The overview of objects of any kind.
 
 use jiff::Timestamp;
 
@@ -10,19 +10,19 @@ use crate::messages::t;
 use crate::problem::sentence;
 use crate::severity::Severity;
 
-/// How an object is.
+/// The verdict about an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// What it means.
+    /// The severity.
     pub severity: Severity,
-    /// A few words.
+    /// The state in a few words.
     pub words: String,
-    /// Sentences: why, and what to do.
+    /// Cause and next step.
     pub why: Option<String>,
 }
 
 impl Verdict {
-    /// A state that needs no more words.
+    /// A verdict without a cause.
     pub(crate) fn of(severity: Severity, words: impl Into<String>) -> Self {
         Self {
             severity,
@@ -31,7 +31,7 @@ impl Verdict {
         }
     }
 
-    /// With the reason, as a sentence.
+    /// Adds the cause.
     pub(crate) fn because(mut self, why: impl Into<String>) -> Self {
         let why = why.into();
         self.why = (!why.is_empty()).then(|| sentence(why));
@@ -39,23 +39,23 @@ impl Verdict {
     }
 }
 
-/// Something that is known of an object.
+/// A fact about an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
-    /// What it is about.
+    /// The object.
     pub name: String,
-    /// What is known.
+    /// The value.
     pub worth: Worth,
 }
 
-/// The forms in which things are known.
+/// The form of a fact's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Worth {
-    /// A few words.
+    /// The state in a few words.
     Text(String),
-    /// Something to copy: an image, a selector.
+    /// Code: an image, a selector.
     Codes(Vec<String>),
-    /// A moment.
+    /// A time.
     At(Timestamp),
     /// Other objects.
     Links(Vec<Reference>),
@@ -70,7 +70,7 @@ pub struct Section {
     pub facts: Vec<Fact>,
 }
 
-/// Collects what is known; what is not known leaves no trace.
+/// Collects facts; missing values are skipped.
 #[derive(Debug, Default)]
 pub(crate) struct Facts(Vec<Fact>);
 
@@ -110,16 +110,16 @@ impl Facts {
     }
 }
 
-/// An object at first sight.
+/// The overview of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overview {
-    /// How it is.
+    /// The verdict.
     pub verdict: Verdict,
-    /// What is known of it.
+    /// The facts.
     pub sections: Vec<Section>,
-    /// What runs in it.
+    /// The containers.
     pub containers: Vec<Container>,
-    /// What the cluster says of it, worst first.
+    /// The conditions, problems first.
     pub conditions: Vec<Condition>,
 }
 
@@ -168,7 +168,7 @@ impl Overview {
     }
 }
 
-/// What an object that is going still waits for.
+/// The finalizers that delay a deletion.
 pub(crate) fn finalizers(object: &Object) -> Option<String> {
     let all = super::read::list(object.value(), "/metadata/finalizers");
     let names: Vec<&str> = all.iter().filter_map(serde_json::Value::as_str).collect();

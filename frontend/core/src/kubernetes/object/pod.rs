@@ -1,4 +1,4 @@
-//! Pods: how they are in words, and what is known of them.
+//! Pods: verdict and facts.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -9,20 +9,20 @@ use super::{Object, Reference, read};
 use crate::messages::t;
 use crate::severity::Severity;
 
-/// A pod in a list of those that belong to something.
+/// A pod in a list of related objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodLine {
-    /// Its name, and where it is.
+    /// The name and the address.
     pub pod: Reference,
-    /// How it is.
+    /// The verdict.
     pub verdict: Verdict,
-    /// How many of its containers are ready, `1/2`.
+    /// Ready containers, `1/2`.
     pub ready: String,
-    /// How often its containers were started again.
+    /// The number of restarts.
     pub restarts: i64,
-    /// The node that it is on.
+    /// The node.
     pub node: Option<Reference>,
-    /// When it was made.
+    /// The creation time.
     pub created: Option<Timestamp>,
 }
 
@@ -53,7 +53,7 @@ impl PodLine {
     }
 }
 
-/// Whether nothing of a pod runs any more, nor will.
+/// Whether the pod is finished.
 pub fn is_over(pod: &Object) -> bool {
     matches!(
         read::text(pod.value(), "/status/phase"),
@@ -61,8 +61,7 @@ pub fn is_over(pod: &Object) -> bool {
     )
 }
 
-/// How a pod is, where these nodes of the cluster are not Ready: of a node that does not report,
-/// nothing newer is known.
+/// The verdict of a pod, given the nodes that are not Ready.
 pub(crate) fn verdict_on(pod: &Object, not_ready: &[String]) -> Verdict {
     let lost = pod
         .node_name()
@@ -73,7 +72,7 @@ pub(crate) fn verdict_on(pod: &Object, not_ready: &[String]) -> Verdict {
     }
 }
 
-/// How a pod is, as far as the pod itself says.
+/// The verdict from the pod alone.
 pub(crate) fn verdict(pod: &Object) -> Verdict {
     let value = pod.value();
     let phase = read::text(value, "/status/phase").unwrap_or_default();
@@ -127,10 +126,9 @@ fn failed(reason: Option<&str>, message: &str) -> String {
         .join(" ")
 }
 
-/// The container that tells most about why a pod does not work.
+/// The container with the worst state.
 fn worst(containers: &[Container]) -> Option<&Container> {
-    // Somebody who looked into the pod and went again is no trouble of the pod's, and can never be
-    // taken out of it.
+    // Failed debug containers do not affect the pod and cannot be removed.
     let own = containers.iter().filter(|it| it.role != Role::Ephemeral);
     own.into_iter()
         .find(|it| it.state.severity == Severity::Failing)
@@ -200,13 +198,12 @@ fn not_started(pod: &Value) -> Verdict {
     }
 }
 
-/// A pod whose node does not report: the state of its containers is out of date.
+/// A pod on a node that does not report; its state is outdated.
 fn on_lost_node(node: &str) -> Verdict {
     Verdict::of(Severity::Failing, "NodeNotReady").because(t().pods.on_lost_node(node))
 }
 
-/// Whether the node controller has taken a pod's readiness away: its node does not report, and the
-/// containers still have the state that the kubelet reported last.
+/// Whether the node controller set the pod to not ready because its node does not report.
 fn is_marked_lost(pod: &Value) -> bool {
     let conditions = read::list(pod, "/status/conditions");
     let ready = |kind: &str| {
@@ -223,8 +220,7 @@ fn is_marked_lost(pod: &Value) -> bool {
         && read::list(pod, "/spec/readinessGates").is_empty()
 }
 
-/// How many containers are ready, of how many: the work and what runs beside it, as the API server's
-/// own table counts.
+/// Ready and total containers with sidecars, counted as the API server's table does.
 fn readiness(pod: &Value) -> (usize, usize) {
     let sidecars = read::list(pod, "/spec/initContainers").iter();
     let sidecars: Vec<&str> = sidecars
@@ -259,7 +255,7 @@ fn node_of(pod: &Value) -> Option<Reference> {
     })
 }
 
-/// What is known of a pod.
+/// The facts of a pod.
 pub(crate) fn sections(pod: &Object) -> Vec<Section> {
     let value = pod.value();
     let of = |pointer| read::owned(value, pointer);
@@ -309,7 +305,7 @@ fn service(class: &str) -> String {
     }
 }
 
-/// A volume: its name, its kind, and what it is made from.
+/// A volume: name, type and source.
 fn volume(volume: &Value) -> Option<String> {
     let name = read::text(volume, "/name")?;
     let mut sources = volume.as_object()?.iter().filter(|(key, _)| *key != "name");

@@ -1,5 +1,4 @@
-//! Reading what a cluster says, whatever it says: what is not there, or is of another shape, is
-//! nothing, and never an error.
+//! Lenient JSON access: missing or malformed values are absent, never an error.
 
 use std::borrow::Cow;
 
@@ -11,22 +10,22 @@ pub(crate) fn at<'a>(value: &'a Value, pointer: &str) -> &'a Value {
     value.pointer(pointer).unwrap_or(&Value::Null)
 }
 
-/// A text that is not empty.
+/// A non-empty string.
 pub(crate) fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
     at(value, pointer).as_str().filter(|text| !text.is_empty())
 }
 
-/// The same, to keep.
+/// An owned non-empty string.
 pub(crate) fn owned(value: &Value, pointer: &str) -> Option<String> {
     text(value, pointer).map(str::to_owned)
 }
 
-/// A whole number.
+/// An integer.
 pub(crate) fn number(value: &Value, pointer: &str) -> Option<i64> {
     at(value, pointer).as_i64()
 }
 
-/// A count; what is not told is 0, as in Kubernetes.
+/// A count; 0 if missing, as in Kubernetes.
 pub(crate) fn count(value: &Value, pointer: &str) -> i64 {
     number(value, pointer).unwrap_or_default()
 }
@@ -36,7 +35,7 @@ pub(crate) fn is_true(value: &Value, pointer: &str) -> bool {
     at(value, pointer).as_bool().unwrap_or_default()
 }
 
-/// The things of a list.
+/// The items of an array.
 pub(crate) fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
     at(value, pointer).as_array().map_or(&[], Vec::as_slice)
 }
@@ -68,12 +67,12 @@ pub(crate) fn scalar(value: &Value) -> Option<Cow<'_, str>> {
     }
 }
 
-/// A moment.
+/// A time.
 pub(crate) fn time(value: &Value, pointer: &str) -> Option<Timestamp> {
     text(value, pointer)?.parse().ok()
 }
 
-/// The texts at a pointer within each thing of a list.
+/// The strings at a pointer within each item of an array.
 pub(crate) fn each(value: &Value, list_at: &str, pointer: &str) -> Vec<String> {
     let things = list(value, list_at).iter();
     things.filter_map(|thing| owned(thing, pointer)).collect()

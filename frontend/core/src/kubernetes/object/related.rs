@@ -1,4 +1,4 @@
-//! The objects that belong to another one: a workload's pods, a cron job's jobs, a node's pods.
+//! Related objects: pods of a workload, jobs of a cron job, pods of a node.
 
 use serde_json::Value;
 
@@ -7,30 +7,30 @@ use crate::kind::Kind;
 use crate::source::Source;
 use crate::url::segment;
 
-/// What to ask for to find them.
+/// The query for related objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Related {
-    /// What they are.
+    /// The kind.
     pub kind: Kind,
-    /// Where they are; none means in all namespaces.
+    /// The namespace; none for all namespaces.
     pub namespace: Option<String>,
-    /// The part of the query that chooses among them, ready for a URL.
+    /// The selector, encoded for a URL.
     pub query: String,
-    /// Only those that this object owns, where a query cannot say so.
+    /// The UID of the owner, if a selector is not enough.
     pub owner: Option<String>,
-    /// The same for `kubectl get`.
+    /// The option of `kubectl get`.
     pub option: String,
 }
 
 impl Related {
-    /// Where to follow them.
+    /// The source of the list.
     pub fn source(&self, cluster: &str) -> Source {
         let path = self.kind.list_path(cluster, self.namespace.as_deref());
         Source::objects(path).choosing(&self.query)
     }
 }
 
-/// What belongs to an object of a kind.
+/// The query for the related objects of an object.
 pub fn related(kind: Kind, object: &Object) -> Option<Related> {
     let namespace = object.namespace().map(str::to_owned);
     match kind.name {
@@ -65,7 +65,7 @@ pub fn related(kind: Kind, object: &Object) -> Option<Related> {
     }
 }
 
-/// A label selector as `kubectl get --selector` takes it; `None` if it chooses nothing.
+/// A label selector for `kubectl get --selector`; `None` if it selects nothing.
 pub(crate) fn selector(object: &Value) -> Option<String> {
     let mut terms = read::assignments(object, "/spec/selector/matchLabels");
     let expressions = read::list(object, "/spec/selector/matchExpressions").iter();

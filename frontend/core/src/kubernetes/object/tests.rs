@@ -154,7 +154,7 @@ fn pod_on_a_dead_node_is_not_starting() {
     let over = Object::from(pod("Succeeded", &one, &json!([])));
     assert_eq!(on(&over, "n1").words, "Succeeded");
 
-    // Without the node: the kubelet has never accepted the pod.
+    // The kubelet has never accepted the pod.
     let waits = overview("pods", pod("Pending", &one, &json!([]))).verdict;
     assert_eq!(
         (waits.severity, &*waits.words),
@@ -311,7 +311,7 @@ fn what_belongs_to_a_workload_is_found_by_its_selector() {
         fact(&overview, "Strategy"),
         &Worth::Text("rolling update, max unavailable 25%, max surge 1".to_owned())
     );
-    // A selector that chooses nothing must not become one that chooses everything.
+    // An empty selector must not select everything.
     assert_eq!(related(kind("deployments"), &Object::from(json!({}))), None);
     let node = Object::from(json!({"metadata": {"name": "n1"}}));
     let pods = related(Kind::NODES, &node).unwrap();
@@ -393,7 +393,7 @@ fn a_node_says_whether_pods_can_run_there() {
     );
 }
 
-/// Any JSON, often with the names that are looked for.
+/// Random JSON that often contains the known keys.
 fn anything() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

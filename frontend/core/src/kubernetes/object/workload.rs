@@ -1,4 +1,4 @@
-//! Deployments, StatefulSets and DaemonSets: how far they are, and what they are made of.
+//! Deployments, StatefulSets and DaemonSets: verdict and facts.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::{Object, read};
 use crate::messages::t;
 use crate::severity::Severity;
 
-/// How many pods there should be, and how many there are.
+/// Desired and actual pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Replicas {
     wanted: i64,
@@ -37,7 +37,7 @@ impl Replicas {
     }
 }
 
-/// How it is.
+/// The verdict.
 pub(crate) fn verdict(kind: &str, object: &Object) -> Verdict {
     let value = object.value();
     let Replicas {
@@ -83,7 +83,7 @@ pub(crate) fn verdict(kind: &str, object: &Object) -> Verdict {
     Verdict::of(Severity::Healthy, t().workloads.all_ready(ready, wanted))
 }
 
-/// Whether pods are made anew only when somebody deletes them, or only some of them are.
+/// Whether the rollout is partial by configuration (`OnDelete` or a partition).
 fn waits_for_people(object: &Value) -> bool {
     let partition = read::count(object, "/spec/updateStrategy/rollingUpdate/partition");
     read::text(object, "/spec/updateStrategy/type") == Some("OnDelete") || partition > 0
@@ -106,7 +106,7 @@ fn failing(object: &Value) -> Option<Verdict> {
     Some(Verdict::of(Severity::Failing, words).because(message))
 }
 
-/// What is known of it.
+/// The facts.
 pub(crate) fn sections(kind: &str, object: &Object) -> Vec<Section> {
     let value = object.value();
     let of = |pointer| read::owned(value, pointer);

@@ -8,26 +8,26 @@ use crate::column::Content;
 use crate::severity::Severity;
 use crate::span;
 
-/// By what rows are put in order.
+/// The order of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// What is wrong first, then namespaces and names.
+    /// By severity, then by namespace and name.
     Trouble,
     /// By namespace, then by name.
     Namespace,
-    /// By what is in a column.
+    /// By a column.
     Column(usize),
 }
 
-/// What a row is compared by.
+/// The sort key of a row.
 #[derive(Clone, Debug, PartialEq)]
 enum Value<'a> {
-    /// Nothing is known; before everything else.
+    /// Unknown; sorts first.
     Nothing,
     Number(f64),
     Pair(f64, f64),
     Text(&'a str),
-    /// How bad it is, and the word for it.
+    /// Severity and status.
     State(Severity, &'a str),
 }
 
@@ -55,10 +55,10 @@ impl Value<'_> {
     }
 }
 
-/// Puts rows in order. Rows that are the same by it are in the order of namespaces and names.
+/// Sorts rows; ties are sorted by namespace and name.
 pub fn sort(rows: &[Arc<Row>], by: Order, descending: bool) -> Vec<Arc<Row>> {
     let turned = |order: Ordering| if descending { order.reverse() } else { order };
-    // What is compared is read once for each row, not once for each comparison.
+    // Sort keys are computed once per row.
     let mut places: Vec<usize> = (0..rows.len()).collect();
     match by {
         Order::Trouble => places.sort_by(|a, b| {
@@ -89,7 +89,7 @@ fn value(row: &Row, place: usize) -> Value<'_> {
     };
     let number = |text: &str| text.parse().ok().map(Value::Number);
     let read = match column.content {
-        // The youngest first, as with every other age.
+        // Newest first.
         Content::Age => row.made.map(|made| Value::Number(-seconds(made))),
         Content::Ago => span::before(cell, row.told).map(|then| Value::Number(-seconds(then))),
         Content::Duration => span::parse(cell).map(|span| Value::Number(span.as_secs_f64())),
@@ -112,7 +112,7 @@ fn seconds(at: jiff::Timestamp) -> f64 {
     at.as_duration().as_secs_f64()
 }
 
-/// Letters as letters and digits as numbers: `web-9` before `web-10`, `v1.9` before `v1.10`.
+/// Natural order: `web-9` before `web-10`, `v1.9` before `v1.10`.
 fn natural(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a.as_bytes(), b.as_bytes());
     loop {
@@ -170,7 +170,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_order_of_names_is_one(mut names in prop::collection::vec("[a-b0-2-]{0,6}", 0..24)) {
-            // A sort that is not consistent panics, or leaves something out of order.
+            // An inconsistent comparison would panic or leave rows unsorted.
             names.sort_by(|a, b| natural(a, b));
             for pair in names.windows(2) {
                 prop_assert_ne!(natural(&pair[0], &pair[1]), Ordering::Greater);

@@ -1,4 +1,4 @@
-//! Rows.
+//! Tests of rows.
 
 use std::sync::Arc;
 

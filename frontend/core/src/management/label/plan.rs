@@ -1,4 +1,4 @@
-//! A change of many clusters' labels: what it does to each, before anything is done.
+//! Plans of label changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,12 +9,12 @@ use super::{Labels, is_drovers};
 use crate::messages::t;
 use crate::shell;
 
-/// What shall become of labels: each key gets a value or goes.
+/// A label change: each key gets a value or is removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change(BTreeMap<String, Option<String>>);
 
 impl Change {
-    /// Sets some labels and removes others; the error names a key for which both is wished.
+    /// Sets and removes labels; fails for a key with both.
     pub fn of(set: Labels, remove: &BTreeSet<String>) -> Result<Self, String> {
         if let Some(key) = remove.iter().find(|key| set.contains_key(*key)) {
             return Err(t().cluster_labels.set_and_removed(key));
@@ -24,7 +24,7 @@ impl Change {
         Ok(Self(set.chain(gone).collect()))
     }
 
-    /// Turns one set of labels into another.
+    /// The difference between two sets of labels.
     pub fn between(before: &Labels, after: Labels) -> Self {
         let gone = before.keys().filter(|key| !after.contains_key(*key));
         let gone: Vec<_> = gone.map(|key| (key.clone(), None)).collect();
@@ -35,41 +35,41 @@ impl Change {
         Self(set.chain(gone).collect())
     }
 
-    /// Whether nothing is wished.
+    /// Whether it changes nothing.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// What a change does to one label.
+/// The effect on one label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     key: String,
     wish: Option<String>,
-    /// Clusters that have no such label yet.
+    /// Clusters without the label.
     without: usize,
-    /// Clusters that have it as it shall be.
+    /// Clusters with the wanted value.
     same: usize,
-    /// Clusters that have it with another value, by that value.
+    /// Clusters with other values, by value.
     other: BTreeMap<String, usize>,
 }
 
-/// What is sent for one cluster.
+/// The patch of one cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Patch {
     /// The cluster's name.
     pub name: String,
-    /// A merge patch (RFC 7396) that holds only what differs. It names the cluster's UID: one of
-    /// the same name that was made meanwhile is left alone.
+    /// A merge patch (RFC 7396) with the differences. The UID protects a new cluster of the same
+    /// name.
     pub body: Value,
 }
 
-/// What a change does.
+/// The plan of a change.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
-    /// What becomes of each label.
+    /// The effect on each label.
     pub lines: Vec<Line>,
-    /// What is sent; nothing for clusters that are as they shall be.
+    /// The patches; none for clusters without differences.
     pub patches: Vec<Patch>,
 }
 
@@ -96,8 +96,7 @@ impl Plan {
         Self { lines, patches }
     }
 
-    /// The command that does the same where a kubeconfig has the context `local`; `None` if there
-    /// is nothing to do.
+    /// The equivalent kubectl command for the context `local`; `None` without changes.
     pub fn command(&self) -> Option<String> {
         if self.patches.is_empty() {
             return None;
@@ -138,12 +137,12 @@ impl Line {
         }
     }
 
-    /// Whether it changes nothing anywhere.
+    /// Whether it changes no cluster.
     pub fn is_idle(&self) -> bool {
         self.other.is_empty() && (self.wish.is_none() || self.without == 0)
     }
 
-    /// The line in words: `sets env=prod on 12 clusters, changes it on 3 (was test)`.
+    /// The line in words: `sets env=prod on 12 clusters, changes it on 3 (before: test)`.
     pub fn words(&self) -> String {
         let others = self.other.values().sum();
         let Some(value) = &self.wish else {
@@ -176,7 +175,7 @@ impl Line {
         text
     }
 
-    /// `(was test)`, `(was shop on 3, web on 1)`.
+    /// `before: test`, `before: shop on 3, web on 1`.
     fn was(&self) -> String {
         let shown = |value: &String| match value.as_str() {
             "" => t().cluster_labels.empty_value().to_owned(),
@@ -195,7 +194,7 @@ impl Line {
     }
 }
 
-/// The labels of people that some clusters have: each key, its values, and on how many clusters each is.
+/// The user labels of clusters: keys, values and number of clusters.
 pub fn present<'a>(
     clusters: impl IntoIterator<Item = &'a ClusterView>,
 ) -> BTreeMap<String, BTreeMap<String, usize>> {

@@ -1,4 +1,4 @@
-//! What somebody else changed of a project while it was being typed.
+//! Edit conflicts of projects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use drover_api::rest::ProjectView;
 use super::draft::{Draft, TypedPair, level};
 use crate::messages::t;
 
-/// What is changed by itself.
+/// A field that changes independently.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     DisplayName,
@@ -38,8 +38,8 @@ impl Part {
 }
 
 impl Draft {
-    /// What was typed of the project as it was `before`, upon the project as it is `now`, and what is
-    /// other now, in words. Where both have changed the same, what was typed stays.
+    /// Merges the draft, based on `before`, into `now`. Returns the merged draft and the changes of
+    /// the other user in words. In conflicts the draft wins.
     pub fn upon(&self, before: &ProjectView, now: &ProjectView) -> (Self, Vec<String>) {
         let (theirs, mine) = (Self::of(now), self.parts());
         let (before, after) = (Self::of(before).parts(), theirs.parts());
@@ -95,7 +95,7 @@ impl Draft {
         texts.chain(namespaces).chain(amounts).collect()
     }
 
-    /// Takes a part as another has it: `value`.
+    /// Takes the other user's value of a field.
     fn take(&mut self, part: &Part, theirs: &Self, value: Option<&String>) {
         let value = value.cloned().unwrap_or_default();
         match part {

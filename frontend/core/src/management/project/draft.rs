@@ -1,4 +1,4 @@
-//! What is typed of a project, and what is sent of it.
+//! The form of a project and its requests.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use crate::quantity;
 use crate::shell;
 use crate::typed::{lines, non_empty};
 
-/// Resources that are offered for quotas; any other can be typed.
+/// Suggested quota resources.
 const OF_QUOTAS: [&str; 6] = [
     "requests.cpu",
     "requests.memory",
@@ -21,10 +21,10 @@ const OF_QUOTAS: [&str; 6] = [
     "requests.storage",
     "pods",
 ];
-/// Resources that are offered for what containers get.
+/// Suggested resources of container defaults.
 const OF_CONTAINERS: [&str; 2] = ["cpu", "memory"];
 
-/// Two quantities of a resource as they are typed; empty ones say nothing.
+/// Two typed quantities of a resource; empty values are not set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TypedPair {
     /// The resource.
@@ -35,33 +35,33 @@ pub struct TypedPair {
     pub second: String,
 }
 
-/// A project as it is typed.
+/// The form of a project.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Draft {
-    /// Its name; it stays.
+    /// The name; immutable.
     pub name: String,
-    /// Name of its cluster; it stays.
+    /// The cluster; immutable.
     pub cluster: String,
-    /// What people call it; its name if empty.
+    /// The display name; the name if empty.
     pub display_name: String,
-    /// What it is for.
+    /// The role.
     pub description: String,
-    /// Namespaces that are made for it, one a line.
+    /// Namespaces to create, one per line.
     pub made: String,
-    /// Namespaces that are there already and are taken over, one a line.
+    /// Namespaces to adopt, one per line.
     pub adopted: String,
-    /// What its namespaces may use: together, and each.
+    /// The quotas.
     pub quota: Vec<TypedPair>,
-    /// What a container gets that does not say what it needs: its request, and its limit.
+    /// The default requests and limits of containers.
     pub defaults: Vec<TypedPair>,
-    /// A resource that is typed, and not among these yet.
+    /// A typed resource that is not added yet.
     pub further: String,
-    /// Which pods its namespaces take; as the cluster has it if none.
+    /// The pod security level; the default of the cluster if none.
     pub pod_security: Option<PodSecurity>,
 }
 
 impl Draft {
-    /// A new one.
+    /// An empty form.
     pub fn new() -> Self {
         Self {
             quota: offered(&OF_QUOTAS, Vec::new()),
@@ -70,7 +70,7 @@ impl Draft {
         }
     }
 
-    /// One that there is.
+    /// The form of an existing project.
     pub fn of(project: &ProjectView) -> Self {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let named = |adopted: bool| {
@@ -92,7 +92,7 @@ impl Draft {
         }
     }
 
-    /// Whether everything is typed that there has to be, to its end, and every quantity is one.
+    /// Whether the form is complete and valid.
     pub fn is_whole(&self) -> bool {
         let named = [&self.name, &self.cluster];
         let pairs = self.quota.iter().chain(&self.defaults);
@@ -102,7 +102,7 @@ impl Draft {
             && quantities.all(|typed| complaint(typed).is_none())
     }
 
-    /// The wish for it.
+    /// The create request.
     pub fn create(&self) -> ProjectCreate {
         ProjectCreate {
             name: self.name.trim().to_owned(),
@@ -117,7 +117,7 @@ impl Draft {
         }
     }
 
-    /// What is to be changed of the one that there is: what is the same stays as others have it.
+    /// The patch with the changed fields.
     pub fn patch(&self, before: &ProjectView) -> ProjectPatch {
         let changed = |text: &str, before: &Option<String>| {
             let text = text.trim();
@@ -140,7 +140,7 @@ impl Draft {
         }
     }
 
-    /// The command that makes it, as far as there are options for what is typed.
+    /// The equivalent command, as far as options exist.
     pub fn command(&self) -> String {
         let word = |text: &str, unknown: &str| match text.trim() {
             "" => unknown.to_owned(),
@@ -196,14 +196,14 @@ impl Draft {
     }
 }
 
-/// What is wrong with a quantity before the server is asked; nothing while none is typed.
+/// The error of a typed quantity; none while it is empty.
 pub fn complaint(typed: &str) -> Option<String> {
     let typed = typed.trim();
     let wrong = !typed.is_empty() && quantity::parse(typed).is_none_or(|it| it < 0.0);
     wrong.then(|| t().projects.quantity_help().to_owned())
 }
 
-/// A level of pod security as commands have it.
+/// The pod security level in commands.
 pub const fn level(level: PodSecurity) -> &'static str {
     match level {
         PodSecurity::Privileged => "privileged",
@@ -212,7 +212,7 @@ pub const fn level(level: PodSecurity) -> &'static str {
     }
 }
 
-/// The pairs that are set, after those that are offered.
+/// The suggested pairs, then the other set pairs.
 fn offered(resources: &[&str], set: Vec<Pair>) -> Vec<TypedPair> {
     let mut pairs: Vec<TypedPair> = resources
         .iter()
@@ -246,7 +246,7 @@ fn maps(pairs: &[TypedPair]) -> (Amounts, Amounts) {
     (of(|pair| &pair.first), of(|pair| &pair.second))
 }
 
-/// Whether these are the same namespaces, in whatever order.
+/// Whether two lists hold the same namespaces in any order.
 fn same(one: &[ProjectNamespace], other: &[ProjectNamespace]) -> bool {
     one.len() == other.len() && one.iter().all(|it| other.contains(it))
 }

@@ -1,4 +1,4 @@
-//! What is typed of a provider, and the spec that it makes.
+//! The form of a provider and its spec.
 
 use std::collections::BTreeMap;
 
@@ -8,32 +8,32 @@ use super::Protocol;
 use super::field::{Entry, Field, GROUPS_BASE};
 use crate::typed::{lines, non_empty};
 
-/// What a checked box is as text.
+/// The value of a checked checkbox.
 const YES: &str = "true";
-/// Where it is said that signing out goes on at the provider.
+/// The spec field for the sign-out at the provider.
 const SIGN_OUT_THERE: &str = "signOutThere";
 
-/// A provider as it is typed.
+/// The form of a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// How Drover speaks with it.
+    /// The protocol.
     pub protocol: Protocol,
-    /// What stands on its button; its name if empty.
+    /// The button label; the name if empty.
     pub display_name: String,
-    /// Whether signing out goes on there.
+    /// Whether a sign-out also ends the session at the provider.
     pub sign_out_there: bool,
-    /// Whether only some sign in; everybody of it if not.
+    /// Whether only listed users and groups may sign in.
     pub limited: bool,
-    /// Ids of people who do, one a line.
+    /// IDs of allowed users, one per line.
     pub users: String,
-    /// Ids of groups whose members do, one a line.
+    /// IDs of allowed groups, one per line.
     pub groups: String,
-    /// The settings by their paths, of every protocol that was chosen.
+    /// The settings by path, of all selected protocols.
     values: BTreeMap<&'static str, String>,
 }
 
 impl Draft {
-    /// A new one.
+    /// An empty form.
     pub fn new(protocol: Protocol) -> Self {
         let fields = protocol.fields().iter();
         Self {
@@ -49,7 +49,7 @@ impl Draft {
         }
     }
 
-    /// One that there is; nothing of a protocol that this page does not know.
+    /// Reads a spec; `None` for unknown protocols.
     pub fn of(spec: &Value) -> Option<Self> {
         let protocol = Protocol::of(spec)?;
         let allowed = spec.get("allowed").filter(|it| !it.is_null());
@@ -69,8 +69,7 @@ impl Draft {
         })
     }
 
-    /// The same with the settings of another protocol; those of this one are there when it is chosen
-    /// again.
+    /// Switches the protocol; the settings of the previous one are kept.
     #[must_use]
     pub fn speaking(self, protocol: Protocol) -> Self {
         let begun = Self::new(protocol).values.into_iter();
@@ -81,29 +80,29 @@ impl Draft {
         }
     }
 
-    /// What is typed of a setting.
+    /// The value of a setting.
     pub fn value(&self, field: &Field) -> &str {
         let value = self.values.get(field.path);
         value.map(String::as_str).unwrap_or_default()
     }
 
-    /// Types a setting.
+    /// Sets a setting.
     pub fn set(&mut self, field: &Field, value: String) {
         self.values.insert(field.path, value);
     }
 
-    /// Whether a box is checked.
+    /// Whether a checkbox is checked.
     pub fn is_checked(&self, field: &Field) -> bool {
         self.value(field) == YES
     }
 
-    /// Checks a box, or not.
+    /// Sets a checkbox.
     pub fn check(&mut self, field: &Field, checked: bool) {
         let value = if checked { YES } else { "" };
         self.set(field, value.to_owned());
     }
 
-    /// Whether a setting of one that there is cannot be changed any more.
+    /// Whether a setting of an existing provider is immutable.
     pub fn stays(&self, field: &Field) -> bool {
         let of_groups = field.path.starts_with("spec.ldap.groups.");
         field.stays
@@ -114,14 +113,14 @@ impl Draft {
                     .is_some_and(|it| !it.is_empty()))
     }
 
-    /// Whether everything is typed that there has to be.
+    /// Whether all required settings are set.
     pub fn is_whole(&self) -> bool {
         let needed = self.protocol.fields().iter().filter(|field| field.needed);
         let mut typed = needed.map(|field| self.value(field).trim());
         typed.all(|value| !value.is_empty())
     }
 
-    /// Whether only some sign in, and nobody is among them.
+    /// Whether sign-ins are limited to an empty list.
     pub fn is_for_nobody(&self) -> bool {
         self.limited
             && [&self.users, &self.groups]
@@ -129,11 +128,11 @@ impl Draft {
                 .all(|text| non_empty(text).is_none())
     }
 
-    /// The spec: `base`, whose further fields stay, with what is typed.
+    /// Applies the form to `base`; unknown fields stay.
     pub fn spec(&self, base: &Value) -> Value {
         let mut spec = base.as_object().cloned().unwrap_or_default();
         put(&mut spec, &["displayName"], line(&self.display_name));
-        // What is not said is no, and stays unsaid.
+        // An absent flag means false and stays absent.
         let said = self.sign_out_there || spec.contains_key(SIGN_OUT_THERE);
         put(
             &mut spec,
@@ -175,13 +174,13 @@ fn line(text: &str) -> Option<Value> {
     non_empty(text).map(Value::String)
 }
 
-/// What is at a path that begins with `spec`.
+/// The value at a path that starts with `spec`.
 fn at<'a>(spec: &'a Value, path: &str) -> Option<&'a Value> {
     let mut parts = path.split('.').skip(1);
     parts.try_fold(spec, |value, part| value.get(part))
 }
 
-/// A value as it is typed.
+/// The text of a value.
 fn text(value: Option<&Value>, entry: Entry) -> String {
     match (value, entry) {
         (Some(Value::Array(items)), _) => {
@@ -195,7 +194,7 @@ fn text(value: Option<&Value>, entry: Entry) -> String {
     }
 }
 
-/// Puts a value where the path leads, or takes away what is there.
+/// Sets or removes the value at a path.
 fn put(within: &mut Map<String, Value>, path: &[&str], value: Option<Value>) {
     match (path, value) {
         ([], _) => {}
@@ -207,7 +206,7 @@ fn put(within: &mut Map<String, Value>, path: &[&str], value: Option<Value>) {
             let next = next.or_insert_with(|| Value::Object(Map::new()));
             if let Some(next) = next.as_object_mut() {
                 put(next, rest, value);
-                // Nothing is made for what is not wanted.
+                // No empty objects are created.
                 if !wanted && next.is_empty() {
                     within.remove(*name);
                 }

@@ -1,4 +1,4 @@
-//! The settings that each protocol has, as the form asks for them.
+//! The settings of each protocol.
 
 use super::Protocol;
 use crate::messages::english::Providers;
@@ -7,36 +7,36 @@ use crate::messages::t;
 /// One setting of a provider.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// Where it is in the spec, such as `spec.ldap.users.base`: as the server names it.
+    /// The path in the spec, such as `spec.ldap.users.base`.
     pub path: &'static str,
-    /// What people call it.
+    /// The display name, or the name.
     label: Text,
-    /// What it has to be.
+    /// The help text.
     help: Text,
-    /// How it is typed.
+    /// The input kind.
     pub entry: Entry,
-    /// Whether there is none without it.
+    /// Whether it is required.
     pub needed: bool,
-    /// Whether it stays as it was when the provider was made.
+    /// Whether it is immutable.
     pub stays: bool,
-    /// What the form begins with.
+    /// The initial value.
     pub begins: &'static str,
 }
 
-/// How a setting is typed.
+/// The input kind of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// One line.
     Line,
-    /// Several words in one line: a list.
+    /// A list in one line.
     Words,
-    /// Several lines: a list.
+    /// A list, one item per line.
     Lines,
-    /// Several lines: one text, such as a certificate.
+    /// A multi-line text, such as a certificate.
     Text,
     /// Yes or no.
     Flag,
-    /// One of these, each with its words.
+    /// A select.
     OneOf(&'static [(&'static str, Text)]),
 }
 
@@ -53,12 +53,12 @@ impl Field {
         }
     }
 
-    /// Its label.
+    /// The label.
     pub fn label(&self) -> &'static str {
         (self.label)(&t().providers)
     }
 
-    /// What its value has to be; may be empty.
+    /// The help text; may be empty.
     pub fn help(&self) -> &'static str {
         (self.help)(&t().providers)
     }
@@ -86,7 +86,7 @@ impl Field {
 
 type Text = fn(&Providers) -> &'static str;
 
-/// Where the group part of a directory is: there is none without its base.
+/// The base DN of groups; without it the spec has no groups.
 pub(super) const GROUPS_BASE: &str = "spec.ldap.groups.base";
 
 const OIDC: &[Field] = &[
@@ -227,7 +227,7 @@ const LDAP: &[Field] = &[
     .typed(Entry::Text),
 ];
 
-/// All of their paths: complaints about them stand at their fields.
+/// The paths of all settings, whose errors are shown at their fields.
 pub const PATHS: &[&str] = &ALL_PATHS;
 
 const ALL_PATHS: [&str; OIDC.len() + GITHUB.len() + LDAP.len()] = {

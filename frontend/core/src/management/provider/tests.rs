@@ -16,7 +16,7 @@ fn typed(protocol: Protocol, values: &[(&str, &str)]) -> Draft {
     draft
 }
 
-/// A spec with the place of its secret, which the server adds, as the server reads it.
+/// Reads a spec as the server does, with the secret reference that the server adds.
 fn read(spec: &Value) -> AuthProviderSpec {
     let mut spec = spec.clone();
     for (protocol, name) in [("github", "clientSecret"), ("ldap", "bindPassword")] {

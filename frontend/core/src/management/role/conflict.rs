@@ -7,19 +7,18 @@ use serde_json::Value;
 
 use super::draft::text_of;
 
-/// A field that somebody else changed.
+/// A field that another user changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// Its name.
     pub field: String,
-    /// What it spec when the work began, as YAML; empty if nothing.
+    /// The value before the edit, as YAML; empty if unset.
     pub before: String,
-    /// What it says now.
+    /// The current value.
     pub now: String,
 }
 
-/// What differs between what a role spec and what it says now; nothing if only the server wrote of
-/// how it stands.
+/// The changed fields between two specs.
 pub fn changes(before: &impl Serialize, now: &impl Serialize) -> Vec<Change> {
     let value = |spec: Value| match spec {
         Value::Object(fields) => fields,

@@ -1,4 +1,4 @@
-//! A role while somebody works on it: what it says, and the same as text.
+//! The draft of a role: spec and YAML.
 
 use drover_api::strict::unknown_field;
 use serde::Serialize;
@@ -9,16 +9,16 @@ use super::Kind;
 use super::spec::RoleSpec;
 use crate::messages::t;
 
-/// What is wrong with a text.
+/// An error in the YAML.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextProblem {
-    /// Where, counted from one, if that can be told.
+    /// The line, from 1, if known.
     pub line: Option<usize>,
-    /// What, with the field where it is about one.
+    /// The message, with the field if known.
     pub message: String,
 }
 
-/// What a role shall say. A text that cannot be read is kept beside what could be read last.
+/// The draft. Invalid YAML is kept next to the last valid spec.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
     spec: RoleSpec,
@@ -27,7 +27,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Begins with what a role says.
+    /// Starts with a spec.
     pub fn of(spec: RoleSpec) -> Self {
         Self {
             text: text_of(&spec),
@@ -36,22 +36,22 @@ impl Draft {
         }
     }
 
-    /// What it says; as of the last text that could be read.
+    /// The last valid spec.
     pub const fn spec(&self) -> &RoleSpec {
         &self.spec
     }
 
-    /// The text, as it was typed.
+    /// The YAML.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What is wrong with the text; until that is mended nothing else can be changed.
+    /// The error of the YAML; it blocks other edits.
     pub const fn problem(&self) -> Option<&TextProblem> {
         self.problem.as_ref()
     }
 
-    /// Takes another text; comments and the order of fields stay as long as nothing else is changed.
+    /// Sets the YAML; comments and field order stay until another edit.
     pub fn type_text(&mut self, text: String) {
         match read(self.spec.kind(), &text) {
             Ok(spec) => {
@@ -63,7 +63,7 @@ impl Draft {
         self.text = text;
     }
 
-    /// Changes what it says, and with it the text; nothing while the text cannot be read.
+    /// Changes the spec and the YAML; ignored while the YAML is invalid.
     pub fn change(&mut self, change: impl FnOnce(&mut RoleSpec)) {
         if self.problem.is_some() {
             return;
@@ -77,14 +77,13 @@ impl Draft {
     }
 }
 
-/// What a spec looks like as YAML.
+/// A spec as YAML.
 pub fn text_of(spec: &impl Serialize) -> String {
-    // Specs hold texts, numbers and lists of them, which can always be written.
+    // Specs hold only strings, numbers and lists, so serialization cannot fail.
     serde_saphyr::to_string(spec).unwrap_or_default()
 }
 
-/// Reads what a role of a kind says; one field that nobody knows makes all of it unreadable, so that
-/// nothing is lost.
+/// Parses YAML; unknown fields are errors, so that no field is lost.
 pub fn read(kind: Kind, text: &str) -> Result<RoleSpec, TextProblem> {
     match kind {
         Kind::Template => spec(text).map(RoleSpec::Template),
@@ -109,7 +108,7 @@ fn spec<S: Serialize + DeserializeOwned>(text: &str) -> Result<S, TextProblem> {
 }
 
 fn parse<S: DeserializeOwned>(text: &str) -> Result<S, TextProblem> {
-    // The text stands beside what is spec of it.
+    // The message is shown next to the text.
     let options = serde_saphyr::options! { with_snippet: false };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| problem(&error))
 }
@@ -118,12 +117,12 @@ fn problem(error: &serde_saphyr::Error) -> TextProblem {
     let line = error.location().map(|at| at.line());
     TextProblem {
         line: line.and_then(|line| usize::try_from(line).ok()),
-        // Its `Display` speaks to programmers, and brings what draws the place in the text.
+        // Its `Display` is for developers and includes a source excerpt.
         message: UserMessageFormatter.format_message(error).into_owned(),
     }
 }
 
-/// The line of a field, where no other line has one of that name.
+/// The line of a field, if its name is unique.
 fn line_of(text: &str, path: &str) -> Option<usize> {
     let key = path.rsplit('.').next()?;
     let begins = |line: &str| {

@@ -7,7 +7,7 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use super::words::{Words, line, names};
 use crate::messages::t;
 
-/// The verbs that have a column each.
+/// The verbs with a column.
 pub const VERBS: [&str; 8] = [
     "get",
     "list",
@@ -18,21 +18,21 @@ pub const VERBS: [&str; 8] = [
     "delete",
     "deletecollection",
 ];
-/// Every verb there is.
+/// All verbs.
 pub const ALL: &str = "*";
 
-/// What a box shows.
+/// The state of a checkbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// Not allowed.
     Off,
     /// Allowed.
     On,
-    /// Allowed because every verb is.
+    /// Allowed by `*`.
     Implied,
 }
 
-/// What the box of a verb shows in a rule's row.
+/// The state of a verb in a rule.
 pub fn mark(rule: &PolicyRule, verb: &str) -> Mark {
     if rule.verbs.iter().any(|own| own == verb) {
         Mark::On
@@ -43,7 +43,7 @@ pub fn mark(rule: &PolicyRule, verb: &str) -> Mark {
     }
 }
 
-/// The rule once a box was pressed; the other verbs stay as they are, those that are implied too.
+/// Toggles a verb; other verbs stay, including implied ones.
 #[must_use]
 pub fn toggled(rule: &PolicyRule, verb: &str) -> PolicyRule {
     let mut rule = rule.clone();
@@ -51,7 +51,7 @@ pub fn toggled(rule: &PolicyRule, verb: &str) -> PolicyRule {
         rule.verbs.retain(|own| own != verb);
         return rule;
     }
-    // Where people look for it.
+    // The conventional position.
     let place = |verb: &str| VERBS.iter().position(|known| *known == verb);
     let before = |own: &String| match (place(own), place(verb)) {
         (Some(own), Some(new)) => own > new,
@@ -75,7 +75,7 @@ pub fn others(rule: &PolicyRule) -> String {
     line(&others, Words::Plain)
 }
 
-/// The rule with these verbs beside those that have a column.
+/// Sets the verbs without a column.
 #[must_use]
 pub fn with_others(rule: &PolicyRule, typed: &str) -> PolicyRule {
     let mut rule = rule.clone();
@@ -92,7 +92,7 @@ fn is_known(verb: &str) -> bool {
     verb == ALL || VERBS.contains(&verb)
 }
 
-/// What a rule is about.
+/// A field of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// API groups.
@@ -125,12 +125,12 @@ fn list(rule: &PolicyRule, part: Part) -> &[String] {
     list.as_deref().unwrap_or_default()
 }
 
-/// A part as one line.
+/// A field as one line.
 pub fn part(rule: &PolicyRule, part: Part) -> String {
     line(list(rule, part), part.words())
 }
 
-/// The rule with what was typed as a part; one about paths stays so while there is none.
+/// Sets a field; a path rule stays one while it is empty.
 #[must_use]
 pub fn with_part(rule: &PolicyRule, part: Part, typed: &str) -> PolicyRule {
     let mut rule = rule.clone();
@@ -145,18 +145,18 @@ pub fn with_part(rule: &PolicyRule, part: Part, typed: &str) -> PolicyRule {
     rule
 }
 
-/// Whether a rule is about paths, and about no resources.
+/// Whether a rule is a path rule.
 fn is_about_paths(rule: &PolicyRule) -> bool {
     let empty = |part| list(rule, part).is_empty();
     rule.non_resource_urls.is_some() && empty(Part::Groups) && empty(Part::Resources)
 }
 
-/// Whether a part has a field in its rule's row: if there is something in it, or should be.
+/// Whether the row of a rule shows a field.
 pub fn has_field(rule: &PolicyRule, part: Part) -> bool {
     !list(rule, part).is_empty() || (part == Part::Paths) == is_about_paths(rule)
 }
 
-/// What a row is called: `deployments (apps)`.
+/// The name of a row: `deployments (apps)`.
 pub fn title(rule: &PolicyRule) -> String {
     let (resources, paths) = (part(rule, Part::Resources), part(rule, Part::Paths));
     let named = format!("{resources} ({})", part(rule, Part::Groups));
@@ -168,7 +168,7 @@ pub fn title(rule: &PolicyRule) -> String {
     }
 }
 
-/// A new row: reading objects that are still to be named.
+/// A new rule with read verbs.
 pub fn new_rule() -> PolicyRule {
     PolicyRule {
         api_groups: Some(vec![String::new()]),
@@ -177,7 +177,7 @@ pub fn new_rule() -> PolicyRule {
     }
 }
 
-/// A new row about paths.
+/// A new path rule.
 pub fn new_paths() -> PolicyRule {
     PolicyRule {
         non_resource_urls: Some(vec!["/version".to_owned()]),

@@ -1,13 +1,13 @@
-//! Fewer rules that allow the same.
+//! Merging of equivalent rules.
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
-/// The rules with those put together that differ in one part only: what is allowed stays the same.
+/// Merges rules that differ in one field; the permissions stay the same.
 pub fn merged(rules: &[PolicyRule]) -> Vec<PolicyRule> {
     let mut merged: Vec<PolicyRule> = Vec::new();
     for rule in rules {
         let mut rule = rule.clone();
-        // What two have become may fit a third.
+        // A merged rule may merge again.
         while let Some(at) = merged
             .iter()
             .position(|other| together(other, &rule).is_some())
@@ -22,7 +22,7 @@ pub fn merged(rules: &[PolicyRule]) -> Vec<PolicyRule> {
     merged
 }
 
-/// The one rule that allows what two do, if they differ in one part.
+/// Merges two rules if they differ in one field.
 fn together(one: &PolicyRule, other: &PolicyRule) -> Option<PolicyRule> {
     let parts = |rule: &PolicyRule| -> [Vec<String>; 5] {
         let list = |part: &Option<Vec<String>>| part.clone().unwrap_or_default();
@@ -41,7 +41,7 @@ fn together(one: &PolicyRule, other: &PolicyRule) -> Option<PolicyRule> {
     let mut both = one.clone();
     match differing[..] {
         [] => {}
-        // An empty part is no list of nothing: it means all names, or that the rule is no good.
+        // An empty field means all names, or an invalid rule.
         [at] if !one[at].is_empty() && !other[at].is_empty() => {
             let new = other[at].iter().filter(|name| !one[at].contains(name));
             both[at].extend(new.cloned());
@@ -59,7 +59,7 @@ fn together(one: &PolicyRule, other: &PolicyRule) -> Option<PolicyRule> {
     })
 }
 
-/// Whether two lists hold the same, in whatever order.
+/// Whether two lists are equal in any order.
 fn same(one: &[String], other: &[String]) -> bool {
     let within = |some: &[String], all: &[String]| some.iter().all(|name| all.contains(name));
     within(one, other) && within(other, one)

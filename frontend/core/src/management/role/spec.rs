@@ -1,4 +1,4 @@
-//! What a role of either kind says.
+//! The specs of roles.
 
 use drover_api::kinds::{GlobalRoleSpec, RoleContext, RoleTemplateSpec};
 use drover_api::rest::{GlobalRoleDetail, RestsOnIt, RoleDetail, RoleUpdate, RoleView};
@@ -18,18 +18,18 @@ use crate::typed::non_empty;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum RoleSpec {
-    /// Of one in clusters and projects.
+    /// The spec of a RoleTemplate.
     Template(RoleTemplateSpec),
-    /// Of one on the hub and in every cluster.
+    /// The spec of a GlobalRole.
     Global(GlobalRoleSpec),
 }
 
 /// A list of rules in a spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
-    /// What it allows where it is given.
+    /// The rules of its own scope.
     Own,
-    /// What a role in a project allows in the whole cluster.
+    /// The cluster rules of a project role.
     Cluster,
 }
 
@@ -42,7 +42,7 @@ impl RoleSpec {
         }
     }
 
-    /// Which kind of role says this.
+    /// The kind.
     pub const fn kind(&self) -> Kind {
         match self {
             Self::Template(_) => Kind::Template,
@@ -50,7 +50,7 @@ impl RoleSpec {
         }
     }
 
-    /// Where people are given it; `None` if everywhere.
+    /// The context; `None` for global roles.
     pub const fn context(&self) -> Option<RoleContext> {
         match self {
             Self::Template(spec) => Some(spec.context),
@@ -58,8 +58,8 @@ impl RoleSpec {
         }
     }
 
-    /// Says where people are given it. A role in clusters has its rules in one list: those that
-    /// were moved there are kept in `moved`, and go back as far as they are still the same.
+    /// Sets the context. Cluster roles have one list of rules: rules moved into it are kept in
+    /// `moved` and move back if unchanged.
     pub fn put_in(&mut self, context: RoleContext, moved: &mut Vec<PolicyRule>) {
         let Self::Template(spec) = self else {
             return;
@@ -83,7 +83,7 @@ impl RoleSpec {
         }
     }
 
-    /// Which lists of rules it has, each with what they are about.
+    /// The lists of rules with their headings.
     pub fn lists(&self) -> Vec<(Rules, &'static str)> {
         match self.context() {
             None => vec![(Rules::Own, t().roles.on_hub())],
@@ -95,7 +95,7 @@ impl RoleSpec {
         }
     }
 
-    /// One of its lists.
+    /// A list of rules.
     pub fn rules(&self, which: Rules) -> &[PolicyRule] {
         match (self, which) {
             (Self::Template(spec), Rules::Own) => &spec.rules,
@@ -105,7 +105,7 @@ impl RoleSpec {
         }
     }
 
-    /// The same, to change it; `None` where it has none.
+    /// A mutable list of rules; `None` if it does not exist.
     pub fn rules_mut(&mut self, which: Rules) -> Option<&mut Vec<PolicyRule>> {
         match (self, which) {
             (Self::Template(spec), Rules::Own) => Some(&mut spec.rules),
@@ -115,12 +115,12 @@ impl RoleSpec {
         }
     }
 
-    /// Whether rules about paths are taken in a list.
+    /// Whether a list accepts path rules.
     pub fn takes_paths(&self, which: Rules) -> bool {
         which == Rules::Cluster || self.context() != Some(RoleContext::Project)
     }
 
-    /// What people call it; empty if as the object is.
+    /// The display name; may be empty.
     pub fn display_name(&self) -> &str {
         let name = match self {
             Self::Template(spec) => &spec.display_name,
@@ -129,7 +129,7 @@ impl RoleSpec {
         name.as_deref().unwrap_or_default()
     }
 
-    /// What it is for; may be empty.
+    /// The description; may be empty.
     pub fn description(&self) -> &str {
         let text = match self {
             Self::Template(spec) => &spec.description,
@@ -138,7 +138,7 @@ impl RoleSpec {
         text.as_deref().unwrap_or_default()
     }
 
-    /// Says how people call it.
+    /// Sets the display name.
     pub fn call(&mut self, name: &str) {
         let name = non_empty(name);
         match self {
@@ -147,7 +147,7 @@ impl RoleSpec {
         }
     }
 
-    /// Says what it is for.
+    /// Sets the description.
     pub fn describe(&mut self, text: &str) {
         let text = non_empty(text);
         match self {
@@ -156,7 +156,7 @@ impl RoleSpec {
         }
     }
 
-    /// ClusterRoles that clusters have by themselves, in one line; `None` where there are none.
+    /// The external ClusterRoles in one line; `None` if the kind has none.
     pub fn external(&self) -> Option<String> {
         match self {
             Self::Template(spec) => Some(line(&spec.external, Words::Plain)),
@@ -164,14 +164,14 @@ impl RoleSpec {
         }
     }
 
-    /// Says which those are.
+    /// Sets the external ClusterRoles.
     pub fn name_external(&mut self, typed: &str) {
         if let Self::Template(spec) = self {
             spec.external = names(typed, Words::Plain);
         }
     }
 
-    /// The one thing that it is or is not, in words, and whether it is: locked, or for everybody new.
+    /// The flag of the kind in words, and its value: locked, or granted to new users.
     pub fn flag(&self) -> (&'static str, bool) {
         match self {
             Self::Template(spec) => (t().roles.locked_help(), spec.locked),
@@ -179,7 +179,7 @@ impl RoleSpec {
         }
     }
 
-    /// Says that it is, or is not.
+    /// Sets the flag.
     pub const fn set_flag(&mut self, is: bool) {
         match self {
             Self::Template(spec) => spec.locked = is,
@@ -187,7 +187,7 @@ impl RoleSpec {
         }
     }
 
-    /// In how many single namespaces of the hub it allows something; that is changed in the text.
+    /// The number of hub namespaces with rules, editable only as YAML.
     pub fn hub_namespaces(&self) -> usize {
         match self {
             Self::Template(_) => 0,
@@ -195,7 +195,7 @@ impl RoleSpec {
         }
     }
 
-    /// The roles whose rights it has as well: those that it inherits, or gives in every cluster.
+    /// The inherited roles, or the roles granted in all clusters.
     pub fn others(&self) -> &[String] {
         match self {
             Self::Template(spec) => &spec.inherits,
@@ -203,7 +203,7 @@ impl RoleSpec {
         }
     }
 
-    /// The same, to change them.
+    /// The same, mutable.
     pub const fn others_mut(&mut self) -> &mut Vec<String> {
         match self {
             Self::Template(spec) => &mut spec.inherits,
@@ -211,13 +211,13 @@ impl RoleSpec {
         }
     }
 
-    /// Whether a role can be one of those.
+    /// Whether a role can be added to them.
     pub fn takes(&self, role: &RoleView) -> bool {
         let context = self.context().unwrap_or(RoleContext::Cluster);
         role.context == context && !role.locked && !self.others().contains(&role.name)
     }
 
-    /// A new role that has all rights of this one by inheriting it.
+    /// A new role that inherits this one.
     #[must_use]
     pub fn heir(&self, name: &str) -> Self {
         match self {
@@ -230,7 +230,7 @@ impl RoleSpec {
         }
     }
 
-    /// A new role that says the same, which people can be given.
+    /// A copy that can be granted.
     #[must_use]
     pub fn copied(&self) -> Self {
         let mut spec = self.clone();
@@ -242,7 +242,7 @@ impl RoleSpec {
         spec
     }
 
-    /// What is sent to change a role to this, from a version.
+    /// The update request, based on a version.
     pub fn update(&self, version: &str) -> RoleUpdate {
         RoleUpdate {
             // Specs hold texts and lists of them, which can always be written.
@@ -252,30 +252,30 @@ impl RoleSpec {
     }
 }
 
-/// A place, and one line for each rule that counts there.
+/// A scope and its effective rules in words.
 pub type Place = (&'static str, Vec<String>);
 
-/// A role as the server has it.
+/// A stored role.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
-    /// As it is listed.
+    /// The list entry.
     pub listed: Listed,
-    /// What it says.
+    /// The spec.
     pub spec: RoleSpec,
-    /// Version of the object.
+    /// The resource version.
     pub version: String,
-    /// What it allows with all that it inherits.
+    /// The effective permissions.
     pub allowed: Vec<Place>,
-    /// Why it allows nothing.
+    /// Why it has no effect.
     pub problem: Option<String>,
-    /// What it cannot be deleted for.
+    /// The roles that block its deletion.
     pub rests_on_it: RestsOnIt,
-    /// A field of its spec that this page does not know: the server is newer.
+    /// An unknown field of the spec, from a newer server.
     strange: Option<String>,
 }
 
 impl Stored {
-    /// Reads the server's answer about a role of a kind; an error says what is not as it should be.
+    /// Parses the response for a role.
     pub fn read(kind: Kind, answer: &Value) -> Result<Self, serde_json::Error> {
         let strange = |spec: &RoleSpec| {
             let known = serde_json::to_value(spec).unwrap_or_default();
@@ -289,14 +289,14 @@ impl Stored {
         Ok(stored)
     }
 
-    /// Why it can be neither changed nor copied here: what this page does not know would be lost.
+    /// Why it cannot be edited or copied: unknown fields would be lost.
     pub fn outdated(&self) -> Option<Problem> {
         let field = self.strange.as_ref()?;
         let why = t().roles.page_outdated(field);
         Some(Problem::new(ProblemKind::Failed, why))
     }
 
-    /// The roles that have its rights by naming it; while there is one it cannot be deleted.
+    /// The roles that inherit it; they block its deletion.
     pub fn heirs(&self) -> Vec<(Kind, String)> {
         let rests = self.rests_on_it.clone();
         let roles = rests.roles.into_iter().map(|name| (Kind::Template, name));
@@ -352,20 +352,20 @@ impl Stored {
     }
 }
 
-/// Where something is allowed.
+/// The scopes with rules.
 fn some(places: [Place; 2]) -> Vec<Place> {
     let allowed = places.into_iter();
     allowed.filter(|(_, lines)| !lines.is_empty()).collect()
 }
 
-/// One line for each rule, and for each of the cluster's own roles.
+/// One line per rule and per external ClusterRole.
 fn lines(rules: &[PolicyRule], external: &[String]) -> Vec<String> {
     let rules = rules.iter().map(in_words);
     let external = external.iter().map(|name| t().roles.external(name));
     rules.chain(external).collect()
 }
 
-/// A rule as people say it: `get, list: pods (core)`.
+/// A rule in words: `get, list: pods (core)`.
 pub fn in_words(rule: &PolicyRule) -> String {
     let named = match part(rule, Part::Names) {
         none if none.is_empty() => none,

@@ -26,7 +26,7 @@ fn rule(verbs: &[&str], groups: &[&str], resources: &[&str]) -> PolicyRule {
     }
 }
 
-/// Everything that rules allow, one right each; a name that is empty stands for all.
+/// The permissions of rules, one per item; an empty name means all.
 fn rights(rules: &[PolicyRule]) -> BTreeSet<[String; 5]> {
     let mut rights = BTreeSet::new();
     for rule in rules {
@@ -241,7 +241,7 @@ fn a_wrong_text_names_line_and_field_and_loses_nothing() {
             "it is spec once: {problem:?}"
         );
         assert_eq!(draft.text(), text);
-        // The boxes do not overwrite what was typed.
+        // Checkboxes do not overwrite invalid YAML.
         draft.change(|spec| spec.call("Deployer"));
         assert_eq!(
             (draft.text(), draft.spec().rules(Rules::Own).len()),
@@ -315,11 +315,11 @@ fn what_has_a_field_of_its_own_is_said_by_it() {
     spec.rules_mut(Rules::Own).unwrap().clone_from(&rules);
     spec.rules_mut(Rules::Cluster).unwrap().clone_from(&rules);
     assert_eq!(spec.lists().len(), 2);
-    // In clusters there is one list, and what was in the other is not lost.
+    // Cluster roles have one list, and no rule is lost.
     spec.put_in(RoleContext::Cluster, &mut moved);
     assert_eq!((spec.rules(Rules::Own).len(), moved.len()), (2, 1));
     assert_eq!(spec.rules(Rules::Cluster), []);
-    // Once it is in projects again, each is where it was.
+    // In a project role again, each rule is in its list.
     spec.put_in(RoleContext::Project, &mut moved);
     assert_eq!(
         (spec.rules(Rules::Own), spec.rules(Rules::Cluster)),

@@ -1,18 +1,18 @@
 //! Lists of names in one line of text.
 
-/// How the core group is written, whose name is empty.
+/// The written name of the core group.
 const CORE: &str = "core";
 
-/// What may be written in a list: which names mean something else there.
+/// The kind of a list of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Words {
-    /// API groups: `core` is the one without a name.
+    /// API groups: `core` means the empty name.
     Groups,
     /// Anything else.
     Plain,
 }
 
-/// The names with commas between them; one that would be read as another stands in quotes.
+/// Joins names with commas; ambiguous names are quoted.
 pub fn line(names: &[String], words: Words) -> String {
     let names = names.iter().map(|name| match (words, name.as_str()) {
         (Words::Groups, "") => CORE.to_owned(),
@@ -32,7 +32,7 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// The names of a line: between commas or spaces, or in quotes.
+/// Splits names at commas and spaces, with quotes.
 pub fn names(line: &str, words: Words) -> Vec<String> {
     let (mut names, mut chars) = (Vec::new(), line.chars().peekable());
     while let Some(&next) = chars.peek() {
@@ -55,7 +55,7 @@ pub fn names(line: &str, words: Words) -> Vec<String> {
     names
 }
 
-/// What stands up to the next quote; a quote that is missing yet ends with the line.
+/// Reads a quoted name; a missing quote ends at the line end.
 fn in_quotes(chars: &mut impl Iterator<Item = char>) -> String {
     let mut name = String::new();
     while let Some(c) = chars.next() {
