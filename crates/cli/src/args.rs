@@ -10,26 +10,13 @@ mod roles;
 
 use clap::{Subcommand, ValueEnum};
 
-pub use access::{
-    AccessArgs, AccessCommand, AccessExplain, AccessGrant, AccessRevoke, AccessScope,
-    AccessSubject, ProjectAddNamespace, ProjectArgs, ProjectCommand, ProjectCreate, ProjectDelete,
-    ProjectLimits, ProjectRemoveNamespace, ProjectSet,
-};
-pub use audit::{AuditArgs, AuditFormat};
-pub use clusters::{
-    ClusterArgs, ClusterCommand, ClusterDelete, ClusterImport, ClusterKubeconfig, ClusterName,
-    CredentialArgs, CredentialKind,
-};
-pub use connection::{Connection, DurationArg, DurationArgError, ServerUrl, ServerUrlError};
-pub use people::{
-    NewPassword, SettingArgs, SettingCommand, SettingName, SettingSet, TokenArgs, TokenCommand,
-    TokenCreateArgs, TokenId, UserArgs, UserCommand, UserCreate, UserDelete, UserLink, UserName,
-    UserPassword, UserRevokeTokens, UserUnlink,
-};
-pub use providers::{
-    ProviderArgs, ProviderCommand, ProviderCreate, ProviderDelete, ProviderName, ProviderTest,
-};
-pub use roles::{RoleArgs, RoleCommand, RoleCreate, RoleDelete, RoleName, RoleSet, RoleTyped};
+pub use access::*;
+pub use audit::*;
+pub use clusters::*;
+pub use connection::*;
+pub use people::*;
+pub use providers::*;
+pub use roles::*;
 
 /// The commands that call a server.
 #[derive(Debug, Subcommand)]

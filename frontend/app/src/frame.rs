@@ -18,6 +18,7 @@ use web_sys::{FocusOptions, HtmlElement};
 
 use crate::brand::Brand;
 use crate::live::Clusters;
+use crate::pages::{Page, navigation};
 use crate::palette::{Palette, PaletteOpen};
 use crate::session::{Session, display_name, sign_out};
 use crate::unsaved::{UnsavedDialog, UnsavedGuard};
@@ -45,13 +46,7 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
                     <kbd>{modifier()} "K"</kbd>
                 </button>
                 <nav aria-label=t().frame.navigation()>
-                    <ul>
-                        <li><A href="/" exact=true><Picture icon=Icon::Clusters/><span>{t().frame.clusters()}</span></A></li>
-                        <li><A href="/projects"><Picture icon=Icon::Projects/><span>{t().frame.projects()}</span></A></li>
-                        <li><A href="/tokens"><Picture icon=Icon::Key/><span>{t().frame.tokens()}</span></A></li>
-                        <PlacesByRight/>
-                        <li><A href="/about"><Picture icon=Icon::Info/><span>{t().frame.about()}</span></A></li>
-                    </ul>
+                    <Navigation/>
                 </nav>
                 <div class="rail-foot"><PersonMenu everywhere=everywhere/></div>
             </header>
@@ -105,34 +100,27 @@ fn focus_main(prevent_scroll: bool) {
     }
 }
 
-/// Links to screens that need rights.
+/// Links to the pages that the user's rights allow.
 #[component]
-fn PlacesByRight() -> impl IntoView {
+fn Navigation() -> impl IntoView {
     let session = expect_context::<Session>();
     let permissions = Memo::new(move |_| {
         let me = session.view().map(|view| view.me);
         me.map(|me| (me.rights, me.administrator))
             .unwrap_or_default()
     });
-    move || {
-        let (rights, administers) = permissions.get();
+    let offered = move || {
+        permissions.track();
+        navigation(session)
+    };
+    let link = |page: Page| {
+        let label = page.navigation.map(|(_, label)| label);
         view! {
-            {rights.may_list_users.then(|| view! {
-                <li><A href="/users"><Picture icon=Icon::Users/><span>{t().frame.users()}</span></A></li>
-            })}
-            {rights.may_list_providers.then(|| view! {
-                <li><A href="/providers"><Picture icon=Icon::SignIn/><span>{t().frame.providers()}</span></A></li>
-            })}
-            {(administers || rights.may_list_global_members).then(|| view! {
-                <li><A href="/roles"><Picture icon=Icon::Lock/><span>{t().frame.roles()}</span></A></li>
-            })}
-            {administers.then(|| view! {
-                <li><A href="/audit"><Picture icon=Icon::Lines/><span>{t().frame.audit()}</span></A></li>
-            })}
-            {rights.may_list_settings.then(|| view! {
-                <li><A href="/settings"><Picture icon=Icon::Settings/><span>{t().frame.settings()}</span></A></li>
-            })}
+            <li><A href=page.path exact=page.path == "/"><Picture icon=page.icon/><span>{label}</span></A></li>
         }
+    };
+    view! {
+        <ul><For each=offered key=|page| page.path children=link/></ul>
     }
 }
 

@@ -15,6 +15,7 @@ mod frame;
 mod freshness;
 mod live;
 mod network;
+mod pages;
 mod palette;
 mod reflector;
 mod screens;

@@ -12,6 +12,7 @@ use leptos::prelude::*;
 use web_sys::KeyboardEvent;
 
 use crate::live::Clusters;
+use crate::pages::pages;
 use crate::session::Session;
 use crate::session::sign_out;
 use crate::unsaved::UnsavedGuard;
@@ -264,69 +265,10 @@ fn go(icon: Icon, title: &str, path: String) -> Command {
 }
 
 fn places() -> Vec<Command> {
-    let mut places = vec![
-        go(Icon::Clusters, t().palette.all_clusters(), "/".to_owned()),
-        go(Icon::Plus, t().palette.import(), "/import".to_owned()),
-        go(Icon::Projects, t().frame.projects(), "/projects".to_owned()),
-        go(
-            Icon::Plus,
-            t().palette.create_project(),
-            "/projects?do=create".to_owned(),
-        ),
-        go(Icon::Lock, t().palette.access(), "/access".to_owned()),
-        go(Icon::Lock, t().frame.roles(), "/roles".to_owned()),
-        go(Icon::Key, t().frame.tokens(), "/tokens".to_owned()),
-        go(
-            Icon::Plus,
-            t().palette.create_token(),
-            "/tokens?do=create".to_owned(),
-        ),
-        go(Icon::Info, t().palette.about(), "/about".to_owned()),
-        go(Icon::Terminal, t().palette.device(), "/device".to_owned()),
-    ];
-    let session = expect_context::<Session>();
-    if session.provider().is_none() {
-        places.push(go(
-            Icon::Lock,
-            t().frame.change_password(),
-            "/password".to_owned(),
-        ));
-    }
-    let rights = session.rights();
-    if rights.may_list_users {
-        places.push(go(Icon::Users, t().frame.users(), "/users".to_owned()));
-    }
-    if rights.may_create_users {
-        places.push(go(
-            Icon::Plus,
-            t().palette.create_user(),
-            "/users?do=create".to_owned(),
-        ));
-    }
-    if rights.may_list_providers {
-        places.push(go(
-            Icon::SignIn,
-            t().palette.providers(),
-            "/providers".to_owned(),
-        ));
-    }
-    if rights.may_list_global_members {
-        let screen = "/global-members".to_owned();
-        places.push(go(Icon::Users, t().palette.global_members(), screen));
-    }
-    if rights.may_list_settings {
-        places.push(go(
-            Icon::Settings,
-            t().frame.settings(),
-            "/settings".to_owned(),
-        ));
-    }
-    if session.is_administrator() {
-        let set_up = "/providers?do=create".to_owned();
-        places.push(go(Icon::Plus, t().palette.create_provider(), set_up));
-        places.push(go(Icon::Lines, t().palette.audit(), "/audit".to_owned()));
-    }
-    places
+    let pages = pages(expect_context::<Session>()).into_iter();
+    pages
+        .map(|page| go(page.icon, page.title, page.path.to_owned()))
+        .collect()
 }
 
 /// The screens of the current cluster, and all clusters.
