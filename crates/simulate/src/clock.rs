@@ -1,7 +1,9 @@
 //! The clock of a simulation: the system clock, or a manual one in tests.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use futures::stream::{self, BoxStream, StreamExt as _};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
@@ -35,6 +37,27 @@ impl Clock {
         }
     }
 
+    /// The time left until `at`; `None` if only [`Clock::advance`] ends the wait.
+    pub fn left(&self, at: Timestamp) -> Option<Duration> {
+        if self.manual.is_some() {
+            return (at <= self.now()).then_some(Duration::ZERO);
+        }
+        let left = at.duration_since(Timestamp::now());
+        Some(left.unsigned_abs_if_positive())
+    }
+
+    /// Yields after each [`Clock::advance`].
+    pub fn advances(&self) -> BoxStream<'static, ()> {
+        let Some(manual) = &self.manual else {
+            return stream::pending().boxed();
+        };
+        let advances = stream::unfold(manual.subscribe(), |mut manual| async {
+            manual.changed().await.ok()?;
+            Some(((), manual))
+        });
+        advances.boxed()
+    }
+
     /// Waits until this time.
     pub async fn until(&self, at: Timestamp) {
         match &self.manual {
@@ -52,11 +75,11 @@ impl Clock {
 
 /// Returns zero for a negative duration.
 trait UnsignedIfPositive {
-    fn unsigned_abs_if_positive(self) -> std::time::Duration;
+    fn unsigned_abs_if_positive(self) -> Duration;
 }
 
 impl UnsignedIfPositive for SignedDuration {
-    fn unsigned_abs_if_positive(self) -> std::time::Duration {
-        std::time::Duration::try_from(self).unwrap_or_default()
+    fn unsigned_abs_if_positive(self) -> Duration {
+        Duration::try_from(self).unwrap_or_default()
     }
 }

@@ -124,6 +124,7 @@ impl Cluster {
             world,
             timing: options.timing,
             clock: options.clock,
+            retries: Mutex::default(),
         };
         tasks.spawn(simulation.run(stop.clone()));
         unfinished.disarm();

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use drover_reconcile::Backoff;
 use tokio::time::Instant;
 
 use crate::action::Action;
@@ -11,6 +12,7 @@ use crate::action::Action;
 const MIN_DELAY: Duration = Duration::from_millis(50);
 /// Maximum delay. Throttling also delays reactions to changes by users.
 pub(crate) const MAX_DELAY: Duration = Duration::from_secs(3);
+const BACKOFF: Backoff = Backoff::new(MIN_DELAY, MAX_DELAY);
 /// Number of successive decisions with actions after which decisions are throttled: objects that never
 /// reach their desired state must not use a processor completely.
 const BURST: u32 = 500;
@@ -76,9 +78,8 @@ impl Retries {
 }
 
 fn delay(times: u32) -> Duration {
-    MIN_DELAY
-        .saturating_mul(2_u32.saturating_pow(times.min(16) - 1))
-        .min(MAX_DELAY)
+    // Without jitter: nothing competes for the simulated cluster.
+    BACKOFF.delay(times - 1, 1.0)
 }
 
 #[cfg(test)]

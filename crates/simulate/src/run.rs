@@ -1,9 +1,11 @@
-//! The task of a simulated cluster: observe, decide, execute, and wait for the next change.
+//! The controller of a simulated cluster: observe, decide, execute.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::{FutureExt as _, Stream, StreamExt as _, stream};
+use drover_reconcile::{Attempt, Controller, LeaderGate, Metrics, Options, Reconciler, Trigger};
+use futures::{Stream, StreamExt as _, stream};
 use jiff::Timestamp;
 use kube::Client;
 use parking_lot::Mutex;
@@ -31,94 +33,72 @@ pub(crate) struct Simulation {
     pub(crate) world: Arc<Mutex<World>>,
     pub(crate) timing: Timing,
     pub(crate) clock: Clock,
+    pub(crate) retries: Mutex<Retries>,
 }
 
 impl Simulation {
-    /// Simulates the cluster until `stop`.
+    /// Simulates the cluster until `stop`. Unfinished actions are lost: the next start decides them
+    /// again.
     pub(crate) async fn run(self, stop: CancellationToken) {
-        // Unfinished actions are lost: the next start decides them again.
-        let _ = stop.run_until_cancelled(self.simulate()).await;
+        let changes = watch::all(&self.client);
+        self.run_on(changes, stop).await;
     }
 
-    async fn simulate(&self) {
-        let mut changes = watch::all(&self.client);
-        let mut wake = None;
-        let mut retries = Retries::default();
-        loop {
-            if !self.wait_for_changes(&mut changes, wake).await {
-                return;
+    async fn run_on(
+        self,
+        changes: impl Stream<Item = watch::Change> + Send + 'static,
+        stop: CancellationToken,
+    ) {
+        let options = Options {
+            // Actions have a timeout of their own.
+            timeout: None,
+            ..Options::new("simulation")
+        };
+        let world = Arc::clone(&self.world);
+        let changes = changes.ready_chunks(MAX_CHANGES).map(move |changes| {
+            let mut world = world.lock();
+            for change in changes {
+                change(&mut world);
             }
-            for _ in 0..MAX_CHANGES {
-                let Some(Some(change)) = changes.next().now_or_never() else {
-                    break;
-                };
-                change(&mut self.world.lock());
-            }
-            wake = self.step(&mut retries).await;
-        }
+        });
+        let trigger = Trigger::new(options, &Metrics::default());
+        let advances = self.clock.advances();
+        Controller::new(trigger, self)
+            .on(changes.boxed())
+            .on(advances)
+            .run(LeaderGate::always_open(), stop)
+            .await;
     }
 
-    /// Applies changes until the next decision is due: after the first change, or at the end of a
-    /// pause. A change does not end a pause, because most changes result from the simulation's own
-    /// writes. Returns false at the end of the stream.
-    async fn wait_for_changes<S>(&self, changes: &mut S, wake: Option<Wake>) -> bool
-    where
-        S: Stream<Item = watch::Change> + Unpin,
-    {
-        let over = self.wait(wake);
-        tokio::pin!(over);
-        loop {
-            tokio::select! {
-                biased;
-                () = &mut over => return true,
-                change = changes.next() => match change {
-                    Some(change) => change(&mut self.world.lock()),
-                    None => return false,
-                },
-            }
-            if !matches!(wake, Some(Wake::After(_))) {
-                return true;
-            }
-        }
-    }
-
-    async fn wait(&self, wake: Option<Wake>) {
-        match wake {
-            Some(Wake::At(at)) => self.clock.until(at).await,
-            Some(Wake::After(pause) | Wake::Within(pause, None)) => {
-                tokio::time::sleep(pause).await;
-            }
-            Some(Wake::Within(pause, Some(at))) => tokio::select! {
-                () = tokio::time::sleep(pause) => {}
-                () = self.clock.until(at) => {}
-            },
-            None => std::future::pending().await,
-        }
-    }
-
-    /// Decides and executes the actions. Returns when to decide again without a change.
-    async fn step(&self, retries: &mut Retries) -> Option<Wake> {
+    /// Decides and executes the actions.
+    async fn step(&self) -> drover_reconcile::Action {
         let now = self.clock.now();
         let Decision { actions, wake } = {
             let world = self.world.lock();
             if !world.is_complete() {
-                return None;
+                return drover_reconcile::Action::await_change();
             }
             decide(&world, &self.timing, now)
         };
-        let ready = retries.ready(actions, Instant::now());
+        let ready = self.retries.lock().ready(actions, Instant::now());
         if ready.is_empty() {
-            return match retries.idle(Instant::now()) {
-                Some(pause) => Some(Wake::Within(pause, wake)),
-                None => wake.map(Wake::At),
+            let retry = self.retries.lock().idle(Instant::now());
+            let wake = wake.and_then(|at| self.clock.left(at));
+            return match retry.into_iter().chain(wake).min() {
+                Some(wait) => drover_reconcile::Action::requeue(wait),
+                None => drover_reconcile::Action::await_change(),
             };
         }
-        self.execute_all(ready, now, retries).await;
-        Some(Wake::After(retries.throttle()))
+        self.execute_all(ready, now).await;
+        // A change does not end this pause, because most changes result from the simulation's own
+        // writes.
+        let pause = self.retries.lock().throttle();
+        tokio::time::sleep(pause).await;
+        drover_reconcile::Action::requeue(Duration::ZERO)
     }
 
     /// Executes the actions and records failures.
-    async fn execute_all(&self, actions: Vec<Action>, now: Timestamp, retries: &mut Retries) {
+    async fn execute_all(&self, actions: Vec<Action>, now: Timestamp) {
         let doing = stream::iter(actions).map(|one| async move {
             let (name, subject) = (one.name(), one.subject());
             let done = tokio::time::timeout(ACTION_TIMEOUT, execute(&self.client, one, now)).await;
@@ -129,7 +109,7 @@ impl Simulation {
             match done {
                 Ok(Ok(done)) => {
                     done.apply(&mut self.world.lock());
-                    retries.succeeded(&subject);
+                    self.retries.lock().succeeded(&subject);
                     continue;
                 }
                 // The object changed or its namespace is being deleted. A watch reports the new
@@ -150,65 +130,92 @@ impl Simulation {
                     tracing::warn!(action = name, "simulated change timed out");
                 }
             }
-            retries.failed(subject, Instant::now());
+            self.retries.lock().failed(subject, Instant::now());
         }
     }
 }
 
-/// When to decide again.
-#[derive(Clone, Copy)]
-enum Wake {
-    /// At this time of the simulated clock.
-    At(Timestamp),
-    /// After this pause, regardless of changes.
-    After(Duration),
-    /// After this pause, at the end of which a failed action is retried, or at this time if it is
-    /// earlier; or after a change.
-    Within(Duration, Option<Timestamp>),
+impl Reconciler for Simulation {
+    /// The whole cluster.
+    type Key = ();
+    type Error = Infallible;
+
+    async fn reconcile(
+        &self,
+        (): &(),
+        _: &Attempt,
+    ) -> Result<drover_reconcile::Action, Infallible> {
+        Ok(self.step().await)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
+    use crate::plan::Plan;
     use crate::retry::MAX_DELAY;
 
-    /// A stream of this many changes that then stays pending.
-    fn changes(count: usize) -> impl Stream<Item = watch::Change> + Unpin {
-        let change = || -> watch::Change { Box::new(|_: &mut World| {}) };
-        let all: Vec<_> = std::iter::repeat_with(change).take(count).collect();
-        stream::iter(all).chain(stream::pending())
+    /// A listed world with one node, for which there are actions.
+    fn complete_world() -> World {
+        let mut world = World::default();
+        for plan in Plan::empty(1).nodes {
+            world
+                .nodes
+                .observe(serde_json::from_value(plan.node()).unwrap());
+        }
+        world.nodes.finish_list();
+        world.pods.finish_list();
+        world.services.finish_list();
+        world.daemon_sets.finish_list();
+        world.deployments.finish_list();
+        world.replica_sets.finish_list();
+        world.stateful_sets.finish_list();
+        world.jobs.finish_list();
+        world.endpoint_slices.finish_list();
+        world
     }
 
     #[tokio::test(start_paused = true)]
     async fn changes_are_applied_during_a_pause_and_do_not_end_it() {
-        let service = tower::service_fn(|_| async {
-            Ok::<_, std::convert::Infallible>(http::Response::new(kube::client::Body::empty()))
+        let requests = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&requests);
+        let service = tower::service_fn(move |_| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            async { Ok::<_, Infallible>(http::Response::new(kube::client::Body::empty())) }
         });
+        let mut retries = Retries::default();
+        while retries.throttle() < MAX_DELAY {}
         let simulation = Simulation {
             client: Client::new(service, "default"),
-            world: Arc::default(),
+            world: Arc::new(Mutex::new(complete_world())),
             timing: Timing::default(),
             clock: Clock::default(),
+            retries: Mutex::new(retries),
         };
-        let start = Instant::now();
-        let mut some = changes(5);
-        let pause = Some(Wake::After(MAX_DELAY));
-        assert!(simulation.wait_for_changes(&mut some, pause).await);
-        assert_eq!(start.elapsed(), MAX_DELAY);
-        assert!(
-            some.next().now_or_never().is_none(),
-            "all changes were applied"
-        );
-        let start = Instant::now();
-        assert!(simulation.wait_for_changes(&mut changes(5), None).await);
-        assert_eq!(start.elapsed(), Duration::ZERO);
-        // Only failed actions wait.
-        let again = Some(Wake::Within(MAX_DELAY, None));
-        assert!(simulation.wait_for_changes(&mut changes(1), again).await);
-        assert_eq!(start.elapsed(), Duration::ZERO);
-        assert!(simulation.wait_for_changes(&mut changes(0), again).await);
-        assert_eq!(start.elapsed(), MAX_DELAY);
-        let mut ended = stream::empty::<watch::Change>();
-        assert!(!simulation.wait_for_changes(&mut ended, None).await);
+        let applied = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&applied);
+        let changes = stream::unfold((), |()| async {
+            tokio::time::sleep(MAX_DELAY / 10).await;
+            Some(((), ()))
+        });
+        let changes = changes.map(move |()| -> watch::Change {
+            let counter = Arc::clone(&counter);
+            Box::new(move |_: &mut World| {
+                counter.fetch_add(1, Ordering::SeqCst);
+            })
+        });
+        let stop = CancellationToken::new();
+        tokio::spawn(simulation.run_on(changes, stop.clone()));
+        tokio::time::sleep(MAX_DELAY / 5).await;
+        let first = requests.load(Ordering::SeqCst);
+        assert!(first > 0, "the first change leads to actions");
+        tokio::time::sleep(MAX_DELAY * 4 / 5).await;
+        assert_eq!(requests.load(Ordering::SeqCst), first, "the pause holds");
+        assert!(applied.load(Ordering::SeqCst) >= 8, "changes are applied");
+        tokio::time::sleep(MAX_DELAY / 2).await;
+        assert!(requests.load(Ordering::SeqCst) > first, "the pause is over");
+        stop.cancel();
     }
 }
