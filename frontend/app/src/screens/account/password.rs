@@ -25,7 +25,8 @@ const COMMAND: &str = "drover user passwd";
 pub(crate) fn MustChangePassword() -> impl IntoView {
     title(t().password.choose());
     let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
-    let typed = match session.state() {
+    // Another state mounts this screen again.
+    let typed = match untrack(move || session.state()) {
         SessionState::MustChangePassword(typed) => typed,
         _ => None,
     };
