@@ -77,7 +77,7 @@ impl Ui {
     }
 }
 
-/// What the browser tells.
+/// Reads the figures of the browser.
 async fn measure() -> Result<BTreeMap<String, f64>, UiError> {
     let playwright = Playwright::prepare(&target_folder().join("bench")).await?;
     say("starting the server");

@@ -7,11 +7,11 @@ const key = await presentedKey(stage.url);
 
 export default defineConfig({
   outputDir: `${stage.results}/browser`,
-  // One world, which the tests change: one after the other.
+  // The tests share one environment and change it: run them sequentially.
   workers: 1,
   fullyParallel: false,
   forbidOnly: true,
-  // A test that passes at times is a failure.
+  // A flaky test is a failure.
   retries: 0,
   maxFailures: 0,
   timeout: 60_000,
@@ -19,7 +19,7 @@ export default defineConfig({
   expect: {
     timeout: 20_000,
     toHaveScreenshot: {
-      // Another release of the browser draws some edges otherwise; words, colors and places count.
+      // Browser releases render some edges differently; words, colors and positions are compared.
       maxDiffPixelRatio: 0.01,
       threshold: 0.2,
       caret: "initial",
@@ -40,7 +40,7 @@ export default defineConfig({
     screenshot: "only-on-failure",
     launchOptions: {
       executablePath: "/usr/bin/chromium",
-      // The sandbox does not start as root, which the node of these tests needs.
+      // The sandbox does not start as root, and the node of these tests requires root.
       chromiumSandbox: process.getuid?.() !== 0,
       args: [`--ignore-certificate-errors-spki-list=${key}`, "--font-render-hinting=none", "--disable-lcd-text"],
       env: { ...process.env, FONTCONFIG_FILE: `${import.meta.dirname}/fonts.conf` } as Record<string, string>,

@@ -78,8 +78,7 @@ pub struct Playwright {
 impl Playwright {
     /// Installs the packages of the lock file, if necessary.
     ///
-    /// What a run leaves (pictures of failures, figures) lies in `browser` beside the programs'
-    /// target folder's other results.
+    /// Results (pictures of failures, figures) are written to `browser` in the target folder.
     pub async fn prepare(results: &Path) -> Result<Self, BrowserError> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("browser");
         let playwright = Self {

@@ -56,7 +56,7 @@ impl Image {
     pub const TOOLS: &'static str = "drover-e2e/tools:1";
 
     /// A small image for test pods: busybox with all its commands (`sh`, `sleep`, `tar`, `nc`,
-    /// `httpd`, `wget`, …); sleeps unless told otherwise.
+    /// `httpd`, `wget`, …); sleeps by default.
     pub async fn tools() -> Result<Self, ImageError> {
         let files = Scratch::make("image")?;
         let root = files.path();
@@ -90,7 +90,7 @@ impl Image {
         Self::from_folder(Self::TOOLS, root, &["/bin/sleep", "2147483647"]).await
     }
 
-    /// An image that consists of the files in `root`, and runs `command` unless told otherwise.
+    /// Builds an image with the files in `root` and the default command `command`.
     ///
     /// `name` has a tag: `drover-agent:test`.
     pub async fn from_folder(

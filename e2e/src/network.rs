@@ -98,8 +98,8 @@ impl NodeNetwork {
         Ok(network)
     }
 
-    /// This host's address as pods and the node see it: here listens what they shall reach, such
-    /// as the cluster's API server or a Drover server.
+    /// Returns the address of this host for pods and the node. Programs that they must reach, such as
+    /// the cluster's API server or a Drover server, listen here.
     pub const fn host_address(&self) -> IpAddr {
         IpAddr::V4(HOST)
     }

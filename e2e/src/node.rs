@@ -317,7 +317,7 @@ fn prepare(path: &Path) -> impl FnOnce(io::Error) -> JoinError {
     move |source| JoinError::Prepare { path, source }
 }
 
-/// Makes a folder and those above it.
+/// Creates a folder and its parents.
 fn make_folder(path: &Path) -> Result<(), JoinError> {
     fs::create_dir_all(path).map_err(prepare(path))
 }

@@ -83,7 +83,7 @@ pub(crate) struct Authority {
 impl Authority {
     /// The authority whose key lies in `folder`, made when there is none.
     ///
-    /// Its certificate is (re)made from the key, and written beside it.
+    /// The certificate is created from the key and written to the same folder.
     pub(crate) fn open(folder: &Path, name: &str) -> Result<Self, PkiError> {
         let failed = |source| PkiError::Sign {
             subject: name.to_owned(),

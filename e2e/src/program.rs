@@ -85,7 +85,7 @@ pub struct Program {
 impl Program {
     /// Describes the program at `path`; what it prints goes to `NAME.log` in the folder `logs`.
     ///
-    /// It inherits nothing of the environment but `PATH`.
+    /// The program inherits only `PATH` from the environment.
     pub fn new(name: &str, path: impl Into<PathBuf>, logs: &Path) -> Self {
         Self {
             name: name.to_owned(),
@@ -153,7 +153,7 @@ impl Program {
             .args(&self.arguments)
             .env_clear()
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
-            // Ctrl-C is for whoever started this process: it ends its programs in good order.
+            // Ctrl-C must reach only this process, which stops its programs gracefully.
             .process_group(0)
             .stdin(Stdio::null())
             .stdout(log)
@@ -333,7 +333,7 @@ impl Drop for Running {
         if std::thread::panicking() {
             eprintln!("--- {}:\n{}", self.program.name, self.log_tail());
         }
-        // It may have ended by itself; there is nobody left to tell of another failure.
+        // Errors are ignored: the program may have ended.
         let _ = self.kill();
     }
 }

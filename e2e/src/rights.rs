@@ -1,7 +1,7 @@
 //! Compares the permissions of roles with their use in the audit log, to find unused permissions.
 //!
-//! Pure. A request that was allowed is one that would have failed without its right: so a right that
-//! has such a request cannot be left out, and need not be taken away to find that out.
+//! Pure. An allowed request would fail without its permission: a permission with such a request is
+//! required.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -176,7 +176,7 @@ fn of_object(verb: &str, object: &AuditObject) -> Use {
     let nameless = ["list", "watch", "deletecollection"].contains(&verb)
         || (verb == "create" && object.subresource.is_empty());
     let named = !nameless && !object.name.is_empty();
-    // A namespace is said to lie in itself.
+    // The namespace of a Namespace object is its own name.
     let namespace = match object.resource.as_str() {
         "namespaces" => "",
         _ => &object.namespace,

@@ -32,7 +32,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Makes one, and removes those of processes that are gone.
+    /// Creates a folder, and removes those of ended processes.
     pub(crate) fn make(what: &str) -> Result<Self, ScratchError> {
         let parent = std::env::temp_dir();
         sweep(&parent, YOUNG);
@@ -58,7 +58,7 @@ impl Scratch {
     }
 }
 
-/// Removes the folders in `parent` that nobody uses any more; what cannot be removed stays.
+/// Removes the unused folders in `parent`. Errors are ignored.
 fn sweep(parent: &Path, young: Duration) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let path = entry.path();

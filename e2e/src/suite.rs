@@ -62,7 +62,7 @@ struct Choice {
 }
 
 impl Choice {
-    /// Reads the arguments that the ordinary harness takes; those without meaning here are ignored.
+    /// Parses the arguments of the standard harness and ignores those without effect here.
     fn parse(arguments: impl IntoIterator<Item = String>) -> Self {
         let mut choice = Self::default();
         let mut arguments = arguments.into_iter();

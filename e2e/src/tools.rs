@@ -83,7 +83,7 @@ impl Tool {
 
     /// Finds the built program, and builds all of them first when the cache does not have them.
     ///
-    /// A cold build takes some minutes and says so on standard error. Tests that run at the same time, in this process or another, build it once.
+    /// A cold build takes some minutes and prints its progress. Concurrent tests build once.
     pub async fn locate(self) -> Result<PathBuf, BuildError> {
         tokio::task::spawn_blocking(move || self.locate_blocking())
             .await

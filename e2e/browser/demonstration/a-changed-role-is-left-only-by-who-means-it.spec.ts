@@ -1,6 +1,6 @@
 import { asAdministrator as test, expect } from "../stage/people.ts";
 
-test("a changed role is left by a link, or by the way back, only when it is meant", async ({ page }) => {
+test("unsaved role changes ask before navigation", async ({ page }) => {
   await page.goto("/roles");
   await page.getByRole("link", { name: "Create role", exact: true }).click();
   const name = page.getByLabel("Name", { exact: true });
@@ -22,7 +22,7 @@ test("a changed role is left by a link, or by the way back, only when it is mean
   await page.getByRole("heading", { name: "Roles", exact: true }).waitFor();
   await expect(page).toHaveURL(/\/roles$/);
 
-  // Whoever stayed meanwhile has the history that they had.
+  // Staying on the page keeps the history.
   await page.goForward();
   await expect(page).toHaveURL(/\/new-role$/);
   await expect(name).toHaveValue("");
@@ -32,7 +32,7 @@ test("a changed role is left by a link, or by the way back, only when it is mean
   await page.getByRole("heading", { name: "Projects", exact: true }).waitFor();
 });
 
-test("a role that was not changed is left without a question", async ({ page }) => {
+test("unchanged role is left without a question", async ({ page }) => {
   await page.goto("/roles");
   await page.getByRole("link", { name: "Create role", exact: true }).click();
   await page.getByLabel("Name", { exact: true }).waitFor();

@@ -23,7 +23,7 @@ async function focus(page: Page): Promise<{ name: string; visible: boolean }> {
 /** Presses a key, and sees where the focus has gone. */
 async function press(page: Page, key: string): Promise<string> {
   await page.keyboard.press(key);
-  // After the last of the page comes the browser itself, and then the first again.
+  // After the last element the focus moves to the browser, and then to the first element.
   if (key === "Tab" && (await focus(page)).name === "nothing") await page.keyboard.press(key);
   const { name, visible } = await focus(page);
   expect(visible, `after ${key} one sees that “${name}” has the focus`).toBe(true);
@@ -38,7 +38,7 @@ async function tabTo(page: Page, wanted: string): Promise<void> {
   throw new Error(`Tab does not lead to “${wanted}”`);
 }
 
-test("a keyboard is enough, and the focus is always visible", async ({ page }) => {
+test("all actions work with the keyboard, and the focus is visible", async ({ page }) => {
   await page.goto("/");
   await expect(page.getByLabel("User name", { exact: true })).toBeFocused();
   await page.keyboard.type("admin");
@@ -54,7 +54,7 @@ test("a keyboard is enough, and the focus is always visible", async ({ page }) =
   await expect(page.getByRole("option", { name: "demo-small" })).toHaveAttribute("aria-selected", "true");
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/\/clusters\/demo-small$/);
-  // The screen has the focus, and who does not see it is told which one.
+  // The screen has the focus, so that a screen reader announces it.
   await expect(page.getByRole("status").filter({ hasText: "demo-small · Drover" })).toHaveCount(1);
   expect(await page.evaluate(() => document.activeElement?.closest("main") !== null)).toBe(true);
   await page.getByRole("heading", { name: "Conditions" }).waitFor();
@@ -69,7 +69,7 @@ test("a keyboard is enough, and the focus is always visible", async ({ page }) =
   await dialog.waitFor({ state: "hidden" });
   await expect(page.getByRole("button", { name: "Kubeconfig" })).toBeFocused();
 
-  // A rule is made of boxes and fields, and a role of rules.
+  // A role has rules; each rule has check boxes and fields.
   await page.goto("/new-role");
   await page.getByRole("heading", { name: "Create role", exact: true }).waitFor();
   await tabTo(page, "Add rule");
@@ -84,7 +84,7 @@ test("a keyboard is enough, and the focus is always visible", async ({ page }) =
   await page.keyboard.press("Space");
   await expect(last).toBeChecked();
 
-  // What was changed is left only by who means it.
+  // Unsaved changes ask before navigation.
   await page.keyboard.press("Control+k");
   await page.keyboard.type("create identity");
   await page.keyboard.press("Enter");

@@ -26,7 +26,7 @@ test("Back shows a list at the position where it was left", async ({ page }) => 
   await place.getByRole("link").first().waitFor();
   await place.evaluate((element) => element.scrollTo(0, 1200));
   await expect.poll(() => scrollTop(page, ".table-place")).toBe(1200);
-  // A click scrolls to its target, so the link is one in the middle of what is shown.
+  // A click scrolls to its target, so the test uses a link in the middle of the screen.
   await page.waitForTimeout(300);
   await place.evaluate((element) => {
     const { top, bottom } = element.getBoundingClientRect();
@@ -127,7 +127,7 @@ test("a new project has its own URL, and Back leads to the list", async ({ page,
   await page.goBack();
   await expect(page).toHaveURL(/\/projects$/);
   await expect(dialog).toBeHidden();
-  // The other tests see no project.
+  // Other tests expect no project.
   await terminal.run(`drover project delete ${name} --yes`);
 });
 

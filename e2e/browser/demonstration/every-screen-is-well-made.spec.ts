@@ -45,13 +45,13 @@ asAdministrator("the frame around the screens names every way to go", async ({ p
 test.describe("before the door", () => {
   test.use({ storageState: NOBODY });
 
-  test("sign-in reads well, is accessible in each theme, and fits a telephone", async ({ page }) => {
+  test("sign-in is readable, accessible in each theme, and fits a phone", async ({ page }) => {
     await page.goto("/about");
     await page.getByRole("button", { name: "Sign in" }).waitFor();
     await expectWellMade(page, "sign-in");
   });
 
-  test("sign-in with providers reads well, is accessible in each theme, and fits a telephone", async ({ page }) => {
+  test("sign-in with providers is readable, accessible in each theme, and fits a phone", async ({ page }) => {
     const items = [
       { name: "corp", displayName: "Corporate account", way: "Redirect" },
       { name: "directory", displayName: "Directory", way: "Password" },
@@ -65,14 +65,14 @@ test.describe("before the door", () => {
     await expectWellMade(page, "sign-in-with-providers");
   });
 
-  test("a refused sign-in says so", async ({ page }) => {
+  test("rejected sign-in shows an error", async ({ page }) => {
     await page.goto("/");
     await signIn(page, "nobody-at-all", "a guess of mine");
     await page.locator(".banner.error").waitFor();
     await expectWellMade(page, "sign-in-refused");
   });
 
-  test("a first password must be changed before anything else", async ({ page, newcomer }) => {
+  test("first password must be changed first", async ({ page, newcomer }) => {
     await page.goto("/import");
     await signIn(page, newcomer.name, newcomer.password);
     await page.getByRole("heading", { name: "Choose a password" }).waitFor();

@@ -11,7 +11,7 @@ async function choose(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Edit labels…" }).click();
 }
 
-test("labels of many clusters are a plan before they are changed, and then what the command line shows", async ({ page, terminal }) => {
+test("labels of many clusters are previewed before they change", async ({ page, terminal }) => {
   const labelled = async () => {
     const told = JSON.parse(await terminal.run("drover cluster list --output json")) as {
       items: { name: string; labels?: Record<string, string> }[];

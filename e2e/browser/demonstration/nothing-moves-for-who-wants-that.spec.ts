@@ -3,7 +3,7 @@ import { asAdministrator as test, expect } from "../stage/people.ts";
 /** Slower than this is no motion that anybody suffers from. */
 const SLOW_MS = 4_000;
 
-test("whoever wants less motion gets none that is quick", async ({ page }) => {
+test("reduced motion disables fast animations", async ({ page }) => {
   await page.goto("/kit");
   await page.getByRole("button", { name: "Becomes busy" }).click();
   const quick = () =>

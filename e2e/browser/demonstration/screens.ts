@@ -235,7 +235,7 @@ export const SCREENS: readonly Screen[] = [
   {
     name: "about",
     path: "/about",
-    // The tests themselves sign many users in from one address.
+    // The tests sign many users in from one address.
     sharedAddress: null,
     ready: (page) => page.getByText("embedded, Kubernetes API").waitFor(),
   },

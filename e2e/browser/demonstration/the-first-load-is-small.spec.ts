@@ -5,7 +5,7 @@ const MOST_BYTES = 1_200_000;
 
 test.use({ storageState: NOBODY });
 
-test("the first load is small, and comes compressed", async ({ page }) => {
+test("first load is small and compressed", async ({ page }) => {
   const files = await firstLoad(page);
   const all = files.reduce((sum, file) => sum + file.bytes, 0);
   const list = files.map(({ path, bytes, encoding }) => `${path}: ${bytes} bytes, ${encoding}`).join("\n");

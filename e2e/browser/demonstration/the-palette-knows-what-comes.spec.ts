@@ -1,6 +1,6 @@
 import { asAdministrator as test, expect } from "../stage/people.ts";
 
-test("clusters that come while the palette is open are found in it", async ({ page, context }) => {
+test("palette finds clusters that are added while it is open", async ({ page, context }) => {
   let release = () => {};
   const held = new Promise<void>((resolve) => (release = resolve));
   await context.route(/\/management\.drover\.dev\/v1alpha1\/clusters\?/, async (route) => {

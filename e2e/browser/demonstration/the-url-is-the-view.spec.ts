@@ -1,6 +1,6 @@
 import { asAdministrator as test, expect } from "../stage/people.ts";
 
-test("filter, state and order are in the URL, and come back from it", async ({ page }) => {
+test("URL contains and restores filter, state and order", async ({ page }) => {
   await page.goto("/");
   await page.getByRole("link", { name: "demo-small" }).waitFor();
   await page.getByLabel("Filter clusters").fill("demo -troubled");
@@ -14,7 +14,7 @@ test("filter, state and order are in the URL, and come back from it", async ({ p
   await expect(names).toHaveText(["demo-small", "demo-large"]);
 });
 
-test("the theme is chosen once, and nothing but it is kept in the browser", async ({ page }) => {
+test("theme is the only value that the browser stores", async ({ page }) => {
   await page.goto("/about");
   await page.getByRole("button", { name: /Account and theme$/ }).click();
   await page.getByRole("menuitemradio", { name: "Dark" }).click();

@@ -2,19 +2,19 @@ import { asAdministrator as test, expect } from "../stage/people.ts";
 import { stage } from "../stage/stage.ts";
 import { chooseFromMenu, signIn } from "../stage/test.ts";
 
-test("a page that is cut off says since when, and goes on by itself", async ({ page, context, complaints }) => {
-  // The browser tells of every request that it could not make.
+test("disconnected page shows since when and reconnects", async ({ page, context, complaints }) => {
+  // The browser logs each failed request.
   complaints.expect(/net::ERR_FAILED/);
   await context.route(/watch=true/, (route) => route.abort());
   await page.goto("/clusters/demo-small");
   await page.getByRole("status").getByText(/^stale since \d\d:\d\d:\d\d$/).waitFor();
-  // What was known is shown still.
+  // The last known data is still shown.
   await page.getByText("2 of 2 ready").waitFor();
   await context.unroute(/watch=true/);
   await page.getByText("live", { exact: true }).waitFor({ timeout: 40_000 });
 });
 
-test("a server that answers nothing is told, and asking again helps", async ({ page, context, complaints }) => {
+test("unresponsive server is reported, and retry works", async ({ page, context, complaints }) => {
   complaints.expect(/net::ERR_FAILED/);
   await context.route("**/v1/session", (route) => route.abort());
   await page.goto("/about");
@@ -24,7 +24,7 @@ test("a server that answers nothing is told, and asking again helps", async ({ p
   await expect(page.getByRole("heading", { name: "About", exact: true })).toBeVisible();
 });
 
-test("a browser that loses its network says so at once, and knows what has changed as soon as it is back", async ({ page, context, complaints, terminal }) => {
+test("offline browser is reported immediately and updates after reconnecting", async ({ page, context, complaints, terminal }) => {
   complaints.expect(/net::ERR_INTERNET_DISCONNECTED/);
   await page.goto("/");
   await page.getByRole("link", { name: "demo-small" }).waitFor();
@@ -40,7 +40,7 @@ test("a browser that loses its network says so at once, and knows what has chang
   await page.getByRole("link", { name: "came-meanwhile" }).waitFor({ state: "detached" });
 });
 
-test("a log that was cut goes on, and says so", async ({ page, context, complaints }) => {
+test("interrupted log continues and reports the interruption", async ({ page, context, complaints }) => {
   complaints.expect(/net::ERR_INTERNET_DISCONNECTED/);
   await page.goto("/clusters/demo-small/pods/shop/store-0?tab=logs");
   const lines = page.getByRole("log", { name: "Log" }).getByText("[simulated]");
@@ -53,7 +53,7 @@ test("a log that was cut goes on, and says so", async ({ page, context, complain
   await expect.poll(() => lines.count(), { timeout: 30_000 }).toBeGreaterThan(before + 1);
 });
 
-test("a cluster that refuses Drover's agent signs nobody out", async ({ page, context }) => {
+test("cluster that rejects the agent does not end the session", async ({ page, context }) => {
   const status = { kind: "Status", apiVersion: "v1", status: "Failure", code: 401, message: "Unauthorized" };
   await context.route(/\/k8s\/clusters\/demo-small\//, (route) => route.fulfill({ status: 401, json: status }));
   await page.goto("/clusters/demo-small/pods");
@@ -62,7 +62,7 @@ test("a cluster that refuses Drover's agent signs nobody out", async ({ page, co
   await page.getByRole("link", { name: "demo-large" }).waitFor();
 });
 
-test("who signs in as somebody else in one tab is that person in the other, too", async ({ open, newcomer }) => {
+test("sign-in as another user in one tab applies to the other tab", async ({ open, newcomer }) => {
   const first = await open();
   await first.goto("/about");
   await signIn(first, "admin", stage.password);

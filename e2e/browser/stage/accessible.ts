@@ -13,7 +13,7 @@ export async function expectAccessible(page: Page, what: string): Promise<void> 
     const found = await checker.run(document, {
       runOnly: { type: "tag", values: rules },
       resultTypes: ["violations"],
-      // The style sheet is one file of the page's own; axe would ask for it again.
+      // The style sheet is part of the page; axe would request it again.
       preload: false,
     });
     return found.violations.flatMap(({ id, help, nodes }) =>

@@ -10,11 +10,11 @@ const CHANGING: readonly [RegExp, string][] = [
   [/(\d\d\/\d\d\/\d{4}, )?\d\d:\d\d:\d\d/g, "TIME"],
   [/\b\d+[smhdy]( \d+[smhdy])*\b/g, "AGE"],
   [/(Commit\n\s*- definition:\n\s*- code: )\S+/g, "$1COMMIT"],
-  // What is used goes up and down; what there is of it does not.
+  // Usage changes; capacity does not.
   [/\d+(\.\d+)*( [KMGT]iB)? of (\d+(?:\.\d+)*) (cores|[KMGT]iB) (used|requested)/g, "# of $3 $4 $5"],
-  // A container that crashes runs again for a while.
+  // A crashing container runs for a while after each restart.
   [/, \d+ pods? (failing|unschedulable)/g, ""],
-  // Jobs make pods.
+  // Jobs create pods.
   [/cell "\d+ of (\d+)"/g, 'cell "# of $1"'],
   [/\d+ of (\d+) AGE"/g, '# of $1 AGE"'],
   [/(term: Pods\n\s*- definition: )\d+, capacity/g, "$1#, capacity"],

@@ -30,7 +30,7 @@ export class Terminal {
     let [out, errors] = ["", ""];
     child.stdout.on("data", (part: Buffer) => (out += part.toString()));
     child.stderr.on("data", (part: Buffer) => (errors += part.toString()));
-    // A command that ends without reading is judged by its exit code.
+    // Errors are ignored: a command can end without reading its input.
     child.stdin.on("error", () => undefined);
     child.stdin.end(typed);
     return new Promise((resolve, reject) => {

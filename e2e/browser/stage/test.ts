@@ -8,13 +8,13 @@ export { expect };
 export class Complaints {
   private readonly heard: string[] = [];
   private readonly expected: RegExp[] = [
-    // A refusal that the page tells people in its own words; the console repeats it.
+    // The page shows the rejection itself; the console repeats it.
     /^Failed to load resource: the server responded with a status of 4\d\d .*\/(v1|k8s)\//,
-    // The same of the clusters that are not connected, for a while or at all.
+    // The same for clusters that are not connected.
     /^Failed to load resource: the server responded with a status of 503 .*\/k8s\/clusters\/(waiting|east)\//,
-    // Interfaces of this machine come and go with the pods of its node.
+    // Pods of the node add and remove network interfaces of this machine.
     /^Failed to load resource: net::ERR_NETWORK_CHANGED .*\/(v1|k8s)\//,
-    // The server cuts what a session had open when that session ends.
+    // The server closes open requests when their session ends.
     /^Failed to load resource: net::ERR_HTTP2_PROTOCOL_ERROR .*[?&]watch=true/,
   ];
 

@@ -7,7 +7,7 @@ import { connect } from "node:tls";
 export function presentedKey(url: string): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
-    // Nothing is sent: only the certificate is looked at.
+    // No request is sent: only the certificate is read.
     const socket = connect({ host: hostname, port: Number(port), rejectUnauthorized: false }, () => {
       const certificate = new X509Certificate(socket.getPeerCertificate().raw);
       const key = certificate.publicKey.export({ type: "spki", format: "der" });

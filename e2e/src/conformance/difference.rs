@@ -13,7 +13,7 @@ const MAX_SHOWN: usize = 900;
 /// A difference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// Where, such as `body.metadata.labels`.
+    /// The path, such as `body.metadata.labels`.
     pub path: String,
     /// The value of the server under test.
     pub ours: Option<Value>,
@@ -45,7 +45,7 @@ fn shown(value: Option<&Value>) -> String {
 /// A list whose items have this is sorted by it, and compared name by name: one that is missing is
 /// one difference, not a shift of all that follow.
 const NAMED_BY: &str = "subresource";
-/// The member of discovery's answers that such lists are.
+/// The field of discovery responses with such lists.
 const NAMED_IN: &str = ".subresources";
 
 /// None where not each has a name of its own.

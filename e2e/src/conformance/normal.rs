@@ -295,7 +295,7 @@ fn sorted(members: &Map<String, Value>) -> BTreeMap<&String, &Value> {
 }
 
 fn version(metadata: &Map<String, Value>) -> Option<u64> {
-    // Only an object's metadata: involved objects have a version of somebody else's.
+    // Only the metadata of an object: `involvedObject` has the version of another object.
     metadata.contains_key("uid").then_some(())?;
     metadata.get("resourceVersion")?.as_str()?.parse().ok()
 }

@@ -19,8 +19,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_mins(2);
 pub struct AgentOptions {
     /// Name of the replica.
     pub replica: String,
-    /// How it reaches the cluster's API server: address, authority, and a user who may do
-    /// everything in the agent's namespace.
+    /// Kubeconfig of the cluster's API server, with a user who has all permissions in the agent's
+    /// namespace.
     pub kubeconfig: PathBuf,
     /// Folder of the log.
     pub logs: PathBuf,

@@ -202,8 +202,7 @@ impl Server {
         Ok(())
     }
 
-    /// Waits until the cluster `name` is ready for people: its agent is connected, and what
-    /// people need in the cluster has been applied.
+    /// Waits until the cluster `name` is ready: its agent is connected, and roles are applied.
     pub async fn wait_for_cluster(&self, name: &str) -> Result<(), DroverError> {
         let what = format!("cluster {name}");
         Ok(eventually(&what, CLUSTER_READY, async || {
@@ -255,7 +254,7 @@ async fn authority(hub: &ControlPlane) -> Result<String, DroverError> {
     })
 }
 
-/// A client that trusts `pem` only and presents nothing.
+/// Creates a client that trusts only `pem`, without a credential.
 fn anonymous(url: &str, pem: &str) -> Result<Client, DroverError> {
     let unreadable = |text: String| DroverError::Unreadable {
         what: "the server's address or authority",

@@ -27,7 +27,7 @@ fn start() -> Sender<Request> {
     let (requests, incoming) = channel::<Request>();
     std::thread::spawn(move || {
         for (mut command, answer) in incoming {
-            // Whoever asked waits for the answer, so this cannot fail.
+            // The caller waits for the result, so that the channel is open.
             let _ = answer.send(command.spawn());
         }
     });

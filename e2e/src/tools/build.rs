@@ -9,17 +9,17 @@ use std::time::Instant;
 
 use super::Tool;
 
-/// Arguments of the compiler, one a line. Nobody steps through these programs, so they have nothing
-/// for a debugger, which would be a tenth of the work.
+/// Arguments of the compiler, one per line. They omit debug information, which would take a tenth of
+/// the build time.
 const FLAGS: &str = "build-flags";
-/// What says which programs are built, and how: another text is other programs.
+/// The files that determine the programs; their hash is the cache key.
 const INPUTS: [&str; 3] = ["go.mod", "go.sum", FLAGS];
 
 /// The error of building the [`Tool`]s.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// Neither variable that says where caches live is set.
-    #[error("no place for the cache of built programs: set XDG_CACHE_HOME or HOME")]
+    /// The location of the cache is unknown.
+    #[error("cannot locate the cache of built programs: set XDG_CACHE_HOME or HOME")]
     NoCacheFolder,
     /// The Go module's files could not be read.
     #[error("cannot read {path}, which says what to build")]
@@ -115,7 +115,7 @@ fn compile(sources: &Path, folder: &Path) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// Tells people at the screen; `eprintln` would be held back until the test has ended.
+/// Prints progress immediately; the test harness captures the output of `eprintln`.
 fn tell(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }

@@ -65,7 +65,7 @@ impl Hub {
         }
     }
 
-    /// A folder for files beside the hub's own.
+    /// Returns a folder for additional files.
     pub fn folder(&self) -> &Path {
         match self {
             Self::Kubernetes(hub) => hub.folder(),
@@ -88,7 +88,7 @@ impl Hub {
         }
     }
 
-    /// What tells a server which hub to use.
+    /// Returns the arguments that select the hub of a server.
     pub(super) fn arguments(&self) -> [std::ffi::OsString; 2] {
         match self {
             Self::Kubernetes(_) => ["--kubeconfig".into(), self.kubeconfig().into()],

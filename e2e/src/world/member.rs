@@ -18,7 +18,7 @@ use crate::wait::eventually;
 const READY: Duration = Duration::from_mins(2);
 const NAMESPACE: &str = "drover-agent";
 const DIRECT_USER: &str = "direct-user";
-/// What must hold before people use a cluster.
+/// The conditions of a usable cluster.
 const USABLE: [&str; 4] = ["Connected", "Registered", "APIServerReady", "AccessApplied"];
 
 /// A managed cluster; its agents run as programs of this machine or as pods on its node.
@@ -63,7 +63,7 @@ impl Member {
         &self.manifest
     }
 
-    /// Starts `replicas` agents as programs, with nothing but the rights of the agent's account.
+    /// Starts `replicas` agents as programs with the permissions of the agent's service account.
     pub async fn start_agents(&mut self, replicas: usize) -> Result<(), WorldError> {
         let kubeconfig = self.agent_kubeconfig().await?;
         let program = Programs::find()?.agent;
@@ -91,7 +91,7 @@ impl Member {
         self.agents.clear();
     }
 
-    /// Waits until people can use the cluster through the server.
+    /// Waits until the cluster is usable through the server.
     pub async fn wait_until_usable(&mut self, administrator: &Person) -> Result<(), WorldError> {
         let drover = administrator.drover();
         let arguments = ["cluster", "get", self.name(), "--output=json"].map(str::to_owned);

@@ -19,7 +19,7 @@ pub struct Person {
 }
 
 impl Person {
-    /// A person who has a password already, with a new home in `folder`.
+    /// Creates a user with an existing password and a new home in `folder`.
     ///
     /// `kubectl` is the program to use for their kubectl; it finds `drover` as a user's does.
     pub fn new(

@@ -39,7 +39,7 @@ struct Arguments {
 }
 
 impl Arguments {
-    /// Arguments of the ordinary harness that mean nothing here are ignored.
+    /// Ignores arguments of the standard harness without effect here.
     fn read() -> Result<Self, Failure> {
         let mut arguments = Self {
             scripts: folder().join("scripts"),

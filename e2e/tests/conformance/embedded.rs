@@ -13,14 +13,14 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::command::Failure;
 
-/// As kube-apiserver is told by [`drover_e2e::ControlPlane`].
+/// The same value as in [`drover_e2e::ControlPlane`].
 const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
 
 /// How long versions can be read: kube-apiserver's compaction, as this test sets it, keeps them as
 /// long.
 const HISTORY: Duration = Duration::from_secs(5);
 
-/// Whoever has it is the administrator.
+/// The token of the administrator.
 pub(crate) const TOKEN: &str = "conformance";
 
 struct Administrator;

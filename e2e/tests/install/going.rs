@@ -44,7 +44,7 @@ pub(crate) async fn uninstallation_keeps_the_documented_objects_for_a_new_instal
         .await
         .unwrap();
 
-    // What docs/install/uninstall.md says of people's rights on the hub itself.
+    // The steps of docs/install/uninstall.md for permissions on the hub.
     for line in [
         "delete clusterroles,clusterrolebindings --selector=management.drover.dev/hub-access",
         "delete roles,rolebindings --all-namespaces --selector=management.drover.dev/hub-access",

@@ -136,7 +136,7 @@ fn is_exempt(found: &TooWide) -> bool {
 /// What the server has not had a reason for yet.
 async fn do_the_rest(installed: &mut Installed) {
     for line in [
-        // The rules are there from the chart on, until somebody who is locked out deletes them.
+        // The chart installs the rules; an administrator without access can delete them.
         "delete validatingwebhookconfiguration drover-rules",
         // So is the binding, which only the server writes while they are in force.
         "delete clusterrolebinding drover-hub-administrators-0",
@@ -223,7 +223,7 @@ async fn bindings(installed: &Installed) {
     }
 }
 
-/// A role on the hub, also in single namespaces, is given to two, changes, and is taken away.
+/// Grants a role on the hub, also in single namespaces, to two users, changes it, and revokes it.
 async fn roles_on_the_hub(installed: &Installed) {
     installed
         .tools
@@ -269,7 +269,7 @@ async fn roles_on_the_hub(installed: &Installed) {
     holds(installed, &left, "keeper", false).await;
 }
 
-/// Waits until what kubectl says holds a text, or does not.
+/// Waits until the output of kubectl contains a text, or does not.
 async fn holds(installed: &Installed, line: &str, text: &str, wanted: bool) {
     eventually(&format!("{text} in {line}: {wanted}"), SOON, async || {
         let said = installed.tools.kubectl(line).await;
@@ -305,8 +305,8 @@ async fn members(installed: &Installed) {
     installed.drover("project delete bank --yes").await.unwrap();
 }
 
-/// What nobody else writes while the rules are in force: a role of the start that is not as it was,
-/// and a project without a cluster, of which the server says so.
+/// Creates objects that the rules reject from other writers: a changed built-in role, and a project
+/// without a cluster, whose condition the server writes.
 async fn what_the_rules_refuse(installed: &Installed) {
     let nowhere = json!({ "cluster": { "name": "nowhere" } });
     apply(installed, &[object("Project", "lost", &nowhere)]).await;

@@ -1,4 +1,4 @@
-//! A hub with a node, a member, the charts in both, and the person who installed them.
+//! A hub with a node, a managed cluster, the charts in both, and their administrator.
 //!
 //! The machine has one node, and it is the hub's: a hub is no member of its own, since its rules let
 //! nobody but the server bind Drover's names. So the member's agents run as programs, with the account
@@ -12,13 +12,13 @@ use drover_e2e::{
     Options, Person, StartError, TimedOut, Tool, WorldError, cluster_with_node, eventually, suite,
 };
 
-/// The port of the node at which people and agents reach the server.
+/// The node port of the server.
 const PORT: u16 = 30443;
 pub(crate) const NAMESPACE: &str = "drover-system";
 pub(crate) const PASSWORD: &str = "a long password for tests";
 const SOON: Duration = Duration::from_mins(1);
 
-/// Why there is nothing to test.
+/// The error of the installation.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotInstalled {
     #[error(transparent)]
@@ -39,7 +39,7 @@ pub(crate) enum NotInstalled {
     NotSaid(&'static str, String),
 }
 
-/// What the person has who installs: Helm, kubectl and a shell.
+/// The tools of the administrator: Helm, kubectl and a shell.
 pub(crate) struct Tools {
     helm: CommandLine,
     kubectl: CommandLine,
@@ -96,7 +96,7 @@ impl Tools {
         Ok(output.stdout.trim().to_owned())
     }
 
-    /// Installs the server for this address, and gives what Helm says then.
+    /// Installs the server for this address and returns the notes of Helm.
     pub(crate) async fn install_server(&self, url: &str) -> Result<String, CommandError> {
         let (url, port) = (
             format!("serverUrl={url}"),
@@ -124,7 +124,7 @@ impl Tools {
         notes: &str,
     ) -> Result<Person, NotInstalled> {
         let look = line(notes, "first administrator is")?;
-        // A server is ready a moment before it tells.
+        // The server prints the password shortly after it is ready.
         let telling = eventually("the first password", SOON, async || self.shell(look).await);
         let said = telling.await?;
         let lines = said.lines().map(str::trim);

@@ -46,7 +46,7 @@ async fn of_agents(installed: &Installed, path: &str) -> String {
 
 const GENERATION: &str = ".metadata.generation";
 const IMAGE: &str = ".spec.template.spec.containers[0].image";
-/// What a later server would set; the agents of this stage are programs, so nobody pulls it.
+/// The image that a newer server would set. It is not pulled: the agents of this stage are programs.
 const LATER: &str = "registry.example/drover-agent:later";
 
 async fn let_the_server_set_the_agents_image(installed: &Installed) {
@@ -88,7 +88,7 @@ pub(crate) async fn upgrade_keeps_clusters_users_and_tokens(installed: &mut Inst
     assert_ne!(before.1, of_agents(installed, GENERATION).await);
     // The values still have the image of the installation.
     assert_eq!(of_agents(installed, IMAGE).await, LATER);
-    // The login, the token and the users are those from before.
+    // The login, the token and the users are unchanged.
     let kubectl = installed.admin.kubectl_with(&kubeconfig);
     kubectl.run(["get", "nodes"]).await.unwrap();
     let users = installed.drover("user list").await.unwrap();

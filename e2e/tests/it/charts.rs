@@ -97,7 +97,7 @@ async fn api_server_accepts_the_charts_with_valid_values() {
         let apply = kubectl.clone().with_stdin(made.stdout);
         let words = ["apply", "--dry-run=server", "--validate=strict", "-f", "-"];
         let told = apply.run(words).await.unwrap();
-        // A pod that is not restricted is told by a warning about its Deployment.
+        // A Deployment whose pods are not restricted causes a warning.
         assert_eq!(told.stderr, "", "{values}");
     }
 }
@@ -182,7 +182,7 @@ async fn certificate_contains_all_names_of_the_server() {
     }
 }
 
-/// What Helm says after an installation of the agent's chart into this namespace.
+/// Installs the agent's chart into this namespace and returns the notes of Helm.
 async fn notes(cluster: &ControlPlane, namespace: &str) -> String {
     let helm = Helm {
         helm: cluster.helm().await.unwrap(),

@@ -1,5 +1,4 @@
-//! The real node, with kubectl beside its API server: what the road through Drover is compared
-//! with.
+//! The real node with direct access by kubectl: the reference for access through Drover.
 
 use std::path::Path;
 use std::time::Duration;

@@ -22,7 +22,7 @@ pub(crate) async fn stalled_readers_do_not_delay_other_requests(world: &mut Worl
     let before = pace(world).await;
     let (server, agents) = memory(world);
     let readers = stalled_readers(world).await;
-    // Their windows fill while nobody reads.
+    // The flow control windows of the stalled readers fill.
     tokio::time::sleep(Duration::from_secs(5)).await;
     let during = pace(world).await;
     let (server_after, agents_after) = memory(world);

@@ -157,7 +157,7 @@ async fn copy(side: &Side<'_>) -> Seen {
     let back = side.folder.join("back.bin");
     let mut state = 1_u64;
     let bytes: Vec<u8> = std::iter::repeat_with(|| {
-        // Nothing that compresses.
+        // The content is not compressible.
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;

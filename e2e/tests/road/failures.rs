@@ -65,7 +65,7 @@ pub(crate) async fn requests_succeed_after_one_replica_failed(world: &mut World)
     requests_go_on(world).await;
     world.east.agents()[0].restart().unwrap();
     both_tunnels(world).await;
-    // Frozen: its connection stays, and nothing answers.
+    // Paused: its connection stays open without responses.
     for number in 0..2 {
         world.east.agents()[number].pause().unwrap();
         requests_go_on(world).await;
@@ -156,7 +156,7 @@ pub(crate) async fn paused_api_server_is_reported_within_the_timeout(world: &mut
     let path = "/api/v1/namespaces/default?timeout=3s";
     let answer = get(path).authorized(world).send(world).await;
     let took = begin.elapsed();
-    // By then the tunnel's probes have failed, too: an agent that lives is not said to be silent.
+    // The tunnel's probes have failed by now, too. The message must not blame the running agent.
     tokio::time::sleep(Duration::from_secs(8)).await;
     let later = get(path).authorized(world).send(world).await;
     // The rest of Drover does not wait with it.

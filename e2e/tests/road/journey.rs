@@ -34,7 +34,7 @@ pub(crate) async fn first_password_is_printed_once_and_must_be_changed(world: &m
     let printed = world.server.printed();
     assert_eq!(printed.matches("with the password").count(), 1, "{printed}");
     assert_eq!(printed.matches(&password).count(), 1, "{printed}");
-    // The Cluster's conditions are from before the restart: only the road itself can tell.
+    // The Cluster's conditions are from before the restart: test with a proxied request.
     let through = world.through();
     eventually("the road after the restart", SOON, async || {
         let version = through.run(["get", "--raw", "/version"]).await;

@@ -10,7 +10,7 @@ const SOON: Duration = Duration::from_mins(1);
 /// What is promised.
 const CUT_WITHIN: Duration = Duration::from_secs(5);
 
-/// An open watch of somebody's kubectl.
+/// An open watch of kubectl.
 pub(crate) struct Watch {
     kubectl: CommandLine,
     running: Running,
@@ -35,7 +35,7 @@ impl Watch {
         Self { kubectl, running }
     }
 
-    /// The watch is over in time, and nothing new is granted.
+    /// Asserts that the watch ends in time and new requests are rejected.
     pub(crate) async fn ends(mut self) {
         let since = Instant::now();
         let end = eventually("the watch to end", SOON, async || {
@@ -53,7 +53,7 @@ impl Watch {
         );
     }
 
-    /// Nothing has ended it.
+    /// Asserts that the watch is still open.
     pub(crate) fn goes_on(mut self) {
         let ended = self.running.exited();
         assert_eq!(ended, None, "{}", self.running.log());
@@ -135,7 +135,7 @@ pub(crate) async fn deleted_user_loses_watches_permanently(world: &mut World) {
         .await
         .unwrap();
     watch.ends().await;
-    // The name comes back as somebody else.
+    // A new user gets the same name.
     let (_, new) = with_kubeconfig(world, "john-again").await;
     granted(&new).await;
     kubectl.run(["get", "namespaces"]).await.unwrap_err();

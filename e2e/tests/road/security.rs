@@ -16,11 +16,11 @@ use serde_json::Value;
 use crate::wire::{Answer, Request};
 
 const SOON: Duration = Duration::from_secs(20);
-/// Asks the cluster who it thinks that we are.
+/// The path of a SelfSubjectReview.
 const REVIEW: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 const REVIEW_BODY: &str = r#"{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}"#;
 
-/// A request to `east` that asks who one is, not yet authorized; `mark` finds it in audit logs.
+/// Returns a SelfSubjectReview request to `east` without a credential; `mark` identifies it in audit logs.
 fn review(mark: &str) -> Request {
     let target = format!("/k8s/clusters/east{REVIEW}?fieldManager={mark}");
     Request::new("POST", &target).json(REVIEW_BODY)
@@ -39,7 +39,7 @@ async fn administrator(world: &World) -> String {
     format!("drover:user:{uid}")
 }
 
-/// The cluster took the request for the administrator's and for nobody else's.
+/// Asserts that the cluster authenticated the request as the administrator.
 async fn assert_taken_for_administrator(world: &World, answer: &Answer) {
     let review: Value = serde_json::from_str(&answer.body).unwrap();
     let user = &review["status"]["userInfo"];
@@ -69,8 +69,8 @@ async fn audited(world: &World, mark: &str) -> Value {
     .unwrap()
 }
 
-/// How many requests of strangers the audit log says were refused: it writes some of them whole and
-/// counts the others.
+/// Returns the number of rejected unauthenticated requests in the audit log, which records some
+/// individually and counts the others.
 fn strangers_refused(world: &World) -> u64 {
     let records = world.server.audit().unwrap();
     let of_strangers = |record: &&Value| record["user"].is_null() && record["outcome"] == "refused";
@@ -94,7 +94,7 @@ async fn assert_refusals_audited(world: &World, before: u64, requests: usize) {
     .unwrap();
 }
 
-/// The cluster has granted nothing to a request, whether it saw it or not.
+/// Asserts that the cluster did not allow a request.
 fn assert_not_granted_by_cluster(world: &World, mark: &str) {
     let events = world.east.cluster.audit_events().unwrap();
     let granted = |event: &&AuditEvent| {
@@ -108,7 +108,7 @@ fn assert_not_granted_by_cluster(world: &World, mark: &str) {
     assert!(granted.is_none(), "{granted:?}");
 }
 
-/// Nothing of a request has reached the cluster.
+/// Asserts that a request did not reach the cluster.
 fn assert_unseen_by_cluster(world: &World, mark: &str) {
     let events = world.east.cluster.audit_events().unwrap();
     let seen = events.iter().find(|event| event.request_uri.contains(mark));

@@ -136,7 +136,7 @@ impl Request {
     }
 }
 
-/// What came back; the code is 0 if nothing did.
+/// A response; the code is 0 if there was none.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) code: u16,

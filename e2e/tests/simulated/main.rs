@@ -28,7 +28,7 @@ impl Stage for Demo {
     }
 }
 
-/// Why there is nothing to test on.
+/// The error of starting the environment.
 #[derive(Debug, thiserror::Error)]
 enum NotStarted {
     #[error(transparent)]
@@ -218,7 +218,7 @@ async fn the_cluster_holds_the_agents_accounts_to_their_roles(demo: &mut Demo) {
         ("create pods", false),
     ] {
         let words = format!("auth can-i {verb} --all-namespaces --as {account}");
-        // Nobody acts as an account through Drover, administrators included.
+        // Drover rejects impersonation of service accounts, also by administrators.
         let refused = kubectl.output(words.split(' ')).await.unwrap();
         assert!(!refused.status.success(), "{verb}: {refused:?}");
         let review = serde_json::json!({

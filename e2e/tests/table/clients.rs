@@ -31,7 +31,7 @@ pub(crate) fn rows() -> Vec<Row> {
     ]
 }
 
-/// A watch tells the same events in the same order.
+/// A watch has the same events in the same order.
 async fn watch(side: &Side<'_>) -> Seen {
     let columns = "custom-columns=EVENT:.type,NAME:.object.metadata.name,WORD:.object.data.word";
     let arguments = [
@@ -55,7 +55,7 @@ async fn watch(side: &Side<'_>) -> Seen {
              data: {{word: {word}}}}}"
         ))
     };
-    // The watch itself may begin after the first event, which it then tells as ADDED too.
+    // The watch can begin after the first event, and then reports it as ADDED, too.
     apply("one").run(side).await;
     watch.wait_for_log("one", SOON).await.unwrap();
     apply("two").run(side).await;

@@ -355,7 +355,7 @@ fn rights() -> Vec<Row> {
     ]
 }
 
-/// The one row that differs: people have a name of Drover's in clusters, exactly this one.
+/// The only different row: users have a name of Drover in clusters.
 async fn who_am_i(side: &Side<'_>) -> Seen {
     let words = ["auth", "whoami", "-o", "json"];
     let answer = side.kubectl.run(words).await.unwrap().stdout;

@@ -155,7 +155,7 @@ fn without_log_prefix(line: &str) -> &str {
     }
 }
 
-/// `5s`, `2m3s`, `4d`: at least one number with its unit, and nothing else.
+/// `5s`, `2m3s`, `4d`: numbers with units.
 fn is_age(word: &str) -> bool {
     let mut digits = 0;
     for c in word.chars() {

@@ -22,7 +22,7 @@ fn add<K: SimulatedKind>(world: &mut World, object: Value) {
     K::objects(world).observe(object);
 }
 
-/// A world with nodes that have said all they have to say.
+/// Returns a world with nodes whose status is up to date.
 fn world(nodes: u32) -> World {
     let mut world = World::default();
     for plan in Plan::empty(nodes).nodes {
@@ -74,7 +74,7 @@ fn placed(name: &str, annotations: &Value) -> Value {
     pod
 }
 
-/// Decides and applies what kubelets say of one pod, until nothing is due; gives the statuses.
+/// Applies the status updates of a pod until none is due, and returns the statuses.
 fn story(world: &mut World, name: &str, steps: usize) -> Vec<(i64, String)> {
     let timing = Timing {
         start: Duration::from_secs(2),

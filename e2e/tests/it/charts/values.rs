@@ -40,7 +40,7 @@ fn merge(into: &mut Value, changes: Value) {
     }
 }
 
-/// Values that people have.
+/// Returns valid values.
 pub(super) fn good() -> Vec<Values> {
     let servers = [certificates(), ways_in(), vec![json!({}), everything()]];
     let servers = servers.into_iter().flatten().map(|values| (SERVER, values));

@@ -77,7 +77,7 @@ pub(crate) async fn identity_headers_of_clients_never_reach_the_cluster(world: &
     }
 }
 
-/// Group 3: `kubectl --as` somebody whom nobody may be, although RBAC would let an administrator.
+/// Group 3: impersonation with `kubectl --as` that Drover rejects although RBAC would allow it.
 pub(crate) async fn masters_nodes_and_service_accounts_cannot_be_impersonated(world: &mut World) {
     for (user, group) in [
         ("system:admin", None),
@@ -102,7 +102,7 @@ pub(crate) async fn masters_nodes_and_service_accounts_cannot_be_impersonated(wo
     assert!(answer.is_refusal(), "{answer:?}");
     assert_unseen_by_cluster(world, mark);
     assert_eq!(audited(world, mark).await["outcome"], "refused");
-    // Another of Drover's people, whom the cluster lets an administrator be, is nobody else.
+    // Impersonation of another user of Drover, which the cluster allows to an administrator.
     let peter = world.person("peter", true).await.unwrap();
     let own = peter.kubectl_with(&peter.token_kubeconfig("east").await.unwrap());
     let whoami = [

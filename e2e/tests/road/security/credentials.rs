@@ -99,7 +99,7 @@ pub(crate) async fn guessed_tokens_are_rejected(world: &mut World) {
     assert_refusals_audited(world, before, 10).await;
 }
 
-/// Groups 4 and 8: a token that is limited to one cluster is nothing elsewhere.
+/// Groups 4 and 8: a token with the scope of one cluster is invalid elsewhere.
 pub(crate) async fn token_of_one_cluster_is_rejected_elsewhere(world: &mut World) {
     // The kubeconfig's token is limited to `east`.
     let token = wire::token(world);

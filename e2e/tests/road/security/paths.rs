@@ -47,7 +47,7 @@ pub(crate) async fn paths_cannot_leave_the_cluster(world: &mut World) {
         assert!(!answer.body.contains("SecretList"), "{target}: {answer:?}");
         assert_unseen_by_cluster(world, &mark);
     }
-    // Those that are requests to a cluster at all, and are refused before anybody is asked who it is.
+    // Requests to a cluster that are rejected before authentication.
     assert_refusals_audited(world, before, 10).await;
     // One host, and the one that the target names.
     let target = "/k8s/clusters/east/api?fieldManager=two-hosts";
@@ -59,7 +59,7 @@ pub(crate) async fn paths_cannot_leave_the_cluster(world: &mut World) {
     assert_unseen_by_cluster(world, "two-hosts");
 }
 
-/// Group 24: what people type comes back as data only.
+/// Group 24: responses contain user input as data only.
 pub(crate) async fn names_and_errors_contain_no_markup(world: &mut World) {
     for name in [
         "<script>alert(1)</script>",

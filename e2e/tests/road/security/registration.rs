@@ -156,7 +156,7 @@ async fn stranger_cannot_be_the_cluster(world: &World, manifest: &str) {
     assert_eq!(direct.stdout, through.stdout);
 }
 
-/// Group 19: whatever a client writes, the agent asks its own API server and nobody else.
+/// Group 19: the agent connects only to its own API server, with any request of a client.
 pub(crate) async fn agent_connects_to_its_api_server_only(world: &mut World) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let trap = listener.local_addr().unwrap();

@@ -40,7 +40,7 @@ pub(crate) async fn secrets_are_not_written_to_logs_or_metrics(world: &mut World
                 found.push(format!("{what} in {place}"));
             }
         }
-        // Printed once, to the person who started the server.
+        // The server prints it once at its first start.
         let allowed = usize::from(place.contains("server-"));
         if text.matches(&first).count() > allowed {
             found.push(format!("the first password in {place}"));

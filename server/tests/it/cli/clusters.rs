@@ -84,7 +84,7 @@ async fn import_closes_its_output_before_it_waits_for_the_cluster() {
     let mut child = command.spawn().unwrap();
     let mut manifest = String::new();
     let mut out = child.stdout.take().unwrap();
-    // The end of the output comes while the cluster is not ready: kubectl waits for that.
+    // The output ends before the cluster is ready, because kubectl waits for its end.
     timeout(PATIENCE, out.read_to_string(&mut manifest))
         .await
         .unwrap()

@@ -1,4 +1,4 @@
-//! `drover hub`, on a hub that this process serves meanwhile.
+//! `drover hub` with a hub that this process serves.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -53,7 +53,7 @@ async fn backup_of_a_running_hub_can_be_restored() {
     drover.run(&words).await.failed(1, "another file");
     write(&hub, "after").await;
 
-    // Whether the hub is sound can be asked at any time; to replace it, it must be closed.
+    // The check works with a running hub; a restore requires a closed one.
     let said = drover
         .run(&["hub", "check", "--data-dir", data, "-o", "json"])
         .await
@@ -89,7 +89,7 @@ async fn damaged_backup_is_reported_and_not_restored() {
         .await
         .ok();
     hub.close().await;
-    // The second half of the file is lost.
+    // Overwrite the second half of the file.
     let bytes = std::fs::read(&damaged).unwrap();
     let half = bytes.len() / 2;
     std::fs::write(&damaged, [&bytes[..half], &vec![0x55; half][..]].concat()).unwrap();

@@ -3,7 +3,7 @@ use std::process::Command;
 
 use super::program::Drover;
 
-/// The header of a static program, then bytes that nothing runs.
+/// Returns the header of a static program and arbitrary bytes.
 fn static_program() -> Vec<u8> {
     let mut bytes = vec![0; 64];
     bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
@@ -93,7 +93,7 @@ async fn dynamically_linked_program_is_rejected_with_advice() {
         .run(&[&args[..], &["/nowhere/drover-agent"]].concat())
         .await;
     missing.failed(1, "--agent-binary");
-    // This very program is one of those, and so cannot be the server's.
+    // The tested program is dynamically linked, so that it cannot be in an image.
     let server = ["server", "image", "--file", "/dev/null"];
     drover
         .run(&server)

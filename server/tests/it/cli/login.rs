@@ -161,7 +161,7 @@ async fn changed_certificate_authority_is_rejected_and_gets_no_token() {
     let address = stub.authority().parse().unwrap();
     drop(stub);
     let stranger = loop {
-        // The old listener's task ends a moment after its handle.
+        // The task of the old listener ends shortly after its handle.
         if std::net::TcpListener::bind(address).is_ok() {
             break Stub::start_at(address).await;
         }
@@ -201,7 +201,7 @@ async fn logout_ends_the_session_and_deletes_the_token() {
         (last.method.as_str(), last.target.as_str()),
         ("DELETE", "/v1/sessions")
     );
-    // Without a login nothing was ended, and that is said.
+    // Without a login the command reports that no session was ended.
     drover
         .run(&["logout", "--everywhere"])
         .await

@@ -89,7 +89,7 @@ async fn token_of_one_server_is_not_sent_to_another() {
     assert!(other.seen().is_empty());
 }
 
-/// What the server of a stub writes, under an address that nobody typed.
+/// Returns a kubeconfig with another address of the stub.
 fn kubeconfig(url: &str) -> String {
     json!({"apiVersion": "v1", "kind": "Config", "current-context": "berlin",
         "clusters": [{"name": "berlin", "cluster": {"server": format!("{url}/k8s/clusters/berlin")}}],
@@ -157,7 +157,7 @@ async fn context_flag_takes_precedence_over_the_variable() {
     let typed = [&args[..], &["--context", here.authority()]].concat();
     drover.run(&typed).await.failed(2, "belongs to");
 
-    // A typed server does not conflict with an exported context, nor a fingerprint with a file.
+    // Flags take precedence over variables without a conflict.
     let list = ["cluster", "list", "--server", &there.url];
     drover
         .run_with(&list, &exported, "")

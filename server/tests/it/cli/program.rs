@@ -1,4 +1,4 @@
-//! Runs `drover` with an environment of its own.
+//! Runs `drover` with a separate environment.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -9,15 +9,15 @@ use tokio::process::Command;
 
 use super::stub::{PASSWORD, Stub};
 
-/// Nothing here may take longer, however slow the machine.
+/// Timeout of a run.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A person's home, and the program.
+/// A home folder and the program.
 pub(crate) struct Drover {
     pub(crate) home: tempfile::TempDir,
 }
 
-/// How a run ended.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: i32,
@@ -57,7 +57,7 @@ impl Drover {
             .args(args)
             .env_clear()
             .env("HOME", self.home.path())
-            // No authority of the machine may decide a test.
+            // The certificate authorities of the machine must not affect a test.
             .env("SSL_CERT_FILE", "/dev/null")
             .kill_on_drop(true);
         command
@@ -76,7 +76,7 @@ impl Drover {
             .stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
-        // A program that asks for nothing closes it unread.
+        // Errors are ignored: a program can end without reading its input.
         let _unread = stdin.write_all(input.as_bytes()).await;
         drop(stdin);
         let output = tokio::time::timeout(PATIENCE, child.wait_with_output())

@@ -1,4 +1,4 @@
-//! What `drover role` and `drover access --global` ask of the server.
+//! The requests of `drover role` and `drover access --global`.
 
 use http::StatusCode;
 use serde_json::{Value, json};

@@ -1,5 +1,4 @@
-//! A server that speaks the wire types over TLS with an authority of its own, and notes what it
-//! is asked.
+//! A stub of the server with the REST types, TLS and a separate authority. The stub records requests.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,7 +19,7 @@ pub(crate) const SESSION: &str = "drover_sess1_sessionsecret";
 pub(crate) const MANIFEST: &str =
     "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: drover-agent\n";
 
-/// One request as it came.
+/// A recorded request.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub(crate) method: Method,
@@ -29,7 +28,7 @@ pub(crate) struct Seen {
     pub(crate) body: Value,
 }
 
-/// What the server is like; tests change it while it runs.
+/// The state of the stub, which tests change.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent facts that tests set one by one"
@@ -39,7 +38,7 @@ pub(crate) struct World {
     pub(crate) seen: Vec<Seen>,
     pub(crate) password: String,
     pub(crate) must_change: bool,
-    /// How often it was asked whether a log-in is confirmed.
+    /// Number of polls for a confirmed login.
     polls: u32,
     pub(crate) sessions_end: bool,
     pub(crate) clusters: usize,
@@ -47,13 +46,13 @@ pub(crate) struct World {
     pub(crate) cluster_ready: bool,
     pub(crate) deleted: bool,
     pub(crate) kubeconfig: String,
-    /// How often a cluster that is deleted is still seen, with what it says.
+    /// Number of responses that still contain a deleted cluster, with its message.
     pub(crate) leaving: Vec<&'static str>,
-    /// Answers everything with this instead.
+    /// The response to all requests, if set.
     pub(crate) instead: Option<(StatusCode, &'static str, &'static str)>,
 }
 
-/// The running server.
+/// The running stub.
 pub(crate) struct Stub {
     pub(crate) url: String,
     pub(crate) authority_pem: String,
@@ -82,7 +81,7 @@ impl Listener for TlsListener {
             let Ok((tcp, address)) = self.tcp.accept().await else {
                 continue;
             };
-            // Clients that only look hang up in the handshake.
+            // Clients that only read the certificate disconnect during the handshake.
             if let Ok(tls) = self.acceptor.accept(tcp).await {
                 return (tls, address);
             }
@@ -94,7 +93,7 @@ impl Listener for TlsListener {
     }
 }
 
-/// An authority, and the acceptor with a certificate for 127.0.0.1 by it.
+/// Creates an authority, and an acceptor with its certificate for 127.0.0.1.
 fn tls() -> (rcgen::Certificate, TlsAcceptor) {
     let authority_key = rcgen::KeyPair::generate().unwrap();
     let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
@@ -166,7 +165,7 @@ impl Stub {
         self.url.trim_start_matches("https://")
     }
 
-    /// The requests so far, without those for the version.
+    /// Returns the recorded requests except those for the version.
     pub(crate) fn seen(&self) -> Vec<Seen> {
         let world = self.world.lock();
         let all = world.seen.iter();
@@ -258,7 +257,7 @@ impl World {
         }
     }
 
-    /// Nobody has confirmed the log-in when it is asked for the first time.
+    /// Returns a pending login at the first poll.
     fn device(&mut self, body: &Value) -> Response {
         if body["deviceCode"] != "BCDF-GHJK.devicesecret" {
             return status(404, "NotFound", "no log-in with this code waits");

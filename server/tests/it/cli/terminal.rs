@@ -1,4 +1,4 @@
-//! What a person at a terminal sees: a pseudo-terminal is the program's standard input.
+//! `drover` in a terminal: standard input is a pseudo-terminal.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::program::{Drover, PATIENCE};
 use super::stub::{PASSWORD, Stub};
 
-/// A pseudo-terminal: the person's side, and the program's.
+/// Opens a pseudo-terminal: the user's side and the program's side.
 fn pair() -> (File, File) {
     let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&person).unwrap();
@@ -26,7 +26,7 @@ fn pair() -> (File, File) {
     (File::from(person), program)
 }
 
-/// Reads until the program has asked the question.
+/// Reads until the program asks the question.
 async fn wait_for(err: &mut ChildStderr, question: &str, said: &mut String) {
     let mut buffer = [0; 1024];
     while !said.contains(question) {
@@ -71,7 +71,7 @@ async fn authority_is_confirmed_once_and_passwords_are_not_echoed() {
         "{said}"
     );
     let mut screen = Vec::new();
-    // The end of a pseudo-terminal whose other side is closed is an error.
+    // Reading a pseudo-terminal fails after the other side is closed.
     let _end = person.read_to_end(&mut screen);
     let screen = String::from_utf8_lossy(&screen);
     assert!(

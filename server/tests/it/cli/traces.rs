@@ -1,4 +1,4 @@
-//! `drover server --otlp-endpoint`, where the system knows no authority, as in the server's image.
+//! `drover server --otlp-endpoint` on a system without certificate authorities, as in the server's image.
 
 use std::process::Stdio;
 
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::program::{Drover, PATIENCE};
 
-/// A server that runs, its log as JSON.
+/// A running server with a JSON log.
 fn start(drover: &Drover, endpoint: &str) -> Child {
     let data = drover.home.path().join("data");
     let mut command = drover.command(&["server", "--listen=127.0.0.1:0", "--log-format=json"]);
@@ -22,7 +22,7 @@ fn start(drover: &Drover, endpoint: &str) -> Child {
     command.spawn().unwrap()
 }
 
-/// Where it serves, as soon as it does.
+/// Waits until the server is ready and returns its address.
 async fn serving(log: &mut Lines<BufReader<ChildStderr>>) -> String {
     let mut said = String::new();
     while let Some(line) = log.next_line().await.unwrap() {

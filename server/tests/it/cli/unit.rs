@@ -1,4 +1,4 @@
-//! The unit of systemd, and what the program makes of its environment.
+//! The systemd unit and its environment.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ fn unit() -> String {
     std::fs::read_to_string(file).unwrap()
 }
 
-/// What the unit itself puts into the environment.
+/// Returns the environment variables of the unit.
 fn environment(unit: &str) -> Vec<(&str, &str)> {
     let lines = unit.lines();
     let lines = lines.filter_map(|line| line.strip_prefix("Environment="));

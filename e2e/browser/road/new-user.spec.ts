@@ -8,7 +8,7 @@ import type { BrowserContext, Page } from "@playwright/test";
 import { stage } from "../stage/stage.ts";
 import { Terminal } from "../stage/terminal.ts";
 import { Complaints, chooseFromMenu, choosePassword, expect, signIn, test } from "../stage/test.ts";
-import { somebodyOfAProvider } from "./somebody-of-a-provider.ts";
+import { providerUserTests } from "./provider-user.ts";
 
 const CLUSTER = "east";
 const PASSWORD = "a long password of the newcomer";
@@ -88,20 +88,20 @@ async function openCluster(): Promise<void> {
   await page.getByRole("heading", { name: CLUSTER, exact: true }).waitFor();
 }
 
-test("the first password opens one door only, behind which another is chosen", async () => {
+test("first password allows only the password change", async () => {
   await page.goto("/import");
   await signIn(page, "admin", stage.password);
   await page.getByRole("heading", { name: "Choose a password" }).waitFor();
   await page.getByLabel("New password", { exact: true }).fill("too short");
   await expect(page.getByRole("button", { name: "Change password" })).toBeDisabled();
   await choosePassword(page, PASSWORD);
-  // What was asked for first is where the way leads.
+  // After the change the browser returns to the requested page.
   await page.getByRole("heading", { name: "Import cluster" }).waitFor();
   await page.getByRole("link", { name: "Clusters", exact: true }).click();
   await page.getByRole("heading", { name: "No clusters yet" }).waitFor();
 });
 
-test("a second person may do nothing yet, in a session that will be short", async () => {
+test("new user has no permissions and a short session", async () => {
   await administrator.logIn("admin", PASSWORD);
   await administrator.createUser("mary", "the first password of mary");
   await administrator.run(`drover setting set session-ttl ${SHORTEST_SESSION}`);
@@ -114,7 +114,7 @@ test("a second person may do nothing yet, in a session that will be short", asyn
   expect(denied, "the page hides nothing that the server would give").toBe(403);
 });
 
-test("the command that was copied brings the cluster, and the page notices", async () => {
+test("copied command imports the cluster, and the page updates", async () => {
   await page.getByRole("link", { name: "Import cluster" }).click();
   await page.getByLabel("Name", { exact: true }).fill(CLUSTER);
   await page.getByLabel("Description").fill("the first of ours");
@@ -132,7 +132,7 @@ test("the command that was copied brings the cluster, and the page notices", asy
   await state("ready").waitFor();
 });
 
-test("a workload that is made is seen coming up, down to what its container writes", async () => {
+test("created workload is shown with its pods and logs", async () => {
   await page.goto(`/clusters/${CLUSTER}/deployments`);
   await page.getByRole("link", { name: "drover-agent" }).waitFor();
   await owner.run("kubectl apply -f -", JSON.stringify(counter("default")));
@@ -145,12 +145,12 @@ test("a workload that is made is seen coming up, down to what its container writ
   await page.getByRole("tab", { name: "Logs" }).click();
   const log = page.getByRole("log", { name: "Log" });
   await expect(log).toContainText("line 2");
-  // It goes on by itself.
+  // The log continues automatically.
   const [last] = [...(await log.innerText()).matchAll(/line (\d+)/g)].slice(-1);
   await expect(log).toContainText(`line ${Number(last?.[1]) + 2}`);
 });
 
-test("the kubeconfig that was downloaded is good for kubectl", async () => {
+test("downloaded kubeconfig works with kubectl", async () => {
   await openCluster();
   await page.getByRole("button", { name: "Kubeconfig" }).click();
   const dialog = page.getByRole("dialog", { name: "Kubeconfig" });
@@ -169,7 +169,7 @@ test("the kubeconfig that was downloaded is good for kubectl", async () => {
   expect(await owner.run("kubectl get namespace made-by-kubectl -o name")).toContain("made-by-kubectl");
 });
 
-test("an agent that is cut off is told at once, and so is its return", async () => {
+test("disconnected agent and its return are shown immediately", async () => {
   await openCluster();
   await state("ready").waitFor();
   await owner.run("kubectl -n drover-agent scale deployment/drover-agent --replicas=0");
@@ -184,7 +184,7 @@ test("an agent that is cut off is told at once, and so is its return", async () 
   await expect(page.getByRole("row", { name: new RegExp(CLUSTER) })).toContainText("ready", { timeout: ARRIVES_MS });
 });
 
-test("signing out everywhere ends the session of another browser", async ({ open }) => {
+test("sign-out everywhere ends the session of another browser", async ({ open }) => {
   const other = await open();
   await other.goto("/about");
   await signIn(other, "admin", PASSWORD);
@@ -198,14 +198,14 @@ test("signing out everywhere ends the session of another browser", async ({ open
   await page.getByRole("heading", { name: "About", exact: true }).waitFor();
 });
 
-test("a session that has expired is told, and the way back leads to where it was", async () => {
+test("expired session asks for a sign-in and returns to the page", async () => {
   await visitor.getByText(ENDED).waitFor({ timeout: EXPIRES_MS });
   await signIn(visitor, "mary", PASSWORD);
   await visitor.getByRole("heading", { name: "Cluster east not found" }).waitFor();
   expect(visitor.url()).toBe(`${stage.url}/clusters/east?tab=later`);
 });
 
-somebodyOfAProvider({
+providerUserTests({
   cluster: CLUSTER,
   password: PASSWORD,
   complaints,
@@ -216,7 +216,7 @@ somebodyOfAProvider({
   counter,
 });
 
-test("a cluster that is deleted by its name is gone, and so is everything of Drover's in it", async () => {
+test("deleted cluster and all objects of Drover in it are removed", async () => {
   await openCluster();
   await page.getByRole("button", { name: "Delete…" }).click();
   const dialog = page.getByRole("dialog", { name: "Delete cluster?" });

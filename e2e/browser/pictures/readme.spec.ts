@@ -46,7 +46,7 @@ const PICTURES: readonly Picture[] = [
 test.use({ viewport: { width: 1360, height: 840 } });
 
 for (const { name, path, theme, ready } of PICTURES) {
-  test(`a picture of ${name}`, async ({ page }) => {
+  test(`picture of ${name}`, async ({ page }) => {
     await page.goto(path);
     await ready(page);
     await page.getByText("connecting", { exact: true }).waitFor({ state: "detached" });

@@ -80,7 +80,7 @@ async function painted(page: Page, act: string): Promise<number> {
         if (button.textContent === act) button.click();
       });
     }
-    // The frame in which it is drawn, and the one after, which begins when it was.
+    // The frame that draws the change, and the next one, which begins after drawing.
     await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
     return performance.now() - began;
   }, act);
@@ -165,14 +165,14 @@ async function enter(browser: Browser): Promise<BrowserContext> {
   return context;
 }
 
-test("first load, cold and warm, on a slow line and a slow machine", async ({ browser, page }) => {
+test("first load, cold and warm, on a slow network and machine", async ({ browser, page }) => {
   const files = await firstLoad(page);
   figures["first_load_bytes"] = files.reduce((sum, file) => sum + file.bytes, 0);
   figures["first_load_requests"] = files.length;
   const kept = await (await enter(browser)).storageState();
   const [cold, warm]: [number[], number[]] = [[], []];
   for (let turn = 0; turn < TURNS; turn++) {
-    // A context has a cache of its own.
+    // Each context has a separate cache.
     const context = await browser.newContext({ baseURL: stage.url, ignoreHTTPSErrors: true, storageState: kept });
     await noteFirstRow(context);
     cold.push(await load(context, "/", true));

@@ -39,11 +39,11 @@ export interface Story {
   readonly counter: (namespace: string) => object;
 }
 
-export function somebodyOfAProvider(story: Story): void {
+export function providerUserTests(story: Story): void {
   let theirs: Page;
   let terminal: Terminal;
 
-  test("who signs in with a provider for the first time is nobody", async () => {
+  test("first sign-in with a provider has no permissions", async () => {
     const spec = {
       displayName: "Corp",
       oidc: {
@@ -54,14 +54,14 @@ export function somebodyOfAProvider(story: Story): void {
       },
     };
     const administrator = story.administrator();
-    // An earlier chapter has ended all sessions.
+    // An earlier test ended all sessions.
     await administrator.logIn("admin", story.password);
     await writeFile(join(administrator.home, "corp.json"), JSON.stringify(spec));
     await administrator.run(`drover provider create ${PROVIDER} -f corp.json --secret-stdin`, `${stage.clientSecret}\n`);
     await administrator.run(`drover provider test ${PROVIDER}`);
     await administrator.run(`drover provider enable ${PROVIDER}`);
 
-    // The provider's own pages want a font from elsewhere and have no icon.
+    // The pages of the provider request an external font and have no icon.
     story.complaints.expect(/fonts\.googleapis\.com|127\.0\.0\.1:\d+\/favicon\.ico/);
     theirs = await story.browser();
     await theirs.goto("/");
@@ -78,7 +78,7 @@ export function somebodyOfAProvider(story: Story): void {
     await theirs.getByRole("heading", { name: "No projects in which you have a role" }).waitFor();
   });
 
-  test("a member of a project sees that project and no other, in the page", async () => {
+  test("project member sees only this project in the UI", async () => {
     const administrator = story.administrator();
     await administrator.run(`drover project create ${PROJECT} --cluster ${story.cluster} --namespace ${NAMESPACE}`);
     await administrator.run(`drover project create other --cluster ${story.cluster} --namespace vault`);
@@ -92,7 +92,7 @@ export function somebodyOfAProvider(story: Story): void {
     await page.getByRole("button", { name: "Grant role" }).click();
     const dialog = page.getByRole("dialog", { name: `Grant role in project ${PROJECT}` });
     await dialog.getByLabel("Subject", { exact: true }).fill(PERSON);
-    // Another provider may have somebody of that name.
+    // Another provider can have a user with this name.
     await dialog.getByText(new RegExp(`\\b${PROVIDER}: `)).waitFor();
     await dialog.getByRole("combobox", { name: "Role" }).click();
     await dialog.getByRole("option", { name: /^Project Member/ }).click();
@@ -107,14 +107,14 @@ export function somebodyOfAProvider(story: Story): void {
     await theirs.getByRole("link", { name: /^counter-/ }).waitFor({ timeout: STARTS_MS });
     await theirs.goto(`/clusters/${story.cluster}/pods?namespace=vault`);
     await theirs.getByRole("heading", { name: "No permission to list Pods in vault" }).waitFor();
-    // The list chooses the only namespace of the member.
+    // The list selects the only namespace of the member.
     await theirs.goto(`/clusters/${story.cluster}/pods`);
     await theirs.getByRole("link", { name: /^counter-/ }).waitFor();
     await theirs.goto("/projects/other");
     await theirs.getByRole("heading", { name: "Project other not found" }).waitFor();
   });
 
-  test("and with kubectl, once a log-in is confirmed in the browser", async () => {
+  test("project member uses kubectl after confirming the login in the browser", async () => {
     terminal = new Terminal(PERSON);
     const line = `drover login '${stage.url}' --provider ${PROVIDER} --ca-fingerprint '${stage.fingerprint}'`;
     const loggedIn = terminal.run(`${line} >login.txt 2>&1`);
@@ -136,7 +136,7 @@ export function somebodyOfAProvider(story: Story): void {
     }
   });
 
-  test("whose role is taken away loses an open log, and is nobody again", async () => {
+  test("revoked role ends an open log and all access", async () => {
     await theirs.goto(`/clusters/${story.cluster}/pods?namespace=${NAMESPACE}`);
     const row = theirs.getByRole("row", { name: /counter-.*Running/ });
     await row.getByRole("link", { name: /^counter-/ }).first().click({ timeout: STARTS_MS });
@@ -144,7 +144,7 @@ export function somebodyOfAProvider(story: Story): void {
     const log = theirs.getByRole("log", { name: "Log" });
     await expect(log).toContainText("line 2", { timeout: STARTS_MS });
 
-    // The server cuts it.
+    // The server closes the stream.
     story.complaints.expect(/ERR_HTTP2_PROTOCOL_ERROR .*\/log\?/);
     const page = story.page();
     await page.goto(`/projects/${PROJECT}`);
@@ -153,14 +153,14 @@ export function somebodyOfAProvider(story: Story): void {
     await page.getByText(`Removed the role from ${PERSON}.`).waitFor();
     const taken = Date.now();
     const last = async () => [...(await log.innerText()).matchAll(/line (\d+)/g)].map((found) => Number(found[1])).at(-1);
-    // A line comes each second, so two that are the same tell that it is over.
+    // The log has a new line each second: two equal reads show that it ended.
     await expect(async () => {
       const seen = await last();
       await theirs.waitForTimeout(1_500);
       expect(await last()).toBe(seen);
     }).toPass({ timeout: REVOKED_WITHIN_MS + 3_000 });
     expect(Date.now() - taken).toBeLessThan(REVOKED_WITHIN_MS + 3_000);
-    // There is no such cluster for them, and so nothing to show to one.
+    // The user cannot see the cluster.
     await expect(terminal.run(`kubectl get pods -n ${NAMESPACE}`)).rejects.toThrow(/not found/);
     await theirs.goto("/");
     await theirs.getByRole("heading", { name: "No role in any cluster" }).waitFor();
