@@ -71,7 +71,7 @@ impl Session {
         on_cleanup(move || seen.remove());
         // The content security policy lists the providers at the load of the page.
         let held = window_event_listener_untyped("securitypolicyviolation", move |_| {
-            session.report_provider_session()
+            session.report_provider_session();
         });
         on_cleanup(move || held.remove());
         session
@@ -336,7 +336,7 @@ impl Session {
             match answer {
                 Ok(session) => self.replace(session).await,
                 Err(problem) if problem.kind == ProblemKind::SignedOut => {
-                    self.close(Some(t().session.ended()))
+                    self.close(Some(t().session.ended()));
                 }
                 // Other problems are reported by the request that meets them.
                 Err(_) => {}

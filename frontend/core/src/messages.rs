@@ -10,6 +10,10 @@
 //! Not here: names that Kubernetes defines (kinds, reasons, verbs), messages that the server sends,
 //! commands, and developers' text.
 
+#[expect(
+    clippy::struct_field_names,
+    reason = "a message may have a word in common with its group"
+)]
 pub mod english;
 mod rich;
 mod terms;

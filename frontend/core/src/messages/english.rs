@@ -654,7 +654,7 @@ catalogue! {
         differs = "The passwords differ.";
         changed = "Changed your password.";
         current = "Current password";
-        new = "New password";
+        new_password = "New password";
         repeat = "Repeat new password";
     }
 

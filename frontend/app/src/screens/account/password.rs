@@ -132,7 +132,7 @@ fn Form(typed: Option<Secret>) -> impl IntoView {
                 <TextField label=t().password.current() content=Content::Password value=current
                     error=Signal::derive(of_field("current")) focused=true/>
             })}
-            <TextField label=t().password.new() content=Content::NewPassword value=new focused=!asks_current
+            <TextField label=t().password.new_password() content=Content::NewPassword value=new focused=!asks_current
                 help=t().forms.too_short(SHORTEST) error=Signal::derive(new_error)/>
             <TextField label=t().password.repeat() content=Content::NewPassword value=again
                 error=Signal::derive(again_error)/>

@@ -222,7 +222,7 @@ fn claims(object: &Value) -> Vec<String> {
             let name = read::text(claim, "/metadata/name")?;
             let size = read::text(claim, "/spec/resources/requests/storage").unwrap_or("?");
             let class = read::text(claim, "/spec/storageClassName")
-                .unwrap_or(t().workloads.default_class());
+                .unwrap_or_else(|| t().workloads.default_class());
             Some(format!("{name}: {size}, {class}"))
         })
         .collect()

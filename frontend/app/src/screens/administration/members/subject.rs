@@ -14,8 +14,6 @@ use crate::clock::sleep;
 use crate::screens::form::Sending;
 use crate::session::Session;
 
-/// What may be typed.
-
 /// Debounce of the search.
 const PAUSE: Duration = Duration::from_millis(300);
 

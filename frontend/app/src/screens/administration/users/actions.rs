@@ -113,6 +113,7 @@ impl Told {
 /// The password, shown once.
 #[component]
 pub(super) fn FirstPassword(told: Told, open: RwSignal<bool>) -> impl IntoView {
+    let Told { name, password } = told;
     let taken = RwSignal::new(false);
     let close = move || {
         if taken.get() {
@@ -126,9 +127,9 @@ pub(super) fn FirstPassword(told: Told, open: RwSignal<bool>) -> impl IntoView {
             <Banner mood=Mood::Warning>
                 {t().users.copy_password()}
             </Banner>
-            <SecretText label=t().users.password_of(&told.name) text=told.password.expose().to_owned() taken=taken focused=true/>
+            <SecretText label=t().users.password_of(&name) text=password.expose().to_owned() taken=taken focused=true/>
             <p>
-                {rich(t().users.send_password(&told.name))}
+                {rich(t().users.send_password(&name))}
             </p>
             <div class="dialog-foot">
                 <Button on_press=move |()| open.set(false)>{close}</Button>
