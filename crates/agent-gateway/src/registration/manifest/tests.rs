@@ -35,19 +35,19 @@ fn chart_of_the_agent_has_the_generated_rbac() {
     let mut stream = Stream::default();
     rbac(&mut stream).unwrap();
     let generated = format!(
-        "{{{{- /* Generated from server/src/registration/manifest: DROVER_WRITE_DOCS=1 cargo test -p \
-         drover-server --lib chart_of_the_agent */ -}}}}\n{}",
+        "{{{{- /* Generated from crates/agent-gateway/src/registration/manifest: DROVER_WRITE_DOCS=1 cargo test -p \
+         drover-agent-gateway --lib chart_of_the_agent */ -}}}}\n{}",
         stream.0
     );
     let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../charts/drover-agent/templates/rbac.yaml");
+        .join("../../charts/drover-agent/templates/rbac.yaml");
     if std::env::var_os("DROVER_WRITE_DOCS").is_some() {
         std::fs::write(&file, &generated).unwrap();
     }
     let found = std::fs::read_to_string(&file).unwrap_or_default();
     assert!(
         found == generated,
-        "{} is out of date; run DROVER_WRITE_DOCS=1 cargo test -p drover-server --lib chart_of_the_agent",
+        "{} is out of date; run DROVER_WRITE_DOCS=1 cargo test -p drover-agent-gateway --lib chart_of_the_agent",
         file.display()
     );
 }
