@@ -6,7 +6,7 @@ use kube::{Api, ResourceExt as _};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::rig::{Rig, SOON};
+use super::rig::Rig;
 
 const LINK: &str = "/v1/users/ann/identities";
 
