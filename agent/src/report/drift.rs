@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::time::Duration;
 
-use aws_lc_rs::digest::{Context, Digest, SHA256, digest as hash_of};
 use drover_api::client_error::watch_message;
 use drover_api::drift::{ACCESS, Drift, PROJECTS};
 use drover_api::group::{ACCESS_LABEL, GROUP, PROJECT_LABEL};
+use drover_apply::drift;
 use futures::{Stream, StreamExt as _};
 use k8s_openapi::api::core::v1::{LimitRange, Namespace, ResourceQuota};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, RoleBinding};
@@ -142,7 +142,7 @@ fn version(meta: &ObjectMeta, spec: &impl Serialize) -> String {
         &meta.deletion_timestamp,
     );
     let fields = serde_json::to_vec(&(&meta.labels, &meta.annotations, owned, spec));
-    short(hash_of(&SHA256, &fields.unwrap_or_default()))
+    drift::version(&fields.unwrap_or_default())
 }
 
 /// Whether the watch is forbidden, because the agent's account has the rights of an older version, or
@@ -172,21 +172,9 @@ fn digest(kinds: &[Tally<String>]) -> Option<String> {
     if !kinds.iter().all(Tally::complete) {
         return None;
     }
-    let mut objects: Vec<_> = kinds.iter().flat_map(Tally::iter).collect();
-    objects.sort_unstable();
-    let mut hash = Context::new(&SHA256);
-    for (uid, version) in objects {
-        hash.update(uid.as_bytes());
-        hash.update(&[0]);
-        hash.update(version.as_bytes());
-        hash.update(&[0]);
-    }
-    Some(short(hash.finish()))
-}
-
-fn short(hash: Digest) -> String {
-    let first = hash.as_ref().first_chunk().copied().unwrap_or_default();
-    format!("{:016x}", u64::from_be_bytes(first))
+    let objects = kinds.iter().flat_map(Tally::iter);
+    let objects = objects.map(|(uid, version)| (uid, version.as_str()));
+    Some(drift::digest(objects))
 }
 
 #[cfg(test)]

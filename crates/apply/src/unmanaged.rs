@@ -1,4 +1,4 @@
-//! Bindings in a cluster that are not Drover's and name its users or groups.
+//! Bindings in a cluster that are not Drover's and name users or groups of Drover.
 
 use std::fmt::Debug;
 use std::ops::ControlFlow;
@@ -12,25 +12,27 @@ use kube::{Client, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::differ::Comparable;
-use super::{ApplyError, Objects};
+use crate::compare::Comparable;
+use crate::error::ApplyError;
+use crate::objects::Objects;
+use crate::owner::Owner;
 
-/// Bindings of one kind that are looked at in a turn; there are hardly ever any.
-const MOST: usize = 2000;
+/// Maximum number of bindings of one kind.
+const MAX_BINDINGS: usize = 2000;
 
-/// A kind of RBAC that gives a role to subjects.
-pub trait Gives: Comparable {
-    /// Whom it names.
+/// A role binding or a cluster role binding.
+pub trait RoleBindingLike: Comparable {
+    /// The subjects.
     fn subjects(&self) -> &[Subject];
 
-    /// What it gives.
+    /// The role.
     fn role(&self) -> &RoleRef;
 
-    /// The same for these.
+    /// The same binding with other subjects.
     fn with(self, subjects: Vec<Subject>) -> Self;
 }
 
-impl Gives for ClusterRoleBinding {
+impl RoleBindingLike for ClusterRoleBinding {
     fn subjects(&self) -> &[Subject] {
         self.subjects.as_deref().unwrap_or_default()
     }
@@ -45,7 +47,7 @@ impl Gives for ClusterRoleBinding {
     }
 }
 
-impl Gives for RoleBinding {
+impl RoleBindingLike for RoleBinding {
     fn subjects(&self) -> &[Subject] {
         self.subjects.as_deref().unwrap_or_default()
     }
@@ -60,29 +62,29 @@ impl Gives for RoleBinding {
     }
 }
 
-/// What is in a cluster, is not Drover's, and names people of Drover.
-pub struct Foreign {
-    /// In the whole cluster.
+/// Bindings of others that name users or groups of Drover.
+pub struct UnmanagedBindings {
+    /// Cluster role bindings.
     pub everywhere: Vec<ClusterRoleBinding>,
-    /// In single namespaces.
+    /// Role bindings.
     pub within: Vec<RoleBinding>,
     /// Whether there are more.
     pub more: bool,
 }
 
-impl Foreign {
-    /// Reads those that name somebody who is `meant`, a page at a time.
+impl UnmanagedBindings {
+    /// Reads the bindings that name a subject for which `matches` is true, page by page.
     pub async fn read(
         client: &Client,
-        meant: impl Fn(&Person) -> bool,
+        matches: impl Fn(&Person) -> bool,
     ) -> Result<Self, ApplyError> {
-        let label = format!("!{ACCESS_LABEL},!{HUB_LABEL}");
+        let others = || Owner::without(&[ACCESS_LABEL, HUB_LABEL]);
         let (all, within) = (
-            Objects::all(client, &label),
-            Objects::within(client, &label),
+            Objects::cluster_scoped(client, others()),
+            Objects::namespaced(client, others()),
         );
-        let (everywhere, more) = naming(&all, &meant).await?;
-        let (within, also_more) = naming(&within, &meant).await?;
+        let (everywhere, more) = naming(&all, &matches).await?;
+        let (within, also_more) = naming(&within, &matches).await?;
         Ok(Self {
             everywhere,
             within,
@@ -91,36 +93,36 @@ impl Foreign {
     }
 }
 
-/// Those that name somebody who is meant, and whether there are more.
+/// The bindings that match, and whether there are more.
 async fn naming<K>(
     objects: &Objects<K>,
-    meant: impl Fn(&Person) -> bool,
+    matches: impl Fn(&Person) -> bool,
 ) -> Result<(Vec<K>, bool), ApplyError>
 where
-    K: Gives + Resource<DynamicType = ()> + Serialize + DeserializeOwned + Debug,
+    K: RoleBindingLike + Resource<DynamicType = ()> + Serialize + DeserializeOwned + Debug,
 {
     let mut found = Vec::new();
     let names = |binding: &K| {
         let mut people = binding.subjects().iter().filter_map(person);
-        people.any(|person| meant(&person))
+        people.any(|person| matches(&person))
     };
     let take = |page: Vec<K>, _| {
         found.extend(page.into_iter().filter(names));
-        if found.len() > MOST {
+        if found.len() > MAX_BINDINGS {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
         }
     };
-    objects.pages(take).await?;
-    let more = found.len() > MOST;
-    found.truncate(MOST);
+    objects.for_each_page(take).await?;
+    let more = found.len() > MAX_BINDINGS;
+    found.truncate(MAX_BINDINGS);
     Ok((found, more))
 }
 
-/// Whom of Drover a subject names.
+/// The user or group of Drover that a subject names.
 pub fn person(subject: &Subject) -> Option<Person> {
-    // Without a group, RBAC means its own for users and groups.
+    // The API group of users and groups may be empty.
     if !matches!(subject.api_group.as_deref(), None | Some("" | RBAC)) {
         return None;
     }

@@ -135,6 +135,7 @@ const CRATES: &[(&str, &[&str])] = &[
         "drover-agent",
         &[
             "drover-agent-link",
+            "drover-apply",
             "drover-tunnel",
             "drover-quantity",
             "drover-api",

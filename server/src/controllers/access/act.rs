@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use drover_apply::error::{ApplyError, Failure, combine};
+use drover_apply::objects::Objects;
+use drover_apply::owner::Owner;
+use drover_apply::set::{self, Changes};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
 use kube::Client;
 
 use super::steps::{self, Steps};
 use super::wanted::Wanted;
-use drover_apply::{ApplyError, Failure, Objects, all};
 
 /// The four kinds that rights are made of, each everywhere.
 struct Kinds {
@@ -17,9 +20,9 @@ struct Kinds {
     bindings: Objects<RoleBinding>,
 }
 
-/// What is to be done about each kind.
+/// The changes of each kind.
 #[derive(Default)]
-struct Changes {
+struct AccessChanges {
     cluster_roles: Steps<ClusterRole>,
     cluster_bindings: Steps<ClusterRoleBinding>,
     roles: Steps<Role>,
@@ -33,11 +36,12 @@ struct Changes {
 /// a namespace or in the cluster, as they may not be in their new one there. Whoever keeps a right is
 /// never without it.
 pub async fn apply(client: &Client, label: &str, wanted: &Wanted) -> Result<(), ApplyError> {
+    let owner = || Owner::label(label);
     let kinds = Kinds {
-        cluster_roles: Objects::all(client, label).with_own_names(),
-        cluster_bindings: Objects::all(client, label).with_own_names(),
-        roles: Objects::within(client, label).with_own_names(),
-        bindings: Objects::within(client, label).with_own_names(),
+        cluster_roles: Objects::cluster_scoped(client, owner()).with_reserved_names(),
+        cluster_bindings: Objects::cluster_scoped(client, owner()).with_reserved_names(),
+        roles: Objects::namespaced(client, owner()).with_reserved_names(),
+        bindings: Objects::namespaced(client, owner()).with_reserved_names(),
     };
     // Roles in namespaces are the hub's only; a cluster's account may not even list them.
     let with_roles = label == super::HUB_LABEL;
@@ -46,72 +50,77 @@ pub async fn apply(client: &Client, label: &str, wanted: &Wanted) -> Result<(), 
         .compare(wanted, with_roles, &mut failures, &mut too_many)
         .await;
     for step in 0..2 {
-        Box::pin(kinds.take_step(step, &changes, &mut failures)).await;
+        failures.extend(Box::pin(kinds.apply_step(step, &changes)).await);
     }
-    changes.leave_out(&failures);
-    Box::pin(kinds.take_step(2, &changes, &mut failures)).await;
+    changes.exclude_failed(&failures);
+    failures.extend(Box::pin(kinds.apply_step(2, &changes)).await);
     failures.extend(too_many);
-    all(failures.into_iter().map(|failure| failure.error))
+    combine(failures.into_iter().map(|failure| failure.error))
 }
 
-impl Changes {
-    /// Leaves the last step out wherever something failed.
-    fn leave_out(&mut self, failures: &[Failure]) {
+impl AccessChanges {
+    /// Excludes the last step in namespaces with a failure.
+    fn exclude_failed(&mut self, failures: &[Failure]) {
         let failed = failures.iter().map(|failure| failure.namespace.as_str());
         let failed: BTreeSet<&str> = failed.collect();
-        self.cluster_roles[2].leave_out(&failed);
-        self.cluster_bindings[2].leave_out(&failed);
-        self.roles[2].leave_out(&failed);
-        self.bindings[2].leave_out(&failed);
+        self.cluster_roles[2].exclude_namespaces(&failed);
+        self.cluster_bindings[2].exclude_namespaces(&failed);
+        self.roles[2].exclude_namespaces(&failed);
+        self.bindings[2].exclude_namespaces(&failed);
     }
 }
 
 impl Kinds {
-    /// Nothing is done about what could not be listed.
+    /// A kind that cannot be listed gets no changes.
     async fn compare(
         &self,
         wanted: &Wanted,
         with_roles: bool,
         failures: &mut Vec<Failure>,
         too_many: &mut Vec<Failure>,
-    ) -> Changes {
-        let mut changes = Changes::default();
-        if with_roles && let Some(present) = self.roles.present(failures).await {
+    ) -> AccessChanges {
+        let mut changes = AccessChanges::default();
+        if with_roles && let Some(present) = self.roles.inventory_or(failures).await {
             changes.roles = steps::of_roles(&present, &wanted.roles);
             too_many.extend(present.too_many());
         }
-        if let Some(present) = self.cluster_roles.present(failures).await {
+        if let Some(present) = self.cluster_roles.inventory_or(failures).await {
             changes.cluster_roles = steps::of_cluster_roles(&present, &wanted.cluster_roles);
             too_many.extend(present.too_many());
         }
-        if let Some(present) = self.cluster_bindings.present(failures).await {
+        if let Some(present) = self.cluster_bindings.inventory_or(failures).await {
             let wanted = &wanted.cluster_bindings;
             changes.cluster_bindings = steps::of_cluster_bindings(&present, wanted);
             too_many.extend(present.too_many());
         }
-        if let Some(present) = self.bindings.present(failures).await {
+        if let Some(present) = self.bindings.inventory_or(failures).await {
             changes.bindings = steps::of_bindings(&present, &wanted.bindings);
             too_many.extend(present.too_many());
         }
         changes
     }
 
-    /// First bindings go, then roles are written, then bindings, then roles go.
-    async fn take_step(&self, step: usize, changes: &Changes, failures: &mut Vec<Failure>) {
-        let cluster_bindings = &changes.cluster_bindings[step];
-        let bindings = &changes.bindings[step];
-        let cluster_roles = &changes.cluster_roles[step];
-        let roles = &changes.roles[step];
-        self.cluster_bindings.take(cluster_bindings, failures).await;
-        self.bindings.take(bindings, failures).await;
-        self.cluster_roles.write(cluster_roles, failures).await;
-        self.roles.write(roles, failures).await;
-        self.cluster_bindings
-            .write(cluster_bindings, failures)
-            .await;
-        self.bindings.write(bindings, failures).await;
-        self.cluster_roles.take(cluster_roles, failures).await;
-        self.roles.take(roles, failures).await;
+    /// Applies one step of each kind, in the order of [`drover_apply::order`].
+    async fn apply_step(&self, step: usize, changes: &AccessChanges) -> Vec<Failure> {
+        set::apply(&[
+            &Changes {
+                objects: &self.cluster_roles,
+                diff: &changes.cluster_roles[step],
+            },
+            &Changes {
+                objects: &self.roles,
+                diff: &changes.roles[step],
+            },
+            &Changes {
+                objects: &self.cluster_bindings,
+                diff: &changes.cluster_bindings[step],
+            },
+            &Changes {
+                objects: &self.bindings,
+                diff: &changes.bindings[step],
+            },
+        ])
+        .await
     }
 }
 

@@ -17,7 +17,7 @@ use kube::{Client, Resource, ResourceExt as _};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use drover_apply::unmanaged::{Foreign, Gives, person};
+use drover_apply::unmanaged::{RoleBindingLike, UnmanagedBindings, person};
 use drover_apply::{ApplyError, call, is_conflict, is_gone};
 
 pub(super) use self::bound::Bound;
@@ -37,7 +37,7 @@ pub(super) async fn sweep(client: &Client, bound: impl FnOnce() -> Bound + Send)
     let mut swept = Swept::default();
     // There is hardly ever somebody to look up.
     let known = LazyLock::new(bound);
-    let found = match Foreign::read(client, |person| !known.has(person)).await {
+    let found = match UnmanagedBindings::read(client, |person| !known.has(person)).await {
         Ok(found) => found,
         Err(error) => {
             swept.failed = Some(error);
@@ -62,7 +62,7 @@ impl Swept {
     /// taken away meanwhile is left to the next look.
     async fn take_out<K>(&mut self, api: &Api<K>, binding: K, stays: impl Fn(&Subject) -> bool)
     where
-        K: Gives + Resource<DynamicType = ()> + Serialize + DeserializeOwned + Debug,
+        K: RoleBindingLike + Resource<DynamicType = ()> + Serialize + DeserializeOwned + Debug,
     {
         let Some(left) = left(binding.subjects(), stays) else {
             return;
@@ -90,8 +90,7 @@ impl Swept {
         };
         match done {
             Ok(()) => self.changed.push(called),
-            Err(ApplyError::Refused { source, .. }) if is_conflict(&source) || is_gone(&source) => {
-            }
+            Err(ApplyError::Call { source, .. }) if is_conflict(&source) || is_gone(&source) => {}
             Err(error) => {
                 self.failed.get_or_insert(error);
             }

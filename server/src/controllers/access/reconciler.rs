@@ -95,7 +95,7 @@ async fn apply_once(cluster: &ManagedCluster) -> Result<(), ApplyError> {
     };
     tokio::time::timeout(APPLY_WITHIN, applying)
         .await
-        .unwrap_or(Err(ApplyError::TooLong(APPLY_WITHIN)))
+        .unwrap_or(Err(ApplyError::Timeout(APPLY_WITHIN)))
 }
 
 /// Says what became of bindings that are not Drover's. That one of them could not be changed keeps nobody

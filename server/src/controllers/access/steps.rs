@@ -16,12 +16,12 @@ use kube::ResourceExt as _;
 
 use super::is_user_lane;
 use super::wanted::user_lane_rules;
-use drover_apply::Present;
-use drover_apply::differ::{Comparable, Difference, differ, key};
-use drover_apply::rbac::named;
+use drover_apply::compare::{Comparable, SubjectKey, subject_keys};
+use drover_apply::diff::{Diff, diff, key};
+use drover_apply::inventory::Inventory;
 
 /// What is to be done in each step about the objects of one kind.
-pub(super) type Steps<K> = [Difference<K>; 3];
+pub(super) type Steps<K> = [Diff<K>; 3];
 
 /// An object that gives one right to some, and of which there may be several for the same right.
 trait Part: Comparable {
@@ -40,24 +40,24 @@ trait Part: Comparable {
 
 /// What is to be done about bindings.
 pub(super) fn of_cluster_bindings(
-    present: &Present<ClusterRoleBinding>,
+    present: &Inventory<ClusterRoleBinding>,
     wanted: &[ClusterRoleBinding],
 ) -> Steps<ClusterRoleBinding> {
-    steps(&present.objects, wanted, present.whole)
+    steps(&present.objects, wanted, present.complete)
 }
 
 /// What is to be done about bindings in namespaces.
 pub(super) fn of_bindings(
-    present: &Present<RoleBinding>,
+    present: &Inventory<RoleBinding>,
     wanted: &[RoleBinding],
 ) -> Steps<RoleBinding> {
-    steps(&present.objects, wanted, present.whole)
+    steps(&present.objects, wanted, present.complete)
 }
 
 /// What is to be done about roles: the user lane's name those that it may take, and are parts as
 /// bindings are.
 pub(super) fn of_cluster_roles(
-    present: &Present<ClusterRole>,
+    present: &Inventory<ClusterRole>,
     wanted: &[ClusterRole],
 ) -> Steps<ClusterRole> {
     let split = |roles: &[ClusterRole]| -> (Vec<_>, Vec<_>) {
@@ -66,29 +66,29 @@ pub(super) fn of_cluster_roles(
     };
     let (lane, others) = split(&present.objects);
     let (wanted_lane, wanted_others) = split(wanted);
-    let mut steps = steps(&lane, &wanted_lane, present.whole);
+    let mut steps = steps(&lane, &wanted_lane, present.complete);
     let [_, second, _] = &mut steps;
-    second.extend(differ(&others, &wanted_others));
+    second.extend(diff(&others, &wanted_others));
     steps
 }
 
 /// What is to be done about roles in namespaces: nobody is named in them.
-pub(super) fn of_roles(present: &Present<Role>, wanted: &[Role]) -> Steps<Role> {
-    let second = differ(&present.objects, wanted);
-    [Difference::default(), second, Difference::default()]
+pub(super) fn of_roles(present: &Inventory<Role>, wanted: &[Role]) -> Steps<Role> {
+    let second = diff(&present.objects, wanted);
+    [Diff::default(), second, Diff::default()]
 }
 
-fn steps<K: Part>(present: &[K], wanted: &[K], whole: bool) -> Steps<K> {
+fn steps<K: Part>(present: &[K], wanted: &[K], complete: bool) -> Steps<K> {
     let mut stayed = stayed(present, wanted);
-    if !whole {
+    if !complete {
         let names: BTreeSet<_> = wanted.iter().map(key).collect();
         stayed.retain(|object| names.contains(&key(object)));
     }
     let together = together(&stayed, wanted);
     [
-        differ(present, &stayed),
-        differ(&stayed, &together),
-        differ(&together, wanted),
+        diff(present, &stayed),
+        diff(&stayed, &together),
+        diff(&together, wanted),
     ]
 }
 
@@ -147,12 +147,9 @@ enum Given {
     },
 }
 
-/// Kind, namespace and name of a subject.
-type Named = (String, String, String);
-
 impl Part for ClusterRoleBinding {
     type Right = Given;
-    type Who = Named;
+    type Who = SubjectKey;
 
     fn right(&self) -> Given {
         let name = self.name_any();
@@ -162,11 +159,11 @@ impl Part for ClusterRoleBinding {
         given(&self.role_ref, String::new())
     }
 
-    fn whom(&self) -> BTreeSet<Named> {
-        named(self.subjects.as_deref())
+    fn whom(&self) -> BTreeSet<SubjectKey> {
+        subject_keys(self.subjects.as_deref())
     }
 
-    fn naming(&self, name: &str, whom: &BTreeSet<Named>) -> Self {
+    fn naming(&self, name: &str, whom: &BTreeSet<SubjectKey>) -> Self {
         let mut part = self.clone();
         if self.right() == Given::UserLane {
             name.clone_into(&mut part.role_ref.name);
@@ -179,17 +176,17 @@ impl Part for ClusterRoleBinding {
 
 impl Part for RoleBinding {
     type Right = Given;
-    type Who = Named;
+    type Who = SubjectKey;
 
     fn right(&self) -> Given {
         given(&self.role_ref, self.namespace().unwrap_or_default())
     }
 
-    fn whom(&self) -> BTreeSet<Named> {
-        named(self.subjects.as_deref())
+    fn whom(&self) -> BTreeSet<SubjectKey> {
+        subject_keys(self.subjects.as_deref())
     }
 
-    fn naming(&self, name: &str, whom: &BTreeSet<Named>) -> Self {
+    fn naming(&self, name: &str, whom: &BTreeSet<SubjectKey>) -> Self {
         let mut part = self.clone();
         part.metadata.name = Some(name.to_owned());
         part.subjects = Some(subjects(whom));
@@ -238,8 +235,8 @@ fn given(role: &RoleRef, namespace: String) -> Given {
     }
 }
 
-fn subjects(whom: &BTreeSet<Named>) -> Vec<Subject> {
-    let subject = |(kind, namespace, name): &Named| Subject {
+fn subjects(whom: &BTreeSet<SubjectKey>) -> Vec<Subject> {
+    let subject = |(kind, namespace, name): &SubjectKey| Subject {
         api_group: (kind != "ServiceAccount").then(|| RBAC.to_owned()),
         kind: kind.clone(),
         name: name.clone(),

@@ -6,6 +6,12 @@ use std::sync::Arc;
 
 use drover_api::group::PROJECT_LABEL;
 use drover_api::kinds::Project;
+use drover_apply::compare::Comparable;
+use drover_apply::diff::diff;
+use drover_apply::error::{ApplyError, Failure, call, combine, is_conflict, is_gone};
+use drover_apply::inventory::MAX_OBJECTS;
+use drover_apply::objects::{CONCURRENCY, Objects, PAGE_SIZE};
+use drover_apply::owner::Owner;
 use futures::future::join_all;
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{LimitRange, Namespace, ResourceQuota};
@@ -17,10 +23,6 @@ use serde_json::Value;
 
 use super::decide::{Found, Plan, Standing, uid};
 use super::limits;
-use drover_apply::differ::{Comparable, differ};
-use drover_apply::{
-    AT_ONCE, ApplyError, Failure, MOST, Objects, PAGE, all, call, is_conflict, is_gone,
-};
 
 /// What namespaces are made with, by project and name; nobody else knows it before they are there.
 pub(super) type Secrets = BTreeMap<(String, String), String>;
@@ -44,7 +46,7 @@ struct Making<'a> {
 /// Reads the cluster's namespaces: all, or those that carry Drover's label.
 pub(super) async fn observe(client: &Client, everything: bool) -> Result<Found, ApplyError> {
     let api: Api<Namespace> = Api::all(client.clone());
-    let mut params = ListParams::default().limit(PAGE);
+    let mut params = ListParams::default().limit(PAGE_SIZE);
     if !everything {
         params = params.labels(PROJECT_LABEL);
     }
@@ -57,9 +59,9 @@ pub(super) async fn observe(client: &Client, everything: bool) -> Result<Found, 
             .into_iter()
             .map(|it| (it.name_any(), it.metadata));
         found.extend(named);
-        if found.len() > MOST {
-            return Err(ApplyError::Endless {
-                what: "list namespaces".to_owned(),
+        if found.len() > MAX_OBJECTS {
+            return Err(ApplyError::ListTooLong {
+                operation: "list namespaces".to_owned(),
             });
         }
         match page.metadata.continue_.filter(|token| !token.is_empty()) {
@@ -104,11 +106,11 @@ pub(super) async fn apply(
 /// look has nothing of the kind.
 pub(in crate::controllers) async fn clean(client: &Client) -> Result<(), ApplyError> {
     let found = match observe(client, false).await {
-        Err(ApplyError::NotAllowed { .. }) => return Ok(()),
+        Err(ApplyError::Forbidden { .. }) => return Ok(()),
         found => found?,
     };
     let outcome = apply(client, &[], &Plan::new(), &found, &Secrets::new()).await;
-    all(outcome.failures.into_iter().map(|failure| failure.error))
+    combine(outcome.failures.into_iter().map(|failure| failure.error))
 }
 
 /// Whose a namespace is by the plan.
@@ -140,7 +142,7 @@ async fn mark(
         })
         .collect();
     let mut failed = BTreeSet::new();
-    for together in due.chunks(AT_ONCE) {
+    for together in due.chunks(CONCURRENCY) {
         let patched = together
             .iter()
             .map(|(name, patch)| label(client, name, patch));
@@ -164,7 +166,7 @@ async fn label(client: &Client, name: &str, patch: &Value) -> Result<(), Failure
     let (params, patch) = (PatchParams::default(), Patch::Merge(patch));
     let patched = api.patch_metadata(name, &params, &patch);
     match call(format!("label the namespace {name}"), patched).await {
-        Err(ApplyError::Refused { source, .. }) if is_gone(&source) => Ok(()),
+        Err(ApplyError::Call { source, .. }) if is_gone(&source) => Ok(()),
         Ok(_) => Ok(()),
         Err(error) => Err(Failure {
             namespace: name.to_owned(),
@@ -194,7 +196,7 @@ async fn make(
             }
         }
     }
-    for together in due.chunks(AT_ONCE) {
+    for together in due.chunks(CONCURRENCY) {
         let made = together.iter().map(|making| making.make(client));
         for (making, made) in together.iter().zip(join_all(made).await) {
             match made {
@@ -213,16 +215,18 @@ async fn make(
 
 impl Making<'_> {
     async fn make(&self, client: &Client) -> Result<String, ApplyError> {
-        let what = || format!("make the namespace {}", self.name);
+        let operation = || format!("create the namespace {}", self.name);
         let namespace = Namespace {
             metadata: limits::namespace(self.project, self.name, self.made_with),
             ..Namespace::default()
         };
         let (api, params): (Api<Namespace>, _) = (Api::all(client.clone()), PostParams::default());
-        match call(what(), api.create(&params, &namespace)).await {
+        match call(operation(), api.create(&params, &namespace)).await {
             Ok(made) => Ok(made.uid().unwrap_or_default()),
-            Err(ApplyError::Refused { source, .. }) if is_conflict(&source) => {
-                Err(ApplyError::Taken { what: what() })
+            Err(ApplyError::Call { source, .. }) if is_conflict(&source) => {
+                Err(ApplyError::NameTaken {
+                    operation: operation(),
+                })
             }
             Err(error) => Err(error),
         }
@@ -252,11 +256,11 @@ impl Bounds {
             + DeserializeOwned
             + Debug,
     {
-        let objects = Objects::<K>::within(client, PROJECT_LABEL);
-        let present = match objects.list().await {
-            Ok(present) => present.objects,
-            // A simulated cluster serves no such kind: only who wants one of it learns so.
-            Err(ApplyError::Refused { source, .. }) if is_gone(&source) => Vec::new(),
+        let objects = Objects::<K>::namespaced(client, Owner::label(PROJECT_LABEL));
+        let present = match objects.inventory().await {
+            Ok(inventory) => inventory.objects,
+            // A simulated cluster does not have the kind: only a write of a wanted object fails.
+            Err(ApplyError::Call { source, .. }) if is_gone(&source) => Vec::new(),
             Err(error) => {
                 failures.push(Failure {
                     namespace: String::new(),
@@ -269,8 +273,8 @@ impl Bounds {
             let namespace = object.namespace().unwrap_or_default();
             !self.frozen.contains(&namespace)
         });
-        let difference = differ(&free.collect::<Vec<_>>(), wanted);
-        objects.take(&difference, failures).await;
-        objects.write(&difference, failures).await;
+        let diff = diff(&free.collect::<Vec<_>>(), wanted);
+        failures.extend(objects.prune(&diff).await);
+        failures.extend(objects.write(&diff).await);
     }
 }

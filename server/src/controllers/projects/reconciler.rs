@@ -174,7 +174,7 @@ async fn look(managed: &ManagedCluster, memory: &mut Memory) -> Result<Duration,
     let found = match observe(&client, !projects.is_empty()).await {
         Ok(found) => found,
         // Its account has the rights of an older version, and nobody asks for more.
-        Err(ApplyError::NotAllowed { .. }) if projects.is_empty() => return Ok(REPAIR_EVERY),
+        Err(ApplyError::Forbidden { .. }) if projects.is_empty() => return Ok(REPAIR_EVERY),
         Err(error) => return say_failed(managed, memory, error).await,
     };
     if projects.is_empty() && found.is_empty() {

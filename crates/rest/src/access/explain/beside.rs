@@ -14,7 +14,7 @@ use kube::api::{Api, ListParams};
 use kube::{Client, ResourceExt as _};
 
 use drover_agent_gateway::tunnels::Tunnels;
-use drover_apply::unmanaged::{Foreign, Gives, person};
+use drover_apply::unmanaged::{RoleBindingLike, UnmanagedBindings, person};
 use drover_apply::{ApplyError, call};
 use drover_http_edge::turns::{NoTurn, Turn, Turns};
 
@@ -100,7 +100,7 @@ impl Beside<'_> {
         meant: impl Fn(&str) -> bool,
     ) -> Result<(Vec<ThroughView>, bool), ApplyError> {
         let named = |person: &Person| meant(person.as_str()) && self.gets_in(person);
-        let foreign = Foreign::read(client, named).await?;
+        let foreign = UnmanagedBindings::read(client, named).await?;
         let mut found = Vec::new();
         for binding in &foreign.everywhere {
             add(&mut found, binding, "ClusterRoleBinding", named);
@@ -146,7 +146,7 @@ impl Beside<'_> {
     }
 }
 
-fn add<K: Gives>(
+fn add<K: RoleBindingLike>(
     found: &mut Vec<Found>,
     binding: &K,
     kind: &'static str,

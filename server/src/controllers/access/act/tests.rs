@@ -6,6 +6,7 @@ use drover_access::grants::{Bound, Downstream, Scope, Subject as Person};
 use drover_access::names::UserName;
 use drover_api::group::ACCESS_LABEL;
 use drover_api::ids::{ProjectUid, UserUid};
+use drover_apply::inventory::Inventory;
 use http::{Method, Request, Response};
 use kube::client::Body;
 use parking_lot::Mutex;
@@ -15,7 +16,6 @@ use serde_json::{Value, json};
 use super::*;
 use crate::controllers::access::wanted::in_cluster;
 use crate::controllers::access::wanted::tests::reads_pods;
-use drover_apply::Present;
 
 /// Objects by their path.
 type There = BTreeMap<String, Value>;
@@ -309,12 +309,12 @@ async fn what_nobody_wants_goes_first_where_not_all_could_be_looked_at() {
     let mut surplus = wanted[0].clone();
     surplus.metadata.name = Some("one-of-many".to_owned());
     let objects = || vec![surplus.clone(), wanted[0].clone()];
-    let goes_first = |whole| {
-        let present = Present {
+    let goes_first = |complete| {
+        let present = Inventory {
             objects: objects(),
-            whole,
+            complete,
         };
-        let gone = steps::of_bindings(&present, &wanted)[0].delete.clone();
+        let gone = steps::of_bindings(&present, &wanted)[0].prune.clone();
         gone.into_iter()
             .map(|binding| binding.metadata.name)
             .collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-use drover_apply::differ::Comparable as _;
+use drover_apply::compare::Comparable as _;
 
 use super::super::decide::tests::project;
 use super::*;
@@ -120,10 +120,10 @@ fn quota_and_limits_are_compared_by_what_they_mean() {
     let mut there = wanted.clone();
     let hard = there.spec.as_mut().unwrap().hard.as_mut().unwrap();
     hard.insert("requests.cpu".to_owned(), Quantity("500m".to_owned()));
-    assert!(there.means(&wanted));
+    assert!(there.same_content(&wanted));
     let hard = there.spec.as_mut().unwrap().hard.as_mut().unwrap();
     hard.insert("requests.cpu".to_owned(), Quantity("501m".to_owned()));
-    assert!(!there.means(&wanted) && there.can_become(&wanted));
+    assert!(!there.same_content(&wanted) && there.can_become(&wanted));
     there.spec.as_mut().unwrap().scopes = Some(vec!["Terminating".to_owned()]);
     assert!(!there.can_become(&wanted), "it would bound some pods only");
 
@@ -140,8 +140,8 @@ fn quota_and_limits_are_compared_by_what_they_mean() {
         .as_mut()
         .unwrap()
         .insert("memory".to_owned(), Quantity("1Gi".to_owned()));
-    assert!(there.means(&wanted));
+    assert!(there.same_content(&wanted));
     there.spec.as_mut().unwrap().limits[0].max =
         Some([("cpu".to_owned(), Quantity("9".to_owned()))].into());
-    assert!(!there.means(&wanted));
+    assert!(!there.same_content(&wanted));
 }

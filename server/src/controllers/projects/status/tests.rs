@@ -54,8 +54,8 @@ fn a_project_says_what_keeps_it_and_what_to_do() {
 
 #[test]
 fn what_failed_says_when_it_is_tried_again() {
-    let error = ApplyError::TimedOut {
-        what: "make the namespace a".to_owned(),
+    let error = ApplyError::CallTimeout {
+        operation: "make the namespace a".to_owned(),
     };
     let verdict = verdict(&impeded(vec![Why::There]), &[&error, &error]);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Comparison of roles and bindings. Pure.
+//! Roles and bindings.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,15 @@ use k8s_openapi::api::rbac::v1::{
     ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
 };
 
-use crate::differ::Comparable;
+use super::Comparable;
+
+/// Kind, namespace and name of a subject.
+pub type SubjectKey = (String, String, String);
 
 impl Comparable for ClusterRole {
-    fn means(&self, other: &Self) -> bool {
+    fn same_content(&self, other: &Self) -> bool {
         self.aggregation_rule == other.aggregation_rule
-            && allow_the_same(self.rules.as_deref(), other.rules.as_deref())
+            && same_rights(self.rules.as_deref(), other.rules.as_deref())
     }
 
     fn can_become(&self, _: &Self) -> bool {
@@ -21,8 +24,8 @@ impl Comparable for ClusterRole {
 }
 
 impl Comparable for Role {
-    fn means(&self, other: &Self) -> bool {
-        allow_the_same(self.rules.as_deref(), other.rules.as_deref())
+    fn same_content(&self, other: &Self) -> bool {
+        same_rights(self.rules.as_deref(), other.rules.as_deref())
     }
 
     fn can_become(&self, _: &Self) -> bool {
@@ -31,8 +34,9 @@ impl Comparable for Role {
 }
 
 impl Comparable for ClusterRoleBinding {
-    fn means(&self, other: &Self) -> bool {
-        self.can_become(other) && name_the_same(self.subjects.as_deref(), other.subjects.as_deref())
+    fn same_content(&self, other: &Self) -> bool {
+        self.can_become(other)
+            && subject_keys(self.subjects.as_deref()) == subject_keys(other.subjects.as_deref())
     }
 
     fn can_become(&self, other: &Self) -> bool {
@@ -41,8 +45,9 @@ impl Comparable for ClusterRoleBinding {
 }
 
 impl Comparable for RoleBinding {
-    fn means(&self, other: &Self) -> bool {
-        self.can_become(other) && name_the_same(self.subjects.as_deref(), other.subjects.as_deref())
+    fn same_content(&self, other: &Self) -> bool {
+        self.can_become(other)
+            && subject_keys(self.subjects.as_deref()) == subject_keys(other.subjects.as_deref())
     }
 
     fn can_become(&self, other: &Self) -> bool {
@@ -50,27 +55,21 @@ impl Comparable for RoleBinding {
     }
 }
 
+/// Kubernetes does not allow changes of a binding's role.
 fn same_role(one: &RoleRef, other: &RoleRef) -> bool {
     (&one.kind, &one.name) == (&other.kind, &other.name)
 }
 
-fn allow_the_same(one: Option<&[PolicyRule]>, other: Option<&[PolicyRule]>) -> bool {
+fn same_rights(one: Option<&[PolicyRule]>, other: Option<&[PolicyRule]>) -> bool {
     let rights = |rules: Option<&[PolicyRule]>| Rights::of(rules.unwrap_or_default());
     rights(one) == rights(other)
 }
 
-fn name_the_same(one: Option<&[Subject]>, other: Option<&[Subject]>) -> bool {
-    named(one) == named(other)
-}
-
-/// The subjects that a binding names: kind, namespace and name.
-pub fn named(subjects: Option<&[Subject]>) -> BTreeSet<(String, String, String)> {
-    let name = |subject: &Subject| {
+/// The subjects of a binding, whose order has no meaning.
+pub fn subject_keys(subjects: Option<&[Subject]>) -> BTreeSet<SubjectKey> {
+    let key = |subject: &Subject| {
         let namespace = subject.namespace.clone().unwrap_or_default();
         (subject.kind.clone(), namespace, subject.name.clone())
     };
-    subjects.unwrap_or_default().iter().map(name).collect()
+    subjects.unwrap_or_default().iter().map(key).collect()
 }
-
-#[cfg(test)]
-mod tests;

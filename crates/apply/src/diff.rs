@@ -1,0 +1,121 @@
+//! Compares the objects of one kind with the wanted ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kube::ResourceExt;
+
+use crate::compare::Comparable;
+
+/// Namespace, empty for cluster-scoped objects, and name.
+pub type Key = (String, String);
+
+/// The changes that make the objects of one kind the wanted ones.
+#[derive(Clone, Debug)]
+pub struct Diff<K> {
+    /// Wanted objects that do not exist.
+    pub create: Vec<K>,
+    /// Wanted objects that exist with another content. Without a resource version, so that another
+    /// writer cannot prevent the replacement by writing continuously.
+    pub replace: Vec<K>,
+    /// Existing objects that are not wanted.
+    pub prune: Vec<K>,
+    /// Existing objects that must be deleted before the wanted ones of the same name can be created;
+    /// those are in `create`.
+    pub recreate: Vec<K>,
+}
+
+impl<K> Default for Diff<K> {
+    fn default() -> Self {
+        Self {
+            create: Vec::new(),
+            replace: Vec::new(),
+            prune: Vec::new(),
+            recreate: Vec::new(),
+        }
+    }
+}
+
+impl<K> Diff<K> {
+    /// Whether there is no change.
+    pub fn is_empty(&self) -> bool {
+        self.lists().iter().all(|objects| objects.is_empty())
+    }
+
+    /// Removes the changes in these namespaces.
+    pub fn exclude_namespaces(&mut self, namespaces: &BTreeSet<&str>)
+    where
+        K: ResourceExt,
+    {
+        let lists = [
+            &mut self.create,
+            &mut self.replace,
+            &mut self.prune,
+            &mut self.recreate,
+        ];
+        for objects in lists {
+            objects.retain(|object| {
+                let namespace = object.meta().namespace.as_deref();
+                !namespaces.contains(namespace.unwrap_or_default())
+            });
+        }
+    }
+
+    /// Adds the changes of another diff.
+    pub fn extend(&mut self, other: Self) {
+        self.create.extend(other.create);
+        self.replace.extend(other.replace);
+        self.prune.extend(other.prune);
+        self.recreate.extend(other.recreate);
+    }
+
+    const fn lists(&self) -> [&Vec<K>; 4] {
+        [&self.create, &self.replace, &self.prune, &self.recreate]
+    }
+}
+
+/// Compares the existing objects with the wanted ones.
+pub fn diff<K: Comparable>(existing: &[K], wanted: &[K]) -> Diff<K> {
+    let by_key: BTreeMap<Key, &K> = existing
+        .iter()
+        .map(|object| (key(object), object))
+        .collect();
+    let mut diff = Diff::default();
+    let mut wanted_keys = BTreeSet::new();
+    for object in wanted {
+        let key = key(object);
+        match by_key.get(&key) {
+            None => diff.create.push(object.clone()),
+            Some(found) if is_current(*found, object) => {}
+            Some(found) if !found.can_become(object) => {
+                diff.recreate.push((*found).clone());
+                diff.create.push(object.clone());
+            }
+            Some(_) => diff.replace.push(object.clone()),
+        }
+        wanted_keys.insert(key);
+    }
+    let unwanted = by_key.into_iter();
+    let unwanted = unwanted.filter(|(key, _)| !wanted_keys.contains(key));
+    diff.prune = unwanted.map(|(_, object)| object.clone()).collect();
+    diff
+}
+
+/// The key of an object among those of its kind.
+pub fn key(object: &impl ResourceExt) -> Key {
+    (object.namespace().unwrap_or_default(), object.name_any())
+}
+
+/// Compares labels, finalizers and owners too: a label can aggregate a role's rules into another role,
+/// and a finalizer or an owner decides when the object is deleted.
+fn is_current<K: Comparable>(existing: &K, wanted: &K) -> bool {
+    let (meta, wanted_meta) = (existing.meta(), wanted.meta());
+    meta.deletion_timestamp.is_none()
+        && existing.labels() == wanted.labels()
+        && existing.finalizers() == wanted.finalizers()
+        && meta.owner_references.as_deref().unwrap_or_default()
+            == wanted_meta.owner_references.as_deref().unwrap_or_default()
+        && existing.same_content(wanted)
+}
+
+#[cfg(test)]
+mod tests;

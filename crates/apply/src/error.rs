@@ -1,0 +1,185 @@
+//! Errors of applying objects, and calls with a timeout.
+
+use std::time::Duration;
+
+use drover_api::client_error::{ClientError, told};
+use thiserror::Error;
+
+use crate::limits::MAX_OBJECTS;
+
+/// Timeout of a call to a cluster.
+pub const CALL_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// The objects in a cluster could not be changed as wanted.
+#[derive(Debug, Error)]
+pub enum ApplyError {
+    /// The service account has the rights of an older version.
+    #[error(
+        "cannot {operation}: Drover's service account in the cluster has no right to do it; apply this \
+         version's manifest or chart again"
+    )]
+    Forbidden {
+        /// Verb and object.
+        operation: String,
+        /// The client's error.
+        source: ClientError,
+    },
+    /// Another owner has an object of the name.
+    #[error(
+        "cannot {operation}: an object of this name exists and does not belong to Drover; delete or \
+         rename it"
+    )]
+    NameTaken {
+        /// Verb and object.
+        operation: String,
+    },
+    /// The call failed.
+    #[error("cannot {operation}: {source}")]
+    Call {
+        /// Verb and object.
+        operation: String,
+        /// The client's error.
+        source: ClientError,
+    },
+    /// The call took too long.
+    #[error("cannot {operation}: no answer within {} s", CALL_TIMEOUT.as_secs())]
+    CallTimeout {
+        /// Verb and object.
+        operation: String,
+    },
+    /// The inventory is not complete.
+    #[error(
+        "more than {MAX_OBJECTS} objects of the kind {kind} have Drover's label; the listed objects that \
+         are not wanted are being deleted"
+    )]
+    TooMany {
+        /// The kind.
+        kind: String,
+    },
+    /// There are too many objects to list.
+    #[error("cannot {operation}: there are more than {MAX_OBJECTS}")]
+    ListTooLong {
+        /// Verb and objects.
+        operation: String,
+    },
+    /// The object waits for a finalizer.
+    #[error("cannot {operation}: it waits for a finalizer of another owner")]
+    FinalizerPending {
+        /// Verb and object.
+        operation: String,
+    },
+    /// The reconciliation took too long.
+    #[error("not done within {} s; it continues later", .0.as_secs())]
+    Timeout(Duration),
+    /// Several errors.
+    #[error("{first}; and {others} more errors")]
+    Several {
+        /// The first error.
+        first: Box<Self>,
+        /// Number of other errors.
+        others: usize,
+    },
+}
+
+/// An error and the namespace of its object.
+#[derive(Debug)]
+pub struct Failure {
+    /// The namespace; empty for cluster-scoped objects.
+    pub namespace: String,
+    /// The error.
+    pub error: ApplyError,
+}
+
+impl Failure {
+    /// A failure that concerns the whole cluster.
+    pub const fn in_cluster(error: ApplyError) -> Self {
+        Self {
+            namespace: String::new(),
+            error,
+        }
+    }
+}
+
+/// Combines errors into one.
+pub fn combine(errors: impl IntoIterator<Item = ApplyError>) -> Result<(), ApplyError> {
+    let mut errors = errors.into_iter();
+    let first = errors.next();
+    let others = errors.count();
+    match first {
+        None => Ok(()),
+        Some(only) if others == 0 => Err(only),
+        Some(first) => Err(ApplyError::Several {
+            first: Box::new(first),
+            others,
+        }),
+    }
+}
+
+/// Awaits a call within [`CALL_TIMEOUT`]. `operation` is a verb and an object: "create ClusterRole a".
+pub async fn call<T>(
+    operation: String,
+    call: impl Future<Output = kube::Result<T>>,
+) -> Result<T, ApplyError> {
+    match tokio::time::timeout(CALL_TIMEOUT, call).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(error)) => {
+            let source = ClientError::from(told(error));
+            Err(if has_code(&source, 403) {
+                ApplyError::Forbidden { operation, source }
+            } else {
+                ApplyError::Call { operation, source }
+            })
+        }
+        Err(_) => Err(ApplyError::CallTimeout { operation }),
+    }
+}
+
+/// Ignores that the object does not exist.
+pub fn unless_gone<T>(result: Result<T, ApplyError>) -> Result<(), ApplyError> {
+    match result {
+        Err(ApplyError::Call { source, .. }) if is_gone(&source) => Ok(()),
+        result => result.map(drop),
+    }
+}
+
+/// Whether the object does not exist.
+pub fn is_gone(error: &kube::Error) -> bool {
+    has_code(error, 404)
+}
+
+/// Whether the object exists already, or has another version than expected.
+pub fn is_conflict(error: &kube::Error) -> bool {
+    has_code(error, 409)
+}
+
+pub(crate) fn has_code(error: &kube::Error, code: u16) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timeout(operation: &str) -> ApplyError {
+        ApplyError::CallTimeout {
+            operation: operation.to_owned(),
+        }
+    }
+
+    #[test]
+    fn combined_error_names_the_first_and_counts_the_others() {
+        assert!(combine([]).is_ok());
+        let one = combine([timeout("a")]).unwrap_err().to_string();
+        assert_eq!(one, "cannot a: no answer within 15 s");
+        let three = combine([timeout("a"), timeout("b"), timeout("c")]);
+        let three = three.unwrap_err().to_string();
+        assert_eq!(three, "cannot a: no answer within 15 s; and 2 more errors");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn call_without_an_answer_times_out() {
+        let pending = std::future::pending::<kube::Result<()>>();
+        let error = call("list pods".to_owned(), pending).await.unwrap_err();
+        assert!(matches!(error, ApplyError::CallTimeout { .. }), "{error}");
+    }
+}

@@ -1,0 +1,131 @@
+//! The order in which the kinds of a set are written and pruned.
+//!
+//! - Objects that grant rights (role bindings) are pruned first, so that a revoked right ends before
+//!   anything else happens.
+//! - Then objects are written. An object comes after the objects that it refers to or lives in:
+//!   namespaces, definitions, configuration, roles, bindings, services, workloads, webhooks.
+//! - Then the other objects are pruned in the reverse order, so that no object refers to a missing one.
+
+/// A step of the order; the number is the index of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Delete the unwanted objects of the kind.
+    Prune(usize),
+    /// Create and replace objects of the kind.
+    Write(usize),
+}
+
+/// The position of a kind in the order of writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Container,
+    Configuration,
+    Role,
+    Grant,
+    Network,
+    Workload,
+    Interception,
+}
+
+fn rank(kind: &str) -> Rank {
+    match kind {
+        "Namespace" | "CustomResourceDefinition" | "PriorityClass" | "StorageClass" => {
+            Rank::Container
+        }
+        "ServiceAccount"
+        | "Secret"
+        | "ConfigMap"
+        | "ResourceQuota"
+        | "LimitRange"
+        | "NetworkPolicy"
+        | "PodDisruptionBudget"
+        | "PersistentVolume"
+        | "PersistentVolumeClaim" => Rank::Configuration,
+        "ClusterRole" | "Role" => Rank::Role,
+        "ClusterRoleBinding" | "RoleBinding" => Rank::Grant,
+        "Service" | "Ingress" | "IngressClass" => Rank::Network,
+        "APIService" | "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
+            Rank::Interception
+        }
+        _ => Rank::Workload,
+    }
+}
+
+/// The steps for these kinds. Kinds of the same position keep their order.
+pub fn steps(kinds: &[&str]) -> Vec<Step> {
+    let mut ascending: Vec<_> = kinds.iter().map(|kind| rank(kind)).enumerate().collect();
+    ascending.sort_by_key(|(_, rank)| *rank);
+    let mut descending = ascending.clone();
+    descending.sort_by_key(|(_, rank)| std::cmp::Reverse(*rank));
+    let prune = |grants: bool| {
+        let kinds = descending.iter();
+        let kinds = kinds.filter(move |(_, rank)| (*rank == Rank::Grant) == grants);
+        kinds.map(|(index, _)| Step::Prune(*index))
+    };
+    let writes = ascending.iter().map(|(index, _)| Step::Write(*index));
+    prune(true).chain(writes).chain(prune(false)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn grants_are_pruned_first_and_roles_last() {
+        let kinds = ["ClusterRole", "Role", "ClusterRoleBinding", "RoleBinding"];
+        let wanted = [
+            Step::Prune(2),
+            Step::Prune(3),
+            Step::Write(0),
+            Step::Write(1),
+            Step::Write(2),
+            Step::Write(3),
+            Step::Prune(0),
+            Step::Prune(1),
+        ];
+        assert_eq!(steps(&kinds), wanted);
+    }
+
+    #[test]
+    fn namespace_is_written_before_its_objects_and_pruned_after_them() {
+        let kinds = ["Deployment", "Namespace", "ConfigMap"];
+        let wanted = [
+            Step::Write(1),
+            Step::Write(2),
+            Step::Write(0),
+            Step::Prune(0),
+            Step::Prune(2),
+            Step::Prune(1),
+        ];
+        assert_eq!(steps(&kinds), wanted);
+    }
+
+    proptest! {
+        #[test]
+        fn every_kind_is_written_and_pruned_once(
+            kinds in proptest::collection::vec(
+                prop_oneof![
+                    Just("Namespace"), Just("ConfigMap"), Just("Role"), Just("RoleBinding"),
+                    Just("Service"), Just("Deployment"), Just("APIService"), Just("Widget"),
+                ],
+                0..12,
+            ),
+        ) {
+            let steps = steps(&kinds);
+            let position = |step| steps.iter().position(|other| *other == step);
+            prop_assert_eq!(steps.len(), 2 * kinds.len());
+            for (index, kind) in kinds.iter().enumerate() {
+                let (write, prune) = (position(Step::Write(index)), position(Step::Prune(index)));
+                prop_assert!(write.is_some() && prune.is_some());
+                prop_assert_eq!(prune < write, *kind == "RoleBinding");
+                for (other, other_kind) in kinds.iter().enumerate() {
+                    if rank(kind) < rank(other_kind) {
+                        prop_assert!(write < position(Step::Write(other)));
+                    }
+                }
+            }
+        }
+    }
+}
