@@ -68,7 +68,7 @@ async fn reconcile(cluster: &ManagedCluster) -> Result<Action, ApplyError> {
         }
         progress.begin(wanted, reported);
     }
-    let applied = apply_once(cluster).await;
+    let applied = Box::pin(apply_once(cluster)).await;
     cluster.set_access(match &applied {
         Ok(()) => AccessState::Applied,
         Err(error) => AccessState::Failed(error.to_string()),
