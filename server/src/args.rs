@@ -61,7 +61,7 @@ pub enum Command {
     Agent(AgentArgs),
     /// A command that calls a server.
     #[command(flatten)]
-    Client(ClientCommand),
+    Client(Box<ClientCommand>),
 }
 
 #[cfg(test)]

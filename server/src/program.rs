@@ -65,7 +65,7 @@ async fn run(command: Command, environment: &Environment) -> Result<(), Failure>
                 command: Args::command(),
                 commit: option_env!("DROVER_COMMIT").unwrap_or("unknown"),
             };
-            drover_cli::run(command, environment, program).await
+            drover_cli::run(*command, environment, program).await
         }
     }
 }

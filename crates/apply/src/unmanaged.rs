@@ -29,6 +29,7 @@ pub trait RoleBindingLike: Comparable {
     fn role(&self) -> &RoleRef;
 
     /// The same binding with other subjects.
+    #[must_use]
     fn with(self, subjects: Vec<Subject>) -> Self;
 }
 

@@ -95,16 +95,13 @@ async fn check(
     let settings = &state.hub.stores().settings;
     let written = Written::new(&state.hub, caller, settings);
     let value = value.to_owned();
-    match settings.by_name(setting.name()) {
-        Some(old) => {
-            let mut changed = kinds::Setting::clone(&old);
-            changed.spec.value = value;
-            written.check_replace(&old, &changed).await
-        }
-        None => {
-            let new = kinds::Setting::new(setting.name(), SettingSpec { value });
-            written.check_create(&new).await
-        }
+    if let Some(old) = settings.by_name(setting.name()) {
+        let mut changed = kinds::Setting::clone(&old);
+        changed.spec.value = value;
+        written.check_replace(&old, &changed).await
+    } else {
+        let new = kinds::Setting::new(setting.name(), SettingSpec { value });
+        written.check_create(&new).await
     }
 }
 

@@ -195,15 +195,15 @@ mod tests {
             retries: Mutex::new(retries),
         };
         let applied = Arc::new(AtomicUsize::new(0));
-        let counter = Arc::clone(&applied);
+        let seen_by_stream = Arc::clone(&applied);
         let changes = stream::unfold((), |()| async {
             tokio::time::sleep(MAX_DELAY / 10).await;
             Some(((), ()))
         });
         let changes = changes.map(move |()| -> watch::Change {
-            let counter = Arc::clone(&counter);
+            let changes_seen = Arc::clone(&seen_by_stream);
             Box::new(move |_: &mut World| {
-                counter.fetch_add(1, Ordering::SeqCst);
+                changes_seen.fetch_add(1, Ordering::SeqCst);
             })
         });
         let stop = CancellationToken::new();

@@ -102,23 +102,19 @@ mod tests {
 
     const REPAIR: Duration = Duration::from_mins(5);
 
-    fn digest(text: &str) -> Option<String> {
-        Some(text.to_owned())
-    }
-
     #[tokio::test(start_paused = true)]
     async fn comparison_is_due_after_a_change_a_failure_a_disconnect_and_regularly() {
-        let (mut progress, same) = (Progress::default(), digest("a"));
+        let (mut progress, same) = (Progress::default(), Some("a".to_owned()));
         assert_eq!(progress.wait(1, None), Duration::ZERO);
-        progress.begin(1, digest("a"));
+        progress.begin(1, same.clone());
         assert_eq!(progress.wait(1, same.as_ref()), Duration::ZERO, "it failed");
-        progress.begin(1, digest("a"));
+        progress.begin(1, same.clone());
         progress.done(REPAIR);
         assert_eq!(progress.wait(1, same.as_ref()), REPAIR);
         assert_eq!(progress.wait(2, same.as_ref()), Duration::ZERO);
         tokio::time::advance(REPAIR).await;
         assert_eq!(progress.wait(1, same.as_ref()), Duration::ZERO);
-        progress.begin(1, digest("a"));
+        progress.begin(1, same.clone());
         progress.done(REPAIR);
         progress.disconnected();
         assert_eq!(progress.wait(1, same.as_ref()), Duration::ZERO);
@@ -127,11 +123,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn drift_that_never_ends_is_repaired_more_and_more_slowly() {
         let mut progress = Progress::default();
-        progress.begin(1, digest("0"));
+        progress.begin(1, Some("0".to_owned()));
         progress.done(REPAIR);
         let mut waits = Vec::new();
         for number in 1..8 {
-            let drifted = digest(&number.to_string());
+            let drifted = Some(number.to_string());
             let wait = progress.wait(1, drifted.as_ref());
             waits.push(wait.as_secs());
             tokio::time::advance(wait).await;
@@ -140,10 +136,10 @@ mod tests {
         }
         assert_eq!(waits, [1, 2, 4, 8, 16, 30, 30]);
         tokio::time::advance(REPAIR).await;
-        progress.begin(1, digest("x"));
+        progress.begin(1, Some("x".to_owned()));
         progress.done(REPAIR);
         assert_eq!(
-            progress.wait(1, digest("y").as_ref()),
+            progress.wait(1, Some("y".to_owned()).as_ref()),
             Duration::from_secs(1)
         );
     }

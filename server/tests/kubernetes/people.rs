@@ -95,8 +95,8 @@ async fn holders_of_global_roles_import_clusters_and_manage_users(hub: TestHub) 
     server.delete("/v1/users/admin", &bob).await.expect(403);
     let reset = json!({ "new": password });
     for (name, wanted) in [("eve", 204), ("ann", 403), ("admin", 403)] {
-        let path = format!("/v1/users/{name}/password");
-        server.post(&path, &bob, reset.clone()).await.expect(wanted);
+        let url = format!("/v1/users/{name}/password");
+        server.post(&url, &bob, reset.clone()).await.expect(wanted);
     }
     server.delete("/v1/users/eve", &bob).await.expect(204);
     server.stop().await;

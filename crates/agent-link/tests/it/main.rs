@@ -1,7 +1,5 @@
 //! Runs the fuzzer's corpus as an ordinary test.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 #[path = "../../fuzz/properties.rs"]
 mod properties;
 

@@ -34,7 +34,7 @@ impl Cluster {
                 let body = body.collect_bytes().await?;
                 let body = serde_json::from_slice(&body).unwrap_or_default();
                 let query = parts.uri.query().unwrap_or_default().to_owned();
-                let (code, answer) = cluster.answer(&parts.method, parts.uri.path(), &query, body);
+                let (code, answer) = cluster.answer(&parts.method, parts.uri.path(), &query, &body);
                 let mut response = Response::new(Body::from(answer.into_bytes()));
                 *response.status_mut() = http::StatusCode::from_u16(code)?;
                 Ok::<_, tower::BoxError>(response)
@@ -43,7 +43,7 @@ impl Cluster {
         Client::new(service, "default")
     }
 
-    fn answer(&self, method: &Method, path: &str, query: &str, body: Value) -> (u16, String) {
+    fn answer(&self, method: &Method, path: &str, query: &str, body: &Value) -> (u16, String) {
         let mut state = self.0.lock();
         let failure = |code: u16| {
             let status = json!({ "kind": "Status", "code": code, "reason": "R", "message": "m" });

@@ -197,25 +197,14 @@ async fn by_kubectl(hub: &Hub, old: Option<&User>, new: Option<&User>) -> Result
     decided.map_err(|error| error.to_string())
 }
 
-#[tokio::test(start_paused = true)]
-async fn rest_applies_the_rules_that_apply_to_kubectl() {
-    let stores = drover_hub::Stores::of_an_empty_hub();
-    let (ann, _) = object("User", "ann", &json!({}));
-    stores.users.apply(ann);
-    let (client, _) = hub(|_, _, _| failure(404));
-    let hub = Hub::new(
-        client,
-        stores.clone(),
-        drover_hub::Keys::generate().unwrap(),
-    );
-    let ann = caller("ann");
-    let written = Written::new(&hub, &ann, &stores.users);
+/// Writes of users: a description, the old and the new object, and whether the rules allow the write.
+fn writes_of_users() -> Vec<(&'static str, Option<User>, Option<User>, bool)> {
     let plain = || user(&json!({}));
     let administrator = || user(&json!({ "spec": { "administrator": true } }));
     let disabled = || user(&json!({ "spec": { "administrator": true, "enabled": false } }));
     let owner = json!([{ "apiVersion": "v1", "kind": "Node", "name": "x", "uid": "x" }]);
     let with = |change: &Value| Some(user(change));
-    for (what, old, new, allowed) in [
+    vec![
         ("create", None, Some(plain()), true),
         (
             "create an administrator",
@@ -302,7 +291,23 @@ async fn rest_applies_the_rules_that_apply_to_kubectl() {
             None,
             false,
         ),
-    ] {
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn rest_applies_the_rules_that_apply_to_kubectl() {
+    let stores = drover_hub::Stores::of_an_empty_hub();
+    let (ann, _) = object("User", "ann", &json!({}));
+    stores.users.apply(ann);
+    let (client, _) = hub(|_, _, _| failure(404));
+    let hub = Hub::new(
+        client,
+        stores.clone(),
+        drover_hub::Keys::generate().unwrap(),
+    );
+    let ann = caller("ann");
+    let written = Written::new(&hub, &ann, &stores.users);
+    for (what, old, new, allowed) in writes_of_users() {
         if let Some(old) = &old {
             stores.users.apply(old.clone());
         }

@@ -146,7 +146,7 @@ mod tests {
             key: folder.join("tls.key"),
             authority: Some(folder.join("ca.crt")),
         };
-        std::fs::write(folder.join("ca.crt"), &authority.pem()).unwrap();
+        std::fs::write(folder.join("ca.crt"), authority.pem()).unwrap();
         let serving = from_files(&files.certificate, &files.key).unwrap();
         let shown = Shown::new(&serving).unwrap();
         let roots = Roots::read(&folder.join("ca.crt")).unwrap();
@@ -190,7 +190,7 @@ mod tests {
 
         // Its authority's file changes with it: agents go on knowing what it held at the start.
         write(folder.path(), &next);
-        std::fs::write(folder.path().join("ca.crt"), &next.pem()).unwrap();
+        std::fs::write(folder.path().join("ca.crt"), next.pem()).unwrap();
         followed.look(&shown);
         assert_eq!(now(), first);
         let problem = followed.problem.clone().unwrap();

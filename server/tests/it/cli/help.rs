@@ -40,7 +40,7 @@ fn item(arg: &Arg) -> String {
     let short = arg.get_short().filter(|_| arg.get_long().is_some());
     let short = short.map_or_else(String::new, |short| format!("-{short}, "));
     let name = arg.to_string();
-    let help = arg.get_long_help().or(arg.get_help());
+    let help = arg.get_long_help().or_else(|| arg.get_help());
     let help = help.map(ToString::to_string).unwrap_or_default();
     let mut text = format!("- `{short}{name}`: {help}");
     if arg.get_action().takes_values() {
@@ -68,7 +68,7 @@ fn item(arg: &Arg) -> String {
 
 /// Appends the section of a command and those of its subcommands.
 fn section(command: &Command, path: &str, out: &mut String) {
-    let about = command.get_long_about().or(command.get_about());
+    let about = command.get_long_about().or_else(|| command.get_about());
     let about = about.map(ToString::to_string).unwrap_or_default();
     let usage = command.clone().bin_name(path).render_usage().to_string();
     let usage = usage.trim_start_matches("Usage:");
@@ -90,9 +90,9 @@ fn section(command: &Command, path: &str, out: &mut String) {
         .filter(|arg| is_connection(arg))
         .collect();
     if connection.len() == 1 {
-        write!(
+        writeln!(
             out,
-            "{}{}\n",
+            "{}{}",
             if own.is_empty() { "\n" } else { "" },
             item(connection[0])
         )

@@ -49,6 +49,74 @@ const MANAGE: &[&str] = &[
     "get", "list", "watch", "create", "update", "patch", "delete",
 ];
 
+fn new_password() -> Value {
+    json!({ "new": "a password that is long" })
+}
+
+fn new_user(administrator: bool) -> Value {
+    json!({ "name": "eve", "password": "a password that is long", "administrator": administrator })
+}
+
+/// Requests that the server refuses to a user who only has the global role `users-manage`.
+fn refused_requests() -> Vec<(&'static str, Method, &'static str, Value)> {
+    vec![
+        (
+            "an administrator is made",
+            Method::POST,
+            "/v1/users",
+            new_user(true),
+        ),
+        (
+            "somebody becomes one",
+            Method::PATCH,
+            "/v1/users/user-2",
+            json!({ "administrator": true }),
+        ),
+        (
+            "one is disabled",
+            Method::PATCH,
+            "/v1/users/user-0",
+            json!({ "enabled": false }),
+        ),
+        (
+            "one is deleted",
+            Method::DELETE,
+            "/v1/users/user-0",
+            Value::Null,
+        ),
+        (
+            "the password of one is set",
+            Method::POST,
+            "/v1/users/user-0/password",
+            new_password(),
+        ),
+        (
+            "the password of a user with other rights is set",
+            Method::POST,
+            "/v1/users/user-1/password",
+            new_password(),
+        ),
+        (
+            "an identity is linked",
+            Method::POST,
+            "/v1/users/user-2/identities",
+            json!({ "from": "user-1" }),
+        ),
+        (
+            "a cluster is made",
+            Method::POST,
+            "/v1/clusters",
+            json!({ "name": "b" }),
+        ),
+        (
+            "settings are read",
+            Method::GET,
+            "/v1/settings",
+            Value::Null,
+        ),
+    ]
+}
+
 #[tokio::test]
 async fn holder_of_manage_users_changes_users_but_no_administrator() {
     let whole = Whole::new();
@@ -81,76 +149,19 @@ async fn holder_of_manage_users_changes_users_but_no_administrator() {
     assert_eq!(rights("user-1"), told(true, true, false));
     assert_eq!(rights("user-2"), told(true, true, true));
 
-    let password = json!({ "new": "a password that is long" });
-    let new = |administrator: bool| json!({ "name": "eve", "password": "a password that is long", "administrator": administrator });
-    for (what, method, path, body) in [
-        (
-            "an administrator is made",
-            Method::POST,
-            "/v1/users",
-            new(true),
-        ),
-        (
-            "somebody becomes one",
-            Method::PATCH,
-            "/v1/users/user-2",
-            json!({ "administrator": true }),
-        ),
-        (
-            "one is disabled",
-            Method::PATCH,
-            "/v1/users/user-0",
-            json!({ "enabled": false }),
-        ),
-        (
-            "one is deleted",
-            Method::DELETE,
-            "/v1/users/user-0",
-            Value::Null,
-        ),
-        (
-            "the password of one is set",
-            Method::POST,
-            "/v1/users/user-0/password",
-            password.clone(),
-        ),
-        (
-            "the password of a user with other rights is set",
-            Method::POST,
-            "/v1/users/user-1/password",
-            password.clone(),
-        ),
-        (
-            "an identity is linked",
-            Method::POST,
-            "/v1/users/user-2/identities",
-            json!({ "from": "user-1" }),
-        ),
-        (
-            "a cluster is made",
-            Method::POST,
-            "/v1/clusters",
-            json!({ "name": "b" }),
-        ),
-        (
-            "settings are read",
-            Method::GET,
-            "/v1/settings",
-            Value::Null,
-        ),
-    ] {
+    for (what, method, path, body) in refused_requests() {
         let (code, wrote, answer) = send(method, path, body).await;
         assert_eq!((code, wrote), (403, false), "{what}: {answer}");
     }
     // The hub of these tests takes nothing, but was asked to.
     for (method, path, body) in [
-        (Method::POST, "/v1/users", new(false)),
+        (Method::POST, "/v1/users", new_user(false)),
         (
             Method::PATCH,
             "/v1/users/user-1",
             json!({ "enabled": false }),
         ),
-        (Method::POST, "/v1/users/user-2/password", password),
+        (Method::POST, "/v1/users/user-2/password", new_password()),
     ] {
         let (code, wrote, answer) = send(method.clone(), path, body).await;
         assert!(wrote && code != 403, "{method} {path}: {code} {answer}");
