@@ -62,8 +62,12 @@ async fn a_refusal_for_want_of_room_adds_to_no_memory() {
         patience,
     )
     .unwrap();
+    let mut admitted = 0;
     while audit.admit().await.is_ok() {
         audit.add(record(&audit));
+        admitted += 1;
+        // The writer holds one batch and the queue holds one record.
+        assert!(admitted <= 8, "the queue refuses records when it is full");
     }
     let client = kube::Client::new(
         tower::service_fn(|_: http::Request<kube::client::Body>| {

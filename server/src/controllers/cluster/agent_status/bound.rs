@@ -122,28 +122,27 @@ mod tests {
 
     #[test]
     fn whatever_an_agent_says_fits_into_a_cluster() {
-        let long = || "\u{1b}[31mx\n".repeat(100_000);
-        let map = || {
-            (0..5000)
-                .map(|n| (format!("{n}{}", long()), long()))
-                .collect()
-        };
+        let text = |repeats| "\u{1b}[31mx\n".repeat(repeats);
+        let long = || text(100_000);
+        // A list multiplies the memory of its texts: 1,000 entries of 6 KB are 6 MB.
+        let entry = || text(1000);
+        let entries = || (0..1000).map(|n| (format!("{n}{}", entry()), entry()));
         let component = |healthy| ComponentHealth {
-            name: long(),
+            name: entry(),
             healthy,
-            message: Some(long()),
+            message: Some(entry()),
         };
         let refusal = Refusal {
-            lane: long(),
-            reason: long(),
-            message: long(),
+            lane: entry(),
+            reason: entry(),
+            message: entry(),
             count: 1,
         };
         let said = Report {
             kubernetes_version: Some(long()),
             nodes: Some(NodesReport {
-                capacity: map(),
-                not_ready: vec![long(); 5000],
+                capacity: entries().collect(),
+                not_ready: vec![entry(); 1000],
                 ..NodesReport::default()
             }),
             components: Some(vec![component(true); 100]),
@@ -151,9 +150,7 @@ mod tests {
                 image: long(),
                 ..AgentReport::default()
             }),
-            drift: (0..5000)
-                .map(|n| (format!("{n}{}", long()), long()))
-                .collect(),
+            drift: entries().collect(),
             refusals: vec![refusal; 100],
             ..Report::default()
         };
