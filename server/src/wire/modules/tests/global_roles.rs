@@ -231,7 +231,8 @@ async fn routes_follow_the_rights_of_global_roles() {
     assert_eq!(whole.writes.load(Ordering::SeqCst), 1);
 }
 
-#[tokio::test]
+// The clock is paused: each write waits its full timeout for the stores.
+#[tokio::test(start_paused = true)]
 async fn token_is_deleted_by_its_user_and_with_the_right_to_delete_it() {
     let whole = Whole::new();
     last_use_task_ends().await;

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use super::*;
 
-#[tokio::test]
+// The clock is paused: each write waits its full timeout for the stores.
+#[tokio::test(start_paused = true)]
 async fn what_is_listed_exists_and_what_is_not_does_not() {
     let whole = Whole::new();
     let admin = whole.person(true, TokenPurpose::Session, None);

@@ -22,7 +22,8 @@ fn left(kept: &Kept) -> Vec<&'static str> {
     all.into_iter().filter(is_left).collect()
 }
 
-#[tokio::test]
+// The clock is paused: each write waits its full timeout for the stores.
+#[tokio::test(start_paused = true)]
 async fn password_reset_revokes_all_tokens_unless_the_administrator_keeps_them() {
     let kept = Kept::default();
     let whole = Whole::before(kept.client());
