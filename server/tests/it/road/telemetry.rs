@@ -125,7 +125,7 @@ async fn log_filter_changes_at_run_time_and_a_bad_one_names_the_fix() {
     );
     let (code, text) = ask(&told, ann, "PUT", "/v1/log-filter", r#"{"filter":"a=b=c"}"#).await;
     assert_eq!(code, 422, "{text}");
-    assert!(text.contains("info,drover_server=debug"), "{text}");
+    assert!(text.contains("info,drover=debug"), "{text}");
     let (code, _) = ask(&told, ann, "PUT", "/v1/log-filter", r#"{"level":"debug"}"#).await;
     assert_eq!(code, 422, "an unknown field is no wish");
     assert_eq!(ask(&told, ann, "GET", "/v1/log-filter", "").await.1, wanted);
