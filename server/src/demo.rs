@@ -1,10 +1,9 @@
-//! Simulated clusters that the server runs beside itself, for demonstrations and tests.
+//! Simulated clusters in the server's process, for demonstrations and tests.
 //!
 //! Each is a real Kubernetes API with simulated nodes (`drover-simulate`), registered with a
-//! registration token and joined by the code of the real agent over a real tunnel: to the rest of
-//! the server it is a cluster like any other. Its state lies in a folder of its own, so that it is
-//! still the same after a restart; a folder beyond the number asked for is that of a cluster which
-//! is to go.
+//! registration token and connected by the real agent's code over a real tunnel: the rest of the
+//! server treats it like any other cluster. Each stores its state in a directory of its own and
+//! keeps it across restarts; a cluster with a number above the requested one is removed.
 
 mod join;
 mod limits;
@@ -31,58 +30,58 @@ use drover_agent_gateway::registration::RegistrationState;
 use drover_entropy::backoff::Backoff;
 use drover_hub::{Hub, HubError, Writer, call, only};
 
-/// Label of a Cluster that this module made: no other is ever touched.
+/// Label of Clusters that this module created; it changes no other Cluster.
 const SIMULATED: &str = "management.drover.dev/simulated";
-/// Clusters that start at the same time.
-const STARTING: usize = 4;
+/// Maximum number of clusters that start at the same time.
+const START_CONCURRENCY: usize = 4;
 
-/// How many clusters, and where their state lies.
+/// Number and location of simulated clusters.
 #[derive(Clone, Debug)]
 pub struct DemoOptions {
-    /// As many as there shall be; those beyond are removed.
+    /// Number of clusters; clusters with higher numbers are removed.
     pub clusters: u32,
-    /// Their folder.
+    /// Their directory.
     pub folder: DemoFolder,
 }
 
-/// Why a simulated cluster is not there.
+/// Why a simulated cluster does not run.
 #[derive(Debug, Error)]
 pub enum DemoError {
-    /// Its folder cannot be used.
+    /// The directory cannot be used.
     #[error("cannot keep the simulated cluster's state")]
     Folder(#[from] std::io::Error),
-    /// Somebody else's Cluster has its name.
+    /// A Cluster with its name exists that this module did not create.
     #[error(
         "a Cluster with this name exists that is no simulated one; delete it, or ask for fewer \
          with --demo-clusters"
     )]
     Taken,
-    /// It does not run.
+    /// The cluster failed to start.
     #[error(transparent)]
     Start(#[from] drover_simulate::StartError),
-    /// The hub failed.
+    /// A request to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// It is not joined.
+    /// The cluster could not be registered or connected.
     #[error(transparent)]
     Join(#[from] JoinError),
 }
 
-/// Runs them until `stop`.
+/// Runs the clusters until `stop`.
 pub(crate) async fn run(
     options: DemoOptions,
     hub: Hub,
     registration: RegistrationState,
     stop: CancellationToken,
 ) {
-    let starting = Arc::new(Semaphore::new(STARTING));
+    let starting = Arc::new(Semaphore::new(START_CONCURRENCY));
     let mut clusters = JoinSet::new();
     let wanted: Vec<String> = (0..options.clusters).map(name).collect();
     let leftovers = options.folder.names().into_iter();
     let leftovers = leftovers.filter(|name| !wanted.contains(name));
-    let going = leftovers.map(|name| (name, Plan::empty(1), Fate::Goes));
+    let going = leftovers.map(|name| (name, Plan::empty(1), DesiredState::Goes));
     let staying =
-        (0..options.clusters).map(|number| (name(number), Plan::demo(number), Fate::Stays));
+        (0..options.clusters).map(|number| (name(number), Plan::demo(number), DesiredState::Stays));
     for (name, plan, fate) in staying.chain(going) {
         let simulated = Simulated {
             folder: options.folder.of(&name),
@@ -98,12 +97,12 @@ pub(crate) async fn run(
     }
     while let Some(ended) = clusters.join_next().await {
         if let Err(error) = ended {
-            tracing::error!(%error, "a simulated cluster did not end by itself");
+            tracing::error!(%error, "simulated cluster did not stop in time");
         }
     }
 }
 
-/// The names of the first three say what they show.
+/// The first three names describe their content.
 fn name(number: u32) -> String {
     match number {
         0 => "demo-small".to_owned(),
@@ -113,25 +112,25 @@ fn name(number: u32) -> String {
     }
 }
 
-/// What is to become of a cluster.
+/// Whether a cluster is kept or removed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum DesiredState {
     Stays,
     Goes,
 }
 
-/// How a cluster's time ended.
+/// How a cluster's run ended.
 enum Ended {
-    /// The server ends; its state is kept.
+    /// The server stops; the state is kept.
     Stopped,
-    /// Its Cluster was deleted; nothing of it is kept.
+    /// The Cluster was deleted; the state is removed.
     Gone,
 }
 
 struct Simulated {
     name: String,
     plan: Plan,
-    fate: Fate,
+    fate: DesiredState,
     folder: place::ClusterFolder,
     hub: Hub,
     registration: RegistrationState,
@@ -140,7 +139,8 @@ struct Simulated {
 }
 
 impl Simulated {
-    /// Tries until it works, then runs until the server ends or the Cluster is deleted.
+    /// Starts the cluster with retries, then runs it until the server stops or the Cluster is
+    /// deleted.
     async fn keep(self) {
         let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(1));
         while !self.stop.is_cancelled() {
@@ -152,7 +152,7 @@ impl Simulated {
                     tracing::warn!(
                         cluster.name = self.name,
                         error,
-                        "a simulated cluster is away"
+                        "simulated cluster stopped; retrying"
                     );
                 }
             }
@@ -163,9 +163,9 @@ impl Simulated {
 
     fn forget(&self) {
         match self.folder.remove() {
-            Ok(()) => tracing::info!(cluster.name = self.name, "a simulated cluster is gone"),
+            Ok(()) => tracing::info!(cluster.name = self.name, "removed a simulated cluster"),
             Err(error) => {
-                tracing::warn!(cluster.name = self.name, %error, "a simulated cluster's folder stays");
+                tracing::warn!(cluster.name = self.name, %error, "failed to remove the folder of a simulated cluster");
             }
         }
     }
@@ -189,20 +189,20 @@ impl Simulated {
         ended
     }
 
-    /// Its Cluster on the hub, made if it is to stay.
+    /// The Cluster on the hub, created if the cluster is to be kept.
     async fn member(&self) -> Result<Option<Cluster>, DemoError> {
         let api = self.hub.clusters();
         let found = call("read a simulated cluster", api.get_opt(&self.name)).await?;
         if let Some(cluster) = found {
             let ours = cluster.labels().contains_key(SIMULATED);
-            // A deletion that was under way goes on; the agent is needed for it.
+            // A deletion in progress continues; it needs the agent.
             return if ours {
                 Ok(Some(cluster))
             } else {
                 Err(DemoError::Taken)
             };
         }
-        if self.fate == Fate::Goes {
+        if self.fate == DesiredState::Goes {
             return Ok(None);
         }
         let spec = ClusterSpec {
@@ -226,7 +226,7 @@ impl Simulated {
         agent: join::Agent,
     ) -> Result<Ended, DemoError> {
         let uid = cluster.uid().unwrap_or_default();
-        if self.fate == Fate::Goes && cluster.meta().deletion_timestamp.is_none() {
+        if self.fate == DesiredState::Goes && cluster.meta().deletion_timestamp.is_none() {
             let params = only(Some(uid.clone()));
             let api = self.hub.clusters();
             call(
@@ -240,7 +240,7 @@ impl Simulated {
             while !self.hub.stores().clusters.wait_until_gone(&uid).await {}
             stop.cancel();
         };
-        // The agent ends when the server does, or when its Cluster is gone.
+        // The agent stops when the server does, or when its Cluster is deleted.
         tokio::select! {
             () = agent.run(stop.clone()) => {}
             () = async { gone.await; std::future::pending().await } => {}
@@ -258,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_that_clusters_may_have_and_differ() {
+    fn names_are_valid_and_unique() {
         let mut names: Vec<String> = (0..1200).map(name).collect();
         assert!(
             names

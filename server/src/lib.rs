@@ -1,4 +1,4 @@
-//! The server: log-in, registration of clusters, the road to them, and the controllers.
+//! The server: login, registration of clusters, the proxy to clusters, and the controllers.
 //!
 //! `wire` builds everything; `main` only starts it.
 

@@ -1,8 +1,7 @@
-//! How the memory of this process is divided between what clients, clusters and watches can fill.
+//! Divides the memory of this process among the parts that clients, clusters and watches can fill.
 //!
-//! The one place with these limits. Everything in it grows with what others send or do not read; the
-//! rest of the process (the program, objects held in memory, SQLite, TLS) has no such limit and gets
-//! six sixteenths.
+//! All such limits are defined here. Each part grows with data that others send or do not read. The
+//! rest of the process (program, stores, SQLite, TLS) has no such limit and gets six sixteenths.
 
 use std::fmt;
 
@@ -12,19 +11,19 @@ use drover_hub::embedded::HubMemory;
 use drover_tunnel::Limits;
 use drover_tunnel::memory::MemoryLimit;
 
-/// Sixteenths of the limit that each part gets.
+/// Sixteenths of the limit for each part.
 const ANSWERS: u64 = 2;
 const WATCHES: u64 = 2;
 const EVENTS: u64 = 1;
 const BODIES: u64 = 2;
 const TUNNELS: u64 = 3;
-/// Part of a limit for all that one caller or one tunnel may use alone.
-const OF_ONE: usize = 4;
+/// Divisor of a part's limit for one caller or one tunnel.
+const SHARE_OF_ONE: usize = 4;
 
-/// What each part of the process may hold, in bytes.
+/// The memory limit of each part of the process, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryPlan {
-    /// What is divided.
+    /// The divided limit.
     pub limit: MemoryLimit,
     /// The embedded hub.
     pub hub: HubMemory,
@@ -39,7 +38,7 @@ impl MemoryPlan {
         let part = |sixteenths, most: ByteLimit| {
             let of_all = limit.share(sixteenths, most.of_all);
             ByteLimit {
-                of_caller: (of_all / OF_ONE).min(most.of_caller),
+                of_caller: (of_all / SHARE_OF_ONE).min(most.of_caller),
                 of_all,
             }
         };
@@ -56,12 +55,12 @@ impl MemoryPlan {
             },
             tunnels: TunnelMemory {
                 all: tunnels,
-                one: (tunnels / OF_ONE).min(Limits::TUNNEL.buffered_bytes),
+                one: (tunnels / SHARE_OF_ONE).min(Limits::TUNNEL.buffered_bytes),
             },
         }
     }
 
-    /// All parts together.
+    /// Sum of all parts.
     pub fn divided(&self) -> usize {
         let MemoryBounds {
             answers,
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_charts_limit_of_one_gib_is_divided_as_documented() {
+    fn chart_default_of_one_gib_is_divided_as_documented() {
         let told = plan(1 << 30).to_string();
         assert_eq!(
             told,

@@ -1,7 +1,7 @@
-//! The web UI: files that were built beforehand and lie in the program.
+//! The web UI: files that are built in advance and embedded in the program.
 //!
-//! *Owns* what a browser is told about them: types, caching, compression, and what the page may do.
-//! Everything that the page shows comes from `/v1` and `/k8s`.
+//! *Owns* their response headers: types, caching, compression, and the content security policy. All
+//! data in the UI comes from `/v1` and `/k8s`.
 
 mod encoding;
 mod files;
@@ -24,12 +24,12 @@ use encoding::Encoding;
 use files::File;
 pub use policy::Policy;
 
-/// First parts of paths that belong to programs: nothing there is a screen of the UI.
-const OF_PROGRAMS: &[&str] = &[
+/// First path segments of APIs: no screen of the UI has such a path.
+const API_PREFIXES: &[&str] = &[
     "assets", "configdb", "edge", "git", "hub", "k8s", "livez", "metrics", "readyz", "v1",
 ];
-/// Endings of what a page asks for by itself. Other dots are part of names, as in `pods.example.com`.
-const OF_FILES: &[&str] = &[
+/// File extensions of assets. Other dots are part of names, as in `pods.example.com`.
+const ASSET_EXTENSIONS: &[&str] = &[
     "css",
     "gif",
     "gz",
@@ -56,8 +56,8 @@ pub fn router() -> Router {
         .route("/assets/{name}", get(asset))
 }
 
-/// What no route has: a screen, if a person's browser asks for one; an error otherwise.
-pub async fn screen_or_nothing(request: Request) -> Response {
+/// The fallback: a screen of the UI if a browser navigates to the path, otherwise an error.
+pub async fn screen_or_not_found(request: Request) -> Response {
     if is_screen(&request) {
         answer(&request, page())
     } else {
@@ -76,7 +76,7 @@ async fn asset(request: Request) -> Response {
         None => Status::new(
             StatusCode::NOT_FOUND,
             "NotFound",
-            "there is no such file (any more); reload the page, the server may have been upgraded",
+            "file not found; reload the page, because the server may have been upgraded",
         )
         .into_response(),
     }
@@ -100,10 +100,10 @@ fn is_screens_path(uri: &Uri) -> bool {
     let path = uri.path().trim_start_matches('/');
     let first = path.split('/').next().unwrap_or_default();
     let last = path.rsplit('/').next().unwrap_or_default();
-    let is_file = last
-        .rsplit_once('.')
-        .is_some_and(|(_, ending)| OF_FILES.contains(&ending.to_ascii_lowercase().as_str()));
-    !OF_PROGRAMS.contains(&first) && !is_file
+    let is_file = last.rsplit_once('.').is_some_and(|(_, ending)| {
+        ASSET_EXTENSIONS.contains(&ending.to_ascii_lowercase().as_str())
+    });
+    !API_PREFIXES.contains(&first) && !is_file
 }
 
 fn answer(request: &Request, file: &'static File) -> Response {
@@ -156,7 +156,7 @@ fn full(request: &Request, file: &'static File, encoding: Encoding) -> Response 
     response
 }
 
-/// Whether the browser has this very version (RFC 9110, 13.1.2: weak comparison).
+/// Whether the browser has this version in its cache (RFC 9110, 13.1.2: weak comparison).
 fn is_known(headers: &HeaderMap, tag: &str) -> bool {
     headers
         .get_all(IF_NONE_MATCH)

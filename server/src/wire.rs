@@ -1,4 +1,4 @@
-//! Builds the server out of its modules, and ends it in good order.
+//! Builds the server from its modules, and shuts it down gracefully.
 
 mod certificate;
 mod gate;
@@ -40,38 +40,39 @@ use drover_identity::{Passwords, SignInSources};
 use drover_telemetry::LogFilter;
 use drover_tls::{TlsError, install_provider};
 
-/// Longest that the first listing of the hub may take.
-const SYNCED_WITHIN: Duration = Duration::from_secs(30);
-/// Longest that background work may go on when the server ends.
-const ENDED_WITHIN: Duration = Duration::from_secs(15);
+/// Time limit for the first list of the hub's objects.
+const SYNC_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time limit for background tasks at shutdown.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Everything the server is told from outside; the rest are settings on the hub.
+/// The options of the server; all other configuration is in settings on the hub.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// Where the server's state lives.
+    /// The hub.
     pub hub: HubOptions,
-    /// Where a hub elsewhere asks the rules about writes; at the server's own URL if absent.
+    /// Address at which an external hub calls the admission webhook; the server's own URL if
+    /// absent.
     pub hub_webhook: Option<Address>,
     /// Address to listen on.
     pub listen: SocketAddr,
-    /// Who may name the client that they speak for.
+    /// The proxies that may name their clients.
     pub proxies: Proxies,
-    /// `https://host:port` while the setting `server-url` is empty; the address listened on if
+    /// `https://host:port` while the setting `server-url` is empty; the listening address if
     /// absent.
     pub server_url: Option<String>,
-    /// Certificate chain and key, PEM files; made by the server's own authority if absent.
+    /// Certificate chain and key, PEM files; issued by the server's own CA if absent.
     pub tls: Option<TlsFiles>,
-    /// Simulated clusters beside the server; none if absent.
+    /// Simulated clusters in this process; none if absent.
     pub demo: Option<DemoOptions>,
-    /// New file that gets the first administrator's password.
+    /// New file for the first administrator's password.
     pub first_password_file: Option<PathBuf>,
     /// File of the audit log; `-` is standard output.
     pub audit_log: PathBuf,
-    /// What each part of the server may hold in memory.
+    /// Memory limits of the server's parts.
     pub memory: MemoryPlan,
     /// The filter of this process's logs.
     pub log_filter: LogFilter,
-    /// Whether the setting `log-filter` rules the filter.
+    /// Whether the setting `log-filter` controls the filter.
     pub log_filter_by_setting: bool,
 }
 
@@ -82,12 +83,12 @@ pub struct TlsFiles {
     pub certificate: PathBuf,
     /// The leaf's private key.
     pub key: PathBuf,
-    /// What clients shall trust; the chain's end if absent.
+    /// The CA certificates for clients; the last certificate of the chain if absent.
     pub authority: Option<PathBuf>,
 }
 
 impl TlsFiles {
-    /// The file that holds what clients shall trust.
+    /// The file with the CA certificates for clients.
     fn trusted(&self) -> &Path {
         self.authority.as_ref().unwrap_or(&self.certificate)
     }
@@ -96,53 +97,53 @@ impl TlsFiles {
 /// Why the server did not start.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// There is no hub.
+    /// The connection to the hub failed.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// The hub failed.
+    /// A request to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// The kinds could not be installed.
+    /// The CRDs could not be installed.
     #[error(transparent)]
     Install(#[from] InstallError),
-    /// The server's keys could not be had.
+    /// The server's keys could not be read or created.
     #[error(transparent)]
     Keys(#[from] KeysError),
-    /// The certificate authority could not be had.
+    /// The certificate authority could not be read or created.
     #[error(transparent)]
     Authority(#[from] AuthorityError),
-    /// The certificate cannot be shown.
+    /// The certificate cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// The audit log cannot be kept.
+    /// The audit log cannot be opened.
     #[error(transparent)]
     Audit(#[from] OpenAuditError),
     /// Passwords cannot be checked.
     #[error(transparent)]
     Passwords(#[from] PasswordError),
-    /// The address cannot be listened on.
+    /// The address cannot be bound.
     #[error("cannot listen on {address}: choose another with --listen")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The state was not read in time.
-    #[error("the hub did not list the server's kinds within {} s", SYNCED_WITHIN.as_secs())]
+    /// The stores were not synchronized in time.
+    #[error("the hub did not list the server's kinds within {} s", SYNC_TIMEOUT.as_secs())]
     NotSynced,
 }
 
-/// Why the server ended although nobody asked it to.
+/// Why the server ended without a stop request.
 #[derive(Debug, Error)]
 pub enum EndError {
-    /// Another server has taken the Lease over.
+    /// Another server has acquired the Lease.
     #[error("another server ({0}) has taken over; this one ends so that its agents go there")]
     Replaced(String),
-    /// The hub was away for too long.
+    /// The hub was unreachable for too long.
     #[error("the hub was not reached for {} min, so another server may serve by now; this one ends: look at the hub, then start it again", TRUSTED_FOR.as_secs() / 60)]
     CutOff,
-    /// The first administrator could not be made.
+    /// The first administrator could not be created.
     #[error(transparent)]
     FirstAdministrator(#[from] FirstAdministratorError),
 }
@@ -150,10 +151,10 @@ pub enum EndError {
 /// Why [`run`] ended with an error.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// It did not start.
+    /// The server did not start.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// It ended by itself.
+    /// The server ended by itself.
     #[error(transparent)]
     End(#[from] EndError),
 }
@@ -164,7 +165,7 @@ pub async fn run(options: ServerOptions, stop: CancellationToken) -> Result<(), 
     Ok(server.wait().await?)
 }
 
-/// A server that listens; it may still wait for its turn.
+/// A listening server; it may still wait for the Lease.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
@@ -172,40 +173,40 @@ pub struct Server {
     base: Base,
     passwords: Passwords,
     first_password_file: Option<PathBuf>,
-    /// Held until everything has ended: it shows other servers that this process lives.
+    /// Held until everything has ended: shows other servers that this process is alive.
     _presence: Presence,
-    /// Closed when nothing uses the hub any more.
+    /// Closed after the last use of the hub.
     connection: Connection,
 }
 
 impl Server {
-    /// Where it listens.
+    /// The listening address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The hub as this server sees it.
+    /// The hub client and its stores.
     pub fn hub(&self) -> &Hub {
         &self.base.hub
     }
 
-    /// Where it stands among its peers.
+    /// The leader election state.
     pub fn leadership(&self) -> &Leadership {
         &self.base.leadership
     }
 
-    /// Serves until it is stopped, or has to end.
+    /// Serves until the server is stopped or has to end.
     pub async fn wait(self) -> Result<(), EndError> {
         let ended = self.lead().await;
         self.base.stop.cancel();
         self.base.tasks.close();
-        if tokio::time::timeout(ENDED_WITHIN, self.base.tasks.wait())
+        if tokio::time::timeout(SHUTDOWN_TIMEOUT, self.base.tasks.wait())
             .await
             .is_err()
         {
-            tracing::warn!("ending although background work has not ended");
+            tracing::warn!("stopping with background tasks still running");
         }
-        // The Lease is free and the controllers are at rest: nothing has the hub to talk to.
+        // The Lease is released and the controllers have stopped: nothing uses the hub now.
         self.connection.close().await;
         ended
     }
@@ -244,7 +245,7 @@ pub async fn start(options: ServerOptions, stop: CancellationToken) -> Result<Se
     }
 }
 
-/// A server that lacks nothing but to hold its connection.
+/// A started server without its connection to the hub.
 struct Started {
     address: SocketAddr,
     authority: Option<String>,
@@ -275,14 +276,14 @@ async fn start_on(
 ) -> Result<Started, StartError> {
     let client = connection.client();
     ensure_namespace(&client).await?;
-    become_known(connection, &client).await;
+    introduce_server(connection, &client).await;
     definitions::install(&client).await?;
     let stores = Stores::new();
     connection.judge_by(&stores);
     let hub = Hub::new(client.clone(), stores.clone(), keys(&client).await?);
 
     let (tasks, stop) = (TaskTracker::new(), stop.child_token());
-    // A start that fails ends what it began.
+    // A failed start stops the tasks that it started.
     let unfinished = stop.clone().drop_guard();
     stores.follow(&client, &tasks, &stop);
     let listener = bind(options.listen).await?;
@@ -296,7 +297,7 @@ async fn start_on(
                 .as_ref()
                 .and_then(Address::certificate_name),
         );
-    if !stores.wait_until_synced(SYNCED_WITHIN).await {
+    if !stores.wait_until_synced(SYNC_TIMEOUT).await {
         return Err(StartError::NotSynced);
     }
     let certificate = certificate::prepare(&hub, &settings, address, options.tls.as_ref()).await?;
@@ -334,7 +335,8 @@ async fn start_on(
         options.proxies.clone(),
         base.stop.clone(),
     ));
-    // Last, so that a start that fails takes no Lease that others would have to wait for.
+    // Last, so that a failed start does not hold the Lease, for which other servers would have to
+    // wait.
     base.spawn(election);
     unfinished.disarm();
     let first_password_file = options.first_password_file;
@@ -348,19 +350,19 @@ async fn start_on(
     })
 }
 
-/// A hub elsewhere may take another account for the server's; if it goes on to, the next write says
-/// so.
-async fn become_known(connection: &Connection, client: &kube::Client) {
+/// Introduces the server's account to an external hub. A failure is only logged: if the hub does
+/// not recognize the account, the next write fails.
+async fn introduce_server(connection: &Connection, client: &kube::Client) {
     if connection.asks_in_process() {
         return;
     }
     if let Err(error) = introduce(client).await {
         let error = &error as &dyn std::error::Error;
-        tracing::warn!(error, "the hub may not know this server's account");
+        tracing::warn!(error, "failed to introduce the server's account to the hub");
     }
 }
 
-/// What every module stands on; cheap to clone.
+/// The shared state of all modules; cheap to clone.
 #[derive(Clone, Debug)]
 struct Base {
     hub: Hub,
@@ -369,14 +371,14 @@ struct Base {
     settings: Settings,
     sign_in_sources: SignInSources,
     leadership: Leadership,
-    /// Of all controllers.
+    /// Runs all controllers.
     runtime: Runtime,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
 
 impl Base {
-    /// Runs something in the background; the server's end waits for it.
+    /// Starts a background task; shutdown waits for it.
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(task);
     }

@@ -1,8 +1,8 @@
-//! How clusters become members and connect.
+//! Registration and connection of clusters.
 //!
-//! *Owns* the manifest, the binding of a cluster's key to its Cluster's UID, and the proof of
-//! that key at every connect. *Never* holds a credential of a cluster: a key proves, it does not
-//! authorise.
+//! *Owns* the manifest, the binding of a cluster's key to its Cluster's UID, and the proof of that
+//! key at every connect. *Never* holds a credential of a cluster: the key authenticates the cluster
+//! and grants no access to it.
 
 pub mod challenge;
 mod claim;
@@ -41,10 +41,10 @@ use self::register::refusal;
 use crate::tunnels::Tunnels;
 use drover_audit::Noted;
 use drover_http_edge::body;
-use drover_http_edge::listen::Place;
+use drover_http_edge::listen::ConnectionSlot;
 use drover_http_edge::networks::{Quota, Rates, sender};
 use drover_http_edge::status::Status;
-use drover_http_edge::unauthenticated::AgentsJson;
+use drover_http_edge::unauthenticated::AgentJson;
 use drover_hub::Hub;
 use drover_hub::settings::Settings;
 use drover_hub::visibility::{Sight, place_of_cluster};
@@ -52,22 +52,23 @@ use drover_identity::Authenticator;
 use drover_identity::caller::check_token;
 use drover_identity::caller::identify;
 
-/// Requests of agents that make the hub work: at once, and then each second. As many again are for
-/// networks from which agents have proved their keys.
+/// Rate limit of agents' requests that cause work on the hub. The same rate again is for networks
+/// from which agents have proved their keys.
 const BURST: NonZeroU32 = NonZeroU32::new(200).expect("200 is not zero");
 const PER_SECOND: NonZeroU32 = NonZeroU32::new(50).expect("50 is not zero");
-/// Manifests that are asked for with a registration token. They have a budget of their own, for
-/// anybody can ask for one.
+/// Rate limit of manifest requests with a registration token. It is separate, because any client
+/// can send such a request.
 const MANIFEST_BURST: NonZeroU32 = NonZeroU32::new(50).expect("50 is not zero");
 const MANIFESTS_PER_SECOND: NonZeroU32 = NonZeroU32::new(10).expect("10 is not zero");
-/// The same from one network, and from wider ones, so that a stranger leaves most of it to others.
-const OF_A_NETWORK: [Quota; 3] = [
+/// Rate limits of one network and of its wider networks, so that one client cannot use up the
+/// total.
+const NETWORK_QUOTAS: [Quota; 3] = [
     Quota::per_second(5).burst(40),
     Quota::per_second(12).burst(80),
     Quota::per_second(25).burst(100),
 ];
 
-/// How often agents make the hub work, by network and in all.
+/// Rate limits of agents' requests, per network and in total.
 #[derive(Debug)]
 struct RegistrationRate {
     networks: Rates,
@@ -76,14 +77,14 @@ struct RegistrationRate {
     manifests: DefaultDirectRateLimiter,
 }
 
-/// What a request makes the hub work for.
+/// The kind of work that a request causes on the hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Work {
-    /// A Cluster that exists, from any network.
+    /// For an existing Cluster, from any network.
     Cluster,
-    /// A Cluster that exists, from a network from which an agent has proved its key.
+    /// For an existing Cluster, from a network from which an agent has proved its key.
     ClusterOfKnown,
-    /// A manifest, for a token that may be invented.
+    /// A manifest, for a token that may be invalid.
     Manifest,
 }
 
@@ -93,7 +94,7 @@ impl Default for RegistrationRate {
             DefaultDirectRateLimiter::direct(governor::Quota::per_second(rate).allow_burst(burst))
         };
         Self {
-            networks: Rates::new(OF_A_NETWORK),
+            networks: Rates::new(NETWORK_QUOTAS),
             all: limiter(PER_SECOND, BURST),
             of_known: limiter(PER_SECOND, BURST),
             manifests: limiter(MANIFESTS_PER_SECOND, MANIFEST_BURST),
@@ -103,7 +104,7 @@ impl Default for RegistrationRate {
 
 impl RegistrationRate {
     fn check(&self, from: IpAddr, work: Work) -> Result<(), Status> {
-        // What its network may not do does not count for the others.
+        // A request beyond its network's limit does not count against the total.
         self.check_network(from)?;
         self.check_all(work)
     }
@@ -123,23 +124,23 @@ impl RegistrationRate {
 }
 
 fn busy() -> Status {
-    Status::too_many_requests("too many agents register at once", 2)
+    Status::too_many_requests("too many agents register at the same time; retry", 2)
 }
 
-/// The budget of a request for a Cluster that exists.
+/// The rate limit for a request with an existing Cluster.
 fn cluster_work(request: &Extensions) -> Work {
-    let place = request.get::<Place>();
-    if place.is_some_and(|place| place.is_agents_network(sender(request))) {
+    let slot = request.get::<ConnectionSlot>();
+    if slot.is_some_and(|slot| slot.is_agents_network(sender(request))) {
         Work::ClusterOfKnown
     } else {
         Work::Cluster
     }
 }
 
-/// Says the pin of the certificate that is shown at present.
+/// Returns the pin of the current server certificate.
 pub type Pin = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
-/// What registration stands on; cheap to clone.
+/// The state of registration; cheap to clone.
 #[derive(Clone)]
 pub struct RegistrationState {
     hub: Hub,
@@ -163,7 +164,7 @@ impl std::fmt::Debug for RegistrationState {
 }
 
 impl RegistrationState {
-    /// `trust` is the authority, PEM, that agents shall trust; `pin` the shown key's.
+    /// `trust` is the CA certificate, PEM, for agents; `pin` is the pin of the server's key.
     pub fn new(
         hub: Hub,
         settings: Settings,
@@ -191,13 +192,13 @@ impl RegistrationState {
         self.hub.stores().clusters.by_uid(uid.as_str()).is_some()
     }
 
-    /// What a manifest of now says of the server: its address, and its authority.
+    /// The server's URL and CA certificate in a new manifest.
     pub fn reached_at(&self) -> (String, Option<Arc<str>>) {
         (self.settings.server_url(), self.trust.clone())
     }
 
-    /// Refuses when agents make the hub work too hard.
-    fn slow_down(&self, request: &Extensions) -> Result<(), Status> {
+    /// Refuses the request if a rate limit is exceeded.
+    fn check_rate(&self, request: &Extensions) -> Result<(), Status> {
         self.rate.check(sender(request), cluster_work(request))
     }
 }
@@ -228,8 +229,9 @@ async fn register(
     state.rate.check_network(sender(request.extensions()))?;
     let work = cluster_work(request.extensions());
     let headers = request.headers().clone();
-    let AgentsJson(asked) = AgentsJson::<RegisterRequest>::from_request(request, &state).await?;
-    // A request that names no Cluster costs the hub nothing, and leaves the budget to agents.
+    let AgentJson(asked) = AgentJson::<RegisterRequest>::from_request(request, &state).await?;
+    // A request without an existing Cluster causes no work on the hub, so it does not count against
+    // the rate limit.
     if !state.is_cluster(&asked.cluster_uid) {
         return Err(refusal(&Refusal::NoSuchCluster));
     }
@@ -239,7 +241,7 @@ async fn register(
     Ok(Json(answer))
 }
 
-/// A value for an agent to sign.
+/// Returns a challenge for an agent to sign.
 #[utoipa::path(post, path = "/v1/agent/challenge", tag = "agents",
     request_body = ChallengeRequest, responses((status = 200, body = Challenge)))]
 async fn challenge(
@@ -248,13 +250,13 @@ async fn challenge(
     request: Request,
 ) -> Result<Json<Challenge>, Status> {
     let peer = connect::peer(request.extensions());
-    let AgentsJson(asked) = AgentsJson::<ChallengeRequest>::from_request(request, &state).await?;
+    let AgentJson(asked) = AgentJson::<ChallengeRequest>::from_request(request, &state).await?;
     let answer = connect::challenge(&state, peer, &asked)?;
     note(&state, &noted, &asked.cluster_uid);
     Ok(Json(answer))
 }
 
-/// Notes the cluster of an agent for the audit log.
+/// Adds the agent's cluster to the audit record.
 fn note(state: &RegistrationState, noted: &Noted, uid: &ClusterUid) {
     if let Some(cluster) = state.hub.stores().clusters.by_uid(uid.as_str()) {
         noted.about(&cluster.name_any());
@@ -268,7 +270,7 @@ async fn connect(State(state): State<RegistrationState>, request: Request) -> Re
     connect::connect(state, request).await
 }
 
-/// The manifest that holds the presented registration token.
+/// Returns the manifest that contains the presented registration token.
 #[utoipa::path(get, path = "/v1/import/manifest", tag = "agents",
     responses((status = 200, body = String, content_type = "application/yaml")))]
 async fn import_manifest(
@@ -295,7 +297,8 @@ async fn import_manifest(
     Ok(response)
 }
 
-/// A registration token for a cluster, and the manifest that holds it; for those who may change it.
+/// Creates a registration token for a cluster and returns the manifest with it; requires permission
+/// to update the cluster.
 #[utoipa::path(post, path = "/v1/clusters/{name}/import", tag = "clusters",
     params(("name" = String, Path, description = "The cluster's name")),
     request_body = ImportRequest, responses((status = 200, body = Import)))]
@@ -327,7 +330,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stranger_who_registers_again_and_again_keeps_no_other_network_out() {
+    fn repeated_registrations_of_one_network_do_not_block_others() {
         let rate = RegistrationRate::default();
         let peer = |n: u8| IpAddr::from([192, 0, 2, n]);
         let check = |n| rate.check(peer(n), Work::Cluster);

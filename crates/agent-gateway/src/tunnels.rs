@@ -1,17 +1,17 @@
-//! Who is connected, and which tunnel a request takes.
+//! The tunnels of all clusters, and the selection of a tunnel for a request.
 //!
-//! *Owns* the tunnels of every cluster from attach to close, and their health. *Never* knows who
-//! asks or whether they may: the proxy decides that before it comes here.
+//! *Owns* the tunnels of every cluster from attach to close, and their health. *Never* knows the
+//! caller or checks permissions: the proxy does that before.
 //!
-//! A cluster's agent has several replicas, each with a tunnel. Each tunnel is probed with
-//! `GET /livez` of the cluster's API server; new requests take a healthy one and move to another
-//! within five seconds of a failure. Requests under way stay where they are. A ping beside each
-//! probe tells a slow API server, which is still asked where nobody has a better one, from an agent
-//! that is gone.
+//! A cluster's agent has several replicas, each with a tunnel. Each tunnel is probed with `GET
+//! /livez` of the cluster's API server; new requests use a healthy tunnel and move to another one
+//! within five seconds after a failure. Requests in flight stay on their tunnel. A ping next to
+//! each probe distinguishes a slow API server, whose tunnel is still used if there is no better
+//! one, from a lost agent.
 
 mod choice;
 mod client;
-mod seat;
+mod entry;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -27,24 +27,24 @@ use tokio::sync::watch;
 
 pub use self::choice::Health;
 pub use self::client::ANSWER_BYTES;
-use self::client::Through;
-use self::seat::Seat;
+use self::client::TunnelService;
+use self::entry::TunnelEntry;
 use drover_telemetry::Metrics;
 
-/// Tunnels that one cluster may hold; a further one replaces the oldest.
+/// Maximum tunnels of one cluster; a further one replaces the oldest.
 const MAX_TUNNELS: usize = 8;
 
-/// What tunnels may hold.
+/// Memory limits of tunnels, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TunnelMemory {
-    /// All of them together.
+    /// Limit of all tunnels together.
     pub all: usize,
-    /// One tunnel.
+    /// Limit of one tunnel.
     pub one: usize,
 }
 
 impl Default for TunnelMemory {
-    /// For a process with some GiB.
+    /// For a process with a few GiB.
     fn default() -> Self {
         Self {
             all: Limits::SERVER.buffered_bytes,
@@ -53,46 +53,46 @@ impl Default for TunnelMemory {
     }
 }
 
-/// What an agent said of itself when it connected; shown to people, trusted for nothing.
+/// The agent's own description when it connected; only for display, not trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachedAgent {
     /// Name of the pod.
     pub replica: String,
-    /// Version of the agent program.
+    /// Version of the agent.
     pub version: String,
-    /// Protocol version agreed on.
+    /// Negotiated protocol version.
     pub protocol: u32,
 }
 
-/// A tunnel as others see it.
+/// The state of a tunnel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connected {
-    /// Whose it is.
+    /// The agent.
     pub agent: AttachedAgent,
-    /// What the probes say.
+    /// The result of the probes.
     pub health: Health,
-    /// Requests under way on it.
+    /// Number of requests in flight.
     pub open_streams: usize,
 }
 
-/// Why no tunnel can be taken.
+/// Why no tunnel is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NoTunnel {
     /// No replica of the agent is connected.
     #[error("no agent of the cluster is connected")]
     NotConnected,
-    /// Replicas are connected, but nothing comes back from them.
+    /// Replicas are connected, but do not respond.
     #[error("the cluster's agent is connected but does not answer")]
     Silent,
 }
 
-/// Why a request through a tunnel has no answer.
+/// Why a request through a tunnel failed.
 #[derive(Debug, Error)]
 pub enum TunnelSendError {
-    /// There was no tunnel to take.
+    /// No tunnel is available.
     #[error(transparent)]
     NoTunnel(#[from] NoTunnel),
-    /// The tunnel did not bring it.
+    /// The tunnel failed.
     #[error(transparent)]
     Send(#[from] SendError),
 }
@@ -102,33 +102,33 @@ pub enum TunnelSendError {
 pub struct Tunnels(Arc<Inner>);
 
 struct Inner {
-    clusters: RwLock<HashMap<ClusterUid, Arc<Seats>>>,
+    clusters: RwLock<HashMap<ClusterUid, Arc<ClusterTunnels>>>,
     next_id: AtomicU64,
     changed: watch::Sender<u64>,
-    /// The same for those who follow one cluster.
+    /// The same per cluster.
     changed_in: Mutex<HashMap<ClusterUid, watch::Sender<u64>>>,
     budget: Arc<ServerBudget>,
-    /// Of one tunnel.
+    /// Limits of one tunnel.
     limits: Limits,
     metrics: Metrics,
 }
 
-/// One cluster's tunnels, and which of them new requests take at present.
+/// One cluster's tunnels, and the one that new requests use.
 #[derive(Default)]
-struct Seats {
-    seats: RwLock<Vec<Arc<Seat>>>,
+struct ClusterTunnels {
+    entries: RwLock<Vec<Arc<TunnelEntry>>>,
     present: AtomicU64,
 }
 
 /// A tunnel that was chosen for one request.
 pub struct Chosen {
-    seat: Arc<Seat>,
+    entry: Arc<TunnelEntry>,
 }
 
 impl Chosen {
     /// The tunnel.
     pub fn tunnel(&self) -> &Tunnel {
-        &self.seat.tunnel
+        &self.entry.tunnel
     }
 }
 
@@ -153,12 +153,12 @@ impl Drop for AttachGuard {
 }
 
 impl Tunnels {
-    /// No tunnels yet.
+    /// Starts without tunnels.
     pub fn new(metrics: &Metrics) -> Self {
         Self::within(TunnelMemory::default(), metrics)
     }
 
-    /// No tunnels yet, and these limits for what they hold.
+    /// Starts without tunnels, with these memory limits.
     pub fn within(memory: TunnelMemory, metrics: &Metrics) -> Self {
         let budget = ServerBudget::new(Limits {
             buffered_bytes: memory.all,
@@ -178,12 +178,12 @@ impl Tunnels {
         }))
     }
 
-    /// What all tunnels of this server may hold together; tunnels are opened against it.
+    /// The memory budget of all tunnels of this server, for opening tunnels.
     pub fn budget(&self) -> Arc<ServerBudget> {
         Arc::clone(&self.0.budget)
     }
 
-    /// How a tunnel is opened.
+    /// Options for opening a tunnel.
     pub fn options(&self) -> OpenOptions {
         OpenOptions {
             limits: self.0.limits,
@@ -191,18 +191,18 @@ impl Tunnels {
         }
     }
 
-    /// Attaches a tunnel whose agent has proved to be this cluster's, and probes it from now on.
+    /// Attaches a tunnel whose agent has proved this cluster's key, and starts to probe it.
     ///
-    /// Call inside a tokio runtime. A replica has one tunnel: when it connects again, it has given
-    /// the one before up, even where that has not been noticed here yet. A cluster holds at most
-    /// eight; the oldest gives way.
+    /// Call inside a tokio runtime. A replica has one tunnel: a new connection replaces its
+    /// previous one, even if the end of the previous one was not detected yet. A cluster has at
+    /// most eight tunnels; a further one replaces the oldest.
     pub fn attach(&self, cluster: ClusterUid, agent: AttachedAgent, tunnel: Tunnel) -> AttachGuard {
         let id = self.0.next_id.fetch_add(1, Ordering::Relaxed);
-        let seat = Arc::new(Seat::new(id, agent, tunnel));
+        let entry = Arc::new(TunnelEntry::new(id, agent, tunnel));
         let displaced = {
             let mut clusters = self.0.clusters.write();
-            let seats = clusters.entry(cluster.clone()).or_default();
-            seats.take(Arc::clone(&seat))
+            let entries = clusters.entry(cluster.clone()).or_default();
+            entries.take(Arc::clone(&entry))
         };
         self.0.metrics.tunnels.inc();
         for (displaced, why) in displaced {
@@ -212,9 +212,10 @@ impl Tunnels {
         self.changed(&cluster);
         let (tunnels, uid) = (self.clone(), cluster.clone());
         tokio::spawn(async move {
-            seat.probe(|before, after| tunnels.health_changed(&uid, &seat, before, after))
+            entry
+                .probe(|before, after| tunnels.health_changed(&uid, &entry, before, after))
                 .await;
-            tunnels.detach(&uid, seat.id);
+            tunnels.detach(&uid, entry.id);
         });
         AttachGuard {
             tunnels: self.clone(),
@@ -223,16 +224,16 @@ impl Tunnels {
         }
     }
 
-    /// The tunnel that a new request to a cluster takes.
+    /// The tunnel for a new request to a cluster.
     pub fn choose(&self, cluster: &ClusterUid) -> Result<Chosen, NoTunnel> {
-        let seats = self.0.clusters.read().get(cluster).cloned();
-        let seats = seats.ok_or(NoTunnel::NotConnected)?;
-        let seat = seats.choose()?;
-        seat.used();
-        Ok(Chosen { seat })
+        let entries = self.0.clusters.read().get(cluster).cloned();
+        let entries = entries.ok_or(NoTunnel::NotConnected)?;
+        let entry = entries.choose()?;
+        entry.used();
+        Ok(Chosen { entry })
     }
 
-    /// Sends one request on a lane; the path is the API path, unchanged.
+    /// Sends one request on a lane; the path is the unchanged API path.
     pub async fn send<B>(
         &self,
         cluster: &ClusterUid,
@@ -252,12 +253,12 @@ impl Tunnels {
         Ok(chosen.tunnel().send(request).await?)
     }
 
-    /// A Kubernetes client whose requests take a lane to a cluster.
+    /// A Kubernetes client whose requests use a lane to a cluster.
     ///
-    /// An answer is read up to [`ANSWER_BYTES`]; pass its errors through [`told`] before they are
-    /// shown or logged.
+    /// Responses are limited to [`ANSWER_BYTES`]; pass errors through [`told`] before you show or
+    /// log them.
     pub fn client(&self, cluster: &ClusterUid, lane: Lane) -> kube::Client {
-        let through = Through {
+        let through = TunnelService {
             tunnels: self.clone(),
             cluster: cluster.clone(),
             lane,
@@ -267,26 +268,27 @@ impl Tunnels {
 
     /// The tunnels of one cluster, oldest first.
     pub fn connected(&self, cluster: &ClusterUid) -> Vec<Connected> {
-        let seats = self.0.clusters.read().get(cluster).cloned();
-        seats.map(|seats| seats.list()).unwrap_or_default()
+        let entries = self.0.clusters.read().get(cluster).cloned();
+        entries.map(|entries| entries.list()).unwrap_or_default()
     }
 
-    /// Every cluster that has a tunnel.
+    /// Every cluster with a tunnel.
     pub fn all(&self) -> BTreeMap<ClusterUid, Vec<Connected>> {
         let clusters = self.0.clusters.read();
         clusters
             .iter()
-            .map(|(uid, seats)| (uid.clone(), seats.list()))
+            .map(|(uid, entries)| (uid.clone(), entries.list()))
             .collect()
     }
 
-    /// A receiver whose `changed()` resolves after tunnels came or went or changed their health.
+    /// A receiver whose `changed()` resolves after a tunnel was attached, detached or changed its
+    /// health.
     pub fn watch(&self) -> watch::Receiver<u64> {
         self.0.changed.subscribe()
     }
 
-    /// The same for the tunnels of one cluster: with many clusters, following all of them is work
-    /// for everybody whenever anybody's tunnel comes or goes.
+    /// The same for the tunnels of one cluster. With many clusters, a global watch would wake every
+    /// watcher for every change.
     pub fn watch_cluster(&self, cluster: &ClusterUid) -> watch::Receiver<u64> {
         let mut followed = self.0.changed_in.lock();
         let new = || watch::Sender::new(0);
@@ -299,46 +301,55 @@ impl Tunnels {
         self.0.clusters.read().contains_key(cluster)
     }
 
-    /// Closes all tunnels of a cluster, for a reason that the agent's log will show.
+    /// Closes all tunnels of a cluster, with a reason for the agent's log.
     pub fn disconnect(&self, cluster: &ClusterUid, reason: &str) {
-        let seats = self.0.clusters.read().get(cluster).cloned();
-        for seat in seats.iter().flat_map(|seats| seats.seats.read().clone()) {
-            seat.tunnel.close(reason);
+        let entries = self.0.clusters.read().get(cluster).cloned();
+        for entry in entries
+            .iter()
+            .flat_map(|entries| entries.entries.read().clone())
+        {
+            entry.tunnel.close(reason);
         }
     }
 
     fn detach(&self, cluster: &ClusterUid, id: u64) {
-        let seat = {
+        let entry = {
             let mut clusters = self.0.clusters.write();
-            let Some(seats) = clusters.get(cluster) else {
+            let Some(entries) = clusters.get(cluster) else {
                 return;
             };
-            let mut list = seats.seats.write();
-            let found = list.iter().position(|seat| seat.id == id);
-            let seat = found.map(|index| list.remove(index));
+            let mut list = entries.entries.write();
+            let found = list.iter().position(|entry| entry.id == id);
+            let entry = found.map(|index| list.remove(index));
             let empty = list.is_empty();
             drop(list);
             if empty {
                 clusters.remove(cluster);
             }
-            seat
+            entry
         };
-        if let Some(seat) = seat {
-            self.gone(&seat);
+        if let Some(entry) = entry {
+            self.gone(&entry);
             self.changed(cluster);
         }
     }
 
-    fn gone(&self, seat: &Seat) {
+    fn gone(&self, entry: &TunnelEntry) {
         self.0.metrics.tunnels.dec();
-        if seat.health() != Health::Healthy {
+        if entry.health() != Health::Healthy {
             self.0.metrics.tunnels_unhealthy.dec();
         }
     }
 
-    fn health_changed(&self, cluster: &ClusterUid, seat: &Seat, before: Health, after: Health) {
-        let replica = &*seat.agent.replica;
-        tracing::info!(cluster.uid = %cluster, replica, ?before, ?after, "a tunnel's health changed");
+    fn health_changed(
+        &self,
+        cluster: &ClusterUid,
+        entry: &TunnelEntry,
+        before: Health,
+        after: Health,
+    ) {
+        let replica = &*entry.agent.replica;
+        tracing::info!(cluster.uid = %cluster, replica, ?before, ?after, "tunnel health changed");
         match (before, after) {
             (Health::Healthy, _) => self.0.metrics.tunnels_unhealthy.inc(),
             (_, Health::Healthy) => self.0.metrics.tunnels_unhealthy.dec(),
@@ -363,29 +374,29 @@ impl Tunnels {
     }
 }
 
-impl Seats {
-    /// Takes a tunnel in; returns those that give way to it, and why.
-    fn take(&self, seat: Arc<Seat>) -> Vec<(Arc<Seat>, &'static str)> {
-        let mut seats = self.seats.write();
-        let again = |other: &mut Arc<Seat>| other.agent.replica == seat.agent.replica;
-        let mut displaced: Vec<_> = seats
+impl ClusterTunnels {
+    /// Adds a tunnel; returns the tunnels that it replaces and the reasons.
+    fn take(&self, entry: Arc<TunnelEntry>) -> Vec<(Arc<TunnelEntry>, &'static str)> {
+        let mut entries = self.entries.write();
+        let again = |other: &mut Arc<TunnelEntry>| other.agent.replica == entry.agent.replica;
+        let mut displaced: Vec<_> = entries
             .extract_if(.., again)
-            .map(|seat| (seat, "the agent's replica connected again"))
+            .map(|entry| (entry, "the agent replica opened a new tunnel"))
             .collect();
-        seats.push(seat);
-        if seats.len() > MAX_TUNNELS {
+        entries.push(entry);
+        if entries.len() > MAX_TUNNELS {
             let why = "the cluster's agents opened too many tunnels";
-            displaced.push((seats.remove(0), why));
+            displaced.push((entries.remove(0), why));
         }
         displaced
     }
 
-    fn choose(&self) -> Result<Arc<Seat>, NoTunnel> {
-        let seats = self.seats.read();
-        let candidates: Vec<_> = seats.iter().map(|seat| seat.candidate()).collect();
+    fn choose(&self) -> Result<Arc<TunnelEntry>, NoTunnel> {
+        let entries = self.entries.read();
+        let candidates: Vec<_> = entries.iter().map(|entry| entry.candidate()).collect();
         let present = self.present.load(Ordering::Relaxed);
-        let chosen = choice::choose(&candidates, present).and_then(|index| seats.get(index));
-        let Some(seat) = chosen else {
+        let chosen = choice::choose(&candidates, present).and_then(|index| entries.get(index));
+        let Some(entry) = chosen else {
             let silent = candidates.iter().any(|candidate| candidate.usable);
             return Err(if silent {
                 NoTunnel::Silent
@@ -393,18 +404,18 @@ impl Seats {
                 NoTunnel::NotConnected
             });
         };
-        self.present.store(seat.id, Ordering::Relaxed);
-        Ok(Arc::clone(seat))
+        self.present.store(entry.id, Ordering::Relaxed);
+        Ok(Arc::clone(entry))
     }
 
     fn list(&self) -> Vec<Connected> {
-        let seats = self.seats.read();
-        seats
+        let entries = self.entries.read();
+        entries
             .iter()
-            .map(|seat| Connected {
-                agent: seat.agent.clone(),
-                health: seat.health(),
-                open_streams: seat.tunnel.stats().open_streams,
+            .map(|entry| Connected {
+                agent: entry.agent.clone(),
+                health: entry.health(),
+                open_streams: entry.tunnel.stats().open_streams,
             })
             .collect()
     }

@@ -1,7 +1,8 @@
-//! What is asked for under `/v1`, in the audit log: every request that is not a `GET`, every end
-//! of a sign-in with a provider, and every one that is answered 401, 403 or 429.
+//! Audit records of requests under `/v1`: every request that is not a `GET`, every callback of an
+//! identity provider, and every request with the response 401, 403 or 429.
 //!
-//! Never a body or a header. Whoever finds out who asks notes it in the request's [`Noted`].
+//! No body and no header is recorded. The code that authenticates the caller adds the caller to the
+//! request's [`Noted`].
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -17,16 +18,18 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::{Asked, Audit, Outcome, Person, REQUEST_ID, Record, Stage, Subject, short_method};
+use super::{
+    Audit, Outcome, Person, REQUEST_ID, Record, RequestTarget, Stage, Subject, short_method,
+};
 use drover_access::verb::Verb;
 use drover_http_edge::status::Status;
 
-/// Routes of agents, which must not fail because people's records find no room; what they change
-/// is told by Events on the Cluster.
+/// Routes of agents. They must not fail when the audit log has no room; Events on the Cluster
+/// report their changes.
 const AGENTS: &str = "/v1/agent/";
-/// What a provider sends browsers to signs people in although it is a `GET`.
+/// The callback of an identity provider: it signs a user in although it is a `GET`.
 const SIGN_IN_ENDS: &str = "/v1/providers/{name}/callback";
-/// Routes that change what the caller has: the record names the caller.
+/// Routes that change the caller's own objects: the record names the caller.
 const OF_THE_CALLER: [&str; 6] = [
     "/v1/device/{code}/confirm",
     "/v1/kubeconfig",
@@ -35,12 +38,12 @@ const OF_THE_CALLER: [&str; 6] = [
     "/v1/session",
     "/v1/sessions",
 ];
-/// A route that changes a part of the server itself.
+/// A route that changes a setting of the server itself.
 const LOG_FILTER: &str = "/v1/log-filter";
-/// Longest name of an object that is recorded.
+/// Longest recorded name of an object, in bytes.
 const NAME_BYTES: usize = 253;
 
-/// What handlers find out of a request for its record; clones note in the same place.
+/// Facts that handlers add to the audit record of a request; clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Noted(Arc<Mutex<Notes>>);
 
@@ -48,35 +51,36 @@ pub struct Noted(Arc<Mutex<Notes>>);
 struct Notes {
     person: Option<Person>,
     object: Option<Box<str>>,
-    cluster: Option<super::Place>,
+    cluster: Option<super::ClusterRef>,
     reason: Option<&'static str>,
 }
 
 impl Noted {
-    /// Where notes on the request with these extensions go.
+    /// Returns the notes of the request with these extensions.
     pub fn of(extensions: &Extensions) -> Self {
         extensions.get::<Self>().cloned().unwrap_or_default()
     }
 
-    /// Notes who asks, once that is proved.
+    /// Records the authenticated caller.
     pub fn who(&self, person: Person) {
         self.0.lock().person = Some(person);
     }
 
-    /// Notes why it was refused, where the answer's code says too little; in `PascalCase`.
+    /// Records the reason of a refusal in `PascalCase`, where the status code is not specific
+    /// enough.
     pub fn because(&self, reason: &'static str) {
         self.0.lock().reason = Some(reason);
     }
 
-    /// Notes what it is about: the name of something that exists.
+    /// Records the object of the request by its name; the object must exist.
     pub fn about(&self, name: &str) {
         self.0.lock().object = Some(name.into());
     }
 
-    /// Notes the cluster that it is in, or that it gives access to.
+    /// Records the cluster of the request, or the cluster to which the request grants access.
     pub fn in_cluster(&self, name: &str, uid: Option<ClusterUid>) {
         let name = name.into();
-        self.0.lock().cluster = Some(super::Place { name, uid });
+        self.0.lock().cluster = Some(super::ClusterRef { name, uid });
     }
 }
 
@@ -88,20 +92,20 @@ impl<S: Sync> FromRequestParts<S> for Noted {
     }
 }
 
-/// A request on its way; its record is written even when the client goes before the answer.
+/// A request in flight; its record is written even when the client disconnects before the response.
 struct Pending {
     audit: Audit,
     subject: Subject,
     noted: Noted,
-    /// The route, if it names no object in its path and makes none.
+    /// The route, if its path names no object and it creates none.
     route: Option<&'static str>,
-    /// Name in the path, of something that need not exist.
+    /// The name in the path; the object may not exist.
     named: Option<Box<str>>,
     began: Instant,
     answer: Option<StatusCode>,
-    /// Whether it does something.
     changes: bool,
-    /// The log had no room, so that there is nothing to record.
+    /// The log had no room when the request arrived, so the request was refused and is not
+    /// recorded.
     dropped: bool,
 }
 
@@ -126,12 +130,13 @@ impl Drop for Pending {
         let succeeded = self.answer.is_some_and(|code| !is_error(code));
         let notes = std::mem::take(&mut *self.noted.0.lock());
         subject.person = notes.person;
-        // What was found is a name; what was not may be anything, a token put in the wrong place.
+        // The name of an existing object is safe to record. Any other text is not: it can be a
+        // token in the wrong cluster.
         subject.object = notes
             .object
             .or_else(|| self.named.take().filter(|_| succeeded))
             .or_else(|| own_object(self.route, subject.person.as_ref()));
-        subject.place = notes.cluster;
+        subject.cluster = notes.cluster;
         let (outcome, reason) = match self.answer {
             None => (Outcome::ClientGone, None),
             Some(code) if is_error(code) => {
@@ -152,17 +157,17 @@ impl Drop for Pending {
     }
 }
 
-/// The layer around every route but the road's.
+/// The layer around every route except the proxy.
 pub async fn audited(State(audit): State<Audit>, request: Request, next: Next) -> Response {
     let (mut head, body) = request.into_parts();
     let mut pending = pending(&audit, &mut head).await;
     head.extensions.insert(pending.noted.clone());
     let route = head.extensions.get::<MatchedPath>();
     let of_agents = route.is_some_and(|route| route.as_str().starts_with(AGENTS));
-    // What cannot be recorded is not done.
+    // Refuse a request that cannot be recorded.
     if pending.changes && !of_agents && audit.admit().await.is_err() {
         pending.dropped = true;
-        let full = "what is done cannot be recorded at present, so nothing is done: try again, and ask an administrator to look at the audit log's disk";
+        let full = "the audit log cannot record this request, so the server refused it: try again, and ask an administrator to check the audit log's disk";
         return Status::unavailable(full, 5).into_response();
     }
     let mut response = next.run(Request::from_parts(head, body)).await;
@@ -187,11 +192,11 @@ async fn pending(audit: &Audit, head: &mut Parts) -> Pending {
             received: Timestamp::now(),
             source: source.map(|ConnectInfo(address)| address.ip()),
             person: None,
-            place: None,
+            cluster: None,
             object: None,
             verb: Verb::of(&head.method, route, None),
             method: short_method(&head.method),
-            target: Asked::of(route),
+            target: RequestTarget::of(route),
         },
         noted: Noted::default(),
         route: OF_THE_CALLER
@@ -206,7 +211,7 @@ async fn pending(audit: &Audit, head: &mut Parts) -> Pending {
     }
 }
 
-/// What a route changes that neither its path nor its handler names.
+/// The object of a route that neither its path nor its handler names.
 fn own_object(route: Option<&str>, person: Option<&Person>) -> Option<Box<str>> {
     match route? {
         LOG_FILTER => Some("log-filter".into()),
@@ -214,7 +219,7 @@ fn own_object(route: Option<&str>, person: Option<&Person>) -> Option<Box<str>> 
     }
 }
 
-/// The last parameter of the path, if it could be a name.
+/// The last parameter of the path, if it is a possible name.
 async fn last_name(head: &mut Parts) -> Option<Box<str>> {
     let parameters = RawPathParams::from_request_parts(head, &()).await.ok()?;
     let (_, value) = parameters.iter().last()?;

@@ -1,41 +1,42 @@
-//! The audit log: who did what on which cluster, and how it ended.
+//! The audit log: which user did what on which cluster, and the outcome.
 //!
-//! One JSON object a line. On the road, a plain request makes one record when it is over; a stream
-//! (watch, followed log, exec, attach, port-forward, upgrade) makes one when it begins and one
-//! when it ends; a refusal makes one. Under `/v1`, each request that is not a `GET` makes one, and
-//! each that is answered 401, 403 or 429. Records carry no secret: no header and no body is
-//! recorded, and of the query only what is known to be harmless. A failed log-in names the user
-//! that was tried only if there is one of that name: what is typed there is at times a password.
+//! One JSON object per line. In the proxy, a plain request creates one record when it ends; a
+//! stream (watch, followed log, exec, attach, port-forward, upgrade) creates one when it begins and
+//! one when it ends; a refusal creates one. Under `/v1`, each request that is not a `GET` creates
+//! one, and so does each response 401, 403 or 429. Records contain no secret: headers and bodies
+//! are not recorded, and only query parameters that are known to be harmless are. A failed login
+//! names the user only if that user exists, because people sometimes type a password into the user
+//! name field.
 //!
-//! What strangers do, people without a valid credential, is written whole once, and then counted:
-//! one record says how many requests of a network ended alike, once a second, and more seldom
-//! while it goes on, see `audit::strangers`. A refusal for the want of room in this log adds none.
+//! The first unauthenticated request with a given outcome is written in full; further ones are
+//! counted. One record holds the count of a network's requests with the same outcome, once a second
+//! at first and less often while they continue, see `audit::unauthenticated`. A refusal because of
+//! a full log adds no record.
 //!
-//! | field | is |
+//! | field | meaning |
 //! |---|---|
-//! | `time`, `durationMs` | when the request came (UTC); how long it had taken |
+//! | `time`, `durationMs` | when the request arrived (UTC); how long it took |
 //! | `stage` | `begin` or `end` |
-//! | `id` | as in the answer's `drover-request-id` header |
-//! | `source` | address of the client's connection; with `count`, its network, absent if there were many |
-//! | `user`, `userUid`, `token`, `actingAs` | who, by which token (its id), and as whom (`--as`) |
-//! | `cluster`, `clusterUid` | where |
-//! | `verb`, `method`, `path` | what; under `/v1`, `path` is the route, such as `/v1/users/{name}` |
-//! | `pathBytes` | length of the whole path and query, where `path` is only its first 2 KiB (256 bytes of a stranger's) |
-//! | `object` | under `/v1`: name of the user, cluster, token or setting that it was about |
-//! | `count` | the record stands for so many requests of strangers, in `durationMs` from `time` on |
-//! | `outcome`, `code`, `reason` | how it ended |
+//! | `id` | as in the response's `drover-request-id` header |
+//! | `source` | address of the client's connection; with `count`, its network, absent for several networks |
+//! | `user`, `userUid`, `token`, `actingAs` | the user, the token's ID, and the impersonated user (`--as`) |
+//! | `cluster`, `clusterUid` | the target cluster |
+//! | `verb`, `method`, `path` | the action; under `/v1`, `path` is the route, such as `/v1/users/{name}` |
+//! | `pathBytes` | length of the whole path and query, if `path` holds only its first 2 KiB (256 bytes if unauthenticated) |
+//! | `object` | under `/v1`: name of the user, cluster, token or setting |
+//! | `count` | number of unauthenticated requests in this record, within `durationMs` from `time` |
+//! | `outcome`, `code`, `reason` | the outcome |
 //! | `bytesIn`, `bytesOut` | size of the bodies |
 //!
-//! Records are made on the road and formatted and written by a thread of their own. Nothing is
-//! lost silently; see [`Audit::admit`]. Administrators read them back under `/v1/audit`, see
-//! [`Reader`].
+//! A thread of its own formats and writes the records. No record is lost silently; see
+//! [`Audit::admit`]. Administrators read the log under `/v1/audit`, see [`Reader`].
 
 mod layer;
 mod queue;
 mod read;
 mod record;
 mod redact;
-mod strangers;
+mod unauthenticated;
 mod writer;
 
 use std::io;
@@ -51,45 +52,44 @@ use thiserror::Error;
 pub use self::layer::{Noted, audited};
 pub use self::queue::Capacity;
 use self::queue::Queue;
-use self::read::Kept;
+use self::read::Source;
 pub use self::read::{
     FilePosition, Filter, Position, PositionError, ReadAuditError, Reader, Verbs, Wanted,
 };
 pub use self::record::{
-    Asked, Outcome, Person, Place, Record, RequestId, Stage, Subject, short_method,
+    ClusterRef, Outcome, Person, Record, RequestId, RequestTarget, Stage, Subject, short_method,
 };
 use self::writer::Writer;
 use drover_telemetry::Metrics;
 
-/// Header of every recorded answer: the id of the request in the audit log.
+/// Response header with the ID of the request in the audit log.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("drover-request-id");
-/// What may wait for the writer before new requests wait in turn.
+/// Records that can wait for the writer before new requests have to wait.
 const CAPACITY: Capacity = Capacity {
     records: 65_536,
     bytes: 64 * 1024 * 1024,
 };
 /// How long a new request waits for room.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ADMIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where the audit log goes.
+/// The destination of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
     /// Standard output.
     Stdout,
-    /// A file that only its owner reads; at `max_bytes` it becomes `path.1`, and so on to
-    /// `path.<keep>`.
+    /// A file with mode 0600; at `max_bytes` it is rotated to `path.1`, and so on to `path.<keep>`.
     File {
         /// The file.
         path: PathBuf,
-        /// Size at which it is turned over.
+        /// Size at which the file is rotated.
         max_bytes: u64,
-        /// How many old ones stay.
+        /// Number of rotated files that are kept.
         keep: u32,
     },
 }
 
 impl Destination {
-    /// A file with the usual limits: 100 MiB, ten old ones; `-` is standard output.
+    /// A file with the default limits: 100 MiB, ten rotated files; `-` is standard output.
     pub fn named(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         if path.as_os_str() == "-" {
@@ -103,7 +103,7 @@ impl Destination {
     }
 }
 
-/// The path of a log that was turned over so many times.
+/// The path of the rotated log with this number.
 fn numbered(path: &std::path::Path, number: u32) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{number}"));
@@ -112,18 +112,18 @@ fn numbered(path: &std::path::Path, number: u32) -> PathBuf {
 
 /// The audit log cannot be opened.
 #[derive(Debug, Error)]
-#[error("the audit log {destination:?} cannot be opened; name a file that this user may write")]
+#[error("cannot open the audit log {destination:?}; name a file that this user can write")]
 pub struct OpenAuditError {
     destination: Destination,
     source: io::Error,
 }
 
-/// The writer has fallen behind and a request would not be recorded in time.
+/// The writer is behind and the request cannot be recorded in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the audit log cannot take more records now")]
+#[error("the audit log has no room for more records")]
 pub struct AuditFull;
 
-/// The audit log; clones are the same log.
+/// The audit log; clones share it.
 #[derive(Clone)]
 pub struct Audit(Arc<Shared>);
 
@@ -134,7 +134,7 @@ struct Shared {
     start: u64,
     next: AtomicU64,
     metrics: Metrics,
-    patience: Duration,
+    admit_timeout: Duration,
 }
 
 impl Drop for Shared {
@@ -146,15 +146,15 @@ impl Drop for Shared {
 impl Audit {
     /// Opens the log and starts its writer.
     pub fn open(destination: &Destination, metrics: &Metrics) -> Result<Self, OpenAuditError> {
-        Self::with_limits(destination, metrics, CAPACITY, PATIENCE)
+        Self::with_limits(destination, metrics, CAPACITY, ADMIT_TIMEOUT)
     }
 
-    /// Opens the log with another capacity and another time that a request waits for room.
+    /// Opens the log with another capacity and another time limit for requests that wait for room.
     pub fn with_limits(
         destination: &Destination,
         metrics: &Metrics,
         capacity: Capacity,
-        patience: Duration,
+        admit_timeout: Duration,
     ) -> Result<Self, OpenAuditError> {
         let failed = |source| OpenAuditError {
             destination: destination.clone(),
@@ -169,8 +169,8 @@ impl Audit {
             metrics.clone(),
         )
         .map_err(failed)?;
-        // The file is there only now.
-        let kept = Kept::of(destination);
+        // Called here because the file exists only from now on.
+        let kept = Source::of(destination);
         let writer = writer.remembering(kept.recent().cloned());
         std::thread::Builder::new()
             .name("audit".to_owned())
@@ -183,11 +183,11 @@ impl Audit {
             start: uuid::Uuid::new_v4().as_u64_pair().0,
             next: AtomicU64::new(1),
             metrics: metrics.clone(),
-            patience,
+            admit_timeout,
         })))
     }
 
-    /// A name for a new request, unlike any other of this or another start of the server.
+    /// Creates a request ID that is unique across restarts of the server.
     pub fn next_id(&self) -> RequestId {
         let number = self.0.next.fetch_add(1, Ordering::Relaxed);
         RequestId {
@@ -196,40 +196,41 @@ impl Audit {
         }
     }
 
-    /// Waits until a new request's records have room; at most five seconds.
+    /// Waits until the records of a new request have room; at most five seconds.
     ///
-    /// A request that is not admitted must be refused: it would not be recorded.
+    /// Callers must refuse the request on an error, because the request would not be recorded.
     pub async fn admit(&self) -> Result<(), AuditFull> {
         if self.0.queue.has_room() {
             return Ok(());
         }
         self.0.metrics.audit_waits.inc();
-        tokio::time::timeout(self.0.patience, self.0.queue.room())
+        tokio::time::timeout(self.0.admit_timeout, self.0.queue.room())
             .await
             .map_err(|_| AuditFull)
     }
 
-    /// Adds a record; never waits, never fails. One without a person may only be counted.
+    /// Adds a record; never waits, never fails. A record without a user may only be counted.
     pub fn add(&self, record: Record) {
         self.0.queue.add(record);
     }
 
-    /// Waits until everything added so far is written.
+    /// Waits until all records so far are written.
     pub async fn flush(&self) {
         self.0.queue.flushed().await;
     }
 
-    /// What reads it back.
+    /// The reader of this log.
     pub fn reader(&self) -> &Reader {
         &self.0.reader
     }
 
-    /// The lines that wait for the writer, and whether requests of strangers are being counted.
+    /// Number of lines that wait for the writer, and whether unauthenticated requests are being
+    /// counted.
     pub fn waiting(&self) -> (usize, bool) {
         self.0.queue.holds()
     }
 
-    /// Why the log cannot be written now, if so.
+    /// The reason why the log cannot be written now, if any.
     pub fn problem(&self) -> Option<String> {
         self.0.problem.lock().clone()
     }

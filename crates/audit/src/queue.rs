@@ -1,10 +1,11 @@
-//! The bounded way from requests to the writer.
+//! The bounded queue from requests to the writer.
 //!
-//! A request asks for room *before* it is forwarded and adds its records later without waiting, so
-//! nothing that happened can fail to be recorded: when the writer falls behind, new requests wait
-//! and are at last refused, while those under way still find their place. What the queue holds is
-//! bounded, in records and in bytes, by its capacity plus two records for each request under way.
-//! Requests of strangers ask for no room: they are counted, see [`strangers`](super::strangers).
+//! A request waits for room *before* it is forwarded and adds its records later without waiting, so
+//! every forwarded request can be recorded: when the writer is behind, new requests wait and are
+//! eventually refused, while requests in flight still add their records. The queue is bounded, in
+//! records and in bytes, by its capacity plus two records per request in flight. Unauthenticated
+//! requests do not wait for room: they are counted, see
+//! [`unauthenticated`](super::unauthenticated).
 
 use std::time::{Duration, Instant};
 
@@ -14,10 +15,10 @@ use tokio::sync::Notify;
 use serde::{Serialize, Serializer};
 
 use super::Record;
-use super::strangers::{Fate, Strangers, Tally};
+use super::unauthenticated::{Disposition, Tally, UnauthenticatedCounts};
 
-/// How long the writer lets records gather after the first: fewer wake-ups, larger writes.
-const GATHER: Duration = Duration::from_millis(10);
+/// How long the writer collects records after the first one, for fewer wake-ups and larger writes.
+const BATCH_DELAY: Duration = Duration::from_millis(10);
 
 /// One line of the log.
 pub(super) enum Line {
@@ -43,10 +44,10 @@ impl Serialize for Line {
     }
 }
 
-/// What the queue holds before new requests wait.
+/// The size of the queue at which new requests wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
-    /// Records.
+    /// Number of records.
     pub records: usize,
     /// Bytes of all records.
     pub bytes: usize,
@@ -55,7 +56,7 @@ pub struct Capacity {
 struct State {
     lines: Vec<Line>,
     bytes: usize,
-    strangers: Strangers,
+    unauthenticated: UnauthenticatedCounts,
     added: u64,
     written: u64,
     writer_sleeps: bool,
@@ -92,7 +93,7 @@ impl Queue {
         let state = State {
             lines: Vec::new(),
             bytes: 0,
-            strangers: Strangers::new(Instant::now()),
+            unauthenticated: UnauthenticatedCounts::new(Instant::now()),
             added: 0,
             written: 0,
             writer_sleeps: false,
@@ -122,35 +123,36 @@ impl Queue {
         }
     }
 
-    /// Adds a record; one without a person is perhaps only counted.
+    /// Adds a record; a record without a user may only be counted.
     pub(super) fn add(&self, record: Record) {
         let mut state = self.state.lock();
         let fate = if record.subject.person.is_none() {
             let room = state.has_room(self.capacity);
-            state.strangers.take_in(record, Instant::now(), room)
+            state.unauthenticated.take_in(record, Instant::now(), room)
         } else {
-            Fate::Whole(record)
+            Disposition::Whole(record)
         };
         match fate {
-            Fate::Whole(record) => state.push(Line::Record(record)),
-            // The writer has a new time to wake at.
-            Fate::Counted { first: true } => {}
-            Fate::Counted { first: false } => return,
+            Disposition::Whole(record) => state.push(Line::Record(record)),
+            // The first count changes the time of the writer's next wake-up.
+            Disposition::Counted { first: true } => {}
+            Disposition::Counted { first: false } => return,
         }
         if std::mem::take(&mut state.writer_sleeps) {
             self.filled.notify_one();
         }
     }
 
-    /// Waits for lines and takes them all; `None` once closed and empty. Blocks its thread.
+    /// Waits for lines and takes all of them; `None` once the queue is closed and empty. Blocks its
+    /// thread.
     pub(super) fn take(&self) -> Option<Vec<Line>> {
         let mut state = self.state.lock();
         loop {
             let now = Instant::now();
             let due = if state.closed {
-                state.strangers.drain(now)
+                state.unauthenticated.drain(now)
             } else {
-                state.strangers.due(now)
+                state.unauthenticated.due(now)
             };
             state.push_tallies(due);
             if !state.lines.is_empty() {
@@ -160,7 +162,7 @@ impl Queue {
                 return None;
             }
             state.writer_sleeps = true;
-            match state.strangers.next_due() {
+            match state.unauthenticated.next_due() {
                 None => self.filled.wait(&mut state),
                 Some(due) => drop(self.filled.wait_until(&mut state, due)),
             }
@@ -168,7 +170,7 @@ impl Queue {
         }
         if !state.closed {
             drop(state);
-            std::thread::sleep(GATHER);
+            std::thread::sleep(BATCH_DELAY);
             state = self.state.lock();
         }
         let lines = std::mem::take(&mut state.lines);
@@ -183,11 +185,11 @@ impl Queue {
         self.drained.notify_waiters();
     }
 
-    /// Waits until everything added before this call is written, what was counted included.
+    /// Waits until all records and counts before this call are written.
     pub(super) async fn flushed(&self) {
         let goal = {
             let mut state = self.state.lock();
-            let counted = state.strangers.drain(Instant::now());
+            let counted = state.unauthenticated.drain(Instant::now());
             state.push_tallies(counted);
             if std::mem::take(&mut state.writer_sleeps) {
                 self.filled.notify_one();
@@ -205,10 +207,13 @@ impl Queue {
         }
     }
 
-    /// Lines that wait, and whether strangers are being counted.
+    /// Number of waiting lines, and whether unauthenticated requests are being counted.
     pub(super) fn holds(&self) -> (usize, bool) {
         let state = self.state.lock();
-        (state.lines.len(), state.strangers.next_due().is_some())
+        (
+            state.lines.len(),
+            state.unauthenticated.next_due().is_some(),
+        )
     }
 
     pub(super) fn close(&self) {

@@ -1,9 +1,10 @@
-//! The audit log, read back: what was written last comes first, a page at a time.
+//! Reads the audit log, newest record first, one page at a time.
 //!
-//! Where the log is a file, that file and those turned over are read backwards, a bounded number
-//! of bytes a page; where it is standard output, what the writer keeps in memory. A page that ends
-//! early says where to go on, and a place that is gone meanwhile is said to be gone. One person
-//! reads one page at a time, and few people read at once: it costs a thread and a disk.
+//! If the log is a file, the file and its rotated files are read backwards, up to a bounded number
+//! of bytes per page. If it is standard output, the writer's memory is read. A page that ends early
+//! contains the position of the next page; a position in a deleted file is an error. Each user can
+//! read one page at a time and few users can read at once, because a read occupies a thread and the
+//! disk.
 
 mod files;
 mod position;
@@ -23,24 +24,24 @@ pub use self::position::{FilePosition, Position, PositionError};
 pub(super) use self::recent::Recent;
 use super::Destination;
 use drover_access::verb::Verb;
+use drover_http_edge::concurrency::{ConcurrencyLimiter, LimitReached};
 use drover_http_edge::status::Status;
-use drover_http_edge::turns::{NoTurn, Turns};
 
-/// Longest that a page may take.
-const WITHIN: Duration = Duration::from_secs(30);
-/// People who read at once.
-const READERS: usize = 4;
-/// Records are written in about the order in which requests ended. A record that was written so
-/// much before the time asked for ends the search.
+/// Time limit of a page.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
+/// Number of users who can read at once.
+const MAX_READERS: usize = 4;
+/// Records are written roughly in the order in which requests ended. A record that was written this
+/// much before the requested start ends the search.
 const DISORDER: SignedDuration = SignedDuration::from_mins(1);
 
-/// Which verbs are wanted.
+/// The requested verbs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verbs {
-    /// This one.
+    /// This verb only.
     One(Verb),
-    /// All that are not reads: no `get`, `list`, `watch` and `log`, and no `GET` or `HEAD` through
-    /// a proxy.
+    /// All verbs that change state: no `get`, `list`, `watch` and `log`, and no `GET` or `HEAD`
+    /// through a proxy.
     Changes,
 }
 
@@ -60,26 +61,26 @@ impl Verbs {
     }
 }
 
-/// Which records are wanted; those that satisfy everything that is given.
+/// The requested records: a record must match all fields that are set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Name of whoever asked.
+    /// Name of the caller.
     pub user: Option<String>,
     /// Name of the cluster.
     pub cluster: Option<String>,
-    /// Name of what it was about.
+    /// Name of the object.
     pub object: Option<String>,
-    /// Part of the path.
+    /// Substring of the path.
     pub path: Option<String>,
-    /// What was done.
+    /// The verbs.
     pub verb: Option<Verbs>,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Option<AuditOutcome>,
-    /// Status code of the answer.
+    /// Status code of the response.
     pub code: Option<u16>,
-    /// Requests that came then or later.
+    /// Earliest time of the request.
     pub since: Option<Timestamp>,
-    /// Requests that came then or before.
+    /// Latest time of the request.
     pub until: Option<Timestamp>,
 }
 
@@ -98,7 +99,7 @@ impl Filter {
             && self.until.is_none_or(|until| record.time <= until)
     }
 
-    /// Whether everything that was written before this record is too old.
+    /// Whether all records that were written before this one are too old.
     fn ends_at(&self, record: &AuditView) -> bool {
         let written = written(record);
         self.since
@@ -107,48 +108,48 @@ impl Filter {
     }
 }
 
-/// When a record was written, about.
+/// Approximate time at which a record was written.
 fn written(record: &AuditView) -> Timestamp {
     let lasted = Duration::try_from_secs_f64(record.duration_ms / 1e3).unwrap_or_default();
     record.time.checked_add(lasted).unwrap_or(record.time)
 }
 
-/// One page of the log.
+/// The request for one page of the log.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// Which records.
+    /// The filter.
     pub filter: Filter,
-    /// How many at most.
+    /// Maximum number of records.
     pub limit: usize,
-    /// Where the page before ended; the newest record if absent.
+    /// Where the previous page ended; the newest record if absent.
     pub after: Option<Position>,
 }
 
 /// Why the log could not be read.
 #[derive(Debug, Error)]
 pub enum ReadAuditError {
-    /// One page after the other.
-    #[error("the audit log is being read for you already; wait for that, or try again")]
-    Yours,
-    /// Too many people at once.
-    #[error("too many people read the audit log at once; try again")]
+    /// The user already reads a page.
+    #[error("you already read the audit log; wait until that request ends")]
+    AlreadyReading,
+    /// Too many users read at once.
+    #[error("too many users read the audit log at once; try again")]
     Busy,
-    /// The page goes on where nothing is any more.
-    #[error("the page before ended at records that are kept no longer; begin without it")]
+    /// The records at the requested position were deleted.
+    #[error("the records at this position were deleted; start without \"continue\"")]
     Gone,
-    /// The disk.
-    #[error("the audit log's file {path:?} cannot be read")]
+    /// A file cannot be read.
+    #[error("cannot read the audit log file {path:?}")]
     File {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// It took too long.
-    #[error("the audit log was not read within {} s; its disk is slow", WITHIN.as_secs())]
+    /// The page exceeded its time limit.
+    #[error("timeout while reading the audit log after {} s; its disk is slow", READ_TIMEOUT.as_secs())]
     Slow,
-    /// The reading thread broke off.
-    #[error("reading the audit log broke off")]
+    /// The reading thread panicked.
+    #[error("the task that reads the audit log failed")]
     Broken,
 }
 
@@ -156,7 +157,9 @@ impl From<ReadAuditError> for Status {
     fn from(error: ReadAuditError) -> Self {
         let text = error.to_string();
         match error {
-            ReadAuditError::Yours | ReadAuditError::Busy => Self::too_many_requests(text, 1),
+            ReadAuditError::AlreadyReading | ReadAuditError::Busy => {
+                Self::too_many_requests(text, 1)
+            }
             ReadAuditError::Gone => Self::new(StatusCode::GONE, "Expired", text),
             ReadAuditError::Slow => Self::timeout(text),
             ReadAuditError::File { source, .. } => {
@@ -167,25 +170,25 @@ impl From<ReadAuditError> for Status {
     }
 }
 
-/// Reads the log; clones read the same one, within the same limits.
+/// Reads the log; clones share the same limits.
 #[derive(Clone, Debug)]
 pub struct Reader {
-    kept: Kept,
-    turns: Turns,
+    kept: Source,
+    turns: ConcurrencyLimiter,
 }
 
-/// Where records are kept.
+/// Where records can be read.
 #[derive(Clone, Debug)]
-pub(super) enum Kept {
+pub(super) enum Source {
     /// In files.
     Files(Files),
-    /// In memory alone.
+    /// In memory only.
     Memory(Recent),
 }
 
-impl Kept {
-    /// Where the records of a log that was opened are to be had. A pipe or a device that a path
-    /// may name gives nothing back.
+impl Source {
+    /// The readable source of a log with this destination. A path can name a pipe or a device,
+    /// which cannot be read back.
     pub(super) fn of(destination: &Destination) -> Self {
         match destination {
             Destination::File { path, keep, .. } if path.is_file() => {
@@ -195,7 +198,7 @@ impl Kept {
         }
     }
 
-    /// The memory that the writer feeds.
+    /// The memory that the writer fills.
     pub(super) fn recent(&self) -> Option<&Recent> {
         match self {
             Self::Files(_) => None,
@@ -212,53 +215,53 @@ impl Kept {
 }
 
 impl Reader {
-    pub(super) fn new(kept: Kept) -> Self {
+    pub(super) fn new(kept: Source) -> Self {
         Self {
             kept,
-            turns: Turns::of(READERS),
+            turns: ConcurrencyLimiter::of(MAX_READERS),
         }
     }
 
-    /// A page for the person of this UID.
+    /// Reads a page for the user with this UID.
     pub async fn read(&self, who: &str, wanted: Wanted) -> Result<AuditList, ReadAuditError> {
         let turn = self.turns.take(who)?;
         let kept = self.kept.clone();
         let reading = tokio::task::spawn_blocking(move || {
-            // Held until the thread is done, whether or not anybody still waits for it.
+            // Held until the thread ends, even if the caller has stopped waiting.
             let _turn = turn;
             kept.read(&wanted)
         });
-        tokio::time::timeout(WITHIN, reading)
+        tokio::time::timeout(READ_TIMEOUT, reading)
             .await
             .map_err(|_| ReadAuditError::Slow)?
             .map_err(|_| ReadAuditError::Broken)?
     }
 }
 
-impl From<NoTurn> for ReadAuditError {
-    fn from(why: NoTurn) -> Self {
+impl From<LimitReached> for ReadAuditError {
+    fn from(why: LimitReached) -> Self {
         match why {
-            NoTurn::Yours => Self::Yours,
-            NoTurn::Others => Self::Busy,
+            LimitReached::SameUser => Self::AlreadyReading,
+            LimitReached::AllUsers => Self::Busy,
         }
     }
 }
 
-/// A page while it is filled.
+/// A page that is being filled.
 struct Page<'a> {
     wanted: &'a Wanted,
     items: Vec<AuditView>,
     unreadable: u64,
 }
 
-/// Whether older records are still of interest.
+/// Whether the search continues with older records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Older {
-    /// They are.
+    /// Continue.
     Wanted,
-    /// On the next page.
+    /// Continue on the next page.
     Later,
-    /// They are all too old.
+    /// Stop: all older records are too old.
     No,
 }
 
@@ -271,7 +274,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Takes the next older line in.
+    /// Adds the next older line.
     fn take(&mut self, line: &[u8]) -> Older {
         let Ok(record) = serde_json::from_slice::<AuditView>(line) else {
             self.unreadable += 1;
@@ -305,7 +308,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// When what is kept begins, by its oldest line.
+/// Time of the oldest line.
 fn kept_since(oldest: &[u8]) -> Option<Timestamp> {
     let record = serde_json::from_slice::<AuditView>(oldest).ok()?;
     Some(written(&record))

@@ -1,4 +1,4 @@
-//! What one line of the audit log says.
+//! The content of one line of the audit log.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -16,7 +16,7 @@ use serde::{Serialize, Serializer};
 use super::redact::redacted;
 use drover_access::verb::Verb;
 
-/// Names one request in the audit log, in our own logs and in the answer's header.
+/// ID of one request in the audit log, in the server's logs and in the response header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestId {
     pub(super) start: u64,
@@ -30,32 +30,32 @@ impl fmt::Display for RequestId {
 }
 
 impl From<RequestId> for HeaderValue {
-    /// On the road of every request, so not by way of formatting.
+    /// Called for every request, so it avoids `format!`.
     fn from(id: RequestId) -> Self {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let digit = |number: u64, place: u32| DIGITS[(number >> (4 * place) & 15) as usize];
+        let digit = |number: u64, position: u32| DIGITS[(number >> (4 * position) & 15) as usize];
         let mut text = [b'-'; 33];
-        for place in 0..16 {
-            text[15 - place as usize] = digit(id.start, place);
+        for position in 0..16 {
+            text[15 - position as usize] = digit(id.start, position);
         }
         let places = (u64::BITS - id.number.leading_zeros()).div_ceil(4).max(1);
-        for place in 0..places {
-            text[16 + (places - place) as usize] = digit(id.number, place);
+        for position in 0..places {
+            text[16 + (places - position) as usize] = digit(id.number, position);
         }
         Self::from_bytes(&text[..17 + places as usize]).expect("hexadecimal digits and a dash")
     }
 }
 
-/// A person, or a service account of the hub, by UID and by the name they had then.
+/// A user, or a service account of the hub, by UID and by the name at the time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
-    /// What they type to log in; `system:serviceaccount:<namespace>:<name>`.
+    /// The login name, or `system:serviceaccount:<namespace>:<name>`.
     pub name: Arc<str>,
-    /// What counts.
+    /// The UID, which identifies the user.
     pub uid: Arc<str>,
-    /// Id of the token they used; the hub has none for old tokens of service accounts.
+    /// ID of the token; the hub has none for old tokens of service accounts.
     pub token: Option<Arc<str>>,
-    /// The name in the cluster that they asked to act as (`kubectl --as`).
+    /// Name of the impersonated user on the cluster (`kubectl --as`).
     pub acting_as: Option<String>,
 }
 
@@ -90,29 +90,29 @@ impl From<&Principal> for Person {
     }
 }
 
-/// A cluster, by the name that was asked for; the UID once it was found.
+/// A cluster: the requested name, and the UID once the cluster is found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// What people type.
+pub struct ClusterRef {
+    /// The name.
     pub name: Arc<str>,
-    /// What counts; the hub has none.
+    /// The UID; the hub has none.
     pub uid: Option<ClusterUid>,
 }
 
-/// Most of a path and query that a record keeps.
+/// Maximum recorded length of path and query, in bytes.
 const ASKED_BYTES: usize = 2048;
-/// Most of a method; no real one is longer.
+/// Maximum recorded length of a method; real methods are shorter.
 const METHOD_BYTES: usize = 32;
 
-/// A path and query, as far as a record keeps them: a stranger chooses their length.
+/// The recorded part of a path and query; an unauthenticated client controls their length.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestTarget {
     text: Box<str>,
     whole: usize,
 }
 
-impl Asked {
-    /// The beginning of a target, at most 2 KiB.
+impl RequestTarget {
+    /// Keeps the first 2 KiB of a target.
     pub fn of(target: &str) -> Self {
         Self {
             text: target[..target.floor_char_boundary(ASKED_BYTES)].into(),
@@ -120,18 +120,18 @@ impl Asked {
         }
     }
 
-    fn cut(&mut self, bytes: usize) {
+    fn truncate(&mut self, bytes: usize) {
         if self.text.len() > bytes {
             self.text = self.text[..self.text.floor_char_boundary(bytes)].into();
         }
     }
 
-    fn is_cut(&self) -> bool {
+    fn is_truncated(&self) -> bool {
         self.text.len() < self.whole
     }
 }
 
-/// A method, or the beginning of one that is longer than any real one.
+/// Returns the method, truncated if it is longer than any real one.
 pub fn short_method(method: &Method) -> Method {
     let bytes = method.as_str().as_bytes();
     bytes
@@ -140,53 +140,53 @@ pub fn short_method(method: &Method) -> Method {
         .unwrap_or_else(|| method.clone())
 }
 
-/// What is known of a request; grows while it is decided upon.
+/// The known facts of a request; completed while the request is checked.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// Names the request.
+    /// ID of the request.
     pub id: RequestId,
-    /// When it came.
+    /// When the request arrived.
     pub received: Timestamp,
-    /// Where from.
+    /// Address of the client.
     pub source: Option<IpAddr>,
-    /// Who asked, once proved.
+    /// The caller, once authenticated.
     pub person: Option<Person>,
-    /// Where to, once read.
-    pub place: Option<Place>,
-    /// Under `/v1`: name of what it is about.
+    /// The target cluster, once the path is parsed.
+    pub cluster: Option<ClusterRef>,
+    /// Under `/v1`: name of the object.
     pub object: Option<Box<str>>,
-    /// What it does.
+    /// The Kubernetes verb.
     pub verb: Verb,
     /// HTTP method; see [`short_method`].
     pub method: Method,
-    /// Path and query as the cluster sees them, or the route under `/v1`; parts that may be secret
-    /// are never written.
-    pub target: Asked,
+    /// Path and query as the cluster receives them, or the route under `/v1`. Parts that may be
+    /// secret are never written.
+    pub target: RequestTarget,
 }
 
 /// One line of the audit log.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// What the request is.
+    /// The request.
     pub subject: Arc<Subject>,
-    /// Which part of it this tells of.
+    /// Whether the request begins or ends.
     pub stage: Stage,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Status code of the answer; absent if none was sent.
+    /// Status code of the response; absent if none was sent.
     pub code: Option<u16>,
-    /// Cause of a refusal or revocation, `PascalCase`.
+    /// Reason of a refusal or revocation, `PascalCase`.
     pub reason: Option<&'static str>,
     /// Bytes of the request's body, or from the client on an upgraded stream.
     pub bytes_in: u64,
-    /// Bytes of the answer's body, or to the client on an upgraded stream.
+    /// Bytes of the response's body, or to the client on an upgraded stream.
     pub bytes_out: u64,
-    /// Time since the request came.
+    /// Time since the request arrived.
     pub duration: Duration,
 }
 
 impl Record {
-    /// Bytes that it holds in memory, about.
+    /// Approximate size in memory, in bytes.
     pub(super) fn size(&self) -> usize {
         let subject = &*self.subject;
         let person = subject.person.as_ref();
@@ -198,9 +198,9 @@ impl Record {
         size_of::<Self>() + size_of::<Subject>() + subject.target.text.len() + person
     }
 
-    /// Keeps less of the target.
-    pub(super) fn cut_target(&mut self, bytes: usize) {
-        Arc::make_mut(&mut self.subject).target.cut(bytes);
+    /// Truncates the target further.
+    pub(super) fn truncate_target(&mut self, bytes: usize) {
+        Arc::make_mut(&mut self.subject).target.truncate(bytes);
     }
 }
 
@@ -217,13 +217,13 @@ impl Serialize for Record {
         line.serialize_field("userUid", &person.map(|p| &*p.uid))?;
         line.serialize_field("token", &person.and_then(|p| p.token.as_deref()))?;
         line.serialize_field("actingAs", &person.and_then(|p| p.acting_as.as_deref()))?;
-        let place = subject.place.as_ref();
-        line.serialize_field("cluster", &place.map(|p| &*p.name))?;
-        line.serialize_field("clusterUid", &place.and_then(|p| p.uid.as_ref()))?;
+        let cluster = subject.cluster.as_ref();
+        line.serialize_field("cluster", &cluster.map(|p| &*p.name))?;
+        line.serialize_field("clusterUid", &cluster.and_then(|p| p.uid.as_ref()))?;
         line.serialize_field("verb", &subject.verb)?;
         line.serialize_field("method", subject.method.as_str())?;
         line.serialize_field("path", &redacted(&subject.target.text))?;
-        if subject.target.is_cut() {
+        if subject.target.is_truncated() {
             line.serialize_field("pathBytes", &subject.target.whole)?;
         }
         if let Some(object) = &subject.object {
@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_header_says_what_the_log_says() {
+    fn header_and_log_have_the_same_request_id() {
         for number in [0, 1, 15, 16, 0xabc_def0, u64::MAX] {
             let id = RequestId {
                 start: 0x0123_4567_89ab_cdef,

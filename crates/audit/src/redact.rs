@@ -1,9 +1,9 @@
-//! A request's target without what could be a secret.
+//! Removes possible secrets from a request's target.
 //!
-//! Only parameters that are known to hold none are written out; of every other the name alone
-//! stays. A list of the bad ones would always lack the next one.
+//! Only the values of parameters that are known to be harmless are written; other parameters appear
+//! by name only. A deny list would miss new parameters.
 
-/// Parameters of the Kubernetes API that say what was asked for and hold no secret.
+/// Parameters of the Kubernetes API that describe the request and hold no secret.
 const PLAIN: [&str; 32] = [
     "allowWatchBookmarks",
     "container",
@@ -39,12 +39,12 @@ const PLAIN: [&str; 32] = [
     "watch",
 ];
 
-/// What stands for a value that is not written out.
+/// Replaces a hidden value.
 const HIDDEN: &str = "(hidden)";
 
-/// Writes a path and its query without what could be a secret.
+/// Returns a path and its query without possible secrets.
 ///
-/// Of a command (`exec`), the program's name stays and its arguments go.
+/// For a command (`exec`), the program's name stays and its arguments are removed.
 pub(super) fn redacted(path_and_query: &str) -> String {
     let Some((path, query)) = path_and_query.split_once('?') else {
         return path_and_query.to_owned();
@@ -55,7 +55,7 @@ pub(super) fn redacted(path_and_query: &str) -> String {
     for (index, pair) in query.split('&').enumerate() {
         out.push(if index == 0 { '?' } else { '&' });
         let Some((name, value)) = pair.split_once('=') else {
-            // A bare word can be a value as well as a name.
+            // A pair without `=` can be a value as well as a name.
             out.push_str(if PLAIN.contains(&pair) { pair } else { HIDDEN });
             continue;
         };
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_values_known_to_be_harmless_are_written() {
+    fn only_harmless_values_are_written() {
         for (target, wanted) in [
             ("/api/v1/pods", "/api/v1/pods"),
             (
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_plain_names_are_in_order() {
+    fn plain_names_are_sorted() {
         assert!(PLAIN.is_sorted());
     }
 }

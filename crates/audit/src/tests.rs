@@ -1,4 +1,4 @@
-//! The queue and the writer, with a file in a folder of their own.
+//! The queue and the writer, with a file in a temporary directory.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -20,11 +20,11 @@ pub(super) fn record(audit: &Audit) -> Record {
             token: Some("t".into()),
             acting_as: None,
         }),
-        place: None,
+        cluster: None,
         object: None,
         verb: Verb::Get,
         method: Method::GET,
-        target: Asked::of("/api?token=secret"),
+        target: RequestTarget::of("/api?token=secret"),
     };
     Record {
         subject: Arc::new(subject),
@@ -54,7 +54,7 @@ pub(super) fn file(folder: &TempDir, max_bytes: u64, keep: u32) -> Destination {
 }
 
 #[tokio::test]
-async fn a_record_is_one_line_whatever_is_in_it() {
+async fn record_with_any_content_is_one_line() {
     let folder = TempDir::new().unwrap();
     let audit = Audit::open(&file(&folder, 1 << 20, 1), &Metrics::new()).unwrap();
     audit.add(record(&audit));
@@ -69,7 +69,7 @@ async fn a_record_is_one_line_whatever_is_in_it() {
 }
 
 #[tokio::test]
-async fn the_log_is_turned_over_by_size_and_the_oldest_goes() {
+async fn log_rotates_by_size_and_drops_the_oldest_file() {
     let folder = TempDir::new().unwrap();
     let audit = Audit::open(&file(&folder, 1, 2), &Metrics::new()).unwrap();
     for _ in 0..5 {
@@ -104,15 +104,15 @@ async fn restarted_server_appends() {
 }
 
 #[test]
-fn a_log_that_cannot_be_opened_says_what_to_do() {
+fn open_error_names_the_next_step() {
     let error = Audit::open(&Destination::named("/nowhere/at/all/log"), &Metrics::new());
     let text = error.err().unwrap().to_string();
     assert!(text.contains("name a file"), "{text}");
 }
 
-/// `/dev/full` takes no byte, like a full disk.
+/// `/dev/full` accepts no byte, like a full disk.
 #[tokio::test]
-async fn nothing_more_is_admitted_when_records_cannot_be_written() {
+async fn requests_are_refused_while_records_cannot_be_written() {
     let metrics = Metrics::new();
     let full = Destination::File {
         path: "/dev/full".into(),
@@ -136,19 +136,20 @@ async fn nothing_more_is_admitted_when_records_cannot_be_written() {
     };
     let waited = tokio::time::timeout(Duration::from_secs(10), refused).await;
     waited.expect("requests are refused before long");
-    // One batch is with the writer, one waits.
+    // One batch is at the writer, one waits.
     assert!(admitted.load(Ordering::SeqCst) <= 8);
     assert!(audit.problem().is_some());
     assert!(metrics.audit_write_errors.get() > 0 && metrics.audit_waits.get() > 0);
-    // What is under way is still taken.
+    // Records of requests in flight are still accepted.
     audit.add(record(&audit));
 }
 
 #[tokio::test]
-async fn requests_that_wait_go_on_when_there_is_room_again() {
+async fn waiting_requests_continue_once_there_is_room() {
     let folder = TempDir::new().unwrap();
     let destination = file(&folder, u64::MAX, 0);
-    let audit = Audit::with_limits(&destination, &Metrics::new(), capacity(1), PATIENCE).unwrap();
+    let audit =
+        Audit::with_limits(&destination, &Metrics::new(), capacity(1), ADMIT_TIMEOUT).unwrap();
     for _ in 0..50 {
         audit.admit().await.unwrap();
         audit.add(record(&audit));
@@ -159,13 +160,13 @@ async fn requests_that_wait_go_on_when_there_is_room_again() {
 }
 
 #[tokio::test]
-async fn a_long_target_is_cut_and_the_record_says_so() {
+async fn long_target_is_truncated_and_marked() {
     let folder = TempDir::new().unwrap();
     let audit = Audit::open(&file(&folder, 1 << 20, 1), &Metrics::new()).unwrap();
     let long = format!("/api/{}?token=secret", "x".repeat(60_000));
     let mut long_record = record(&audit);
     let subject = Arc::make_mut(&mut long_record.subject);
-    subject.target = Asked::of(&long);
+    subject.target = RequestTarget::of(&long);
     subject.method = short_method(&"M".repeat(5000).parse().unwrap());
     audit.add(long_record);
     audit.flush().await;
@@ -187,12 +188,12 @@ async fn waiting_records_are_bounded_by_bytes_too() {
         max_bytes: u64::MAX,
         keep: 0,
     };
-    let patience = Duration::from_millis(50);
-    let audit = Audit::with_limits(&full, &Metrics::new(), bytes, patience).unwrap();
+    let admit_timeout = Duration::from_millis(50);
+    let audit = Audit::with_limits(&full, &Metrics::new(), bytes, admit_timeout).unwrap();
     let refused = async {
         while audit.admit().await.is_ok() {
             let mut long = record(&audit);
-            Arc::make_mut(&mut long.subject).target = Asked::of(&"/".repeat(2000));
+            Arc::make_mut(&mut long.subject).target = RequestTarget::of(&"/".repeat(2000));
             audit.add(long);
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
@@ -202,7 +203,7 @@ async fn waiting_records_are_bounded_by_bytes_too() {
 }
 
 #[tokio::test]
-async fn refusals_of_strangers_are_counted_by_a_writer_that_nobody_else_wakes() {
+async fn unauthenticated_refusals_are_counted_without_other_records() {
     let folder = TempDir::new().unwrap();
     let audit = Audit::open(&file(&folder, 1 << 20, 1), &Metrics::new()).unwrap();
     for _ in 0..1000 {

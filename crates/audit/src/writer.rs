@@ -1,5 +1,5 @@
-//! The thread that writes the audit log: lines of JSON, in a file that is turned over by size or
-//! on standard output.
+//! The thread that writes the audit log: JSON lines in a file with rotation by size, or on standard
+//! output.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -16,7 +16,7 @@ use super::{Destination, numbered};
 use drover_telemetry::Metrics;
 
 /// First and longest pause after a failed write.
-const PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
+const RETRY_DELAY: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
 enum Sink {
     Stdout(io::Stdout),
@@ -34,7 +34,7 @@ struct LogFile {
 pub(super) struct Writer {
     sink: Sink,
     queue: Arc<Queue>,
-    /// Where lines can be read again if not where they are written.
+    /// The readable copy of the lines, if the destination cannot be read back.
     recent: Option<Recent>,
     problem: Arc<Mutex<Option<String>>>,
     metrics: Metrics,
@@ -64,7 +64,7 @@ impl Writer {
         })
     }
 
-    /// The same, which keeps what it has written in memory as well.
+    /// Also keeps the written lines in memory.
     pub(super) fn remembering(self, recent: Option<Recent>) -> Self {
         Self { recent, ..self }
     }
@@ -85,11 +85,11 @@ impl Writer {
         }
     }
 
-    /// Writes everything, however often it takes: what cannot be written yet stays here, the queue
+    /// Writes all lines, with as many retries as needed: unwritten lines stay here, the queue
     /// fills, and new requests are refused.
     fn write(&mut self, lines: &[u8]) {
         let mut rest = lines;
-        let mut pause = PAUSE.0;
+        let mut pause = RETRY_DELAY.0;
         while !rest.is_empty() {
             match self.sink.write(rest) {
                 Ok(0) => self.failed(&io::ErrorKind::WriteZero.into(), &mut pause),
@@ -101,7 +101,7 @@ impl Writer {
         if let Err(error) = self.sink.end_of_lines() {
             self.failed(&error, &mut pause);
         } else if self.problem.lock().take().is_some() {
-            tracing::info!("the audit log can be written again");
+            tracing::info!("audit log is writable again");
         }
     }
 
@@ -110,11 +110,11 @@ impl Writer {
         if self.problem.lock().replace(error.to_string()).is_none() {
             tracing::error!(
                 %error,
-                "the audit log cannot be written; requests will wait, then be refused: make room or fix its permissions"
+                "cannot write the audit log; requests wait and are then refused: free disk space or fix its permissions"
             );
         }
         std::thread::sleep(*pause);
-        *pause = (*pause * 2).min(PAUSE.1);
+        *pause = (*pause * 2).min(RETRY_DELAY.1);
     }
 }
 
@@ -122,7 +122,7 @@ fn line(line: &Line, out: &mut Vec<u8>) {
     let before = out.len();
     if let Err(error) = serde_json::to_writer(&mut *out, line) {
         out.truncate(before);
-        tracing::error!(%error, "an audit record cannot be written as JSON");
+        tracing::error!(%error, "failed to serialize an audit record");
         return;
     }
     out.push(b'\n');
@@ -143,7 +143,7 @@ impl Sink {
     fn end_of_lines(&mut self) -> io::Result<()> {
         match self {
             Self::Stdout(out) => out.flush(),
-            Self::File(log) if log.size >= log.max_bytes => log.turn_over(),
+            Self::File(log) if log.size >= log.max_bytes => log.rotate(),
             Self::File(_) => Ok(()),
         }
     }
@@ -162,8 +162,8 @@ impl LogFile {
         })
     }
 
-    /// `log` becomes `log.1`, `log.1` becomes `log.2`, and so on; the oldest goes.
-    fn turn_over(&mut self) -> io::Result<()> {
+    /// Rotates `log` to `log.1`, `log.1` to `log.2`, and so on; the oldest file is replaced.
+    fn rotate(&mut self) -> io::Result<()> {
         for number in (1..self.keep).rev() {
             rename_if_there(
                 &numbered(&self.path, number),

@@ -1,11 +1,11 @@
-//! Waiting between tries: exponential, bounded, with full jitter.
+//! Retry delays: exponential, bounded, with full jitter.
 
 use std::time::Duration;
 
 use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
 
-/// Delays that double up to a bound; each is drawn evenly between zero and the present bound, so
-/// that many who failed together do not come back together.
+/// Delays that double up to a bound. Each is uniformly random between zero and the current bound,
+/// so that clients that failed together do not retry together.
 #[derive(Clone, Debug)]
 pub struct Backoff {
     first: Duration,
@@ -14,7 +14,7 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Starts with delays below `first`; no delay exceeds `longest`.
+    /// The first delay is below `first`; no delay exceeds `longest`.
     pub fn new(first: Duration, longest: Duration) -> Self {
         Self {
             first,
@@ -30,13 +30,13 @@ impl Backoff {
         delay
     }
 
-    /// Starts over, after a success.
+    /// Resets the bound after a success.
     pub fn reset(&mut self) {
         self.bound = self.first;
     }
 }
 
-/// A delay drawn evenly between zero and `bound`.
+/// A uniformly random delay between zero and `bound`.
 pub fn full_jitter(bound: Duration) -> Duration {
     let mut bytes = [0_u8; 4];
     if SystemRandom::new().fill(&mut bytes).is_err() {

@@ -8,12 +8,12 @@ use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
 use secrecy::SecretString;
 use thiserror::Error;
 
-/// The system gave no randomness.
+/// The operating system returned no random bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the system's random generator failed")]
 pub struct NoRandomness;
 
-/// Fresh random bytes.
+/// Random bytes from the operating system.
 pub fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {
     let mut bytes = [0; N];
     SystemRandom::new()
@@ -22,7 +22,7 @@ pub fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {
     Ok(bytes)
 }
 
-/// A random password for a user to type once: 20 characters, 100 bits.
+/// A random one-time password: 20 characters, 100 bits.
 pub fn random_password() -> Result<SecretString, NoRandomness> {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let text: String = random::<20>()?

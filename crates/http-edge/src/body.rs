@@ -1,4 +1,4 @@
-//! Bodies, paths and queries of requests: bounded, typed, and refused with the field's name.
+//! Extractors for bodies, paths and queries: bounded and typed; errors name the field.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use serde::de::DeserializeOwned;
 
 use crate::status::Status;
 
-/// Longest body of a request.
+/// Maximum size of a request body, in bytes.
 pub const BODY_BYTES: usize = 64 * 1024;
-/// Longest that a body may take to arrive.
-const WITHIN: Duration = Duration::from_secs(30);
+/// Time limit for receiving a body.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A JSON body of at most [`BODY_BYTES`].
 #[derive(Debug)]
 pub struct Json<T>(pub T);
 
-/// The same, where an empty body will do as well.
+/// Like [`Json`], but the body may be empty.
 #[derive(Debug)]
 pub struct OptionalJson<T>(pub Option<T>);
 
@@ -43,19 +43,19 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
         if !is_json(&request) {
             return Err(Status::unsupported_media_type());
         }
-        // What announces itself as too large is not waited for.
+        // Reject by `Content-Length` before reading the body.
         if request.body().size_hint().lower() > BODY_BYTES as u64 {
             return Err(Status::too_large(BODY_BYTES));
         }
         let body = Limited::new(request.into_body(), BODY_BYTES);
-        let bytes = tokio::time::timeout(WITHIN, body.collect())
+        let bytes = tokio::time::timeout(TIMEOUT, body.collect())
             .await
-            .map_err(|_| Status::timeout("the request's body did not arrive in time"))?
+            .map_err(|_| Status::timeout("timeout while reading the request body"))?
             .map_err(|error| {
                 if error.is::<LengthLimitError>() {
                     Status::too_large(BODY_BYTES)
                 } else {
-                    Status::bad_request("the request's body broke off")
+                    Status::bad_request("the request body ended early")
                 }
             })?
             .to_bytes();
@@ -72,7 +72,7 @@ fn is_json(request: &Request) -> bool {
     kind.is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"))
 }
 
-/// Reads JSON; an error names the field and never repeats its value, which may be a secret.
+/// Parses JSON; an error names the field and never repeats its value, which may be a secret.
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Status> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
@@ -80,7 +80,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Status> {
         refusal(&path, error.inner())
     })?;
     json.end()
-        .map_err(|_| Status::bad_request("there is something behind the JSON of the body"))?;
+        .map_err(|_| Status::bad_request("the body has text after its JSON"))?;
     Ok(value)
 }
 
@@ -94,8 +94,8 @@ fn refusal(path: &str, error: &serde_json::Error) -> Status {
             error.column()
         )),
         Category::Data => {
-            let place = text.rfind(" at line ").unwrap_or(text.len());
-            let text = without_values(&text[..place]);
+            let position = text.rfind(" at line ").unwrap_or(text.len());
+            let text = without_values(&text[..position]);
             match field_in(&text) {
                 Some(field) => Status::invalid(&field, text),
                 None if path == "." => Status::bad_request(format!("the body: {text}")),
@@ -113,7 +113,7 @@ fn field_in(text: &str) -> Option<String> {
     rest.split_once('`').map(|(field, _)| field.to_owned())
 }
 
-/// Cuts the given value out of serde's "invalid type: string \"…\", expected …".
+/// Removes the value from serde's "invalid type: string \"…\", expected …".
 fn without_values(text: &str) -> String {
     let cut = ["invalid type: ", "invalid value: "];
     let Some(rest) = cut.iter().find_map(|start| text.strip_prefix(start)) else {
@@ -126,7 +126,7 @@ fn without_values(text: &str) -> String {
     )
 }
 
-/// The one name in a route's path, percent-decoded.
+/// The only name in a route's path, percent-decoded.
 #[derive(Debug)]
 pub struct Name(pub String);
 
@@ -156,7 +156,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Names {
     }
 }
 
-/// Parameters of the query, unknown ones refused.
+/// Query parameters; unknown parameters are rejected.
 #[derive(Debug)]
 pub struct Query<T>(pub T);
 
@@ -234,7 +234,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_panic_the_reader(bytes: Vec<u8>) {
+        fn arbitrary_bytes_never_panic(bytes: Vec<u8>) {
             let _ = parse::<TokenCreate>(&bytes);
         }
     }

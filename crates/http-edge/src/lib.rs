@@ -5,8 +5,8 @@
 //! limits, and the one form of error answers. *Never* identifies a caller or decides about rights.
 
 pub mod body;
+pub mod concurrency;
 pub mod listen;
 pub mod networks;
 pub mod status;
-pub mod turns;
 pub mod unauthenticated;

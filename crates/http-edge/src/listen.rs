@@ -1,20 +1,20 @@
-//! The TLS listener: HTTP/1.1 and HTTP/2 with upgrades, and limits on what strangers can cost.
+//! The TLS listener: HTTP/1.1 and HTTP/2 with upgrades, and limits for unauthenticated clients.
 //!
-//! Before anybody has said who they are, a connection may cost one file, some KiB, and
-//! bounded time: for the handshake, and for the headers. One network (an IPv4 address or an IPv6
-//! /64) gets a part of the connections only, and so do wider networks. The network is the
-//! connection's own: who stands behind a balancer that hides addresses shares the balancer's part.
+//! Before authentication, a connection costs at most one file descriptor, a few KiB, and bounded
+//! time for the handshake and the headers. Each network (an IPv4 address or an IPv6 /64) and each
+//! wider network has a connection limit. The network is the connection's own: all clients behind a
+//! load balancer that hides addresses network_slot the load balancer's limit.
 //!
-//! The listener accepts for ever: a connection that gets no place is closed at once. Some places are
-//! for agents only.
+//! The listener never stops accepting: a connection without a free slot is closed at once. Some
+//! slots are reserved for agents.
 
-mod absence;
 mod activity;
 pub mod address;
 pub mod files;
-mod place;
-mod prompt;
+mod keep_alive;
+mod preface_timeout;
 pub mod proxied;
+mod slot;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -40,69 +40,69 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
-use self::absence::notice_absence;
-pub use self::activity::Patience;
+pub use self::activity::IdleTimeouts;
 use self::activity::Tracked;
-pub use self::place::Place;
-use self::place::{Places, Purpose};
-use self::prompt::Prompt;
+use self::keep_alive::enable_keep_alive;
+use self::preface_timeout::PrefaceTimeout;
+pub use self::slot::ConnectionSlot;
+use self::slot::{ConnectionSlots, Purpose};
 use crate::networks::TrustedProxies;
 use crate::status::Status;
 use drover_entropy::backoff::Backoff;
 
-/// Largest header section of a request; client-go sends long tokens and group lists.
+/// Maximum size of a request's header section; client-go sends long tokens and group lists.
 pub const HEADER_BYTES: usize = 256 * 1024;
-/// Requests at once on one HTTP/2 connection.
-const STREAMS: u32 = 250;
-/// What a client may send on one HTTP/2 stream before somebody reads it.
+/// Maximum concurrent requests on one HTTP/2 connection.
+const MAX_STREAMS: u32 = 250;
+/// HTTP/2 flow-control window of one stream.
 const STREAM_WINDOW: u32 = 256 * 1024;
-/// The same for all streams of a connection.
+/// HTTP/2 flow-control window of a connection.
 const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
-/// How often a silent HTTP/2 connection is asked whether it lives, and how long it may think.
+/// Interval of HTTP/2 pings on an idle connection, and the time limit of the response.
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
 
-/// Connections at once of trusted proxies that have not named their clients yet.
-const UNNAMED: usize = 4096;
-/// Time for a connection to end after it was asked to.
-const GOODBYE: Duration = Duration::from_secs(5);
-/// Routes of the connections that are reserved for agents.
-const OF_AGENTS: [&str; 5] = [
+/// Maximum connections of trusted proxies that have not sent their PROXY header yet.
+const MAX_UNNAMED: usize = 4096;
+/// Time limit for a connection to end after a graceful shutdown began.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+/// Routes that are available on connections reserved for agents.
+const AGENT_ROUTES: [&str; 5] = [
     "/v1/agent/register",
     "/v1/agent/challenge",
     "/v1/connect",
-    // Kubernetes restarts a server whose probes fail, which would end every tunnel.
+    // Kubernetes restarts a server whose probes fail, and a restart ends every tunnel.
     "/livez",
     "/readyz",
 ];
 
-/// What connections may cost.
+/// Limits of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Longest TLS handshake.
+    /// Time limit of the TLS handshake.
     pub handshake: Duration,
-    /// Longest time for the headers of an HTTP/1.1 request, waiting for its first byte included,
+    /// Time limit for the headers of an HTTP/1.1 request, including the wait for its first byte,
     /// and for the preface of an HTTP/2 connection.
     pub headers: Duration,
-    /// Connections at once; further ones are for agents only. Agents that have proved themselves do
-    /// not count.
+    /// Maximum concurrent connections; further ones are for agents only. Agents that have proved
+    /// their keys do not count.
     pub connections: usize,
-    /// Connections at once from one network; further ones are for agents only.
+    /// Maximum concurrent connections of one network; further ones are for agents only.
     pub per_network: usize,
-    /// Connections at once that are for agents only, half of them for networks from which agents
-    /// have proved themselves; further ones are closed.
+    /// Maximum concurrent connections for agents only, half of them for networks from which agents
+    /// have proved their keys; further ones are closed.
     pub agents: usize,
-    /// The same from one network, of either half.
+    /// The same limit for one network, in each half.
     pub agents_per_network: usize,
-    /// How long an agent may take to prove itself on such a connection.
+    /// Time limit for an agent to prove its key on such a connection.
     pub prove: Duration,
-    /// How long connections on which nobody is signed in may stay open.
-    pub patience: Patience,
-    /// How long requests in flight may go on when the server ends.
+    /// Time limits of connections without an authenticated request.
+    pub idle_timeouts: IdleTimeouts,
+    /// Time limit of requests in flight when the server shuts down.
     pub drain: Duration,
 }
 
 impl Limits {
-    /// Those of the server.
+    /// The limits of the server.
     pub const SERVER: Self = Self {
         handshake: Duration::from_secs(10),
         headers: Duration::from_secs(30),
@@ -111,7 +111,7 @@ impl Limits {
         agents: 2_000,
         agents_per_network: 50,
         prove: Duration::from_secs(20),
-        patience: Patience {
+        idle_timeouts: IdleTimeouts {
             idle: Duration::from_mins(1),
             stalled: Duration::from_mins(15),
         },
@@ -119,7 +119,7 @@ impl Limits {
     };
 }
 
-/// Who may name the client that they speak for; nobody by default.
+/// The proxies that may name the client of a connection or request; none by default.
 #[derive(Clone, Debug, Default)]
 pub struct Proxies {
     /// By `X-Forwarded-For` in a request.
@@ -128,21 +128,21 @@ pub struct Proxies {
     pub proxy_protocol: TrustedProxies,
 }
 
-/// What each connection is served with.
+/// The parts that serve each connection.
 struct Serving {
     acceptor: TlsAcceptor,
     router: Router,
     limits: Limits,
     proxies: Proxies,
-    places: Places,
+    slots: ConnectionSlots,
     stop: CancellationToken,
 }
 
-/// Serves `router` on `listener` until `stop`, then lets what is under way end.
+/// Serves `router` on `listener` until `stop`, then drains requests in flight.
 ///
 /// Each request carries its client's address as the extension [`ConnectInfo`]`<`[`SocketAddr`]`>`,
-/// and its connection's [`Place`]. The client is the peer, or whom a trusted proxy names; the port is
-/// 0 where `X-Forwarded-For` names the client.
+/// and its connection's [`ConnectionSlot`]. The client is the peer, or the address from a trusted
+/// proxy; the port is 0 if `X-Forwarded-For` names the client.
 pub async fn serve(
     listener: TcpListener,
     tls: Arc<rustls::ServerConfig>,
@@ -157,18 +157,18 @@ pub async fn serve(
         router,
         limits,
         proxies,
-        places: Places::new(limits),
+        slots: ConnectionSlots::new(limits),
         stop: stop.clone(),
     });
-    let unnamed = Arc::new(Semaphore::new(UNNAMED));
+    let unnamed = Arc::new(Semaphore::new(MAX_UNNAMED));
     let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(1));
     let accepting = async {
         loop {
             let (stream, peer) = accept(&listener, &mut backoff).await;
             let serving = Arc::clone(&serving);
             if !serving.proxies.proxy_protocol.contains(peer.ip()) {
-                if let Some(place) = serving.place(peer) {
-                    connections.spawn(async move { serving.serve(stream, peer, place).await });
+                if let Some(slot) = serving.slot(peer) {
+                    connections.spawn(async move { serving.serve(stream, peer, slot).await });
                 }
             } else if let Ok(waiting) = Arc::clone(&unnamed).try_acquire_owned() {
                 connections
@@ -189,7 +189,7 @@ pub async fn serve(
     }
 }
 
-/// The next connection; errors such as too many open files pass with time.
+/// Accepts the next connection; retries errors such as too many open files.
 async fn accept(listener: &TcpListener, backoff: &mut Backoff) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
@@ -206,16 +206,16 @@ async fn accept(listener: &TcpListener, backoff: &mut Backoff) -> (TcpStream, So
 }
 
 impl Serving {
-    fn place(&self, client: SocketAddr) -> Option<Place> {
+    fn slot(&self, client: SocketAddr) -> Option<ConnectionSlot> {
         let is_proxy = self.proxies.forwarded_for.contains(client.ip());
-        let place = self.places.take(client.ip(), is_proxy);
-        if place.is_none() {
+        let slot = self.slots.take(client.ip(), is_proxy);
+        if slot.is_none() {
             tracing::debug!(%client, "closed: too many connections");
         }
-        place
+        slot
     }
 
-    /// A connection of a trusted proxy, which names its client first.
+    /// Serves a connection of a trusted proxy, which names its client first.
     async fn serve_proxied(
         &self,
         mut stream: TcpStream,
@@ -227,22 +227,22 @@ impl Serving {
         match named {
             Ok(Ok(client)) => {
                 let client = client.unwrap_or(peer);
-                if let Some(place) = self.place(client) {
-                    self.serve(stream, client, place).await;
+                if let Some(slot) = self.slot(client) {
+                    self.serve(stream, client, slot).await;
                 }
             }
             Ok(Err(error)) => {
                 tracing::debug!(%peer, error = &error as &dyn std::error::Error, "PROXY header");
             }
-            Err(_) => tracing::debug!(%peer, "the PROXY header took too long"),
+            Err(_) => tracing::debug!(%peer, "timeout while reading the PROXY header"),
         }
     }
 
-    async fn serve(&self, stream: TcpStream, client: SocketAddr, place: Place) {
+    async fn serve(&self, stream: TcpStream, client: SocketAddr, slot: ConnectionSlot) {
         if let Some(stream) = shake_hands(&self.acceptor, stream, client, self.limits).await {
-            self.converse(stream, client, &place).await;
+            self.converse(stream, client, &slot).await;
         }
-        place.release();
+        slot.release();
     }
 }
 
@@ -252,11 +252,11 @@ async fn shake_hands(
     peer: SocketAddr,
     limits: Limits,
 ) -> Option<TlsStream<ReadAhead<TcpStream>>> {
-    // Interactive streams and small answers must not wait for more bytes.
+    // Nagle's algorithm would delay interactive streams and small responses.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%peer, error = &error as &dyn std::error::Error, "no TCP_NODELAY");
     }
-    if let Err(error) = notice_absence(&stream) {
+    if let Err(error) = enable_keep_alive(&stream) {
         tracing::debug!(%peer, error = &error as &dyn std::error::Error, "no TCP keepalive");
     }
     match timeout(limits.handshake, acceptor.accept(ReadAhead::new(stream))).await {
@@ -266,32 +266,32 @@ async fn shake_hands(
             None
         }
         Err(_) => {
-            tracing::debug!(%peer, "the TLS handshake took too long");
+            tracing::debug!(%peer, "timeout in the TLS handshake");
             None
         }
     }
 }
 
 impl Serving {
-    /// The version is what TLS agreed on: hyper-util's guess from the first bytes waits for them
-    /// without a limit.
+    /// Serves the protocol that TLS negotiated (ALPN). hyper-util's detection from the first bytes
+    /// has no time limit.
     async fn converse(
         &self,
         stream: TlsStream<ReadAhead<TcpStream>>,
         peer: SocketAddr,
-        place: &Place,
+        slot: &ConnectionSlot,
     ) {
         let (limits, stop) = (self.limits, &self.stop);
         let service = service_fn(move |mut request: http::Request<Incoming>| {
             let client = self.client(peer, request.headers());
             request.extensions_mut().insert(ConnectInfo(client));
-            request.extensions_mut().insert(place.clone());
-            answer(self.router.clone(), request.map(Body::new), place.clone())
+            request.extensions_mut().insert(slot.clone());
+            answer(self.router.clone(), request.map(Body::new), slot.clone())
         });
         let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-        let abandoned = abandoned(place, limits);
+        let abandoned = abandoned(slot, limits);
         let result = if is_http2 {
-            let stream = TokioIo::new(Prompt::new(stream, limits.headers));
+            let stream = TokioIo::new(PrefaceTimeout::new(stream, limits.headers));
             let connection = pin!(http2().serve_connection(stream, service));
             let shut_down = http2::Connection::graceful_shutdown;
             until(connection, shut_down, stop, abandoned).await
@@ -306,7 +306,9 @@ impl Serving {
             Some(Err(error)) => {
                 tracing::debug!(%peer, error = &error as &dyn std::error::Error, "connection ended");
             }
-            None => tracing::debug!(%peer, "connection closed: nobody is signed in on it"),
+            None => {
+                tracing::debug!(%peer, "closed an idle connection without an authenticated request")
+            }
         }
     }
 
@@ -322,33 +324,33 @@ impl Serving {
     }
 }
 
-/// Answers a request, which is in flight until its answer is sent.
+/// Serves a request, which counts as in flight until its response is sent.
 async fn answer(
     router: Router,
     request: http::Request<Body>,
-    place: Place,
+    slot: ConnectionSlot,
 ) -> Result<Response, Infallible> {
-    let request_in_flight = place.activity().begin();
-    let serves = place.purpose() == Purpose::All || OF_AGENTS.contains(&request.uri().path());
+    let request_in_flight = slot.activity().begin();
+    let serves = slot.purpose() == Purpose::All || AGENT_ROUTES.contains(&request.uri().path());
     let response = if serves {
         router.oneshot(request).await?
     } else {
-        let full = "the server serves connected agents and users only: too many connections";
+        let full = "too many connections; the server accepts only agents now";
         Status::unavailable(full, 5).into_response()
     };
     Ok(response.map(|body| Body::new(Tracked::new(body, request_in_flight))))
 }
 
-/// Returns when a connection is to be closed because of what its client does not do.
-async fn abandoned(place: &Place, limits: Limits) {
-    match place.purpose() {
-        Purpose::All => place.activity().abandoned(limits.patience).await,
+/// Returns when a connection must be closed because its client is inactive or did not prove a key.
+async fn abandoned(slot: &ConnectionSlot, limits: Limits) {
+    match slot.purpose() {
+        Purpose::All => slot.activity().abandoned(limits.idle_timeouts).await,
         Purpose::Agents => sleep(limits.prove).await,
     }
 }
 
-/// Drives a connection to its end, which it is asked to come to at `stop` and when it is `abandoned`;
-/// `None` if an abandoned connection does not end in time.
+/// Drives a connection to its end; starts a graceful shutdown at `stop` and when it is `abandoned`.
+/// Returns `None` if an abandoned connection does not end in time.
 async fn until<C: Future>(
     mut connection: Pin<&mut C>,
     shut_down: impl Fn(Pin<&mut C>),
@@ -363,7 +365,7 @@ async fn until<C: Future>(
         }
         () = abandoned => shut_down(connection.as_mut()),
     }
-    timeout(GOODBYE, connection).await.ok()
+    timeout(SHUTDOWN_TIMEOUT, connection).await.ok()
 }
 
 fn http1(limits: Limits) -> http1::Builder {
@@ -380,7 +382,7 @@ fn http2() -> http2::Builder<TokioExecutor> {
     let mut builder = http2::Builder::new(TokioExecutor::new());
     builder
         .timer(TokioTimer::new())
-        .max_concurrent_streams(STREAMS)
+        .max_concurrent_streams(MAX_STREAMS)
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
         .max_header_list_size(u32::try_from(HEADER_BYTES).unwrap_or(u32::MAX))

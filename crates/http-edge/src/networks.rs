@@ -1,13 +1,13 @@
-//! Where clients come from, and how much of a thing one network may hold or ask for.
+//! Network prefixes of clients, and limits per network.
 //!
-//! An attacker may own a whole IPv6 /48, and so 65,536 networks of one client each. So each address
-//! counts at three prefixes at once: the client's, and two wider ones, which get a larger share of
-//! the whole, but never all of it.
+//! An attacker may own a whole IPv6 /48, which has 65,536 /64 networks. Therefore each address
+//! counts at three prefixes at once: the client's network and two wider ones, which get a larger
+//! part of the limit, but never all of it.
 
 mod agents;
+mod limits;
 mod proxies;
 mod rates;
-mod shares;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -18,29 +18,29 @@ use http::Extensions;
 use thiserror::Error;
 
 pub use self::agents::AgentNetworks;
+pub use self::limits::{NetworkLimits, NetworkSlot, has_room};
 pub use self::proxies::TrustedProxies;
 pub use self::rates::{Quota, Rates, Wait};
-pub use self::shares::{Share, Shares, has_room};
 
-/// Prefix lengths at which an address counts, the client's first.
+/// Prefix lengths at which an address counts, the client's own first.
 const IPV4_WIDTHS: [u8; 3] = [32, 24, 16];
 const IPV6_WIDTHS: [u8; 3] = [64, 56, 48];
 
-/// Stands for an address that the listener does not tell.
+/// Replaces an unknown client address.
 pub const NOWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
-/// What one person commands: an IPv4 address, or a whole IPv6 /64.
+/// The network of one client: an IPv4 address, or a whole IPv6 /64.
 pub fn network(address: IpAddr) -> IpAddr {
     prefixes(address)[0].first
 }
 
-/// Where a request comes from. Those of which the listener does not tell it share one place.
+/// The client address of a request. All requests without a known address network_slot one value.
 pub fn sender(request: &Extensions) -> IpAddr {
     let peer = request.get::<ConnectInfo<SocketAddr>>();
     peer.map_or(NOWHERE, |ConnectInfo(peer)| peer.ip())
 }
 
-/// The addresses that begin with the same bits.
+/// A network prefix (CIDR).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Prefix {
     first: IpAddr,
@@ -48,7 +48,8 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// The prefix of this length that holds an address; a length beyond the address's is its own.
+    /// The prefix of this length that contains an address; a length beyond the address's is
+    /// truncated.
     pub fn of(address: IpAddr, length: u8) -> Self {
         match address.to_canonical() {
             IpAddr::V4(v4) => {
@@ -70,7 +71,7 @@ impl Prefix {
         }
     }
 
-    /// Whether an address is in it.
+    /// Whether the prefix contains an address.
     pub fn contains(self, address: IpAddr) -> bool {
         Self::of(address, self.length) == self
     }
@@ -82,13 +83,13 @@ impl fmt::Display for Prefix {
     }
 }
 
-/// Why a text is no CIDR.
+/// Why a text is not a CIDR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum PrefixError {
-    /// Not an address, or not a length of its family.
+    /// Not an address, or not a valid length for its family.
     #[error("write a network as CIDR, such as 10.0.0.0/8 or 2001:db8::/32, or one address")]
     Malformed,
-    /// An IPv4 address in an IPv6 one.
+    /// An IPv4 address mapped into an IPv6 one.
     #[error("write the IPv4 network itself, such as 10.0.0.0/8")]
     Mapped,
     /// The address has bits beyond the length.
@@ -134,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_whole_ipv6_network_is_one_place() {
+    fn ipv6_64_counts_as_one_network() {
         let one: IpAddr = "2001:db8::1".parse().unwrap();
         let two: IpAddr = "2001:db8::ffff:1".parse().unwrap();
         let other: IpAddr = "2001:db8:0:1::1".parse().unwrap();

@@ -1,14 +1,14 @@
-//! The one edge at which errors become answers: a Kubernetes `Status` as JSON.
+//! Converts errors to responses: a Kubernetes `Status` as JSON.
 //!
-//! Modules keep errors of their own and turn them into a [`Status`] here, so that kubectl, the
-//! command line and browsers meet one form: what happened, and what to do next.
+//! Modules have their own error types and convert them to a [`Status`] here, so that kubectl, the
+//! CLI and browsers get one format: the cause and the next step.
 
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1;
 
-/// An error answer: `metav1.Status`, boxed because it travels in `Result`s.
+/// An error response: `metav1.Status`, boxed because it is often in a `Result`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status(Box<Inner>);
 
@@ -24,7 +24,7 @@ struct Inner {
 }
 
 impl Status {
-    /// An answer with any code and reason; the named constructors cover the usual ones.
+    /// A response with any code and reason; prefer the named constructors.
     pub fn new(code: StatusCode, reason: impl Into<String>, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             code,
@@ -37,22 +37,22 @@ impl Status {
         }))
     }
 
-    /// 400: the request cannot be understood.
+    /// 400: the request is malformed.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "BadRequest", message)
     }
 
-    /// 401: no credential, or none that is valid.
+    /// 401: the credential is missing or invalid.
     pub fn unauthorized(message: impl Into<String>) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "Unauthorized", message)
     }
 
-    /// 403: known, but not allowed.
+    /// 403: authenticated, but not allowed.
     pub fn forbidden(message: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, "Forbidden", message)
     }
 
-    /// 404: there is no such thing, or the caller may not know of it.
+    /// 404: the object does not exist, or the caller may not see it.
     pub fn not_found(kind: &'static str, name: &str) -> Self {
         Self::new(
             StatusCode::NOT_FOUND,
@@ -67,7 +67,7 @@ impl Status {
         Self::new(
             StatusCode::NOT_FOUND,
             "NotFound",
-            "the server has nothing at this path; GET /v1/openapi.json lists what there is",
+            "no route has this path; GET /v1/openapi.json lists all routes",
         )
     }
 
@@ -76,7 +76,7 @@ impl Status {
         Self::new(
             StatusCode::METHOD_NOT_ALLOWED,
             "MethodNotAllowed",
-            "this path does not take this method; GET /v1/openapi.json lists those it takes",
+            "this path does not support this method; GET /v1/openapi.json lists the supported methods",
         )
     }
 
@@ -90,21 +90,21 @@ impl Status {
         .about(kind, name)
     }
 
-    /// 409: somebody else changed it meanwhile, or its state forbids this.
+    /// 409: another request changed the object, or the object's state forbids the change.
     pub fn conflict(message: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, "Conflict", message)
     }
 
-    /// 413: the body is longer than allowed.
+    /// 413: the body exceeds the limit.
     pub fn too_large(limit_bytes: usize) -> Self {
         Self::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "RequestEntityTooLarge",
-            format!("the body is longer than the {limit_bytes} bytes that are allowed here"),
+            format!("the body exceeds the limit of {limit_bytes} bytes"),
         )
     }
 
-    /// 415: the body is of another type than JSON.
+    /// 415: the body is not JSON.
     pub fn unsupported_media_type() -> Self {
         Self::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -113,7 +113,7 @@ impl Status {
         )
     }
 
-    /// 422: one field has a value that cannot be taken; `message` says which values can.
+    /// 422: a field has an invalid value; `message` describes the valid values.
     pub fn invalid(field: &str, message: impl Into<String>) -> Self {
         let message = message.into();
         Self::new(
@@ -124,18 +124,18 @@ impl Status {
         .because(field, "FieldValueInvalid", message)
     }
 
-    /// 429: too often; come back after so many seconds.
+    /// 429: rate limit exceeded; sets `Retry-After`.
     pub fn too_many_requests(message: impl Into<String>, retry_after_seconds: u32) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", message)
             .retry_after(retry_after_seconds)
     }
 
-    /// 500: a fault of the server itself.
+    /// 500: a fault of the server.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message)
     }
 
-    /// 503: not now; come back after so many seconds.
+    /// 503: temporarily unavailable; sets `Retry-After`.
     pub fn unavailable(message: impl Into<String>, retry_after_seconds: u32) -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -145,12 +145,12 @@ impl Status {
         .retry_after(retry_after_seconds)
     }
 
-    /// 504: what was asked did not answer in time.
+    /// 504: a backend did not respond in time.
     pub fn timeout(message: impl Into<String>) -> Self {
         Self::new(StatusCode::GATEWAY_TIMEOUT, "Timeout", message)
     }
 
-    /// Names what the error is about.
+    /// Sets the kind and name of the object.
     #[must_use]
     pub fn about(mut self, kind: &'static str, name: &str) -> Self {
         self.0.kind = Some(kind);
@@ -158,7 +158,7 @@ impl Status {
         self
     }
 
-    /// Adds a cause that points at a field.
+    /// Adds a cause for a field.
     #[must_use]
     pub fn because(mut self, field: &str, reason: &str, message: impl Into<String>) -> Self {
         self.0.causes.push(v1::StatusCause {
@@ -169,29 +169,29 @@ impl Status {
         self
     }
 
-    /// Says when another try makes sense.
+    /// Sets `Retry-After`.
     #[must_use]
     pub fn retry_after(mut self, seconds: u32) -> Self {
         self.0.retry_after_seconds = Some(seconds);
         self
     }
 
-    /// The HTTP code.
+    /// The HTTP status code.
     pub fn code(&self) -> StatusCode {
         self.0.code
     }
 
-    /// The PascalCase cause.
+    /// The reason in `PascalCase`.
     pub fn reason(&self) -> &str {
         &self.0.reason
     }
 
-    /// The sentence for people.
+    /// The message for humans.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The wire form (Kubernetes API conventions, "Response Status Kind").
+    /// The wire format (Kubernetes API conventions, "Response Status Kind").
     pub fn to_meta(&self) -> v1::Status {
         let inner = &*self.0;
         let has_details =
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_name_stays_inside_the_json_string() {
+    fn hostile_name_stays_inside_the_json_string() {
         let response = Status::not_found("Cluster", "<script>\r\nSet-Cookie: x").into_response();
         assert_eq!(response.headers()[CONTENT_TYPE], "application/json");
         assert_eq!(response.headers()["x-content-type-options"], "nosniff");
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn only_401_asks_for_a_credential() {
+    fn only_401_has_a_www_authenticate_header() {
         assert!(
             Status::unauthorized("x")
                 .into_response()

@@ -1,4 +1,4 @@
-//! Bodies of requests whose senders are not known yet: log-in, registration, challenges.
+//! Bodies of unauthenticated requests: login, registration, challenges.
 
 use std::net::IpAddr;
 use std::sync::LazyLock;
@@ -10,36 +10,36 @@ use http_body_util::Limited;
 use serde::de::DeserializeOwned;
 
 use super::body::Json;
-use crate::listen::Place;
-use crate::networks::{Share, Shares, sender};
+use crate::listen::ConnectionSlot;
+use crate::networks::{NetworkLimits, NetworkSlot, sender};
 use crate::status::Status;
 
-/// Such bodies that are read at once, from everywhere and from one network. Each may hold
-/// [`super::body::BODY_BYTES`] and take its time, so that more of them could fill memory.
-const AT_ONCE: (usize, usize) = (512, 32);
+/// Maximum number of such bodies that are read at once, in total and from one network. Each can
+/// hold [`super::body::BODY_BYTES`] for the whole time limit, so the number bounds memory.
+const MAX_CONCURRENT: (usize, usize) = (512, 32);
 
-/// Bodies of agents that are read at once, from everywhere and from one network; as many again are for
-/// networks from which agents have proved their keys.
-const OF_AGENTS: (usize, usize) = (256, 32);
-/// Largest body of an agent. It holds a key, a signature and a version.
-const AGENTS_BYTES: usize = 16 * 1024;
-/// Longest that an agent's body may take to arrive.
-const AGENTS_WITHIN: Duration = Duration::from_secs(10);
+/// Maximum number of agents' bodies that are read at once, in total and from one network; the same
+/// number again is for networks from which agents have proved their keys.
+const MAX_CONCURRENT_AGENTS: (usize, usize) = (256, 32);
+/// Maximum size of an agent's body: a key, a signature and a version.
+const MAX_AGENT_BYTES: usize = 16 * 1024;
+/// Time limit for receiving an agent's body.
+const AGENT_TIMEOUT: Duration = Duration::from_secs(10);
 
 static READING: LazyLock<Reading> = LazyLock::new(Reading::default);
 
-/// Bodies that are being read.
+/// The bodies that are being read.
 struct Reading {
-    strangers: Shares,
-    new_agents: Shares,
-    known_agents: Shares,
+    strangers: NetworkLimits,
+    new_agents: NetworkLimits,
+    known_agents: NetworkLimits,
 }
 
 impl Default for Reading {
     fn default() -> Self {
-        let of_agents = || Shares::new(OF_AGENTS.0, OF_AGENTS.1);
+        let of_agents = || NetworkLimits::new(MAX_CONCURRENT_AGENTS.0, MAX_CONCURRENT_AGENTS.1);
         Self {
-            strangers: Shares::new(AT_ONCE.0, AT_ONCE.1),
+            strangers: NetworkLimits::new(MAX_CONCURRENT.0, MAX_CONCURRENT.1),
             new_agents: of_agents(),
             known_agents: of_agents(),
         }
@@ -47,49 +47,50 @@ impl Default for Reading {
 }
 
 impl Reading {
-    fn stranger(&self, address: IpAddr) -> Option<Share> {
+    fn stranger(&self, address: IpAddr) -> Option<NetworkSlot> {
         self.strangers.take(address)
     }
 
-    fn agent(&self, address: IpAddr, is_known: bool) -> Option<Share> {
+    fn agent(&self, address: IpAddr, is_known: bool) -> Option<NetworkSlot> {
         let known = is_known.then(|| self.known_agents.take(address)).flatten();
         known.or_else(|| self.new_agents.take(address))
     }
 }
 
-/// As [`Json`], from a stranger.
+/// Like [`Json`], from an unauthenticated client.
 #[derive(Debug)]
-pub struct StrangersJson<T>(pub T);
+pub struct UnauthenticatedJson<T>(pub T);
 
-impl<S: Sync, T: DeserializeOwned> FromRequest<S> for StrangersJson<T> {
+impl<S: Sync, T: DeserializeOwned> FromRequest<S> for UnauthenticatedJson<T> {
     type Rejection = Status;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Status> {
-        // Not waited for: what waits holds what the connection has received.
-        let place = READING.stranger(sender(request.extensions()));
-        let _place = place.ok_or_else(too_many)?;
+        // Refused without a wait: a waiting request holds the data that its connection has
+        // received.
+        let slot = READING.stranger(sender(request.extensions()));
+        let _place = slot.ok_or_else(too_many)?;
         let Json(value) = Json::from_request(request, state).await?;
         Ok(Self(value))
     }
 }
 
-/// As [`Json`], small, from a client that says that it is an agent.
+/// Like [`Json`], with a smaller limit, from a client that claims to be an agent.
 #[derive(Debug)]
-pub struct AgentsJson<T>(pub T);
+pub struct AgentJson<T>(pub T);
 
-impl<S: Sync, T: DeserializeOwned> FromRequest<S> for AgentsJson<T> {
+impl<S: Sync, T: DeserializeOwned> FromRequest<S> for AgentJson<T> {
     type Rejection = Status;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Status> {
         let address = sender(request.extensions());
-        let connection = request.extensions().get::<Place>();
+        let connection = request.extensions().get::<ConnectionSlot>();
         let is_known = connection.is_some_and(|connection| connection.is_agents_network(address));
         let _place = READING.agent(address, is_known).ok_or_else(too_many)?;
-        let request = request.map(|body| Body::new(Limited::new(body, AGENTS_BYTES)));
+        let request = request.map(|body| Body::new(Limited::new(body, MAX_AGENT_BYTES)));
         let reading = Json::from_request(request, state);
-        let Json(value) = tokio::time::timeout(AGENTS_WITHIN, reading)
+        let Json(value) = tokio::time::timeout(AGENT_TIMEOUT, reading)
             .await
-            .map_err(|_| Status::timeout("the request's body did not arrive in time"))??;
+            .map_err(|_| Status::timeout("timeout while reading the request body"))??;
         Ok(Self(value))
     }
 }
@@ -121,15 +122,15 @@ mod tests {
     }
 
     async fn read(request: Request) -> Result<Value, Status> {
-        StrangersJson::from_request(request, &())
+        UnauthenticatedJson::from_request(request, &())
             .await
-            .map(|StrangersJson(value)| value)
+            .map(|UnauthenticatedJson(value)| value)
     }
 
     #[tokio::test]
-    async fn bodies_that_never_end_from_one_network_keep_nobody_else_out() {
+    async fn endless_bodies_from_one_network_do_not_block_others() {
         let (here, there) = ([198, 51, 100, 1], [198, 51, 100, 2]);
-        let mut waiting: Vec<_> = (0..AT_ONCE.1)
+        let mut waiting: Vec<_> = (0..MAX_CONCURRENT.1)
             .map(|_| {
                 let endless = futures::stream::pending::<Result<bytes::Bytes, std::io::Error>>();
                 Box::pin(read(from(here, Body::from_stream(endless))))
@@ -146,28 +147,28 @@ mod tests {
     }
 
     #[test]
-    fn slow_bodies_from_many_networks_keep_no_agent_out() {
+    fn slow_bodies_from_many_networks_do_not_block_agents() {
         let reading = Reading::default();
         let of = |n: u16| {
             let [high, low] = n.to_be_bytes();
             IpAddr::from([high, low, 0, 1])
         };
         let log_ins: Vec<_> = (0..1000).filter_map(|n| reading.stranger(of(n))).collect();
-        assert_eq!(log_ins.len(), AT_ONCE.0);
+        assert_eq!(log_ins.len(), MAX_CONCURRENT.0);
         let agent = IpAddr::from([192, 0, 2, 1]);
         assert!(reading.agent(agent, false).is_some());
         let agents: Vec<_> = (0..1000)
             .filter_map(|n| reading.agent(of(n), false))
             .collect();
-        assert_eq!(agents.len(), OF_AGENTS.0);
+        assert_eq!(agents.len(), MAX_CONCURRENT_AGENTS.0);
         assert!(reading.agent(agent, false).is_none());
         assert!(reading.agent(agent, true).is_some());
     }
 
     #[tokio::test]
     async fn large_body_of_an_agent_is_refused() {
-        let large = Body::from(" ".repeat(AGENTS_BYTES + 1));
-        let read = AgentsJson::<Value>::from_request(from([192, 0, 2, 1], large), &()).await;
+        let large = Body::from(" ".repeat(MAX_AGENT_BYTES + 1));
+        let read = AgentJson::<Value>::from_request(from([192, 0, 2, 1], large), &()).await;
         assert!(read.is_err());
     }
 }

@@ -6,7 +6,7 @@ use axum::extract::{FromRef, FromRequestParts};
 use drover_access::identity::Identity;
 use drover_access::same_origin::Head;
 use drover_api::kinds::{Token, TokenPurpose};
-use drover_http_edge::listen::Place;
+use drover_http_edge::listen::ConnectionSlot;
 use drover_http_edge::status::Status;
 use http::Extensions;
 use http::request::Parts;
@@ -102,8 +102,8 @@ pub async fn identify(
 ) -> Result<Identity, Status> {
     let identity = authenticator.identify(head).await?;
     Noted::of(extensions).who(Person::from(&identity));
-    if let Some(place) = extensions.get::<Place>() {
-        place.authenticated();
+    if let Some(slot) = extensions.get::<ConnectionSlot>() {
+        slot.authenticated();
     }
     Ok(identity)
 }

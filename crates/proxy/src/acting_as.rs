@@ -1,14 +1,14 @@
-//! `kubectl --as` through Drover: acting as another of Drover's people.
+//! User impersonation (`kubectl --as`) through Drover.
 //!
-//! Both sides must allow it. The hub's side: a role of the person's there lets them impersonate
-//! users; it is checked before any name is resolved. The cluster's side:
-//! its own RBAC, asked with a SubjectAccessReview about the person's name there, because the
-//! account that carries the request may impersonate everybody who has a binding (CVE-2026-44945).
+//! The hub and the cluster must both allow it. On the hub, a role of the user must grant the verb
+//! `impersonate`; Drover checks this before it resolves any name. On the cluster, Drover asks the
+//! cluster's RBAC with a `SubjectAccessReview` for the user's name there, because the account that
+//! carries the request may impersonate every user with a binding (CVE-2026-44945).
 //!
-//! Only names that Drover itself gives can be taken: a user by the name that `drover user list`
-//! shows or by `drover:user:<uid>`, groups as `drover:<provider>:<id>`. An agent refuses every
-//! other name, and so no `system:` name, node or service account can be reached this way. To see
-//! what a service account may do, ask `kubectl auth can-i --list` on the cluster itself.
+//! Only names that Drover assigns can be impersonated: a user by the name that `drover user list`
+//! shows or by `drover:user:<uid>`, a group by `drover:<provider>:<id>`. An agent refuses every
+//! other name, so no `system:` name, node or service account is reachable. To check the permissions
+//! of a service account, run `kubectl auth can-i --list` on the cluster itself.
 
 use std::time::Duration;
 
@@ -25,16 +25,16 @@ use k8s_openapi::api::authorization::v1::{
 use kube::api::PostParams;
 use kube::{Api, Client};
 
-use super::Road;
+use super::Proxy;
 use super::open::may_be_acted_as;
 use super::refusal::Refusal;
 use drover_api::client_error::told;
 
-/// How long a cluster may take for all the questions together.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Time limit for all access reviews of one request together.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-impl Road {
-    /// The identity that the request asks to act as, once the hub and the cluster allow it.
+impl Proxy {
+    /// Returns the requested identity once the hub and the cluster allow the impersonation.
     pub(super) async fn acting_as(
         &self,
         headers: &HeaderMap,
@@ -44,7 +44,8 @@ impl Road {
         if !impersonation::is_requested(headers) {
             return Ok(None);
         }
-        // Before any name is resolved: a caller without the right gets one answer for every name.
+        // Checked before names are resolved, so that a caller without the right gets the same
+        // answer for every name.
         let Holder::Person { identity: who, .. } = permit.holder() else {
             return Err(Refusal::MayNotActAs);
         };
@@ -64,7 +65,7 @@ impl Road {
         let Some(asked) = impersonation::requested(headers, resolve)? else {
             return Ok(None);
         };
-        // Asked for by UID, a user must be there as well.
+        // A user that is named by UID must exist as well.
         let user = users.by_uid(asked.user().uid().as_str());
         if !user.is_some_and(|user| may_be_acted_as(&user)) {
             let name = asked.user().to_string();
@@ -74,9 +75,9 @@ impl Road {
             Target::Hub => self.hub.client(),
             Target::Cluster(uid) => self.tunnels.client(uid, Lane::Controller),
         };
-        // Boxed: the future of each request would have room for it.
+        // Boxed: otherwise the future of every request reserves space for it.
         let asking = Box::pin(cluster_allows(client, who, &asked, cluster));
-        tokio::time::timeout(PATIENCE, asking)
+        tokio::time::timeout(TIMEOUT, asking)
             .await
             .map_err(|_| Refusal::ActingAsUnknown(cluster.to_owned()))??;
         Ok(Some(asked))
@@ -104,7 +105,7 @@ async fn cluster_allows(
             tracing::warn!(
                 cluster.name = cluster,
                 error = &error as &dyn std::error::Error,
-                "a cluster could not be asked about an impersonation"
+                "failed to review an impersonation on a cluster"
             );
             Refusal::ActingAsUnknown(cluster.to_owned())
         })?;

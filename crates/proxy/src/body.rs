@@ -1,5 +1,5 @@
-//! Bodies on their way through: passed on frame by frame, counted, and ended with an error once
-//! their request is cut.
+//! Streaming bodies: forwarded frame by frame, counted, and ended with an error when the request is
+//! aborted.
 
 use std::io;
 use std::pin::Pin;
@@ -12,25 +12,24 @@ use drover_tunnel::BoxError;
 use http_body::{Frame, SizeHint};
 use parking_lot::Mutex;
 
-use super::open::CutReason;
-use crate::open::journey::{Journey, Side};
+use super::open::AbortReason;
+use crate::open::in_flight::{InFlightRequest, Side};
 
-/// A request's body before anyone read from it, so that it can still go another way.
+/// A request body that can still be sent over another tunnel while no frame was read from it.
 #[derive(Clone)]
-pub(super) struct Unread(Arc<Mutex<Option<Body>>>);
+pub(super) struct UnreadBody(Arc<Mutex<Option<Body>>>);
 
-impl Unread {
+impl UnreadBody {
     pub(super) fn new(body: Body) -> Self {
         Self(Arc::new(Mutex::new(Some(body))))
     }
 
-    /// Whether nobody has read from it.
     pub(super) fn is_unread(&self) -> bool {
         self.0.lock().is_some()
     }
 
-    /// The body as it goes to the cluster.
-    pub(super) fn for_journey(&self, journey: &Arc<Journey>) -> Outgoing {
+    /// Returns the body to send to the cluster.
+    pub(super) fn outgoing(&self, in_flight: &Arc<InFlightRequest>) -> RequestBody {
         let (size, ended) = match &*self.0.lock() {
             Some(body) => (
                 http_body::Body::size_hint(body),
@@ -38,26 +37,26 @@ impl Unread {
             ),
             None => (SizeHint::with_exact(0), true),
         };
-        Outgoing {
+        RequestBody {
             unread: self.clone(),
             body: None,
             size,
             ended,
-            journey: Arc::clone(journey),
+            in_flight: Arc::clone(in_flight),
         }
     }
 }
 
-/// A request's body on its way to the cluster.
-pub(super) struct Outgoing {
-    unread: Unread,
+/// A request body on its way to the cluster.
+pub(super) struct RequestBody {
+    unread: UnreadBody,
     body: Option<Body>,
     size: SizeHint,
     ended: bool,
-    journey: Arc<Journey>,
+    in_flight: Arc<InFlightRequest>,
 }
 
-impl http_body::Body for Outgoing {
+impl http_body::Body for RequestBody {
     type Data = Bytes;
     type Error = BoxError;
 
@@ -66,8 +65,8 @@ impl http_body::Body for Outgoing {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let this = &mut *self;
-        if let Poll::Ready(reason) = this.journey.poll_cut(Side::Upward, cx) {
-            return Poll::Ready(Some(Err(cut_error(reason).into())));
+        if let Poll::Ready(reason) = this.in_flight.poll_abort(Side::Upload, cx) {
+            return Poll::Ready(Some(Err(abort_error(reason).into())));
         }
         if this.body.is_none() {
             this.body = this.unread.0.lock().take();
@@ -79,7 +78,7 @@ impl http_body::Body for Outgoing {
         if let Some(Ok(frame)) = &frame
             && let Some(data) = frame.data_ref()
         {
-            this.journey.sent_up(data.len());
+            this.in_flight.sent_up(data.len());
         }
         Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
     }
@@ -97,31 +96,31 @@ impl http_body::Body for Outgoing {
     }
 }
 
-/// An answer's body on its way to the client.
+/// A response body on its way to the client.
 ///
-/// A cut ends it with an error, so that the client notices: a chunked body stays without its end,
+/// An abort ends it with an error so that the client notices: a chunked body lacks its last chunk,
 /// an HTTP/2 stream is reset.
-pub(super) struct Answer<B> {
+pub(super) struct ResponseBody<B> {
     inner: B,
-    /// `Content-Length`: some servers stop reading there and never ask for the end.
+    /// `Content-Length`. Some servers stop reading there and never poll for the end.
     declared: Option<u64>,
-    journey: Arc<Journey>,
+    in_flight: Arc<InFlightRequest>,
 }
 
-impl<B: http_body::Body> Answer<B> {
-    pub(super) fn new(inner: B, declared: Option<u64>, journey: Arc<Journey>) -> Self {
+impl<B: http_body::Body> ResponseBody<B> {
+    pub(super) fn new(inner: B, declared: Option<u64>, in_flight: Arc<InFlightRequest>) -> Self {
         if inner.is_end_stream() {
-            journey.complete();
+            in_flight.complete();
         }
         Self {
             inner,
             declared,
-            journey,
+            in_flight,
         }
     }
 }
 
-impl<B> http_body::Body for Answer<B>
+impl<B> http_body::Body for ResponseBody<B>
 where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: Into<BoxError>,
@@ -134,25 +133,25 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let this = &mut *self;
-        if let Poll::Ready(reason) = this.journey.poll_cut(Side::Downward, cx) {
-            return Poll::Ready(Some(Err(cut_error(reason).into())));
+        if let Poll::Ready(reason) = this.in_flight.poll_abort(Side::Download, cx) {
+            return Poll::Ready(Some(Err(abort_error(reason).into())));
         }
         match ready!(Pin::new(&mut this.inner).poll_frame(cx)) {
             Some(Ok(frame)) => {
                 let sent = this
-                    .journey
+                    .in_flight
                     .sent_down(frame.data_ref().map_or(0, Bytes::len));
                 if this.inner.is_end_stream() || this.declared == Some(sent) {
-                    this.journey.complete();
+                    this.in_flight.complete();
                 }
                 Poll::Ready(Some(Ok(frame)))
             }
             Some(Err(error)) => {
-                this.journey.upstream_gone();
+                this.in_flight.upstream_gone();
                 Poll::Ready(Some(Err(error.into())))
             }
             None => {
-                this.journey.complete();
+                this.in_flight.complete();
                 Poll::Ready(None)
             }
         }
@@ -167,9 +166,9 @@ where
     }
 }
 
-pub(super) fn cut_error(reason: CutReason) -> io::Error {
+pub(super) fn abort_error(reason: AbortReason) -> io::Error {
     io::Error::new(
         io::ErrorKind::PermissionDenied,
-        format!("the request was stopped: {reason}"),
+        format!("the request was aborted: {reason}"),
     )
 }

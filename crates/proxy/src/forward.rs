@@ -1,4 +1,4 @@
-//! Through a tunnel to a cluster, and the answer back.
+//! Sends requests through a tunnel to a cluster and returns the response.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,69 +14,69 @@ use http::header::{CONTENT_LENGTH, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, response};
 use tokio_util::sync::CancellationToken;
 
-use super::body::{Answer, Unread};
+use super::body::{ResponseBody, UnreadBody};
+use super::handler::UpstreamRequest;
 use super::isolation::{self, Redirect};
 use super::refusal::Refusal;
-use super::road::Onward;
-use super::upgrade::{Wish, carry};
-use super::{Road, patience, why};
-use crate::open::journey::Journey;
+use super::upgrade::{UpgradeRequest, carry};
+use super::{Proxy, deny_reason, timeout};
+use crate::open::in_flight::InFlightRequest;
 use drover_agent_gateway::tunnels::Chosen;
 
-/// Tunnels that are tried before a request is given up.
+/// Maximum number of tunnels that are tried for one request.
 const ATTEMPTS: usize = 3;
 
-/// What is kept of a request to finish its answer.
-pub(super) struct Return {
+/// The facts of a request that its response needs.
+pub(super) struct ResponseContext {
     name: String,
     host: Option<String>,
 }
 
-impl Road {
-    /// Sends a request along the user lane and brings the answer.
+impl Proxy {
+    /// Sends a request over the user lane and returns the response.
     pub(super) async fn to_cluster(
         &self,
         cluster: &ClusterUid,
-        mut onward: Onward,
-        journey: &Arc<Journey>,
+        mut upstream: UpstreamRequest,
+        in_flight: &Arc<InFlightRequest>,
     ) -> Result<Response, Refusal> {
         let lane = HeaderValue::from_static(Lane::User.as_str());
-        let headers = &mut onward.head.headers;
+        let headers = &mut upstream.head.headers;
         headers.insert(HeaderName::from_static(LANE_HEADER), lane);
-        let back = Return::new(&onward);
-        let answer = match onward.wish.take() {
-            // Boxed: the future of each request would have room for it.
-            Some(wish) => Box::pin(self.switch(cluster, onward, wish)).await?,
-            None => Way::Answer(self.exchange(cluster, onward, journey).await?),
+        let back = ResponseContext::new(&upstream);
+        let answer = match upstream.upgrade.take() {
+            // Boxed: otherwise the future of every request reserves space for it.
+            Some(upgrade) => Box::pin(self.switch(cluster, upstream, upgrade)).await?,
+            None => TargetResponse::Direct(self.exchange(cluster, upstream, in_flight).await?),
         };
         match answer {
-            Way::Answer(answer) => back.answer(answer, journey),
-            Way::Switched(mut headers, wish, splice) => {
+            TargetResponse::Direct(answer) => back.answer(answer, in_flight),
+            TargetResponse::Upgraded(mut headers, upgrade, splice) => {
                 back.finish_headers(StatusCode::SWITCHING_PROTOCOLS, &mut headers)?;
-                let response = wish.agree(headers);
-                journey.answered(response.status());
+                let response = upgrade.agree(headers);
+                in_flight.answered(response.status());
                 let traffic = splice.traffic();
                 let splicing = splice.run(CancellationToken::new());
-                carry(splicing, traffic, Arc::clone(journey));
+                carry(splicing, traffic, Arc::clone(in_flight));
                 Ok(response)
             }
         }
     }
 
-    /// A plain request and its answer.
+    /// Sends a request without a protocol upgrade.
     async fn exchange(
         &self,
         cluster: &ClusterUid,
-        onward: Onward,
-        journey: &Arc<Journey>,
+        upstream: UpstreamRequest,
+        in_flight: &Arc<InFlightRequest>,
     ) -> Result<http::Response<TunnelBody>, Refusal> {
-        let head = onward.head;
-        let limit = patience::for_head(onward.verb, &head.method, head.uri.query(), false);
-        let unread = Unread::new(onward.body);
-        let mut attempts = Attempts::of(self, &onward.name);
+        let head = upstream.head;
+        let limit = timeout::for_head(upstream.verb, &head.method, head.uri.query(), false);
+        let unread = UnreadBody::new(upstream.body);
+        let mut attempts = Attempts::of(self, &upstream.name);
         loop {
             let chosen = attempts.choose(cluster)?;
-            let mut request = Request::new(unread.for_journey(journey));
+            let mut request = Request::new(unread.outgoing(in_flight));
             *request.method_mut() = head.method.clone();
             *request.uri_mut() = head.uri.clone();
             *request.headers_mut() = head.headers.clone();
@@ -90,39 +90,39 @@ impl Road {
         }
     }
 
-    /// A request to switch protocols.
+    /// Sends a protocol upgrade.
     async fn switch(
         &self,
         cluster: &ClusterUid,
-        onward: Onward,
-        wish: Wish,
-    ) -> Result<Way, Refusal> {
-        let mut head = onward.head;
-        wish.ask(&mut head.headers);
-        let limit = patience::for_head(onward.verb, &head.method, head.uri.query(), true);
-        let mut attempts = Attempts::of(self, &onward.name);
+        upstream: UpstreamRequest,
+        upgrade: UpgradeRequest,
+    ) -> Result<TargetResponse, Refusal> {
+        let mut head = upstream.head;
+        upgrade.ask(&mut head.headers);
+        let limit = timeout::for_head(upstream.verb, &head.method, head.uri.query(), true);
+        let mut attempts = Attempts::of(self, &upstream.name);
         let forwarded = loop {
             let chosen = attempts.choose(cluster)?;
             let mut request = Request::new(());
             *request.method_mut() = head.method.clone();
             *request.uri_mut() = head.uri.clone();
             *request.headers_mut() = head.headers.clone();
-            let forwarding = upgrade::forward(chosen.tunnel(), request, wish.client.clone());
+            let forwarding = upgrade::forward(chosen.tunnel(), request, upgrade.client.clone());
             match in_time(limit, forwarding).await {
                 Ok(forwarded) => break forwarded,
                 Err(error) => attempts.failed(error, true)?,
             }
         };
         Ok(match forwarded {
-            Forwarded::Refused(answer) => Way::Answer(answer),
+            Forwarded::Refused(answer) => TargetResponse::Direct(answer),
             Forwarded::Switched(answer, splice) => {
-                Way::Switched(answer.into_parts().0.headers, wish, splice)
+                TargetResponse::Upgraded(answer.into_parts().0.headers, upgrade, splice)
             }
         })
     }
 }
 
-/// Waits for an answer, a bounded time if there is a limit.
+/// Waits for a response, up to `limit` if there is one.
 async fn in_time<T>(
     limit: Option<Duration>,
     answer: impl Future<Output = Result<T, SendError>>,
@@ -135,59 +135,58 @@ async fn in_time<T>(
     }
 }
 
-/// How a cluster took a request.
-enum Way {
-    Answer(http::Response<TunnelBody>),
-    Switched(HeaderMap, Wish, Box<Splice>),
+enum TargetResponse {
+    Direct(http::Response<TunnelBody>),
+    Upgraded(HeaderMap, UpgradeRequest, Box<Splice>),
 }
 
-/// Tries at sending one request: on the best tunnel, and on another only if the first surely did
-/// nothing and the body, if there is one, was not touched.
+/// The retry state of one request. A retry goes to another tunnel, and only if the previous tunnel
+/// surely did nothing and no frame of the body was read.
 struct Attempts<'a> {
-    road: &'a Road,
+    proxy: &'a Proxy,
     name: &'a str,
     left: usize,
 }
 
 impl<'a> Attempts<'a> {
-    fn of(road: &'a Road, name: &'a str) -> Self {
+    fn of(proxy: &'a Proxy, name: &'a str) -> Self {
         Self {
-            road,
+            proxy,
             name,
             left: ATTEMPTS,
         }
     }
 
     fn choose(&self, cluster: &ClusterUid) -> Result<Chosen, Refusal> {
-        let chosen = self.road.tunnels.choose(cluster);
+        let chosen = self.proxy.tunnels.choose(cluster);
         chosen.map_err(|error| Refusal::sending(self.name, error.into()))
     }
 
-    /// Returns if there is another try.
+    /// Records a failed attempt; returns `Ok` if another attempt is allowed.
     fn failed(&mut self, error: SendError, untouched: bool) -> Result<(), Refusal> {
         self.left -= 1;
         if self.left == 0 || !untouched || !error.retry_is_safe() {
             return Err(Refusal::sending(self.name, error.into()));
         }
         tracing::debug!(cluster.name = self.name, %error, "trying another tunnel");
-        self.road.ledger.metrics.tunnel_retries.inc();
+        self.proxy.recorder.metrics.tunnel_retries.inc();
         Ok(())
     }
 }
 
-impl Return {
-    pub(super) fn new(onward: &Onward) -> Self {
+impl ResponseContext {
+    pub(super) fn new(upstream: &UpstreamRequest) -> Self {
         Self {
-            name: onward.name.clone(),
-            host: onward.host.clone(),
+            name: upstream.name.clone(),
+            host: upstream.host.clone(),
         }
     }
 
-    /// Makes the answer of a target the client's answer.
+    /// Converts the response of a target into the response for the client.
     pub(super) fn answer<B>(
         &self,
         answer: http::Response<B>,
-        journey: &Arc<Journey>,
+        in_flight: &Arc<InFlightRequest>,
     ) -> Result<Response, Refusal>
     where
         B: http_body::Body<Data = bytes::Bytes> + Send + Unpin + 'static,
@@ -202,16 +201,16 @@ impl Return {
             body,
         ) = answer.into_parts();
         self.finish_headers(status, &mut headers)?;
-        why::note(status, &mut headers, journey.permit(), &self.name);
-        journey.answered(status);
+        deny_reason::add_warning(status, &mut headers, in_flight.permit(), &self.name);
+        in_flight.answered(status);
         if body.is_end_stream() {
-            journey.complete();
+            in_flight.complete();
             return Ok(with_head(status, headers, Body::empty()));
         }
         let declared = headers
             .get(CONTENT_LENGTH)
             .and_then(|v| v.to_str().ok()?.parse().ok());
-        let body = Answer::new(body, declared, Arc::clone(journey));
+        let body = ResponseBody::new(body, declared, Arc::clone(in_flight));
         Ok(with_head(status, headers, Body::new(body)))
     }
 
@@ -249,7 +248,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_switch_of_protocols_that_nobody_answers_ends_in_time() {
+    async fn unanswered_protocol_upgrade_times_out() {
         let limit = Duration::from_secs(62);
         let silent = std::future::pending::<Result<(), SendError>>();
         let error = in_time(Some(limit), silent).await.unwrap_err();

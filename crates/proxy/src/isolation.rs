@@ -1,7 +1,7 @@
-//! Keeps what a cluster serves from acting in this server's name in a browser.
+//! Prevents content of clusters from using this server's origin in a browser.
 //!
-//! Everything under `/k8s/clusters/` has this server's origin, but its content is the clusters':
-//! through `…/proxy/` any pod may answer with a page or a script.
+//! Everything under `/k8s/clusters/` shares this server's origin, but clusters serve the content:
+//! through `…/proxy/` any pod can return a page or a script.
 
 use drover_api::agent::REFUSED_HEADER;
 use http::header::{
@@ -9,11 +9,12 @@ use http::header::{
 };
 use http::{StatusCode, Uri};
 
-/// Headers of an answer that go on to the client, beside those of [`PASSED_PREFIXES`]: what describes
-/// the content, its caching and the request, and what Kubernetes and protocol upgrades need.
+/// Response headers that are forwarded to the client, in addition to [`PASSED_PREFIXES`]: headers
+/// that describe the content, its caching and the request, and headers that Kubernetes and protocol
+/// upgrades need.
 ///
-/// Browsers obey each header that they know for the whole origin (cookies, CORS, reports, storage,
-/// sign-in), and new browsers know new ones, so every other header is removed.
+/// Browsers apply every header that they know to the whole origin (cookies, CORS, reports, storage,
+/// sign-in), and new browser versions add headers. Therefore every other header is removed.
 const PASSED: &[&str] = &[
     "accept",
     "accept-patch",
@@ -55,22 +56,22 @@ const PASSED: &[&str] = &[
     "via",
     "warning",
 ];
-/// A program's own headers, such as `X-Kubernetes-Pf-Flowschema-Uid` and
-/// `X-Stream-Protocol-Version`. RFC 6648 ended this prefix for standards, so browsers learn none
-/// of them. gRPC and container registries have prefixes of their own.
+/// Prefixes of application headers, such as `X-Kubernetes-Pf-Flowschema-Uid` and
+/// `X-Stream-Protocol-Version`. RFC 6648 deprecates `x-` for standards, so browsers do not assign
+/// meaning to new ones. gRPC and container registries have prefixes of their own.
 const PASSED_PREFIXES: &[&str] = &["x-", "grpc-", "docker-"];
-/// Headers that a reverse proxy in front of this server would obey and serve a file of its own.
+/// Headers that instruct a reverse proxy in front of this server to serve one of its own files.
 const OBEYED_BY_PROXIES: &[&str] = &["x-accel-", "x-sendfile", "x-lighttpd-"];
 
-/// Removes from an answer what would speak for this server's origin, and locks it up: whatever it
-/// says that it is, since a browser may read its `Content-Type` in another way than we would.
+/// Removes response headers that affect this server's origin, and sandboxes the content. It ignores
+/// `Content-Type`, because a browser can interpret that header differently.
 pub(super) fn isolate(headers: &mut HeaderMap) {
     let removed: Vec<HeaderName> = headers.keys().filter(|n| !passes(n)).cloned().collect();
     for name in removed {
         headers.remove(name);
     }
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    // Beside a policy of the answer's own: browsers enforce each of them.
+    // Appended to the response's own policy: browsers enforce all policies.
     headers.append(CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox"));
 }
 
@@ -80,33 +81,33 @@ fn passes(name: &HeaderName) -> bool {
     PASSED.contains(&name) || begins(PASSED_PREFIXES) && !begins(OBEYED_BY_PROXIES)
 }
 
-/// Whether a browser wants an answer as a page, a frame, a script or the like (Fetch Metadata,
-/// W3C), and not for a script of our own page to read.
-pub(super) fn is_to_be_shown(headers: &HeaderMap) -> bool {
+/// Whether a browser requests the response as a page, frame, script or the like (Fetch Metadata,
+/// W3C), and not for a script of Drover's own page.
+pub(super) fn is_navigation(headers: &HeaderMap) -> bool {
     let mut wanted = headers.get_all("sec-fetch-dest").iter();
     wanted.any(|dest| !matches!(dest.as_bytes(), b"empty" | b"websocket"))
 }
 
-/// A script for a service worker would go on acting in the origin after its page is gone.
+/// A service worker script keeps running in the origin after its page is closed.
 pub(super) fn is_for_service_worker(headers: &HeaderMap) -> bool {
     headers.contains_key("service-worker")
 }
 
-/// What to do with the `Location` of an answer.
+/// How to treat the `Location` header of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Redirect {
-    /// Leave it as it is.
+    /// Forward the header unchanged.
     AsIs,
-    /// Write this instead: a path of the cluster's API server is under our prefix.
+    /// Replace the header: a path of the cluster's API server gets the cluster's prefix.
     Rewritten(HeaderValue),
-    /// It leads a client, credentials and all, to something else on this server.
+    /// The redirect sends a client, with its credentials, to another path of this server.
     Elsewhere,
 }
 
-/// Reads the `Location` of an answer; redirects are never followed here.
+/// Classifies the `Location` header of a response. Drover never follows redirects.
 ///
-/// The cluster's API server redirects to paths of its own. Passed on unchanged they would lead a
-/// client to other things of this server, other clusters above all.
+/// The cluster's API server redirects to its own paths. Without a rewrite such a path sends the
+/// client to other resources of this server, for example to another cluster.
 pub(super) fn redirect(
     status: StatusCode,
     headers: &HeaderMap,
@@ -119,12 +120,12 @@ pub(super) fn redirect(
     let Some(location) = headers.get(LOCATION) else {
         return Redirect::AsIs;
     };
-    // Browsers drop tabs and blanks before they read, so `/\t/host` is `//host` to them.
+    // Browsers remove tabs and newlines before they parse, so they read `/\t/host` as `//host`.
     let plain = |text: &&str| text.bytes().all(|b| b.is_ascii_graphic());
     let Some(text) = location.to_str().ok().filter(plain) else {
         return Redirect::Elsewhere;
     };
-    // Browsers and others read a backslash as a slash.
+    // Browsers and other clients treat a backslash as a slash.
     let slashed = text.replace('\\', "/");
     if slashed.starts_with("//") {
         return absolute(&format!("https:{slashed}"), host);
@@ -142,7 +143,7 @@ pub(super) fn redirect(
         .map_or(Redirect::Elsewhere, Redirect::Rewritten)
 }
 
-/// Also `https:/path`, which browsers take for a path of this server.
+/// Also true for `https:/path`, which browsers resolve to a path of this server.
 fn has_scheme(text: &str) -> bool {
     let end = text.find(['/', '?', '#']).unwrap_or(text.len());
     text[..end].contains(':')
@@ -179,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn proxied_page_cannot_speak_for_the_origin() {
+    fn proxied_page_cannot_use_the_origin() {
         let mut headers = HeaderMap::new();
         headers.insert("content-type", "text/html".parse().unwrap());
         headers.insert("set-cookie", "drover_session=x".parse().unwrap());
@@ -188,7 +189,7 @@ mod tests {
         headers.insert("access-control-allow-origin", "*".parse().unwrap());
         headers.insert("content-security-policy", "default-src *".parse().unwrap());
         headers.insert("x-mine", "stays".parse().unwrap());
-        // Names of today, of proxies, and one that no browser knows yet.
+        // Known headers, headers of proxies, and one header that no browser knows yet.
         for name in [
             "accept-ch",
             "activate-storage-access",
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn every_answer_of_a_cluster_is_locked_up_whatever_it_says_that_it_is() {
+    fn every_cluster_response_is_sandboxed() {
         for content in [
             &["application/json"][..],
             &["application/json;,text/html"],
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_stays_inside_its_cluster() {
+    fn redirect_stays_inside_its_cluster() {
         let read = |location: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(LOCATION, location.parse().unwrap());
@@ -315,10 +316,10 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// A redirect of a hostile cluster is read without panicking, and what is passed on leads
-        /// back into that cluster or to another host.
+        /// Parsing a redirect of a hostile cluster does not panic, and a forwarded redirect leads
+        /// to the same cluster or to another host.
         #[test]
-        fn no_location_leads_to_something_else_on_this_server(
+        fn location_never_leads_to_another_path_of_this_server(
             location in "[/\\\\.%25eEfFcC;:@a-c?#-]{0,24}|(https?:)?//[a-z@:.\\[\\]]{0,16}/[./a-c]{0,8}",
         ) {
             let mut headers = HeaderMap::new();
@@ -334,14 +335,14 @@ mod tests {
                     proptest::prop_assert!(!climbs(text), "{text}");
                 }
                 Redirect::AsIs => proptest::prop_assert!(
-                    !base.would_leave_its_cluster_by(&location),
+                    !base.leaves_its_cluster(&location),
                     "{location}"
                 ),
             }
         }
     }
 
-    /// The least of a browser that can be wrong about a `Location`.
+    /// A minimal model of how a browser resolves a `Location`.
     struct Base(&'static str);
 
     fn url_like(text: &'static str) -> Base {
@@ -349,7 +350,7 @@ mod tests {
     }
 
     impl Base {
-        fn would_leave_its_cluster_by(&self, location: &str) -> bool {
+        fn leaves_its_cluster(&self, location: &str) -> bool {
             let slashed = location.replace('\\', "/");
             let same_host = |rest: &str| {
                 let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

@@ -1,35 +1,34 @@
-//! The road: `/k8s/clusters/{name}/…`, every verb and stream of the Kubernetes API.
+//! The proxy: `/k8s/clusters/{name}/…`, every verb and stream of the Kubernetes API.
 //!
-//! *Owns* the security order (one function: `road::Road::admit`), the way through a tunnel or to
-//! the hub, and every request under way. *Never* reads a body, follows a redirect, or sends
-//! anything that has no permit.
+//! *Owns* the security order (one function: `handler::Proxy::admit`), forwarding through a tunnel or
+//! to the hub, and every request in flight. *Never* reads a body, follows a redirect, or forwards a
+//! request without a permit.
 //!
-//! What the target answers is passed on unchanged, with these exceptions: headers of one
-//! connection only; headers that would speak for this server's origin in a browser, and a sandbox
-//! around content that is not plainly the API's (`isolation`); a redirect to a path of the
-//! target's own, which gets the cluster's prefix, and one to anything else of this server, which
-//! is refused. Drover's own answers are `metav1.Status`.
+//! Drover forwards the target's response unchanged, with these exceptions: hop-by-hop headers are
+//! removed; headers that affect this server's origin in a browser are removed, and content gets a
+//! sandbox (`isolation`); a redirect to a path of the target gets the cluster's prefix; a redirect
+//! to any other path of this server is refused. Drover's own errors are `metav1.Status`.
 
 mod acting_as;
 mod body;
+mod deny_reason;
 mod forward;
+mod handler;
 mod isolation;
 mod local;
 mod open;
-mod patience;
 mod refusal;
-mod road;
+mod timeout;
 mod upgrade;
-mod why;
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::any;
 
-use self::local::Streamed;
-use self::open::journey::Ledger;
-pub use self::open::{CutReason, OpenStreams, end_in_order, run_revocation};
+use self::local::StreamingClient;
+use self::open::in_flight::RequestRecorder;
+pub use self::open::{AbortReason, OpenStreams, run_revocation, shut_down};
 pub use self::refusal::Refusal;
 use drover_agent_gateway::tunnels::Tunnels;
 use drover_audit::Audit;
@@ -38,17 +37,17 @@ use drover_identity::Authenticator;
 
 use drover_telemetry::Metrics;
 
-/// Everything that a request on the road needs.
-pub struct Road {
+/// The shared state of the proxy.
+pub struct Proxy {
     hub: Hub,
     authenticator: Authenticator,
     tunnels: Tunnels,
-    ledger: Arc<Ledger>,
-    streamed: Streamed,
+    recorder: Arc<RequestRecorder>,
+    streaming_client: StreamingClient,
 }
 
-impl Road {
-    /// A road; call inside a tokio runtime.
+impl Proxy {
+    /// Creates the proxy. Call inside a tokio runtime.
     pub fn new(
         hub: Hub,
         authenticator: Authenticator,
@@ -61,22 +60,21 @@ impl Road {
             hub,
             authenticator,
             tunnels,
-            ledger: Arc::new(Ledger {
+            recorder: Arc::new(RequestRecorder {
                 audit,
                 metrics,
                 open,
             }),
-            streamed: Streamed::new(),
+            streaming_client: StreamingClient::new(),
         }
     }
 }
 
-/// The routes of the road. No layer may stand around them that reads, buffers, compresses or
-/// times bodies.
-pub fn router(road: Road) -> Router {
+/// The routes of the proxy. Do not wrap them in layers that read, buffer, compress or time bodies.
+pub fn router(proxy: Proxy) -> Router {
     Router::new()
-        .route("/k8s/clusters/{*rest}", any(road::handle))
-        .with_state(Arc::new(road))
+        .route("/k8s/clusters/{*rest}", any(handler::handle))
+        .with_state(Arc::new(proxy))
 }
 
 #[cfg(test)]

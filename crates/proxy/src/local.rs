@@ -1,4 +1,5 @@
-//! The hub as cluster `local`: through the one client that the server has, impersonating.
+//! The hub as cluster `local`: requests go through the server's one Kubernetes client, with
+//! impersonation.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -14,37 +15,37 @@ use kube::client::Body as KubeBody;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use super::body::{Outgoing, Unread};
-use super::forward::Return;
+use super::body::{RequestBody, UnreadBody};
+use super::forward::ResponseContext;
+use super::handler::UpstreamRequest;
 use super::refusal::Refusal;
-use super::road::Onward;
 use super::upgrade::carry;
-use super::{Road, patience};
-use crate::open::journey::Journey;
+use super::{Proxy, timeout};
+use crate::open::in_flight::InFlightRequest;
 
-impl Road {
-    /// Sends a request to the hub and brings the answer.
+impl Proxy {
+    /// Sends a request to the hub and returns the response.
     pub(super) async fn to_hub(
         &self,
-        onward: Onward,
-        journey: &Arc<Journey>,
+        upstream: UpstreamRequest,
+        in_flight: &Arc<InFlightRequest>,
     ) -> Result<Response, Refusal> {
-        let back = Return::new(&onward);
-        let Onward {
+        let back = ResponseContext::new(&upstream);
+        let UpstreamRequest {
             mut head,
             body,
-            wish,
+            upgrade,
             verb,
             ..
-        } = onward;
-        let limit = patience::for_head(verb, &head.method, head.uri.query(), wish.is_some());
+        } = upstream;
+        let limit = timeout::for_head(verb, &head.method, head.uri.query(), upgrade.is_some());
         head.version = Version::HTTP_11;
-        if let Some(wish) = &wish {
-            wish.ask(&mut head.headers);
+        if let Some(upgrade) = &upgrade {
+            upgrade.ask(&mut head.headers);
         }
         let body = self
-            .streamed
-            .body(Unread::new(body).for_journey(journey))
+            .streaming_client
+            .body(UnreadBody::new(body).outgoing(in_flight))
             .await;
         let sending = self.hub.client();
         let sending = sending.send(Request::from_parts(head, body));
@@ -55,19 +56,20 @@ impl Road {
                 .map_err(|_| Refusal::HubSlow(HeadTimeout(limit)))?,
         };
         let mut answer = answer.map_err(|error| Refusal::Hub(error.into()))?;
-        let Some(wish) = wish.filter(|_| answer.status() == StatusCode::SWITCHING_PROTOCOLS) else {
-            return back.answer(answer, journey);
+        let Some(upgrade) = upgrade.filter(|_| answer.status() == StatusCode::SWITCHING_PROTOCOLS)
+        else {
+            return back.answer(answer, in_flight);
         };
         let hub = hyper::upgrade::on(&mut answer);
         let mut headers = std::mem::take(answer.headers_mut());
         back.finish_headers(StatusCode::SWITCHING_PROTOCOLS, &mut headers)?;
-        let response = wish.agree(headers);
-        journey.answered(response.status());
+        let response = upgrade.agree(headers);
+        in_flight.answered(response.status());
         let traffic = Arc::new(Traffic::default());
         let splicing = {
             let traffic = Arc::clone(&traffic);
             async move {
-                match tokio::try_join!(wish.client, hub) {
+                match tokio::try_join!(upgrade.client, hub) {
                     Ok((client, hub)) => {
                         let (client, hub) = (TokioIo::new(client), TokioIo::new(hub));
                         splice(client, hub, &traffic, &CancellationToken::new()).await
@@ -76,28 +78,28 @@ impl Road {
                 }
             }
         };
-        carry(splicing, traffic, Arc::clone(journey));
+        carry(splicing, traffic, Arc::clone(in_flight));
         Ok(response)
     }
 }
 
-/// Makes streams into bodies of the Kubernetes client.
+/// Converts streams into bodies of the Kubernetes client.
 ///
-/// Its body type can be built from bytes in memory only, except by the client itself for the
-/// bodies of answers. So a client of our own gives each stream back as the body of an answer. Such
-/// a body cannot be cloned, which also keeps the hub's client from sending a request twice.
+/// `kube::client::Body` can be built only from bytes in memory; the client alone can build it from
+/// a stream, for response bodies. So this client returns each stream as a response body. Such a
+/// body cannot be cloned, which also prevents the hub's client from sending a request twice.
 #[derive(Clone)]
-pub(super) struct Streamed(kube::Client);
+pub(super) struct StreamingClient(kube::Client);
 
-/// An extension has to be clonable, which the stream in it is not.
+/// An extension must be `Clone`; the stream inside is not.
 #[derive(Clone)]
-struct Carried(Arc<Mutex<Option<Outgoing>>>);
+struct StreamExtension(Arc<Mutex<Option<RequestBody>>>);
 
-impl Streamed {
+impl StreamingClient {
     /// Call inside a tokio runtime.
     pub(super) fn new() -> Self {
         let give_back = tower::service_fn(async |mut request: Request<KubeBody>| {
-            let carried = request.extensions_mut().remove::<Carried>();
+            let carried = request.extensions_mut().remove::<StreamExtension>();
             let body = carried.and_then(|carried| carried.0.lock().take());
             Ok::<_, Infallible>(http::Response::new(
                 body.map_or_else(|| Either::Right(Empty::<Bytes>::new()), Either::Left),
@@ -106,11 +108,11 @@ impl Streamed {
         Self(kube::Client::new(give_back, "default"))
     }
 
-    async fn body(&self, body: Outgoing) -> KubeBody {
+    async fn body(&self, body: RequestBody) -> KubeBody {
         let mut request = Request::new(KubeBody::empty());
         request
             .extensions_mut()
-            .insert(Carried(Arc::new(Mutex::new(Some(body)))));
+            .insert(StreamExtension(Arc::new(Mutex::new(Some(body)))));
         match self.0.send(request).await {
             Ok(answer) => answer.into_body(),
             Err(_) => KubeBody::empty(),

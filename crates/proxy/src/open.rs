@@ -1,8 +1,8 @@
-//! Every request under way, with the permit it stands on; and the watch that ends those whose
-//! permit is gone.
+//! The registry of requests in flight with their permits, and the controller that aborts requests
+//! whose permit was withdrawn.
 
-pub(crate) mod journey;
-mod sweep;
+pub(crate) mod in_flight;
+mod revocation;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,80 +12,82 @@ use std::sync::{Arc, Weak};
 use drover_access::permit::Permit;
 use parking_lot::Mutex;
 
-use self::journey::Journey;
-pub use self::sweep::{end_in_order, run_revocation};
-pub(super) use self::sweep::{is_in_memory, may_be_acted_as};
+use self::in_flight::InFlightRequest;
+pub(super) use self::revocation::{is_in_memory, may_be_acted_as};
+pub use self::revocation::{run_revocation, shut_down};
 
-/// Parts of the registry that are locked one by one: requests begin and end all the time.
+/// Number of separately locked shards of the registry; requests start and end all the time.
 const SHARDS: usize = 16;
 
-/// Why an open request was cut.
+/// Why an open request was aborted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CutReason {
-    /// Its user is disabled or deleted.
-    UserGone,
-    /// The user whom its user acts as is disabled or deleted.
-    ActedAsGone,
-    /// Its token is deleted.
-    TokenGone,
-    /// Its token's time is over.
+pub enum AbortReason {
+    /// The user is disabled or deleted.
+    UserDisabled,
+    /// The impersonated user is disabled or deleted.
+    ActedAsUserDisabled,
+    /// The token is deleted.
+    TokenRevoked,
+    /// The token has expired.
     TokenExpired,
-    /// What its token stands on at an identity provider does not count any more.
-    ProviderFallen,
-    /// Its user has no right on the cluster any more.
-    RightGone,
-    /// Its cluster is deleted, or another has its name now.
-    ClusterGone,
-    /// The hub has been out of reach for too long to know whether it may go on.
-    Untrusted,
-    /// The server ends.
-    ServerEnds,
+    /// The identity provider no longer confirms the session behind the token.
+    ProviderSessionEnded,
+    /// The user has no access to the cluster any more.
+    AccessRemoved,
+    /// The cluster is deleted, or another cluster has its name now.
+    ClusterDeleted,
+    /// The hub has been unreachable for so long that the permit cannot be confirmed.
+    HubUnreachable,
+    /// The server shuts down.
+    ServerShutdown,
 }
 
-impl CutReason {
-    /// `PascalCase`, for the audit log and the metrics.
+impl AbortReason {
+    /// The reason in `PascalCase`, for the audit log and the metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::UserGone => "UserDisabled",
-            Self::ActedAsGone => "ActedAsUserDisabled",
-            Self::TokenGone => "TokenRevoked",
+            Self::UserDisabled => "UserDisabled",
+            Self::ActedAsUserDisabled => "ActedAsUserDisabled",
+            Self::TokenRevoked => "TokenRevoked",
             Self::TokenExpired => "TokenExpired",
-            Self::ProviderFallen => "ProviderFallen",
-            Self::RightGone => "RightRemoved",
-            Self::ClusterGone => "ClusterDeleted",
-            Self::Untrusted => "HubOutOfReach",
-            Self::ServerEnds => "ServerEnds",
+            Self::ProviderSessionEnded => "ProviderFallen",
+            Self::AccessRemoved => "RightRemoved",
+            Self::ClusterDeleted => "ClusterDeleted",
+            Self::HubUnreachable => "HubOutOfReach",
+            Self::ServerShutdown => "ServerEnds",
         }
     }
 }
 
-impl fmt::Display for CutReason {
+impl fmt::Display for AbortReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::UserGone => "the user is disabled or deleted",
-            Self::ActedAsGone => "the user whom it acts as is disabled or deleted",
-            Self::TokenGone => "the token was revoked",
+            Self::UserDisabled => "the user is disabled or deleted",
+            Self::ActedAsUserDisabled => "the impersonated user is disabled or deleted",
+            Self::TokenRevoked => "the token was revoked",
             Self::TokenExpired => "the token has expired",
-            Self::ProviderFallen => "the identity provider vouches for the user no more",
-            Self::RightGone => "the right to use this cluster was removed",
-            Self::ClusterGone => "the cluster was deleted",
-            Self::Untrusted => "the hub has been out of reach for too long",
-            Self::ServerEnds => "the server ends; ask again, another takes over",
+            Self::ProviderSessionEnded => {
+                "the identity provider no longer confirms the user's session"
+            }
+            Self::AccessRemoved => "access to this cluster was removed",
+            Self::ClusterDeleted => "the cluster was deleted",
+            Self::HubUnreachable => "the hub has been unreachable for too long",
+            Self::ServerShutdown => "the server is shutting down; try again",
         })
     }
 }
 
-/// Every request under way; clones are the same registry.
+/// The registry of requests in flight; clones share it.
 #[derive(Clone)]
 pub struct OpenStreams(Arc<Inner>);
 
 struct Inner {
-    shards: [Mutex<HashMap<u64, Weak<Journey>>>; SHARDS],
+    shards: [Mutex<HashMap<u64, Weak<InFlightRequest>>>; SHARDS],
     next: AtomicU64,
     count: AtomicUsize,
 }
 
-/// Where a request is registered.
+/// The key of a request in the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key(u64);
 
@@ -96,7 +98,7 @@ impl Default for OpenStreams {
 }
 
 impl OpenStreams {
-    /// No request yet.
+    /// Creates an empty registry.
     pub fn new() -> Self {
         Self(Arc::new(Inner {
             shards: std::array::from_fn(|_| Mutex::default()),
@@ -105,12 +107,12 @@ impl OpenStreams {
         }))
     }
 
-    /// How many requests are under way.
+    /// Number of requests in flight.
     pub fn len(&self) -> usize {
         self.0.count.load(Ordering::Relaxed)
     }
 
-    /// Whether none is.
+    /// Whether no request is in flight.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -119,10 +121,10 @@ impl OpenStreams {
         Key(self.0.next.fetch_add(1, Ordering::Relaxed))
     }
 
-    pub(super) fn insert(&self, key: Key, journey: &Arc<Journey>) {
+    pub(super) fn insert(&self, key: Key, in_flight: &Arc<InFlightRequest>) {
         self.shard(key)
             .lock()
-            .insert(key.0, Arc::downgrade(journey));
+            .insert(key.0, Arc::downgrade(in_flight));
         self.0.count.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -132,23 +134,26 @@ impl OpenStreams {
         }
     }
 
-    /// Cuts every request whose permit does not hold any more.
-    pub(super) fn cut_if(&self, verdict: impl Fn(&Permit, &Journey) -> Option<CutReason>) -> usize {
-        let mut cut = 0;
+    /// Aborts every request for which `verdict` returns a reason; returns how many.
+    pub(super) fn abort_if(
+        &self,
+        verdict: impl Fn(&Permit, &InFlightRequest) -> Option<AbortReason>,
+    ) -> usize {
+        let mut aborted = 0;
         for shard in &self.0.shards {
-            let journeys: Vec<_> = shard.lock().values().filter_map(Weak::upgrade).collect();
-            for journey in journeys {
-                if let Some(reason) = verdict(journey.permit(), &journey)
-                    && journey.cut(reason)
+            let in_flight: Vec<_> = shard.lock().values().filter_map(Weak::upgrade).collect();
+            for in_flight in in_flight {
+                if let Some(reason) = verdict(in_flight.permit(), &in_flight)
+                    && in_flight.abort(reason)
                 {
-                    cut += 1;
+                    aborted += 1;
                 }
             }
         }
-        cut
+        aborted
     }
 
-    fn shard(&self, key: Key) -> &Mutex<HashMap<u64, Weak<Journey>>> {
+    fn shard(&self, key: Key) -> &Mutex<HashMap<u64, Weak<InFlightRequest>>> {
         let index = usize::try_from(key.0 % SHARDS as u64).expect("less than SHARDS");
         &self.0.shards[index]
     }

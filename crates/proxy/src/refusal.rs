@@ -1,4 +1,4 @@
-//! Why Drover itself answers instead of the cluster, and what it says then.
+//! Errors that Drover returns itself, without a response of the cluster.
 
 use drover_access::headers::Unrepresentable;
 use drover_access::impersonation::ImpersonationError;
@@ -10,134 +10,134 @@ use drover_tunnel::tunnel::HeadTimeout;
 use http::StatusCode;
 use thiserror::Error;
 
-use super::open::CutReason;
+use super::open::AbortReason;
 use drover_agent_gateway::tunnels::{NoTunnel, TunnelSendError};
 use drover_audit::AuditFull;
 use drover_http_edge::status::Status;
 use drover_identity::{IdentifyError, LookupError};
 
-/// A request that Drover answers itself, with an error.
+/// The reason why Drover refuses a request.
 #[derive(Debug, Error)]
 pub enum Refusal {
-    /// It could not be recorded.
+    /// The audit log has no room.
     #[error(
-        "{0}; nothing is done that cannot be recorded: try again, and ask an administrator to look at the audit log's disk"
+        "{0}; Drover refuses requests that it cannot record: try again, and ask an administrator to check the audit log's disk"
     )]
     Unrecorded(#[from] AuditFull),
-    /// Its target is not one path for every reader.
+    /// The path is ambiguous between URL parsers.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// It names a host in its target, or several.
+    /// The target contains a host, or the `Host` header is repeated.
     #[error(
         "the request names its host ambiguously: send a path, and one Host header that agrees with it"
     )]
     Host,
-    /// Nobody is proved to have sent it.
+    /// No valid credential.
     #[error(transparent)]
     Identity(#[from] IdentifyError),
-    /// That person may not go there.
+    /// The user has no access to the target.
     #[error(transparent)]
     Denied(#[from] Denied),
-    /// There is no such cluster.
-    #[error("there is no cluster {0:?}: \"drover cluster list\" shows those there are")]
+    /// The cluster does not exist.
+    #[error("cluster {0:?} not found: \"drover cluster list\" lists all clusters")]
     NoCluster(String),
-    /// The cluster is on its way out.
+    /// The cluster is being deleted.
     #[error("cluster {0:?} is being deleted")]
     Deleting(String),
-    /// It asks to act as somebody whom nobody may act as here.
+    /// The requested identity cannot be impersonated.
     #[error(transparent)]
     ActingAs(#[from] ImpersonationError),
-    /// The person has no right to act as anybody.
-    #[error("only administrators may act as somebody else (--as)")]
+    /// The user lacks the verb `impersonate`.
+    #[error("only administrators can impersonate users (--as)")]
     MayNotActAs,
-    /// The cluster does not let this person act as that one.
+    /// The cluster's RBAC does not allow the impersonation.
     #[error(
         "cluster {cluster:?} does not allow you to impersonate {what}: its RBAC must let {who:?} impersonate it"
     )]
     ClusterForbidsActingAs {
         /// Name of the cluster.
         cluster: String,
-        /// The person, as the cluster knows them.
+        /// The user's name on the cluster.
         who: String,
-        /// `user "drover:user:…"`
+        /// The requested identity, for example `user "drover:user:…"`.
         what: String,
     },
-    /// The cluster could not be asked whether it allows that.
+    /// The cluster did not answer the access review.
     #[error(
-        "cluster {0:?} could not be asked whether it allows you to act as somebody else: try again, or leave --as out"
+        "cannot check on cluster {0:?} whether you can impersonate this user: try again, or omit --as"
     )]
     ActingAsUnknown(String),
-    /// A name cannot be put in a header.
+    /// A name is not a valid header value.
     #[error(transparent)]
     Header(#[from] Unrepresentable),
-    /// A script for a service worker would outlive the page.
+    /// A service worker keeps running after its page is closed.
     #[error("service workers cannot be served through Drover")]
     ServiceWorker,
-    /// What is behind a proxy of a cluster would act in the name of whoever is signed in.
+    /// An application behind a cluster's proxy could use the session of the signed-in user.
     #[error(
-        "what a cluster's pods and services serve is not for a browser that is signed in to Drover: \
+        "a browser session cannot open pods and services of a cluster: \
          use \"kubectl port-forward\" or \"kubectl proxy\""
     )]
     SessionAtProxy,
-    /// A browser that is signed in would show an answer of a cluster as a page.
+    /// A signed-in browser would render a response of a cluster as a page.
     #[error(
-        "what a cluster answers is not shown in a browser that is signed in to Drover: open the \
+        "a browser session cannot open responses of a cluster as a page: open the \
          cluster from Drover's own page, or use \"kubectl get --raw\""
     )]
     SessionShows,
-    /// No tunnel to the cluster.
+    /// The cluster has no usable tunnel.
     #[error(
-        "cluster {name:?} cannot be reached: {cause}; look at its agent with \"kubectl -n drover-agent get pods\" on that cluster, and at \"drover cluster list\""
+        "cluster {name:?} is unreachable: {cause}; check its agent with \"kubectl -n drover-agent get pods\" on that cluster, and \"drover cluster list\""
     )]
     Unreachable {
         /// Name of the cluster.
         name: String,
-        /// Which of the ways.
+        /// Why there is no usable tunnel.
         cause: NoTunnel,
     },
-    /// The tunnel did not bring an answer.
+    /// The tunnel returned no response.
     #[error("{}", send_message(name, cause))]
     Tunnel {
         /// Name of the cluster.
         name: String,
-        /// What the tunnel says.
+        /// The tunnel's error.
         cause: SendError,
     },
-    /// The hub did not answer a request to `local`.
-    #[error("the hub cannot be reached; an administrator has to look at its API server")]
+    /// A request to the hub (`local`) failed.
+    #[error("the hub is unreachable; ask an administrator to check its API server")]
     Hub(#[source] ClientError),
-    /// The hub did not answer in time.
-    #[error("the hub did not answer within {} s", .0.0.as_secs())]
+    /// The hub did not respond in time.
+    #[error("the hub did not respond within {} s", .0.0.as_secs())]
     HubSlow(HeadTimeout),
-    /// The cluster's side wants the client to go somewhere else on this server.
+    /// The cluster redirects the client to another path of this server.
     #[error(
-        "cluster {0:?} answered with a redirect that leads out of it; Drover does not pass it on"
+        "cluster {0:?} responded with a redirect out of the cluster; Drover does not forward it"
     )]
     RedirectElsewhere(String),
-    /// What it stood on was withdrawn while it waited.
-    #[error("the request was stopped: {0}")]
-    Revoked(CutReason),
+    /// The permit was withdrawn before the response.
+    #[error("the request was aborted: {0}")]
+    Revoked(AbortReason),
 }
 
 fn send_message(name: &str, cause: &SendError) -> String {
     let advice = match cause {
-        SendError::BudgetExceeded(_) => "try again in some seconds",
+        SendError::BudgetExceeded(_) => "try again in a few seconds",
         SendError::Closed(_) | SendError::Draining | SendError::RefusedByAgent => {
-            "nothing was done; try again"
+            "the request had no effect; try again"
         }
         SendError::Lost(_) | SendError::Reset(_) => {
-            "it is not known whether the request was carried out: look before trying again"
+            "the effect of the request is unknown: check before you try again"
         }
         SendError::HeadTimeout(_) => {
-            "its API server is slow or down; it is not known whether the request was carried out"
+            "its API server is slow or down, and the effect of the request is unknown"
         }
-        SendError::Request(_) => "send it in another form",
+        SendError::Request(_) => "change the request",
     };
     format!("cluster {name:?}: {cause}; {advice}")
 }
 
 impl Refusal {
-    /// Names a failure to send after the cluster.
+    /// Adds the name of the cluster to a send error.
     pub(super) fn sending(name: &str, error: TunnelSendError) -> Self {
         let name = name.to_owned();
         match error {
@@ -146,7 +146,7 @@ impl Refusal {
         }
     }
 
-    /// `PascalCase` cause for the audit log and the metrics; one of a fixed set.
+    /// The reason in `PascalCase`, from a fixed set, for the audit log and the metrics.
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Unrecorded(_) => "AuditLogFull",
@@ -185,7 +185,7 @@ impl Refusal {
         }
     }
 
-    /// The answer.
+    /// Converts the refusal into the response.
     pub(super) fn into_status(self) -> Status {
         let message = self.to_string();
         match self {
@@ -218,11 +218,11 @@ impl Refusal {
         }
     }
 
-    /// Whether the answer carries `Retry-After`.
+    /// Whether the response has a `Retry-After` header.
     ///
-    /// client-go repeats a request up to ten times when it sees that header, whatever the verb. So
-    /// it stands only where nothing was done and another try may soon succeed; otherwise kubectl
-    /// would seem to hang, or would do a thing twice.
+    /// client-go repeats a request with any verb up to ten times when it sees this header.
+    /// Therefore the header is set only if the request had no effect and a retry can soon succeed;
+    /// otherwise kubectl would seem to hang, or would repeat a change.
     pub(super) const fn invites_retry(&self) -> bool {
         match self {
             Self::Unrecorded(_) | Self::Identity(IdentifyError::Lookup(LookupError::TooMany)) => {

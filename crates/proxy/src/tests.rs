@@ -8,9 +8,11 @@ use http::Method;
 use jiff::Timestamp;
 use tower::ServiceExt as _;
 
-use super::{OpenStreams, Road};
+use super::{OpenStreams, Proxy};
 use drover_agent_gateway::tunnels::Tunnels;
-use drover_audit::{Asked, Audit, Capacity, Destination, Outcome, Person, Record, Stage, Subject};
+use drover_audit::{
+    Audit, Capacity, Destination, Outcome, Person, Record, RequestTarget, Stage, Subject,
+};
 use drover_identity::{Authenticator, LastUse};
 
 fn record(audit: &Audit) -> Record {
@@ -25,11 +27,11 @@ fn record(audit: &Audit) -> Record {
             token: None,
             acting_as: None,
         }),
-        place: None,
+        cluster: None,
         object: None,
         verb: Verb::Get,
         method: Method::GET,
-        target: Asked::of("/api"),
+        target: RequestTarget::of("/api"),
     };
     Record {
         subject: Arc::new(subject),
@@ -44,14 +46,14 @@ fn record(audit: &Audit) -> Record {
 }
 
 #[tokio::test]
-async fn a_refusal_for_want_of_room_adds_to_no_memory() {
+async fn refusal_for_a_full_audit_log_uses_no_memory() {
     let full = Destination::File {
         path: "/dev/full".into(),
         max_bytes: u64::MAX,
         keep: 0,
     };
     let metrics = Metrics::new();
-    let patience = Duration::from_millis(50);
+    let timeout = Duration::from_millis(50);
     let audit = Audit::with_limits(
         &full,
         &metrics,
@@ -59,7 +61,7 @@ async fn a_refusal_for_want_of_room_adds_to_no_memory() {
             records: 1,
             bytes: 1 << 20,
         },
-        patience,
+        timeout,
     )
     .unwrap();
     let mut admitted = 0;
@@ -78,7 +80,7 @@ async fn a_refusal_for_want_of_room_adds_to_no_memory() {
         "default",
     );
     let hub = Hub::new(client, Stores::new(), Keys::generate().unwrap());
-    let road = Road::new(
+    let proxy = Proxy::new(
         hub.clone(),
         Authenticator::new(hub, LastUse::default()),
         Tunnels::new(&metrics),
@@ -86,7 +88,7 @@ async fn a_refusal_for_want_of_room_adds_to_no_memory() {
         audit.clone(),
         metrics.clone(),
     );
-    let router = super::router(road);
+    let router = super::router(proxy);
     let held = audit.waiting();
     for _ in 0..5 {
         let request = http::Request::get("/k8s/clusters/a/api").body(axum::body::Body::empty());

@@ -1,4 +1,4 @@
-//! Requests that switch protocols: SPDY/3.1 and WebSocket. Their bytes are carried, never read.
+//! Protocol upgrades: SPDY/3.1 and WebSocket. Drover forwards their bytes and never parses them.
 
 use std::sync::Arc;
 
@@ -11,31 +11,31 @@ use http::{Method, StatusCode, request};
 use hyper::ext::Protocol;
 use hyper::upgrade::OnUpgrade;
 
-use crate::open::journey::Journey;
+use crate::open::in_flight::InFlightRequest;
 
-/// A client's wish to switch protocols.
-pub(super) struct Wish {
-    /// As the client wrote it: `websocket`, `SPDY/3.1`.
+/// A client's request to upgrade the protocol.
+pub(super) struct UpgradeRequest {
+    /// As the client sent it: `websocket`, `SPDY/3.1`.
     protocol: HeaderValue,
     /// The client's connection.
     pub(super) client: OnUpgrade,
-    /// The client speaks HTTP/2 (RFC 8441), where 200 is the answer that agrees.
+    /// Whether the client uses HTTP/2 (RFC 8441), where 200 accepts the upgrade.
     extended_connect: bool,
 }
 
-impl Wish {
-    /// Takes the wish out of a request, if it has one; an RFC 8441 request becomes the `GET` that
-    /// it stands for.
+impl UpgradeRequest {
+    /// Removes the upgrade from a request, if it has one; an RFC 8441 request becomes the
+    /// equivalent `GET`.
     pub(super) fn take(head: &mut request::Parts) -> Option<Self> {
         if head.method == Method::CONNECT {
             let protocol = head.extensions.remove::<Protocol>()?;
-            let wish = Self {
+            let upgrade = Self {
                 protocol: HeaderValue::from_str(protocol.as_str()).ok()?,
                 client: head.extensions.remove::<OnUpgrade>()?,
                 extended_connect: true,
             };
             head.method = Method::GET;
-            return Some(wish);
+            return Some(upgrade);
         }
         Some(Self {
             protocol: token(&head.headers)?.clone(),
@@ -44,13 +44,13 @@ impl Wish {
         })
     }
 
-    /// Sets the headers that ask for the switch, as HTTP/1.1 has them.
+    /// Sets the HTTP/1.1 headers that request the upgrade.
     pub(super) fn ask(&self, headers: &mut HeaderMap) {
         headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
         headers.insert(UPGRADE, self.protocol.clone());
     }
 
-    /// The answer that agrees to switch; `headers` are the target's.
+    /// The response that accepts the upgrade; `headers` are the target's.
     pub(super) fn agree(&self, mut headers: HeaderMap) -> Response {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = if self.extended_connect {
@@ -64,31 +64,32 @@ impl Wish {
     }
 }
 
-/// Carries bytes both ways until both ends have finished, one fails, or the request is cut.
+/// Copies bytes in both directions until both directions have ended, one fails, or the request is
+/// aborted.
 ///
-/// Each direction ends by itself, so that one end may finish while the other still talks.
+/// Each direction ends separately, so that one peer can finish while the other still sends.
 pub(super) fn carry(
     splice: impl Future<Output = SpliceEnd> + Send + 'static,
     traffic: Arc<Traffic>,
-    journey: Arc<Journey>,
+    in_flight: Arc<InFlightRequest>,
 ) {
-    journey.upgraded(traffic);
+    in_flight.upgraded(traffic);
     tokio::spawn(async move {
         let end = tokio::select! {
             biased;
-            _ = journey.until_cut() => return,
+            _ = in_flight.until_aborted() => return,
             end = splice => end,
         };
         match end {
-            SpliceEnd::Done => journey.complete(),
+            SpliceEnd::Done => in_flight.complete(),
             SpliceEnd::UpstreamBroken(error) => {
-                tracing::debug!(%error, "the cluster broke an upgraded stream off");
-                journey.upstream_gone();
+                tracing::debug!(%error, "the cluster closed an upgraded stream early");
+                in_flight.upstream_gone();
             }
             SpliceEnd::UserBroken(error) => {
-                tracing::debug!(%error, "the client broke an upgraded stream off");
+                tracing::debug!(%error, "the client closed an upgraded stream early");
             }
-            SpliceEnd::Aborted => journey.upstream_gone(),
+            SpliceEnd::Aborted => in_flight.upstream_gone(),
             SpliceEnd::Cancelled | SpliceEnd::HalfClosedSilence => {}
         }
     });

@@ -1,4 +1,4 @@
-//! Whether the server is ready, check by check.
+//! Readiness of the server, check by check.
 
 use std::sync::Arc;
 
@@ -13,28 +13,28 @@ pub struct Health {
     checks: Arc<RwLock<Vec<Named>>>,
 }
 
-/// What it means that a check fails.
+/// The effect of a failed check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Weight {
-    /// No requests should come here.
+    /// The server is not ready.
     Decides,
-    /// Somebody should know.
+    /// The failure is only reported.
     IsNoted,
 }
 
-/// What the checks found.
+/// The results of all checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Findings(Vec<(&'static str, Weight, Result<(), String>)>);
 
 impl Health {
-    /// A health without checks: ready.
+    /// A `Health` without checks is ready.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a check that looks at something in memory and never waits.
+    /// Adds a check. It reads memory only and never waits.
     ///
-    /// What it says when it fails is shown to anyone, so it names no secret.
+    /// Anonymous clients can see its error, so the error must not contain secrets.
     pub fn check(
         &self,
         name: &'static str,
@@ -43,7 +43,7 @@ impl Health {
         self.add(name, Weight::Decides, Arc::new(check));
     }
 
-    /// Adds a check that is told with the others, and does not decide.
+    /// Adds a check that is reported but does not affect readiness.
     pub fn note(
         &self,
         name: &'static str,
@@ -56,7 +56,7 @@ impl Health {
         self.checks.write().push((name, weight, check));
     }
 
-    /// Runs every check, in the order they were added.
+    /// Runs every check, in the order of registration.
     pub fn examine(&self) -> Findings {
         let checks = self.checks.read().clone();
         Findings(
@@ -69,13 +69,13 @@ impl Health {
 }
 
 impl Findings {
-    /// Whether every check that decides passed.
+    /// Whether every check that affects readiness passed.
     pub fn all_passed(&self) -> bool {
         let mut all = self.0.iter();
         all.all(|(_, weight, result)| *weight == Weight::IsNoted || result.is_ok())
     }
 
-    /// One line a check, as the Kubernetes API server writes it.
+    /// One line per check, in the format of the Kubernetes API server.
     pub fn report(&self, endpoint: &str) -> String {
         let mut text = String::new();
         for (name, weight, result) in &self.0 {

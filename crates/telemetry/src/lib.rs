@@ -10,7 +10,7 @@ mod traces;
 
 pub use self::health::{Findings, Health};
 pub use self::logging::{
-    DEFAULT_FILTER, LogFilter, LogFilterError, LogFormat, LogOptions, Logging, ROAD_TARGET,
+    DEFAULT_FILTER, LogFilter, LogFilterError, LogFormat, LogOptions, Logging, PROXY_TARGET,
     StartLoggingError, start,
 };
 pub use self::metrics::{DirectionLabel, Metrics, ReasonLabel, RequestLabels, VerbLabel};

@@ -1,5 +1,5 @@
-//! Our own logs and traces: written to standard error, filtered by what can be changed at run
-//! time, and sent to a collector if one is named.
+//! Logs and traces: logs go to standard error with a filter that can change at run time, traces go
+//! to a collector if one is configured.
 
 use std::io::IsTerminal as _;
 use std::str::FromStr as _;
@@ -17,17 +17,17 @@ use tracing_subscriber::{Registry, reload};
 
 use super::traces::{Collector, ExportError, exporting_to};
 
-/// The filter in effect when nobody chose one.
+/// The default filter.
 pub const DEFAULT_FILTER: &str = "info";
-/// The Kubernetes client, as filters name it, and how loud it is where they do not.
+/// The log target of the Kubernetes client, and its level if a filter does not name it.
 const KUBE_CLIENT: &str = "kube_client";
 const QUIET_CLIENT: &str = "kube_client::client=error";
-/// Target of the spans that describe requests on the road.
-pub const ROAD_TARGET: &str = "drover::road";
+/// Target of the spans of proxied requests.
+pub const PROXY_TARGET: &str = "drover::road";
 
-/// The crate that once contained the whole server. Filters that name it keep their meaning.
+/// The former crate of the whole server. Filters that name it keep their meaning.
 const FORMER_CRATE: &str = "drover_server";
-/// Modules of that crate, and the targets that they have now.
+/// Modules of that crate, and their current targets.
 const FORMER_MODULES: &[(&str, &str)] = &[
     ("audit", "drover_audit"),
     ("hub", "drover_hub"),
@@ -41,60 +41,61 @@ const FORMER_MODULES: &[(&str, &str)] = &[
     ("tunnels", "drover_agent_gateway::tunnels"),
 ];
 
-/// How logs look.
+/// Format of the logs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
-    /// Lines for people.
+    /// Text lines for humans.
     #[default]
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// What to set up at start.
+/// Options at start.
 #[derive(Clone, Debug, Default)]
 pub struct LogOptions {
-    /// How logs look.
+    /// Format of the logs.
     pub format: LogFormat,
-    /// First filter, in the syntax of `tracing_subscriber::EnvFilter`; [`DEFAULT_FILTER`] if unset.
+    /// Initial filter, in the syntax of `tracing_subscriber::EnvFilter`; [`DEFAULT_FILTER`] if
+    /// unset.
     pub filter: Option<String>,
-    /// Who gets the traces; without one, none is made.
+    /// The receiver of traces; without one, no traces are created.
     pub collector: Option<Collector>,
 }
 
 /// Logs and traces cannot be set up.
 #[derive(Debug, Error)]
 pub enum StartLoggingError {
-    /// The first filter cannot be read.
+    /// The initial filter is invalid.
     #[error(transparent)]
     Filter(#[from] LogFilterError),
-    /// Traces cannot be sent.
+    /// Traces cannot be exported.
     #[error(transparent)]
     Traces(#[from] ExportError),
-    /// Something in this process writes logs already.
+    /// A global subscriber is already set.
     #[error("logging is set up already")]
     Already(#[from] TryInitError),
 }
 
-/// A filter that cannot be put into effect.
+/// A filter cannot be applied.
 #[derive(Debug, Error)]
 pub enum LogFilterError {
-    /// It breaks the syntax.
+    /// The syntax is invalid.
     #[error("{filter:?} is no log filter: write levels and targets such as \"info,drover=debug\"")]
     Syntax {
-        /// What was given.
+        /// The given filter.
         filter: String,
-        /// What the reader said.
+        /// The parser's error.
         source: ParseError,
     },
-    /// Logging is gone, as when the program ends.
+    /// The logging layer was dropped, for example at the end of the program.
     #[error("logging has ended")]
     Ended(#[from] reload::Error),
 }
 
 type Reload = dyn Fn(EnvFilter) -> Result<(), reload::Error> + Send + Sync;
 
-/// The filter of our logs, changeable at run time; clones are the same filter.
+/// The filter of the logs, changeable at run time; clones share it.
 #[derive(Clone)]
 pub struct LogFilter(Arc<Inner>);
 
@@ -118,11 +119,11 @@ impl LogFilter {
         }))
     }
 
-    /// A filter that no log follows: for servers that share a process, as in tests.
+    /// A filter without an effect on logs, for several servers in one process, as in tests.
     pub fn apart() -> Self {
         let (layer, handle) = reload::Layer::<EnvFilter, Registry>::new(EnvFilter::default());
         let reload = Box::new(move |filter: EnvFilter| {
-            // The handle works as long as its layer lives.
+            // The handle works only while its layer lives.
             let _alive = &layer;
             handle.reload(filter)
         });
@@ -132,17 +133,17 @@ impl LogFilter {
         }))
     }
 
-    /// The filter in effect.
+    /// The current filter.
     pub fn current(&self) -> String {
         self.0.text.lock().clone()
     }
 
-    /// Whether a filter could be put into effect.
+    /// Validates a filter.
     pub fn check(filter: &str) -> Result<(), LogFilterError> {
         parse(filter).map(drop)
     }
 
-    /// Puts another filter into effect.
+    /// Replaces the filter.
     pub fn set(&self, filter: &str) -> Result<(), LogFilterError> {
         let parsed = parse(filter)?;
         let mut text = self.0.text.lock();
@@ -152,8 +153,8 @@ impl LogFilter {
     }
 }
 
-/// Reads a filter; a filter that does not name the Kubernetes client does not get its warnings,
-/// which hold whole answers: of a cluster without a bound, of the hub with its Secrets.
+/// Parses a filter. Unless the filter names the Kubernetes client, its warnings are disabled: they
+/// contain whole responses, which are unbounded for a cluster and contain Secrets for the hub.
 fn parse(filter: &str) -> Result<EnvFilter, LogFilterError> {
     let syntax = |source| LogFilterError::Syntax {
         filter: filter.to_owned(),
@@ -171,7 +172,7 @@ fn parse(filter: &str) -> Result<EnvFilter, LogFilterError> {
     })
 }
 
-/// The filter with the targets of the crates that the modules of `drover_server` have become.
+/// Replaces modules of `drover_server` in the filter by the targets of their current crates.
 fn with_current_targets(filter: &str) -> String {
     let directives = filter.split(',').map(|directive| {
         let Some(rest) = directive.trim_start().strip_prefix(FORMER_CRATE) else {
@@ -199,7 +200,7 @@ pub struct Logging {
 }
 
 impl Logging {
-    /// Sends what is left of the traces, for at most five seconds.
+    /// Exports the remaining traces, for at most five seconds.
     pub async fn finish(mut self) {
         let Some(traces) = self.traces.take() else {
             return;
@@ -209,8 +210,8 @@ impl Logging {
         });
         match sending.await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "the last traces were not sent"),
-            Err(error) => tracing::warn!(%error, "the last traces were not sent"),
+            Ok(Err(error)) => tracing::warn!(%error, "failed to export the last traces"),
+            Err(error) => tracing::warn!(%error, "failed to export the last traces"),
         }
     }
 }
@@ -231,7 +232,7 @@ pub fn start(options: &LogOptions) -> Result<Logging, StartLoggingError> {
     let spans = traces.as_ref().map(|traces| {
         tracing_opentelemetry::layer()
             .with_tracer(traces.tracer("drover"))
-            .with_filter(Targets::new().with_target(ROAD_TARGET, LevelFilter::DEBUG))
+            .with_filter(Targets::new().with_target(PROXY_TARGET, LevelFilter::DEBUG))
     });
     tracing_subscriber::registry()
         .with(lines.with_filter(layer))

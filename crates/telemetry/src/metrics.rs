@@ -1,7 +1,7 @@
-//! What the server counts, in the names and units of the field's conventions.
+//! The server's metrics, by the Prometheus naming conventions.
 //!
 //! Labels are bounded: verbs, codes and reasons come from fixed sets, and no label holds a name
-//! that a person chose.
+//! that a user chose.
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,11 +29,11 @@ const LATENCY: [f64; 14] = [
 pub struct RequestLabels {
     /// The Kubernetes verb, of [`Verb::as_str`].
     pub verb: &'static str,
-    /// HTTP status code of the answer; 0 if the client was gone before there was one.
+    /// HTTP status code of the response; 0 if the client disconnected before the response.
     pub code: u16,
 }
 
-/// Labels of what is told apart by verb only.
+/// Labels of metrics by verb.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct VerbLabel {
     /// The Kubernetes verb, of [`Verb::as_str`].
@@ -43,7 +43,7 @@ pub struct VerbLabel {
 /// Labels of `drover_refusals_total` and `drover_revocations_total`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct ReasonLabel {
-    /// `PascalCase` cause.
+    /// The reason in `PascalCase`.
     pub reason: &'static str,
 }
 
@@ -54,35 +54,35 @@ pub struct DirectionLabel {
     pub direction: &'static str,
 }
 
-/// The server's metrics; clones count into the same registry.
+/// The server's metrics; clones share one registry.
 #[derive(Clone)]
 pub struct Metrics {
     registry: Arc<RwLock<Registry>>,
-    /// Requests on the road that have ended.
+    /// Proxied requests that have ended.
     pub requests: Family<RequestLabels, Counter>,
-    /// Time from a request to the head of its answer.
+    /// Time from a request to the head of its response.
     pub request_duration: Family<VerbLabel, Histogram, fn() -> Histogram>,
-    /// Requests on the road that are under way.
+    /// Proxied requests in flight.
     pub open_streams: Family<VerbLabel, Gauge>,
     /// Requests that Drover itself refused.
     pub refusals: Family<ReasonLabel, Counter>,
-    /// Open requests that were cut because what allowed them was withdrawn.
+    /// Requests that were aborted because their permit was withdrawn.
     pub revocations: Family<ReasonLabel, Counter>,
-    /// Tunnels held by agents.
+    /// Open tunnels of agents.
     pub tunnels: Gauge,
     /// Clusters with at least one tunnel.
     pub clusters_connected: Gauge,
-    /// Tunnels that do not answer their probe.
+    /// Tunnels whose probe fails.
     pub tunnels_unhealthy: Gauge,
     /// Bytes of bodies and upgraded streams through tunnels.
     pub tunnel_bytes: Family<DirectionLabel, Counter>,
-    /// Requests that went to another tunnel because the first did not take them.
+    /// Requests that were retried on another tunnel.
     pub tunnel_retries: Counter,
     /// Records written to the audit log.
     pub audit_records: Counter,
     /// Requests that waited for room in the audit log.
     pub audit_waits: Counter,
-    /// Failed writes of the audit log; each is tried again.
+    /// Failed writes of the audit log; each is retried.
     pub audit_write_errors: Counter,
 }
 
@@ -122,7 +122,7 @@ impl Metrics {
             audit_write_errors: Counter::default(),
         };
         metrics.register(|registry| {
-            metrics.register_road(registry);
+            metrics.register_proxy(registry);
             metrics.register_tunnels(registry);
             metrics.register_audit(registry);
             let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
@@ -136,14 +136,14 @@ impl Metrics {
         add(&mut self.registry.write());
     }
 
-    /// Everything, in the text form of OpenMetrics 1.0.
+    /// All metrics, in the text format of OpenMetrics 1.0.
     pub fn encode(&self) -> Result<String, fmt::Error> {
         let mut out = String::new();
         text::encode(&mut out, &self.registry.read())?;
         Ok(out)
     }
 
-    /// Counts one request that is over.
+    /// Counts a request that has ended.
     pub fn request_ended(&self, verb: Verb, code: Option<StatusCode>) {
         let code = code.map_or(0, |code| code.as_u16());
         self.requests
@@ -154,7 +154,7 @@ impl Metrics {
             .inc();
     }
 
-    /// Notes how long the head of an answer took.
+    /// Records the time to the head of a response.
     pub fn answered(&self, verb: Verb, after: Duration) {
         self.request_duration
             .get_or_create(&VerbLabel {
@@ -168,7 +168,7 @@ impl Metrics {
         self.refusals.get_or_create(&ReasonLabel { reason }).inc();
     }
 
-    fn register_road(&self, registry: &mut Registry) {
+    fn register_proxy(&self, registry: &mut Registry) {
         registry.register(
             "requests",
             "Requests to clusters and to the hub that have ended, by Kubernetes verb and status code",

@@ -1,4 +1,4 @@
-//! Where traces go: the HTTP receiver of an OpenTelemetry collector.
+//! The trace exporter: OTLP over HTTP to an OpenTelemetry collector.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,54 +16,55 @@ use thiserror::Error;
 use drover_tls::roots::Roots;
 use drover_tls::{TlsError, install_provider};
 
-/// How long the collector may take for one batch.
+/// Time limit for the export of one batch.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A collector of traces.
 #[derive(Clone, Debug)]
 pub struct Collector {
-    /// Its address, such as `http://localhost:4318`.
+    /// The base URL, such as `http://localhost:4318`.
     pub endpoint: Url,
-    /// File of the authorities that may have signed its certificate; the system's if absent.
+    /// File with the CA certificates for the collector's certificate; the system's CA certificates
+    /// if absent.
     pub authority: Option<PathBuf>,
 }
 
-/// Traces cannot be sent.
+/// Traces cannot be exported.
 #[derive(Debug, Error)]
 pub enum ExportError {
-    /// The collector's authority cannot be read.
+    /// The CA file cannot be read.
     #[error("--otlp-ca names no authority")]
     Authority(#[from] TlsError),
-    /// No authority is known by whom the collector could be believed.
+    /// The system has no CA certificates to verify the collector.
     #[error(
         "traces cannot be sent to {endpoint}: no authorities for its certificate can be had from \
          this system; name the file of its authority with --otlp-ca"
     )]
     NoAuthorities {
-        /// The collector.
+        /// The collector's URL.
         endpoint: String,
-        /// What the TLS client said.
+        /// The TLS client's error.
         source: reqwest::Error,
     },
-    /// The authorities that were named, or TLS itself, cannot be used.
+    /// The CA certificates or TLS itself cannot be used.
     #[error("traces cannot be sent to {endpoint}: no HTTP client can be made")]
     Client {
-        /// The collector.
+        /// The collector's URL.
         endpoint: String,
-        /// Why not.
+        /// The TLS client's error.
         source: reqwest::Error,
     },
-    /// The exporter cannot be made.
+    /// The exporter cannot be created.
     #[error("traces cannot be sent to {endpoint}: give a URL such as http://localhost:4318")]
     Exporter {
-        /// The collector.
+        /// The collector's URL.
         endpoint: String,
-        /// Why not.
+        /// The exporter's error.
         source: ExporterBuildError,
     },
 }
 
-/// Makes traces that go to this collector.
+/// Creates a tracer provider that exports to this collector.
 pub(super) fn exporting_to(collector: &Collector) -> Result<SdkTracerProvider, ExportError> {
     let base = collector.endpoint.as_str().trim_end_matches('/');
     let exporter = SpanExporter::builder()
@@ -88,8 +89,8 @@ pub(super) fn exporting_to(collector: &Collector) -> Result<SdkTracerProvider, E
         .build())
 }
 
-/// The exporter's own client loads the system's authorities even where it will speak without TLS,
-/// and fails where there are none, as in the server's image.
+/// The exporter's default client loads the system's CA certificates even for plain HTTP, and fails
+/// where there are none, as in the server's image.
 fn client(collector: &Collector) -> Result<reqwest::Client, ExportError> {
     install_provider();
     let builder = reqwest::Client::builder().timeout(EXPORT_TIMEOUT);
@@ -129,11 +130,11 @@ mod tests {
     use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 
     use super::*;
-    use crate::{LogFilter, Logging, ROAD_TARGET};
+    use crate::{LogFilter, Logging, PROXY_TARGET};
     use drover_tls::Serving;
     use drover_tls::Shown;
 
-    /// What a collector was sent in one request.
+    /// The text of one request to the collector.
     async fn received(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> String {
         let mut bytes = vec![0; 64 * 1024];
         let mut read = 0;
@@ -145,15 +146,15 @@ mod tests {
         String::from_utf8_lossy(&bytes[..read]).into_owned()
     }
 
-    /// Makes two spans, of which one is of the road, and sends what is to be sent.
+    /// Creates two spans, one of them with the exported target, and exports.
     async fn send(collector: &Collector) {
         let traces = exporting_to(collector).unwrap();
         let spans = tracing_opentelemetry::layer()
             .with_tracer(traces.tracer("drover"))
-            .with_filter(Targets::new().with_target(ROAD_TARGET, LevelFilter::DEBUG));
+            .with_filter(Targets::new().with_target(PROXY_TARGET, LevelFilter::DEBUG));
         let subscriber = tracing_subscriber::registry().with(spans);
         tracing::subscriber::with_default(subscriber, || {
-            tracing::debug_span!(target: ROAD_TARGET, "a request").in_scope(|| {});
+            tracing::debug_span!(target: PROXY_TARGET, "a request").in_scope(|| {});
             tracing::debug_span!("of another target").in_scope(|| {});
         });
         let logging = Logging {

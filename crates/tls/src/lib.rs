@@ -1,7 +1,8 @@
-//! Certificates: the chain and key that a listener shows, replaceable while it runs, and the
-//! authorities that clients are told to trust.
+//! Certificates: the listener's chain and key, replaceable at run time, and the CA certificates
+//! that clients are told to trust.
 //!
-//! *Owns* reading them from files, and the process's TLS provider. *Never* issues or stores one.
+//! *Owns* reading them from files, and the process's TLS provider. *Never* issues or stores a
+//! certificate.
 
 pub mod pem;
 pub mod roots;
@@ -21,7 +22,7 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use secrecy::{ExposeSecret as _, SecretString};
 use thiserror::Error;
 
-/// Why the listener has nothing to prove itself with.
+/// Why certificates cannot be used.
 #[derive(Debug, Error)]
 pub enum TlsError {
     /// A file cannot be read.
@@ -29,13 +30,13 @@ pub enum TlsError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// Something is not PEM.
+    /// The content is not PEM.
     #[error("the {0} is not PEM: it must begin with -----BEGIN")]
     Pem(&'static str),
-    /// A file that is handed out holds what is not for everybody.
+    /// A file that is distributed to clients contains more than certificates.
     #[error(
         "{} holds a {kind}: only certificates may be in it, so take everything else out",
         path.display()
@@ -43,24 +44,24 @@ pub enum TlsError {
     NotOnlyCertificates {
         /// The file.
         path: PathBuf,
-        /// What else is in it.
+        /// The PEM label of the other content.
         kind: String,
     },
-    /// A file of authorities names none.
+    /// A CA file without certificates.
     #[error("{} holds no certificate in PEM form: give the authority's", path.display())]
     NoCertificate {
         /// The file.
         path: PathBuf,
     },
-    /// A certificate that nobody could trust as an authority.
+    /// A certificate that is not a valid CA.
     #[error("{} holds a certificate that cannot be an authority", path.display())]
     NoAuthority {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The verifier's error.
         source: rustls::Error,
     },
-    /// Agents would refuse what the listener shows.
+    /// Agents would reject the listener's certificate.
     #[error(
         "agents would refuse the certificate in {}, since the authority in {} does not vouch for \
          it: renew it, or name the authority that signed it with --tls-ca; one that is signed by \
@@ -71,12 +72,12 @@ pub enum TlsError {
     NotVouchedFor {
         /// The chain's file.
         certificate: PathBuf,
-        /// The file of what agents are told to trust.
+        /// The file of the CA certificates for agents.
         authority: PathBuf,
-        /// What the check said.
+        /// The verifier's error.
         source: rustls::Error,
     },
-    /// Agents would refuse what the listener would show from now on.
+    /// Agents would reject the listener's new certificate.
     #[error(
         "agents would refuse the new certificate in {}, since the authority that they know, {} as \
          it was when the server started, does not vouch for it: have it signed by that authority; \
@@ -87,12 +88,12 @@ pub enum TlsError {
     OtherAuthority {
         /// The chain's file.
         certificate: PathBuf,
-        /// The file of what agents were told to trust.
+        /// The file of the CA certificates that agents already have.
         authority: PathBuf,
-        /// What the check said.
+        /// The verifier's error.
         source: rustls::Error,
     },
-    /// Key and certificate do not fit, or cannot be used.
+    /// Key and certificate do not match, or cannot be used.
     #[error("the certificate and its key cannot be used together")]
     Rustls(#[from] rustls::Error),
 }
@@ -127,23 +128,23 @@ fn read(path: &Path) -> Result<String, TlsError> {
     })
 }
 
-/// The certificate that is shown to whoever connects from now on; cheap to clone.
+/// The certificate that the listener presents to new connections; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Shown(Arc<ArcSwap<CertifiedKey>>);
 
 impl Shown {
-    /// Shows this one.
+    /// Presents this certificate.
     pub fn new(serving: &Serving) -> Result<Self, TlsError> {
         Ok(Self(Arc::new(ArcSwap::from_pointee(certified(serving)?))))
     }
 
-    /// Shows another one to new connections.
+    /// Replaces the certificate for new connections.
     pub fn replace(&self, serving: &Serving) -> Result<(), TlsError> {
         self.0.store(Arc::new(certified(serving)?));
         Ok(())
     }
 
-    /// The certificate itself, DER, as it is shown at present.
+    /// The current leaf certificate, DER.
     pub fn leaf(&self) -> Option<CertificateDer<'static>> {
         self.0.load().cert.first().cloned()
     }
@@ -181,7 +182,7 @@ fn certified(serving: &Serving) -> Result<CertifiedKey, TlsError> {
     Ok(CertifiedKey::from_der(chain, key, &default_provider())?)
 }
 
-/// Makes aws-lc-rs the provider of everything in this process that asks for the default.
+/// Installs aws-lc-rs as the default TLS provider of this process.
 pub fn install_provider() {
     if CryptoProvider::get_default().is_none() && default_provider().install_default().is_err() {
         tracing::debug!("another thread installed the TLS provider");

@@ -1,4 +1,4 @@
-//! The authorities that others are told to trust: certificates, and nothing else.
+//! CA certificates for agents and other clients: certificates only.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use x509_parser::prelude::{FromDer as _, X509Certificate};
 use super::{TlsError, read};
 use crate::pem::to_pem;
 
-/// Certificates of authorities, one at least.
+/// At least one CA certificate.
 #[derive(Clone, Debug)]
 pub struct Roots {
     certificates: Vec<CertificateDer<'static>>,
@@ -21,7 +21,8 @@ pub struct Roots {
 }
 
 impl Roots {
-    /// Reads a file of certificates. It is handed out, so a key beside them is refused.
+    /// Reads a file of certificates. The content is distributed to clients, so a key in it is an
+    /// error.
     pub fn read(path: &Path) -> Result<Self, TlsError> {
         let text = read(path)?;
         if let Some(kind) = foreign_block(&text) {
@@ -44,9 +45,8 @@ impl Roots {
         })
     }
 
-    /// The authority at the end of a chain, or a self-signed leaf; nothing if the chain's authority
-    /// is left out, as with public ones: theirs sign with one intermediate today, and with another
-    /// tomorrow.
+    /// The CA certificate at the end of a chain, or a self-signed leaf; `None` if the chain omits
+    /// its CA. Public CAs do that, and rotate their intermediates.
     pub fn ending(chain: &str) -> Option<Self> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(chain.as_bytes()).collect();
         let last = chain.ok()?.pop()?;
@@ -73,12 +73,13 @@ impl Roots {
         &self.certificates
     }
 
-    /// The certificates as a PEM file.
+    /// The certificates as PEM.
     pub fn to_pem(&self) -> String {
         to_pem(&self.certificates)
     }
 
-    /// Whether who trusts these and no others believes this chain at that time, whatever its names.
+    /// Whether a client that trusts only these certificates accepts this chain at that time,
+    /// regardless of names.
     pub fn vouch_for(
         &self,
         chain: &[CertificateDer<'_>],
@@ -93,7 +94,7 @@ impl Roots {
     }
 }
 
-/// What else than a certificate a PEM file holds, as its first line calls it.
+/// The PEM label of the first block that is not a certificate.
 fn foreign_block(text: &str) -> Option<&str> {
     let begun = text
         .lines()
@@ -113,7 +114,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// An authority that signs leaves.
+    /// A CA that signs leaf certificates.
     pub(crate) struct Authority {
         pub(crate) pem: String,
         issuer: Issuer<'static, KeyPair>,
@@ -200,13 +201,13 @@ pub(crate) mod tests {
 
         let whole = format!("{leaf}{}", authority.pem);
         assert_eq!(ending(&whole), Some(chain(&authority.pem)));
-        // The key may be in the same file: it stays there.
+        // The key may be in the same file; it is not returned.
         assert_eq!(
             ending(&format!("{whole}{key}")),
             Some(chain(&authority.pem))
         );
         assert_eq!(ending(&leaf), None);
-        // The authority that has signed this one is left out.
+        // A chain that omits the CA of this certificate.
         let mut params = CertificateParams::default();
         params
             .distinguished_name

@@ -1,4 +1,4 @@
-//! How a simulated cluster is joined: as every cluster is, by a manifest and an agent.
+//! Registers a simulated cluster like any other: with a manifest and an agent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,44 +20,44 @@ use super::place::ClusterFolder;
 use drover_agent_gateway::registration::RegistrationState;
 use drover_agent_gateway::registration::import::import;
 
-/// Who applies the manifest, where a person would run kubectl.
+/// Field manager of the manifest, as if a user ran kubectl.
 const MANAGER: &str = "kubectl";
-/// Longest for one call to the simulated cluster.
+/// Time limit of one call to the simulated cluster.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
-/// Life of the agent's token, and when there is a new one: as kubelets do.
+/// Lifetime of the agent's token, and the renewal interval, like the kubelet's.
 const TOKEN_SECONDS: i64 = 3600;
-const TOKEN_EVERY: Duration = Duration::from_mins(40);
-/// After a renewal that failed.
-const TOKEN_AGAIN: Duration = Duration::from_secs(30);
+const TOKEN_RENEWAL_INTERVAL: Duration = Duration::from_mins(40);
+/// Delay after a failed renewal.
+const TOKEN_RETRY_DELAY: Duration = Duration::from_secs(30);
 
-/// Why a simulated cluster is not joined.
+/// Why a simulated cluster is not connected.
 #[derive(Debug, Error)]
 pub enum JoinError {
-    /// No manifest.
+    /// The manifest could not be created.
     #[error("the manifest cannot be had: {}", .0.message())]
     Import(drover_http_edge::status::Status),
-    /// The manifest is none.
+    /// The manifest is invalid.
     #[error("the manifest cannot be read: {0}")]
     Manifest(String),
-    /// The simulated cluster refused.
+    /// The simulated cluster refused a request.
     #[error("the simulated cluster refuses to {operation}")]
     Refused {
-        /// Completes the sentence.
+        /// The operation, for the message.
         operation: String,
-        /// Why.
+        /// The error.
         #[source]
         source: ClientError,
     },
-    /// It does not answer.
+    /// The simulated cluster did not respond in time.
     #[error("the simulated cluster did not {0} in time")]
     TimedOut(String),
-    /// The API server gave no token.
+    /// The API server returned no token.
     #[error("the agent's service account got no token")]
     NoToken,
-    /// The token cannot be kept.
+    /// The token cannot be stored.
     #[error("the agent's token cannot be kept")]
     Keep(#[from] std::io::Error),
-    /// The address is none.
+    /// The address is invalid.
     #[error("the simulated cluster has no address that an agent can use")]
     Address(#[from] http::uri::InvalidUri),
     /// The agent does not start.
@@ -87,7 +87,7 @@ pub(super) struct Agent {
     config: kube::Config,
 }
 
-/// Applies the manifest if the cluster does not know the server yet, and makes its agent.
+/// Applies the manifest if the cluster is not registered yet, and creates its agent.
 pub(super) async fn join(
     state: &RegistrationState,
     cluster: &Cluster,
@@ -113,7 +113,7 @@ pub(super) async fn join(
     })
 }
 
-/// Whether the manifest in the cluster is of this Cluster and this server, and was used.
+/// Whether the cluster has the manifest of this Cluster and this server, and has registered.
 async fn is_bound(
     state: &RegistrationState,
     client: &Client,
@@ -158,7 +158,7 @@ async fn apply(client: &Client, manifest: &str) -> Result<(), JoinError> {
     Ok(())
 }
 
-/// A fresh token of the agent's own service account, where a pod would find it.
+/// Writes a fresh token of the agent's service account to the file where a pod would find it.
 async fn renew_token(client: &Client, folder: &ClusterFolder) -> Result<(), JoinError> {
     let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), AGENT_NAMESPACE);
     let wanted = TokenRequest {
@@ -187,7 +187,7 @@ impl Agent {
             match drover_agent::wire::assemble(&self.config, AGENT_NAMESPACE, name, stop.clone()) {
                 Ok(replica) => Arc::new(replica),
                 Err(error) => {
-                    tracing::error!(%error, "the agent of a simulated cluster does not start");
+                    tracing::error!(%error, "failed to start the agent of a simulated cluster");
                     return stop.cancelled().await;
                 }
             };
@@ -196,15 +196,15 @@ impl Agent {
     }
 
     async fn keep_token_fresh(&self) {
-        let mut pause = TOKEN_EVERY;
+        let mut pause = TOKEN_RENEWAL_INTERVAL;
         loop {
             tokio::time::sleep(pause).await;
             pause = match renew_token(&self.client, &self.folder).await {
-                Ok(()) => TOKEN_EVERY,
+                Ok(()) => TOKEN_RENEWAL_INTERVAL,
                 Err(error) => {
                     let error = &error as &dyn std::error::Error;
-                    tracing::debug!(error, "a simulated agent's token was not renewed");
-                    TOKEN_AGAIN
+                    tracing::debug!(error, "failed to renew the token of a simulated agent");
+                    TOKEN_RETRY_DELAY
                 }
             };
         }

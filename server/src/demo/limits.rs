@@ -1,4 +1,4 @@
-//! How many simulated clusters this process may run: each has threads and files of its own.
+//! The maximum number of simulated clusters in this process: each needs threads and files.
 
 use std::fs;
 use std::path::Path;
@@ -6,22 +6,23 @@ use std::path::Path;
 use rustix::process::{Resource, getrlimit};
 use thiserror::Error;
 
-/// Threads of a cluster's store.
+/// Threads of one cluster's store.
 const THREADS: u64 = 4;
-/// Files of its store, and both ends of its tunnel and of its agent's connections.
+/// Open files of one cluster: its store, and both ends of its tunnel and of its agent's
+/// connections.
 const FILES: u64 = 32;
-/// What the server has besides.
+/// Threads and open files of the rest of the server.
 const OTHER_THREADS: u64 = 64;
 const OTHER_FILES: u64 = 256;
 
-/// What a process may have; absent where there is no limit.
+/// Limits of this process; absent if unlimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     threads: Option<u64>,
     files: Option<u64>,
 }
 
-/// More clusters than the limits carry.
+/// The limits do not allow this number of clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "{clusters} simulated clusters need {needed} {what}, and this process may have {allowed}: ask for at most {most} with --demo-clusters, or raise {limit}"
@@ -36,7 +37,7 @@ pub struct TooMany {
 }
 
 impl Limits {
-    /// Those of this process.
+    /// The limits of this process.
     pub fn of_this_process() -> Self {
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let group = own.lines().find_map(|line| line.strip_prefix("0::/"));
@@ -48,10 +49,10 @@ impl Limits {
         }
     }
 
-    /// Refuses more clusters than these carry.
+    /// Checks that the limits allow this number of clusters.
     ///
     /// # Errors
-    /// Says which limit is in the way, and what it carries.
+    /// Names the limit and the number of clusters that it allows.
     pub fn carry(self, clusters: u32) -> Result<(), TooMany> {
         let threads = (
             "threads",
@@ -84,7 +85,7 @@ impl Limits {
     }
 }
 
-/// The least number of tasks that a control group or one above it allows.
+/// The lowest task limit of a control group and its parents.
 fn in_group(root: &Path, group: &str) -> Option<u64> {
     let own = root.join(group);
     own.ancestors()
@@ -99,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_limits_do_not_carry_is_refused_with_what_they_do() {
+    fn too_many_clusters_are_refused_with_the_allowed_number() {
         let limits = |threads, files| Limits { threads, files };
         assert_eq!(limits(None, None).carry(u32::MAX), Ok(()));
         assert_eq!(limits(Some(1), Some(1)).carry(0), Ok(()));
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_narrowest_group_counts() {
+    fn lowest_cgroup_limit_counts() {
         let folder = tempfile::tempdir().unwrap();
         let inner = folder.path().join("a/b");
         fs::create_dir_all(&inner).unwrap();

@@ -1,10 +1,10 @@
-//! What a hundred clusters in one process take of the machine's memory.
+//! Memory settings for a hundred clusters in one process.
 
-/// Gives memory out in small pages from now on: the clusters' many small heaps touch a little of
-/// much, and a third of what huge pages would give them is never used.
+/// Disables huge pages for the process: the clusters' many small heaps are sparse, and huge pages
+/// would waste a third of the memory.
 pub fn in_small_pages() {
     if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
-        tracing::debug!(%error, "huge pages cannot be turned off; more memory is taken");
+        tracing::debug!(%error, "failed to disable huge pages; the process uses more memory");
     }
 }
 

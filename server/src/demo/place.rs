@@ -1,4 +1,4 @@
-//! Where simulated clusters keep their state.
+//! The directories of simulated clusters.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write as _};
@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// The file of a cluster's API; what it needs beside it has longer names.
+/// The file of a cluster's API; names of related files start with it.
 const STORE: &str = "cluster.db";
-/// The file of its agent's token; the next one has a longer name.
+/// The file of the agent's token; the name of the temporary file starts with it.
 const TOKEN: &str = "agent-token";
 
-/// The folder of all of them; nobody but the server's user gets into it.
+/// The directory of all simulated clusters, with access for the server's user only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DemoFolder(PathBuf);
 
-/// What this module names: nothing else in the folder is ever looked at, or removed.
+/// Whether this module uses this name: it reads and removes no other entry of the directory.
 pub(super) fn is_name(name: &str) -> bool {
     name.starts_with("demo-")
         && name
@@ -25,12 +25,12 @@ pub(super) fn is_name(name: &str) -> bool {
 }
 
 impl DemoFolder {
-    /// Beside the hub, in the server's data folder.
+    /// The directory next to the hub, in the server's data folder.
     pub fn within(data: &Path) -> Self {
         Self(data.join("demo"))
     }
 
-    /// Clusters that have a folder here.
+    /// The clusters with a directory here.
     pub(super) fn names(&self) -> Vec<String> {
         let Ok(entries) = fs::read_dir(&self.0) else {
             return Vec::new();
@@ -46,12 +46,12 @@ impl DemoFolder {
     }
 }
 
-/// One cluster's folder.
+/// The directory of one cluster.
 #[derive(Clone, Debug)]
 pub(super) struct ClusterFolder(PathBuf);
 
 impl ClusterFolder {
-    /// The file of its API; the folder is made, and private.
+    /// The file of its API; creates the directory with mode 0700.
     pub(super) fn file(&self) -> io::Result<PathBuf> {
         DirBuilder::new()
             .recursive(true)
@@ -60,12 +60,12 @@ impl ClusterFolder {
         Ok(self.0.join(STORE))
     }
 
-    /// Where the agent finds its service account's token.
+    /// The file of the agent's service account token.
     pub(super) fn token(&self) -> PathBuf {
         self.0.join(TOKEN)
     }
 
-    /// Puts a token there, whole at any time.
+    /// Replaces the token atomically.
     pub(super) fn keep_token(&self, token: &SecretString) -> io::Result<()> {
         let next = self.0.join("agent-token.next");
         let mut options = File::options();
@@ -79,7 +79,8 @@ impl ClusterFolder {
         fs::rename(next, self.token())
     }
 
-    /// Removes what was put there, and the folder; somebody else's files keep it.
+    /// Removes the cluster's files and the directory; the directory stays if it contains other
+    /// files.
     pub(super) fn remove(&self) -> io::Result<()> {
         let entries = match fs::read_dir(&self.0) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -105,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_folders_with_names_of_simulated_clusters_are_seen() {
+    fn only_folders_named_like_simulated_clusters_are_listed() {
         let data = tempfile::tempdir().unwrap();
         let folder = DemoFolder::within(data.path());
         assert!(folder.names().is_empty());

@@ -1,23 +1,23 @@
-//! Which form of a file a browser gets (RFC 9110, 12.5.3).
+//! Content negotiation of the encoding (RFC 9110, 12.5.3).
 
 use http::HeaderValue;
 use http::header::GetAll;
 
 use super::files::File;
 
-/// A form of a file.
+/// The encoding of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
-    /// Brotli: the smallest.
+    /// Brotli, the smallest.
     Brotli,
     /// gzip.
     Gzip,
-    /// As it is.
+    /// Not compressed.
     Identity,
 }
 
 impl Encoding {
-    /// The smallest form that there is and that the browser takes.
+    /// The smallest available encoding that the browser accepts.
     pub(super) fn chosen(accepted: &GetAll<'_, HeaderValue>, file: &File) -> Self {
         let texts: Vec<&str> = accepted.iter().filter_map(|v| v.to_str().ok()).collect();
         [Self::Brotli, Self::Gzip]
@@ -26,7 +26,7 @@ impl Encoding {
             .unwrap_or(Self::Identity)
     }
 
-    /// Its name in headers; none for the file as it is.
+    /// The name in `Content-Encoding`; `None` for an uncompressed file.
     pub(super) fn name(self) -> Option<&'static str> {
         match self {
             Self::Brotli => Some("br"),
@@ -35,7 +35,7 @@ impl Encoding {
         }
     }
 
-    /// What tells the forms of one version apart.
+    /// Distinguishes the encodings of one version in the `ETag`.
     pub(super) fn suffix(self) -> &'static str {
         match self {
             Self::Brotli => "-br",
@@ -44,7 +44,7 @@ impl Encoding {
         }
     }
 
-    /// The file in this form.
+    /// The file's bytes in this encoding.
     pub(super) fn bytes(self, file: &'static File) -> &'static [u8] {
         match self {
             Self::Brotli => file.brotli,
@@ -63,7 +63,7 @@ impl Encoding {
     }
 }
 
-/// Whether a coding is named, or `*` is and the coding is not refused.
+/// Whether a coding is listed, or `*` is listed and the coding is not rejected.
 fn takes(texts: &[&str], name: &str) -> bool {
     let mut any = false;
     for part in texts.iter().flat_map(|text| text.split(',')) {
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_gets_the_smallest_form_that_it_takes() {
+    fn browser_gets_the_smallest_accepted_encoding() {
         for (header, wanted) in [
             (Some("gzip, deflate, br, zstd"), Encoding::Brotli),
             (Some("gzip"), Encoding::Gzip),
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_that_is_not_there_is_not_promised() {
+    fn missing_encoding_is_not_chosen() {
         let only_gzip = File {
             brotli: None,
             ..BOTH

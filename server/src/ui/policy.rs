@@ -1,4 +1,4 @@
-//! What the page may do, as its `Content-Security-Policy` says.
+//! The `Content-Security-Policy` of the page.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use http::HeaderValue;
 use parking_lot::RwLock;
 
-/// Its own scripts and styles, nothing inline; WebAssembly; its own server.
+/// Allows the page's own scripts and styles, without inline ones, WebAssembly, and its own server.
 const ALWAYS: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
                       img-src 'self'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; \
                       form-action ";
 
-/// What the page may do now; clones share it.
+/// The current policy; clones share it.
 #[derive(Clone, Debug)]
 pub struct Policy(Arc<RwLock<HeaderValue>>);
 
@@ -22,8 +22,8 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// Lets the page post forms to these origins and, because they lead back, to its own; nowhere
-    /// if there is none.
+    /// Allows the page to post forms to these origins and to its own, because the forms redirect
+    /// back; without origins, forms are not allowed.
     pub fn let_post(&self, origins: &BTreeSet<String>) {
         *self.0.write() = header(origins);
     }
@@ -42,7 +42,7 @@ fn header(origins: &BTreeSet<String>) -> HeaderValue {
             "'self'"
         }
     );
-    // An origin has no more than this; what has would end the directive.
+    // An origin has only these characters; any other could end the directive.
     let plain = |origin: &&String| {
         let host = origin.strip_prefix("https://");
         let fits = |b: u8| b.is_ascii_alphanumeric() || b"-._:[]".contains(&b);
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_posts_to_the_origins_that_are_named_and_nowhere_else() {
+    fn page_posts_only_to_named_origins() {
         let policy = Policy::default();
         let actions = || {
             let header = policy.header();

@@ -1,4 +1,4 @@
-//! What a browser meets.
+//! The web UI's responses to browsers.
 
 use http_body_util::BodyExt as _;
 use serde_json::Value;
@@ -6,11 +6,11 @@ use tower::ServiceExt as _;
 
 use super::*;
 
-/// What a browser sends when a person opens a page.
-const OF_A_PERSON: &str = "text/html,application/xhtml+xml,*/*;q=0.8";
+/// The `Accept` header of a browser that navigates to a page.
+const BROWSER_ACCEPT: &str = "text/html,application/xhtml+xml,*/*;q=0.8";
 
 async fn call(method: Method, path: &str, headers: &[(HeaderName, &str)]) -> Response {
-    let router = router().fallback(screen_or_nothing);
+    let router = router().fallback(screen_or_not_found);
     let mut request = http::Request::builder().method(method).uri(path);
     for (name, value) in headers {
         request = request.header(name, *value);
@@ -20,7 +20,7 @@ async fn call(method: Method, path: &str, headers: &[(HeaderName, &str)]) -> Res
 }
 
 async fn visit(path: &str) -> Response {
-    call(Method::GET, path, &[(ACCEPT, OF_A_PERSON)]).await
+    call(Method::GET, path, &[(ACCEPT, BROWSER_ACCEPT)]).await
 }
 
 async fn body(response: Response) -> Vec<u8> {
@@ -53,7 +53,7 @@ async fn every_screen_has_a_url() {
 }
 
 #[tokio::test]
-async fn what_is_for_programs_or_missing_is_never_a_page() {
+async fn api_and_missing_paths_are_never_a_page() {
     for path in [
         "/v1/nothing",
         "/v1",
@@ -79,12 +79,12 @@ async fn what_is_for_programs_or_missing_is_never_a_page() {
 }
 
 #[tokio::test]
-async fn a_program_that_asks_for_a_screen_gets_an_error() {
+async fn non_browser_request_for_a_screen_gets_an_error() {
     for (method, accept) in [
         (Method::GET, "*/*"),
         (Method::GET, "application/json"),
-        (Method::POST, OF_A_PERSON),
-        (Method::DELETE, OF_A_PERSON),
+        (Method::POST, BROWSER_ACCEPT),
+        (Method::DELETE, BROWSER_ACCEPT),
     ] {
         let response = call(method.clone(), "/clusters", &[(ACCEPT, accept)]).await;
         assert_eq!(
@@ -96,7 +96,7 @@ async fn a_program_that_asks_for_a_screen_gets_an_error() {
 }
 
 #[tokio::test]
-async fn a_page_may_run_nothing_but_its_own_files() {
+async fn page_can_run_only_its_own_files() {
     let response = visit("/").await;
     let policy = header(&response, CONTENT_SECURITY_POLICY);
     assert!(policy.starts_with("default-src 'none'; script-src 'self' 'wasm-unsafe-eval';"));
@@ -119,7 +119,7 @@ async fn a_page_may_run_nothing_but_its_own_files() {
     ] {
         assert_eq!(header(&response, HeaderName::from_static(name)), wanted);
     }
-    // A page that broke its own rules would stay white.
+    // The page must comply with its own policy, or it would stay blank.
     let text = String::from_utf8(body(response).await).unwrap();
     for inline in [
         "<style", "style=", "onload=", "onclick=", "<script>", "http://", "https://",
@@ -129,7 +129,7 @@ async fn a_page_may_run_nothing_but_its_own_files() {
 }
 
 #[tokio::test]
-async fn a_browser_that_has_the_version_is_not_sent_it_again() {
+async fn cached_version_gets_304() {
     let first = visit("/").await;
     let tag = header(&first, ETAG).to_owned();
     assert!(tag.len() > 2);
@@ -139,7 +139,7 @@ async fn a_browser_that_has_the_version_is_not_sent_it_again() {
         format!("\"x\", {tag}"),
         "*".to_owned(),
     ] {
-        let headers = [(ACCEPT, OF_A_PERSON), (IF_NONE_MATCH, &known)];
+        let headers = [(ACCEPT, BROWSER_ACCEPT), (IF_NONE_MATCH, &known)];
         let again = call(Method::GET, "/", &headers).await;
         assert_eq!(again.status(), StatusCode::NOT_MODIFIED, "{known}");
         assert_eq!(header(&again, ETAG), tag);
@@ -150,17 +150,17 @@ async fn a_browser_that_has_the_version_is_not_sent_it_again() {
 }
 
 #[tokio::test]
-async fn a_question_about_a_page_is_answered_without_it() {
+async fn head_request_has_no_body() {
     let page = visit("/about").await;
     let length = header(&page, CONTENT_LENGTH).to_owned();
-    let asked = call(Method::HEAD, "/about", &[(ACCEPT, OF_A_PERSON)]).await;
+    let asked = call(Method::HEAD, "/about", &[(ACCEPT, BROWSER_ACCEPT)]).await;
     assert_eq!(asked.status(), StatusCode::OK);
     assert_eq!(header(&asked, CONTENT_LENGTH), length);
     assert!(body(asked).await.is_empty());
 }
 
 #[tokio::test]
-async fn each_file_arrives_in_each_of_its_forms() {
+async fn every_file_is_served_in_every_encoding() {
     for file in files::all() {
         let path = format!("/{}", file.path.trim_start_matches("index.html"));
         for (accepted, wanted) in [
@@ -168,7 +168,7 @@ async fn each_file_arrives_in_each_of_its_forms() {
             ("gzip", file.gzip),
             ("identity", Some(file.plain)),
         ] {
-            let headers = [(ACCEPT, OF_A_PERSON), (ACCEPT_ENCODING, accepted)];
+            let headers = [(ACCEPT, BROWSER_ACCEPT), (ACCEPT_ENCODING, accepted)];
             let response = call(Method::GET, &path, &headers).await;
             assert_eq!(response.status(), StatusCode::OK, "{path}");
             assert_eq!(header(&response, VARY), "Accept-Encoding");
@@ -181,7 +181,7 @@ async fn each_file_arrives_in_each_of_its_forms() {
 }
 
 #[test]
-fn an_asset_may_be_kept_and_the_page_may_not() {
+fn assets_are_cacheable_and_the_page_is_not() {
     for file in files::all() {
         let kept = file.caching().contains("immutable");
         assert_eq!(kept, file.path.starts_with("assets/"), "{}", file.path);

@@ -1,5 +1,5 @@
-//! The certificate that the listener shows: from files, which are read again when they change, or
-//! from the server's own authority and then renewed in time.
+//! The listener's certificate: from files, which are reloaded when they change, or from the
+//! server's own CA with automatic renewal.
 
 mod files;
 
@@ -13,7 +13,7 @@ use rustls_pki_types::UnixTime;
 use tokio::time::Instant;
 use x509_parser::pem::parse_x509_pem;
 
-use self::files::Followed;
+use self::files::WatchedFiles;
 use super::{StartError, TlsFiles};
 use drover_hub::Hub;
 use drover_hub::authority::{Authority, AuthorityError};
@@ -22,26 +22,26 @@ use drover_reconcile::{Action, Attempt, Backoff, Options, Reconciler, Runtime};
 use drover_tls::roots::Roots;
 use drover_tls::{Shown, TlsError, chain, from_files};
 
-/// How often the certificate's age is looked at.
+/// Interval of checks for renewal.
 const EVERY: Duration = Duration::from_hours(1);
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(5));
 
-/// The shown certificate and how it is kept.
+/// The current certificate and its source.
 pub(super) struct Certificate {
     shown: Shown,
     trust: Option<String>,
     kept: Kept,
 }
 
-/// Where the next certificate comes from.
+/// The source of the next certificate.
 enum Kept {
     Own(Box<Own>),
-    Files(Box<Followed>),
+    Files(Box<WatchedFiles>),
     #[cfg(test)]
     Nowhere,
 }
 
-/// What it takes to renew a certificate of our own authority.
+/// The inputs for renewing a certificate of the server's own CA.
 struct Own {
     hub: Hub,
     settings: Settings,
@@ -49,7 +49,7 @@ struct Own {
     authority: Authority,
 }
 
-/// Reads the files, or gets a certificate for the server's names from its own authority.
+/// Reads the files, or gets a certificate for the server's names from its own CA.
 pub(super) async fn prepare(
     hub: &Hub,
     settings: &Settings,
@@ -74,7 +74,8 @@ pub(super) async fn prepare(
     })
 }
 
-/// A certificate that agents would refuse is none: the server would run, and every import fail.
+/// Rejects a certificate that agents would reject: otherwise the server would run and every import
+/// would fail.
 fn of_files(files: &TlsFiles) -> Result<Certificate, TlsError> {
     let serving = from_files(&files.certificate, &files.key)?;
     let shown = Shown::new(&serving)?;
@@ -93,27 +94,28 @@ fn of_files(files: &TlsFiles) -> Result<Certificate, TlsError> {
     Ok(Certificate {
         shown,
         trust: roots.as_ref().map(Roots::to_pem),
-        kept: Kept::Files(Box::new(Followed::new(files.clone(), serving, roots))),
+        kept: Kept::Files(Box::new(WatchedFiles::new(files.clone(), serving, roots))),
     })
 }
 
 impl Certificate {
-    /// What new connections are shown.
+    /// The certificate for new connections.
     pub(super) fn shown(&self) -> Shown {
         self.shown.clone()
     }
 
-    /// Whether the operator gave it, in files.
+    /// Whether the certificate comes from files.
     pub(super) fn is_given(&self) -> bool {
         matches!(self.kept, Kept::Files(_))
     }
 
-    /// What clients shall trust, PEM; `None` if the chain ends at an authority that they know.
+    /// The CA certificates for clients, PEM; `None` if the chain ends at a public CA.
     pub(super) fn trust(&self) -> Option<&str> {
         self.trust.as_deref()
     }
 
-    /// What people compare at their first login, `SHA256:AB:CD:…`; `None` where [`Self::trust`] is.
+    /// The fingerprint that users compare at their first login, `SHA256:AB:CD:…`; `None` if
+    /// [`Self::trust`] is.
     pub(super) fn authority_fingerprint(&self) -> Option<String> {
         let (_, pem) = parse_x509_pem(self.trust()?.as_bytes()).ok()?;
         let digest = digest(&SHA256, &pem.contents);
@@ -123,8 +125,8 @@ impl Certificate {
         }))
     }
 
-    /// Runs the controller of the certificate: it renews one of our own authority in time and when
-    /// the server gets a new name, or shows files that changed.
+    /// Runs the controller of the certificate: it renews a certificate of the server's own CA
+    /// before it expires and when the server gets a new name, or reloads changed files.
     pub(super) async fn run(self, runtime: Runtime) {
         let runtime = runtime.in_every_replica();
         match self.kept {
@@ -148,11 +150,11 @@ impl Certificate {
     }
 }
 
-/// Renews a certificate of our own authority.
+/// Renews a certificate of the server's own CA.
 struct Renewal {
     own: Own,
     shown: Shown,
-    /// For which names, and when.
+    /// The names and the time of the last renewal.
     renewed: Mutex<Option<(BTreeSet<String>, Instant)>>,
 }
 
@@ -198,7 +200,7 @@ impl Own {
 
 #[cfg(test)]
 impl Certificate {
-    /// One for tests that build the server without a hub.
+    /// A certificate for tests that build the server without a hub.
     pub(super) fn self_signed() -> Self {
         let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
             .expect("a name of letters makes a certificate");
@@ -235,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_that_agents_would_refuse_is_named_with_their_authority() {
+    fn certificate_that_agents_reject_is_an_error_with_its_authority() {
         let (ours, other) = (Authority::new(), Authority::new());
         let Certified {
             certificate: leaf,
@@ -258,12 +260,12 @@ mod tests {
         for authority in [&ours.pem(), &both] {
             assert!(open(&leaf, Some(authority)).is_ok());
         }
-        // The authority is a public one, which everybody knows.
+        // The CA is public, so clients trust it already.
         assert_eq!(open(&leaf, None).unwrap().trust(), None);
     }
 
     #[test]
-    fn the_fingerprint_is_that_of_the_first_certificate_that_agents_trust() {
+    fn fingerprint_is_of_the_first_ca_certificate() {
         let ours = Authority::new();
         let Certified {
             certificate: leaf,

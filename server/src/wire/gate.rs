@@ -1,4 +1,4 @@
-//! What holds for every request, whichever module answers it.
+//! Security headers and leader checks for every request.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -12,19 +12,19 @@ use crate::ui;
 use drover_http_edge::status::Status;
 use drover_hub::lease::{Leadership, Standing};
 
-/// What a browser may do with an answer that has no policy of its own: nothing, in no frame.
+/// The policy of responses without a policy of their own: no content, no framing.
 const POLICY: &str =
     "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/// One year, for this host only: other hosts of the domain are not ours.
+/// One year, for this host only; `includeSubDomains` would affect other hosts.
 const HSTS: &str = "max-age=31536000";
 
-/// Whether browsers are told to use this host over TLS only (HSTS, RFC 6797).
+/// Whether responses set HSTS (RFC 6797).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hsts {
-    /// With a certificate of the operator's.
+    /// With a certificate from files.
     On,
-    /// With a certificate of the server's own authority. Browsers ignore HSTS there, except those
-    /// that were given the authority; a new authority would shut these out for a year.
+    /// With a certificate of the server's own CA. Browsers ignore HSTS there, except browsers that
+    /// trust the CA; a new CA would lock these out for a year.
     Off,
 }
 
@@ -38,10 +38,10 @@ impl Hsts {
     }
 }
 
-/// The routes of all modules, behind what holds for every request.
-pub(super) fn stand_before(routes: Router, leadership: Leadership, hsts: Hsts) -> Router {
+/// Wraps the routes of all modules in the layers for every request.
+pub(super) fn with_gate(routes: Router, leadership: Leadership, hsts: Hsts) -> Router {
     routes
-        .fallback(ui::screen_or_nothing)
+        .fallback(ui::screen_or_not_found)
         .method_not_allowed_fallback(async || Status::method_not_allowed())
         .layer(middleware::from_fn_with_state((leadership, hsts), stand))
 }
@@ -56,7 +56,7 @@ async fn stand(
     response
 }
 
-/// Sets what browsers are told with every answer. The web UI and clusters' answers have policies of
+/// Sets the security headers of a response. The web UI and responses of clusters have policies of
 /// their own.
 fn protect(headers: &mut HeaderMap, hsts: Hsts) {
     let policy = headers.entry(CONTENT_SECURITY_POLICY);
@@ -67,7 +67,7 @@ fn protect(headers: &mut HeaderMap, hsts: Hsts) {
     }
 }
 
-/// A server that waits for its turn answers nothing but questions about its health.
+/// A server without the Lease serves only health checks and metrics.
 async fn only_when_serving(leadership: &Leadership, request: Request, next: Next) -> Response {
     let standing = leadership.standing();
     if standing.may_serve() || matches!(request.uri().path(), "/livez" | "/readyz" | "/metrics") {
@@ -78,7 +78,7 @@ async fn only_when_serving(leadership: &Leadership, request: Request, next: Next
             "this server waits: {holder} serves at present; send requests only to servers whose \
              /readyz answers 200"
         ),
-        _ => "this server is not serving yet; try again in some seconds".to_owned(),
+        _ => "this server does not serve requests yet; try again in a few seconds".to_owned(),
     };
     Status::unavailable(message, 5).into_response()
 }
@@ -91,9 +91,9 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn browsers_are_told_to_use_tls_with_a_given_certificate_only() {
+    async fn hsts_is_set_only_with_certificate_files() {
         for (hsts, wanted) in [(Hsts::On, Some(HSTS)), (Hsts::Off, None)] {
-            let router = stand_before(Router::new(), Leadership::alone(), hsts);
+            let router = with_gate(Router::new(), Leadership::alone(), hsts);
             let answer = router.oneshot(Request::new(Body::empty())).await.unwrap();
             let header = answer.headers().get(STRICT_TRANSPORT_SECURITY);
             assert_eq!(header.map(|v| v.to_str().unwrap()), wanted, "{hsts:?}");

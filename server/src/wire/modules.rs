@@ -1,4 +1,4 @@
-//! Every module of the server, built and joined.
+//! Builds and connects the server's modules.
 
 use std::sync::Arc;
 
@@ -30,14 +30,14 @@ use drover_identity::{
     tokens,
 };
 use drover_proxy as proxy;
-use drover_proxy::{OpenStreams, Road, end_in_order, run_revocation};
+use drover_proxy::{OpenStreams, Proxy, run_revocation, shut_down};
 use drover_rest as rest;
 use drover_rest::telemetry;
 use drover_rest::telemetry::Telemetry;
 use drover_rest::{Asking, RestState};
 use drover_telemetry::{Health, Metrics};
 
-/// Builds the modules, starts what they do in the background, and gives their routes.
+/// Builds the modules, starts their background tasks, and returns their routes.
 pub(super) fn build(
     base: &Base,
     options: &ServerOptions,
@@ -118,7 +118,7 @@ pub(super) fn build(
         base.runtime.clone(),
     );
     base.spawn(controllers.run());
-    let road = road(
+    let proxy = new_proxy(
         base,
         &audit,
         authenticator.clone(),
@@ -140,12 +140,12 @@ pub(super) fn build(
         .layer(middleware::from_fn_with_state(audit, audited))
         .merge(rules)
         .merge(ui::router())
-        .merge(proxy::router(road));
-    let routes = gate::stand_before(routes, base.leadership.clone(), Hsts::with(certificate));
+        .merge(proxy::router(proxy));
+    let routes = gate::with_gate(routes, base.leadership.clone(), Hsts::with(certificate));
     Ok(routes.layer(Extension(policy)))
 }
 
-/// The rules about writes to the hub, for a hub that asks over HTTP.
+/// The admission webhook, for an external hub.
 fn admission(
     base: &Base,
     options: &ServerOptions,
@@ -204,18 +204,18 @@ fn settings(base: &Base, options: &ServerOptions) {
     }
 }
 
-fn road(
+fn new_proxy(
     base: &Base,
     audit: &Audit,
     authenticator: Authenticator,
     tunnels: Tunnels,
     metrics: &Metrics,
     health: &Health,
-) -> Road {
+) -> Proxy {
     let open = OpenStreams::new();
     let recorded = audit.clone();
     health.check("audit", move || recorded.problem().map_or(Ok(()), Err));
-    base.spawn(end_in_order(open.clone(), audit.clone(), base.stop.clone()));
+    base.spawn(shut_down(open.clone(), audit.clone(), base.stop.clone()));
     base.spawn(run_revocation(
         open.clone(),
         base.hub.stores().clone(),
@@ -224,7 +224,7 @@ fn road(
     ));
     base.spawn(run_hub_access(base.hub.clone(), base.runtime.clone()));
     let metrics = metrics.clone();
-    Road::new(
+    Proxy::new(
         base.hub.clone(),
         authenticator,
         tunnels,
@@ -234,7 +234,7 @@ fn road(
     )
 }
 
-/// Begins a task when this server leads; it ends by its own means.
+/// Starts a task when this server becomes the leader.
 fn when_leading(
     base: &Base,
     task: impl Future<Output = ()> + Send + 'static,
@@ -248,7 +248,7 @@ fn when_leading(
     }
 }
 
-/// What has to hold before requests should come here.
+/// Registers the readiness checks.
 fn readiness(health: &Health, stores: &Stores, leadership: &Leadership) {
     let stores = stores.clone();
     health.check("hub", move || {

@@ -1,10 +1,10 @@
-//! Challenges: values that an agent signs to connect, each good once and for a minute.
+//! Challenges: values that an agent signs to connect, each valid once and for a minute.
 //!
-//! Nothing is kept for a challenge that was handed out: it carries its time and a MAC over that
-//! the Cluster and this start of the server: after a restart, which forgets what was answered,
-//! nothing from before is good. Only those that were answered with the right key are remembered,
-//! a bounded number for each Cluster, until their time is over, so that strangers cannot fill the
-//! memory, nor one Cluster's agent keep those of others out.
+//! Issued challenges are not stored: a challenge contains its time and a MAC over the time, the
+//! Cluster and the ID of this server start. After a restart, which loses the used challenges, no
+//! older challenge is valid. Only challenges that were answered with the right key are stored until
+//! they expire, a bounded number per Cluster, so that unauthenticated clients cannot fill the
+//! memory, and one Cluster's agent cannot block the agents of others.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -19,32 +19,33 @@ use uuid::Uuid;
 
 use drover_entropy::{NoRandomness, random};
 
-/// How long a challenge is good.
-const LIFE: SignedDuration = SignedDuration::from_secs(60);
-/// Answered challenges remembered of one Cluster: far more than its agents connect in a minute.
-const MOST_USED: usize = 512;
+/// Lifetime of a challenge.
+const LIFETIME: SignedDuration = SignedDuration::from_secs(60);
+/// Maximum number of stored used challenges per Cluster; its agents connect far less often within a
+/// minute.
+const MAX_USED: usize = 512;
 const TIME: usize = 8;
 const RANDOM: usize = 16;
 const MAC: usize = 32;
 
-/// Why a nonce is not accepted.
+/// Why a nonce is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ChallengeError {
-    /// Not made by this hub's servers, or for another Cluster.
+    /// Not issued by this server, or issued for another Cluster.
     #[error("the challenge was not made by this server for this Cluster: ask for a new one")]
     Foreign,
-    /// Too old.
+    /// Expired.
     #[error("the challenge is older than a minute: ask for a new one")]
     Stale,
-    /// Answered before.
+    /// Used before.
     #[error("the challenge was answered already: ask for a new one")]
     Replayed,
-    /// The Cluster's agents connect again and again.
+    /// The Cluster's agents connect too often.
     #[error("this cluster's agents connected too often: try again in two minutes")]
     Full,
 }
 
-/// A nonce that is genuine and fresh, but perhaps used.
+/// A nonce that is authentic and not expired, but possibly used.
 #[derive(Debug)]
 pub struct Genuine {
     cluster: ClusterUid,
@@ -52,10 +53,10 @@ pub struct Genuine {
     value: [u8; RANDOM],
 }
 
-/// Makes and checks challenges; holds those that were answered in the last minutes.
+/// Issues and checks challenges; stores the used ones until they expire.
 #[derive(Debug)]
 pub struct Challenges {
-    /// Unlike that of any other start.
+    /// Random ID of this start of the server.
     start: Uuid,
     used: Mutex<Used>,
 }
@@ -76,7 +77,7 @@ struct Used {
 }
 
 impl Challenges {
-    /// A fresh challenge for a Cluster.
+    /// Issues a challenge for a Cluster.
     pub fn issue(
         &self,
         key: &hmac::Key,
@@ -92,7 +93,7 @@ impl Challenges {
         Ok(URL_SAFE_NO_PAD.encode(bytes))
     }
 
-    /// Checks origin, Cluster and age; says nothing about earlier use.
+    /// Checks origin, Cluster and age, but not earlier use.
     pub fn check(
         &self,
         key: &hmac::Key,
@@ -115,7 +116,7 @@ impl Challenges {
             Timestamp::from_millisecond(millisecond).map_err(|_| ChallengeError::Foreign)?;
         let age = now.duration_since(made_at);
         // The clock may have been set back.
-        if age > LIFE || age < -LIFE {
+        if age > LIFETIME || age < -LIFETIME {
             return Err(ChallengeError::Stale);
         }
         Ok(Genuine {
@@ -125,15 +126,15 @@ impl Challenges {
         })
     }
 
-    /// Uses a challenge up; call once its answer has proved the key.
+    /// Marks a challenge as used; call it once the signature has proved the key.
     pub fn spend(&self, genuine: &Genuine, now: Timestamp) -> Result<(), ChallengeError> {
         let mut used = self.used.lock();
-        used.forget_before(now - LIFE * 2);
+        used.forget_before(now - LIFETIME * 2);
         let values = used.values.entry(genuine.cluster.clone()).or_default();
         if values.contains(&genuine.value) {
             return Err(ChallengeError::Replayed);
         }
-        if values.len() >= MOST_USED {
+        if values.len() >= MAX_USED {
             return Err(ChallengeError::Full);
         }
         values.insert(genuine.value);
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_challenge_is_good_once_for_one_cluster_and_a_minute() {
+    fn challenge_is_valid_once_for_one_cluster_and_a_minute() {
         let challenges = Challenges::default();
         let (a, b) = (ClusterUid::new("a"), ClusterUid::new("b"));
         let nonce = challenges.issue(&key(1), &a, at(0)).unwrap();
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_challenge_from_before_a_restart_is_good_no_more() {
+    fn challenge_is_invalid_after_a_restart() {
         let a = ClusterUid::new("a");
         let nonce = Challenges::default().issue(&key(1), &a, at(0)).unwrap();
         let verdict = Challenges::default().check(&key(1), &a, &nonce, at(1));
@@ -232,15 +233,15 @@ mod tests {
     #[test]
     fn memory_of_answered_challenges_is_bounded_and_ends() {
         let challenges = Challenges::default();
-        for n in 0..MOST_USED {
+        for n in 0..MAX_USED {
             assert_eq!(challenges.spend(&genuine("a", n, at(0)), at(0)), Ok(()));
         }
         assert_eq!(
-            challenges.spend(&genuine("a", MOST_USED, at(0)), at(1)),
+            challenges.spend(&genuine("a", MAX_USED, at(0)), at(1)),
             Err(ChallengeError::Full)
         );
         assert_eq!(
-            challenges.spend(&genuine("a", MOST_USED, at(121)), at(121)),
+            challenges.spend(&genuine("a", MAX_USED, at(121)), at(121)),
             Ok(())
         );
         assert_eq!(challenges.used.lock().by_age.len(), 1);
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn one_clusters_agent_that_connects_for_ever_keeps_no_other_out() {
+    fn repeated_connects_of_one_cluster_do_not_block_others() {
         let challenges = Challenges::default();
         for n in 0..100_000 {
             let _ = challenges.spend(&genuine("a", n, at(0)), at(0));
@@ -259,7 +260,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_changed_challenge_is_foreign(index in 0..56_usize, flip in 1..255_u8) {
+        fn modified_challenge_is_rejected(index in 0..56_usize, flip in 1..255_u8) {
             let challenges = Challenges::default();
             let a = ClusterUid::new("a");
             let nonce = challenges.issue(&key(1), &a, at(0)).unwrap();
@@ -271,7 +272,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_panics_the_check(text in ".*") {
+        fn arbitrary_text_never_panics(text in ".*") {
             let a = ClusterUid::new("a");
             let _ = Challenges::default().check(&key(1), &a, &text, at(0));
         }

@@ -1,12 +1,13 @@
-//! Which Cluster a key belongs to: one Secret per key on the hub, created before the key is bound.
+//! Key claims: one Secret per key on the hub, created before the key is bound to a Cluster.
 //!
-//! The hub stores one object of a name. Of two registrations of one key at the same time one creates
-//! the claim, and the other finds it. A crash between claim and binding heals when the same Cluster
-//! registers again.
+//! Object names are unique on the hub: of two concurrent registrations with the same key, one
+//! creates the claim and the other finds it. After a crash between claim and binding, the same
+//! Cluster can register again.
 //!
-//! A claim is never deleted here: the hub's garbage collector deletes it with its Cluster. Another
-//! Cluster takes it over only when the former one cannot be bound to the key any more, see
-//! [`may_bind`]: a registration that is under way there could bind the key otherwise.
+//! This module never deletes a claim: the hub's garbage collector deletes it with its Cluster.
+//! Another Cluster takes a claim over only when the former Cluster can no longer be bound to the
+//! key, see [`may_bind`]: otherwise a concurrent registration of the former Cluster could still
+//! bind it.
 
 use std::fmt::Write as _;
 
@@ -21,24 +22,24 @@ use super::decide::bound_key;
 use drover_hub::secret::{Data, entry, secret};
 use drover_hub::{Hub, HubError, call};
 
-/// Start of the names of claims; `drover_access::admission::SERVERS_SECRETS` protects them.
+/// Prefix of the names of claims; `drover_access::admission::SERVERS_SECRETS` protects them.
 const PREFIX: &str = "cluster-key-";
 const KIND: &str = "management.drover.dev/cluster-key";
 const UID: &str = "cluster-uid";
 const NAME: &str = "cluster-name";
 
-/// What came of an attempt to claim a key.
+/// The result of claiming a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Claim {
     /// The Cluster may be bound to the key.
     Ours,
-    /// This other Cluster is bound to the key, or may be at any moment.
+    /// This other Cluster is bound to the key, or can be bound at any moment.
     OfOther(String),
-    /// Somebody else changed the claim meanwhile: look again.
+    /// Another writer changed the claim: retry.
     Changed,
 }
 
-/// Claims a key for a Cluster. Every binding comes after it.
+/// Claims a key for a Cluster. Must precede every binding.
 pub(super) async fn take(hub: &Hub, key: &PublicKey, cluster: &Cluster) -> Result<Claim, HubError> {
     let (api, name) = (hub.secrets(), name_of(key));
     let mut claim = claim_of(&name, cluster);
@@ -71,8 +72,8 @@ pub(super) async fn take(hub: &Hub, key: &PublicKey, cluster: &Cluster) -> Resul
     Ok(holder.map_or(Claim::Ours, Claim::OfOther))
 }
 
-/// Whether the Cluster of a claim, by UID and name, is bound to the key or could be: it exists, and no
-/// other key is bound to it. A bound key never changes.
+/// Whether the Cluster of a claim, by UID and name, is or can be bound to the key: it exists, and
+/// no other key is bound to it. A bound key never changes.
 async fn may_bind(
     hub: &Hub,
     key: &PublicKey,
@@ -84,8 +85,8 @@ async fn may_bind(
     Ok(holder.is_some_and(|cluster| bound_key(&cluster).is_none_or(|bound| *bound == encoded)))
 }
 
-/// Another Cluster to which an earlier version bound the key, without a claim. It is read from the hub
-/// itself: memory may not show it yet.
+/// Another Cluster to which an earlier version bound the key without a claim. Read from the hub,
+/// because the stores can lag behind.
 async fn bound_without_claim(
     hub: &Hub,
     key: &PublicKey,
@@ -100,12 +101,12 @@ async fn bound_without_claim(
     Ok(others.next().map(ResourceExt::name_any))
 }
 
-/// The name is drawn from the key, so that there is one claim per key.
+/// The name is derived from the key, so that there is one claim per key.
 fn name_of(key: &PublicKey) -> String {
     let fingerprint = digest(&SHA256, key.encode().as_bytes());
     let mut name = PREFIX.to_owned();
     for byte in fingerprint.as_ref() {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(name, "{byte:02x}");
     }
     name

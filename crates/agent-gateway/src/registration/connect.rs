@@ -1,4 +1,4 @@
-//! `POST /v1/agent/challenge` and `GET /v1/connect`: from a proved key to an attached tunnel.
+//! `POST /v1/agent/challenge` and `GET /v1/connect`: proves the key and attaches the tunnel.
 
 use std::net::SocketAddr;
 
@@ -24,22 +24,22 @@ use super::challenge::ChallengeError;
 use super::decide::{Refusal, bound_key};
 use super::register::{current_cluster, refusal, version};
 use crate::tunnels::AttachedAgent;
-use drover_http_edge::listen::Place;
+use drover_http_edge::listen::ConnectionSlot;
 use drover_http_edge::networks::{NOWHERE, Quota, Rates, sender};
 use drover_http_edge::status::Status;
 
-/// Longest proof header, in bytes.
-const MOST_PROOF: usize = 4096;
-/// Longest name of a replica, in characters.
-const MOST_REPLICA: usize = 253;
-/// Challenges that may be asked for one Cluster: from one network, and from wider ones.
+/// Maximum length of the proof header, in bytes.
+const MAX_PROOF: usize = 4096;
+/// Maximum length of a replica's name, in characters.
+const MAX_REPLICA: usize = 253;
+/// Rate limits of challenges per Cluster: from one network, and from wider ones.
 const CHALLENGES: [Quota; 3] = [
     Quota::per_second(2).burst(30),
     Quota::per_second(4).burst(60),
     Quota::per_second(8).burst(120),
 ];
 
-/// How often challenges are asked for, by Cluster and network.
+/// Rate limits of challenges, by Cluster and network.
 #[derive(Debug)]
 pub struct ChallengeRate(Rates<ClusterUid>);
 
@@ -51,20 +51,22 @@ impl Default for ChallengeRate {
 
 impl ChallengeRate {
     fn check(&self, cluster: &ClusterUid, peer: Option<SocketAddr>) -> Result<(), Status> {
-        let slow = |_| Status::too_many_requests("this cluster's agents connect too often", 5);
+        let slow =
+            |_| Status::too_many_requests("the agents of this cluster connect too often; retry", 5);
         let from = peer.map_or(NOWHERE, |peer| peer.ip());
         self.0.check(cluster, from).map_err(slow)
     }
 }
 
-/// Hands a challenge out.
+/// Issues a challenge.
 pub fn challenge(
     state: &RegistrationState,
     peer: Option<SocketAddr>,
     asked: &ChallengeRequest,
 ) -> Result<Challenge, Status> {
     state.hub.stores().health().check()?;
-    // Only what exists is counted, so strangers cannot fill the memory of rates with inventions.
+    // Only requests for existing Clusters are counted, so that unauthenticated clients cannot fill
+    // the memory with invented UIDs.
     if state
         .hub
         .stores()
@@ -92,7 +94,7 @@ struct Proved {
     protocol: Version,
 }
 
-/// Checks the proof, answers 101 and attaches the tunnel when the connection is handed over.
+/// Checks the proof, responds 101, and attaches the tunnel after the upgrade.
 pub async fn connect(state: RegistrationState, mut request: axum::extract::Request) -> Response {
     let upgrade = hyper::upgrade::on(&mut request);
     let (head, _) = request.into_parts();
@@ -108,9 +110,9 @@ pub async fn connect(state: RegistrationState, mut request: axum::extract::Reque
     let (mut head, ()) = switch.into_parts();
     head.headers
         .insert(protocol::VERSION_HEADER, protocol::chosen(proved.protocol));
-    // From here on the cluster's bound of tunnels counts it.
-    if let Some(place) = request.extensions().get::<Place>() {
-        place.proved(&proved.cluster, sender(request.extensions()));
+    // From now on the tunnel limit of the cluster counts the connection.
+    if let Some(slot) = request.extensions().get::<ConnectionSlot>() {
+        slot.proved(&proved.cluster, sender(request.extensions()));
     }
     tokio::spawn(serve(state, proved, upgrade));
     Response::from_parts(head, axum::body::Body::empty())
@@ -168,7 +170,7 @@ async fn prove(state: &RegistrationState, request: &Request<()>) -> Result<Prove
     })
 }
 
-/// The Cluster from memory; asked of the hub when memory knows no key of it yet.
+/// Returns the Cluster from the stores, or from the hub if the stores have no key for it yet.
 async fn living_cluster(
     state: &RegistrationState,
     uid: &ClusterUid,
@@ -176,14 +178,15 @@ async fn living_cluster(
 ) -> Result<std::sync::Arc<Cluster>, Status> {
     let known = state.hub.stores().clusters.by_uid(uid.as_str());
     let known = known.ok_or_else(|| refusal(&Refusal::NoSuchCluster))?;
-    // While our finalizer holds it, its agent is waited for: what was applied there has to go.
+    // While the server's finalizer is set, the agent may connect: the server must remove its
+    // objects from the cluster.
     if known.metadata.deletion_timestamp.is_some() && !has_finalizer(&known) {
         return Err(refusal(&Refusal::ClusterDeleted));
     }
     if bound_key(&known).is_some() {
         return Ok(known);
     }
-    state.slow_down(request)?;
+    state.check_rate(request)?;
     let current = current_cluster(&state.hub, uid).await?;
     current
         .map(std::sync::Arc::new)
@@ -197,7 +200,7 @@ pub fn read_proof(headers: &HeaderMap) -> Result<ConnectProof, Status> {
     let (Some(value), None) = (values.next(), values.next()) else {
         return Err(malformed("must be present once; agents of Drover send it"));
     };
-    if value.len() > MOST_PROOF {
+    if value.len() > MAX_PROOF {
         return Err(malformed("is too long"));
     }
     let json = STANDARD
@@ -206,7 +209,7 @@ pub fn read_proof(headers: &HeaderMap) -> Result<ConnectProof, Status> {
     let proof: ConnectProof =
         serde_json::from_slice(&json).map_err(|_| malformed("is not the JSON of a proof"))?;
     let plain = proof.replica.bytes().all(|b| b.is_ascii_graphic());
-    if proof.replica.is_empty() || proof.replica.len() > MOST_REPLICA || !plain {
+    if proof.replica.is_empty() || proof.replica.len() > MAX_REPLICA || !plain {
         return Err(malformed(
             "names no replica in at most 253 visible characters",
         ));
@@ -235,7 +238,7 @@ fn challenge_refused(error: ChallengeError) -> Status {
     }
 }
 
-/// A version that does not fit is told with the versions that do.
+/// An error for an unsupported version lists the supported versions.
 fn with_versions(status: &Status) -> Response {
     let mut response = status.clone().into_response();
     if status.code() == StatusCode::UPGRADE_REQUIRED {
@@ -246,7 +249,7 @@ fn with_versions(status: &Status) -> Response {
     response
 }
 
-/// Holds the tunnel from the hand-over of the connection to its end.
+/// Runs the tunnel from the upgrade of the connection to its end.
 async fn serve(state: RegistrationState, proved: Proved, upgrade: OnUpgrade) {
     let Proved {
         cluster,
@@ -255,17 +258,17 @@ async fn serve(state: RegistrationState, proved: Proved, upgrade: OnUpgrade) {
         ..
     } = proved;
     let replica = agent.replica.clone();
-    // Boxed: this task lives as long as the tunnel, and shall not keep the opening's room.
+    // Boxed: this task lives as long as the tunnel and must not reserve space for the opening.
     let opening = Box::pin(open(&state, &name, &replica, upgrade));
     let Some((tunnel, driver)) = opening.await else {
         return;
     };
     let driver = tokio::spawn(driver);
     let attached = state.tunnels.attach(cluster, agent, tunnel);
-    tracing::info!(cluster = name, replica, "an agent is connected");
+    tracing::info!(cluster = name, replica, "agent connected");
     match driver.await {
-        Ok(reason) => tracing::info!(cluster = name, replica, %reason, "an agent's tunnel ended"),
-        Err(error) => tracing::error!(cluster = name, replica, %error, "a tunnel's task failed"),
+        Ok(reason) => tracing::info!(cluster = name, replica, %reason, "agent tunnel closed"),
+        Err(error) => tracing::error!(cluster = name, replica, %error, "tunnel task failed"),
     }
     drop(attached);
 }
@@ -279,27 +282,28 @@ async fn open(
     let stream = match ws::accept(upgrade).await {
         Ok(stream) => stream,
         Err(error) => {
-            tracing::debug!(cluster = name, replica, %error, "an agent left before its tunnel opened");
+            tracing::debug!(cluster = name, replica, %error, "agent disconnected before its tunnel opened");
             return None;
         }
     };
     match Tunnel::open(stream, state.tunnels.options()).await {
         Ok(opened) => Some(opened),
         Err(error) => {
-            tracing::warn!(cluster = name, replica, %error, "an agent's tunnel did not open");
+            tracing::warn!(cluster = name, replica, %error, "failed to open an agent tunnel");
             None
         }
     }
 }
 
-/// The address a request came from, where the listener tells it.
+/// The client's address, if the listener provides it.
 pub fn peer(extensions: &http::Extensions) -> Option<SocketAddr> {
     extensions
         .get::<ConnectInfo<SocketAddr>>()
         .map(|info| info.0)
 }
 
-/// Whether the server still has to remove its objects from the cluster before the Cluster is gone.
+/// Whether the server still has to remove its objects from the cluster before the Cluster is
+/// deleted.
 fn has_finalizer(cluster: &Cluster) -> bool {
     let mut finalizers = cluster.finalizers().iter();
     finalizers.any(|finalizer| finalizer == CLUSTER_FINALIZER)
@@ -310,7 +314,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_address_that_asks_too_often_does_not_slow_another() {
+    fn challenge_rate_limit_is_per_network() {
         let rate = ChallengeRate::default();
         let cluster = ClusterUid::new("a");
         let peer = |n: u8| Some(SocketAddr::from(([10, 0, 0, n], 1)));
@@ -325,7 +329,7 @@ mod tests {
             .count();
         assert!(
             (60..=70).contains(&refused),
-            "a /64 is one place: {refused}"
+            "a /64 counts as one network: {refused}"
         );
     }
 

@@ -1,50 +1,50 @@
-//! Whether a key is bound to a Cluster. Pure.
+//! Decides whether a key is bound to a Cluster. Pure.
 
 use drover_access::proof::PublicKey;
 use drover_api::kinds::Cluster;
 use thiserror::Error;
 
-/// What a registration request looks like beside the hub's present state.
+/// A registration request together with the current state of the hub.
 #[derive(Debug)]
 pub struct Observed<'a> {
-    /// The Cluster with the UID that the request names.
+    /// The Cluster with the UID in the request.
     pub cluster: Option<&'a Cluster>,
-    /// The key that the request brings.
+    /// The key in the request.
     pub key: &'a PublicKey,
     /// Whether the request is signed with that key.
     pub signed: bool,
-    /// What the presented token is worth.
+    /// The validity of the presented token.
     pub token: TokenState,
     /// Name of another Cluster that this key is bound to.
     pub held_by: Option<&'a str>,
 }
 
-/// What a presented registration token is worth.
+/// The validity of a presented registration token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenState {
-    /// None was presented.
+    /// No token was presented.
     Absent,
-    /// There is no such token, or its secret is another.
+    /// The token does not exist, or its secret is wrong.
     Invalid,
-    /// Its time is over.
+    /// The token has expired.
     Expired,
-    /// It is for another Cluster.
+    /// The token is for another Cluster.
     OtherCluster,
-    /// It allows this registration.
+    /// The token allows this registration.
     Valid {
-        /// Its id.
+        /// ID of the token.
         id: String,
     },
 }
 
-/// What to do.
+/// The decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The key is bound already: answer as if it had just been.
+    /// The key is already bound: respond like after a new binding.
     AlreadyBound,
-    /// Bind the key, on the word of this token.
+    /// Bind the key; this token allows it.
     Bind {
-        /// Id of the token.
+        /// ID of the token.
         token_id: String,
     },
 }
@@ -54,15 +54,15 @@ pub enum Verdict {
 pub enum Refusal {
     /// No Cluster has that UID.
     #[error(
-        "the server has no Cluster with this UID: it was deleted, or the manifest is of another server; import the cluster again"
+        "no Cluster with this UID exists on the server: it was deleted, or the manifest is from another server; import the cluster again"
     )]
     NoSuchCluster,
-    /// The Cluster is going away.
+    /// The Cluster is being deleted.
     #[error(
-        "this Cluster is being deleted at the server; import the cluster again under a new one"
+        "this Cluster is being deleted on the server; import the cluster again as a new Cluster"
     )]
     ClusterDeleted,
-    /// The request is not signed with the key that it brings.
+    /// The request is not signed with its key.
     #[error("the request is not signed with the key that it brings")]
     BadSignature,
     /// Another key is bound.
@@ -70,25 +70,23 @@ pub enum Refusal {
         "this Cluster is registered already, with another key: if the cluster was made anew, delete the Cluster at the server and import it again"
     )]
     AlreadyRegistered,
-    /// No token.
+    /// The token is missing.
     #[error("a registration token is needed: apply a fresh manifest of \"drover cluster import\"")]
     TokenRequired,
-    /// A token that is worth nothing.
+    /// The token is invalid.
     #[error(
         "the registration token is not valid, or was used already: apply a fresh manifest of \"drover cluster import\""
     )]
     TokenInvalid,
-    /// A token whose time is over.
+    /// The token has expired.
     #[error(
         "the registration token has expired: apply a fresh manifest of \"drover cluster import\""
     )]
     TokenExpired,
-    /// A token of another Cluster.
-    #[error(
-        "the registration token is for another Cluster: apply the manifest that was made for this one"
-    )]
+    /// The token is for another Cluster.
+    #[error("the registration token is for another Cluster: apply the manifest of this Cluster")]
     TokenOfOtherCluster,
-    /// The key is another Cluster's.
+    /// The key is bound to another Cluster.
     #[error(
         "this cluster is registered as {0:?} already: delete that Cluster first, or delete Secret drover-agent-key in the cluster to register it twice"
     )]
@@ -96,7 +94,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// PascalCase cause, stable across releases.
+    /// The reason in `PascalCase`, stable across releases.
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::NoSuchCluster => "NoSuchCluster",
@@ -112,10 +110,10 @@ impl Refusal {
     }
 }
 
-/// Decides a registration.
+/// Decides on a registration.
 ///
-/// Order: the Cluster, the proof, the key that is bound; only where none is bound does the token
-/// count. So a used token is worth nothing, and a bound key needs none.
+/// Order: the Cluster, the signature, the bound key; the token counts only if no key is bound. So a
+/// used token has no value, and a bound key needs no token.
 pub fn decide(observed: &Observed<'_>) -> Result<Verdict, Refusal> {
     let cluster = observed.cluster.ok_or(Refusal::NoSuchCluster)?;
     if cluster.metadata.deletion_timestamp.is_some() {
@@ -180,7 +178,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::too_many_lines, reason = "one table")]
-    fn a_key_is_bound_once_and_on_the_word_of_a_valid_token_only() {
+    fn key_is_bound_once_and_only_with_a_valid_token() {
         use TokenState::{Absent, Expired, Invalid, OtherCluster};
         let (free, ours, theirs, gone) = (
             cluster(None, false),

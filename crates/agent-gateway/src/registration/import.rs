@@ -1,4 +1,4 @@
-//! How a person gets the manifest: a fresh registration token, and the YAML that holds it.
+//! Creates a registration token and the manifest that contains it.
 
 use drover_access::setting::Setting;
 use drover_access::token::{ForRegistration, RegistrationToken, issue};
@@ -19,13 +19,13 @@ use drover_http_edge::status::Status;
 use drover_hub::Writer;
 use drover_hub::settings::Settings;
 
-/// Life of a token that asks for none, in seconds.
+/// Default lifetime of a token, in seconds.
 const DAY: u64 = 86_400;
-/// Shortest and longest life, in seconds.
-const LIFE: std::ops::RangeInclusive<u64> = 60..=604_800;
+/// Allowed lifetimes, in seconds.
+const LIFETIME: std::ops::RangeInclusive<u64> = 60..=604_800;
 
-/// Image that a cluster's agent should run, in the order: the Cluster's own, the setting, the
-/// registry's.
+/// The image for a cluster's agent: from the Cluster, from the setting, or from the registry, in
+/// this order.
 pub fn wanted_image(settings: &Settings, cluster: &Cluster) -> String {
     let chosen = cluster.spec.agent.image.clone();
     chosen.unwrap_or_else(|| {
@@ -36,7 +36,7 @@ pub fn wanted_image(settings: &Settings, cluster: &Cluster) -> String {
     })
 }
 
-/// The image that this server's version wants.
+/// The default image for this server's version.
 pub fn default_image(whole: &str, registry: &str) -> String {
     let tagged = format!("drover-agent:{}", env!("CARGO_PKG_VERSION"));
     match (whole, registry.trim_end_matches('/')) {
@@ -53,7 +53,7 @@ pub async fn import(
     request: &ImportRequest,
 ) -> Result<Import, Status> {
     let seconds = request.ttl_seconds.unwrap_or(DAY);
-    if !LIFE.contains(&seconds) {
+    if !LIFETIME.contains(&seconds) {
         return Err(Status::invalid("ttlSeconds", "must be from 60 to 604800"));
     }
     if cluster.metadata.deletion_timestamp.is_some() {
@@ -61,7 +61,7 @@ pub async fn import(
     }
     let life = SignedDuration::from_secs(seconds.try_into().unwrap_or(i64::MAX));
     let expires_at = Timestamp::now() + life;
-    // Whatever cannot be written must fail before a token exists.
+    // Everything that can fail comes before the token is created.
     let curl = curl(state)?;
     manifest(state, cluster, SecretString::from("unissued"))?;
     let token = issue_token(state, cluster, expires_at).await?;
@@ -74,7 +74,7 @@ pub async fn import(
     })
 }
 
-/// The manifest again, for whoever presents its token.
+/// Returns the manifest again to a client that presents its token.
 pub async fn manifest_for(
     state: &RegistrationState,
     token: Option<RegistrationToken>,
@@ -108,7 +108,7 @@ async fn issue_token(
         expires_at: Time(expires_at),
     };
     let mut object = ClusterRegistrationToken::new(&issued.id, spec);
-    // The hub's garbage collector is a second pair of hands for when the controller is away.
+    // The hub's garbage collector deletes the token if the controller does not.
     object.metadata.owner_references = owner(cluster).map(|owner| vec![owner]);
     let tokens = &state.hub.stores().registration_tokens;
     let writer = Writer::new(state.hub.registration_tokens(), tokens);
@@ -147,11 +147,11 @@ fn manifest(
         .map_err(|error| Status::internal(error.to_string()))
 }
 
-/// A line that applies the manifest: the server's key pinned, the token from the environment into
-/// a header that no process list shows.
+/// A command that applies the manifest: it pins the server's key, and passes the token from the
+/// environment into a header, so that process lists do not show it.
 fn curl(state: &RegistrationState) -> Result<String, Status> {
     let pin = (state.pin)()
-        .ok_or_else(|| Status::internal("the server's own certificate cannot be read"))?;
+        .ok_or_else(|| Status::internal("cannot read the server's own certificate"))?;
     Ok(curl_line(&state.settings.server_url(), &pin))
 }
 
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_image_is_the_whole_setting_or_made_from_the_registry() {
+    fn image_comes_from_the_setting_or_the_registry() {
         let version = env!("CARGO_PKG_VERSION");
         for (whole, registry, wanted) in [
             ("", "", format!("drover-agent:{version}")),
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn the_curl_line_pins_the_key_and_holds_no_token() {
+    fn curl_line_pins_the_key_and_omits_the_token() {
         let line = curl_line("https://d:8443", "AAAA=");
         assert!(line.contains("--pinnedpubkey 'sha256//AAAA='"), "{line}");
         assert!(
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn no_url_leaves_the_quotes_of_the_curl_line() {
+    fn url_cannot_leave_the_quotes_of_the_curl_line() {
         let line = curl_line("https://a:';id;'", "AAAA=");
         let url = r"--header @- 'https://a:'\'';id;'\''/v1/import/manifest' |";
         assert!(line.contains(url), "{line}");

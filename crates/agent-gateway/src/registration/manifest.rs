@@ -1,7 +1,7 @@
-//! What a person applies to make a cluster a member: one YAML stream of typed objects.
+//! The manifest that registers a cluster: one YAML stream of typed objects.
 //!
-//! Applying it again changes nothing that registration has done: the agent keeps its key and its
-//! memory in a Secret of its own that is not in here.
+//! Applying it again keeps the registration: the agent stores its key and state in a Secret of its
+//! own, which is not part of the manifest.
 
 mod roles;
 mod workload;
@@ -20,10 +20,10 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 use thiserror::Error;
 
-/// Name of the agent's Deployment, and of what belongs to it alone.
+/// Name of the agent's Deployment and related objects.
 pub const AGENT: &str = "drover-agent";
-/// Label of every object that Drover applies in a managed cluster, its value [`AGENT`]. What removes
-/// them asks for it: Helm overwrites who manages an object.
+/// Label of every object that Drover applies in a managed cluster, with the value [`AGENT`].
+/// Removal selects by this label, because Helm overwrites `app.kubernetes.io/managed-by`.
 pub const NAME_LABEL: &str = "app.kubernetes.io/name";
 
 /// The manifest could not be written as YAML.
@@ -34,20 +34,20 @@ pub struct ManifestError {
     problem: String,
 }
 
-/// Everything that differs between manifests.
+/// The variable parts of a manifest.
 #[derive(Debug)]
 pub struct Manifest {
-    /// `https://host[:port]` as the cluster reaches the server.
+    /// `https://host[:port]` at which the cluster reaches the server.
     pub server_url: String,
-    /// The only roots that the agent shall trust, PEM.
+    /// The only CA certificates that the agent trusts, PEM.
     pub server_ca: String,
     /// UID of the Cluster.
     pub cluster_uid: ClusterUid,
-    /// Its name, for people.
+    /// Name of the Cluster, for display.
     pub cluster_name: String,
-    /// Permission to register, once.
+    /// The registration token, valid for one registration.
     pub token: SecretString,
-    /// Keys that plans for this cluster's nodes are verified with, the one in use last.
+    /// Keys that verify plans for this cluster's nodes; the current one is last.
     pub plan_keys: Vec<PublicKey>,
     /// Image of the agent.
     pub image: String,
@@ -69,7 +69,7 @@ impl Manifest {
         Ok(SecretString::from(stream.0))
     }
 
-    /// Which server, and as which Cluster.
+    /// The server's URL and CA, and the Cluster's UID.
     fn binding(&self) -> ConfigMap {
         config_map(
             "drover-agent-server",
@@ -82,7 +82,7 @@ impl Manifest {
         )
     }
 
-    /// A list, so that a new key can be pinned before the old one goes.
+    /// A list, so that a new key can be added before the old one is removed.
     fn plan_keys(&self) -> ConfigMap {
         let entries = self.plan_keys.iter().enumerate();
         let named = entries.map(|(n, key)| (format!("{:04}.ed25519", n + 1), key.encode()));
@@ -100,7 +100,7 @@ impl Manifest {
     }
 }
 
-/// The agent's own account, and one a lane.
+/// The agent's own account, and one account per lane.
 const ACCOUNTS: [&str; 4] = [AGENT, "drover-user", "drover-controller", "drover-report"];
 
 /// Writes the service accounts, their roles and the bindings.
@@ -113,7 +113,7 @@ fn rbac(stream: &mut Stream) -> Result<(), ManifestError> {
     roles::write(stream)
 }
 
-/// Documents of a YAML stream.
+/// The documents of a YAML stream.
 #[derive(Default)]
 struct Stream(String);
 
@@ -124,7 +124,7 @@ impl Stream {
         object: &T,
     ) -> Result<(), ManifestError> {
         let failed = |problem: String| ManifestError { kind, problem };
-        // By way of JSON, which has the field order and the absent fields of Kubernetes.
+        // Serialized through JSON to get Kubernetes' field order and omitted fields.
         let value = serde_json::to_value(object).map_err(|error| failed(error.to_string()))?;
         let text = serde_saphyr::to_string(&value).map_err(|error| failed(error.to_string()))?;
         self.0.push_str("---\n");
@@ -177,7 +177,8 @@ fn namespace() -> Namespace {
 fn service_account(name: &str) -> ServiceAccount {
     ServiceAccount {
         metadata: meta(name),
-        // Only the agent's pods run as an account; the lanes' tokens are asked for by name.
+        // Only the agent's pods run with an account; the tokens of the lanes' accounts are
+        // requested by name.
         automount_service_account_token: Some(false),
         ..Default::default()
     }

@@ -1,4 +1,4 @@
-//! Events on a Cluster: what registration and connection refused, and what it bound.
+//! Events on a Cluster: refused and successful registrations and connections.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -13,16 +13,16 @@ use tokio::time::Instant;
 
 use drover_hub::Hub;
 
-/// The same is said of a Cluster at most once in this time.
-const QUIET: Duration = Duration::from_mins(1);
-/// Kinds of events remembered; beyond it nothing more is said until some are old.
-const MOST: usize = 4096;
-/// Notes of one Cluster's agent that are passed on within [`QUIET`].
-const MOST_REPORTED: usize = 10;
-/// Most time for the hub to take an event.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The same event is written for a Cluster at most once in this time.
+const REPEAT_INTERVAL: Duration = Duration::from_mins(1);
+/// Maximum number of remembered events; above it no further event is written until some are old.
+const MAX_EVENTS: usize = 4096;
+/// Maximum number of forwarded warnings of one Cluster's agent within [`REPEAT_INTERVAL`].
+const MAX_REPORTED: usize = 10;
+/// Time limit for writing an event to the hub.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Writes events, a bounded number of them.
+/// Writes a bounded number of events.
 pub struct Notices {
     recorder: Recorder,
     said: Mutex<HashMap<(String, &'static str), Instant>>,
@@ -38,7 +38,7 @@ impl std::fmt::Debug for Notices {
 }
 
 impl Notices {
-    /// Writes on the hub.
+    /// Writes to this hub.
     pub fn new(hub: &Hub) -> Self {
         let reporter = Reporter {
             controller: "drover-server".to_owned(),
@@ -51,8 +51,8 @@ impl Notices {
         }
     }
 
-    /// Passes on what a cluster's agent warned of, in the background; of one Cluster, each note
-    /// once a minute and no more than ten in all.
+    /// Writes a warning of a cluster's agent in the background: per Cluster, each warning once a
+    /// minute and at most ten in total.
     pub fn reported(self: &Arc<Self>, cluster: &Arc<Cluster>, reason: &'static str, note: String) {
         let uid = cluster.metadata.uid.clone().unwrap_or_default();
         if self.may_report(uid, &note, Instant::now()) {
@@ -69,25 +69,25 @@ impl Notices {
         note.hash(&mut hasher);
         let note = hasher.finish();
         let mut reported = self.reported.lock();
-        reported.retain(|_, (since, _)| now.duration_since(*since) < QUIET);
-        if reported.len() >= MOST && !reported.contains_key(&uid) {
+        reported.retain(|_, (since, _)| now.duration_since(*since) < REPEAT_INTERVAL);
+        if reported.len() >= MAX_EVENTS && !reported.contains_key(&uid) {
             return false;
         }
         let (_, notes) = reported.entry(uid).or_insert_with(|| (now, Vec::new()));
-        let fresh = notes.len() < MOST_REPORTED && !notes.contains(&note);
+        let fresh = notes.len() < MAX_REPORTED && !notes.contains(&note);
         if fresh {
             notes.push(note);
         }
         fresh
     }
 
-    /// Something that an administrator should look at.
+    /// Writes an event that needs an administrator's attention.
     pub async fn warn(&self, cluster: &Cluster, reason: &'static str, note: &str) {
         self.publish(cluster, EventType::Warning, reason, note)
             .await;
     }
 
-    /// Something that went as it should.
+    /// Writes an event about a success.
     pub async fn tell(&self, cluster: &Cluster, reason: &'static str, note: &str) {
         self.publish(cluster, EventType::Normal, reason, note).await;
     }
@@ -117,17 +117,17 @@ impl Notices {
         };
         let reference = cluster.object_ref(&());
         let written = self.recorder.publish(&event, &reference);
-        match tokio::time::timeout(PATIENCE, written).await {
+        match tokio::time::timeout(WRITE_TIMEOUT, written).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, reason, "an event was not written"),
-            Err(_) => tracing::warn!(reason, "the hub took too long to take an event"),
+            Ok(Err(error)) => tracing::warn!(%error, reason, "failed to write an event"),
+            Err(_) => tracing::warn!(reason, "timeout while writing an event"),
         }
     }
 
     fn due(&self, uid: String, reason: &'static str, now: Instant) -> bool {
         let mut said = self.said.lock();
-        said.retain(|_, at| now.duration_since(*at) < QUIET);
-        if said.len() >= MOST || said.contains_key(&(uid.clone(), reason)) {
+        said.retain(|_, at| now.duration_since(*at) < REPEAT_INTERVAL);
+        if said.len() >= MAX_EVENTS || said.contains_key(&(uid.clone(), reason)) {
             return false;
         }
         said.insert((uid, reason), now);
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn the_same_is_said_once_a_minute_and_the_memory_is_bounded() {
+    async fn equal_events_are_written_once_a_minute_with_bounded_memory() {
         let client = kube::Client::new(
             tower::service_fn(|_: http::Request<kube::client::Body>| async {
                 Err::<http::Response<kube::client::Body>, _>(std::io::Error::other("unused"))
@@ -160,18 +160,18 @@ mod tests {
         assert!(notices.due("a".into(), "X", now));
         assert!(!notices.due("a".into(), "X", now + Duration::from_secs(59)));
         assert!(notices.due("a".into(), "Y", now));
-        assert!(notices.due("a".into(), "X", now + QUIET));
-        for n in 0..2 * MOST {
-            notices.due(n.to_string(), "X", now + QUIET);
+        assert!(notices.due("a".into(), "X", now + REPEAT_INTERVAL));
+        for n in 0..2 * MAX_EVENTS {
+            notices.due(n.to_string(), "X", now + REPEAT_INTERVAL);
         }
-        assert!(notices.said.lock().len() <= MOST);
+        assert!(notices.said.lock().len() <= MAX_EVENTS);
 
         let told =
             |uid: &str, note: usize, now| notices.may_report(uid.into(), &note.to_string(), now);
         let heard = (0..1000).filter(|n| told("a", *n, now)).count();
-        assert_eq!(heard, MOST_REPORTED, "one agent does not fill the hub");
+        assert_eq!(heard, MAX_REPORTED, "one agent does not fill the hub");
         assert!(told("b", 1, now), "and does not silence another");
         assert!(!told("b", 1, now), "the same is told once");
-        assert!(told("a", 1, now + QUIET));
+        assert!(told("a", 1, now + REPEAT_INTERVAL));
     }
 }

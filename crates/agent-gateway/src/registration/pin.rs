@@ -1,4 +1,4 @@
-//! The pin of a certificate's key, as curl and RFC 7469 write it.
+//! The pin of a certificate's key, in the format of curl and RFC 7469.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;

@@ -1,8 +1,9 @@
 //! `POST /v1/agent/register`: binds a cluster's key to its Cluster, once.
 //!
 //! Three writes: the claim of the key (`claim`), the binding (compare-and-swap on the Cluster's
-//! status), then the token's deletion. A crash after the first leaves a claim with which the same
-//! Cluster registers; a crash after the second leaves a token that the bound Cluster no longer accepts.
+//! status), then the deletion of the token. After a crash following the first write, the same
+//! Cluster can register with the claim; after a crash following the second, the token remains, but
+//! the bound Cluster no longer accepts it.
 
 use drover_access::proof::{PublicKey, register_message};
 use drover_access::token::{RegistrationToken, TokenHash};
@@ -22,10 +23,10 @@ use super::decide::{Observed, Refusal, TokenState, Verdict, bound_key, decide};
 use drover_http_edge::status::Status;
 use drover_hub::{Hub, HubError, call};
 
-/// Tries when somebody else writes the Cluster at the same time.
-const TRIES: usize = 8;
+/// Maximum attempts when another writer changes the Cluster concurrently.
+const MAX_ATTEMPTS: usize = 8;
 
-/// The bearer of a registration request; `None` if there is no credential at all.
+/// The bearer token of a registration request; `None` without a credential.
 pub fn presented(headers: &HeaderMap) -> Result<Option<RegistrationToken>, Status> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let Some(value) = values.next() else {
@@ -61,7 +62,7 @@ pub async fn register(
     let token_id = token.as_ref().map_or("", |token| token.id());
     let message = register_message(&request.cluster_uid, &key, token_id);
     let signed = key.verify(&message, &request.signature).is_ok();
-    for _ in 0..TRIES {
+    for _ in 0..MAX_ATTEMPTS {
         let cluster = current_cluster(&state.hub, &request.cluster_uid).await?;
         let verdict = decide(&Observed {
             cluster: cluster.as_ref(),
@@ -87,7 +88,7 @@ pub async fn register(
                 }
                 match bind(&state.hub, cluster, &key, token_id).await? {
                     Some(bound) => bound,
-                    // Somebody wrote it meanwhile, perhaps the other replica: look again.
+                    // Another writer, for example the other replica, changed the Cluster: retry.
                     None => continue,
                 }
             }
@@ -105,12 +106,12 @@ pub async fn register(
         });
     }
     Err(Status::unavailable(
-        "the Cluster is being changed by others; try again",
+        "conflict while updating the Cluster; try again",
         1,
     ))
 }
 
-/// What an agent says of its version, short and printable.
+/// The agent's version, truncated and limited to printable characters.
 pub(super) fn version(said: &str) -> String {
     said.chars()
         .filter(char::is_ascii_graphic)
@@ -118,7 +119,7 @@ pub(super) fn version(said: &str) -> String {
         .collect()
 }
 
-/// The Cluster with a UID as the hub has it now, not as memory has it.
+/// Reads the Cluster with a UID from the hub, because the stores can lag behind.
 pub(super) async fn current_cluster(
     hub: &Hub,
     uid: &ClusterUid,
@@ -130,7 +131,7 @@ pub(super) async fn current_cluster(
     Ok(found.filter(|cluster| cluster.uid().as_deref() == Some(uid.as_str())))
 }
 
-/// What a presented token is worth for a Cluster; spends the same time on any answer.
+/// The validity of a presented token for a Cluster; takes the same time for every result.
 pub(super) async fn token_state(
     hub: &Hub,
     token: Option<&RegistrationToken>,
@@ -173,7 +174,7 @@ fn holder(hub: &Hub, key: &PublicKey, uid: &ClusterUid) -> Option<String> {
     other.map(|cluster| cluster.name_any())
 }
 
-/// Writes the binding; `None` when the Cluster has changed since it was read.
+/// Writes the binding; `None` if the Cluster has changed since it was read.
 pub(super) async fn bind(
     hub: &Hub,
     mut cluster: Cluster,
@@ -199,10 +200,10 @@ pub(super) async fn bind(
     }
 }
 
-/// Deletes a presented token of a Cluster that is registered now.
+/// Deletes a presented token of a Cluster that is now registered.
 ///
-/// A failure is no reason to refuse: the Cluster accepts no token any more, and the controller
-/// deletes what is left.
+/// A failure does not fail the registration: the Cluster accepts no further token, and the
+/// controller deletes the token later.
 async fn spend_token(hub: &Hub, token: Option<&RegistrationToken>, cluster: &ClusterUid) {
     let Some(token) = token else { return };
     if !matches!(
@@ -231,12 +232,12 @@ async fn spend_token(hub: &Hub, token: Option<&RegistrationToken>, cluster: &Clu
         tracing::warn!(
             error = &error as &dyn std::error::Error,
             token = token.id(),
-            "a used registration token stays for now"
+            "failed to delete a used registration token"
         );
     }
 }
 
-/// Answers a refusal, and tells the Cluster of it.
+/// Responds with a refusal and writes an event on the Cluster.
 async fn refuse(state: &RegistrationState, cluster: &Cluster, refused: &Refusal) -> Status {
     tracing::warn!(
         cluster = cluster.name_any(),
@@ -275,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_registration_token_is_a_credential_and_nothing_else_is() {
+    fn only_a_single_registration_token_is_a_credential() {
         let good = format!("Bearer droverimport_{}_{}", "b".repeat(12), "2".repeat(32));
         let user = format!("Bearer drover_{}_{}", "b".repeat(12), "2".repeat(32));
         let some = |values: &[&str]| {

@@ -1,15 +1,15 @@
-//! Which of a cluster's tunnels a new request takes, and what the probes make of a tunnel.
-//! Pure: the caller brings the facts.
+//! Selects a tunnel for a new request, and derives a tunnel's health from its probes. Pure: the
+//! caller passes the facts.
 
-/// What the probes say of a tunnel; the better, the smaller.
+/// The health of a tunnel according to its probes; lower is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Health {
-    /// The cluster's API server answers through it.
+    /// The cluster's API server responds through the tunnel.
     Healthy = 0,
-    /// The agent answers; the API server does not, or not in time.
+    /// The agent responds; the API server does not, or not in time.
     ApiServerDown = 1,
-    /// Nothing comes back.
+    /// No response at all.
     Silent = 2,
 }
 
@@ -23,24 +23,24 @@ impl Health {
     }
 }
 
-/// What one probe found.
+/// The result of one probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Probe {
-    /// The API server answered.
+    /// The API server responded.
     Answered,
-    /// The agent answered, but the API server did not in time.
+    /// The agent responded, but the API server did not in time.
     Down,
-    /// Not even the agent did.
+    /// The agent did not respond.
     Missed,
 }
 
-/// Probes that must fail in a row before a tunnel loses its place.
+/// Consecutive failed probes before a tunnel is unhealthy.
 const FAILURES: u8 = 2;
-/// Probes that must succeed in a row before it gets its place back: a flapping path must not pull
-/// requests to itself again and again.
+/// Consecutive successful probes before a tunnel is healthy again: a flapping tunnel must not
+/// attract requests repeatedly.
 const SUCCESSES: u8 = 3;
 
-/// A tunnel's health, from the probes so far.
+/// A tunnel's health from its probes so far.
 ///
 /// ```text
 ///   Healthy ──2 × Down──► ApiServerDown      any ──2 × Missed──► Silent
@@ -55,7 +55,7 @@ pub(super) struct History {
 }
 
 impl History {
-    /// A tunnel that has just been attached: the handshake on it was a sign of life.
+    /// A newly attached tunnel starts as healthy, because its handshake has just succeeded.
     pub(super) const fn new() -> Self {
         Self {
             health: Health::Healthy,
@@ -68,8 +68,8 @@ impl History {
         self.health
     }
 
-    /// Whether the last probe failed without deciding anything yet: ask again at once.
-    pub(super) const fn is_in_doubt(self) -> bool {
+    /// Whether the last probe failed without a change of health: probe again at once.
+    pub(super) const fn needs_retry(self) -> bool {
         !matches!(self.last, Probe::Answered) && self.in_a_row < FAILURES
     }
 
@@ -94,7 +94,7 @@ impl History {
     }
 }
 
-/// What counts when choosing among tunnels.
+/// The facts for choosing among tunnels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) id: u64,
@@ -103,13 +103,13 @@ pub(super) struct Candidate {
     pub(super) usable: bool,
 }
 
-/// By how many streams another tunnel must be freer before new requests move there.
+/// Minimum difference in open streams before new requests move to another tunnel.
 const LEAD: usize = 16;
 
-/// The index of the tunnel to take: among the healthiest, the present one as long as it has not
-/// many more streams than the freest.
+/// The index of the tunnel to use: among the healthiest, the current one unless it has many more
+/// streams than the least loaded one.
 ///
-/// A tunnel from which nothing comes back is never taken.
+/// A silent tunnel is never used.
 pub(super) fn choose(candidates: &[Candidate], present: u64) -> Option<usize> {
     let open = || {
         candidates
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_healthiest_and_then_the_freest_tunnel_is_taken_with_hysteresis() {
+    fn healthiest_then_least_loaded_tunnel_is_chosen_with_hysteresis() {
         use Health::{ApiServerDown, Healthy, Silent};
         let closed = Candidate {
             usable: false,
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn two_failures_take_a_place_away_and_three_successes_give_it_back() {
+    fn two_failures_make_a_tunnel_unhealthy_and_three_successes_healthy() {
         use Probe::{Answered, Down, Missed};
         let after = |probes: &[Probe]| {
             probes
@@ -193,8 +193,8 @@ mod tests {
         ] {
             assert_eq!(after(probes).health(), wanted, "{probes:?}");
         }
-        assert!(after(&[Missed]).is_in_doubt());
-        assert!(!after(&[Missed, Missed]).is_in_doubt());
-        assert!(!after(&[Answered]).is_in_doubt());
+        assert!(after(&[Missed]).needs_retry());
+        assert!(!after(&[Missed, Missed]).needs_retry());
+        assert!(!after(&[Answered]).needs_retry());
     }
 }

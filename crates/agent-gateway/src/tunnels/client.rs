@@ -1,8 +1,8 @@
 //! A Kubernetes client through the tunnels, for the server's own controllers.
 //!
-//! The answers come from a cluster, whose agent may be hostile, and the client reads them into
-//! memory: so each is bounded here, and what a cluster says of an error is cut to what a person
-//! reads before it gets into conditions, events and logs.
+//! The responses come from a cluster whose agent may be hostile, and the client buffers them in
+//! memory. So this module limits each response, and truncates error messages of a cluster before
+//! they reach conditions, events and logs.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -21,15 +21,15 @@ use tower::Service;
 
 use super::{TunnelSendError, Tunnels};
 
-/// Largest answer that is read into memory. A chunk of names, the largest thing that Drover keeps
-/// in a cluster, has some 100 KiB, and a list has sixteen of them.
+/// Maximum size of a buffered response. The largest object that Drover stores in a cluster, a chunk
+/// of names, has about 100 KiB, and a list page has sixteen objects.
 pub const ANSWER_BYTES: usize = 8 * 1024 * 1024;
-/// Most that is read of an answer that is an error.
+/// Maximum size of a buffered error response.
 const ERROR_BYTES: usize = 64 * 1024;
 
-/// Sends each request through the tunnel that is best at that moment.
+/// Sends each request through the best tunnel at that moment.
 #[derive(Clone)]
-pub(super) struct Through {
+pub(super) struct TunnelService {
     pub(super) tunnels: Tunnels,
     pub(super) cluster: ClusterUid,
     pub(super) lane: Lane,
@@ -37,7 +37,7 @@ pub(super) struct Through {
 
 type Bounded = Either<Limited<drover_tunnel::tunnel::Body>, Full<Bytes>>;
 
-impl Service<Request<Body>> for Through {
+impl Service<Request<Body>> for TunnelService {
     type Response = Response<Bounded>;
     type Error = TunnelSendError;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
@@ -72,13 +72,13 @@ async fn bounded(answer: Response<drover_tunnel::tunnel::Body>) -> Response<Boun
 
 fn unread(error: &BoxError) -> &'static str {
     if error.is::<http_body_util::LengthLimitError>() {
-        "the cluster answered with an error of more than 64 KiB, which was not read"
+        "the cluster returned an error larger than 64 KiB"
     } else {
-        "the cluster's error broke off"
+        "the cluster's error response ended early"
     }
 }
 
-/// What an error's body says, short: a `metav1.Status` stays one.
+/// The truncated text of an error's body; a `metav1.Status` stays one.
 fn error_text(body: &[u8]) -> Bytes {
     if let Ok(mut status) = serde_json::from_slice::<Status>(body) {
         status.message = shortened(&status.message);
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_cluster_says_of_an_error_is_cut_to_what_a_person_reads() {
+    fn error_messages_of_a_cluster_are_truncated() {
         let long = "ä\n".repeat(10_000);
         assert!(shortened(&long).len() <= TOLD_BYTES);
         assert!(shortened(&long).ends_with('…') && !shortened(&long).contains('\n'));

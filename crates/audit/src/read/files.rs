@@ -1,4 +1,4 @@
-//! The log's files, read backwards.
+//! Reads the log's files backwards.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -13,21 +13,21 @@ use rustix::io::Errno;
 use super::super::numbered;
 use super::{FilePosition, Older, Page, Position, ReadAuditError, Wanted, kept_since};
 
-/// Bytes read for one page; what is found by then is the page.
+/// Bytes that are read for one page; the page holds the matches in these bytes.
 const PAGE_BYTES: usize = 8 * 1024 * 1024;
-/// Bytes read at once.
+/// Bytes per read.
 const BLOCK: usize = 64 * 1024;
-/// Longest line that is looked at; a record is shorter by far.
+/// Longest line that is parsed; records are much shorter.
 const LINE: usize = 64 * 1024;
 
-/// The file that is written, and how many older ones may be there.
+/// The log's current file and the number of rotated files.
 #[derive(Clone, Debug)]
 pub(crate) struct Files {
     path: PathBuf,
     keep: u32,
 }
 
-/// One file as it was when it was opened.
+/// The state of one file when it was opened.
 struct Log {
     file: File,
     path: PathBuf,
@@ -36,17 +36,17 @@ struct Log {
     bytes: u64,
 }
 
-/// What is under one of the log's names.
+/// What exists at one of the log's paths.
 enum Named {
     /// A file with at least one line.
     Log(Log),
-    /// Nothing, or nothing yet.
+    /// No file, or an empty one.
     Nothing,
-    /// A folder, a pipe or the like, which somebody else put there.
+    /// A directory, a pipe or the like, which another program created.
     NoFile,
 }
 
-/// What is under all of them, newest first.
+/// All log files, newest first.
 struct Opened {
     logs: Vec<Log>,
     no_files: u64,
@@ -57,7 +57,7 @@ impl Files {
         Self { path, keep }
     }
 
-    /// A page, those written last first.
+    /// Reads a page, newest record first.
     pub(super) fn read(&self, wanted: &Wanted) -> Result<AuditList, ReadAuditError> {
         let Opened { logs, no_files } = self.open()?;
         let oldest = logs.last().and_then(|log| kept_since(&log.first_line));
@@ -95,10 +95,11 @@ impl Files {
         Ok(page.done(AuditSource::File, oldest, next))
     }
 
-    /// Every file with at least one line.
+    /// Opens every file with at least one line.
     ///
-    /// The log may be turned over meanwhile: a file may move on to the name that is looked at
-    /// next, and is then met twice, but none is passed over, since the oldest are moved first.
+    /// The log can be rotated meanwhile: a file can move to the next path before that path is
+    /// opened, and is then seen twice. No file is skipped, because rotation moves the oldest file
+    /// first.
     fn open(&self) -> Result<Opened, ReadAuditError> {
         let mut logs: Vec<Log> = Vec::new();
         let mut no_files = 0;
@@ -123,7 +124,7 @@ impl Files {
 
 impl Named {
     fn open(path: &Path) -> io::Result<Self> {
-        // Else a pipe would be waited for until somebody writes into it.
+        // Without `O_NONBLOCK`, opening a pipe blocks until another process writes to it.
         let at_once = OFlags::NONBLOCK.bits().cast_signed();
         let opened = OpenOptions::new()
             .read(true)
@@ -131,7 +132,7 @@ impl Named {
             .open(path);
         let file = match opened {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::Nothing),
-            // A socket.
+            // The path is a socket.
             Err(error) if Errno::from_io_error(&error) == Some(Errno::NXIO) => {
                 return Ok(Self::NoFile);
             }
@@ -165,7 +166,7 @@ impl Named {
 
 impl Log {
     fn failed(&self, source: io::Error) -> ReadAuditError {
-        // Somebody cut it short meanwhile.
+        // Another process truncated the file.
         if source.kind() == io::ErrorKind::UnexpectedEof {
             return ReadAuditError::Gone;
         }
@@ -176,7 +177,7 @@ impl Log {
     }
 }
 
-/// Reads lines from a place towards the beginning, and says where it ended.
+/// Reads lines from a position towards the beginning, and returns where it stopped.
 fn read_back(
     log: &Log,
     end: u64,
@@ -186,7 +187,7 @@ fn read_back(
     let mut back = Backwards::new(log, end);
     loop {
         let line = back.line();
-        // Everything before here is older.
+        // The remaining part of the file is older.
         let before = back.start + back.held.len() as u64;
         match line {
             Some(line) => match page.take(&line) {
@@ -203,13 +204,13 @@ fn read_back(
     }
 }
 
-/// What of a file has been read and not been given.
+/// The part of a file that was read and not yet returned.
 struct Backwards<'a> {
     file: &'a File,
     /// Where `held` begins in the file.
     start: u64,
     held: Vec<u8>,
-    /// What `held` ends with is no whole line: its end is missing or was dropped.
+    /// The end of the last line in `held` is missing or was dropped.
     torn: bool,
 }
 
@@ -219,12 +220,12 @@ impl<'a> Backwards<'a> {
             file: &log.file,
             start: end,
             held: Vec::new(),
-            // Shown by the first byte that is read.
+            // The first byte that is read shows whether the line is complete.
             torn: true,
         }
     }
 
-    /// The last whole line, without its end; `None` if its beginning is yet to be read.
+    /// Returns the last whole line without its newline; `None` if its beginning is not read yet.
     fn line(&mut self) -> Option<Vec<u8>> {
         if self.torn {
             let Some(end) = self.held.iter().rposition(|byte| *byte == b'\n') else {
@@ -246,7 +247,7 @@ impl<'a> Backwards<'a> {
         Some(line)
     }
 
-    /// Reads the block before, and gives its length.
+    /// Reads the previous block and returns its length.
     fn read_more(&mut self) -> io::Result<usize> {
         let length = usize::try_from(self.start).unwrap_or(BLOCK).min(BLOCK);
         let mut block = vec![0; length];
@@ -257,7 +258,7 @@ impl<'a> Backwards<'a> {
         Ok(length)
     }
 
-    /// Lets go of a line that is longer than any record.
+    /// Drops a line that is longer than any record.
     fn drop_too_long(&mut self) -> bool {
         let one_line = !self.torn && self.held.iter().rev().skip(1).all(|byte| *byte != b'\n');
         let drop = one_line && self.held.len() > LINE;

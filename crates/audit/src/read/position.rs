@@ -1,37 +1,37 @@
-//! Where a page ended, as it stands in `continue`.
+//! The position at which a page ended, as encoded in `continue`.
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
-/// Everything older than a place in the log; `f-<file>-<offset>` or `m-<start>-<number>`,
-/// hexadecimal.
+/// All records before a position in the log; encoded as `f-<file>-<offset>` or
+/// `m-<start>-<number>`, hexadecimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
     /// In a file.
     File(FilePosition),
-    /// In the memory of one start of the server.
+    /// In the memory of one server process.
     Memory {
-        /// Which start.
+        /// ID of the process's start.
         start: u64,
         /// Number of the first record that is too new.
         before: u64,
     },
 }
 
-/// A place in a file, by whatever name the file goes by then.
+/// A position in a file, independent of the file's current name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FilePosition {
-    /// Fingerprint of the file's first line, which stays when it is turned over.
+    /// Fingerprint of the file's first line, which rotation does not change.
     pub(crate) file: u64,
-    /// Bytes of it that are older.
+    /// Number of older bytes in the file.
     pub(crate) before: u64,
 }
 
-/// A text that no page gave.
+/// The text is not a position of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("must be what the page before gave; begin without it")]
+#[error("must be the value from the previous page; omit it for the first page")]
 pub struct PositionError;
 
 impl fmt::Display for Position {
@@ -48,7 +48,7 @@ impl FromStr for Position {
 
     fn from_str(text: &str) -> Result<Self, PositionError> {
         let number = |text: &str| {
-            // `from_str_radix` would take a sign as well.
+            // `from_str_radix` accepts a sign as well.
             let plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_hexdigit());
             let number = plain.then(|| u64::from_str_radix(text, 16).ok());
             number.flatten().ok_or(PositionError)
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_page_gave_is_no_position() {
+    fn other_text_is_not_a_position() {
         for text in [
             "",
             "f",
@@ -94,7 +94,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_position_is_read_as_it_was_written(of: u64, before: u64) {
+        fn position_round_trips(of: u64, before: u64) {
             for position in [
                 Position::File(FilePosition { file: of, before }),
                 Position::Memory { start: of, before },
@@ -104,7 +104,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_panics_the_reader(text: String) {
+        fn arbitrary_text_never_panics(text: String) {
             let _ = text.parse::<Position>();
         }
     }

@@ -1,4 +1,4 @@
-//! The latest records in memory, where the log itself goes to standard output.
+//! The latest records in memory, for a log that goes to standard output.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,28 +8,28 @@ use parking_lot::RwLock;
 
 use super::{Older, Page, Position, ReadAuditError, Wanted, kept_since};
 
-/// Records and bytes of them that are kept, whichever is reached first.
-const MOST: (usize, usize) = (10_000, 8 * 1024 * 1024);
+/// Maximum number of kept records and maximum number of their bytes.
+const MAX: (usize, usize) = (10_000, 8 * 1024 * 1024);
 
-/// The latest records; clones are the same.
+/// The latest records; clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct Recent(Arc<RwLock<State>>);
 
 #[derive(Debug)]
 struct State {
-    /// Tells this start of the server from others.
+    /// ID of this start of the server.
     start: u64,
     lines: VecDeque<Arc<[u8]>>,
     bytes: usize,
-    /// Number of the oldest one.
+    /// Number of the oldest line.
     first: u64,
 }
 
-/// The lines before a place, from the oldest on.
+/// The lines before a position, oldest first.
 struct Snapshot {
     lines: Vec<Arc<[u8]>>,
     start: u64,
-    /// Number of the first of them.
+    /// Number of the first line.
     first: u64,
 }
 
@@ -45,7 +45,7 @@ impl Default for Recent {
 }
 
 impl Recent {
-    /// Keeps lines that were written, and lets the oldest go.
+    /// Keeps written lines and drops the oldest ones.
     pub(crate) fn keep(&self, lines: &[u8]) {
         let mut state = self.0.write();
         for line in lines.split(|byte| *byte == b'\n') {
@@ -55,18 +55,18 @@ impl Recent {
         }
     }
 
-    /// A page, those written last first.
+    /// Reads a page, newest record first.
     pub(super) fn read(&self, wanted: &Wanted) -> Result<AuditList, ReadAuditError> {
         let older = self.older_than(wanted.after)?;
         let mut page = Page::new(wanted);
         let mut next = None;
-        for (place, line) in older.lines.iter().enumerate().rev() {
+        for (index, line) in older.lines.iter().enumerate().rev() {
             match page.take(line) {
                 Older::Wanted => {}
                 Older::Later => {
-                    next = (place > 0).then_some(Position::Memory {
+                    next = (index > 0).then_some(Position::Memory {
                         start: older.start,
-                        before: older.first + place as u64,
+                        before: older.first + index as u64,
                     });
                     break;
                 }
@@ -98,14 +98,14 @@ impl State {
     fn push(&mut self, line: Arc<[u8]>) {
         self.bytes += line.len();
         self.lines.push_back(line);
-        while self.lines.len() > MOST.0 || self.bytes > MOST.1 {
+        while self.lines.len() > MAX.0 || self.bytes > MAX.1 {
             let gone = self.lines.pop_front().map_or(0, |line| line.len());
             self.bytes -= gone;
             self.first += 1;
         }
     }
 
-    /// How many are kept of those before this number; `None` if the next one is gone.
+    /// Number of kept lines before this number; `None` if the next one is gone.
     fn older(&self, before: u64) -> Option<usize> {
         let count = usize::try_from(before.checked_sub(self.first)?).ok()?;
         let there = count <= self.lines.len() && count > 0;

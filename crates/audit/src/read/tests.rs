@@ -1,4 +1,4 @@
-//! Pages of a log in a folder of its own, or in memory.
+//! Pages of a log in a temporary directory, or in memory.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use crate::tests::{file, record};
 use crate::{Audit, Outcome};
 use drover_telemetry::Metrics;
 
-/// A line as the writer writes it, of the request with this number, so many seconds into the day.
+/// A line as the writer writes it, for request `number`, which arrived `number` seconds into the
+/// day.
 fn line(number: u32) -> String {
     let (minute, second) = (number / 60 % 60, number % 60);
     format!(
@@ -38,7 +39,7 @@ fn ids(page: &AuditList) -> Vec<String> {
     ids.collect()
 }
 
-/// The ids of these requests, latest first.
+/// The IDs of these requests, latest first.
 fn latest(numbers: std::ops::Range<u32>) -> Vec<String> {
     numbers.rev().map(|n| format!("a-{n:x}")).collect()
 }
@@ -52,7 +53,7 @@ fn files(folder: &TempDir) -> Files {
 }
 
 #[tokio::test]
-async fn what_was_written_is_read_back_with_every_field() {
+async fn written_record_is_read_back_with_every_field() {
     let folder = TempDir::new().unwrap();
     let audit = Audit::open(&file(&folder, 1 << 20, 1), &Metrics::new()).unwrap();
     audit.add(record(&audit));
@@ -81,7 +82,7 @@ async fn what_was_written_is_read_back_with_every_field() {
 }
 
 #[test]
-fn pages_go_on_where_they_ended_though_the_log_grows_and_is_turned_over() {
+fn pages_continue_while_the_log_grows_and_rotates() {
     let folder = TempDir::new().unwrap();
     let at = |name: &str| folder.path().join(name);
     std::fs::write(at("log.2"), lines(0..3)).unwrap();
@@ -111,7 +112,7 @@ fn pages_go_on_where_they_ended_though_the_log_grows_and_is_turned_over() {
 }
 
 #[test]
-fn a_page_after_what_is_kept_no_longer_says_so() {
+fn page_after_deleted_records_is_an_error() {
     let folder = TempDir::new().unwrap();
     let at = |name: &str| folder.path().join(name);
     std::fs::write(at("log"), lines(0..3)).unwrap();
@@ -121,7 +122,7 @@ fn a_page_after_what_is_kept_no_longer_says_so() {
         .unwrap()
         .continue_token
         .unwrap();
-    // Cut short, gone, or another's memory.
+    // Truncated, deleted, and the memory of another process.
     std::fs::write(at("log"), lines(0..1)).unwrap();
     let cut = files.read(&wanted(1, Some(&after)));
     assert!(matches!(cut, Err(ReadAuditError::Gone)), "{cut:?}");
@@ -133,7 +134,7 @@ fn a_page_after_what_is_kept_no_longer_says_so() {
 }
 
 #[test]
-fn lines_that_are_no_records_are_passed_over_and_counted() {
+fn invalid_lines_are_skipped_and_counted() {
     let folder = TempDir::new().unwrap();
     let long = format!("{{\"time\":\"{}\"}}", "x".repeat(300_000));
     let text = format!(
@@ -141,7 +142,7 @@ fn lines_that_are_no_records_are_passed_over_and_counted() {
         lines(0..2),
         lines(2..4),
         lines(4..6),
-        // Being written just now.
+        // A line that is only partly written.
         &line(6)[..40],
     );
     std::fs::write(folder.path().join("log"), text).unwrap();
@@ -149,7 +150,7 @@ fn lines_that_are_no_records_are_passed_over_and_counted() {
     let page = files.read(&wanted(10, None)).unwrap();
     assert_eq!(ids(&page), latest(0..6));
     assert_eq!(page.unreadable, 3, "broken, long, empty");
-    // One by one as well.
+    // One record per page as well.
     let (mut seen, mut next) = (Vec::new(), None);
     loop {
         let page = files.read(&wanted(1, next.as_deref())).unwrap();
@@ -163,7 +164,7 @@ fn lines_that_are_no_records_are_passed_over_and_counted() {
 }
 
 #[test]
-fn a_page_reads_a_bounded_part_of_the_log_and_the_next_goes_on() {
+fn page_reads_a_bounded_part_and_the_next_page_continues() {
     let folder = TempDir::new().unwrap();
     let many = 60_000;
     let text = lines(0..many).replace("\"user\":\"ann\"", "\"user\":\"bob\"");
@@ -187,7 +188,7 @@ fn a_page_reads_a_bounded_part_of_the_log_and_the_next_goes_on() {
 }
 
 #[test]
-fn each_filter_leaves_what_it_names() {
+fn each_filter_returns_matching_records() {
     let folder = TempDir::new().unwrap();
     let other = line(1)
         .replace("\"ann\"", "\"bob\"")
@@ -230,12 +231,12 @@ fn each_filter_leaves_what_it_names() {
 }
 
 #[test]
-fn a_time_to_begin_at_ends_the_search_but_not_at_a_stream_that_began_before() {
+fn since_ends_the_search_except_at_older_streams() {
     let folder = TempDir::new().unwrap();
     let stream = line(0)
         .replace("a-0", "a-stream")
         .replace("\"durationMs\":1.5", "\"durationMs\":1500000");
-    // Broken, so that going on to it would be seen.
+    // Invalid JSON, to detect a search that continues too far.
     let text = format!("{{\n{}{stream}\n{}", lines(0..900), lines(1500..1510));
     std::fs::write(folder.path().join("log"), text).unwrap();
     let mut ask = wanted(500, None);
@@ -248,7 +249,7 @@ fn a_time_to_begin_at_ends_the_search_but_not_at_a_stream_that_began_before() {
 }
 
 #[test]
-fn memory_keeps_the_latest_and_says_what_is_gone() {
+fn memory_keeps_the_latest_records_and_reports_dropped_ones() {
     let recent = Recent::default();
     recent.keep(lines(0..5).as_bytes());
     let first = recent.read(&wanted(2, None)).unwrap();
@@ -293,7 +294,7 @@ fn memory_is_bounded_in_bytes_too() {
 }
 
 #[tokio::test]
-async fn a_log_that_gives_nothing_back_is_read_from_memory() {
+async fn unreadable_destination_is_read_from_memory() {
     let nothing = Destination::File {
         path: "/dev/null".into(),
         max_bytes: u64::MAX,
@@ -307,13 +308,13 @@ async fn a_log_that_gives_nothing_back_is_read_from_memory() {
 }
 
 #[test]
-fn what_has_a_files_name_and_is_none_is_passed_over_and_counted() {
+fn directories_and_pipes_are_skipped_and_counted() {
     let folder = TempDir::new().unwrap();
     let at = |name: &str| folder.path().join(name);
     std::fs::write(at("log"), lines(2..4)).unwrap();
     std::fs::write(at("log.3"), lines(0..2)).unwrap();
     let rest_of = |page: &AuditList| page.continue_token.clone();
-    // Nobody writes into it: whoever waits for that waits forever.
+    // No process writes to the pipe, so a blocking open would wait forever.
     let pipe = rustix::fs::FileType::Fifo;
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     rustix::fs::mknodat(rustix::fs::CWD, at("log.1"), pipe, mode, 0).unwrap();
@@ -333,12 +334,15 @@ fn what_has_a_files_name_and_is_none_is_passed_over_and_counted() {
 }
 
 #[tokio::test]
-async fn one_person_reads_once_at_a_time_and_few_people_at_once() {
-    let reader = Reader::new(Kept::Memory(Recent::default()));
+async fn reads_are_limited_per_user_and_in_total() {
+    let reader = Reader::new(Source::Memory(Recent::default()));
     let turn = |who: &str| reader.turns.take(who).unwrap();
     let turns = ["ann", "b", "c", "d"].map(turn);
     let said = async |who| reader.read(who, wanted(1, None)).await;
-    assert!(matches!(said("ann").await, Err(ReadAuditError::Yours)));
+    assert!(matches!(
+        said("ann").await,
+        Err(ReadAuditError::AlreadyReading)
+    ));
     assert!(matches!(said("eve").await, Err(ReadAuditError::Busy)));
     drop(turns);
     assert!(said("eve").await.is_ok() && said("ann").await.is_ok());

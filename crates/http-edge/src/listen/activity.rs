@@ -1,4 +1,4 @@
-//! What happens on a connection, to close those on which nobody is signed in and nothing happens.
+//! Tracks the activity of a connection, to close idle connections without an authenticated request.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use http_body::{Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep_until};
 
-/// The requests of one connection; clones share them.
+/// The requests of one connection; clones network_slot them.
 #[derive(Clone, Debug)]
 pub(super) struct Activity(Arc<Mutex<State>>);
 
@@ -22,9 +22,9 @@ struct State {
     changed: Instant,
 }
 
-/// How long a connection without an authenticated request may stay open.
+/// Time limits of a connection without an authenticated request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct IdleTimeouts {
     /// While no request is in flight.
     pub idle: Duration,
     /// While requests are in flight, and none begins or ends.
@@ -42,7 +42,7 @@ impl Default for Activity {
 }
 
 impl Activity {
-    /// A request begins; it ends when the guard is dropped.
+    /// Starts a request; it ends when the guard is dropped.
     pub(super) fn begin(&self) -> InFlight {
         let mut state = self.0.lock();
         state.in_flight += 1;
@@ -54,9 +54,9 @@ impl Activity {
         self.0.lock().is_authenticated = true;
     }
 
-    /// Returns when the connection is to be closed.
-    pub(super) async fn abandoned(&self, patience: Patience) {
-        while let Some(due) = self.due(patience) {
+    /// Returns when the connection must be closed.
+    pub(super) async fn abandoned(&self, idle_timeouts: IdleTimeouts) {
+        while let Some(due) = self.due(idle_timeouts) {
             if due <= Instant::now() {
                 return;
             }
@@ -65,19 +65,20 @@ impl Activity {
         std::future::pending::<()>().await;
     }
 
-    /// When the connection is to be closed if nothing happens; `None` if somebody is signed in.
-    fn due(&self, patience: Patience) -> Option<Instant> {
+    /// When the connection must be closed if no request begins or ends; `None` after an
+    /// authenticated request.
+    fn due(&self, idle_timeouts: IdleTimeouts) -> Option<Instant> {
         let state = self.0.lock();
         let within = if state.in_flight == 0 {
-            patience.idle
+            idle_timeouts.idle
         } else {
-            patience.stalled
+            idle_timeouts.stalled
         };
         (!state.is_authenticated).then(|| state.changed + within)
     }
 }
 
-/// A request in flight.
+/// Guard of a request in flight.
 #[derive(Debug)]
 pub(super) struct InFlight(Activity);
 
@@ -89,7 +90,7 @@ impl Drop for InFlight {
     }
 }
 
-/// An answer's body, whose request is in flight until the body is sent or dropped.
+/// A response body that keeps its request in flight until the body is sent or dropped.
 pub(super) struct Tracked {
     body: Body,
     _request: InFlight,
@@ -131,7 +132,7 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Patience = Patience {
+    const PATIENCE: IdleTimeouts = IdleTimeouts {
         idle: Duration::from_mins(1),
         stalled: Duration::from_mins(10),
     };

@@ -1,4 +1,4 @@
-//! Where to listen, on machines with IPv6 and without.
+//! Binds the listener on machines with and without IPv6.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -15,11 +15,11 @@ pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     let Some(instead) = without_ipv6(address, &error) else {
         return Err(error);
     };
-    tracing::info!(%address, %instead, %error, "this machine has no IPv6; listening at IPv4 only");
+    tracing::info!(%address, %instead, %error, "no IPv6 on this machine; listening on IPv4 only");
     TcpListener::bind(instead).await
 }
 
-/// What stands for `[::]`, which the chart names everywhere, where the system has no such family.
+/// The replacement of `[::]`, which the Helm chart always sets, on a system without IPv6.
 fn without_ipv6(address: SocketAddr, error: &io::Error) -> Option<SocketAddr> {
     let absent = matches!(
         Errno::from_io_error(error),
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_ipv4_address_stands_for_every_address_where_there_is_no_ipv6() {
+    fn unspecified_ipv6_address_falls_back_to_ipv4() {
         let decided = |address: &str, error: Errno| {
             without_ipv6(address.parse().unwrap(), &error.into()).map(|other| other.to_string())
         };

@@ -1,8 +1,8 @@
-//! How many files the process may have open: each connection is one.
+//! The process's limit on open files: each connection needs one.
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-/// Raises the soft limit on open files to the hard one; returns the limit now, if there is one.
+/// Raises the soft limit on open files to the hard limit; returns the new limit, if there is one.
 pub fn raise_limit() -> Option<u64> {
     let mut limit = getrlimit(Resource::Nofile);
     if limit.current != limit.maximum {

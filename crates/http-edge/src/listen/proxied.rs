@@ -1,7 +1,7 @@
-//! The PROXY protocol, version 2: how a balancer of TCP names the client that it speaks for.
+//! The PROXY protocol, version 2: how a TCP load balancer names its client.
 //!
 //! <https://www.haproxy.org/download/3.2/doc/proxy-protocol.txt>, section 2.2. Only the address is
-//! read; the fields behind it are skipped. A header that is not exactly right is an error.
+//! read; the fields after it are skipped. A malformed header is an error.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -12,25 +12,25 @@ use tokio::net::TcpStream;
 
 /// Bytes before the addresses.
 pub const HEAD: usize = 16;
-/// Most bytes behind the head. The fields behind the addresses may hold a certificate.
+/// Maximum bytes after the head. The fields after the addresses may hold a certificate.
 pub const MAX_REST: usize = 8 * 1024;
 const SIGNATURE: [u8; 12] = *b"\r\n\r\n\0\r\nQUIT\n";
-/// First byte of a TLS connection: no header begins with it.
+/// First byte of a TLS connection, which no PROXY header has.
 const TLS_HANDSHAKE: u8 = 0x16;
 
-/// Why a header is not accepted.
+/// Why a PROXY header is rejected.
 #[derive(Debug, Error)]
 pub enum HeaderError {
     /// Neither TLS nor a header of this version.
     #[error("the connection begins with neither TLS nor a PROXY header of version 2")]
     Signature,
-    /// A version or a command that is not known.
+    /// An unknown version or command.
     #[error("the PROXY header has version and command {0:#04x}")]
     Command(u8),
     /// Not a TCP connection.
     #[error("the PROXY header has family and protocol {0:#04x}, which is not TCP")]
     Family(u8),
-    /// Longer than any that is expected.
+    /// Longer than the maximum.
     #[error("the PROXY header has {0} bytes, more than {MAX_REST}")]
     TooLong(usize),
     /// Shorter than its addresses.
@@ -41,8 +41,8 @@ pub enum HeaderError {
     Read(#[from] io::Error),
 }
 
-/// The client that a proxy names at the beginning of a connection; `None` if the connection begins
-/// with TLS, or the proxy speaks for itself.
+/// Returns the client that a proxy names at the beginning of a connection; `None` if the connection
+/// begins with TLS, or the proxy is the client itself.
 pub(super) async fn client(stream: &mut TcpStream) -> Result<Option<SocketAddr>, HeaderError> {
     let mut first = [0];
     if stream.peek(&mut first).await? == 1 && first[0] == TLS_HANDSHAKE {
@@ -55,7 +55,7 @@ pub(super) async fn client(stream: &mut TcpStream) -> Result<Option<SocketAddr>,
     parse(&head, &rest)
 }
 
-/// How many bytes follow the head.
+/// Number of bytes after the head.
 pub fn rest_length(head: &[u8; HEAD]) -> Result<usize, HeaderError> {
     if head[..12] != SIGNATURE {
         return Err(HeaderError::Signature);
@@ -67,7 +67,7 @@ pub fn rest_length(head: &[u8; HEAD]) -> Result<usize, HeaderError> {
     Ok(length)
 }
 
-/// The client that a header names; `None` if the proxy speaks for itself, or does not know it.
+/// The client in a header; `None` if the proxy is the client itself, or does not know the client.
 pub fn parse(head: &[u8; HEAD], rest: &[u8]) -> Result<Option<SocketAddr>, HeaderError> {
     if rest_length(head)? != rest.len() {
         return Err(HeaderError::TooShort);
@@ -82,7 +82,7 @@ pub fn parse(head: &[u8; HEAD], rest: &[u8]) -> Result<Option<SocketAddr>, Heade
     }
 }
 
-/// Source and destination address, then source and destination port.
+/// Parses source and destination address, then source and destination port.
 fn address<const N: usize>(rest: &[u8]) -> Result<SocketAddr, HeaderError>
 where
     IpAddr: From<[u8; N]>,

@@ -1,4 +1,4 @@
-//! What strangers can do to the listener, over real sockets and TLS.
+//! Attacks of unauthenticated clients on the listener, over real sockets and TLS.
 
 mod floods;
 mod named;
@@ -18,7 +18,7 @@ use super::*;
 use drover_tls::Serving;
 use drover_tls::{Shown, install_provider};
 
-/// Generous: what is waited for here is cut after a fraction of it.
+/// A generous time limit; the tested timeouts are much shorter.
 const SOON: Duration = Duration::from_secs(20);
 const QUICK: Limits = Limits {
     handshake: Duration::from_millis(300),
@@ -28,7 +28,7 @@ const QUICK: Limits = Limits {
     agents: 0,
     agents_per_network: 0,
     prove: Duration::from_millis(300),
-    patience: Patience {
+    idle_timeouts: IdleTimeouts {
         idle: Duration::from_millis(300),
         stalled: SOON,
     },
@@ -74,17 +74,17 @@ impl Listening {
             .route(
                 "/proved",
                 get(
-                    |axum::Extension(place): axum::Extension<Place>,
+                    |axum::Extension(slot): axum::Extension<ConnectionSlot>,
                      ConnectInfo(peer): ConnectInfo<SocketAddr>| async move {
-                        place.proved(&ClusterUid::new("u"), peer.ip());
+                        slot.proved(&ClusterUid::new("u"), peer.ip());
                     },
                 ),
             )
             .route(
                 "/signed-in",
                 get(
-                    |axum::Extension(place): axum::Extension<Place>| async move {
-                        place.authenticated();
+                    |axum::Extension(slot): axum::Extension<ConnectionSlot>| async move {
+                        slot.authenticated();
                     },
                 ),
             )
@@ -120,7 +120,7 @@ impl Listening {
             .unwrap()
     }
 
-    /// Sends bytes and reads until the server closes or nothing more comes.
+    /// Sends bytes and reads until the server closes or sends no more.
     async fn exchange(&self, request: &[u8]) -> String {
         let mut stream = self.connect(b"http/1.1").await;
         stream.write_all(request).await.unwrap();
@@ -135,13 +135,13 @@ impl Listening {
 async fn read_all(stream: &mut client::TlsStream<TcpStream>) -> String {
     let mut answer = Vec::new();
     let reading = stream.read_to_end(&mut answer);
-    // A reset after the answer is as good as its end.
+    // A reset after the response counts as its end.
     let _ = timeout(SOON, reading).await.expect("the server closes");
     String::from_utf8_lossy(&answer).into_owned()
 }
 
 #[tokio::test]
-async fn a_request_of_two_lengths_smuggles_no_second_one() {
+async fn request_with_two_lengths_smuggles_no_second_request() {
     let server = Listening::start(QUICK).await;
     for lengths in [
         "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n",
@@ -172,7 +172,7 @@ async fn a_request_of_two_lengths_smuggles_no_second_one() {
 }
 
 #[tokio::test]
-async fn headers_have_a_limit_that_real_clients_do_not_meet() {
+async fn request_headers_have_a_size_limit() {
     let server = Listening::start(QUICK).await;
     let request = |bytes: usize| {
         format!(
@@ -183,7 +183,7 @@ async fn headers_have_a_limit_that_real_clients_do_not_meet() {
     let answer = server.exchange(request(100 * 1024).as_bytes()).await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer:.80}");
     let mut stream = server.connect(b"http/1.1").await;
-    // The server may close while this is still being written.
+    // The server may close the connection during this write.
     let _ = stream
         .write_all(request(HEADER_BYTES + 1024).as_bytes())
         .await;
@@ -196,10 +196,10 @@ async fn headers_have_a_limit_that_real_clients_do_not_meet() {
 }
 
 #[tokio::test]
-async fn whoever_says_nothing_is_sent_away_and_others_are_served() {
+async fn silent_connections_are_closed_and_others_are_served() {
     let server = Listening::start(QUICK).await;
-    // One that never shakes hands, one that sends no request, one whose headers never end, one
-    // whose preface never ends: they hold all four places.
+    // Four connections hold all four slots: one without a handshake, one without a request, one
+    // with endless headers, one with an incomplete preface.
     let mut silent = TcpStream::connect(server.address).await.unwrap();
     let mut preface = server.connect(b"h2").await;
     preface.write_all(b"PRI * HTTP/2.0\r\n").await.unwrap();
@@ -208,13 +208,13 @@ async fn whoever_says_nothing_is_sent_away_and_others_are_served() {
     slow.write_all(b"GET / HTTP/1.1\r\nHost: local")
         .await
         .unwrap();
-    // Connections that find no place are closed at once: the client tries again.
+    // Connections without a free slot are closed at once, so the client retries.
     let answered = async {
         while is_served_from(&server, [127, 0, 0, 1], "/").await.is_none() {
             sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(SOON, answered).await.expect("a place becomes free");
+    timeout(SOON, answered).await.expect("a slot becomes free");
     let mut nothing = Vec::new();
     let closed = timeout(SOON, silent.read_to_end(&mut nothing)).await;
     closed.expect("the silent one is closed").ok();
@@ -224,7 +224,7 @@ async fn whoever_says_nothing_is_sent_away_and_others_are_served() {
     assert!(!read_all(&mut slow).await.contains("200"));
 }
 
-/// The status and the connection, if the server lets one from this local address get an answer.
+/// The status and the connection, if the server responds to a client at this local address.
 async fn answered_from(
     server: &Listening,
     from: [u8; 4],
@@ -247,7 +247,7 @@ async fn answered_from(
     Some((String::from_utf8_lossy(&first[9..]).into_owned(), stream))
 }
 
-/// Whether the server lets a connection from this local address get as far as an answer.
+/// Whether the server responds to a client at this local address.
 async fn is_served_from(server: &Listening, from: [u8; 4], path: &str) -> Option<impl Sized> {
     let (status, stream) = answered_from(server, from, path).await?;
     assert_eq!(status, "200");
@@ -275,11 +275,11 @@ async fn one_network_cannot_take_every_connection() {
             sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(SOON, again).await.expect("a place becomes free");
+    timeout(SOON, again).await.expect("a slot becomes free");
 }
 
 #[tokio::test]
-async fn connections_of_agents_that_proved_themselves_leave_their_place_to_others() {
+async fn authenticated_agents_release_their_connection_slot() {
     let limits = Limits {
         connections: 10,
         per_network: 1,
@@ -290,7 +290,7 @@ async fn connections_of_agents_that_proved_themselves_leave_their_place_to_other
     let mut held = Vec::new();
     for _ in 0..3 {
         let proved = is_served_from(&server, [127, 0, 0, 1], "/proved").await;
-        held.push(proved.expect("a place was given back"));
+        held.push(proved.expect("a slot was given back"));
     }
     let _other = is_served_from(&server, [127, 0, 0, 1], "/").await.unwrap();
     assert!(is_served_from(&server, [127, 0, 0, 1], "/").await.is_none());
@@ -306,7 +306,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn opening_and_resetting_streams_for_ever_ends_that_connection_only() {
+async fn rapid_reset_ends_only_its_own_connection() {
     let server = Listening::start(Limits::SERVER).await;
     let mut stream = server.connect(b"h2").await;
     let mut attack = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
@@ -317,7 +317,7 @@ async fn opening_and_resetting_streams_for_ever_ends_that_connection_only() {
         attack.extend(frame(1, 5, number, &headers));
         attack.extend(frame(3, 0, number, &[0, 0, 0, 8]));
     }
-    // The server closes while this is being written.
+    // The server closes the connection during this write.
     let _ = timeout(SOON, stream.write_all(&attack))
         .await
         .expect("the server takes or closes");
@@ -335,7 +335,7 @@ async fn opening_and_resetting_streams_for_ever_ends_that_connection_only() {
 }
 
 #[tokio::test]
-async fn a_request_under_way_is_finished_when_the_server_ends() {
+async fn request_in_flight_finishes_at_shutdown() {
     let limits = Limits {
         drain: SOON,
         ..Limits::SERVER
@@ -365,11 +365,11 @@ async fn a_request_under_way_is_finished_when_the_server_ends() {
 }
 
 #[tokio::test]
-async fn client_that_vanishes_without_a_word_is_looked_for() {
+async fn keep_alive_probes_a_lost_client() {
     let server = Listening::start(Limits::SERVER).await;
     let stream = server.connect(b"http/1.1").await;
     let client = stream.get_ref().0.local_addr().unwrap();
-    // The kernel's table: local and remote address, state, queues, and 02 for a keepalive timer.
+    // The kernel's table: local and remote address, state, queues, and 02 for a keep-alive timer.
     let address = |address: SocketAddr| format!("0100007F:{:04X}", address.port());
     let (ours, theirs) = (address(server.address), address(client));
     let watched = async {

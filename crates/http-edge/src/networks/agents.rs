@@ -9,14 +9,14 @@ use parking_lot::Mutex;
 
 use super::network;
 
-/// Networks that are remembered of one cluster, so that one cluster's agent cannot make others' be
-/// forgotten.
-const OF_A_CLUSTER: usize = 4;
-/// Clusters whose networks are remembered.
+/// Maximum networks per cluster, so that the agent of one cluster cannot displace the networks of
+/// others.
+const MAX_PER_CLUSTER: usize = 4;
+/// Maximum number of clusters with remembered networks.
 const MAX_CLUSTERS: usize = 20_000;
 
-/// Networks from which agents have proved their clusters' keys since the server started. Their agents
-/// find slots that others cannot take. Clones share them.
+/// Networks from which agents have proved their clusters' keys since the server started. Their
+/// agents get reserved slots. Clones network_slot them.
 #[derive(Clone, Debug, Default)]
 pub struct AgentNetworks(Arc<Mutex<Inner>>);
 
@@ -27,7 +27,7 @@ struct Inner {
 }
 
 impl AgentNetworks {
-    /// Remembers that an agent of this cluster has proved its key from there.
+    /// Records that the agent of this cluster has proved its key from this address.
     pub fn proved(&self, cluster: &ClusterUid, address: IpAddr) {
         let network = network(address);
         let mut inner = self.0.lock();
@@ -44,7 +44,7 @@ impl AgentNetworks {
         }
         networks.push_back(network);
         *inner.clusters_at.entry(network).or_default() += 1;
-        if networks.len() > OF_A_CLUSTER
+        if networks.len() > MAX_PER_CLUSTER
             && let Some(oldest) = networks.pop_front()
         {
             match inner.clusters_at.get_mut(&oldest) {
@@ -54,7 +54,7 @@ impl AgentNetworks {
         }
     }
 
-    /// Whether an agent has proved its cluster's key from there.
+    /// Whether an agent has proved its cluster's key from this address.
     pub fn is_known(&self, address: IpAddr) -> bool {
         self.0.lock().clusters_at.contains_key(&network(address))
     }
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_cluster_is_known_from_few_networks_and_displaces_no_other() {
+    fn one_cluster_has_few_known_networks_and_displaces_no_other() {
         let networks = AgentNetworks::default();
         let address = |n: u8| IpAddr::from([192, 0, 2, n]);
         let (one, other) = (ClusterUid::new("1"), ClusterUid::new("2"));
@@ -76,6 +76,6 @@ mod tests {
         assert!(networks.is_known(address(0)), "of the other cluster");
         assert!(!networks.is_known(address(251)));
         assert!((252..=255).all(|n| networks.is_known(address(n))));
-        assert_eq!(networks.0.lock().clusters_at.len(), OF_A_CLUSTER + 1);
+        assert_eq!(networks.0.lock().clusters_at.len(), MAX_PER_CLUSTER + 1);
     }
 }

@@ -9,12 +9,12 @@ use super::Prefix;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// Networks that are trusted to say whom they speak for; none by default.
+/// Networks that are trusted to name their client; none by default.
 #[derive(Clone, Debug, Default)]
 pub struct TrustedProxies(Arc<[Prefix]>);
 
 impl TrustedProxies {
-    /// These networks.
+    /// Trusts these networks.
     pub fn new(networks: &[Prefix]) -> Self {
         Self(networks.into())
     }
@@ -24,12 +24,11 @@ impl TrustedProxies {
         self.0.iter().any(|network| network.contains(address))
     }
 
-    /// The client of a request that this peer sent.
+    /// The client of a request from this peer.
     ///
-    /// The header is read from the right, where the last proxy has added the address that it saw: the
-    /// first address that is not trusted is the client. A value that is not an address ends the walk,
-    /// and the proxy that passed it on counts as the client. What stands left of either is not
-    /// believed.
+    /// The header is read from the right, where the last proxy adds the address that it saw: the
+    /// first untrusted address is the client. A value that is not an address stops the search, and
+    /// the proxy that forwarded it counts as the client. Values further left are ignored.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let peer = peer.to_canonical();
         if !self.contains(peer) {
@@ -54,7 +53,7 @@ impl TrustedProxies {
     }
 }
 
-/// An address, alone or with a port.
+/// Parses an address with or without a port.
 fn address(text: &str) -> Option<IpAddr> {
     let bare = || text.parse::<IpAddr>().ok();
     let bracketed = || text.strip_prefix('[')?.strip_suffix(']')?.parse().ok();
@@ -84,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn client_is_the_last_address_that_no_trusted_proxy_has() {
+    fn client_is_the_last_untrusted_address() {
         for (lines, wanted) in [
             (&["198.51.100.1"][..], "198.51.100.1"),
             (&["203.0.113.9, 198.51.100.1, 10.0.0.2"], "198.51.100.1"),
@@ -104,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn value_that_is_not_an_address_ends_the_walk() {
+    fn invalid_address_ends_the_search() {
         for (lines, wanted) in [
             (&["198.51.100.1, unknown"][..], "10.0.0.1"),
             (&["198.51.100.1, _hidden, 10.0.0.2"], "10.0.0.2"),
@@ -117,9 +116,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a client writes left of the address that the proxy saw changes nothing.
+        /// Text to the left of the address that the proxy saw has no effect.
         #[test]
-        fn text_of_the_client_names_no_client(text in "[ -~]{0,60}") {
+        fn text_of_the_client_is_ignored(text in "[ -~]{0,60}") {
             let lines = [format!("{text}, 198.51.100.1")];
             let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
             prop_assert_eq!(client("10.0.0.1", &lines), "198.51.100.1");

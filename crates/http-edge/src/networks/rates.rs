@@ -1,4 +1,4 @@
-//! How often one network may ask for a thing.
+//! Rate limits per network.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -9,14 +9,14 @@ use parking_lot::Mutex;
 
 use super::{Prefix, prefixes};
 
-/// Prefixes that are kept before those at rest are forgotten.
-const KEPT: usize = 30_000;
-/// Prefixes that are kept at most. While there are so many, new ones are refused.
-const MAX_KEPT: usize = 4 * KEPT;
-/// How often those at rest are looked for.
+/// Number of tracked prefixes above which idle ones are removed.
+const SWEEP_THRESHOLD: usize = 30_000;
+/// Maximum number of tracked prefixes. Requests of new prefixes are refused above it.
+const MAX_PREFIXES: usize = 4 * SWEEP_THRESHOLD;
+/// Minimum interval between removals of idle prefixes.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 
-/// A number of requests at once, and one more each so often.
+/// A burst size and a refill interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
     burst: u32,
@@ -24,7 +24,7 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// So many a minute, all of which may come at once.
+    /// A quota per minute; all of it can be used at once.
     pub const fn per_minute(requests: u32) -> Self {
         Self {
             burst: requests,
@@ -32,7 +32,7 @@ impl Quota {
         }
     }
 
-    /// So many a second, all of which may come at once.
+    /// A quota per second; all of it can be used at once.
     pub const fn per_second(requests: u32) -> Self {
         Self {
             burst: requests,
@@ -40,7 +40,7 @@ impl Quota {
         }
     }
 
-    /// The same rate, of which so many may come at once.
+    /// The same rate with another burst size.
     #[must_use]
     pub const fn burst(self, requests: u32) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl Quota {
         }
     }
 
-    /// When the next request is free of wait after this one, or the time to wait for this one.
+    /// Returns when the quota is full again after this request, or the time to wait.
     fn next(self, free_at: Instant, now: Instant) -> Result<Instant, Duration> {
         let next = free_at.max(now) + self.every;
         let tolerated = now + self.every * self.burst;
@@ -60,11 +60,11 @@ impl Quota {
     }
 }
 
-/// The time until the same request passes, if nothing else comes meanwhile.
+/// Time until the same request passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait(pub Duration);
 
-/// Quotas of each network, and of the wider networks that it belongs to, apart for each `K`.
+/// Quotas of each network and its wider networks, separate for each `K`.
 #[derive(Debug)]
 pub struct Rates<K = ()> {
     quotas: [Quota; 3],
@@ -89,7 +89,7 @@ impl<K: Clone + Eq + Hash> Rates<K> {
         }
     }
 
-    /// Counts a request unless a quota is spent; a refused request counts for no quota.
+    /// Counts a request unless a quota is exhausted; a refused request counts for no quota.
     pub fn check(&self, of: &K, address: IpAddr) -> Result<(), Wait> {
         self.check_at(of, address, Instant::now())
     }
@@ -112,14 +112,14 @@ impl<K: Clone + Eq + Hash> Rates<K> {
 }
 
 impl<K: Eq + Hash> Buckets<K> {
-    /// Forgets what is at rest when there is much; whether a prefix may be added.
+    /// Removes idle prefixes if there are many; returns whether a prefix can be added.
     fn make_room(&mut self, now: Instant) -> bool {
         let is_due = now.saturating_duration_since(self.swept) >= SWEEP_EVERY;
-        if self.free_at.len() >= KEPT && is_due {
+        if self.free_at.len() >= SWEEP_THRESHOLD && is_due {
             self.free_at.retain(|_, free_at| *free_at > now);
             self.swept = now;
         }
-        self.free_at.len() < MAX_KEPT
+        self.free_at.len() < MAX_PREFIXES
     }
 }
 
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn one_48_asks_four_times_as_often_as_one_64_at_most() {
+    fn one_48_gets_at_most_four_times_the_rate_of_one_64() {
         let (rates, now) = (Rates::new(QUOTAS), Instant::now());
         let asked = |addresses: &mut dyn Iterator<Item = IpAddr>| {
             let passed = addresses.filter(|from| rates.check_at(&(), *from, now).is_ok());
@@ -174,14 +174,14 @@ mod tests {
             let [a, b, c, d] = n.reverse_bits().to_be_bytes();
             let _ = rates.check_at(&(), IpAddr::from([a, b, c, d]), now);
         }
-        assert!(rates.buckets.lock().free_at.len() < MAX_KEPT + 3);
+        assert!(rates.buckets.lock().free_at.len() < MAX_PREFIXES + 3);
         now += Duration::from_mins(1);
         assert_eq!(rates.check_at(&(), of_one_site(0), now), Ok(()));
         assert_eq!(rates.buckets.lock().free_at.len(), 3, "the rest is at rest");
     }
 
     proptest! {
-        /// No window of time holds more requests of a prefix than its burst and its rate allow.
+        /// No time window holds more requests of a prefix than its burst and its rate allow.
         #[test]
         fn no_prefix_exceeds_its_quota(
             steps in proptest::collection::vec((0..3000_u64, 0..3_u16, 0..4_u16), 0..400),

@@ -23,7 +23,7 @@ use tokio::sync::Semaphore;
 use super::webhook::{CHECK, PROBE};
 use super::{Judge, NotAdmitted};
 use drover_http_edge::body::Name;
-use drover_http_edge::networks::{Share, Shares, sender};
+use drover_http_edge::networks::{NetworkLimits, NetworkSlot, sender};
 use drover_http_edge::status::Status;
 
 /// Where the hub asks, but for the last part.
@@ -51,7 +51,7 @@ pub struct Reviews {
     /// The server's own name on the hub, once it is known.
     server: Arc<OnceLock<String>>,
     /// For what is being read, and waits to be decided.
-    places: Shares,
+    places: NetworkLimits,
     room: Arc<Semaphore>,
 }
 
@@ -70,7 +70,7 @@ impl Reviews {
             judge,
             segment: segment.into(),
             server: Arc::default(),
-            places: Shares::new(PLACES.0, PLACES.1),
+            places: NetworkLimits::new(PLACES.0, PLACES.1),
             room: Arc::new(Semaphore::new(AT_ONCE)),
         }
     }
@@ -207,7 +207,7 @@ async fn review(reviews: &Reviews, request: Request) -> Result<Response, Status>
 
 impl Reviews {
     /// The body, and the places that it takes.
-    async fn read(&self, request: Request) -> Result<(Bytes, Vec<Share>), Status> {
+    async fn read(&self, request: Request) -> Result<(Bytes, Vec<NetworkSlot>), Status> {
         let hint = request.body().size_hint();
         // What does not say how large it is may be as large as any.
         let places = hint

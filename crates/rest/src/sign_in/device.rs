@@ -15,7 +15,7 @@ use drover_audit::Noted;
 use drover_audit::Person;
 use drover_http_edge::body::Name;
 use drover_http_edge::status::Status;
-use drover_http_edge::unauthenticated::StrangersJson;
+use drover_http_edge::unauthenticated::UnauthenticatedJson;
 use drover_identity::caller::Caller;
 use drover_identity::device::{INTERVAL_SECONDS, LIFE};
 
@@ -44,7 +44,7 @@ pub(crate) async fn begin(
 pub(crate) async fn fetch(
     State(state): State<RestState>,
     noted: Noted,
-    StrangersJson(request): StrangersJson<DevicePoll>,
+    UnauthenticatedJson(request): UnauthenticatedJson<DevicePoll>,
 ) -> Result<axum::Json<DeviceAnswer>, Status> {
     state.hub.stores().health().check()?;
     let device = SecretString::from(request.device_code.expose());

@@ -16,7 +16,7 @@ use drover_audit::Noted;
 use drover_audit::Person;
 use drover_http_edge::body::Json;
 use drover_http_edge::status::Status;
-use drover_http_edge::unauthenticated::StrangersJson;
+use drover_http_edge::unauthenticated::UnauthenticatedJson;
 use drover_hub::Stores;
 use drover_hub::visibility::Sight;
 use drover_identity::caller::{AnyToken, Held};
@@ -29,7 +29,7 @@ pub(crate) async fn login(
     State(state): State<RestState>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     noted: Noted,
-    StrangersJson(request): StrangersJson<LoginRequest>,
+    UnauthenticatedJson(request): UnauthenticatedJson<LoginRequest>,
 ) -> Result<(StatusCode, axum::Json<IssuedToken>), Status> {
     let (secret, token) = log_in(&state, peer, &noted, request, By::Program).await?;
     let issued = IssuedToken {

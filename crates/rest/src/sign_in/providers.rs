@@ -23,7 +23,7 @@ use crate::accounts::tokens::view;
 use drover_audit::Noted;
 use drover_http_edge::body::Name;
 use drover_http_edge::status::Status;
-use drover_http_edge::unauthenticated::StrangersJson;
+use drover_http_edge::unauthenticated::UnauthenticatedJson;
 use drover_identity::By;
 use drover_identity::providers::SignInError;
 use drover_identity::providers::begun::WayBack;
@@ -94,7 +94,7 @@ pub(crate) async fn sign_in(
     FromOwnPage(own): FromOwnPage,
     headers: HeaderMap,
     Name(name): Name,
-    StrangersJson(request): StrangersJson<ProviderSignIn>,
+    UnauthenticatedJson(request): UnauthenticatedJson<ProviderSignIn>,
 ) -> Result<Response, Status> {
     // Nobody is signed in as somebody else by a page that they happen to look at.
     if request.by == SignInBy::Browser {

@@ -23,7 +23,7 @@ use super::me::{describe, log_in};
 use crate::RestState;
 use drover_audit::Noted;
 use drover_http_edge::status::Status;
-use drover_http_edge::unauthenticated::StrangersJson;
+use drover_http_edge::unauthenticated::UnauthenticatedJson;
 use drover_hub::Stores;
 use drover_identity::caller::{AnyToken, Caller, Held};
 use drover_identity::{By, tokens};
@@ -78,7 +78,7 @@ pub(crate) async fn sign_in(
     // Nobody is signed in as somebody else by a page that they happen to look at.
     _: OwnPage,
     headers: HeaderMap,
-    StrangersJson(request): StrangersJson<LoginRequest>,
+    UnauthenticatedJson(request): UnauthenticatedJson<LoginRequest>,
 ) -> Result<(StatusCode, SetCookie, axum::Json<Session>), Status> {
     let (secret, token) = log_in(&state, peer, &noted, request, By::Browser).await?;
     end_former(&state, state.authenticator.session_held(&headers)).await;

@@ -1,4 +1,4 @@
-//! Certificate files that somebody else renews: cert-manager in a Secret, an ACME client on a machine.
+//! Certificate files that another program renews: cert-manager in a Secret, or an ACME client.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -13,20 +13,20 @@ use drover_tls::Serving;
 use drover_tls::roots::Roots;
 use drover_tls::{Shown, TlsError, chain, from_files};
 
-/// How often the files are looked at; they are small, and renewed weeks before they end.
+/// Interval of checks; the files are small, and are renewed weeks before they expire.
 const EVERY: Duration = Duration::from_mins(1);
 
-/// The files, and what was in them when they were last shown.
-pub(super) struct Followed {
+/// The files, and the content that is in use.
+pub(super) struct WatchedFiles {
     files: TlsFiles,
     shown: Serving,
-    /// What agents know, and have known since the start: nothing else can vouch for new files.
+    /// The CA certificates that agents have known since the start: new files must chain to them.
     roots: Option<Roots>,
-    /// What stood in the way at the last look: said once, not each minute.
+    /// The error of the last check; logged once, not every minute.
     problem: Option<String>,
 }
 
-impl Followed {
+impl WatchedFiles {
     pub(super) fn new(files: TlsFiles, shown: Serving, roots: Option<Roots>) -> Self {
         Self {
             files,
@@ -36,7 +36,7 @@ impl Followed {
         }
     }
 
-    /// Runs the controller that shows what is in the files.
+    /// Runs the controller that reloads the files.
     pub(super) async fn run(self, shown: Shown, runtime: &Runtime) {
         let reconciler = FilesOnDisk {
             files: Mutex::new(self),
@@ -46,14 +46,14 @@ impl Followed {
         runtime.run_single(options, reconciler, []).await;
     }
 
-    /// Files that cannot be shown leave the old certificate: they may be half written, or nothing
-    /// that agents would believe.
+    /// Keeps the old certificate if the files cannot be used: they can be incomplete, or agents
+    /// would reject them.
     fn look(&mut self, shown: &Shown) {
         match self.replace(shown) {
             Ok(false) => self.problem = None,
             Ok(true) => {
                 self.problem = None;
-                tracing::info!("the certificate's files have changed and are shown");
+                tracing::info!("reloaded the certificate files");
             }
             Err(error) => {
                 let said = error.to_string();
@@ -61,7 +61,7 @@ impl Followed {
                     let error = &error as &dyn std::error::Error;
                     tracing::warn!(
                         error,
-                        "the certificate's files have changed and are not shown; the old certificate is"
+                        "failed to reload the certificate files; keeping the old certificate"
                     );
                 }
                 self.problem = Some(said);
@@ -69,7 +69,7 @@ impl Followed {
         }
     }
 
-    /// Whether they had changed.
+    /// Returns whether the files had changed.
     fn replace(&mut self, shown: &Shown) -> Result<bool, TlsError> {
         let found = from_files(&self.files.certificate, &self.files.key)?;
         let same = found.chain == self.shown.chain
@@ -78,14 +78,14 @@ impl Followed {
             return Ok(false);
         }
         if let Err(error) = self.vouched_for(&found) {
-            // An old certificate that nobody believes any more protects nobody.
+            // An old certificate that agents reject has no value.
             if self.vouched_for(&self.shown).is_ok() {
                 return Err(error);
             }
             let error = &error as &dyn std::error::Error;
             tracing::warn!(
                 error,
-                "the old certificate has ended: one is shown that agents refuse"
+                "the old certificate is invalid: loaded a certificate that agents reject"
             );
         }
         shown.replace(&found)?;
@@ -106,9 +106,9 @@ impl Followed {
     }
 }
 
-/// Shows certificate files whenever they change.
+/// Reloads certificate files whenever they change.
 struct FilesOnDisk {
-    files: Mutex<Followed>,
+    files: Mutex<WatchedFiles>,
     shown: Shown,
 }
 
@@ -140,7 +140,7 @@ mod tests {
         chain(&serving).unwrap()[0].to_vec()
     }
 
-    fn followed(folder: &Path, authority: &Authority) -> (Followed, Shown) {
+    fn watched_files(folder: &Path, authority: &Authority) -> (WatchedFiles, Shown) {
         let files = TlsFiles {
             certificate: folder.join("tls.crt"),
             key: folder.join("tls.key"),
@@ -150,66 +150,66 @@ mod tests {
         let serving = from_files(&files.certificate, &files.key).unwrap();
         let shown = Shown::new(&serving).unwrap();
         let roots = Roots::read(&folder.join("ca.crt")).unwrap();
-        (Followed::new(files, serving, Some(roots)), shown)
+        (WatchedFiles::new(files, serving, Some(roots)), shown)
     }
 
     #[test]
-    fn renewed_files_are_shown_and_damaged_ones_leave_the_old_certificate() {
+    fn renewed_files_are_loaded_and_damaged_files_keep_the_old_certificate() {
         let folder = tempfile::tempdir().unwrap();
         let authority = Authority::new();
         let first = write(folder.path(), &authority);
-        let (mut followed, shown) = followed(folder.path(), &authority);
+        let (mut watched_files, shown) = watched_files(folder.path(), &authority);
         let now = || shown.leaf().unwrap().to_vec();
 
-        followed.look(&shown);
+        watched_files.look(&shown);
         assert_eq!(now(), first);
-        // The chain is new, and its key is not there yet.
+        // The chain is new, and its key is not written yet.
         let key = std::fs::read(folder.path().join("tls.key")).unwrap();
         let second = write(folder.path(), &authority);
         let new_key = std::fs::read(folder.path().join("tls.key")).unwrap();
         std::fs::write(folder.path().join("tls.key"), key).unwrap();
-        followed.look(&shown);
+        watched_files.look(&shown);
         assert_eq!(now(), first);
-        assert!(followed.problem.is_some());
+        assert!(watched_files.problem.is_some());
         std::fs::write(folder.path().join("tls.key"), new_key).unwrap();
-        followed.look(&shown);
+        watched_files.look(&shown);
         assert_eq!(now(), second);
-        assert_eq!(followed.problem, None);
+        assert_eq!(watched_files.problem, None);
         std::fs::remove_file(folder.path().join("tls.crt")).unwrap();
-        followed.look(&shown);
+        watched_files.look(&shown);
         assert_eq!(now(), second);
     }
 
     #[test]
-    fn a_certificate_of_an_authority_that_agents_do_not_know_is_not_shown() {
+    fn certificate_of_an_unknown_authority_is_not_loaded() {
         let folder = tempfile::tempdir().unwrap();
         let (known, next) = (Authority::new(), Authority::new());
         let first = write(folder.path(), &known);
-        let (mut followed, shown) = followed(folder.path(), &known);
+        let (mut watched_files, shown) = watched_files(folder.path(), &known);
         let now = || shown.leaf().unwrap().to_vec();
 
-        // Its authority's file changes with it: agents go on knowing what it held at the start.
+        // The CA file changes as well, but agents keep the CA certificates from the start.
         write(folder.path(), &next);
         std::fs::write(folder.path().join("ca.crt"), next.pem()).unwrap();
-        followed.look(&shown);
+        watched_files.look(&shown);
         assert_eq!(now(), first);
-        let problem = followed.problem.clone().unwrap();
+        let problem = watched_files.problem.clone().unwrap();
         for part in ["tls.crt", "ca.crt", "restart", "import"] {
             assert!(problem.contains(part), "{part}: {problem}");
         }
         let again = write(folder.path(), &known);
-        followed.look(&shown);
-        assert_eq!((now(), followed.problem), (again, None));
+        watched_files.look(&shown);
+        assert_eq!((now(), watched_files.problem), (again, None));
     }
 
     #[test]
-    fn when_nobody_believes_the_old_certificate_any_more_the_new_one_is_shown() {
+    fn expired_certificate_is_replaced_in_any_case() {
         let folder = tempfile::tempdir().unwrap();
-        // One that the authority has not signed stands for one that has ended.
+        // A certificate of another CA stands for an expired one.
         write(folder.path(), &Authority::new());
-        let (mut followed, shown) = followed(folder.path(), &Authority::new());
+        let (mut watched_files, shown) = watched_files(folder.path(), &Authority::new());
         let next = write(folder.path(), &Authority::new());
-        followed.look(&shown);
+        watched_files.look(&shown);
         assert_eq!(shown.leaf().unwrap().to_vec(), next);
     }
 }

@@ -1,4 +1,4 @@
-//! The whole server by its routes.
+//! Tests of the whole server through its routes.
 
 mod changes;
 mod global_roles;
@@ -47,28 +47,28 @@ use drover_identity::{Passwords, SignInSources};
 use drover_rest::routes::{ROUTES, Right, Route};
 use drover_telemetry::LogFilter;
 
-/// The whole server before a hub.
+/// The whole server with a fake hub.
 struct Whole {
     router: Router,
     stores: Stores,
-    /// What would change a hub that has nothing.
+    /// Counts writes to a hub without objects.
     writes: Arc<AtomicUsize>,
     folder: tempfile::TempDir,
     sources: SignInSources,
 }
 
 impl Whole {
-    /// Before a hub that has nothing.
+    /// With a hub without objects.
     fn new() -> Self {
         let writes = Arc::new(AtomicUsize::new(0));
-        let client = kube::Client::new(barren(Arc::clone(&writes)), "default");
+        let client = kube::Client::new(empty_hub(Arc::clone(&writes)), "default");
         Self {
             writes,
             ..Self::before(client)
         }
     }
 
-    /// Before this hub, of which memory knows a cluster.
+    /// With this hub; the stores contain one cluster.
     fn before(client: kube::Client) -> Self {
         let stores = Stores::of_an_empty_hub();
         stores.clusters.replace(vec![cluster()]);
@@ -78,7 +78,8 @@ impl Whole {
         let base = Base {
             hub,
             hub_metrics: HubMetrics::default(),
-            // A hub that asks over HTTP has one route more, so this is the larger server.
+            // A hub that calls the webhook over HTTP needs one more route, so this covers all
+            // routes.
             hub_asks_in_process: false,
             settings: Settings::new(stores.clone(), "https://127.0.0.1:8443"),
             sign_in_sources: sources.clone(),
@@ -89,7 +90,7 @@ impl Whole {
                 stop: cancelled(),
             },
             tasks: TaskTracker::new(),
-            // Nothing in the background may write to the hub here.
+            // Background tasks must not write to the hub here.
             stop: cancelled(),
         };
         let certificate = Certificate::self_signed();
@@ -108,7 +109,7 @@ impl Whole {
         }
     }
 
-    /// Puts a user with one token into the stores, and gives the token.
+    /// Puts a user with one token into the stores, and returns the token.
     fn person(&self, administrator: bool, purpose: TokenPurpose, scope: Option<&str>) -> String {
         let number = u8::try_from(self.stores.tokens.len()).unwrap();
         let issued = issue::<ForUsers>(&[number + 1; 32]);
@@ -196,7 +197,7 @@ impl Whole {
     }
 }
 
-/// A path of a route, each parameter replaced by a value of its form.
+/// A path of a route, with a valid value for each parameter.
 fn path_of(route: &Route) -> String {
     let path = route.path.replace("{name}", "shop");
     let path = path.replace("{id}", "bcdfghjkmnpq");
@@ -234,7 +235,7 @@ fn options(folder: &Path) -> ServerOptions {
 }
 
 /// A hub without objects.
-fn barren(
+fn empty_hub(
     writes: Arc<AtomicUsize>,
 ) -> impl tower::Service<
     Request<kube::client::Body>,

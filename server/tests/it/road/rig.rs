@@ -17,7 +17,7 @@ use drover_hub::{Hub, Keys, Stores};
 use drover_identity::accounts::Followable;
 use drover_identity::{Authenticator, LastUse};
 use drover_proxy as proxy;
-use drover_proxy::{OpenStreams, Road, run_revocation};
+use drover_proxy::{OpenStreams, Proxy, run_revocation};
 use drover_reconcile::{LeaderGate, Runtime};
 use drover_telemetry::Metrics;
 use http::{Request, Response};
@@ -156,7 +156,7 @@ impl Rig {
         let audit =
             Audit::open(&Destination::named(folder.path().join("audit")), &metrics).unwrap();
         let (tunnels, open) = (Tunnels::new(&metrics), OpenStreams::new());
-        let road = Road::new(
+        let road = Proxy::new(
             hub,
             authenticator.clone(),
             tunnels.clone(),

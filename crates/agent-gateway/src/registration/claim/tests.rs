@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::*;
 use drover_hub::{Keys, Stores};
 
-/// A hub's objects by their path.
+/// The objects of a hub by path.
 #[derive(Clone, Default)]
 struct Objects(Arc<Mutex<BTreeMap<String, Value>>>);
 
@@ -26,7 +26,7 @@ impl Objects {
                 let (parts, body) = request.into_parts();
                 let body = body.collect_bytes().await?;
                 let body = serde_json::from_slice(&body).unwrap_or_default();
-                // Others ask between any two requests.
+                // Other tasks run between any two requests.
                 tokio::task::yield_now().await;
                 let (code, said) = objects.answer(&parts.method, parts.uri.path(), body);
                 let mut response = Response::new(Body::from(said.to_string().into_bytes()));
@@ -110,7 +110,7 @@ const KEY: PublicKey = PublicKey::from_bytes([1; 32]);
 const OTHER: PublicKey = PublicKey::from_bytes([2; 32]);
 
 #[tokio::test]
-async fn of_registrations_at_the_same_time_one_claims_the_key() {
+async fn one_of_concurrent_registrations_claims_the_key() {
     let objects = Objects::default();
     let hub = objects.hub();
     let clusters: Vec<_> = (0..8)
@@ -120,13 +120,13 @@ async fn of_registrations_at_the_same_time_one_claims_the_key() {
     let claims = futures::future::try_join_all(takes).await.unwrap();
     let ours = claims.iter().filter(|it| **it == Claim::Ours).count();
     assert_eq!(ours, 1, "{claims:?}");
-    // Another key is another claim.
+    // Another key has a claim of its own.
     let other = take(&hub, &OTHER, &clusters[7]).await.unwrap();
     assert_eq!(other, Claim::Ours);
 }
 
 #[tokio::test]
-async fn a_claim_heals_after_a_crash_and_ends_when_its_cluster_cannot_have_the_key() {
+async fn claim_survives_a_crash_and_moves_when_its_cluster_has_another_key() {
     let objects = Objects::default();
     let hub = objects.hub();
     let (a, b) = (objects.cluster("a", None), objects.cluster("b", None));
@@ -144,7 +144,7 @@ async fn a_claim_heals_after_a_crash_and_ends_when_its_cluster_cannot_have_the_k
 }
 
 #[tokio::test]
-async fn a_cluster_that_an_earlier_version_bound_keeps_its_key() {
+async fn cluster_bound_by_an_earlier_version_keeps_its_key() {
     let objects = Objects::default();
     let hub = objects.hub();
     objects.cluster("old", Some(&KEY));

@@ -1,7 +1,7 @@
-//! Rights of the agent and of its lanes' accounts: each may do what its part needs, no more.
+//! Permissions of the agent and of its lanes' accounts: the minimum for each.
 //!
-//! The user lane's account has no rights here: the server's access controller gives it exactly
-//! the names that people have in the cluster.
+//! The user lane's account has no permissions here: the server's access controller grants it
+//! impersonation of exactly the users with access to the cluster.
 
 use drover_access::admission::RBAC;
 use drover_api::group::AGENT_NAMESPACE;
@@ -57,7 +57,7 @@ pub(super) fn write(stream: &mut Stream) -> Result<(), ManifestError> {
     Ok(())
 }
 
-/// A reference to a role.
+/// A reference to a role or cluster role.
 pub fn role_ref(kind: &str, name: &str) -> RoleRef {
     RoleRef {
         api_group: Some(RBAC.to_owned()),
@@ -91,7 +91,7 @@ fn rule(group: &str, resources: &[&str], names: &[&str], verbs: &[&str]) -> Poli
 fn agent() -> Vec<PolicyRule> {
     let lanes = ["drover-user", CONTROLLER, REPORT];
     vec![
-        // RBAC cannot limit a creation by name.
+        // RBAC cannot restrict `create` by name.
         rule("", &["secrets", "configmaps"], &[], &["create"]),
         rule(
             "",
@@ -112,22 +112,23 @@ fn agent() -> Vec<PolicyRule> {
     ]
 }
 
-/// The server's controllers: roles and who has them. Whoever gives any role away can have all
-/// rights, and RBAC knows no smaller right for that: a role's name follows from its UID on the hub,
-/// and what it allows is for people to say.
+/// The server's controllers: roles and bindings. An account that can bind any role effectively has
+/// all permissions, and RBAC has no narrower permission for this: a role's name derives from its
+/// UID on the hub, and users define its rules.
 fn controller() -> Vec<PolicyRule> {
     let write = ["list", "create", "update", "delete"];
     let bindings = ["clusterrolebindings", "rolebindings"];
     vec![
         rule(RBAC, &["clusterroles"], &[], &write),
         rule(RBAC, &["clusterroles"], &[], &["bind", "escalate"]),
-        // To take people without a role out of somebody's own binding, whose other subjects stay.
+        // To remove subjects without a role from another owner's binding while its other subjects
+        // stay.
         rule(RBAC, &["roles"], &[], &["bind"]),
         rule(RBAC, &bindings, &[], &write),
-        // Projects: their namespaces, and what those may use. It deletes no namespace.
+        // Projects: their namespaces and quotas. The account cannot delete namespaces.
         rule("", &["namespaces"], &[], &["list", "create", "patch"]),
         rule("", &["resourcequotas", "limitranges"], &[], &write),
-        // Removal of the agent, when the Cluster is deleted at the server.
+        // Removal of the agent after the Cluster was deleted on the server.
         rule("", &["namespaces"], &[AGENT_NAMESPACE], &["get", "delete"]),
         rule(
             RBAC,
@@ -135,7 +136,7 @@ fn controller() -> Vec<PolicyRule> {
             &[REPORT, CONTROLLER],
             &["get", "patch"],
         ),
-        // Whether this cluster lets a person act as another (`kubectl --as`).
+        // Whether this cluster allows a user to impersonate another (`kubectl --as`).
         rule(
             "authorization.k8s.io",
             &["subjectaccessreviews"],
@@ -155,7 +156,7 @@ fn controller_here() -> Vec<PolicyRule> {
 fn report() -> Vec<PolicyRule> {
     vec![
         rule("", &["nodes", "pods", "events"], &[], &["list", "watch"]),
-        // Whether somebody touched what the server applied.
+        // Whether another writer changed the objects that the server applied.
         rule(
             RBAC,
             &["clusterroles", "clusterrolebindings", "rolebindings"],
@@ -177,7 +178,7 @@ fn report_here() -> Vec<PolicyRule> {
     vec![rule("apps", &["deployments"], &[AGENT], &["get"])]
 }
 
-/// Paths that tell how the API server does.
+/// Health endpoints of the API server.
 fn health() -> PolicyRule {
     let paths = ["/livez", "/readyz", "/version"];
     PolicyRule {

@@ -16,7 +16,7 @@ fn manifest() -> Manifest {
     }
 }
 
-/// What the manifest holds.
+/// The objects of the manifest.
 fn objects() -> Vec<serde_json::Value> {
     let yaml = manifest().write().unwrap();
     serde_saphyr::from_multiple(yaml.expose_secret()).unwrap()
@@ -29,7 +29,7 @@ fn named<'a>(objects: &'a [serde_json::Value], kind: &str, name: &str) -> &'a se
         .unwrap_or_else(|| panic!("{kind} {name}"))
 }
 
-/// The chart and the manifest give the same rights, because the chart's file is generated.
+/// The chart and the manifest grant the same permissions, because the chart's file is generated.
 #[test]
 fn chart_of_the_agent_has_the_generated_rbac() {
     let mut stream = Stream::default();
@@ -93,7 +93,7 @@ fn the_pod_is_restricted() {
 }
 
 #[test]
-fn nobody_gets_a_wildcard_and_only_the_agent_reads_secrets() {
+fn no_role_has_wildcards_and_only_the_agent_reads_secrets() {
     for object in objects() {
         let name = object["metadata"]["name"].clone();
         for rule in object["rules"].as_array().into_iter().flatten() {
@@ -117,7 +117,7 @@ fn nobody_gets_a_wildcard_and_only_the_agent_reads_secrets() {
 }
 
 #[test]
-fn keys_that_plans_are_verified_with_are_a_list_apart_from_the_ca() {
+fn plan_keys_are_a_list_separate_from_the_ca() {
     let objects = objects();
     let keys = named(&objects, "ConfigMap", "drover-agent-plan-keys")["data"]
         .as_object()
@@ -130,7 +130,7 @@ fn keys_that_plans_are_verified_with_are_a_list_apart_from_the_ca() {
 }
 
 #[test]
-fn the_token_is_in_its_secret_and_nowhere_else() {
+fn token_is_only_in_its_secret() {
     let yaml = manifest().write().unwrap();
     let count = |what: &str| yaml.expose_secret().matches(what).count();
     assert_eq!(count("secretsecret"), 0, "only base64 of it");

@@ -1,4 +1,4 @@
-//! The agent's Deployment and what keeps one replica up.
+//! The agent's Deployment and its PodDisruptionBudget.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +18,13 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::{AGENT, Manifest, NAME_LABEL, labels, meta};
 
-/// Replicas, so that a node may go.
+/// Number of replicas, so that a node can fail.
 const REPLICAS: i32 = 2;
 /// Port of `/livez` and `/readyz` in the pod.
 const HEALTH_PORT: i32 = 8081;
-/// The user and group that the image's program runs as.
+/// User and group ID of the image's process.
 const USER: i64 = 65532;
-/// Longer than the agent lets requests under way run at its end.
+/// Longer than the agent's own limit for requests in flight at shutdown.
 const GRACE_SECONDS: i64 = 40;
 
 fn selector() -> LabelSelector {
@@ -96,7 +96,7 @@ fn pod(manifest: &Manifest) -> PodSpec {
         }),
         service_account_name: Some(AGENT.to_owned()),
         termination_grace_period_seconds: Some(GRACE_SECONDS),
-        // A cluster of control-plane nodes alone has no other place.
+        // A cluster with only control-plane nodes has no other nodes to run on.
         tolerations: Some(vec![Toleration {
             key: Some("node-role.kubernetes.io/control-plane".to_owned()),
             operator: Some("Exists".to_owned()),
@@ -107,7 +107,7 @@ fn pod(manifest: &Manifest) -> PodSpec {
     }
 }
 
-/// On two nodes where there are two.
+/// Prefers two different nodes.
 fn apart() -> Affinity {
     Affinity {
         pod_anti_affinity: Some(PodAntiAffinity {

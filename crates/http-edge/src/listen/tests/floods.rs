@@ -7,7 +7,7 @@ use super::*;
 
 const CONNECT: &str = "/v1/connect";
 
-/// The connections from these addresses that are served anything.
+/// Opens connections from these addresses; returns those that get a response.
 async fn flood(server: &Listening, from: impl Iterator<Item = [u8; 4]>) -> Vec<impl Sized> {
     let mut held = Vec::new();
     for address in from {
@@ -32,7 +32,7 @@ async fn flood_from_one_16_leaves_connections_to_others() {
 }
 
 #[tokio::test]
-async fn agents_connect_while_others_hold_all_general_places() {
+async fn agents_connect_while_all_general_slots_are_in_use() {
     let limits = Limits {
         connections: 4,
         per_network: 1,
@@ -44,7 +44,7 @@ async fn agents_connect_while_others_hold_all_general_places() {
     let held = flood(&server, (0..4).map(|n| [127, n + 1, 0, 1])).await;
     assert_eq!(held.len(), 4);
     let (status, _user) = answered_from(&server, [127, 9, 0, 1], "/").await.unwrap();
-    assert_eq!(status, "503", "the places left are for agents");
+    assert_eq!(status, "503", "the slots left are for agents");
     let (status, _agent) = answered_from(&server, [127, 10, 0, 1], CONNECT)
         .await
         .unwrap();
@@ -58,7 +58,7 @@ async fn agents_connect_while_others_hold_all_general_places() {
 }
 
 #[tokio::test]
-async fn known_agents_reconnect_while_many_networks_hold_all_other_places() {
+async fn known_agents_reconnect_while_all_other_slots_are_in_use() {
     let limits = Limits {
         connections: 4,
         per_network: 1,
@@ -73,13 +73,13 @@ async fn known_agents_reconnect_while_many_networks_hold_all_other_places() {
     assert_eq!(
         held.len(),
         6,
-        "all general places, and half of those of agents"
+        "all general slots, and half of those of agents"
     );
     assert!(is_served_from(&server, agent, CONNECT).await.is_some());
 }
 
 #[tokio::test]
-async fn agents_place_is_free_again_when_no_key_is_proved_in_time() {
+async fn agent_slot_is_released_without_a_proved_key() {
     let limits = Limits {
         agents: 2,
         agents_per_network: 1,
@@ -100,13 +100,13 @@ async fn agents_place_is_free_again_when_no_key_is_proved_in_time() {
             sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(SOON, again).await.expect("a place becomes free");
+    timeout(SOON, again).await.expect("a slot becomes free");
 }
 
 #[tokio::test]
-async fn idle_http2_connection_is_closed_unless_somebody_is_signed_in_on_it() {
+async fn idle_http2_connection_is_closed_unless_authenticated() {
     let limits = Limits {
-        patience: QUICK.patience,
+        idle_timeouts: QUICK.idle_timeouts,
         ..Limits::SERVER
     };
     let server = Listening::start(limits).await;
@@ -126,6 +126,6 @@ async fn idle_http2_connection_is_closed_unless_somebody_is_signed_in_on_it() {
     let (sender, _connection) = open("/signed-in").await;
     let closed = timeout(SOON, anonymous).await;
     assert!(closed.expect("it is closed").is_ok());
-    sleep(QUICK.patience.idle * 2).await;
+    sleep(QUICK.idle_timeouts.idle * 2).await;
     assert!(!sender.is_closed());
 }

@@ -14,7 +14,7 @@ async fn server(limits: Limits) -> Listening {
     Listening::start_behind(proxies, limits).await
 }
 
-/// A header of the PROXY protocol for this client.
+/// A PROXY header for this client.
 fn header(client: [u8; 4]) -> Vec<u8> {
     let mut bytes = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c".to_vec();
     bytes.extend(client);
@@ -22,7 +22,7 @@ fn header(client: [u8; 4]) -> Vec<u8> {
     bytes
 }
 
-/// The body of the answer to `GET /who`, and the connection; `None` if the server closes it.
+/// The body of the response to `GET /who`, and the connection; `None` if the server closes it.
 async fn asked(
     server: &Listening,
     from: [u8; 4],
@@ -87,7 +87,7 @@ async fn forwarded_address_counts_from_trusted_peers_only() {
 }
 
 #[tokio::test]
-async fn clients_that_a_proxy_header_names_have_shares_of_their_own() {
+async fn clients_named_by_a_proxy_have_separate_limits() {
     let limits = Limits {
         connections: 10,
         per_network: 1,

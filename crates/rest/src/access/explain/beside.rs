@@ -16,7 +16,7 @@ use kube::{Client, ResourceExt as _};
 use drover_agent_gateway::tunnels::Tunnels;
 use drover_apply::unmanaged::{RoleBindingLike, UnmanagedBindings, person};
 use drover_apply::{ApplyError, call};
-use drover_http_edge::turns::{NoTurn, Turn, Turns};
+use drover_http_edge::concurrency::{ConcurrencyGuard, ConcurrencyLimiter, LimitReached};
 
 /// Longest for the cluster to answer in all.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -28,22 +28,22 @@ const AT_ONCE: usize = 4;
 
 /// Room for those who ask; clones share it.
 #[derive(Clone, Debug)]
-pub struct Asking(Turns);
+pub struct Asking(ConcurrencyLimiter);
 
 impl Default for Asking {
     fn default() -> Self {
-        Self(Turns::of(AT_ONCE))
+        Self(ConcurrencyLimiter::of(AT_ONCE))
     }
 }
 
 impl Asking {
     /// Room for the person of this UID, or why there is none now.
-    pub(super) fn room(&self, who: &str) -> Result<Turn, &'static str> {
+    pub(super) fn room(&self, who: &str) -> Result<ConcurrencyGuard, &'static str> {
         self.0.take(who).map_err(|why| match why {
-            NoTurn::Yours => {
+            LimitReached::SameUser => {
                 "a cluster is being asked for you already; wait for that, or try again"
             }
-            NoTurn::Others => "others ask clusters now; try again",
+            LimitReached::AllUsers => "others ask clusters now; try again",
         })
     }
 }

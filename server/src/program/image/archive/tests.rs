@@ -43,7 +43,7 @@ fn json_of(files: &BTreeMap<String, Vec<u8>>, path: &str) -> Value {
     serde_json::from_slice(&files[path]).unwrap()
 }
 
-/// The blob that a descriptor names, with its digest and size verified.
+/// The blob of a descriptor, with its digest and size verified.
 fn follow<'a>(files: &'a BTreeMap<String, Vec<u8>>, descriptor: &Value) -> &'a [u8] {
     let named = descriptor["digest"].as_str().unwrap();
     let bytes = &files[&format!("blobs/{}", named.replace(':', "/"))];
@@ -53,7 +53,7 @@ fn follow<'a>(files: &'a BTreeMap<String, Vec<u8>>, descriptor: &Value) -> &'a [
 }
 
 #[test]
-fn the_oci_layout_leads_to_the_program_and_every_digest_is_right() {
+fn oci_layout_contains_the_program_with_correct_digests() {
     let files = read(&archive(b"the program"));
     assert_eq!(json_of(&files, "oci-layout")["imageLayoutVersion"], "1.0.0");
     let descriptor = &json_of(&files, "index.json")["manifests"][0];
@@ -84,7 +84,7 @@ fn the_oci_layout_leads_to_the_program_and_every_digest_is_right() {
 }
 
 #[test]
-fn the_list_of_docker_save_names_the_same_blobs() {
+fn docker_save_manifest_names_the_same_blobs() {
     let files = read(&archive(b"the program"));
     let list = json_of(&files, "manifest.json");
     assert_eq!(list[0]["RepoTags"][0], NAME);
@@ -94,13 +94,13 @@ fn the_list_of_docker_save_names_the_same_blobs() {
 }
 
 #[test]
-fn the_same_program_gives_the_same_bytes_and_another_gives_others() {
+fn image_bytes_depend_only_on_the_program() {
     assert_eq!(archive(b"one"), archive(b"one"));
     assert_ne!(archive(b"one"), archive(b"two"));
 }
 
 #[test]
-fn short_names_are_completed_as_containerd_completes_them() {
+fn short_names_are_completed_like_containerd_does() {
     for (name, whole) in [
         ("drover-agent:1", "docker.io/library/drover-agent:1"),
         ("me/drover-agent:1", "docker.io/me/drover-agent:1"),
@@ -113,7 +113,7 @@ fn short_names_are_completed_as_containerd_completes_them() {
 }
 
 #[test]
-fn an_image_runs_the_first_of_its_programs_and_holds_them_all() {
+fn image_runs_its_first_program_and_contains_all() {
     let [first, second] = ["drover", "drover-agent"].map(|name| Program {
         name,
         bytes: name.as_bytes().to_vec(),

@@ -1,4 +1,4 @@
-//! Changes of what somebody else changes as well.
+//! Concurrent changes of the same object.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use serde_json::json;
 
 use super::*;
 
-/// A hub that keeps what it is given by its path, as Kubernetes does. The server's memory hears of it
-/// as soon as it is told.
+/// A fake hub that stores objects by path. The server's stores see an object only after the test
+/// puts it there.
 #[derive(Clone, Default)]
 pub(super) struct Kept(Arc<Mutex<BTreeMap<String, Value>>>);
 
@@ -99,7 +99,7 @@ fn path_of(plural: &str, name: &str) -> String {
     format!("/apis/management.drover.dev/v1alpha1/{plural}/{name}")
 }
 
-/// An object whose UID is its name, as it is when it was made.
+/// A new object whose UID is its name.
 pub(super) fn object(kind: &str, name: &str, spec: &Value) -> Value {
     json!({
         "apiVersion": "management.drover.dev/v1alpha1", "kind": kind,
@@ -113,7 +113,7 @@ fn read<K: DeserializeOwned>(object: &Value) -> K {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_two_who_change_a_project_at_once_the_second_is_told_and_changes_nothing() {
+async fn second_of_two_concurrent_project_changes_gets_a_conflict() {
     let kept = Kept::default();
     let whole = Whole::before(kept.client());
     let admin = whole.person(true, TokenPurpose::Session, None);
@@ -132,7 +132,7 @@ async fn of_two_who_change_a_project_at_once_the_second_is_told_and_changes_noth
         heard();
         (code.as_u16(), body)
     };
-    // Both have read the first; memory hears of what each has written.
+    // Both users have read the first generation; the stores see each write.
     let (code, body) = patch(json!({ "generation": 1, "displayName": "Ann's" })).await;
     assert_eq!((code, &body["generation"]), (200, &json!(2)), "{body}");
     let (code, body) = patch(json!({ "generation": 1, "displayName": "Bob's" })).await;
@@ -148,7 +148,7 @@ async fn of_two_who_change_a_project_at_once_the_second_is_told_and_changes_noth
             .display_name
     };
     assert_eq!(name().as_deref(), Some("Ann's"));
-    // What the server wrote into its status meanwhile is nobody's change.
+    // The server's own write to the status is not a user's change.
     let mut written: Value = kept.get("projects", "till").unwrap();
     written["metadata"]["resourceVersion"] = json!("7");
     kept.put("projects", &written);
@@ -156,7 +156,7 @@ async fn of_two_who_change_a_project_at_once_the_second_is_told_and_changes_noth
     let (code, body) = patch(json!({ "generation": 2, "displayName": "Bob's" })).await;
     assert_eq!((code, &body["generation"]), (200, &json!(3)), "{body}");
     assert_eq!(name().as_deref(), Some("Bob's"));
-    // Before memory has heard of the other change, the hub says so.
+    // The hub detects the conflict before the stores see the other change.
     let mut unheard: Value = kept.get("projects", "till").unwrap();
     unheard["metadata"]["resourceVersion"] = json!("8");
     unheard["metadata"]["generation"] = json!(4);
@@ -167,7 +167,7 @@ async fn of_two_who_change_a_project_at_once_the_second_is_told_and_changes_noth
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_deletes_a_role_has_all_that_it_says_on_the_hub_by_now() {
+async fn deleting_a_role_requires_its_current_rules() {
     let kept = Kept::default();
     let whole = Whole::before(kept.client());
     let keeper = whole.person(false, TokenPurpose::Session, None);
@@ -188,7 +188,7 @@ async fn whoever_deletes_a_role_has_all_that_it_says_on_the_hub_by_now() {
     });
     let bound: GlobalRoleBinding = read(&object("GlobalRoleBinding", "keeper", &bound));
     whole.stores.global_role_bindings.apply(bound);
-    // Memory has not heard yet of what it says since a moment ago.
+    // The stores have not seen the latest rules yet.
     whole
         .stores
         .role_templates

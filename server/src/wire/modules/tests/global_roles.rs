@@ -5,13 +5,13 @@ use serde_json::json;
 
 use super::*;
 
-/// The same for one rule about kinds of Drover.
+/// Creates a user with a global role of one rule about kinds of Drover; returns the token.
 fn with_global_role(whole: &Whole, role: &str, resources: &[&str], verbs: &[&str]) -> String {
     let rules = json!([{ "apiGroups": [GROUP], "resources": resources, "verbs": verbs }]);
     with_rules(whole, role, &rules)
 }
 
-/// Gives a new person a global role with these rules; gives their token.
+/// Creates a user with a global role of these rules; returns the token.
 fn with_rules(whole: &Whole, role: &str, rules: &Value) -> String {
     let object = |kind: &str, spec: &Value| {
         json!({
@@ -39,8 +39,8 @@ fn with_rules(whole: &Whole, role: &str, rules: &Value) -> String {
     token
 }
 
-/// Lets the task that records the last use of tokens end. It writes once more when it stops, and would
-/// write what the requests of the test noted.
+/// Waits until the task that records the last use of tokens ends. It writes once more when it
+/// stops, and would write what the requests of the test recorded.
 async fn last_use_task_ends() {
     tokio::task::yield_now().await;
 }
@@ -121,7 +121,7 @@ fn refused_requests() -> Vec<(&'static str, Method, &'static str, Value)> {
 async fn holder_of_manage_users_changes_users_but_no_administrator() {
     let whole = Whole::new();
     last_use_task_ends().await;
-    // user-0 administers Drover, user-1 imports clusters, user-2 has no role, user-3 manages users.
+    // user-0 is administrator, user-1 imports clusters, user-2 has no role, user-3 manages users.
     let _admin = whole.person(true, TokenPurpose::Session, None);
     let _importer = with_global_role(&whole, "clusters-import", &["clusters"], &["create"]);
     let _bob = whole.person(false, TokenPurpose::Session, None);
@@ -153,7 +153,7 @@ async fn holder_of_manage_users_changes_users_but_no_administrator() {
         let (code, wrote, answer) = send(method, path, body).await;
         assert_eq!((code, wrote), (403, false), "{what}: {answer}");
     }
-    // The hub of these tests takes nothing, but was asked to.
+    // The fake hub refuses writes, but counts the attempts.
     for (method, path, body) in [
         (Method::POST, "/v1/users", new_user(false)),
         (
@@ -220,7 +220,7 @@ async fn routes_follow_the_rights_of_global_roles() {
         assert_eq!(refused, 403, "{method} {path}");
     }
     assert_eq!(whole.writes.load(Ordering::SeqCst), 0);
-    // The hub of these tests takes nothing, but was asked to.
+    // The fake hub refuses writes, but counts the attempts.
     code(
         &importer,
         Method::POST,
@@ -236,7 +236,7 @@ async fn routes_follow_the_rights_of_global_roles() {
 async fn token_is_deleted_by_its_user_and_with_the_right_to_delete_it() {
     let whole = Whole::new();
     last_use_task_ends().await;
-    // Tokens are named by the order in which they are made.
+    // Token names follow the order of creation.
     let user = whole.person(false, TokenPurpose::Session, None);
     let other = whole.person(false, TokenPurpose::Session, None);
     let (_, own) = whole

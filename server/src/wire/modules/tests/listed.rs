@@ -1,4 +1,4 @@
-//! Routes are those that are listed, and answer as one does that no browser and no stranger gets more of.
+//! Every route is in the table, and every route responds as its table entry demands.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -7,14 +7,14 @@ use super::*;
 
 // The clock is paused: each write waits its full timeout for the stores.
 #[tokio::test(start_paused = true)]
-async fn what_is_listed_exists_and_what_is_not_does_not() {
+async fn listed_routes_exist_and_others_do_not() {
     let whole = Whole::new();
     let admin = whole.person(true, TokenPurpose::Session, None);
     for route in ROUTES {
         let (code, body) = whole.call(route, Some(&admin)).await;
         let message = body["message"].as_str().unwrap_or_default();
         assert!(
-            !message.contains("nothing at this path"),
+            !message.contains("no route has this path"),
             "{route:?}: {code} {body}"
         );
         assert_ne!(code, StatusCode::METHOD_NOT_ALLOWED, "{route:?}");
@@ -41,11 +41,11 @@ async fn what_is_listed_exists_and_what_is_not_does_not() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_no_text_is_refused_as_everything_else_is() {
+async fn name_that_is_not_utf8_gets_a_status_error() {
     let whole = Whole::new();
     let admin = whole.person(true, TokenPurpose::Session, None);
     for route in ROUTES.iter().filter(|route| route.path.contains('{')) {
-        // What is before anyone's eyes has no name to hide.
+        // A route without authentication has no names to hide.
         if route.path.starts_with("/k8s/") || route.right == Right::Anyone {
             continue;
         }
@@ -61,14 +61,14 @@ async fn a_name_that_is_no_text_is_refused_as_everything_else_is() {
         let (code, body) = whole.call(&junk, Some(&admin)).await;
         assert_eq!(body["kind"], "Status", "{junk:?}: {code} {body}");
         assert_eq!(code, StatusCode::BAD_REQUEST, "{junk:?}: {body}");
-        // Who may not ask learns nothing about the path.
+        // An unauthenticated caller learns nothing about the path.
         let (code, body) = whole.call(&junk, None).await;
         assert_eq!(code, StatusCode::UNAUTHORIZED, "{junk:?}: {body}");
     }
 }
 
 #[test]
-fn the_document_holds_exactly_the_routes_under_v1() {
+fn openapi_document_has_exactly_the_routes_under_v1() {
     let document = serde_json::to_value(drover_rest::document()).unwrap();
     let documented: BTreeSet<(String, String)> = document["paths"]
         .as_object()
@@ -104,7 +104,7 @@ fn folders_with_routers() -> Vec<PathBuf> {
 
 /// A router cannot list its routes. This test searches the source for path literals.
 #[test]
-fn no_route_in_the_source_is_missing_from_the_table() {
+fn every_route_in_the_source_is_in_the_table() {
     let mut missing = Vec::new();
     let mut folders = folders_with_routers();
     let mut found = 0;
@@ -135,7 +135,7 @@ fn no_route_in_the_source_is_missing_from_the_table() {
 }
 
 #[tokio::test]
-async fn answers_of_the_api_cannot_act_in_a_browser() {
+async fn api_responses_cannot_run_in_a_browser() {
     let whole = Whole::new();
     for (path, kind) in [
         ("/v1/version", "application/json"),
@@ -149,7 +149,7 @@ async fn answers_of_the_api_cannot_act_in_a_browser() {
         assert_eq!(header("cache-control"), Some("no-store"));
         assert!(header("content-security-policy").is_some_and(|p| p.contains("'none'")));
     }
-    // Every route, a method and a path that no route has, and pages for people.
+    // Every route, a method and a path without a route, and pages for browsers.
     let listed = ROUTES
         .iter()
         .map(|route| (route.method.clone(), path_of(route)));
@@ -192,7 +192,7 @@ async fn answers_of_the_api_cannot_act_in_a_browser() {
 }
 
 #[tokio::test]
-async fn a_body_without_end_is_cut_at_its_limit() {
+async fn endless_body_is_refused_at_its_limit() {
     let whole = Whole::new();
     let sent = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&sent);

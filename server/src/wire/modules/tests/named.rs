@@ -1,4 +1,4 @@
-//! The audit record of each change names the object that was changed.
+//! The audit record of each change names the changed object.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::changes::{Kept, object};
 use super::recorded::recorded;
 use super::*;
 
-/// Changing routes that this test cannot carry out, and why.
+/// Changing routes that this test cannot call, and the reason.
 const ELSEWHERE: &[(&str, &str, &str)] = &[
     (
         "post",
@@ -329,7 +329,7 @@ fn changes() -> Vec<Change<'static>> {
     ]
 }
 
-/// Puts an object into the hub and into the server's memory.
+/// Puts an object into the hub and into the server's stores.
 fn known<K: DeserializeOwned>(
     kept: &Kept,
     plural: &str,
@@ -342,8 +342,8 @@ fn known<K: DeserializeOwned>(
     serde_json::from_value(object).unwrap()
 }
 
-/// What the changes are about.
-fn furnish(kept: &Kept, whole: &Whole) {
+/// Creates the objects of the changes.
+fn create_objects(kept: &Kept, whole: &Whole) {
     let stores = &whole.stores;
     let rules = json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] }]);
     for (name, context) in [("viewer", "Cluster"), ("desk", "Project")] {
@@ -400,7 +400,7 @@ async fn every_change_is_recorded_with_the_name_of_its_object() {
     let admin = whole.person(true, TokenPurpose::Session, None);
     let other = whole.person(false, TokenPurpose::Session, None);
     let other = drover_access::token::UserToken::parse(&other).unwrap();
-    furnish(&kept, &whole);
+    create_objects(&kept, &whole);
     let changes = changes();
     let (mut wanted, mut failed) = (Vec::new(), Vec::new());
     for (method, route, parameters, body, object, cluster) in &changes {

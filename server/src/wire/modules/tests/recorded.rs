@@ -1,8 +1,8 @@
-//! What of all this stands in the audit log.
+//! The audit records of requests to the whole server.
 
 use super::*;
 
-/// Records of the audit log that come up to `wanted`.
+/// Waits for audit records that satisfy `wanted`.
 pub(super) async fn recorded(whole: &Whole, wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
     let reading = async {
         loop {
@@ -23,13 +23,13 @@ pub(super) async fn recorded(whole: &Whole, wanted: impl Fn(&[Value]) -> bool) -
 }
 
 #[tokio::test]
-async fn every_change_under_v1_and_every_refusal_is_recorded_with_who_asked() {
+async fn every_change_and_refusal_under_v1_is_recorded_with_its_caller() {
     let whole = Whole::new();
     let admin = whole.person(true, TokenPurpose::Session, None);
     let person = whole.person(false, TokenPurpose::Session, None);
     let mut wanted = 0;
     for route in ROUTES {
-        // These end the token, or count for the agents.
+        // These routes delete the token, or are for agents.
         let special = ["/v1/logout", "/v1/me/password"].contains(&route.path);
         let people = matches!(route.right, Right::Person | Right::Administrator);
         if special || !people || !route.path.starts_with("/v1/") {
@@ -57,7 +57,7 @@ async fn every_change_under_v1_and_every_refusal_is_recorded_with_who_asked() {
 }
 
 #[tokio::test]
-async fn an_administrator_reads_back_who_was_refused_what() {
+async fn administrator_reads_refusals_in_the_audit_log() {
     let whole = Whole::new();
     let admin = whole.person(true, TokenPurpose::Session, None);
     let person = whole.person(false, TokenPurpose::Session, None);
@@ -94,7 +94,7 @@ async fn an_administrator_reads_back_who_was_refused_what() {
 }
 
 #[tokio::test]
-async fn a_failed_login_is_recorded_without_what_was_typed() {
+async fn failed_login_is_recorded_without_the_typed_text() {
     let whole = Whole::new();
     whole.person(false, TokenPurpose::Session, None);
     for name in ["user-0", "hunter2-hunter2"] {

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::changes::{Kept, object};
 use super::*;
 
-/// Gives user-1 a token of each purpose on the hub.
+/// Creates a token of each purpose for user-1 on the hub.
 fn give_tokens(kept: &Kept) {
     for purpose in ["Session", "Browser", "Api", "Kubeconfig"] {
         let spec = json!({
@@ -47,7 +47,7 @@ async fn password_reset_revokes_all_tokens_unless_the_administrator_keeps_them()
 }
 
 #[tokio::test]
-async fn an_administrator_revokes_all_tokens_of_a_user() {
+async fn administrator_revokes_all_tokens_of_a_user() {
     let kept = Kept::default();
     let whole = Whole::before(kept.client());
     let admin = whole.person(true, TokenPurpose::Session, None);

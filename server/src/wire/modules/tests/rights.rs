@@ -1,4 +1,4 @@
-//! Every route, called without the right that it demands, or with just that.
+//! Every route, called without the permission that it requires, or with exactly that permission.
 
 use drover_access::token::UserToken;
 use drover_api::group::GROUP;
@@ -12,7 +12,7 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use super::*;
 
 #[tokio::test]
-async fn no_route_does_anything_for_a_stranger() {
+async fn no_route_serves_an_unauthenticated_caller() {
     let whole = Whole::new();
     let unknown = issue::<ForUsers>(&[99; 32]);
     for route in ROUTES {
@@ -21,7 +21,7 @@ async fn no_route_does_anything_for_a_stranger() {
             let what = format!("{route:?} with {token:?}: {code} {body}");
             match route.right {
                 Right::Anyone => assert_ne!(code, StatusCode::UNAUTHORIZED, "{what}"),
-                // Agents prove themselves by what they sign, so a body may be judged first.
+                // Agents authenticate by a signature in the body, so the body may be parsed first.
                 Right::Agent => {
                     assert!(code.is_client_error(), "{what}");
                     assert_ne!(code, StatusCode::NOT_FOUND, "{what}");
@@ -46,7 +46,7 @@ async fn no_route_does_anything_for_a_stranger() {
 }
 
 #[tokio::test]
-async fn no_route_does_anything_for_a_session_that_another_page_uses_or_that_is_none() {
+async fn no_route_serves_a_cross_site_or_invalid_session() {
     let whole = Whole::new();
     let session = whole.person(true, TokenPurpose::Browser, None);
     let program = whole.person(true, TokenPurpose::Session, None);
@@ -112,7 +112,7 @@ async fn no_route_does_anything_for_a_session_that_another_page_uses_or_that_is_
 }
 
 #[tokio::test]
-async fn a_token_opens_only_what_it_was_made_for() {
+async fn token_opens_only_the_routes_of_its_purpose() {
     let whole = Whole::new();
     let person = whole.person(false, TokenPurpose::Session, None);
     let change = whole.person(true, TokenPurpose::PasswordChange, None);
@@ -143,7 +143,7 @@ async fn a_token_opens_only_what_it_was_made_for() {
                 vec![Right::AnyToken, Right::Permit],
             ),
         ] {
-            // These would end the token itself, or answer 403 for the want of something else.
+            // These routes delete the token, or return 403 for another reason.
             let special = [
                 "/v1/logout",
                 "/v1/me/password",
@@ -171,7 +171,7 @@ async fn a_token_opens_only_what_it_was_made_for() {
 }
 
 #[tokio::test]
-async fn a_clusters_owner_imports_it_and_who_sees_it_only_does_not() {
+async fn cluster_owner_imports_it_and_viewer_does_not() {
     use serde_json::json;
     let whole = Whole::new();
     let import = Route {
@@ -196,7 +196,7 @@ async fn a_clusters_owner_imports_it_and_who_sees_it_only_does_not() {
     for (number, (role, wanted, writes)) in [
         (None, StatusCode::NOT_FOUND, false),
         (Some("viewer"), StatusCode::FORBIDDEN, false),
-        // The hub of these tests takes nothing, but was asked to.
+        // The fake hub refuses writes, but counts the attempts.
         (Some("owner"), StatusCode::NOT_FOUND, true),
     ]
     .into_iter()
@@ -226,7 +226,7 @@ async fn a_clusters_owner_imports_it_and_who_sees_it_only_does_not() {
     }
 }
 
-/// A role on the hub that lets this user do everything to settings.
+/// Creates a role on the hub that allows this user every verb on settings.
 fn lets_write_settings(whole: &Whole, user: &str) {
     let rules = vec![PolicyRule {
         api_groups: Some(vec![GROUP.to_owned()]),
@@ -278,7 +278,7 @@ async fn settings_that_affect_security_are_read_only_without_administration() {
             let path = format!("/v1/settings/{name}");
             let body = serde_json::json!({ "value": "" });
             let (code, answer) = whole.send(Method::PUT, &path, token, body).await;
-            // The hub of this test has no objects.
+            // The fake hub has no objects.
             let wanted = if writable {
                 StatusCode::NOT_FOUND
             } else {

@@ -1,4 +1,4 @@
-//! A stream whose peer has to begin in time.
+//! The time limit for the HTTP/2 preface.
 
 use std::io;
 use std::pin::Pin;
@@ -11,16 +11,17 @@ use tokio::time::{Sleep, sleep};
 /// Bytes of the HTTP/2 connection preface (RFC 9113 §3.4).
 const PREFACE: usize = 24;
 
-/// Fails reading when the HTTP/2 preface has not come in time; afterwards it changes nothing.
+/// A stream that fails reads if the HTTP/2 preface does not arrive in time; afterwards it only
+/// forwards.
 ///
-/// hyper waits for the preface without a limit, and pings only behind it.
-pub(super) struct Prompt<S> {
+/// hyper waits for the preface without a limit, and pings only after it.
+pub(super) struct PrefaceTimeout<S> {
     stream: S,
-    /// Until the preface is here: the deadline, and how many bytes of it are missing.
+    /// Until the preface is complete: the deadline and the number of missing bytes.
     awaited: Option<(Pin<Box<Sleep>>, usize)>,
 }
 
-impl<S> Prompt<S> {
+impl<S> PrefaceTimeout<S> {
     pub(super) fn new(stream: S, within: Duration) -> Self {
         Self {
             stream,
@@ -29,7 +30,7 @@ impl<S> Prompt<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Prompt<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for PrefaceTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -50,7 +51,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Prompt<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Prompt<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for PrefaceTimeout<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

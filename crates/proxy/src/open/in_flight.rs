@@ -1,4 +1,4 @@
-//! One permitted request from its permit to its end, wherever that comes.
+//! A request in flight, from its permit to its end.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -11,32 +11,33 @@ use futures::task::AtomicWaker;
 use http::StatusCode;
 use tokio::time::Instant;
 
-use crate::open::{CutReason, Key, OpenStreams};
+use crate::open::{AbortReason, Key, OpenStreams};
 use drover_audit::{Audit, Outcome, Record, Stage, Subject};
 use drover_telemetry::{DirectionLabel, Metrics, VerbLabel};
 
-/// What every journey reports to.
-pub(crate) struct Ledger {
+/// Where every request in flight reports: audit log, metrics, registry.
+pub(crate) struct RequestRecorder {
     pub(crate) audit: Audit,
     pub(crate) metrics: Metrics,
     pub(crate) open: OpenStreams,
 }
 
-/// A permitted request under way: what it stands on, how far it has come, whether it was cut.
+/// A permitted request in flight: its permit, its progress, and whether it was aborted.
 ///
-/// Held by the request's body, by its answer's body or upgraded stream, and by whoever waits for
-/// the answer. When the last of them lets go the request is over, and its record is written.
-pub(crate) struct Journey {
+/// The request's body, the response's body or upgraded stream, and the task that waits for the
+/// response hold references. When the last reference is dropped, the request has ended and its
+/// audit record is written.
+pub(crate) struct InFlightRequest {
     permit: Permit,
     acting: Option<UserUid>,
     subject: Arc<Subject>,
     began: Instant,
-    ledger: Arc<Ledger>,
+    recorder: Arc<RequestRecorder>,
     key: Key,
-    cut: OnceLock<CutReason>,
+    aborted: OnceLock<AbortReason>,
     refused: OnceLock<&'static str>,
-    upward: AtomicWaker,
-    downward: AtomicWaker,
+    upload: AtomicWaker,
+    download: AtomicWaker,
     bytes_in: AtomicU64,
     bytes_out: AtomicU64,
     upgraded: OnceLock<Arc<Traffic>>,
@@ -45,7 +46,7 @@ pub(crate) struct Journey {
     in_memory: AtomicBool,
 }
 
-/// How it ended, as far as is known; the client has gone unless something else is noted.
+/// How the request ended, as far as known; `ClientGone` unless another end is recorded.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 enum End {
@@ -54,39 +55,39 @@ enum End {
     UpstreamGone = 2,
 }
 
-/// Which of the two who may wait on a journey waits.
+/// The two tasks that can wait on a request in flight.
 #[derive(Clone, Copy)]
 pub(crate) enum Side {
-    /// Whoever carries the request's body to the cluster.
-    Upward,
-    /// Whoever waits for the answer or carries it to the client.
-    Downward,
+    /// The task that sends the request's body to the cluster.
+    Upload,
+    /// The task that waits for the response or sends it to the client.
+    Download,
 }
 
-impl Journey {
-    /// Sets out: from here on the request is counted, recorded and can be cut.
+impl InFlightRequest {
+    /// Starts a request: it is counted, recorded and abortable from now on.
     ///
-    /// A `stream` gets a record of its beginning too. Beside the permit stands the user whom the
-    /// person acts as, if any.
+    /// A `stream` also gets an audit record when it begins. `permit` comes with the impersonated
+    /// user, if any.
     pub(crate) fn begin(
-        ledger: &Arc<Ledger>,
+        recorder: &Arc<RequestRecorder>,
         (permit, acting): (Permit, Option<UserUid>),
         subject: Subject,
         began: Instant,
         stream: bool,
     ) -> Arc<Self> {
         let verb = subject.verb;
-        let journey = Arc::new(Self {
+        let in_flight = Arc::new(Self {
             permit,
             acting,
             subject: Arc::new(subject),
             began,
-            key: ledger.open.next_key(),
-            ledger: Arc::clone(ledger),
-            cut: OnceLock::new(),
+            key: recorder.open.next_key(),
+            recorder: Arc::clone(recorder),
+            aborted: OnceLock::new(),
             refused: OnceLock::new(),
-            upward: AtomicWaker::new(),
-            downward: AtomicWaker::new(),
+            upload: AtomicWaker::new(),
+            download: AtomicWaker::new(),
             bytes_in: AtomicU64::new(0),
             bytes_out: AtomicU64::new(0),
             upgraded: OnceLock::new(),
@@ -94,85 +95,88 @@ impl Journey {
             end: AtomicU8::new(End::ClientGone as u8),
             in_memory: AtomicBool::new(false),
         });
-        ledger.open.insert(journey.key, &journey);
-        let open = &ledger.metrics.open_streams;
+        recorder.open.insert(in_flight.key, &in_flight);
+        let open = &recorder.metrics.open_streams;
         open.get_or_create(&VerbLabel {
             verb: verb.as_str(),
         })
         .inc();
         if stream {
-            ledger
+            recorder
                 .audit
-                .add(journey.record(Stage::Begin, Outcome::Open));
+                .add(in_flight.record(Stage::Begin, Outcome::Open));
         }
-        journey
+        in_flight
     }
 
     pub(crate) fn permit(&self) -> &Permit {
         &self.permit
     }
 
-    /// The user whom the person acts as, if any.
+    /// The impersonated user, if any.
     pub(crate) fn acting(&self) -> Option<&UserUid> {
         self.acting.as_ref()
     }
 
-    /// When the request came.
     pub(crate) fn opened(&self) -> Instant {
         self.began
     }
 
-    /// Notes that memory holds the permit's token and user; what is missing from then on is gone.
+    /// Records that the stores hold the permit's token and user; if one is missing later, it was
+    /// deleted.
     pub(crate) fn seen_in_memory(&self) {
         self.in_memory.store(true, Ordering::Relaxed);
     }
 
-    /// Whether memory ever held the permit's token and user.
+    /// Whether the stores ever held the permit's token and user.
     pub(crate) fn was_in_memory(&self) -> bool {
         self.in_memory.load(Ordering::Relaxed)
     }
 
-    /// Ends the request for a reason; `false` if that was done before.
-    pub(crate) fn cut(&self, reason: CutReason) -> bool {
-        let first = self.cut.set(reason).is_ok();
+    /// Aborts the request for a reason; `false` if it was aborted before.
+    pub(crate) fn abort(&self, reason: AbortReason) -> bool {
+        let first = self.aborted.set(reason).is_ok();
         if first {
             let reason = reason.as_str();
-            let count = &self.ledger.metrics.revocations;
+            let count = &self.recorder.metrics.revocations;
             count
                 .get_or_create(&drover_telemetry::ReasonLabel { reason })
                 .inc();
-            self.upward.wake();
-            self.downward.wake();
+            self.upload.wake();
+            self.download.wake();
         }
         first
     }
 
-    /// Why the request was cut, if it was; otherwise `side` is woken when it is.
-    pub(crate) fn poll_cut(&self, side: Side, cx: &mut Context<'_>) -> Poll<CutReason> {
-        if let Some(reason) = self.cut.get() {
+    /// Returns the reason if the request was aborted; otherwise wakes `side` on an abort.
+    pub(crate) fn poll_abort(&self, side: Side, cx: &mut Context<'_>) -> Poll<AbortReason> {
+        if let Some(reason) = self.aborted.get() {
             return Poll::Ready(*reason);
         }
         match side {
-            Side::Upward => self.upward.register(cx.waker()),
-            Side::Downward => self.downward.register(cx.waker()),
+            Side::Upload => self.upload.register(cx.waker()),
+            Side::Download => self.download.register(cx.waker()),
         }
-        // A cut between the look and the registration woke nobody.
-        self.cut.get().copied().map_or(Poll::Pending, Poll::Ready)
+        // Checked again: an abort between the first check and the registration woke no task.
+        self.aborted
+            .get()
+            .copied()
+            .map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// Waits until the request is cut.
-    pub(crate) async fn until_cut(&self) -> CutReason {
-        std::future::poll_fn(|cx| self.poll_cut(Side::Downward, cx)).await
+    /// Waits until the request is aborted.
+    pub(crate) async fn until_aborted(&self) -> AbortReason {
+        std::future::poll_fn(|cx| self.poll_abort(Side::Download, cx)).await
     }
 
-    /// Notes the head of the answer.
+    /// Records the status of the response.
     pub(crate) fn answered(&self, status: StatusCode) {
         self.code.store(status.as_u16(), Ordering::Relaxed);
-        let metrics = &self.ledger.metrics;
+        let metrics = &self.recorder.metrics;
         metrics.answered(self.subject.verb, self.began.elapsed());
     }
 
-    /// Notes that Drover answered itself.
+    /// Records that Drover responded itself.
     pub(crate) fn refused(&self, reason: &'static str, status: StatusCode) {
         let _ = self.refused.set(reason);
         self.code.store(status.as_u16(), Ordering::Relaxed);
@@ -182,13 +186,13 @@ impl Journey {
         self.bytes_in.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Returns how many bytes of the answer have been passed on by now.
+    /// Adds sent bytes of the response and returns their total.
     pub(crate) fn sent_down(&self, bytes: usize) -> u64 {
         let bytes = bytes as u64;
         self.bytes_out.fetch_add(bytes, Ordering::Relaxed) + bytes
     }
 
-    /// Notes that the request has become a stream that counts for itself.
+    /// Records that the request became an upgraded stream, which counts its own bytes.
     pub(crate) fn upgraded(&self, traffic: Arc<Traffic>) {
         let _ = self.upgraded.set(traffic);
     }
@@ -203,12 +207,12 @@ impl Journey {
         )
     }
 
-    /// Notes that the whole answer was passed on.
+    /// Records that the whole response was forwarded.
     pub(crate) fn complete(&self) {
         self.end.store(End::Complete as u8, Ordering::Relaxed);
     }
 
-    /// Notes that the cluster's side broke off.
+    /// Records that the cluster's side closed the connection early.
     pub(crate) fn upstream_gone(&self) {
         self.end.store(End::UpstreamGone as u8, Ordering::Relaxed);
     }
@@ -217,7 +221,7 @@ impl Journey {
         let end = self.end.load(Ordering::Relaxed);
         if end == End::Complete as u8 {
             Outcome::Complete
-        } else if self.cut.get().is_some() {
+        } else if self.aborted.get().is_some() {
             Outcome::Revoked
         } else if self.refused.get().is_some() {
             Outcome::Refused
@@ -231,13 +235,13 @@ impl Journey {
     fn record(&self, stage: Stage, outcome: Outcome) -> Record {
         let code = self.code.load(Ordering::Relaxed);
         let (bytes_in, bytes_out) = self.bytes();
-        let cut = self.cut.get().map(|reason| reason.as_str());
+        let aborted = self.aborted.get().map(|reason| reason.as_str());
         Record {
             subject: Arc::clone(&self.subject),
             stage,
             outcome,
             code: (code != 0).then_some(code),
-            reason: self.refused.get().copied().or(cut),
+            reason: self.refused.get().copied().or(aborted),
             bytes_in,
             bytes_out,
             duration: self.began.elapsed(),
@@ -245,10 +249,10 @@ impl Journey {
     }
 }
 
-impl Drop for Journey {
+impl Drop for InFlightRequest {
     fn drop(&mut self) {
-        self.ledger.open.remove(self.key);
-        let metrics = &self.ledger.metrics;
+        self.recorder.open.remove(self.key);
+        let metrics = &self.recorder.metrics;
         let verb = self.subject.verb;
         metrics
             .open_streams
@@ -266,6 +270,6 @@ impl Drop for Journey {
             }
         }
         let record = self.record(Stage::End, self.outcome());
-        self.ledger.audit.add(record);
+        self.recorder.audit.add(record);
     }
 }

@@ -1,4 +1,4 @@
-//! The handler of `/k8s/clusters/{name}/…`: the security order, then the way to the target.
+//! The handler of `/k8s/clusters/{name}/…`: the security order, then forwarding to the target.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,46 +23,48 @@ use tracing::Instrument as _;
 
 use super::open::is_in_memory;
 use super::refusal::Refusal;
-use super::upgrade::Wish;
-use super::{Road, isolation};
-use crate::open::journey::Journey;
+use super::upgrade::UpgradeRequest;
+use super::{Proxy, isolation};
+use crate::open::in_flight::InFlightRequest;
 use drover_access::verb::Verb;
 use drover_audit::{
-    Asked, Outcome, Person, Place, REQUEST_ID, Record, RequestId, Stage, Subject, short_method,
+    ClusterRef, Outcome, Person, REQUEST_ID, Record, RequestId, RequestTarget, Stage, Subject,
+    short_method,
 };
 use drover_http_edge::listen;
 use drover_http_edge::networks;
-use drover_telemetry::ROAD_TARGET;
+use drover_telemetry::PROXY_TARGET;
 
 /// A request that has passed the security order.
 struct Admitted {
     permit: Permit,
-    /// The path and query that the target's API server will see.
+    /// The path and query for the target's API server.
     rest: PathAndQuery,
-    /// The cluster, as the client named it.
+    /// The cluster name in the request.
     name: String,
-    wish: Option<Wish>,
-    /// Whom the person acts as, if not as themselves.
+    upgrade: Option<UpgradeRequest>,
+    /// The impersonated user (`kubectl --as`), if any.
     acting: Option<UserUid>,
 }
 
-/// One request, ready to be sent on; its headers are stripped and impersonate.
-pub(super) struct Onward {
+/// A request that is ready to be forwarded: its inbound headers are removed and its impersonation
+/// headers are set.
+pub(super) struct UpstreamRequest {
     pub(super) head: request::Parts,
     pub(super) body: Body,
-    pub(super) wish: Option<Wish>,
+    pub(super) upgrade: Option<UpgradeRequest>,
     pub(super) name: String,
     /// The client's `Host`, for redirects.
     pub(super) host: Option<String>,
     pub(super) verb: Verb,
 }
 
-pub(super) async fn handle(State(road): State<Arc<Road>>, request: Request) -> Response {
+pub(super) async fn handle(State(proxy): State<Arc<Proxy>>, request: Request) -> Response {
     let began = Instant::now();
-    let id = road.ledger.audit.next_id();
-    let mut response = if tracing::enabled!(target: ROAD_TARGET, tracing::Level::DEBUG) {
+    let id = proxy.recorder.audit.next_id();
+    let mut response = if tracing::enabled!(target: PROXY_TARGET, tracing::Level::DEBUG) {
         let span = tracing::debug_span!(
-            target: ROAD_TARGET,
+            target: PROXY_TARGET,
             "request",
             otel.kind = "server",
             http.request.method = %request.method(),
@@ -71,121 +73,123 @@ pub(super) async fn handle(State(road): State<Arc<Road>>, request: Request) -> R
             k8s.verb = tracing::field::Empty,
             http.response.status_code = tracing::field::Empty,
         );
-        let response = road
-            .travel(request, id, began)
+        let response = proxy
+            .forward(request, id, began)
             .instrument(span.clone())
             .await;
         span.record("http.response.status_code", response.status().as_u16());
         response
     } else {
-        road.travel(request, id, began).await
+        proxy.forward(request, id, began).await
     };
     response.headers_mut().insert(REQUEST_ID, id.into());
     response
 }
 
-impl Road {
-    async fn travel(&self, request: Request, id: RequestId, began: Instant) -> Response {
+impl Proxy {
+    async fn forward(&self, request: Request, id: RequestId, began: Instant) -> Response {
         let (mut head, body) = request.into_parts();
         let mut subject = subject(&head, id);
         let admitted = match self.admit(&mut head, &mut subject).await {
             Ok(admitted) => admitted,
-            Err(refusal) => return self.refuse_at_the_gate(refusal, subject, began),
+            Err(refusal) => return self.refuse_without_permit(refusal, subject, began),
         };
         let span = tracing::Span::current();
         span.record("cluster.name", &*admitted.name);
         span.record("k8s.verb", subject.verb.as_str());
         let verb = subject.verb;
-        let stream = admitted.wish.is_some() || verb.is_stream(admitted.rest.query());
-        let journey = Journey::begin(
-            &self.ledger,
+        let stream = admitted.upgrade.is_some() || verb.is_stream(admitted.rest.query());
+        let in_flight = InFlightRequest::begin(
+            &self.recorder,
             (admitted.permit, admitted.acting),
             subject,
             began,
             stream,
         );
-        if is_in_memory(journey.permit(), self.hub.stores(), Timestamp::now()) {
-            journey.seen_in_memory();
+        if is_in_memory(in_flight.permit(), self.hub.stores(), Timestamp::now()) {
+            in_flight.seen_in_memory();
         }
-        let onward = Onward {
-            wish: admitted.wish,
+        let upstream = UpstreamRequest {
+            upgrade: admitted.upgrade,
             host: host(&head),
             verb,
             name: admitted.name,
             body,
-            head: onward_head(head, admitted.rest),
+            head: upstream_head(head, admitted.rest),
         };
-        match self.send_on(onward, &journey).await {
+        match self.send_on(upstream, &in_flight).await {
             Ok(response) => response,
-            Err(refusal) => self.refuse_under_way(refusal, &journey),
+            Err(refusal) => self.refuse_in_flight(refusal, &in_flight),
         }
     }
 
-    /// The security order. Every request takes all of these steps, in this order, and nothing
-    /// goes on without what the last of them gives.
+    /// The security order. Every request passes all steps in this order; each step needs the result
+    /// of the step before it.
     async fn admit(
         &self,
         head: &mut request::Parts,
         subject: &mut Subject,
     ) -> Result<Admitted, Refusal> {
-        // 0. What cannot be recorded is not done.
-        self.ledger.audit.admit().await?;
-        // 1. One target, the same for every reader.
+        // 0. Refuse a request that cannot be recorded.
+        self.recorder.audit.admit().await?;
+        // 1. The target must be unambiguous for every URL parser.
         check_host(head)?;
         let path = ClusterPath::parse(&head.uri)?;
         let name = match &path.cluster {
             ClusterName::Local => LOCAL_CLUSTER,
             ClusterName::Named(name) => name,
         };
-        subject.place = Some(Place {
+        subject.cluster = Some(ClusterRef {
             name: name.into(),
             uid: None,
         });
-        subject.target = Asked::of(path.rest.as_str());
+        subject.target = RequestTarget::of(path.rest.as_str());
         subject.verb = Verb::of(&head.method, path.rest.path(), path.rest.query());
-        // 2. Who asks: exactly one credential, valid now.
+        // 2. Authentication: exactly one credential, valid now.
         let from = networks::sender(&head.extensions);
         let who = self.authenticator.principal((&*head).into(), from).await?;
         subject.person = Some(Person::from(&who));
-        if let Some(connection) = head.extensions.get::<listen::Place>() {
+        if let Some(connection) = head.extensions.get::<listen::ConnectionSlot>() {
             connection.authenticated();
         }
         let by_session = who.is_session();
-        // 3. Whether they may go there. Somebody who may not learns nothing about what exists.
+        // 3. Authorization. The error for an unauthorized user does not reveal whether the cluster
+        // exists.
         let (permit, uid) = self.permit(&who, &path.cluster, name)?;
-        subject.place = Some(Place {
+        subject.cluster = Some(ClusterRef {
             name: name.into(),
             uid,
         });
-        // 4. As whom: themselves, or somebody whom hub and cluster let them act as.
+        // 4. Impersonation: the user, or another user if the hub and the cluster allow it.
         let acting = self.acting_as(&head.headers, &permit, name).await?;
         if let (Some(person), Some(acting)) = (&mut subject.person, &acting) {
             person.acting_as = Some(acting.user().to_string());
         }
-        // 5. No script may stay behind in a browser, or be sent there with a session.
+        // 5. A browser must not register a service worker, and a session must not load content of
+        // clusters.
         if isolation::is_for_service_worker(&head.headers) {
             return Err(Refusal::ServiceWorker);
         }
         if by_session && subject.verb == Verb::Proxy {
             return Err(Refusal::SessionAtProxy);
         }
-        if by_session && isolation::is_to_be_shown(&head.headers) {
+        if by_session && isolation::is_navigation(&head.headers) {
             return Err(Refusal::SessionShows);
         }
-        // 6. Nothing the client says about itself goes on; our own word is the last.
-        let wish = Wish::take(head);
+        // 6. Remove all identity headers of the client, then set Drover's own.
+        let upgrade = UpgradeRequest::take(head);
         headers::strip_inbound(&mut head.headers);
         impersonate(&mut head.headers, &permit, acting.as_ref())?;
         Ok(Admitted {
             name: name.to_owned(),
             permit,
             rest: path.rest,
-            wish,
+            upgrade,
             acting: acting.map(|acting| acting.user().uid()),
         })
     }
 
-    /// The permit to go to the cluster of this name, and its UID unless it is the hub.
+    /// Returns the permit for the cluster with this name, and its UID unless the target is the hub.
     fn permit(
         &self,
         who: &Principal,
@@ -194,20 +198,23 @@ impl Road {
     ) -> Result<(Permit, Option<ClusterUid>), Refusal> {
         let found = self.find(cluster);
         let target = match &found {
-            Found::Hub => Target::Hub,
-            Found::Cluster(uid) => Target::Cluster(uid.clone()),
-            Found::Deleting | Found::Nothing => Target::Cluster(ClusterUid::default()),
+            ClusterLookup::Hub => Target::Hub,
+            ClusterLookup::Cluster(uid) => Target::Cluster(uid.clone()),
+            ClusterLookup::Deleting | ClusterLookup::Nothing => {
+                Target::Cluster(ClusterUid::default())
+            }
         };
         let permit = self.decide(who, &target)?;
         match found {
-            Found::Nothing => Err(Refusal::NoCluster(name.to_owned())),
-            Found::Deleting => Err(Refusal::Deleting(name.to_owned())),
-            Found::Hub => Ok((permit, None)),
-            Found::Cluster(uid) => Ok((permit, Some(uid))),
+            ClusterLookup::Nothing => Err(Refusal::NoCluster(name.to_owned())),
+            ClusterLookup::Deleting => Err(Refusal::Deleting(name.to_owned())),
+            ClusterLookup::Hub => Ok((permit, None)),
+            ClusterLookup::Cluster(uid) => Ok((permit, Some(uid))),
         }
     }
 
-    /// What was written just now may not be among the grants yet, so nobody is refused by old ones.
+    /// A binding that was created just now may be missing in the cached grants, so recompute them
+    /// before a denial.
     fn decide(&self, who: &Principal, target: &Target) -> Result<Permit, Denied> {
         let (stores, now) = (self.hub.stores(), Timestamp::now());
         let grants = stores.grants.current();
@@ -220,32 +227,39 @@ impl Road {
         }
     }
 
-    fn find(&self, name: &ClusterName) -> Found {
+    fn find(&self, name: &ClusterName) -> ClusterLookup {
         let ClusterName::Named(name) = name else {
-            return Found::Hub;
+            return ClusterLookup::Hub;
         };
         match self.hub.stores().clusters.by_name(name) {
-            None => Found::Nothing,
-            Some(cluster) if cluster.metadata.deletion_timestamp.is_some() => Found::Deleting,
-            Some(cluster) => cluster
-                .uid()
-                .map_or(Found::Nothing, |uid| Found::Cluster(ClusterUid::new(uid))),
+            None => ClusterLookup::Nothing,
+            Some(cluster) if cluster.metadata.deletion_timestamp.is_some() => {
+                ClusterLookup::Deleting
+            }
+            Some(cluster) => cluster.uid().map_or(ClusterLookup::Nothing, |uid| {
+                ClusterLookup::Cluster(ClusterUid::new(uid))
+            }),
         }
     }
 
-    /// Answers a request that got no permit.
-    fn refuse_at_the_gate(&self, refusal: Refusal, subject: Subject, began: Instant) -> Response {
+    /// Responds to a request without a permit.
+    fn refuse_without_permit(
+        &self,
+        refusal: Refusal,
+        subject: Subject,
+        began: Instant,
+    ) -> Response {
         let (reason, verb) = (refusal.reason(), subject.verb);
         let unrecorded = matches!(refusal, Refusal::Unrecorded(_));
         let response = self.answer(refusal);
-        self.ledger
+        self.recorder
             .metrics
             .request_ended(verb, Some(response.status()));
-        // A log without room gets no record of that: only the metrics tell.
+        // An audit log without room cannot record this refusal; only the metrics count it.
         if unrecorded {
             return response;
         }
-        self.ledger.audit.add(Record {
+        self.recorder.audit.add(Record {
             subject: Arc::new(subject),
             stage: Stage::End,
             outcome: Outcome::Refused,
@@ -258,16 +272,16 @@ impl Road {
         response
     }
 
-    /// Answers a request that had a permit and came to nothing; its journey writes the record.
-    fn refuse_under_way(&self, refusal: Refusal, journey: &Journey) -> Response {
+    /// Responds to a request with a permit that failed; `InFlightRequest` writes its audit record.
+    fn refuse_in_flight(&self, refusal: Refusal, in_flight: &InFlightRequest) -> Response {
         let reason = refusal.reason();
         let response = self.answer(refusal);
-        journey.refused(reason, response.status());
+        in_flight.refused(reason, response.status());
         response
     }
 
     fn answer(&self, refusal: Refusal) -> Response {
-        self.ledger.metrics.refused(refusal.reason());
+        self.recorder.metrics.refused(refusal.reason());
         tracing::debug!(
             error = &refusal as &dyn std::error::Error,
             reason = refusal.reason(),
@@ -282,8 +296,8 @@ impl Road {
     }
 }
 
-/// What a name leads to.
-enum Found {
+/// The result of a lookup by cluster name.
+enum ClusterLookup {
     Hub,
     Cluster(ClusterUid),
     Deleting,
@@ -298,16 +312,15 @@ fn subject(head: &request::Parts, id: RequestId) -> Subject {
         received: Timestamp::now(),
         source: source.map(|ConnectInfo(address)| address.ip()),
         person: None,
-        place: None,
+        cluster: None,
         object: None,
         verb: Verb::Other,
         method: short_method(&head.method),
-        target: Asked::of(target.map_or("/", PathAndQuery::as_str)),
+        target: RequestTarget::of(target.map_or("/", PathAndQuery::as_str)),
     }
 }
 
-/// A request that names its host twice could be one request to us and another to somebody in
-/// front of us.
+/// Rejects a request with two hosts: a proxy in front of this server could route by the other one.
 fn check_host(head: &request::Parts) -> Result<(), Refusal> {
     let mut hosts = head.headers.get_all(HOST).iter();
     let (first, second) = (hosts.next(), hosts.next());
@@ -327,7 +340,7 @@ fn check_host(head: &request::Parts) -> Result<(), Refusal> {
     if agrees { Ok(()) } else { Err(Refusal::Host) }
 }
 
-/// Sets our own word about who asks: whoever the permit's holder acts as, or themselves.
+/// Sets the impersonation headers: the impersonated user, or else the permit's holder.
 fn impersonate(
     headers: &mut HeaderMap,
     permit: &Permit,
@@ -346,10 +359,10 @@ fn host(head: &request::Parts) -> Option<String> {
     authority.or_else(|| Some(head.headers.get(HOST)?.to_str().ok()?.to_owned()))
 }
 
-/// The head as it goes on: the target's own path, and no header that is for us alone.
-fn onward_head(mut head: request::Parts, rest: PathAndQuery) -> request::Parts {
+/// The head for the target: the target's own path, without headers for Drover.
+fn upstream_head(mut head: request::Parts, rest: PathAndQuery) -> request::Parts {
     head.headers.remove(HOST);
-    // Answered here, by reading the body.
+    // The server answers `Expect` itself when it reads the body.
     head.headers.remove(EXPECT);
     head.uri = Uri::from(rest);
     head.version = Version::HTTP_2;
@@ -357,20 +370,23 @@ fn onward_head(mut head: request::Parts, rest: PathAndQuery) -> request::Parts {
     head
 }
 
-/// The way a request goes on, and back.
-impl Road {
-    async fn send_on(&self, onward: Onward, journey: &Arc<Journey>) -> Result<Response, Refusal> {
-        let target = journey.permit().target().clone();
+impl Proxy {
+    async fn send_on(
+        &self,
+        upstream: UpstreamRequest,
+        in_flight: &Arc<InFlightRequest>,
+    ) -> Result<Response, Refusal> {
+        let target = in_flight.permit().target().clone();
         let sending = async {
             match &target {
-                // Boxed: the future of each request would have room for it.
-                Target::Hub => Box::pin(self.to_hub(onward, journey)).await,
-                Target::Cluster(uid) => self.to_cluster(uid, onward, journey).await,
+                // Boxed: otherwise the future of every request reserves space for it.
+                Target::Hub => Box::pin(self.to_hub(upstream, in_flight)).await,
+                Target::Cluster(uid) => self.to_cluster(uid, upstream, in_flight).await,
             }
         };
         tokio::select! {
             biased;
-            reason = journey.until_cut() => Err(Refusal::Revoked(reason)),
+            reason = in_flight.until_aborted() => Err(Refusal::Revoked(reason)),
             sent = sending => sent,
         }
     }

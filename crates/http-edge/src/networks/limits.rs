@@ -1,4 +1,4 @@
-//! How much of a thing one network may hold at once.
+//! Concurrency limits per network.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -8,17 +8,17 @@ use parking_lot::Mutex;
 
 use super::{Prefix, prefixes};
 
-/// A bounded number of places, of which each network holds at most a part; clones share them.
+/// A concurrency limit with lower limits per network; clones network_slot it.
 ///
-/// A /56 or IPv4 /24 holds at most a quarter, and a /48 or IPv4 /16 at most half, unless that is less
-/// than twice what one network may hold.
+/// A /56 or IPv4 /24 holds at most a quarter of the slots, and a /48 or IPv4 /16 at most half,
+/// unless that is less than twice the limit of one network.
 #[derive(Clone, Debug)]
-pub struct Shares(Arc<Inner>);
+pub struct NetworkLimits(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     all: usize,
-    /// For each of an address's prefixes.
+    /// The limit of each of an address's prefixes.
     each: [usize; 3],
     held: Mutex<Held>,
 }
@@ -29,16 +29,16 @@ struct Held {
     by_prefix: HashMap<Prefix, usize>,
 }
 
-/// A place; free again when dropped.
+/// A held slot; released when dropped.
 #[derive(Debug)]
-#[must_use = "the place is free again when this is dropped"]
-pub struct Share {
-    of: Shares,
+#[must_use = "the slot is free again when this is dropped"]
+pub struct NetworkSlot {
+    of: NetworkLimits,
     prefixes: [Prefix; 3],
 }
 
-impl Shares {
-    /// `all` places, of which one network may hold `each`.
+impl NetworkLimits {
+    /// `all` slots in total, of which one network can hold `each`.
     pub fn new(all: usize, each: usize) -> Self {
         Self(Arc::new(Inner {
             all,
@@ -47,8 +47,8 @@ impl Shares {
         }))
     }
 
-    /// A place for somebody at this address; `None` while all, or their network's, are taken.
-    pub fn take(&self, address: IpAddr) -> Option<Share> {
+    /// Takes a slot for this address; `None` if the total or a network's limit is reached.
+    pub fn take(&self, address: IpAddr) -> Option<NetworkSlot> {
         let prefixes = prefixes(address);
         let mut held = self.0.held.lock();
         let is_free = |(prefix, most): (&Prefix, &usize)| {
@@ -62,15 +62,15 @@ impl Shares {
         for prefix in prefixes {
             *held.by_prefix.entry(prefix).or_default() += 1;
         }
-        Some(Share {
+        Some(NetworkSlot {
             of: self.clone(),
             prefixes,
         })
     }
 }
 
-/// Whether one more address has room among those held: the same rule as [`Shares`], for those who keep
-/// what is held themselves. `limits` are for all, and for one network.
+/// Whether an address fits among `held` by the rule of [`NetworkLimits`], for callers that store
+/// the held addresses themselves. `limits` are the total and the limit of one network.
 pub fn has_room(
     held: impl Iterator<Item = IpAddr>,
     address: IpAddr,
@@ -87,13 +87,13 @@ pub fn has_room(
     all < limits.0 && counts.iter().zip(most).all(|(count, most)| *count < most)
 }
 
-/// What each of an address's prefixes may hold.
+/// The limit of each of an address's prefixes.
 fn most(all: usize, each: usize) -> [usize; 3] {
     let of_wider = |part: usize| part.max(each.saturating_mul(2)).min(all);
     [each, of_wider(all / 4), of_wider(all / 2)]
 }
 
-impl Drop for Share {
+impl Drop for NetworkSlot {
     fn drop(&mut self) {
         let mut held = self.of.0.held.lock();
         held.all = held.all.saturating_sub(1);
@@ -113,20 +113,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_network_leaves_places_to_others_and_gives_its_own_back() {
-        let shares = Shares::new(3, 2);
+    fn one_network_cannot_take_all_slots_and_releases_its_own() {
+        let limits = NetworkLimits::new(3, 2);
         let address = |last: u8| IpAddr::from([192, 0, 2, last]);
-        let first = shares.take(address(1));
-        let second = shares.take(address(1));
+        let first = limits.take(address(1));
+        let second = limits.take(address(1));
         assert!(first.is_some() && second.is_some());
-        assert!(shares.take(address(1)).is_none());
-        let other = shares.take(address(2));
+        assert!(limits.take(address(1)).is_none());
+        let other = limits.take(address(2));
         assert!(other.is_some());
-        assert!(shares.take(address(3)).is_none(), "all are taken");
+        assert!(limits.take(address(3)).is_none(), "all are taken");
         drop((first, second));
-        assert!(shares.take(address(1)).is_some());
+        assert!(limits.take(address(1)).is_some());
         drop(other);
-        assert!(shares.0.held.lock().by_prefix.is_empty(), "nothing is kept");
+        assert!(limits.0.held.lock().by_prefix.is_empty(), "nothing is kept");
     }
 
     /// The `n`th /64 of 2001:db8::/48.
@@ -134,7 +134,8 @@ mod tests {
         IpAddr::from([0x2001, 0xdb8, 0, n, 0, 0, 0, 1])
     }
 
-    /// How many of these get one of 512 places, of which one network may hold 32; and who else does.
+    /// The number of these addresses that get one of 512 slots with a limit of 32 per network, and
+    /// whether `other` gets one as well.
     fn flood(from: impl Iterator<Item = IpAddr>, other: IpAddr) -> (usize, bool) {
         let mut held: Vec<IpAddr> = Vec::new();
         for address in from {
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn flood_from_one_48_leaves_half_of_the_places() {
+    fn flood_from_one_48_leaves_half_of_the_slots() {
         let other = "2001:db8:1::1".parse().unwrap();
         assert_eq!(
             flood((0..3000).map(|n| of_one_site(n * 20)), other),
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn flood_from_one_56_leaves_three_quarters_of_the_places() {
+    fn flood_from_one_56_leaves_three_quarters_of_the_slots() {
         let other = of_one_site(0x100);
         assert_eq!(
             flood((0..3000).map(|n| of_one_site(n & 0xff)), other),
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn flood_from_one_ipv4_16_leaves_half_of_the_places() {
+    fn flood_from_one_ipv4_16_leaves_half_of_the_slots() {
         let of_one = |n: u16| {
             let [high, low] = (n * 20).to_be_bytes();
             IpAddr::from([198, 51, high, low])
@@ -184,29 +185,29 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_prefix_exceeds_its_share(
+        fn no_prefix_exceeds_its_limit(
             all in 1..64_usize,
             each in 1..16_usize,
             steps in proptest::collection::vec((address(), any::<u8>()), 0..200),
         ) {
-            let shares = Shares::new(all, each);
-            let mut taken: Vec<(IpAddr, Share)> = Vec::new();
+            let limits = NetworkLimits::new(all, each);
+            let mut taken: Vec<(IpAddr, NetworkSlot)> = Vec::new();
             for (address, n) in steps {
                 if n < 64 && !taken.is_empty() {
                     drop(taken.swap_remove(usize::from(n) % taken.len()));
-                } else if let Some(share) = shares.take(address) {
-                    taken.push((address, share));
+                } else if let Some(network_slot) = limits.take(address) {
+                    taken.push((address, network_slot));
                 }
                 prop_assert!(taken.len() <= all);
                 let mut counts = HashMap::<Prefix, usize>::new();
                 for (address, _) in &taken {
-                    for (prefix, most) in prefixes(*address).into_iter().zip(shares.0.each) {
+                    for (prefix, most) in prefixes(*address).into_iter().zip(limits.0.each) {
                         let count = counts.entry(prefix).or_default();
                         *count += 1;
                         prop_assert!(*count <= most, "{prefix:?} holds {count} of {most}");
                     }
                 }
-                prop_assert_eq!(&counts, &shares.0.held.lock().by_prefix);
+                prop_assert_eq!(&counts, &limits.0.held.lock().by_prefix);
             }
         }
     }

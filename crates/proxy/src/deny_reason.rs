@@ -1,14 +1,20 @@
-//! Why a target said no: the short form, beside its own answer, which stays as it is.
+//! The hint for a 403 of a target: a `Warning` header next to the target's own, unchanged response.
 
 use drover_access::permit::{Holder, Permit};
 use http::header::WARNING;
 use http::{HeaderMap, HeaderValue, StatusCode};
 
-/// Roles that are named.
-const NAMED: usize = 5;
+/// Maximum number of roles in the hint.
+const MAX_ROLES: usize = 5;
 
-/// Names the person's roles there in a `Warning` (RFC 9111 section 5.5), which kubectl prints.
-pub(super) fn note(status: StatusCode, headers: &mut HeaderMap, permit: &Permit, cluster: &str) {
+/// Adds the user's roles on the cluster as a `Warning` header (RFC 9111 section 5.5), which kubectl
+/// prints.
+pub(super) fn add_warning(
+    status: StatusCode,
+    headers: &mut HeaderMap,
+    permit: &Permit,
+    cluster: &str,
+) {
     if status != StatusCode::FORBIDDEN {
         return;
     }
@@ -16,8 +22,8 @@ pub(super) fn note(status: StatusCode, headers: &mut HeaderMap, permit: &Permit,
         return;
     };
     let roles = basis.roles();
-    let named: Vec<_> = roles.iter().take(NAMED).copied().collect();
-    let more = match roles.len().saturating_sub(NAMED) {
+    let named: Vec<_> = roles.iter().take(MAX_ROLES).copied().collect();
+    let more = match roles.len().saturating_sub(MAX_ROLES) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
@@ -25,7 +31,7 @@ pub(super) fn note(status: StatusCode, headers: &mut HeaderMap, permit: &Permit,
         "299 - \"your roles in {cluster}: {}{more}; who can, and why, says: drover access explain\"",
         named.join(", ")
     );
-    // Names of roles and clusters are plain; what is not would be no header.
+    // Names of roles and clusters are valid header text; skip the header for any other.
     if let Ok(value) = HeaderValue::from_str(&text) {
         headers.append(WARNING, value);
     }

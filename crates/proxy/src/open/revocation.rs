@@ -1,4 +1,4 @@
-//! Ends requests whose permit is gone, within seconds of the hub saying so.
+//! Aborts requests whose permit was withdrawn, within seconds of the change on the hub.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use jiff::Timestamp;
 use kube::ResourceExt as _;
 use tokio_util::sync::CancellationToken;
 
-use super::{CutReason, OpenStreams};
-use crate::open::journey::Journey;
+use super::{AbortReason, OpenStreams};
+use crate::open::in_flight::InFlightRequest;
 use drover_audit::Audit;
 use drover_hub::Stores;
 use drover_hub::stores::groups::groups_of;
@@ -23,19 +23,19 @@ use drover_hub::stores::standing;
 use drover_identity::accounts::Standing;
 use drover_identity::{Accounts, Authenticator, LastUse};
 
-/// Time between looks without a change: tokens expire by the clock alone.
-const EVERY: Duration = Duration::from_secs(1);
-/// Changes often come in bursts; one look answers them all.
-const GATHER: Duration = Duration::from_millis(100);
-/// For so long after it was opened a request may stand on a token that memory does not hold yet:
-/// a token just made is read from the hub before the hub's watch tells of it.
-/// With the look's own second it stays well below the five that are promised.
-const NEW: Duration = Duration::from_secs(2);
+/// Interval of checks without a change: tokens expire by the clock alone.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// Changes often arrive in bursts; one check covers a burst.
+const DEBOUNCE: Duration = Duration::from_millis(100);
+/// For this time after its start a request may use a token that the stores do not hold yet: a new
+/// token is read from the hub before the hub's watch delivers it. Together with the check interval
+/// this stays well below the promised five seconds.
+const NEW_TOKEN_GRACE: Duration = Duration::from_secs(2);
 
-/// How long each step of the server's end may take.
-const LAST_WORDS: Duration = Duration::from_secs(3);
+/// Time limit of each step of the shutdown.
+const SHUTDOWN_STEP_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Cuts requests under way whose permit does not hold any more.
+/// The controller that aborts requests in flight whose permit is no longer valid.
 struct OpenRequests {
     open: OpenStreams,
     stores: Stores,
@@ -47,33 +47,36 @@ impl Reconciler for OpenRequests {
     type Error = Infallible;
 
     async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, Infallible> {
-        self.cut_withdrawn();
-        Ok(Action::requeue(EVERY))
+        self.abort_withdrawn();
+        Ok(Action::requeue(INTERVAL))
     }
 }
 
 impl OpenRequests {
-    fn cut_withdrawn(&self) {
+    fn abort_withdrawn(&self) {
         let stores = &self.stores;
         let (accounts, last_use) = (self.authenticator.accounts(), self.authenticator.last_use());
         let now = Timestamp::now();
         let trusted = stores.health().is_trusted();
         let grants = stores.grants.fresh(stores);
-        let cut = self.open.cut_if(|permit, journey| {
+        let aborted = self.open.abort_if(|permit, in_flight| {
             if trusted {
                 let verdict = withdrawn(permit, (stores, &grants), accounts, last_use, now);
-                settled(&verdict, journey).or_else(|| acted_as_gone(journey, stores))
+                abort_reason(&verdict, in_flight).or_else(|| acted_as_gone(in_flight, stores))
             } else {
-                Some(CutReason::Untrusted)
+                Some(AbortReason::HubUnreachable)
             }
         });
-        if cut > 0 {
-            tracing::info!(requests = cut, "aborted open requests: permits withdrawn");
+        if aborted > 0 {
+            tracing::info!(
+                requests = aborted,
+                "aborted open requests: permits withdrawn"
+            );
         }
     }
 }
 
-/// Runs the controller: it checks every request under way whenever the hub's state changes, and
+/// Runs the controller: it checks every request in flight whenever the hub's state changes, and
 /// every second.
 pub async fn run_revocation(
     open: OpenStreams,
@@ -88,81 +91,87 @@ pub async fn run_revocation(
         authenticator,
     };
     let options = Options {
-        cooldown: GATHER,
-        backoff: Backoff::new(EVERY, EVERY),
+        cooldown: DEBOUNCE,
+        backoff: Backoff::new(INTERVAL, INTERVAL),
         ..Options::new("revocation")
     };
     let runtime = runtime.in_every_replica();
     runtime.run_single(options, reconciler, [changed]).await;
 }
 
-/// Once `stop` is cancelled, lets what is under way end by itself for a moment, cuts the rest, and
-/// waits until all of it is in the audit log.
-pub async fn end_in_order(open: OpenStreams, audit: Audit, stop: CancellationToken) {
+/// After `stop` is cancelled: gives requests in flight a moment to end, aborts the rest, and waits
+/// until the audit log has written all records.
+pub async fn shut_down(open: OpenStreams, audit: Audit, stop: CancellationToken) {
     stop.cancelled().await;
     let all_ended = async || {
         while !open.is_empty() {
-            tokio::time::sleep(GATHER).await;
+            tokio::time::sleep(DEBOUNCE).await;
         }
     };
-    if tokio::time::timeout(LAST_WORDS, all_ended()).await.is_err() {
-        let cut = open.cut_if(|_, _| Some(CutReason::ServerEnds));
-        tracing::info!(requests = cut, "open requests were cut: the server ends");
-        let _ = tokio::time::timeout(LAST_WORDS, all_ended()).await;
-    }
-    if tokio::time::timeout(LAST_WORDS, audit.flush())
+    if tokio::time::timeout(SHUTDOWN_STEP_TIMEOUT, all_ended())
         .await
         .is_err()
     {
-        tracing::error!("the last records of the audit log could not be written in time");
+        let aborted = open.abort_if(|_, _| Some(AbortReason::ServerShutdown));
+        tracing::info!(
+            requests = aborted,
+            "open requests were aborted: the server ends"
+        );
+        let _ = tokio::time::timeout(SHUTDOWN_STEP_TIMEOUT, all_ended()).await;
+    }
+    if tokio::time::timeout(SHUTDOWN_STEP_TIMEOUT, audit.flush())
+        .await
+        .is_err()
+    {
+        tracing::error!("failed to write the last audit records before the shutdown deadline");
     }
 }
 
-/// What memory says of a permit.
+/// The validity of a permit according to the stores.
 enum Verdict {
     Holds,
-    Withdrawn(CutReason),
-    /// Something it stands on is not there: gone, or so new that the hub has not told of it yet.
-    Missing(CutReason),
+    Withdrawn(AbortReason),
+    /// An object behind the permit is missing: deleted, or too new for the watch.
+    Missing(AbortReason),
 }
 
-/// Turns what memory says now into what is to be done, with what it said before.
-fn settled(verdict: &Verdict, journey: &Journey) -> Option<CutReason> {
+/// Decides whether to abort, from the current and the previous validity.
+fn abort_reason(verdict: &Verdict, in_flight: &InFlightRequest) -> Option<AbortReason> {
     match verdict {
         Verdict::Holds => {
-            journey.seen_in_memory();
+            in_flight.seen_in_memory();
             None
         }
         Verdict::Withdrawn(reason) => Some(*reason),
         Verdict::Missing(reason) => {
-            let new = !journey.was_in_memory() && journey.opened().elapsed() < NEW;
+            let new = !in_flight.was_in_memory() && in_flight.opened().elapsed() < NEW_TOKEN_GRACE;
             (!new).then_some(*reason)
         }
     }
 }
 
-/// Whether the user whom a request acts as may not use Drover any more; memory held them when it
-/// was opened.
-fn acted_as_gone(journey: &Journey, stores: &Stores) -> Option<CutReason> {
-    let user = stores.users.by_uid(journey.acting()?.as_str());
+/// Whether the impersonated user can no longer use Drover; the stores held the user when the
+/// request started.
+fn acted_as_gone(in_flight: &InFlightRequest, stores: &Stores) -> Option<AbortReason> {
+    let user = stores.users.by_uid(in_flight.acting()?.as_str());
     let there = user.is_some_and(|user| may_be_acted_as(&user));
-    (!there).then_some(CutReason::ActedAsGone)
+    (!there).then_some(AbortReason::ActedAsUserDisabled)
 }
 
-/// Whether anybody may act as this user.
+/// Whether this user can be impersonated.
 pub(crate) fn may_be_acted_as(user: &User) -> bool {
     user.spec.enabled && user.metadata.deletion_timestamp.is_none()
 }
 
-/// Whether memory holds what a permit stands on.
+/// Whether the stores hold the objects behind a permit.
 pub(crate) fn is_in_memory(permit: &Permit, stores: &Stores, now: Timestamp) -> bool {
     match permit.holder() {
         Holder::Person { user, token_id, .. } => {
             let token = stores.tokens.by_name(token_id);
-            let standing = persons_standing(user, token.as_deref(), stores, now);
+            let standing = valid_person(user, token.as_deref(), stores, now);
             standing.is_ok()
         }
-        // Its token is in memory since the hub has judged it.
+        // The hub validated the token of an account, so the stores need not hold it.
         Holder::Account(_) => true,
     }
 }
@@ -175,7 +184,7 @@ fn withdrawn(
     now: Timestamp,
 ) -> Verdict {
     if now >= permit.expires_at() {
-        return Verdict::Withdrawn(CutReason::TokenExpired);
+        return Verdict::Withdrawn(AbortReason::TokenExpired);
     }
     let right = match permit.holder() {
         Holder::Person {
@@ -185,19 +194,19 @@ fn withdrawn(
             ..
         } => {
             let token = stores.tokens.by_name(token_id);
-            // A session with something open is in use: a page shows it.
+            // An open request counts as use of a session: a page displays it.
             if let Some(token) = token.as_deref().filter(|t| t.spec.idle_seconds.is_some()) {
                 last_use.note(token);
             }
-            match persons_standing(user, token.as_deref(), stores, now) {
-                Ok(person) => persons_roles(&person, basis, (stores, grants), now),
+            match valid_person(user, token.as_deref(), stores, now) {
+                Ok(person) => has_roles(&person, basis, (stores, grants), now),
                 Err(verdict) => verdict,
             }
         }
         Holder::Account(account) => match accounts.standing(account.token) {
             Standing::Good => Verdict::Holds,
-            Standing::Withdrawn => Verdict::Withdrawn(CutReason::TokenGone),
-            Standing::Unsure => Verdict::Withdrawn(CutReason::Untrusted),
+            Standing::Withdrawn => Verdict::Withdrawn(AbortReason::TokenRevoked),
+            Standing::Unsure => Verdict::Withdrawn(AbortReason::HubUnreachable),
         },
     };
     let (Verdict::Holds, Target::Cluster(uid)) = (&right, permit.target()) else {
@@ -207,41 +216,41 @@ fn withdrawn(
     if cluster.is_some_and(|cluster| cluster.metadata.deletion_timestamp.is_none()) {
         Verdict::Holds
     } else {
-        Verdict::Withdrawn(CutReason::ClusterGone)
+        Verdict::Withdrawn(AbortReason::ClusterDeleted)
     }
 }
 
-/// The person, while their token holds and they can work.
-fn persons_standing(
+/// Returns the user while the token is valid and the user is enabled.
+fn valid_person(
     user: &UserUid,
     token: Option<&Token>,
     stores: &Stores,
     now: Timestamp,
 ) -> Result<Arc<User>, Verdict> {
     let token = match token {
-        None => return Err(Verdict::Missing(CutReason::TokenGone)),
-        // Another token under the same id is another token.
+        None => return Err(Verdict::Missing(AbortReason::TokenRevoked)),
+        // A token that was recreated under the same ID is a different token.
         Some(token)
             if token.metadata.deletion_timestamp.is_some() || token.spec.user_uid != *user =>
         {
-            return Err(Verdict::Withdrawn(CutReason::TokenGone));
+            return Err(Verdict::Withdrawn(AbortReason::TokenRevoked));
         }
         Some(token) => token,
     };
     match stores.users.by_uid(user.as_str()) {
-        None => Err(Verdict::Missing(CutReason::UserGone)),
+        None => Err(Verdict::Missing(AbortReason::UserDisabled)),
         Some(user) if !user.spec.enabled || user.metadata.deletion_timestamp.is_some() => {
-            Err(Verdict::Withdrawn(CutReason::UserGone))
+            Err(Verdict::Withdrawn(AbortReason::UserDisabled))
         }
         Some(user) => match standing::of_token(token, &user, stores, now) {
             Ok(()) => Ok(user),
-            Err(_) => Err(Verdict::Withdrawn(CutReason::ProviderFallen)),
+            Err(_) => Err(Verdict::Withdrawn(AbortReason::ProviderSessionEnded)),
         },
     }
 }
 
-/// Whether they still have every role that the permit stands on.
-fn persons_roles(
+/// Whether the user still has every role of the permit.
+fn has_roles(
     person: &User,
     basis: &Basis,
     (stores, grants): (&Stores, &Grants),
@@ -256,6 +265,6 @@ fn persons_roles(
     if grants.still_has(who, basis) {
         Verdict::Holds
     } else {
-        Verdict::Withdrawn(CutReason::RightGone)
+        Verdict::Withdrawn(AbortReason::AccessRemoved)
     }
 }

@@ -1,4 +1,4 @@
-//! How long a request may wait for the head of its answer.
+//! Time limits for the head of a response.
 
 use std::time::Duration;
 
@@ -6,19 +6,19 @@ use http::Method;
 
 use drover_access::verb::{Verb, parameter};
 
-/// What a request gets that says nothing itself; also what the Kubernetes API server gives.
-const USUAL: Duration = Duration::from_mins(1);
-/// More than the API server's own limit, so that its own, better answer wins.
+/// The limit without a `timeout` parameter; the default of the Kubernetes API server.
+const DEFAULT: Duration = Duration::from_mins(1);
+/// Added to the limit, so that the API server's own timeout error arrives first.
 const GRACE: Duration = Duration::from_secs(2);
-/// Longer wishes are taken for this.
-const LONGEST: Duration = Duration::from_hours(24);
+/// Upper bound of requested timeouts.
+const MAX_TIMEOUT: Duration = Duration::from_hours(24);
 
-/// The time limit for the head of an answer; `None` if it may take as long as it likes.
+/// The time limit for the head of a response; `None` means no limit.
 ///
-/// Watches and logs begin late when there is nothing to say yet, and what is behind a service's
-/// proxy may think for long: those end with the client or with the tunnel. A switch of protocols
-/// to a container gets a minute; others get what they ask for (`timeout=30s`,
-/// `timeoutSeconds=30`), or a minute.
+/// Watches and logs can start late when there is no data yet, and an application behind a service
+/// proxy can respond slowly: these end with the client or the tunnel. A protocol upgrade to a
+/// container gets one minute. Other requests get their own timeout (`timeout=30s`,
+/// `timeoutSeconds=30`), or one minute.
 pub(super) fn for_head(
     verb: Verb,
     method: &Method,
@@ -26,14 +26,14 @@ pub(super) fn for_head(
     upgrade: bool,
 ) -> Option<Duration> {
     match verb {
-        // The API server agrees as soon as the container's node does; what is behind a service's
-        // proxy may think first.
-        _ if upgrade => (verb != Verb::Proxy).then_some(USUAL + GRACE),
+        // The API server accepts as soon as the container's node does; an application behind a
+        // service proxy may take longer.
+        _ if upgrade => (verb != Verb::Proxy).then_some(DEFAULT + GRACE),
         Verb::Watch => asked(query).map(|limit| limit + GRACE),
         Verb::Log | Verb::Exec | Verb::Attach | Verb::PortForward | Verb::Proxy => None,
         _ => {
             let asked = asked(query).filter(|_| method != Method::HEAD);
-            Some(asked.unwrap_or(USUAL) + GRACE)
+            Some(asked.unwrap_or(DEFAULT) + GRACE)
         }
     }
 }
@@ -45,11 +45,11 @@ fn asked(query: Option<&str>) -> Option<Duration> {
     seconds
         .or_else(|| parameter(query, "timeout").and_then(|text| go_duration(&text)))
         .filter(|limit| !limit.is_zero())
-        .map(|limit| limit.min(LONGEST))
+        .map(|limit| limit.min(MAX_TIMEOUT))
 }
 
-/// Reads a duration as Go writes it: `1h15m30.918s`, `250ms`. No sign, no fraction of units below
-/// a millisecond: nobody waits that short.
+/// Parses a duration in Go's format: `1h15m30.918s`, `250ms`. Signs and units below a millisecond
+/// are not supported.
 fn go_duration(text: &str) -> Option<Duration> {
     let mut rest = text;
     let mut total = Duration::ZERO;
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_waits_as_long_as_it_asks_and_a_stream_as_long_as_it_lives() {
+    fn head_timeout_follows_the_request_and_streams_have_none() {
         let seconds = |s| Some(Duration::from_secs(s));
         for (method, target, wanted) in [
             ("GET", "/api/v1/pods", seconds(62)),
@@ -108,7 +108,7 @@ mod tests {
             let verb = Verb::of(&method, path, query);
             assert_eq!(for_head(verb, &method, query, false), wanted, "{target}");
             let switching = for_head(verb, &method, query, true);
-            let wanted = (verb != Verb::Proxy).then_some(USUAL + GRACE);
+            let wanted = (verb != Verb::Proxy).then_some(DEFAULT + GRACE);
             assert_eq!(switching, wanted, "an upgrade: {target}");
         }
     }

@@ -14,20 +14,20 @@ use tokio::time::Instant;
 use super::AttachedAgent;
 use super::choice::{Candidate, Health, History, Probe};
 
-/// Time between probes of a tunnel that carried requests lately. With two failures of at most
-/// [`FIRST_WAIT`] and [`SECOND_WAIT`], a dead tunnel loses its place within five seconds.
-const BUSY_PAUSE: Duration = Duration::from_millis(1500);
-/// Time between probes of an idle tunnel; the first request after a rest asks for one at once.
-const IDLE_PAUSE: Duration = Duration::from_secs(15);
-/// How long after its last request a tunnel still counts as busy.
+/// Interval between probes of a tunnel with recent requests. Together with two failures of at most
+/// [`PROBE_TIMEOUT`] and [`RETRY_TIMEOUT`], a dead tunnel becomes unhealthy within five seconds.
+const BUSY_INTERVAL: Duration = Duration::from_millis(1500);
+/// Interval between probes of an idle tunnel; the first request afterwards triggers a probe at
+/// once.
+const IDLE_INTERVAL: Duration = Duration::from_secs(15);
+/// How long after its last request a tunnel counts as busy.
 const BUSY_FOR: Duration = Duration::from_secs(30);
-/// How long a probe may take.
-const FIRST_WAIT: Duration = Duration::from_secs(2);
-/// How long it may take after one that failed.
-const SECOND_WAIT: Duration = Duration::from_secs(1);
+/// Time limit of a probe.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Time limit of a probe after a failed one.
+const RETRY_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// One attached tunnel.
-pub(super) struct Seat {
+pub(super) struct TunnelEntry {
     pub(super) id: u64,
     pub(super) agent: AttachedAgent,
     pub(super) tunnel: Tunnel,
@@ -38,7 +38,7 @@ pub(super) struct Seat {
     wake: Notify,
 }
 
-impl Seat {
+impl TunnelEntry {
     pub(super) fn new(id: u64, agent: AttachedAgent, tunnel: Tunnel) -> Self {
         Self {
             id,
@@ -65,7 +65,7 @@ impl Seat {
         }
     }
 
-    /// Notes that a request goes here; a tunnel that rested is probed at once.
+    /// Records a request on this tunnel; an idle tunnel is probed at once.
     pub(super) fn used(&self) {
         let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.last_used_ms.store(now, Ordering::Relaxed);
@@ -74,7 +74,7 @@ impl Seat {
         }
     }
 
-    /// Probes until the tunnel closes; `changed` hears of every change of health.
+    /// Probes until the tunnel closes; `changed` is called for every change of health.
     pub(super) async fn probe(&self, changed: impl Fn(Health, Health)) {
         tokio::select! {
             reason = self.tunnel.closed() => {
@@ -87,14 +87,14 @@ impl Seat {
     async fn keep_probing(&self, changed: impl Fn(Health, Health)) {
         let mut history = History::new();
         loop {
-            let wait = if history.is_in_doubt() {
-                SECOND_WAIT
+            let wait = if history.needs_retry() {
+                RETRY_TIMEOUT
             } else {
                 self.rest().await;
-                FIRST_WAIT
+                PROBE_TIMEOUT
             };
             let before = history.health();
-            // Boxed: at rest, which is nearly always, a tunnel shall not keep the room for a request.
+            // Boxed: an idle tunnel, the usual case, must not reserve space for a request.
             history = history.with(Box::pin(self.ask(wait)).await);
             let after = history.health();
             if before != after {
@@ -110,17 +110,17 @@ impl Seat {
         let unused = now.saturating_sub(self.last_used_ms.load(Ordering::Relaxed));
         let healthy = self.health() == Health::Healthy;
         if !healthy || Duration::from_millis(unused) < BUSY_FOR {
-            return tokio::time::sleep(BUSY_PAUSE).await;
+            return tokio::time::sleep(BUSY_INTERVAL).await;
         }
         self.idle.store(true, Ordering::Relaxed);
         tokio::select! {
-            () = tokio::time::sleep(IDLE_PAUSE) => {}
+            () = tokio::time::sleep(IDLE_INTERVAL) => {}
             () = self.wake.notified() => {}
         }
     }
 
-    /// `GET /livez` of the cluster's API server, all the way; and a ping, which the agent answers by
-    /// itself, to tell an API server that is slow from an agent that is gone.
+    /// Sends `GET /livez` to the cluster's API server and a ping to the agent, which distinguishes
+    /// a slow API server from a lost agent.
     async fn ask(&self, wait: Duration) -> Probe {
         let mut request = Request::new(Empty::<bytes::Bytes>::new());
         *request.uri_mut() = http::Uri::from_static("/livez");
@@ -130,7 +130,7 @@ impl Seat {
             match self.tunnel.send(request).await {
                 Ok(answer) if is_from_api_server(&answer) => Probe::Answered,
                 Ok(_) => Probe::Down,
-                // Whether the agent lives is for the ping to say.
+                // The ping decides whether the agent is alive.
                 Err(_) => std::future::pending().await,
             }
         };
@@ -159,7 +159,7 @@ impl Seat {
     }
 }
 
-/// A 401 or 403 shows an API server as well as a 200 does.
+/// A 401 or 403 proves that an API server responds, like a 200.
 fn is_from_api_server<B>(answer: &http::Response<B>) -> bool {
     answer.status() < StatusCode::INTERNAL_SERVER_ERROR
         && !answer.headers().contains_key(REFUSED_HEADER)

@@ -1,10 +1,10 @@
-//! What people whom nobody knows can put into the audit log: little, however much they send.
+//! Limits how much unauthenticated clients can write to the audit log.
 //!
-//! The first request from a network with one outcome is written whole; the next ones are counted,
-//! and the count is one record once a second. While they go on, the counts come ever more seldom,
-//! once a minute at last. Networks beyond a bounded number share one count for each outcome. So
-//! strangers, be they many, fill some MiB of log an hour at most, and cannot push out of it what
-//! people did. Pure: the caller brings the time.
+//! The first request of a network with a given outcome is written in full; further ones are
+//! counted, and one record a second holds the count. While they continue, the interval doubles up
+//! to one minute. Networks beyond a fixed number share one count per outcome. Therefore
+//! unauthenticated clients, however many, write at most a few MiB an hour, and cannot displace the
+//! records of users. Pure: the caller passes the time.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -16,34 +16,34 @@ use serde::Serialize;
 use super::record::{Outcome, Record, Stage};
 use drover_http_edge::networks::{NOWHERE, has_room, network};
 
-/// Networks and outcomes that are counted apart.
-const MOST: usize = 64;
-/// The same of one network.
-const OF_A_NETWORK: usize = 16;
-/// Records written whole: at once, and then one each so often.
+/// Maximum number of (network, outcome) pairs that are counted separately.
+const MAX_SLOTS: usize = 64;
+/// Maximum number of such pairs of one network.
+const MAX_SLOTS_PER_NETWORK: usize = 16;
+/// Records that are written in full: this many at once, then one per `WHOLE_INTERVAL`.
 const WHOLE_BURST: u32 = 32;
-const WHOLE_EVERY: Duration = Duration::from_secs(2);
-/// Most of a target that is kept.
+const WHOLE_INTERVAL: Duration = Duration::from_secs(2);
+/// Maximum recorded length of a target, in bytes.
 const TARGET_BYTES: usize = 256;
-/// First and longest time that one count covers.
+/// First and longest interval that one count covers.
 const WINDOWS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(1));
 
-/// How a stranger's request ended.
+/// Reason and status code of an unauthenticated request.
 type Cause = (Option<&'static str>, Option<u16>);
 
-/// So many requests of strangers ended alike.
+/// The count of unauthenticated requests with the same outcome.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Tally {
-    /// When the first of them came.
+    /// When the first of these requests arrived.
     time: Timestamp,
     stage: Stage,
-    /// Their network; absent if they came from too many.
+    /// Their network; absent for more than one network.
     source: Option<IpAddr>,
     outcome: Outcome,
     code: Option<u16>,
     reason: Option<&'static str>,
-    /// How many.
+    /// Number of requests.
     count: u64,
     duration_ms: f64,
 }
@@ -70,22 +70,23 @@ impl Slot {
     }
 }
 
-/// What becomes of a stranger's record.
-pub(super) enum Fate {
-    /// It is written whole.
+/// How a record of an unauthenticated request is handled.
+pub(super) enum Disposition {
+    /// The record is written in full.
     Whole(Record),
-    /// It is counted; whether nobody counted its like before.
+    /// The record is counted; `first` if it starts a new count.
     Counted { first: bool },
 }
 
-/// Counts what strangers do.
-pub(super) struct Strangers {
+/// Counts unauthenticated requests.
+pub(super) struct UnauthenticatedCounts {
     slots: BTreeMap<(Option<IpAddr>, Cause), Slot>,
-    /// Records that may still be written whole, and since when another one is on its way.
+    /// Number of records that may still be written in full, and the start of the current refill
+    /// interval.
     whole: (u32, Instant),
 }
 
-impl Strangers {
+impl UnauthenticatedCounts {
     pub(super) fn new(now: Instant) -> Self {
         Self {
             slots: BTreeMap::new(),
@@ -93,8 +94,8 @@ impl Strangers {
         }
     }
 
-    /// Takes a record without a person in; `room` says whether the log takes more at present.
-    pub(super) fn take_in(&mut self, mut record: Record, now: Instant, room: bool) -> Fate {
+    /// Handles a record without a user; `room` tells whether the log has room for another record.
+    pub(super) fn take_in(&mut self, mut record: Record, now: Instant, room: bool) -> Disposition {
         let cause = (record.reason, record.code);
         let source = record.subject.source.map(network);
         let received = record.subject.received;
@@ -103,13 +104,13 @@ impl Strangers {
                 slot.first = received;
             }
             slot.count += 1;
-            return Fate::Counted { first: false };
+            return Disposition::Counted { first: false };
         }
         if room && self.has_slot(source) && self.may_write_whole(now) {
             let slot = Slot::new(now, received, 0);
             self.slots.insert((source, cause), slot);
-            record.cut_target(TARGET_BYTES);
-            return Fate::Whole(record);
+            record.truncate_target(TARGET_BYTES);
+            return Disposition::Whole(record);
         }
         let mut first = false;
         let slot = self.slots.entry((None, cause)).or_insert_with(|| {
@@ -117,23 +118,27 @@ impl Strangers {
             Slot::new(now, received, 0)
         });
         slot.count += 1;
-        Fate::Counted { first }
+        Disposition::Counted { first }
     }
 
-    /// Whether there is a slot for one more cause from this network.
+    /// Whether this network may have one more slot.
     fn has_slot(&self, source: Option<IpAddr>) -> bool {
         let sources = self
             .slots
             .keys()
             .map(|(source, _)| source.unwrap_or(NOWHERE));
-        has_room(sources, source.unwrap_or(NOWHERE), (MOST, OF_A_NETWORK))
+        has_room(
+            sources,
+            source.unwrap_or(NOWHERE),
+            (MAX_SLOTS, MAX_SLOTS_PER_NETWORK),
+        )
     }
 
     fn may_write_whole(&mut self, now: Instant) -> bool {
         let (left, since) = &mut self.whole;
-        while *left < WHOLE_BURST && now.saturating_duration_since(*since) >= WHOLE_EVERY {
+        while *left < WHOLE_BURST && now.saturating_duration_since(*since) >= WHOLE_INTERVAL {
             *left += 1;
-            *since += WHOLE_EVERY;
+            *since += WHOLE_INTERVAL;
         }
         if *left == WHOLE_BURST {
             *since = now;
@@ -143,7 +148,7 @@ impl Strangers {
         may
     }
 
-    /// The counts whose time is over.
+    /// Takes the counts whose interval is over.
     pub(super) fn due(&mut self, now: Instant) -> Vec<Tally> {
         let mut tallies = Vec::new();
         self.slots.retain(|(source, cause), slot| {
@@ -160,7 +165,7 @@ impl Strangers {
         tallies
     }
 
-    /// Every count so far, its time over or not.
+    /// Takes all counts, regardless of their interval.
     pub(super) fn drain(&mut self, now: Instant) -> Vec<Tally> {
         let counted = self.slots.iter_mut().filter(|(_, slot)| slot.count > 0);
         counted
@@ -174,7 +179,7 @@ impl Strangers {
     }
 }
 
-/// Reads a count and begins the next.
+/// Returns a count and starts the next one.
 fn tally(source: Option<IpAddr>, cause: Cause, slot: &mut Slot, now: Instant) -> Tally {
     let (reason, code) = cause;
     let since = std::mem::replace(&mut slot.since, now);
@@ -201,7 +206,7 @@ mod tests {
 
     use http::Method;
 
-    use super::super::record::{Asked, RequestId, Subject};
+    use super::super::record::{RequestId, RequestTarget, Subject};
     use super::*;
     use drover_access::verb::Verb;
 
@@ -214,11 +219,11 @@ mod tests {
             received: Timestamp::UNIX_EPOCH,
             source: Some(source.into()),
             person: None,
-            place: None,
+            cluster: None,
             object: None,
             verb: Verb::Other,
             method: Method::GET,
-            target: Asked::of(&"x".repeat(3000)),
+            target: RequestTarget::of(&"x".repeat(3000)),
         };
         Record {
             subject: Arc::new(subject),
@@ -232,39 +237,39 @@ mod tests {
         }
     }
 
-    /// Bytes of log that come of so many requests a millisecond, each from the address given.
+    /// Bytes of log that result from one request per millisecond, each from the given address.
     fn flooded(
         seconds: u64,
         each_millisecond: usize,
         address: impl Fn(usize) -> [u8; 4],
     ) -> (usize, u64) {
         let start = Instant::now();
-        let mut strangers = Strangers::new(start);
+        let mut unauthenticated = UnauthenticatedCounts::new(start);
         let (mut bytes, mut accounted, mut n) = (0, 0, 0);
         for millisecond in 0..seconds * 1000 {
             let now = start + Duration::from_millis(millisecond);
             for _ in 0..each_millisecond {
                 n += 1;
-                let fate = strangers.take_in(record(address(n), "NoIdentity"), now, true);
-                if let Fate::Whole(record) = fate {
+                let fate = unauthenticated.take_in(record(address(n), "NoIdentity"), now, true);
+                if let Disposition::Whole(record) = fate {
                     bytes += serde_json::to_vec(&record).unwrap().len();
                     accounted += 1;
                 }
             }
-            for tally in strangers.due(now) {
+            for tally in unauthenticated.due(now) {
                 bytes += serde_json::to_vec(&tally).unwrap().len();
                 accounted += tally.count;
             }
         }
-        let rest = strangers.drain(start + Duration::from_secs(seconds));
+        let rest = unauthenticated.drain(start + Duration::from_secs(seconds));
         accounted += rest.iter().map(|tally| tally.count).sum::<u64>();
-        assert!(strangers.slots.len() <= MOST + 1);
+        assert!(unauthenticated.slots.len() <= MAX_SLOTS + 1);
         assert_eq!(accounted, n as u64, "every request is accounted for");
         (bytes, accounted)
     }
 
     #[test]
-    fn strangers_cannot_flood_the_log_from_one_place_or_from_many() {
+    fn unauthenticated_clients_cannot_flood_the_log() {
         let (one, _) = flooded(120, 2, |_| [192, 0, 2, 1]);
         assert!(one < 5_000, "{one} bytes in two minutes");
         let (many, _) = flooded(120, 2, |n| {
@@ -275,40 +280,40 @@ mod tests {
     }
 
     #[test]
-    fn a_single_refusal_is_written_whole_and_another_cause_too() {
+    fn first_refusal_of_each_cause_is_written_in_full() {
         let now = Instant::now();
-        let mut strangers = Strangers::new(now);
+        let mut unauthenticated = UnauthenticatedCounts::new(now);
         for reason in ["NoIdentity", "BadPath"] {
-            let fate = strangers.take_in(record([192, 0, 2, 1], reason), now, true);
-            let Fate::Whole(record) = fate else {
+            let fate = unauthenticated.take_in(record([192, 0, 2, 1], reason), now, true);
+            let Disposition::Whole(record) = fate else {
                 panic!("{reason} is counted only")
             };
             assert!(serde_json::to_vec(&record).unwrap().len() < 1024);
         }
-        assert!(strangers.due(now + WINDOWS.1).is_empty());
-        assert!(strangers.next_due().is_none(), "nothing is kept");
+        assert!(unauthenticated.due(now + WINDOWS.1).is_empty());
+        assert!(unauthenticated.next_due().is_none(), "nothing is kept");
     }
 
     #[test]
-    fn a_log_without_room_gets_counts_only() {
+    fn full_log_gets_counts_only() {
         let now = Instant::now();
-        let mut strangers = Strangers::new(now);
-        let fate = strangers.take_in(record([192, 0, 2, 1], "BadPath"), now, false);
-        assert!(matches!(fate, Fate::Counted { first: true }));
-        assert_eq!(strangers.due(now + WINDOWS.0).len(), 1);
+        let mut unauthenticated = UnauthenticatedCounts::new(now);
+        let fate = unauthenticated.take_in(record([192, 0, 2, 1], "BadPath"), now, false);
+        assert!(matches!(fate, Disposition::Counted { first: true }));
+        assert_eq!(unauthenticated.due(now + WINDOWS.0).len(), 1);
     }
 
     #[test]
     fn flood_from_one_16_leaves_the_source_of_others_in_the_log() {
         let now = Instant::now();
-        let mut strangers = Strangers::new(now);
+        let mut unauthenticated = UnauthenticatedCounts::new(now);
         for n in 0..=255_u8 {
-            // Over time, so that records may be written whole.
-            let now = now + WHOLE_EVERY * u32::from(n);
-            let _ = strangers.take_in(record([198, 51, n, 1], "NoIdentity"), now, true);
+            // Spread over time, so that records can be written in full.
+            let now = now + WHOLE_INTERVAL * u32::from(n);
+            let _ = unauthenticated.take_in(record([198, 51, n, 1], "NoIdentity"), now, true);
         }
-        let later = now + WHOLE_EVERY * 300;
-        let fate = strangers.take_in(record([192, 0, 2, 1], "NoIdentity"), later, true);
-        assert!(matches!(fate, Fate::Whole(_)));
+        let later = now + WHOLE_INTERVAL * 300;
+        let fate = unauthenticated.take_in(record([192, 0, 2, 1], "NoIdentity"), later, true);
+        assert!(matches!(fate, Disposition::Whole(_)));
     }
 }

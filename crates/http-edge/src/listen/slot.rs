@@ -1,0 +1,119 @@
+//! The slot of a connection: the limit that counts it, and its allowed routes.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use drover_api::ids::ClusterUid;
+use parking_lot::Mutex;
+
+use super::Limits;
+use super::activity::Activity;
+use crate::networks::{AgentNetworks, NetworkLimits, NetworkSlot};
+
+/// All connection slots of a listener.
+///
+/// When all general slots, or a network's part of them, are in use, a connection gets a slot for
+/// agents only, with a short time limit. Half of these are for networks from which agents have
+/// proved their keys before.
+#[derive(Debug)]
+pub(super) struct ConnectionSlots {
+    general: NetworkLimits,
+    /// For trusted proxies, which each carry many clients.
+    proxies: NetworkLimits,
+    of_known_agents: NetworkLimits,
+    of_new_agents: NetworkLimits,
+    agents: AgentNetworks,
+}
+
+impl ConnectionSlots {
+    pub(super) fn new(limits: Limits) -> Self {
+        let half = limits.agents / 2;
+        let of_agents = || NetworkLimits::new(half, limits.agents_per_network);
+        Self {
+            general: NetworkLimits::new(limits.connections, limits.per_network),
+            proxies: NetworkLimits::new(limits.connections, limits.connections),
+            of_known_agents: of_agents(),
+            of_new_agents: of_agents(),
+            agents: AgentNetworks::default(),
+        }
+    }
+
+    /// Takes a slot for a connection from this address; `None` if no slot is free.
+    pub(super) fn take(&self, address: IpAddr, is_proxy: bool) -> Option<ConnectionSlot> {
+        let all = if is_proxy {
+            &self.proxies
+        } else {
+            &self.general
+        };
+        if let Some(network_slot) = all.take(address) {
+            return Some(self.slot(network_slot, Purpose::All));
+        }
+        let known = self.agents.is_known(address);
+        let known = known.then(|| self.of_known_agents.take(address)).flatten();
+        let network_slot = known.or_else(|| self.of_new_agents.take(address))?;
+        Some(self.slot(network_slot, Purpose::Agents))
+    }
+
+    fn slot(&self, network_slot: NetworkSlot, purpose: Purpose) -> ConnectionSlot {
+        ConnectionSlot(Arc::new(Inner {
+            network_slot: Mutex::new(Some(network_slot)),
+            purpose,
+            agents: self.agents.clone(),
+            activity: Activity::default(),
+        }))
+    }
+}
+
+/// The allowed routes of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    All,
+    /// The routes on which an agent connects.
+    Agents,
+}
+
+/// A connection's slot, an extension of its requests.
+///
+/// Held until the connection ends, or until its peer proves to be an agent, which other limits
+/// count.
+#[derive(Clone, Debug)]
+pub struct ConnectionSlot(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    network_slot: Mutex<Option<NetworkSlot>>,
+    purpose: Purpose,
+    agents: AgentNetworks,
+    activity: Activity,
+}
+
+impl ConnectionSlot {
+    pub(super) fn purpose(&self) -> Purpose {
+        self.0.purpose
+    }
+
+    pub(super) fn activity(&self) -> &Activity {
+        &self.0.activity
+    }
+
+    /// Releases the slot and remembers the agent's network. An agent that has proved its cluster's
+    /// key has its own tunnel entry, and all agents of a company may network_slot one address.
+    pub fn proved(&self, cluster: &ClusterUid, address: IpAddr) {
+        self.0.agents.proved(cluster, address);
+        self.release();
+    }
+
+    /// Records an authenticated request on the connection, which may be idle from now on.
+    pub fn authenticated(&self) {
+        self.0.activity.authenticated();
+    }
+
+    /// Whether an agent has proved its cluster's key from this address since the server started.
+    pub fn is_agents_network(&self, address: IpAddr) -> bool {
+        self.0.agents.is_known(address)
+    }
+
+    pub(super) fn release(&self) {
+        drop(self.0.network_slot.lock().take());
+    }
+}
