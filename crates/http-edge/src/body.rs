@@ -211,7 +211,7 @@ mod tests {
             (
                 r#"{"username":"a","password":"hunter2hunter2"} {}"#,
                 400,
-                "behind",
+                "after",
             ),
             (r#"{"username":"hunter2hunter2"#, 400, "JSON"),
             (r#""hunter2hunter2""#, 400, "body"),

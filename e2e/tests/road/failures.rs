@@ -112,7 +112,7 @@ pub(crate) async fn missing_agents_are_reported_immediately_and_recover(world: &
     let begin = Instant::now();
     let told = eventually("the refusal", SOON, async || {
         let answer = ask(world).await;
-        if answer.body.contains("cannot be reached") {
+        if answer.body.contains("is unreachable") {
             Ok(answer)
         } else {
             Err(format!("{answer:?}"))
@@ -128,7 +128,7 @@ pub(crate) async fn missing_agents_are_reported_immediately_and_recover(world: &
     assert_status(&told, 503, "ServiceUnavailable");
     let kubectl = world.through().with_limit(Duration::from_secs(30));
     let told = kubectl.output(["get", "namespaces"]).await.unwrap();
-    assert!(told.stderr.contains("cannot be reached"), "{told:?}");
+    assert!(told.stderr.contains("is unreachable"), "{told:?}");
     eventually("the Cluster to say so", SOON, async || {
         let words = ["cluster", "get", "east", "-o", "json"];
         let view = world.admin.drover().run(words).await.unwrap().stdout;

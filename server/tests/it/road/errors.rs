@@ -129,7 +129,7 @@ async fn tunnel_lost_under_a_request_says_that_it_may_have_been_carried_out() {
     assert_eq!(got.code(), 503);
     let status = got.json();
     assert!(
-        status["message"].as_str().unwrap().contains("not known"),
+        status["message"].as_str().unwrap().contains("is unknown"),
         "{status}"
     );
     assert!(

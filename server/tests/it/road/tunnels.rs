@@ -119,7 +119,7 @@ async fn replica_that_connects_again_displaces_its_own_tunnel_and_no_other() {
     old.pair.frozen.send_replace(true);
     let _new = named("new").attach(&rig, "a", "r1").await;
     let closed = tokio::time::timeout(LIMIT, old.pair.tunnel.closed()).await;
-    assert!(closed.unwrap().to_string().contains("connected again"));
+    assert!(closed.unwrap().to_string().contains("opened a new tunnel"));
     let asking = get(&rig, &rig.ann, "/k8s/clusters/a/x");
     let got = tokio::time::timeout(Duration::from_secs(1), asking).await;
     assert_eq!(got.expect("no wait for probes").body, "other");
