@@ -48,11 +48,11 @@ pub struct DemoOptions {
 #[derive(Debug, Error)]
 pub enum DemoError {
     /// The directory cannot be used.
-    #[error("cannot keep the simulated cluster's state")]
+    #[error("cannot store the state of the simulated cluster")]
     Folder(#[from] std::io::Error),
     /// A Cluster with its name exists that this module did not create.
     #[error(
-        "a Cluster with this name exists that is no simulated one; delete it, or ask for fewer \
+        "a Cluster with this name exists and is not simulated; delete it, or use a smaller number \
          with --demo-clusters"
     )]
     Taken,

@@ -122,7 +122,7 @@ pub enum StartError {
     #[error(transparent)]
     Passwords(#[from] PasswordError),
     /// The address cannot be bound.
-    #[error("cannot listen on {address}: choose another with --listen")]
+    #[error("cannot listen on {address}: set another address with --listen")]
     Listen {
         /// The address.
         address: SocketAddr,
@@ -138,10 +138,10 @@ pub enum StartError {
 #[derive(Debug, Error)]
 pub enum EndError {
     /// Another server has acquired the Lease.
-    #[error("another server ({0}) has taken over; this one ends so that its agents go there")]
+    #[error("another server ({0}) acquired the Lease; this server stops so that its agents connect there")]
     Replaced(String),
     /// The hub was unreachable for too long.
-    #[error("the hub was not reached for {} min, so another server may serve by now; this one ends: look at the hub, then start it again", TRUSTED_FOR.as_secs() / 60)]
+    #[error("the hub was unreachable for {} min, so another server may be active; this server stops: check the hub, then start the server again", TRUSTED_FOR.as_secs() / 60)]
     CutOff,
     /// The first administrator could not be created.
     #[error(transparent)]

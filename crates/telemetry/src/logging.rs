@@ -89,7 +89,7 @@ pub enum LogFilterError {
         source: ParseError,
     },
     /// The logging layer was dropped, for example at the end of the program.
-    #[error("logging has ended")]
+    #[error("the log filter cannot change because logging has stopped")]
     Ended(#[from] reload::Error),
 }
 

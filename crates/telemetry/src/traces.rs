@@ -33,12 +33,12 @@ pub struct Collector {
 #[derive(Debug, Error)]
 pub enum ExportError {
     /// The CA file cannot be read.
-    #[error("--otlp-ca names no authority")]
+    #[error("--otlp-ca contains no CA certificate")]
     Authority(#[from] TlsError),
     /// The system has no CA certificates to verify the collector.
     #[error(
-        "traces cannot be sent to {endpoint}: no authorities for its certificate can be had from \
-         this system; name the file of its authority with --otlp-ca"
+        "cannot send traces to {endpoint}: this system has no CA certificates to verify \
+         the collector; set a CA file with --otlp-ca"
     )]
     NoAuthorities {
         /// The collector's URL.
@@ -47,7 +47,7 @@ pub enum ExportError {
         source: reqwest::Error,
     },
     /// The CA certificates or TLS itself cannot be used.
-    #[error("traces cannot be sent to {endpoint}: no HTTP client can be made")]
+    #[error("cannot send traces to {endpoint}: cannot create an HTTP client")]
     Client {
         /// The collector's URL.
         endpoint: String,
@@ -55,7 +55,7 @@ pub enum ExportError {
         source: reqwest::Error,
     },
     /// The exporter cannot be created.
-    #[error("traces cannot be sent to {endpoint}: give a URL such as http://localhost:4318")]
+    #[error("cannot send traces to {endpoint}: use a URL such as http://localhost:4318")]
     Exporter {
         /// The collector's URL.
         endpoint: String,

@@ -38,7 +38,7 @@ pub enum TlsError {
     Pem(&'static str),
     /// A file that is distributed to clients contains more than certificates.
     #[error(
-        "{} holds a {kind}: only certificates may be in it, so take everything else out",
+        "{} contains a {kind}: the file can contain only certificates, so remove everything else",
         path.display()
     )]
     NotOnlyCertificates {
@@ -48,13 +48,13 @@ pub enum TlsError {
         kind: String,
     },
     /// A CA file without certificates.
-    #[error("{} holds no certificate in PEM form: give the authority's", path.display())]
+    #[error("{} contains no PEM certificate: use a file with the CA certificate", path.display())]
     NoCertificate {
         /// The file.
         path: PathBuf,
     },
     /// A certificate that is not a valid CA.
-    #[error("{} holds a certificate that cannot be an authority", path.display())]
+    #[error("{} contains a certificate that is not a valid CA", path.display())]
     NoAuthority {
         /// The file.
         path: PathBuf,
@@ -94,7 +94,7 @@ pub enum TlsError {
         source: rustls::Error,
     },
     /// Key and certificate do not match, or cannot be used.
-    #[error("the certificate and its key cannot be used together")]
+    #[error("the certificate and its key do not match")]
     Rustls(#[from] rustls::Error),
 }
 

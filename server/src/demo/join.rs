@@ -34,13 +34,13 @@ const TOKEN_RETRY_DELAY: Duration = Duration::from_secs(30);
 #[derive(Debug, Error)]
 pub enum JoinError {
     /// The manifest could not be created.
-    #[error("the manifest cannot be had: {}", .0.message())]
+    #[error("cannot create the manifest: {}", .0.message())]
     Import(drover_http_edge::status::Status),
     /// The manifest is invalid.
-    #[error("the manifest cannot be read: {0}")]
+    #[error("cannot parse the manifest: {0}")]
     Manifest(String),
     /// The simulated cluster refused a request.
-    #[error("the simulated cluster refuses to {operation}")]
+    #[error("the simulated cluster refused to {operation}")]
     Refused {
         /// The operation, for the message.
         operation: String,
@@ -52,16 +52,16 @@ pub enum JoinError {
     #[error("the simulated cluster did not {0} in time")]
     TimedOut(String),
     /// The API server returned no token.
-    #[error("the agent's service account got no token")]
+    #[error("the API server returned no token for the agent's service account")]
     NoToken,
     /// The token cannot be stored.
-    #[error("the agent's token cannot be kept")]
+    #[error("cannot store the agent's token")]
     Keep(#[from] std::io::Error),
     /// The address is invalid.
-    #[error("the simulated cluster has no address that an agent can use")]
+    #[error("the address of the simulated cluster is invalid")]
     Address(#[from] http::uri::InvalidUri),
     /// The agent does not start.
-    #[error("the agent does not start")]
+    #[error("the agent failed to start")]
     Agent(#[from] drover_agent::wire::StartError),
 }
 

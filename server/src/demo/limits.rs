@@ -25,7 +25,7 @@ pub struct Limits {
 /// The limits do not allow this number of clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
-    "{clusters} simulated clusters need {needed} {what}, and this process may have {allowed}: ask for at most {most} with --demo-clusters, or raise {limit}"
+    "{clusters} simulated clusters need {needed} {what}, and the limit of this process is {allowed}: use at most {most} with --demo-clusters, or raise {limit}"
 )]
 pub struct TooMany {
     clusters: u32,
