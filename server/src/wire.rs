@@ -138,7 +138,9 @@ pub enum StartError {
 #[derive(Debug, Error)]
 pub enum EndError {
     /// Another server has acquired the Lease.
-    #[error("another server ({0}) acquired the Lease; this server stops so that its agents connect there")]
+    #[error(
+        "another server ({0}) acquired the Lease; this server stops so that its agents connect there"
+    )]
     Replaced(String),
     /// The hub was unreachable for too long.
     #[error("the hub was unreachable for {} min, so another server may be active; this server stops: check the hub, then start the server again", TRUSTED_FOR.as_secs() / 60)]

@@ -128,7 +128,7 @@ test("all actions work with the keyboard, and the focus is visible", async ({ pa
   await page.keyboard.press("Enter");
   const log = page.getByRole("table", { name: "Audit log" });
   await log.waitFor();
-  await tabTo(page, "Look");
+  await tabTo(page, "Search");
   await tabTo(page, "Audit log");
   await press(page, "Tab");
   await page.keyboard.press("Enter");

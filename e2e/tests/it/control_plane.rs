@@ -91,7 +91,7 @@ async fn fixed_folder_keeps_state_and_kubeconfig_over_a_restart() {
         .unwrap();
 
     let twice = ControlPlane::start(options.clone()).await.unwrap_err();
-    assert!(twice.to_string().contains("running already"), "{twice}");
+    assert!(twice.to_string().contains("already running"), "{twice}");
 
     first.stop().await.unwrap();
     let second = ControlPlane::start(options).await.unwrap();

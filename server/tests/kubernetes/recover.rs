@@ -1,4 +1,4 @@
-//! `drover server recover`: the way back when nobody can log in.
+//! `drover server recover` restores access when no user can log in.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -12,21 +12,22 @@ use tokio::process::Command;
 use crate::place::{TestHub, on_both_hubs};
 use crate::server::Server;
 
-on_both_hubs!(who_is_recovered_administers_drover_if_nobody_else_does);
+on_both_hubs!(recovered_user_becomes_administrator_only_without_another);
 
-/// Longest that the program may take, however slow the machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// The maximum run time of the program on a slow machine.
+const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How it ended.
+/// The result of one run.
 #[derive(Debug)]
 pub(crate) struct Recovered {
     pub(crate) success: bool,
-    /// The password, if there is one.
-    pub(crate) out: String,
-    pub(crate) said: String,
+    /// Standard output: the new password.
+    pub(crate) stdout: String,
+    /// Standard error: notices and errors.
+    pub(crate) stderr: String,
 }
 
-/// Runs it with these arguments and no surroundings.
+/// Runs `drover server recover` with these arguments and an empty environment.
 pub(crate) async fn recover(arguments: &[&str]) -> Recovered {
     let mut command = Command::new(env!("CARGO_BIN_EXE_drover"));
     let running = command
@@ -36,17 +37,17 @@ pub(crate) async fn recover(arguments: &[&str]) -> Recovered {
         .stdin(Stdio::null())
         .kill_on_drop(true)
         .output();
-    let ended = tokio::time::timeout(PATIENCE, running)
+    let ended = tokio::time::timeout(TIMEOUT, running)
         .await
         .unwrap()
         .unwrap();
     Recovered {
         success: ended.status.success(),
-        out: String::from_utf8(ended.stdout)
+        stdout: String::from_utf8(ended.stdout)
             .unwrap()
             .trim_end()
             .to_owned(),
-        said: String::from_utf8(ended.stderr).unwrap(),
+        stderr: String::from_utf8(ended.stderr).unwrap(),
     }
 }
 
@@ -59,47 +60,51 @@ async fn recover_on(hub: &TestHub, user: &str) -> Recovered {
     recover(&[&hub[0], &hub[1], "--user", user]).await
 }
 
-async fn who_is_recovered_administers_drover_if_nobody_else_does(hub: TestHub) {
+async fn recovered_user_becomes_administrator_only_without_another(hub: TestHub) {
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
     server.user(&admin, "ann").await;
     server.stop().await;
 
-    // While somebody administers Drover, a new password makes nobody else an administrator.
+    // Another enabled administrator exists, so a new password does not make ann an administrator.
     let ann = recover_on(&hub, "ann").await;
     assert!(
-        ann.success && !ann.said.contains("administrator now"),
+        ann.success && !ann.stderr.contains("enabled administrator"),
         "{ann:?}"
     );
     let nobody = recover_on(&hub, "nobody").await;
     assert!(
-        !nobody.success && nobody.said.contains("--user: admin"),
+        !nobody.success && nobody.stderr.contains("--user: admin"),
         "{nobody:?}"
     );
     let server = Server::start(&hub).await;
-    let session = server.first_login("ann", &ann.out).await;
+    let session = server.first_login("ann", &ann.stdout).await;
     server.get("/v1/users", &session).await.expect(403);
 
-    // A token for programs outlives a password, and would outlive the loss of office.
+    // Changes of the password and of the rights do not revoke this API token.
     let wish = json!({ "purpose": "Api", "ttlSeconds": 3600 });
     let made = server.post("/v1/tokens", &admin, wish).await.expect(201);
     let old = made["token"].as_str().unwrap().to_owned();
     server.get("/v1/users", &old).await.expect(200);
 
-    // What only the server can do, and older rules let others do.
+    // Disable the last administrator. Only the server may do so now; older rules allowed it.
     let off = Patch::Merge(json!({ "spec": { "enabled": false } }));
     let (users, params) = (server.hub.users(), PatchParams::default());
     users.patch("admin", &params, &off).await.unwrap();
     server.stop().await;
     let back = recover_on(&hub, "admin").await;
     assert!(
-        back.success && back.said.contains("administrator now"),
+        back.success && back.stderr.contains("enabled administrator"),
         "{back:?}"
     );
     let server = Server::start(&hub).await;
-    let session = server.first_login("admin", &back.out).await;
+    let session = server.first_login("admin", &back.stdout).await;
     server.get("/v1/users", &session).await.expect(200);
-    assert!(back.said.contains("all of their tokens"), "{back:?}");
+    assert!(
+        back.stderr
+            .contains("All sessions and tokens of the user have ended"),
+        "{back:?}"
+    );
     server.get("/v1/users", &old).await.expect(401);
 
     let users = server.hub.users();
@@ -110,11 +115,11 @@ async fn who_is_recovered_administers_drover_if_nobody_else_does(hub: TestHub) {
     server.stop().await;
     let again = recover_on(&hub, "boss").await;
     assert!(
-        again.success && again.said.contains("administrator now"),
+        again.success && again.stderr.contains("enabled administrator"),
         "{again:?}"
     );
     let server = Server::start(&hub).await;
-    let session = server.first_login("boss", &again.out).await;
+    let session = server.first_login("boss", &again.stdout).await;
     server.get("/v1/users", &session).await.expect(200);
     server.stop().await;
 }

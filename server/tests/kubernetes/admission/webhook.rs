@@ -166,10 +166,10 @@ async fn a_server_that_runs_as_another_account_than_before_starts_and_nobody_els
     let helped = recover(&["--kubeconfig", other.to_str().unwrap()]).await;
     let advice = "kubectl delete validatingwebhookconfiguration drover-rules";
     assert!(
-        !helped.success && helped.said.contains(advice),
+        !helped.success && helped.stderr.contains(advice),
         "{helped:?}"
     );
-    assert!(helped.said.contains("another-account"), "{helped:?}");
+    assert!(helped.stderr.contains("another-account"), "{helped:?}");
 
     let mut options = options(&hub, None);
     options.hub = HubOptions::Kubeconfig {
