@@ -12,7 +12,7 @@ use thiserror::Error;
 use url::{Origin, form_urlencoded};
 
 /// How long somebody may take at their provider; GitHub's codes live as long (RFC 6749 §4.1.2).
-pub const LONGEST_SIGN_IN: SignedDuration = SignedDuration::from_mins(10);
+pub const MAX_SIGN_IN_DURATION: SignedDuration = SignedDuration::from_mins(10);
 /// How far the clocks of two servers may be apart.
 const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(1);
 /// What comes back is longer than this only if somebody plays with it.
@@ -91,7 +91,7 @@ impl Pending {
     }
 
     /// Whether what somebody came back with belongs to this sign-in: a stranger cannot forge that.
-    pub fn is_answered_by(&self, query: &str) -> bool {
+    pub fn matches_state(&self, query: &str) -> bool {
         let state = once(query, ["state"]);
         state.is_some_and(|[state]| self.is_state(&state.unwrap_or_default()))
     }
@@ -99,7 +99,7 @@ impl Pending {
     /// Whether it may still end.
     pub(crate) fn is_current(&self, now: Timestamp) -> bool {
         let age = now.duration_since(self.issued_at);
-        (-CLOCK_SKEW..=LONGEST_SIGN_IN).contains(&age)
+        (-CLOCK_SKEW..=MAX_SIGN_IN_DURATION).contains(&age)
     }
 
     /// The code in what somebody came back with, if it is the end of this very sign-in.
@@ -259,10 +259,10 @@ mod tests {
     fn only_what_has_its_state_belongs_to_a_sign_in() {
         let [one, other] = [(); 2].map(|()| Pending::begin(BACK, now()));
         let with = |pending: &Pending| format!("code=c&state={}", pending.state.expose_secret());
-        assert!(one.is_answered_by(&with(&one)));
+        assert!(one.matches_state(&with(&one)));
         let twice = format!("{}&state=x", with(&one));
         for foreign in [with(&other), twice, String::new(), "state=".to_owned()] {
-            assert!(!one.is_answered_by(&foreign), "{foreign}");
+            assert!(!one.matches_state(&foreign), "{foreign}");
         }
     }
 

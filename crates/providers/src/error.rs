@@ -34,7 +34,7 @@ pub enum ProviderError {
     /// Its answer breaks the protocol, or is about somebody else: nothing of it is believed, and what
     /// they had stays as long as if it did not answer.
     #[error("what {provider} answered is not to be believed: {problem}")]
-    Unbelievable {
+    InvalidResponse {
         /// Which one, for people: a URL without credentials.
         provider: String,
         /// What is wrong with it; never a part of the answer that could be a secret.

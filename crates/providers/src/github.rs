@@ -22,10 +22,10 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 use url::Url;
 
-pub use self::client::Patience;
+pub use self::client::Timeouts;
 pub use self::endpoints::Endpoints;
-pub use self::people::Seen;
-pub use self::verdict::{AskedAs, NotNow};
+pub use self::people::UserProfile;
+pub use self::verdict::{RequestedAs, TemporaryFailure};
 
 use self::client::Client;
 use self::grant::{Grant, SCOPE};
@@ -45,7 +45,7 @@ pub struct Github {
 pub struct SignedIn {
     /// Who they are.
     pub person: Person,
-    /// Organizations that keep back whether they are in them; see [`Seen::withheld`].
+    /// Organizations that keep back whether they are in them; see [`UserProfile::withheld`].
     pub withheld: Vec<String>,
     /// Asks GitHub in their name from now on; it may read who they are and what they are in.
     pub access_token: SecretString,
@@ -79,7 +79,7 @@ impl Github {
     /// The GitHub that an AuthProvider describes; nothing is asked of it yet.
     pub fn new(spec: &GithubSpec, client_secret: SecretString) -> Result<Self, ProviderError> {
         let endpoints = Endpoints::of(spec.url.as_deref())?;
-        Self::at(endpoints, spec, client_secret, Patience::default())
+        Self::at(endpoints, spec, client_secret, Timeouts::default())
     }
 
     /// The same somewhere else (the spec's `url` is not looked at), and with other limits of time.
@@ -87,7 +87,7 @@ impl Github {
         endpoints: Endpoints,
         spec: &GithubSpec,
         client_secret: SecretString,
-        patience: Patience,
+        patience: Timeouts,
     ) -> Result<Self, ProviderError> {
         let wrong = |field, problem: &str| {
             Err(ProviderError::Misconfigured {
@@ -153,7 +153,7 @@ impl Github {
             (Grant::Stale, _) => Ok(()),
             (Grant::Token(_) | Grant::TooLittle(_), _) => Err(self
                 .client
-                .unbelievable("it gave a token for a code that nobody has")),
+                .invalid_response("it gave a token for a code that nobody has")),
             (other, what) => Err(self.refused(other, what)),
         }
     }
@@ -224,7 +224,7 @@ impl Github {
         access_token: &SecretString,
         id: &str,
         now: Timestamp,
-    ) -> Result<Seen, ProviderError> {
+    ) -> Result<UserProfile, ProviderError> {
         let all = reading::read(&self.client, access_token, now);
         let seen = self
             .client
@@ -235,7 +235,7 @@ impl Github {
         } else {
             Err(self
                 .client
-                .unbelievable(format!("the token of {id} is {}'s now", seen.person.id)))
+                .invalid_response(format!("the token of {id} is {}'s now", seen.person.id)))
         }
     }
 
@@ -275,21 +275,21 @@ impl Github {
             // There is no such token. Any web server has something that is not there; GitHub says so in
             // its own form.
             (404 | 422, _) if verdict::is_in_words(&answer) => Ok(()),
-            (_, Verdict::NotNow(not_now)) => {
+            (_, Verdict::TemporaryFailure(not_now)) => {
                 Err(self.client.unavailable(what, not_now.to_the_client()))
             }
-            (_, Verdict::Strange(problem)) => Err(self.client.unbelievable(problem)),
+            (_, Verdict::Strange(problem)) => Err(self.client.invalid_response(problem)),
             // These are about people, and the client is none.
             (status, Verdict::Refused(_) | Verdict::Withheld) => {
-                let not_now = NotNow {
+                let not_now = TemporaryFailure {
                     status,
                     until: None,
-                    asked_as: AskedAs::Client,
+                    requested_as: RequestedAs::Client,
                 };
                 Err(self.client.unavailable(what, not_now))
             }
             (status, Verdict::Answered | Verdict::Absent) => {
-                Err(self.client.unbelievable(format!(
+                Err(self.client.invalid_response(format!(
                     "asked about a token, it answered {status}; is github.url the address of a GitHub?"
                 )))
             }

@@ -26,14 +26,14 @@ mod trial;
 mod verdict;
 pub mod wire;
 
-use account::{Account, Standing};
+use account::{Account, AccountStatus};
 use connection::Connection;
 use session::Session;
 use settings::Settings;
-use verdict::Place;
+use verdict::SearchBase;
 use wire::filter::Filter;
 
-pub use trial::{Check, Checked, Trial};
+pub use trial::{Check, CheckKind, ConnectionTest};
 
 /// How long a sign-in or a refresh may take, however many servers are tried.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -84,12 +84,12 @@ impl Directory {
         login: &str,
         password: &SecretString,
     ) -> Result<Person, ProviderError> {
-        self.sign_in_telling(login, password, || ()).await
+        self.sign_in_with_hook(login, password, || ()).await
     }
 
     /// As [`Self::sign_in`]; calls `sending` just before the directory is sent the password, which it
     /// may count against the account.
-    pub async fn sign_in_telling(
+    pub async fn sign_in_with_hook(
         &self,
         login: &str,
         password: &SecretString,
@@ -148,7 +148,7 @@ impl Directory {
         let nobody = format!("cn=nobody-of-drover,{}", self.settings.people.base);
         let (name, standing) = match account {
             Some(account) => (&account.name, account.standing),
-            None => (&nobody, Standing::Active),
+            None => (&nobody, AccountStatus::Active),
         };
         let opened = Connection::open(session.server(), &self.settings.tls).await;
         let mut connection = opened.map_err(|error| session::unopened(session.server(), error))?;
@@ -183,21 +183,23 @@ impl Directory {
         let Some(account) = session.person(condition, ambiguous).await? else {
             // A directory shows an empty place, too, to whoever may not look there any more, and
             // that is no word about anybody.
-            session.base(Place::People, session::NO_ATTRIBUTES).await?;
+            session
+                .base(SearchBase::People, session::NO_ATTRIBUTES)
+                .await?;
             if !session.sees_people().await? {
                 return Err(unseen(id_attribute));
             }
             return Err(ProviderError::Refused(Refusal::Gone));
         };
         if account.id != id {
-            return Err(ProviderError::Unbelievable {
+            return Err(ProviderError::InvalidResponse {
                 provider: session.provider(),
                 problem: "it answers with another person than it was asked about".to_owned(),
             });
         }
         match account.standing {
-            Standing::Disabled => Err(ProviderError::Refused(Refusal::Disabled)),
-            Standing::Active => self.describe(&mut session, account).await,
+            AccountStatus::Disabled => Err(ProviderError::Refused(Refusal::Disabled)),
+            AccountStatus::Active => self.describe(&mut session, account).await,
         }
     }
 

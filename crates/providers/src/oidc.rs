@@ -33,7 +33,7 @@ pub use pending::Pending;
 
 use crate::error::Refusal;
 use crate::{Person, ProviderError};
-use claims::{ClaimPath, Meaning, is_about};
+use claims::{ClaimMapping, ClaimPath, is_about};
 use exchange::{Grant, Registration, Tokens, exchange};
 use id_token::{Claims, Expected, TokenError, verify};
 use issuer::{Issuer, quoted};
@@ -48,7 +48,7 @@ pub struct Oidc {
     issuer: Issuer,
     client: Registration,
     scopes: Vec<String>,
-    meaning: Meaning,
+    meaning: ClaimMapping,
     web: Web,
     known: Known,
 }
@@ -99,7 +99,7 @@ impl Oidc {
         Ok(Self {
             client: registration(spec, client_secret)?,
             scopes: scopes(spec)?,
-            meaning: Meaning {
+            meaning: ClaimMapping {
                 groups: ClaimPath::parse("oidc.groupsClaim", &spec.groups_claim)?,
                 login: ClaimPath::parse("oidc.loginClaim", &spec.login_claim)?,
             },
@@ -148,7 +148,7 @@ impl Oidc {
         let metadata = self.metadata(now).await?;
         let (issuer, names_itself) = (self.issuer.as_str(), metadata.names_itself);
         let callback = Callback::read(query, pending, issuer, names_itself, now)
-            .map_err(|error| self.web.unbelievable(&error.to_string()))?;
+            .map_err(|error| self.web.invalid_response(&error.to_string()))?;
         let code = match callback {
             Callback::Code(code) => code,
             Callback::Error(error) => return Err(self.not_signed_in(&error)),
@@ -160,7 +160,7 @@ impl Oidc {
         let tokens = exchange(&self.web, &metadata, &self.client, grant).await?;
         let nonce = Some(pending.nonce.expose_secret());
         let claims = self.believed(&metadata, &tokens, nonce, now).await?;
-        let claims = claims.ok_or_else(|| self.web.unbelievable("it sent no ID token"))?;
+        let claims = claims.ok_or_else(|| self.web.invalid_response("it sent no ID token"))?;
         let beside = self.beside(&metadata, &tokens, &claims).await?;
         Ok(SignedIn {
             person: self.meaning.person(&claims.subject, &claims.all, &beside)?,
@@ -203,11 +203,15 @@ impl Oidc {
                 let beside = self.beside(metadata, tokens, &claims).await?;
                 (claims.all, beside)
             }
-            Some(_) => return Err(self.web.unbelievable("it renewed somebody else's sign-in")),
+            Some(_) => {
+                return Err(self
+                    .web
+                    .invalid_response("it renewed somebody else's sign-in"));
+            }
             None => {
                 let url = metadata.userinfo.as_ref().ok_or_else(|| {
                     let problem = "it renewed a sign-in and does not say whose";
-                    self.web.unbelievable(problem)
+                    self.web.invalid_response(problem)
                 })?;
                 (Map::new(), self.userinfo(url, &tokens.access, id).await?)
             }
@@ -268,7 +272,7 @@ impl Oidc {
         }
         believed
             .map(Some)
-            .map_err(|error| self.web.unbelievable(&error.to_string()))
+            .map_err(|error| self.web.invalid_response(&error.to_string()))
     }
 
     /// What an ID token leaves out, if the provider can be asked for it.
@@ -298,18 +302,18 @@ impl Oidc {
         let answer = self.web.send("ask who somebody is", request).await?;
         if answer.status != StatusCode::OK {
             let problem = format!("its userinfo endpoint answered {}", answer.status);
-            return Err(self.web.unbelievable(&problem));
+            return Err(self.web.invalid_response(&problem));
         }
         if answer.media_type() != Some("application/json") {
             let problem = "what its userinfo endpoint says is not JSON: let it not be signed or \
                            encrypted";
-            return Err(self.web.unbelievable(problem));
+            return Err(self.web.invalid_response(problem));
         }
         let claims: Map<String, Value> = serde_json::from_slice(&answer.body)
-            .map_err(|_| self.web.unbelievable("its userinfo is no JSON object"))?;
+            .map_err(|_| self.web.invalid_response("its userinfo is no JSON object"))?;
         if !is_about(&claims, id) {
             let problem = "its userinfo is about somebody else";
-            return Err(self.web.unbelievable(problem));
+            return Err(self.web.invalid_response(problem));
         }
         Ok(claims)
     }
@@ -336,7 +340,7 @@ impl Oidc {
             ),
             other => {
                 let problem = format!("it signed nobody in, with the error {}", quoted(other));
-                self.web.unbelievable(&problem)
+                self.web.invalid_response(&problem)
             }
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use drover_api::ids::ProviderUid;
-use drover_providers::code_flow::{self, LONGEST_SIGN_IN};
+use drover_providers::code_flow::{self, MAX_SIGN_IN_DURATION};
 use drover_providers::oidc;
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -33,10 +33,10 @@ pub enum Pending {
 
 impl Pending {
     /// Whether what a browser brought back belongs to this sign-in.
-    pub fn is_answered_by(&self, query: &str) -> bool {
+    pub fn matches_state(&self, query: &str) -> bool {
         match self {
-            Self::Oidc(pending) => pending.is_answered_by(query),
-            Self::Github(pending) => pending.is_answered_by(query),
+            Self::Oidc(pending) => pending.matches_state(query),
+            Self::Github(pending) => pending.matches_state(query),
         }
     }
 }
@@ -152,7 +152,7 @@ impl Ended {
         let mut ended = self.0.lock();
         if ended.len() >= REMEMBERED {
             // The sealed sign-in says itself when it is too old.
-            ended.retain(|_, at| now.duration_since(*at) <= LONGEST_SIGN_IN * 2);
+            ended.retain(|_, at| now.duration_since(*at) <= MAX_SIGN_IN_DURATION * 2);
         }
         if ended.contains_key(&begun.id) {
             return Err(EndedBefore::Yes);

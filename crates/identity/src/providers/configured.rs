@@ -11,7 +11,7 @@ use drover_api::group::PROVIDER_SECRET_LABEL;
 use drover_api::ids::ProviderUid;
 use drover_api::kinds::{AuthProvider, AuthProviderSpec, SecretKey, TokenProvider};
 use drover_providers::ProviderError;
-use drover_providers::github::{AskedAs, Github, NotNow};
+use drover_providers::github::{Github, RequestedAs, TemporaryFailure};
 use drover_providers::ldap::Directory;
 use drover_providers::oidc::Oidc;
 use jiff::{SignedDuration, Timestamp};
@@ -202,7 +202,7 @@ impl Configured {
                 heard.own_is_good = false;
             }
             Err(error) => {
-                if let Some(until) = not_before(error, AskedAs::Client) {
+                if let Some(until) = not_before(error, RequestedAs::Client) {
                     heard.not_before = Some(until);
                 }
             }
@@ -225,10 +225,12 @@ pub fn title<'a>(name: &'a str, spec: &'a AuthProviderSpec) -> &'a str {
 
 /// When it wants to be asked again with these credentials, if it said so: what it bears from one
 /// person says nothing of the others.
-pub fn not_before(error: &ProviderError, asked_as: AskedAs) -> Option<Timestamp> {
+pub fn not_before(error: &ProviderError, requested_as: RequestedAs) -> Option<Timestamp> {
     let mut below = std::iter::successors(error.source(), |&error| error.source());
-    let not_now = below.find_map(|error| error.downcast_ref::<NotNow>())?;
-    not_now.until.filter(|_| not_now.asked_as == asked_as)
+    let not_now = below.find_map(|error| error.downcast_ref::<TemporaryFailure>())?;
+    not_now
+        .until
+        .filter(|_| not_now.requested_as == requested_as)
 }
 
 /// Every provider in use; clones share what is kept.
@@ -423,14 +425,14 @@ mod tests {
         assert_eq!(provider.last_answer(), Some(after(1)));
     }
 
-    fn not_now(asked_as: AskedAs, until: Timestamp) -> ProviderError {
+    fn not_now(requested_as: RequestedAs, until: Timestamp) -> ProviderError {
         ProviderError::Unavailable {
             provider: "corp".to_owned(),
             what: "ask".to_owned(),
-            source: Box::new(NotNow {
+            source: Box::new(TemporaryFailure {
                 status: 429,
                 until: Some(until),
-                asked_as,
+                requested_as,
             }),
         }
     }
@@ -440,7 +442,7 @@ mod tests {
         let provider = configured();
         let now = Timestamp::UNIX_EPOCH;
         let until = now + SignedDuration::from_secs(30);
-        let error = not_now(AskedAs::Client, until);
+        let error = not_now(RequestedAs::Client, until);
         provider.heard(Err::<&(), _>(&error), now);
         assert!(provider.ask_now(now).is_err());
         assert!(provider.ask_now(until).is_ok());
@@ -451,10 +453,10 @@ mod tests {
         let provider = configured();
         let now = Timestamp::UNIX_EPOCH;
         let until = now + SignedDuration::from_hours(1);
-        let error = not_now(AskedAs::Person, until);
+        let error = not_now(RequestedAs::Person, until);
         provider.heard(Err::<&(), _>(&error), now);
         assert!(provider.ask_now(now).is_ok());
-        assert_eq!(not_before(&error, AskedAs::Person), Some(until));
+        assert_eq!(not_before(&error, RequestedAs::Person), Some(until));
     }
 
     #[tokio::test(start_paused = true)]

@@ -13,7 +13,7 @@ use drover_api::ids::ProviderUid;
 use drover_api::kinds::auth_provider::Allowed;
 use drover_api::kinds::{AuthProvider, IdentityState, ProviderIdentity, User};
 use drover_providers::allowed;
-use drover_providers::github::AskedAs;
+use drover_providers::github::RequestedAs;
 use drover_providers::{Person, ProviderError};
 use drover_reconcile::{
     Action, Attempt, Controller, Options, Reconciler, Runtime, Shutdown, Trigger, on_change,
@@ -281,7 +281,7 @@ impl Refresher {
                     "a provider says nothing of somebody"
                 );
                 let silent = seen::unreachable(known, &error.to_string(), now);
-                let outcome = not_before(&error, AskedAs::Person);
+                let outcome = not_before(&error, RequestedAs::Person);
                 (
                     silent,
                     outcome.map_or(Outcome::Unreachable, Outcome::NotYet),

@@ -138,7 +138,7 @@ impl SignIns {
         let begun = cookie.and_then(|cookie| Begun::open(seal, uid, cookie));
         let begun = begun.ok_or(SignInError::NotBegunHere)?;
         // A stranger's link ends nobody's sign-in.
-        if !begun.pending.is_answered_by(query) {
+        if !begun.pending.matches_state(query) {
             return Err(SignInError::OtherSignIn);
         }
         let now = Timestamp::now();
@@ -229,7 +229,7 @@ impl SignIns {
             let _talking = talk(&provider)?;
             let _turn = provider.turn(now).await?;
             let sending = || *sent = true;
-            let said = directory.sign_in_telling(login, password, sending).await;
+            let said = directory.sign_in_with_hook(login, password, sending).await;
             provider.heard(said.as_ref(), now);
             said?
         };

@@ -197,7 +197,7 @@ fn of_error(error: &ProviderError) -> Verdict {
         ProviderError::Refused(_) => "Refused",
         ProviderError::Unavailable { .. } => "Unavailable",
         ProviderError::Misconfigured { .. } => "Misconfigured",
-        ProviderError::Unbelievable { .. } => "Unbelievable",
+        ProviderError::InvalidResponse { .. } => "Unbelievable",
     };
     no(reason, reasons(error))
 }

@@ -2,7 +2,7 @@
 
 use drover_api::rest::{ProviderCheck, ProviderTrial};
 use drover_providers::ProviderError;
-use drover_providers::ldap::Checked;
+use drover_providers::ldap::CheckKind;
 use jiff::Timestamp;
 use reqwest::Url;
 use secrecy::SecretString;
@@ -115,13 +115,13 @@ impl From<Trial> for ProviderTrial {
     }
 }
 
-fn name(checked: &Checked) -> String {
+fn name(checked: &CheckKind) -> String {
     match checked {
-        Checked::Server(url) => format!("Server {url}"),
-        Checked::ServiceAccount => "Service account".to_owned(),
-        Checked::People => "People".to_owned(),
-        Checked::Groups => "Groups".to_owned(),
-        Checked::SignIn => "Signing in".to_owned(),
+        CheckKind::Server(url) => format!("Server {url}"),
+        CheckKind::ServiceAccount => "Service account".to_owned(),
+        CheckKind::People => "People".to_owned(),
+        CheckKind::Groups => "Groups".to_owned(),
+        CheckKind::SignIn => "Signing in".to_owned(),
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn message(data: &[u8]) {
             assert!(!outcome.diagnostic.contains(char::is_control));
         }
         Answer::Entry(entry) => assert!(entry.name.len() < length),
-        Answer::Elsewhere => {}
+        Answer::Reference => {}
     }
 }
 

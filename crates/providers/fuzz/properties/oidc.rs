@@ -1,7 +1,7 @@
 //! What must hold for any bytes; run by the fuzzer and, over the corpus, by `cargo test`.
 
 use drover_providers::oidc::Pending;
-use drover_providers::oidc::claims::{ClaimPath, Meaning};
+use drover_providers::oidc::claims::{ClaimMapping, ClaimPath};
 use drover_providers::oidc::id_token::{Expected, verify};
 use drover_providers::oidc::issuer::Issuer;
 use drover_providers::oidc::keys::KeySet;
@@ -99,7 +99,7 @@ pub(crate) fn claims(data: &[u8]) {
     };
     for groups in ["groups", "realm_access.roles"] {
         let path = |field, text| ClaimPath::parse(field, text).expect("it is one");
-        let meaning = Meaning {
+        let meaning = ClaimMapping {
             groups: path("oidc.groupsClaim", groups),
             login: path("oidc.loginClaim", "preferred_username"),
         };

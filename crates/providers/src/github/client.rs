@@ -21,14 +21,14 @@ const API_VERSION: &str = "2022-11-28";
 
 /// How long a GitHub may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct Timeouts {
     /// For one answer, to its last byte.
     pub request: Duration,
     /// For all that one question to this library asks of it: some answers have many pages.
     pub whole: Duration,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
         Self {
             request: Duration::from_secs(10),
@@ -68,7 +68,7 @@ impl Client {
     pub(super) fn new(
         endpoints: Endpoints,
         ca_bundle: Option<&str>,
-        patience: Patience,
+        patience: Timeouts,
     ) -> Result<Self, ProviderError> {
         let misconfigured = |problem: String| ProviderError::Misconfigured {
             field: "github.caBundle",
@@ -140,8 +140,8 @@ impl Client {
         let failed = |error: reqwest::Error| self.unavailable(what, error.without_url());
         let mut response = request.send().await.map_err(failed)?;
         let body = http::body(&mut response).await.map_err(failed)?;
-        let body =
-            body.ok_or_else(|| self.unbelievable(format!("it has more than {MOST_BYTES} bytes")))?;
+        let body = body
+            .ok_or_else(|| self.invalid_response(format!("it has more than {MOST_BYTES} bytes")))?;
         Ok(Answer {
             status: response.status().as_u16(),
             headers: std::mem::take(response.headers_mut()),
@@ -165,8 +165,8 @@ impl Client {
             Verdict::Withheld => Ok(Got::Withheld),
             Verdict::Absent => Ok(Got::Absent),
             Verdict::Refused(refusal) => Err(ProviderError::Refused(refusal)),
-            Verdict::NotNow(not_now) => Err(self.unavailable(what, not_now)),
-            Verdict::Strange(problem) => Err(self.unbelievable(problem)),
+            Verdict::TemporaryFailure(not_now) => Err(self.unavailable(what, not_now)),
+            Verdict::Strange(problem) => Err(self.invalid_response(problem)),
         }
     }
 
@@ -174,7 +174,7 @@ impl Client {
     pub(super) fn parse<T: DeserializeOwned>(&self, answer: &Answer) -> Result<T, ProviderError> {
         // The decoder's own words may quote the answer.
         serde_json::from_slice(&answer.body).map_err(|error| {
-            self.unbelievable(format!(
+            self.invalid_response(format!(
                 "it is not what the REST API answers (line {}, column {})",
                 error.line(),
                 error.column()
@@ -194,8 +194,8 @@ impl Client {
         }
     }
 
-    pub(super) fn unbelievable(&self, problem: impl Into<String>) -> ProviderError {
-        ProviderError::Unbelievable {
+    pub(super) fn invalid_response(&self, problem: impl Into<String>) -> ProviderError {
+        ProviderError::InvalidResponse {
             provider: self.endpoints.name(),
             problem: problem.into(),
         }

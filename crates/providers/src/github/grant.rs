@@ -6,7 +6,7 @@ use secrecy::SecretString;
 use serde::Deserialize;
 
 use super::client::Answer;
-use super::verdict::{self, NotNow, Verdict};
+use super::verdict::{self, TemporaryFailure, Verdict};
 
 /// What is asked for: the least that lists the organizations and teams that somebody is in, also
 /// those that do not show their members. Number, name and public address of mail are everybody's.
@@ -33,7 +33,7 @@ pub(super) enum Grant {
     /// The person may not, or did not want to.
     Denied,
     /// It does not say.
-    NotNow(NotNow),
+    TemporaryFailure(TemporaryFailure),
     /// This endpoint does not answer like this.
     Strange(String),
 }
@@ -52,7 +52,9 @@ pub(super) fn read(answer: &Answer, now: Timestamp) -> Grant {
     if !matches!(answer.status, 400 | 401 | 404) {
         match verdict::of(answer, now) {
             Verdict::Answered => {}
-            Verdict::NotNow(not_now) => return Grant::NotNow(not_now.to_the_client()),
+            Verdict::TemporaryFailure(not_now) => {
+                return Grant::TemporaryFailure(not_now.to_the_client());
+            }
             Verdict::Refused(_) => return Grant::Denied,
             Verdict::Strange(problem) => return Grant::Strange(problem),
             // Rules about a person's data do not hold here.
@@ -138,7 +140,7 @@ mod tests {
             Grant::UnknownClient => "unknown client".to_owned(),
             Grant::WrongRedirect => "wrong redirect".to_owned(),
             Grant::Denied => "denied".to_owned(),
-            Grant::NotNow(not_now) => format!("not now: {not_now}"),
+            Grant::TemporaryFailure(not_now) => format!("not now: {not_now}"),
             Grant::Strange(problem) => format!("strange: {problem}"),
         }
     }

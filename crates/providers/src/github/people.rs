@@ -15,7 +15,7 @@ const MOST_NAME_CHARS: usize = 255;
 
 /// What GitHub says of a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct UserProfile {
     /// Who they are. The id is GitHub's number; groups are `org:<number>`, called like `acme`, and
     /// `team:<number>`, called like `acme/platform`.
     pub person: Person,

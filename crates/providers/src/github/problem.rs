@@ -18,11 +18,11 @@ impl Github {
         match grant {
             Grant::Stale => ProviderError::Refused(Refusal::Withdrawn),
             Grant::Denied => ProviderError::Refused(Refusal::Denied),
-            Grant::NotNow(not_now) => self.client.unavailable(what, not_now),
-            Grant::Strange(problem) => self.client.unbelievable(problem),
+            Grant::TemporaryFailure(not_now) => self.client.unavailable(what, not_now),
+            Grant::Strange(problem) => self.client.invalid_response(problem),
             Grant::Token(_) => self
                 .client
-                .unbelievable("it gave a token where none was due"),
+                .invalid_response("it gave a token where none was due"),
             Grant::WrongSecret => misconfigured(
                 "github.clientSecret",
                 format!(
@@ -59,7 +59,7 @@ impl Github {
         let ReturnError::Failed(word) = error else {
             return match error {
                 ReturnError::Late => ProviderError::Refused(Refusal::Withdrawn),
-                _ => self.client.unbelievable(error.to_string()),
+                _ => self.client.invalid_response(error.to_string()),
             };
         };
         match word.as_str() {
@@ -75,7 +75,7 @@ impl Github {
             "server_error" | "temporarily_unavailable" => {
                 self.client.unavailable("sign somebody in", error.clone())
             }
-            _ => self.client.unbelievable(error.to_string()),
+            _ => self.client.invalid_response(error.to_string()),
         }
     }
 }

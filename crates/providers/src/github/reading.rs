@@ -11,8 +11,10 @@ use url::Url;
 
 use super::client::{Answer, Client, Got};
 use super::link;
-use super::people::{MOST_GROUPS, Membership, Seen, Team, User, active, organization, person};
-use super::verdict::{AskedAs, NotNow};
+use super::people::{
+    MOST_GROUPS, Membership, Team, User, UserProfile, active, organization, person,
+};
+use super::verdict::{RequestedAs, TemporaryFailure};
 use crate::ProviderError;
 use crate::error::Refusal;
 
@@ -25,7 +27,7 @@ pub(super) async fn read(
     client: &Client,
     token: &SecretString,
     now: Timestamp,
-) -> Result<Seen, ProviderError> {
+) -> Result<UserProfile, ProviderError> {
     let mut reading = Reading {
         client,
         token,
@@ -45,11 +47,11 @@ pub(super) async fn read(
     organizations.retain(|id, _| !reading.withheld.contains(&organization(*id)));
     let teams = reading.with_those_above(teams, &organizations).await?;
     person(user, &organizations, &teams)
-        .map(|person| Seen {
+        .map(|person| UserProfile {
             person,
             withheld: reading.withheld.into_iter().collect(),
         })
-        .map_err(|problem| client.unbelievable(problem))
+        .map_err(|problem| client.invalid_response(problem))
 }
 
 /// What is read of one person.
@@ -71,7 +73,7 @@ impl Reading<'_> {
     }
 
     fn too_many(&self, limit: &str) -> ProviderError {
-        self.client.unbelievable(format!(
+        self.client.invalid_response(format!(
             "the person is in more organizations and teams than Drover takes in ({limit}); let \
              them leave some"
         ))
@@ -84,13 +86,13 @@ impl Reading<'_> {
             // An enterprise's list of addresses can hold for everything that its people do.
             Got::Withheld => Err(self.client.unavailable(
                 what,
-                NotNow {
+                TemporaryFailure {
                     status: 403,
                     until: None,
-                    asked_as: AskedAs::Person,
+                    requested_as: RequestedAs::Person,
                 },
             )),
-            Got::Absent => Err(self.client.unbelievable(
+            Got::Absent => Err(self.client.invalid_response(
                 "it answered 404 to who the person is; is github.url the address of a GitHub?",
             )),
         }
@@ -113,7 +115,7 @@ impl Reading<'_> {
                 Got::Withheld => break,
                 // Not an empty list, for which access would end.
                 Got::Absent => {
-                    return Err(self.client.unbelievable(
+                    return Err(self.client.invalid_response(
                         "it answered 404 to which organizations and teams the person is in",
                     ));
                 }
@@ -134,7 +136,7 @@ impl Reading<'_> {
         values
             .map_err(|_| link::LinkError::Malformed)
             .and_then(|values| link::next(&values.join(", "), &self.client.endpoints.api))
-            .map_err(|error| self.client.unbelievable(error.to_string()))
+            .map_err(|error| self.client.invalid_response(error.to_string()))
     }
 
     fn note_withheld(&mut self, answer: &Answer) {
@@ -178,7 +180,7 @@ impl Reading<'_> {
                 let answer: Team = self.client.parse(&answer)?;
                 if answer.itself.id != team.id {
                     let problem = "asked for one team, it answered another";
-                    return Err(self.client.unbelievable(problem));
+                    return Err(self.client.invalid_response(problem));
                 }
                 above.extend(answer.parent.map(|parent| (organization, name, parent)));
             }

@@ -15,29 +15,29 @@ const LONGEST_WAIT: SignedDuration = SignedDuration::from_hours(1);
 /// [`ProviderError::Unavailable`](crate::ProviderError::Unavailable).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("it answered {status}{}", until.map(|at| format!("; ask again after {at}")).unwrap_or_default())]
-pub struct NotNow {
+pub struct TemporaryFailure {
     /// HTTP status code.
     pub status: u16,
     /// It does not want to be asked before; at most an hour away.
     pub until: Option<Timestamp>,
     /// Whom it does not want to be asked by.
-    pub asked_as: AskedAs,
+    pub requested_as: RequestedAs,
 }
 
 /// With whose credentials a GitHub was asked: it counts what each may ask apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AskedAs {
+pub enum RequestedAs {
     /// With the client's own.
     Client,
     /// With the token of one person.
     Person,
 }
 
-impl NotNow {
+impl TemporaryFailure {
     /// The same answer to what was asked with the client's own credentials.
     pub(super) fn to_the_client(self) -> Self {
         Self {
-            asked_as: AskedAs::Client,
+            requested_as: RequestedAs::Client,
             ..self
         }
     }
@@ -51,7 +51,7 @@ pub(super) enum Verdict {
     /// No.
     Refused(Refusal),
     /// It does not say.
-    NotNow(NotNow),
+    TemporaryFailure(TemporaryFailure),
     /// An organization's rules keep it back from Drover: its single sign-on, its list of
     /// applications or of addresses.
     Withheld,
@@ -69,10 +69,10 @@ pub(super) fn of(answer: &Answer, now: Timestamp) -> Verdict {
     let status = answer.status;
     let headers = &answer.headers;
     let not_now = || {
-        Verdict::NotNow(NotNow {
+        Verdict::TemporaryFailure(TemporaryFailure {
             status,
             until: until(headers, now),
-            asked_as: AskedAs::Person,
+            requested_as: RequestedAs::Person,
         })
     };
     match status {
@@ -188,10 +188,10 @@ mod tests {
     }
 
     fn not_now(status: u16, until: Option<&str>) -> Verdict {
-        Verdict::NotNow(NotNow {
+        Verdict::TemporaryFailure(TemporaryFailure {
             status,
             until: until.map(|at| at.parse().unwrap()),
-            asked_as: AskedAs::Person,
+            requested_as: RequestedAs::Person,
         })
     }
 

@@ -21,7 +21,7 @@ const MAX_SHOWN_CHARS: usize = 256;
 
 /// Whether the directory lets somebody in, apart from their password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum AccountStatus {
     Active,
     /// Disabled or expired.
     Disabled,
@@ -37,7 +37,7 @@ pub(super) struct Account {
     pub(super) logins: Vec<String>,
     pub(super) display_name: Option<String>,
     pub(super) email: Option<String>,
-    pub(super) standing: Standing,
+    pub(super) standing: AccountStatus,
     /// `objectSid` of the group that Active Directory does not list them in.
     pub(super) primary_group: Option<Vec<u8>>,
 }
@@ -74,7 +74,7 @@ impl Account {
     ) -> Result<Self, ProviderError> {
         // A bind with an empty name is nobody's, whatever the password (RFC 4513 §5.1.1).
         if entry.name.is_empty() {
-            return Err(ProviderError::Unbelievable {
+            return Err(ProviderError::InvalidResponse {
                 provider: provider.to_owned(),
                 problem: "somebody's entry has no name".to_owned(),
             });
@@ -134,7 +134,7 @@ fn number(entry: &Entry, attribute: &str) -> Result<Option<i64>, ()> {
 
 /// A lock after wrong guesses, which has a time in `pwdAccountLockedTime`, is no word about the
 /// account: whoever guesses at somebody's password must not end what they have open.
-fn posix_standing(entry: &Entry, now: SystemTime) -> Standing {
+fn posix_standing(entry: &Entry, now: SystemTime) -> AccountStatus {
     let locked = entry
         .values("pwdAccountLockedTime")
         .iter()
@@ -151,12 +151,15 @@ fn posix_standing(entry: &Entry, now: SystemTime) -> Standing {
         Err(()) => true,
     };
     if locked || inactive || expired {
-        return Standing::Disabled;
+        return AccountStatus::Disabled;
     }
-    Standing::Active
+    AccountStatus::Active
 }
 
-fn active_directory_standing(entry: &Entry, now: SystemTime) -> Result<Standing, ProviderError> {
+fn active_directory_standing(
+    entry: &Entry,
+    now: SystemTime,
+) -> Result<AccountStatus, ProviderError> {
     // Everybody has it there: without it nobody could be known to be disabled.
     let control = number(entry, "userAccountControl").ok().flatten();
     let control = control.ok_or_else(|| ProviderError::Misconfigured {
@@ -175,9 +178,9 @@ fn active_directory_standing(entry: &Entry, now: SystemTime) -> Result<Standing,
         Err(()) => true,
     };
     if expired || control & ACCOUNT_DISABLED != 0 {
-        return Ok(Standing::Disabled);
+        return Ok(AccountStatus::Disabled);
     }
-    Ok(Standing::Active)
+    Ok(AccountStatus::Active)
 }
 
 /// The primary group has the person's `objectSid` with another last number (MS-DTYP §2.4.2.2: one

@@ -59,15 +59,15 @@ pub(super) enum Failure {
     #[error("it answers what is no answer")]
     Malformed(#[from] Malformed),
     #[error("it answers with {0}")]
-    Unasked(&'static str),
+    Unexpected(&'static str),
 }
 
 impl Failure {
     /// Whether it broke the protocol, rather than be out of reach.
-    pub(super) fn is_breach(&self) -> bool {
+    pub(super) fn is_protocol_error(&self) -> bool {
         match self {
             Self::Broken(_) | Self::Slow | Self::Ended(_) => false,
-            Self::Malformed(_) | Self::Unasked(_) => true,
+            Self::Malformed(_) | Self::Unexpected(_) => true,
         }
     }
 }
@@ -129,7 +129,7 @@ impl Connection {
             send(&mut self.stream, &request).await?;
             match self.answer(id).await? {
                 Answer::Bound(outcome) => Ok(outcome),
-                _ => Err(Failure::Unasked("another thing to a bind")),
+                _ => Err(Failure::Unexpected("another thing to a bind")),
             }
         };
         timeout(OPERATION_TIMEOUT, exchange)
@@ -161,13 +161,13 @@ impl Connection {
         loop {
             match self.answer(id).await? {
                 Answer::Entry(_) if entries.len() == max => {
-                    return Err(Failure::Unasked("more entries than were asked for"));
+                    return Err(Failure::Unexpected("more entries than were asked for"));
                 }
                 Answer::Entry(entry) => entries.push(entry),
-                Answer::Elsewhere if elsewhere == MAX_ELSEWHERE => {
-                    return Err(Failure::Unasked("references without end"));
+                Answer::Reference if elsewhere == MAX_ELSEWHERE => {
+                    return Err(Failure::Unexpected("references without end"));
                 }
-                Answer::Elsewhere => elsewhere += 1,
+                Answer::Reference => elsewhere += 1,
                 Answer::Done { outcome, next } => {
                     return Ok(Found {
                         entries,
@@ -176,7 +176,7 @@ impl Connection {
                     });
                 }
                 Answer::Bound(_) | Answer::Extended(_) => {
-                    return Err(Failure::Unasked("another thing to a search"));
+                    return Err(Failure::Unexpected("another thing to a search"));
                 }
             }
         }
@@ -186,7 +186,7 @@ impl Connection {
         let (message, length) = receive(&mut self.stream).await?;
         self.received_bytes += length;
         if self.received_bytes > MAX_RECEIVED_BYTES {
-            return Err(Failure::Unasked("more than anybody could be asking for"));
+            return Err(Failure::Unexpected("more than anybody could be asking for"));
         }
         answer_to(id, message)
     }
@@ -204,7 +204,7 @@ async fn start_tls(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> Result
     let (message, _) = receive(stream).await?;
     match answer_to(START_TLS_ID, message)? {
         Answer::Extended(outcome) => Ok(outcome),
-        _ => Err(Failure::Unasked("another thing to StartTLS")),
+        _ => Err(Failure::Unexpected("another thing to StartTLS")),
     }
 }
 
@@ -213,7 +213,7 @@ fn answer_to(id: u32, message: Message) -> Result<Answer, Failure> {
         // A notice of disconnection (RFC 4511 §4.4.1).
         Answer::Extended(outcome) if message.id == 0 => Err(Failure::Ended(outcome)),
         answer if message.id == id => Ok(answer),
-        _ => Err(Failure::Unasked("what is for another request")),
+        _ => Err(Failure::Unexpected("what is for another request")),
     }
 }
 

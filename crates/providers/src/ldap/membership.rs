@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::account::{Account, shown};
 use super::session::Session;
 use super::settings::{GroupsOf, Members};
-use super::verdict::Place;
+use super::verdict::SearchBase;
 use super::wire::filter::Filter;
 use super::wire::message::Entry;
 use crate::{Group, ProviderError};
@@ -86,7 +86,7 @@ fn equal(attribute: &str, value: &str) -> Filter {
 /// Whether the directory itself can say which groups somebody is in by way of others.
 async fn follows_chains(session: &mut Session<'_>) -> Result<bool, ProviderError> {
     let capabilities = "supportedCapabilities";
-    let root = match session.base(Place::Root, &[capabilities]).await {
+    let root = match session.base(SearchBase::Root, &[capabilities]).await {
         Ok(root) => root,
         // Whoever may not see it asks for each level.
         Err(ProviderError::Misconfigured { .. }) => return Ok(false),
@@ -166,7 +166,7 @@ async fn search(
 ) -> Result<Vec<String>, ProviderError> {
     let attributes = [groups.id.name.as_str(), "cn"];
     let entries = session
-        .all(Place::Groups, filter, &attributes, MAX_GROUPS)
+        .all(SearchBase::Groups, filter, &attributes, MAX_GROUPS)
         .await?;
     let mut new = Vec::new();
     for entry in entries {
@@ -176,7 +176,7 @@ async fn search(
         }
     }
     if found.len() > MAX_GROUPS {
-        return Err(Place::Groups.too_many(MAX_GROUPS));
+        return Err(SearchBase::Groups.too_many(MAX_GROUPS));
     }
     Ok(new)
 }

@@ -10,7 +10,7 @@ use super::account::{self, Account};
 use super::connection::{Connection, OPERATION_TIMEOUT, OpenError};
 use super::server::Server;
 use super::settings::Settings;
-use super::verdict::{self, Place};
+use super::verdict::{self, SearchBase};
 use super::wire::filter::Filter;
 use super::wire::message::{Entry, Page, Query, Scope};
 use crate::ProviderError;
@@ -149,7 +149,7 @@ impl<'a> Session<'a> {
         let filter = settings.people.like(condition);
         let query = Query {
             size_limit: 2,
-            ..self.query(Place::People, Scope::Subtree, &filter, &attributes)
+            ..self.query(SearchBase::People, Scope::Subtree, &filter, &attributes)
         };
         let found = self.connection.search(&query, None, 2).await;
         let mut found =
@@ -158,7 +158,7 @@ impl<'a> Session<'a> {
             return Err(ambiguous());
         }
         let count = found.entries.len();
-        verdict::of_search(&self.provider(), Place::People, count, found.outcome)?;
+        verdict::of_search(&self.provider(), SearchBase::People, count, found.outcome)?;
         let read =
             |entry: &Entry| Account::read(entry, settings, &self.provider(), SystemTime::now());
         found.entries.pop().map(|entry| read(&entry)).transpose()
@@ -170,14 +170,16 @@ impl<'a> Session<'a> {
     pub(super) async fn sees_people(&mut self) -> Result<bool, ProviderError> {
         let people = &self.settings.people;
         let filter = people.like(Filter::Present(people.id.name.clone()));
-        let pages = self.pages(Place::People, &filter, NO_ATTRIBUTES, 1).await?;
+        let pages = self
+            .pages(SearchBase::People, &filter, NO_ATTRIBUTES, 1)
+            .await?;
         Ok(!pages.entries.is_empty())
     }
 
     /// All that are like this, which must be no more than `max`.
     pub(super) async fn all(
         &mut self,
-        place: Place,
+        place: SearchBase,
         filter: &Filter,
         attributes: &[&str],
         max: usize,
@@ -193,7 +195,7 @@ impl<'a> Session<'a> {
     /// Those that are like this, `max` of them at most (RFC 2696).
     pub(super) async fn pages(
         &mut self,
-        place: Place,
+        place: SearchBase,
         filter: &Filter,
         attributes: &[&str],
         max: usize,
@@ -228,7 +230,7 @@ impl<'a> Session<'a> {
             };
             return Ok(Pages { entries, complete });
         }
-        Err(ProviderError::Unbelievable {
+        Err(ProviderError::InvalidResponse {
             provider: self.provider(),
             problem: "a search has pages without end".to_owned(),
         })
@@ -237,7 +239,7 @@ impl<'a> Session<'a> {
     /// The entry that a place begins with.
     pub(super) async fn base(
         &mut self,
-        place: Place,
+        place: SearchBase,
         attributes: &[&str],
     ) -> Result<Entry, ProviderError> {
         let anything = Filter::Present("objectClass".to_owned());
@@ -252,7 +254,7 @@ impl<'a> Session<'a> {
 
     fn query<'q>(
         &self,
-        place: Place,
+        place: SearchBase,
         scope: Scope,
         filter: &'q Filter,
         attributes: &'q [&'q str],
@@ -263,9 +265,9 @@ impl<'a> Session<'a> {
         let groups = self.settings.groups.as_ref();
         Query {
             base: match place {
-                Place::People => &self.settings.people.base,
-                Place::Groups => groups.map_or("", |groups| &groups.base),
-                Place::Root => "",
+                SearchBase::People => &self.settings.people.base,
+                SearchBase::Groups => groups.map_or("", |groups| &groups.base),
+                SearchBase::Root => "",
             },
             scope,
             filter,

@@ -7,7 +7,7 @@ use super::Directory;
 use super::connection::Connection;
 use super::session::{Complete, NO_ATTRIBUTES, Session, reasons, unopened};
 use super::settings::{GroupsOf, Settings};
-use super::verdict::Place;
+use super::verdict::SearchBase;
 use super::wire::filter::Filter;
 use crate::{Person, ProviderError};
 
@@ -16,27 +16,27 @@ const MAX_COUNTED: usize = 1_000;
 
 /// What a trial of a configuration showed.
 #[derive(Debug)]
-pub struct Trial {
+pub struct ConnectionTest {
     /// In the order in which they were made; those that could not be made are missing.
     pub checks: Vec<Check>,
     /// Who signed in, if somebody tried to and could.
     pub person: Option<Person>,
 }
 
-impl Trial {
+impl ConnectionTest {
     /// Whether people could sign in: one server at least can be asked, and everything else is well.
     pub fn works(&self) -> bool {
         let well = |check: &Check| check.outcome.is_ok();
-        let servers = |check: &&Check| matches!(check.what, Checked::Server(_));
+        let servers = |check: &&Check| matches!(check.what, CheckKind::Server(_));
         self.checks.iter().filter(servers).any(well)
             && self
                 .checks
                 .iter()
-                .any(|check| check.what == Checked::People)
+                .any(|check| check.what == CheckKind::People)
             && self.checks.iter().filter(|check| !servers(check)).all(well)
     }
 
-    fn add(&mut self, what: Checked, outcome: Result<String, ProviderError>) -> bool {
+    fn add(&mut self, what: CheckKind, outcome: Result<String, ProviderError>) -> bool {
         let well = outcome.is_ok();
         self.checks.push(Check { what, outcome });
         well
@@ -47,14 +47,14 @@ impl Trial {
 #[derive(Debug)]
 pub struct Check {
     /// What.
-    pub what: Checked,
+    pub what: CheckKind,
     /// A sentence about what was found, or why it does not work.
     pub outcome: Result<String, ProviderError>,
 }
 
 /// What can be tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Checked {
+pub enum CheckKind {
     /// Whether the server with this URL speaks TLS.
     Server(String),
     /// Whether the service account can sign in.
@@ -72,8 +72,8 @@ impl Directory {
     ///
     /// The service account signs in at one server, whatever their number, so that a wrong password
     /// does not lock it.
-    pub async fn check(&self, try_login: Option<(&str, &SecretString)>) -> Trial {
-        let mut trial = Trial {
+    pub async fn check(&self, try_login: Option<(&str, &SecretString)>) -> ConnectionTest {
+        let mut trial = ConnectionTest {
             checks: Vec::new(),
             person: None,
         };
@@ -87,13 +87,13 @@ impl Directory {
                 trial.person = Some(person);
                 sentence
             });
-            trial.add(Checked::SignIn, signed_in);
+            trial.add(CheckKind::SignIn, signed_in);
         }
         trial
     }
 
     /// Whether nothing is in the way of signing in.
-    async fn look_around(&self, trial: &mut Trial) -> bool {
+    async fn look_around(&self, trial: &mut ConnectionTest) -> bool {
         let settings = &self.settings;
         let opened = settings.servers.iter().map(|server| async move {
             let connection = Connection::open(server, &settings.tls).await;
@@ -106,7 +106,7 @@ impl Directory {
                 first.get_or_insert((server, connection));
                 sentence
             });
-            trial.add(Checked::Server(server.to_string()), outcome);
+            trial.add(CheckKind::Server(server.to_string()), outcome);
         }
         let Some((server, connection)) = first else {
             return false;
@@ -114,29 +114,29 @@ impl Directory {
         match Session::over(connection, settings, server, &self.password).await {
             Ok(mut session) => {
                 let sentence = format!("can sign in at {server}");
-                trial.add(Checked::ServiceAccount, Ok(sentence));
+                trial.add(CheckKind::ServiceAccount, Ok(sentence));
                 let people = self.in_time(people(&mut session, settings)).await;
-                let well = trial.add(Checked::People, people);
+                let well = trial.add(CheckKind::People, people);
                 match &settings.groups {
                     Some(groups) => {
                         let groups = self.in_time(self::groups(&mut session, groups)).await;
-                        trial.add(Checked::Groups, groups) && well
+                        trial.add(CheckKind::Groups, groups) && well
                     }
                     None => well,
                 }
             }
-            Err(error) => trial.add(Checked::ServiceAccount, Err(error)),
+            Err(error) => trial.add(CheckKind::ServiceAccount, Err(error)),
         }
     }
 }
 
 async fn people(session: &mut Session<'_>, settings: &Settings) -> Result<String, ProviderError> {
-    session.base(Place::People, NO_ATTRIBUTES).await?;
+    session.base(SearchBase::People, NO_ATTRIBUTES).await?;
     let with_login = Filter::Present(settings.people.login_attribute.clone());
     let filter = settings.people.like(with_login);
     let id = [settings.people.id.name.as_str()];
     let pages = session
-        .pages(Place::People, &filter, &id, MAX_COUNTED)
+        .pages(SearchBase::People, &filter, &id, MAX_COUNTED)
         .await?;
     if pages.entries.is_empty() {
         return Err(ProviderError::Misconfigured {
@@ -159,10 +159,10 @@ async fn people(session: &mut Session<'_>, settings: &Settings) -> Result<String
 }
 
 async fn groups(session: &mut Session<'_>, groups: &GroupsOf) -> Result<String, ProviderError> {
-    session.base(Place::Groups, NO_ATTRIBUTES).await?;
+    session.base(SearchBase::Groups, NO_ATTRIBUTES).await?;
     let filter = groups.like(Filter::Present("objectClass".to_owned()));
     let pages = session
-        .pages(Place::Groups, &filter, NO_ATTRIBUTES, MAX_COUNTED)
+        .pages(SearchBase::Groups, &filter, NO_ATTRIBUTES, MAX_COUNTED)
         .await?;
     Ok(counted(
         pages.entries.len(),

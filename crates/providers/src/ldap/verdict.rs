@@ -2,7 +2,7 @@
 
 use drover_api::kinds::LdapSchema;
 
-use super::account::Standing;
+use super::account::AccountStatus;
 use super::connection::Failure;
 use super::wire::message::Outcome;
 use crate::ProviderError;
@@ -26,14 +26,14 @@ const INAPPROPRIATE_MATCHING: u32 = 18;
 
 /// What was searched, for errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum SearchBase {
     People,
     Groups,
     /// The directory's own entry (RFC 4512 §5.1).
     Root,
 }
 
-impl Place {
+impl SearchBase {
     fn base(self) -> &'static str {
         match self {
             Self::People => "ldap.users.base",
@@ -101,8 +101,8 @@ pub(super) fn unavailable(provider: &str, what: &str, outcome: Outcome) -> Provi
 
 /// A request was not answered.
 pub(super) fn unanswered(provider: &str, what: &str, failure: Failure) -> ProviderError {
-    if failure.is_breach() {
-        return ProviderError::Unbelievable {
+    if failure.is_protocol_error() {
+        return ProviderError::InvalidResponse {
             provider: provider.to_owned(),
             problem: match failure {
                 Failure::Malformed(malformed) => malformed.to_string(),
@@ -144,12 +144,12 @@ pub(super) fn of_service_bind(provider: &str, outcome: Outcome) -> Result<(), Pr
 pub(super) fn of_person_bind(
     provider: &str,
     schema: LdapSchema,
-    standing: Standing,
+    standing: AccountStatus,
     outcome: Outcome,
 ) -> Result<(), ProviderError> {
     let refusal = match (outcome.code, standing) {
-        (SUCCESS, Standing::Active) => return Ok(()),
-        (SUCCESS, Standing::Disabled) => Refusal::Disabled,
+        (SUCCESS, AccountStatus::Active) => return Ok(()),
+        (SUCCESS, AccountStatus::Disabled) => Refusal::Disabled,
         (INVALID_CREDENTIALS, _) if schema == LdapSchema::ActiveDirectory => {
             of_sub_code(&outcome.diagnostic)
         }
@@ -162,7 +162,7 @@ pub(super) fn of_person_bind(
         )
         // 389 Directory Server says so of accounts that are switched off, before it looks at the
         // password.
-        | (UNWILLING_TO_PERFORM, Standing::Disabled) => Refusal::Credentials,
+        | (UNWILLING_TO_PERFORM, AccountStatus::Disabled) => Refusal::Credentials,
         _ => return Err(unavailable(provider, "check a password", outcome)),
     };
     Err(ProviderError::Refused(refusal))
@@ -185,7 +185,7 @@ fn of_sub_code(diagnostic: &str) -> Refusal {
 /// Whether a search found all that there is.
 pub(super) fn of_search(
     provider: &str,
-    place: Place,
+    place: SearchBase,
     found: usize,
     outcome: Outcome,
 ) -> Result<(), ProviderError> {

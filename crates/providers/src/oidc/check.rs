@@ -101,9 +101,9 @@ impl Oidc {
             Err(ProviderError::Refused(_)) => Ok(format!("{id} is taken, {way}")),
             Ok(_) => Err(self
                 .web
-                .unbelievable("it gives tokens for a code that it never gave")),
+                .invalid_response("it gives tokens for a code that it never gave")),
             // What it says of such a code is its own affair; whom it takes, it does not say.
-            Err(ProviderError::Unbelievable { .. }) => Ok(format!(
+            Err(ProviderError::InvalidResponse { .. }) => Ok(format!(
                 "{id} will be tried {way} by the first sign-in: the provider does not say whether \
                  it takes it"
             )),

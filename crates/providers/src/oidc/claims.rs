@@ -58,14 +58,14 @@ impl ClaimPath {
 
 /// Which claims say what of a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Meaning {
+pub struct ClaimMapping {
     /// Which groups they are in: a text, or a list of texts.
     pub groups: ClaimPath,
     /// What they type to sign in.
     pub login: ClaimPath,
 }
 
-impl Meaning {
+impl ClaimMapping {
     /// Whether an ID token leaves something out that the provider may say elsewhere.
     pub fn is_incomplete(&self, claims: &Map<String, Value>) -> bool {
         self.groups.find(claims).is_none() || self.login.find(claims).is_none()

@@ -74,10 +74,11 @@ pub(super) async fn exchange(
     if answer.status != StatusCode::OK {
         return Err(verdict(web, &answer, grant));
     }
-    let document: Document = object(&answer.body)
-        .ok_or_else(|| web.unbelievable("its token endpoint did not answer with tokens as JSON"))?;
+    let document: Document = object(&answer.body).ok_or_else(|| {
+        web.invalid_response("its token endpoint did not answer with tokens as JSON")
+    })?;
     if !document.token_type.eq_ignore_ascii_case("Bearer") {
-        return Err(web.unbelievable("its access token is no bearer token (RFC 6750)"));
+        return Err(web.invalid_response("its access token is no bearer token (RFC 6750)"));
     }
     let filled = |token: Option<String>| token.filter(|token| !token.is_empty());
     Ok(Tokens {
@@ -182,12 +183,12 @@ fn verdict(web: &Web, answer: &Answer, grant: Grant<'_>) -> ProviderError {
             "oidc.clientSecret",
             "the provider does not take it (401): copy it from there".to_owned(),
         ),
-        Some(error) => web.unbelievable(&format!(
+        Some(error) => web.invalid_response(&format!(
             "its token endpoint answered {} with the error {}",
             answer.status,
             quoted(error)
         )),
-        None => web.unbelievable(&format!(
+        None => web.invalid_response(&format!(
             "its token endpoint answered {} without an error as JSON",
             answer.status
         )),

@@ -151,6 +151,6 @@ pub(super) async fn fetch_keys(web: &Web, metadata: &Metadata) -> Result<KeySet,
         .then(|| KeySet::parse(&answer.body))
         .flatten();
     keys.filter(|keys| !keys.is_empty()).ok_or_else(|| {
-        web.unbelievable("it does not publish up to 100 keys, one of which Drover could use")
+        web.invalid_response("it does not publish up to 100 keys, one of which Drover could use")
     })
 }

@@ -65,10 +65,10 @@ impl Metadata {
     /// Reads the document that `issuer` publishes.
     ///
     /// `Misconfigured` if it belongs to another issuer or cannot do what Drover needs;
-    /// `Unbelievable` if it is no such document.
+    /// `InvalidResponse` if it is no such document.
     pub fn parse(issuer: &Issuer, document: &[u8]) -> Result<Self, ProviderError> {
         let document: Document = object(document).ok_or_else(|| {
-            unbelievable(
+            invalid_response(
                 issuer,
                 "its discovery document is not JSON with the members of OpenID Connect Discovery",
             )
@@ -107,7 +107,7 @@ impl Metadata {
             |name, text: Option<String>| text.map(|text| endpoint(issuer, name, &text)).transpose();
         let required = |name, text: Option<String>| {
             optional(name, text)?.ok_or_else(|| {
-                unbelievable(issuer, &format!("its discovery document has no {name}"))
+                invalid_response(issuer, &format!("its discovery document has no {name}"))
             })
         };
         Ok(Self {
@@ -165,13 +165,13 @@ pub(super) fn has_offline(scopes: &[String]) -> bool {
 
 fn endpoint(issuer: &Issuer, name: &str, text: &str) -> Result<Url, ProviderError> {
     let url = Url::parse(text).map_err(|_| {
-        unbelievable(
+        invalid_response(
             issuer,
             &format!("its {name} is not a URL: {}", quoted(text)),
         )
     })?;
     match unfit(&url) {
-        Some(wrong) => Err(unbelievable(issuer, &format!("its {name} {wrong}"))),
+        Some(wrong) => Err(invalid_response(issuer, &format!("its {name} {wrong}"))),
         None => Ok(url),
     }
 }
@@ -183,8 +183,8 @@ fn misconfigured(problem: String) -> ProviderError {
     }
 }
 
-fn unbelievable(issuer: &Issuer, problem: &str) -> ProviderError {
-    ProviderError::Unbelievable {
+fn invalid_response(issuer: &Issuer, problem: &str) -> ProviderError {
+    ProviderError::InvalidResponse {
         provider: issuer.to_string(),
         problem: problem.to_owned(),
     }

@@ -39,8 +39,8 @@ impl Pending {
     }
 
     /// Whether what the browser brought belongs to this sign-in: a stranger cannot forge that.
-    pub fn is_answered_by(&self, query: &str) -> bool {
-        self.flow.is_answered_by(query)
+    pub fn matches_state(&self, query: &str) -> bool {
+        self.flow.matches_state(query)
     }
 }
 

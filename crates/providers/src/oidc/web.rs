@@ -63,7 +63,7 @@ impl Web {
     /// Sends a request; `what` completes "could not …".
     ///
     /// `Unavailable` if it cannot be sent, is not answered in time, or with 408, 429 or 5xx;
-    /// `Unbelievable` for a redirect and for an answer that is too long.
+    /// `InvalidResponse` for a redirect and for an answer that is too long.
     pub(super) async fn send(
         &self,
         what: &str,
@@ -83,13 +83,13 @@ impl Web {
         }
         if status.is_redirection() {
             let problem = format!("it redirects where Drover would {what}");
-            return Err(self.unbelievable(&problem));
+            return Err(self.invalid_response(&problem));
         }
         let headers = response.headers().clone();
         let body = http::body(&mut response).await;
         let body = body
             .map_err(|error| self.unsent(what, error))?
-            .ok_or_else(|| self.unbelievable("its answer is longer than 1 MiB"))?;
+            .ok_or_else(|| self.invalid_response("its answer is longer than 1 MiB"))?;
         Ok(Answer {
             status,
             headers,
@@ -97,8 +97,8 @@ impl Web {
         })
     }
 
-    pub(super) fn unbelievable(&self, problem: &str) -> ProviderError {
-        ProviderError::Unbelievable {
+    pub(super) fn invalid_response(&self, problem: &str) -> ProviderError {
+        ProviderError::InvalidResponse {
             provider: self.issuer.to_string(),
             problem: problem.to_owned(),
         }

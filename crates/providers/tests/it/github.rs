@@ -13,7 +13,7 @@ use std::time::Duration;
 use drover_api::kinds::auth_provider::{GithubSpec, SecretKey};
 use drover_providers::ProviderError;
 use drover_providers::code_flow::Pending;
-use drover_providers::github::{Endpoints, Github, Patience, SignedIn};
+use drover_providers::github::{Endpoints, Github, SignedIn, Timeouts};
 use jiff::Timestamp;
 use secrecy::SecretString;
 
@@ -44,8 +44,8 @@ fn endpoints(fake: &Fake) -> Endpoints {
 }
 
 /// Long enough for any machine, except where nothing will ever come.
-fn patience() -> Patience {
-    Patience {
+fn patience() -> Timeouts {
+    Timeouts {
         request: Duration::from_mins(1),
         whole: Duration::from_mins(2),
     }
@@ -56,7 +56,7 @@ fn github(fake: &Fake) -> Github {
 }
 
 /// With less time for each answer.
-fn hurried(fake: &Fake, patience: Patience) -> Github {
+fn hurried(fake: &Fake, patience: Timeouts) -> Github {
     let secret = SecretString::from(SECRET);
     Github::at(endpoints(fake), &spec(fake), secret, patience).unwrap()
 }
@@ -92,6 +92,6 @@ fn outcome(error: &ProviderError) -> &'static str {
         ProviderError::Refused(_) => "refused",
         ProviderError::Unavailable { .. } => "unavailable",
         ProviderError::Misconfigured { .. } => "misconfigured",
-        ProviderError::Unbelievable { .. } => "unbelievable",
+        ProviderError::InvalidResponse { .. } => "invalid_response",
     }
 }

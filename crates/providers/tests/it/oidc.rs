@@ -65,7 +65,7 @@ fn verdict<T>(result: &Result<T, ProviderError>) -> Verdict {
         Err(ProviderError::Refused(refusal)) => Verdict::Refused(*refusal),
         Err(ProviderError::Unavailable { .. }) => Verdict::Unavailable,
         Err(ProviderError::Misconfigured { field, .. }) => Verdict::Misconfigured(field),
-        Err(ProviderError::Unbelievable { .. }) => Verdict::Unbelievable,
+        Err(ProviderError::InvalidResponse { .. }) => Verdict::Unbelievable,
     }
 }
 

@@ -77,7 +77,7 @@ impl SignInError {
             Self::TooMany(after) => Status::too_many_requests(self.to_string(), after.seconds()),
             Self::NotBegunHere | Self::OtherSignIn | Self::EndedBefore => unauthorized(&self),
             Self::Provider(ProviderError::Refused(refusal)) => unauthorized(&refusal),
-            Self::Provider(ProviderError::Unbelievable { .. }) => unauthorized(&ASK),
+            Self::Provider(ProviderError::InvalidResponse { .. }) => unauthorized(&ASK),
             Self::Provider(_) | Self::People(_) | Self::Kept(_) | Self::Hub(_) => {
                 Status::unavailable(failed(&ASK), 5)
             }
@@ -100,7 +100,7 @@ impl SignInError {
             Self::Provider(ProviderError::Refused(_)) => "ProviderRefused",
             Self::Provider(ProviderError::Unavailable { .. }) => "ProviderUnavailable",
             Self::Provider(ProviderError::Misconfigured { .. }) => "ProviderMisconfigured",
-            Self::Provider(ProviderError::Unbelievable { .. }) => "ProviderUnbelievable",
+            Self::Provider(ProviderError::InvalidResponse { .. }) => "ProviderUnbelievable",
             Self::NotAllowed(_) => "NotAllowed",
             Self::Disabled => "UserDisabled",
             Self::People(_) | Self::Kept(_) | Self::Hub(_) => "HubFailed",

@@ -81,17 +81,25 @@ fn an_id_is_the_usual_text_of_a_uuid_and_leads_back_to_the_same_bytes() {
 fn posix_accounts_are_disabled_by_any_of_their_marks() {
     let tomorrow = (DAYS + 1).to_string();
     for (attribute, value, expected) in [
-        ("cn", &b"Jane"[..], Standing::Active),
-        ("shadowExpire", b"-1", Standing::Active),
-        ("shadowExpire", tomorrow.as_bytes(), Standing::Active),
-        ("shadowExpire", b"20779", Standing::Disabled),
-        ("shadowExpire", b"0", Standing::Disabled),
-        ("shadowExpire", b"soon", Standing::Disabled),
-        ("nsAccountLock", b"TRUE", Standing::Disabled),
-        ("nsAccountLock", b"false", Standing::Active),
-        ("pwdAccountLockedTime", b"000001010000Z", Standing::Disabled),
+        ("cn", &b"Jane"[..], AccountStatus::Active),
+        ("shadowExpire", b"-1", AccountStatus::Active),
+        ("shadowExpire", tomorrow.as_bytes(), AccountStatus::Active),
+        ("shadowExpire", b"20779", AccountStatus::Disabled),
+        ("shadowExpire", b"0", AccountStatus::Disabled),
+        ("shadowExpire", b"soon", AccountStatus::Disabled),
+        ("nsAccountLock", b"TRUE", AccountStatus::Disabled),
+        ("nsAccountLock", b"false", AccountStatus::Active),
+        (
+            "pwdAccountLockedTime",
+            b"000001010000Z",
+            AccountStatus::Disabled,
+        ),
         // Whoever guesses at a password ends nothing.
-        ("pwdAccountLockedTime", b"20261121235959Z", Standing::Active),
+        (
+            "pwdAccountLockedTime",
+            b"20261121235959Z",
+            AccountStatus::Active,
+        ),
     ] {
         let account = read(LdapSchema::Posix, &[(attribute, value)]).unwrap();
         assert_eq!(account.standing, expected, "{attribute}: {value:?}");
@@ -103,16 +111,16 @@ fn active_directory_accounts_are_disabled_or_expire() {
     // 2026-11-22 and a second later.
     let (then, later) = ("134397792000000000", "134397792010000000");
     for (control, expires, expected) in [
-        ("512", "9223372036854775807", Standing::Active),
-        ("512", "0", Standing::Active),
-        ("512", later, Standing::Active),
-        ("512", then, Standing::Disabled),
-        ("512", "1", Standing::Disabled),
-        ("512", "-1", Standing::Disabled),
-        ("512", "never", Standing::Disabled),
-        ("514", "0", Standing::Disabled),
-        ("66050", "0", Standing::Disabled),
-        ("66048", "0", Standing::Active),
+        ("512", "9223372036854775807", AccountStatus::Active),
+        ("512", "0", AccountStatus::Active),
+        ("512", later, AccountStatus::Active),
+        ("512", then, AccountStatus::Disabled),
+        ("512", "1", AccountStatus::Disabled),
+        ("512", "-1", AccountStatus::Disabled),
+        ("512", "never", AccountStatus::Disabled),
+        ("514", "0", AccountStatus::Disabled),
+        ("66050", "0", AccountStatus::Disabled),
+        ("66048", "0", AccountStatus::Active),
     ] {
         let more: &[(&str, &[u8])] = &[
             ("userAccountControl", control.as_bytes()),

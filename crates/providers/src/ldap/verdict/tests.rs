@@ -19,7 +19,7 @@ fn word(verdict: &Result<(), ProviderError>) -> String {
         Err(ProviderError::Refused(refusal)) => format!("{refusal:?}"),
         Err(ProviderError::Unavailable { .. }) => "down".to_owned(),
         Err(ProviderError::Misconfigured { field, .. }) => (*field).to_owned(),
-        Err(ProviderError::Unbelievable { .. }) => "unbelievable".to_owned(),
+        Err(ProviderError::InvalidResponse { .. }) => "invalid_response".to_owned(),
     }
 }
 
@@ -31,9 +31,9 @@ fn a_directory_that_is_down_refuses_nobody() {
         let outcome = outcome(code, "");
         let bind = of_service_bind(PROVIDER, outcome.clone());
         assert_eq!(word(&bind), "down", "{code}");
-        let search = of_search(PROVIDER, Place::People, 0, outcome.clone());
+        let search = of_search(PROVIDER, SearchBase::People, 0, outcome.clone());
         assert_eq!(word(&search), "down", "{code}");
-        let person = of_person_bind(PROVIDER, LdapSchema::Posix, Standing::Active, outcome);
+        let person = of_person_bind(PROVIDER, LdapSchema::Posix, AccountStatus::Active, outcome);
         assert_eq!(word(&person), "down", "{code}");
     }
     for failure in [
@@ -45,10 +45,10 @@ fn a_directory_that_is_down_refuses_nobody() {
     }
     for failure in [
         Failure::Malformed(Malformed("it does not speak LDAP")),
-        Failure::Unasked("what is for another request"),
+        Failure::Unexpected("what is for another request"),
     ] {
         let verdict = Err(unanswered(PROVIDER, "search", failure));
-        assert_eq!(word(&verdict), "unbelievable");
+        assert_eq!(word(&verdict), "invalid_response");
     }
 }
 
@@ -73,15 +73,15 @@ fn a_person_learns_that_an_account_is_disabled_by_its_right_password_only() {
     let of =
         |code, standing| of_person_bind(PROVIDER, LdapSchema::Posix, standing, outcome(code, ""));
     for (code, standing, expected) in [
-        (0, Standing::Active, "yes"),
-        (0, Standing::Disabled, "Disabled"),
-        (49, Standing::Active, "Credentials"),
-        (49, Standing::Disabled, "Credentials"),
-        (32, Standing::Active, "Credentials"),
-        (48, Standing::Active, "Credentials"),
-        (19, Standing::Active, "Credentials"),
-        (53, Standing::Disabled, "Credentials"),
-        (52, Standing::Disabled, "down"),
+        (0, AccountStatus::Active, "yes"),
+        (0, AccountStatus::Disabled, "Disabled"),
+        (49, AccountStatus::Active, "Credentials"),
+        (49, AccountStatus::Disabled, "Credentials"),
+        (32, AccountStatus::Active, "Credentials"),
+        (48, AccountStatus::Active, "Credentials"),
+        (19, AccountStatus::Active, "Credentials"),
+        (53, AccountStatus::Disabled, "Credentials"),
+        (52, AccountStatus::Disabled, "down"),
     ] {
         assert_eq!(word(&of(code, standing)), expected, "{code} {standing:?}");
     }
@@ -107,7 +107,7 @@ fn active_directorys_reasons_are_told_where_it_gives_them_to_right_passwords_onl
         ("", "Credentials"),
     ] {
         let outcome = outcome(49, &said(code));
-        let of = |schema| of_person_bind(PROVIDER, schema, Standing::Active, outcome.clone());
+        let of = |schema| of_person_bind(PROVIDER, schema, AccountStatus::Active, outcome.clone());
         assert_eq!(word(&of(LdapSchema::ActiveDirectory)), expected, "{code}");
         assert_eq!(word(&of(LdapSchema::Posix)), "Credentials", "{code}");
     }
@@ -128,7 +128,7 @@ fn a_search_that_cannot_be_made_names_the_field() {
         (50, "ldap.users.base", "ldap.groups.base"),
         (18, "ldap.users.filter", "ldap.groups.filter"),
     ] {
-        for (place, expected) in [(Place::People, people), (Place::Groups, groups)] {
+        for (place, expected) in [(SearchBase::People, people), (SearchBase::Groups, groups)] {
             let verdict = of_search(PROVIDER, place, 0, outcome(code, ""));
             assert_eq!(word(&verdict), expected, "{code}");
         }

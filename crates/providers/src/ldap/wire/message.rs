@@ -151,7 +151,7 @@ pub enum Answer {
     /// One of what was searched for.
     Entry(Entry),
     /// That something may be found elsewhere; never followed.
-    Elsewhere,
+    Reference,
     /// There are no more, or no more in this page.
     Done {
         /// How the search ended.
@@ -203,7 +203,7 @@ impl Message {
                 outcome: outcome(content)?,
                 next: next_page(fields)?,
             },
-            0x73 => Answer::Elsewhere,
+            0x73 => Answer::Reference,
             0x78 => Answer::Extended(outcome(content)?),
             _ => return Err(Malformed("an answer is of a kind that was not asked for")),
         };

@@ -63,11 +63,11 @@ async fn each_half_is_tried_for_itself() {
     for (path, status, expected) in [
         ("/login", 503, ["unavailable", "right"]),
         ("/api", 503, ["right", "unavailable"]),
-        ("/login", 200, ["unbelievable", "right"]),
-        ("/api", 301, ["right", "unbelievable"]),
+        ("/login", 200, ["invalid_response", "right"]),
+        ("/api", 301, ["right", "invalid_response"]),
         ("/login", 404, ["misconfigured", "right"]),
         ("/api", 403, ["right", "unavailable"]),
-        ("/api", 404, ["right", "unbelievable"]),
+        ("/api", 404, ["right", "invalid_response"]),
     ] {
         fake.break_at(path, fault(status));
         assert_eq!(
@@ -81,12 +81,12 @@ async fn each_half_is_tried_for_itself() {
     let token = r#"{"access_token":"A","token_type":"bearer","scope":"read:org"}"#;
     fake.break_at("/login", Fault::Says(200, vec![], token.to_owned()));
     let checks = github.check(now()).await;
-    assert_eq!(outcomes(&checks), ["unbelievable", "right"]);
+    assert_eq!(outcomes(&checks), ["invalid_response", "right"]);
     fake.mend();
     // A page that answers anything with success is no API.
     fake.break_at("/api", fault(200));
     let checks = github.check(now()).await;
-    assert_eq!(outcomes(&checks), ["right", "unbelievable"]);
+    assert_eq!(outcomes(&checks), ["right", "invalid_response"]);
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use drover_providers::ProviderError;
 use drover_providers::error::Refusal;
-use drover_providers::github::{Endpoints, Github, NotNow, Patience};
+use drover_providers::github::{Endpoints, Github, TemporaryFailure, Timeouts};
 use jiff::Timestamp;
 use secrecy::SecretString;
 use tokio::net::TcpListener;
@@ -33,8 +33,8 @@ pub(super) fn people(fake: &Fake) {
 }
 
 /// So short that nothing comes in it, and so long that everything else does.
-pub(super) fn impatient() -> Patience {
-    Patience {
+pub(super) fn impatient() -> Timeouts {
+    Timeouts {
         request: Duration::from_millis(400),
         ..super::patience()
     }
@@ -135,7 +135,7 @@ async fn many_answers_together_have_a_limit_of_time_too() {
     let fake = Fake::start().await;
     people(&fake);
     let alice = sign_in(&fake, &github(&fake), 1).await.unwrap();
-    let patience = Patience {
+    let patience = Timeouts {
         whole: Duration::from_millis(400),
         ..super::patience()
     };
@@ -220,7 +220,10 @@ async fn one_that_says_when_to_ask_again_is_heard() {
             panic!("{error}");
         };
         let until: Timestamp = until.parse().unwrap();
-        assert_eq!(source.downcast_ref::<NotNow>().unwrap().until, Some(until));
+        assert_eq!(
+            source.downcast_ref::<TemporaryFailure>().unwrap().until,
+            Some(until)
+        );
         assert!(
             words(&error).contains(&until.to_string()),
             "{}",
@@ -299,7 +302,12 @@ async fn what_no_github_says_is_neither_believed_nor_a_no() {
                 .refresh(&alice.access_token, "1", now())
                 .await
                 .unwrap_err();
-            assert_eq!(outcome(&error), "unbelievable", "{path}: {}", words(&error));
+            assert_eq!(
+                outcome(&error),
+                "invalid_response",
+                "{path}: {}",
+                words(&error)
+            );
             fake.mend();
         }
     }
@@ -310,7 +318,12 @@ async fn what_no_github_says_is_neither_believed_nor_a_no() {
             .refresh(&alice.access_token, "1", now())
             .await
             .unwrap_err();
-        assert_eq!(outcome(&error), "unbelievable", "{path}: {}", words(&error));
+        assert_eq!(
+            outcome(&error),
+            "invalid_response",
+            "{path}: {}",
+            words(&error)
+        );
         fake.mend();
     }
     fake.break_at(READ[3], page(r#"{"id":18,"slug":"owners"}"#));
@@ -318,9 +331,9 @@ async fn what_no_github_says_is_neither_believed_nor_a_no() {
         .refresh(&alice.access_token, "1", now())
         .await
         .unwrap_err();
-    assert_eq!(outcome(&error), "unbelievable", "{}", words(&error));
+    assert_eq!(outcome(&error), "invalid_response", "{}", words(&error));
     fake.mend();
     fake.break_at(TOKEN, Fault::Endless);
     let error = sign_in(&fake, &github, 1).await.unwrap_err();
-    assert_eq!(outcome(&error), "unbelievable", "{}", words(&error));
+    assert_eq!(outcome(&error), "invalid_response", "{}", words(&error));
 }

@@ -26,7 +26,12 @@ async fn a_token_goes_nowhere_but_to_its_github() {
             .refresh(&alice.access_token, "1", now())
             .await
             .unwrap_err();
-        assert_eq!(outcome(&error), "unbelievable", "{path}: {}", words(&error));
+        assert_eq!(
+            outcome(&error),
+            "invalid_response",
+            "{path}: {}",
+            words(&error)
+        );
         fake.mend();
     }
     let outside = super::endpoints(&fake).web.join("acme/collect").unwrap();
@@ -39,7 +44,7 @@ async fn a_token_goes_nowhere_but_to_its_github() {
         .refresh(&alice.access_token, "1", now())
         .await
         .unwrap_err();
-    assert_eq!(outcome(&error), "unbelievable", "{}", words(&error));
+    assert_eq!(outcome(&error), "invalid_response", "{}", words(&error));
     assert!(
         fake.asked()
             .iter()
@@ -54,20 +59,25 @@ async fn a_token_goes_nowhere_but_to_its_github() {
                 .refresh(&alice.access_token, "1", now())
                 .await
                 .unwrap_err();
-            assert_eq!(outcome(&error), "unbelievable", "{path}: {}", words(&error));
+            assert_eq!(
+                outcome(&error),
+                "invalid_response",
+                "{path}: {}",
+                words(&error)
+            );
             assert!(words(&error).contains("github.url"), "{}", words(&error));
             fake.mend();
         }
         let to = vec![("location", elsewhere("login/oauth/access_token"))];
         fake.break_at(TOKEN, Fault::Says(status, to.clone(), String::new()));
         let error = sign_in(&fake, &github, 1).await.unwrap_err();
-        assert_eq!(outcome(&error), "unbelievable", "{}", words(&error));
+        assert_eq!(outcome(&error), "invalid_response", "{}", words(&error));
         fake.break_at(
             "/api/v3/applications/",
             Fault::Says(status, to, String::new()),
         );
         let error = github.revoke(&alice.access_token, now()).await.unwrap_err();
-        assert_eq!(outcome(&error), "unbelievable", "{}", words(&error));
+        assert_eq!(outcome(&error), "invalid_response", "{}", words(&error));
         fake.mend();
     }
     let asked = evil.asked();
@@ -93,7 +103,7 @@ async fn a_list_without_an_end_is_left() {
         .refresh(&alice.access_token, "1", now())
         .await
         .unwrap_err();
-    assert_eq!(outcome(&error), "unbelievable", "{}", words(&error));
+    assert_eq!(outcome(&error), "invalid_response", "{}", words(&error));
     assert_eq!(fake.asked().len(), 100);
     fake.mend();
     fake.break_at(READ[2], Fault::Header("link", "<https://[".to_owned()));
@@ -101,7 +111,7 @@ async fn a_list_without_an_end_is_left() {
         .refresh(&alice.access_token, "1", now())
         .await
         .unwrap_err();
-    assert_eq!(outcome(&error), "unbelievable", "{}", words(&error));
+    assert_eq!(outcome(&error), "invalid_response", "{}", words(&error));
 }
 
 #[tokio::test]
@@ -117,7 +127,12 @@ async fn an_answer_without_an_end_is_left() {
             .refresh(&alice.access_token, "1", now())
             .await
             .unwrap_err();
-        assert_eq!(outcome(&error), "unbelievable", "{path}: {}", words(&error));
+        assert_eq!(
+            outcome(&error),
+            "invalid_response",
+            "{path}: {}",
+            words(&error)
+        );
         let sent = fake.sent_bytes() - before;
         // One is read; the buffers of two systems and of TLS hold some more.
         assert!(sent < 64 * 1024 * 1024, "{path}: {sent} bytes");

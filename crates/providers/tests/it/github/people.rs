@@ -39,7 +39,7 @@ async fn who_takes_a_login_over_is_somebody_else() {
         .refresh(&mallory.access_token, "1", now())
         .await
         .unwrap_err();
-    assert_eq!(outcome(&error), "unbelievable", "{error}");
+    assert_eq!(outcome(&error), "invalid_response", "{error}");
 }
 
 #[tokio::test]
@@ -71,7 +71,7 @@ async fn a_token_that_is_another_persons_now_is_not_believed() {
         .await
         .unwrap_err();
     assert!(
-        matches!(&error, ProviderError::Unbelievable { problem, .. } if problem.contains("12")),
+        matches!(&error, ProviderError::InvalidResponse { problem, .. } if problem.contains("12")),
         "{error}"
     );
 }
@@ -267,7 +267,7 @@ async fn more_groups_than_are_taken_in_is_an_error_and_not_a_part_of_them() {
         .refresh(&alice.access_token, "1", now())
         .await
         .unwrap_err();
-    assert_eq!(outcome(&error), "unbelievable");
+    assert_eq!(outcome(&error), "invalid_response");
     assert!(error.to_string().contains("1,000"), "{error}");
     for id in 601..=1100 {
         fake.world().organization(id, &format!("org{id}"), 1);
@@ -277,6 +277,6 @@ async fn more_groups_than_are_taken_in_is_an_error_and_not_a_part_of_them() {
         .refresh(&alice.access_token, "1", now())
         .await
         .unwrap_err();
-    assert_eq!(outcome(&error), "unbelievable");
+    assert_eq!(outcome(&error), "invalid_response");
     assert!(fake.asked().len() < 20);
 }

@@ -120,7 +120,7 @@ async fn a_return_that_nobody_here_began_is_not_even_shown_to_github() {
         String::new(),
     ] {
         let error = github.redeem(&forged, &pending, now()).await.unwrap_err();
-        assert_eq!(outcome(&error), "unbelievable", "{forged}: {error}");
+        assert_eq!(outcome(&error), "invalid_response", "{forged}: {error}");
     }
     let late = now() + SignedDuration::from_secs(601);
     let error = github.redeem(&query, &pending, late).await.unwrap_err();
@@ -155,7 +155,7 @@ async fn what_github_says_of_the_app_is_for_the_administrator() {
         ("redirect_uri_mismatch", "misconfigured", BACK),
         ("application_suspended", "misconfigured", "github.clientId"),
         ("temporarily_unavailable", "unavailable", "cannot be asked"),
-        ("invalid_scope", "unbelievable", "invalid_scope"),
+        ("invalid_scope", "invalid_response", "invalid_scope"),
     ] {
         let query = format!("error={word}&state={state}");
         let error = github.redeem(&query, &pending, now()).await.unwrap_err();

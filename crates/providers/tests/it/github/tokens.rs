@@ -94,7 +94,7 @@ async fn a_token_that_could_not_be_ended_is_not_said_to_have_ended() {
         (500, "unavailable"),
         (429, "unavailable"),
         (403, "unavailable"),
-        (301, "unbelievable"),
+        (301, "invalid_response"),
     ] {
         let fault = Fault::Says(status, vec![], String::new());
         fake.break_at("/api/v3/applications/", fault);

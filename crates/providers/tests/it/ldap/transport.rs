@@ -169,20 +169,23 @@ async fn what_a_server_says_under_tls_decides_who_is_down_and_who_is_wrong() {
         (search(32), "ldap.users.base"),
         (search(50), "ldap.users.base"),
         (search(11), "ldap.users.filter"),
-        (vec![answer(BIND_ID + 1, BOUND, 0)], "unbelievable"),
-        (vec![answer(BIND_ID, DONE, 0)], "unbelievable"),
-        (vec![vec![0x30, 0]], "unbelievable"),
-        (vec![b"220 smtp ready\r\n".to_vec()], "unbelievable"),
+        (vec![answer(BIND_ID + 1, BOUND, 0)], "invalid_response"),
+        (vec![answer(BIND_ID, DONE, 0)], "invalid_response"),
+        (vec![vec![0x30, 0]], "invalid_response"),
+        (vec![b"220 smtp ready\r\n".to_vec()], "invalid_response"),
         (
             vec![bound.clone(), answer(SEARCH_ID, BOUND, 0)],
-            "unbelievable",
+            "invalid_response",
         ),
         (
             vec![bound.clone(), vec![0x30, 0x83, 0xff, 0xff, 0xff]],
-            "unbelievable",
+            "invalid_response",
         ),
-        (vec![bound.clone(), entry.repeat(3)], "unbelievable"),
-        (vec![bound.clone(), reference.repeat(40)], "unbelievable"),
+        (vec![bound.clone(), entry.repeat(3)], "invalid_response"),
+        (
+            vec![bound.clone(), reference.repeat(40)],
+            "invalid_response",
+        ),
         // The base that it says is there has no entry: nobody is gone because of it.
         (
             vec![bound.clone(), answer(3, DONE, 0), answer(4, DONE, 0)],
@@ -196,7 +199,7 @@ async fn what_a_server_says_under_tls_decides_who_is_down_and_who_is_wrong() {
             .await;
         let found = match answer {
             Err(ProviderError::Unavailable { .. }) => "down",
-            Err(ProviderError::Unbelievable { .. }) => "unbelievable",
+            Err(ProviderError::InvalidResponse { .. }) => "invalid_response",
             Err(ProviderError::Misconfigured { field, .. }) => field,
             other => panic!("{expected}: {other:?}"),
         };
@@ -252,7 +255,7 @@ async fn an_answer_about_somebody_else_is_not_believed() {
     assert_eq!(directory.refresh(ids[0]).await.unwrap().login, "jane");
     let other = directory.refresh(ids[1]).await;
     assert!(
-        matches!(other, Err(ProviderError::Unbelievable { .. })),
+        matches!(other, Err(ProviderError::InvalidResponse { .. })),
         "{other:?}"
     );
 }

@@ -2,14 +2,14 @@
 
 use drover_api::kinds::LdapSpec;
 use drover_providers::ProviderError;
-use drover_providers::ldap::{Check, Checked, Directory, Trial};
+use drover_providers::ldap::{Check, CheckKind, ConnectionTest, Directory};
 
 use super::{DROVER_PASSWORD, directory, secret};
 use drover_testkit::authority::Authority;
 use drover_testkit::slapd::{Slapd, group, person};
 
 /// The only check that went wrong, with its field.
-fn only_wrong(trial: &Trial) -> (&Checked, &'static str) {
+fn only_wrong(trial: &ConnectionTest) -> (&CheckKind, &'static str) {
     let wrong: Vec<_> = trial
         .checks
         .iter()
@@ -60,34 +60,34 @@ async fn what_does_not_work_is_named_with_its_field() {
     for (spec, what, field) in [
         (
             people(|spec| spec.users.base = "ou=nowhere,dc=example,dc=org".to_owned()),
-            Checked::People,
+            CheckKind::People,
             "ldap.users.base",
         ),
         (
             people(|spec| spec.users.filter = Some("(sn=Nobody)".to_owned())),
-            Checked::People,
+            CheckKind::People,
             "ldap.users.filter",
         ),
         (
             people(|spec| spec.users.id_attribute = Some("employeeNumber".to_owned())),
-            Checked::People,
+            CheckKind::People,
             "ldap.users.idAttribute",
         ),
         (
             people(|spec| {
                 spec.groups.as_mut().unwrap().base = "ou=no,dc=example,dc=org".to_owned();
             }),
-            Checked::Groups,
+            CheckKind::Groups,
             "ldap.groups.base",
         ),
         (
             people(|spec| spec.bind_dn = "cn=nobody,dc=example,dc=org".to_owned()),
-            Checked::ServiceAccount,
+            CheckKind::ServiceAccount,
             "ldap.bindPassword",
         ),
         (
             people(|spec| spec.ca_bundle = Some(Authority::new().pem())),
-            Checked::Server(slapd.ldaps()),
+            CheckKind::Server(slapd.ldaps()),
             "down",
         ),
     ] {
@@ -117,7 +117,7 @@ async fn a_trial_with_a_wrong_password_says_so() {
         .check(Some(("jane", &password)))
         .await;
     let last = trial.checks.last().unwrap();
-    assert_eq!(last.what, Checked::SignIn);
+    assert_eq!(last.what, CheckKind::SignIn);
     assert_eq!(last.sentence(), "the name or the password is wrong");
     assert!(!trial.works() && trial.person.is_none());
 }

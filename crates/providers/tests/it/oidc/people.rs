@@ -1,13 +1,13 @@
 //! Who claims are about.
 
-use drover_providers::oidc::claims::{ClaimPath, Meaning};
+use drover_providers::oidc::claims::{ClaimMapping, ClaimPath};
 use drover_providers::{Group, Person, ProviderError};
 use serde_json::{Map, Value, json};
 
 use super::{Verdict, verdict};
 
-fn meaning(groups: &str) -> Meaning {
-    Meaning {
+fn meaning(groups: &str) -> ClaimMapping {
+    ClaimMapping {
         groups: ClaimPath::parse("oidc.groupsClaim", groups).unwrap(),
         login: ClaimPath::parse("oidc.loginClaim", "preferred_username").unwrap(),
     }
