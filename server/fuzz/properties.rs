@@ -10,10 +10,10 @@ use drover_api::agent::PROOF_HEADER;
 use drover_api::group::GROUP;
 use drover_api::report::Report;
 use drover_audit::Position;
+use drover_controllers::agent_status::{Lines, ReportedStatus};
 use drover_http_edge::listen::proxied;
 use drover_http_edge::networks::TrustedProxies;
 use drover_hub::admission::review;
-use drover_server::controllers::cluster::agent_status::{Lines, ReportedStatus};
 use http::{HeaderMap, HeaderValue};
 
 /// Whatever a hostile agent reports, and however it is cut: no panic, no line without a bound.

@@ -1,10 +1,8 @@
-//! The server: login, registration of clusters, the proxy to clusters, and the controllers.
+//! The program `drover`: the server's construction, its arguments, the web UI's files, and the demo.
 //!
 //! `wire` builds everything; `main` only starts it.
 
 pub mod args;
-#[cfg(feature = "server")]
-pub mod controllers;
 #[cfg(feature = "server")]
 pub mod demo;
 #[cfg(feature = "server")]

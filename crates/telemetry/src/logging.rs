@@ -30,6 +30,7 @@ const FORMER_CRATE: &str = "drover_server";
 /// Modules of that crate, and their current targets.
 const FORMER_MODULES: &[(&str, &str)] = &[
     ("audit", "drover_audit"),
+    ("controllers", "drover_controllers"),
     ("hub", "drover_hub"),
     ("identity", "drover_identity"),
     ("listen", "drover_http_edge::listen"),

@@ -1,0 +1,87 @@
+//! Whom the hub's bindings name for a cluster.
+
+use std::collections::BTreeSet;
+
+use drover_access::grants::Subject as Person;
+use drover_api::ids::{ClusterUid, ProjectUid, UserUid};
+use drover_api::kinds::{BindingSubject, Cluster, ClusterReference, Project};
+use kube::ResourceExt as _;
+
+use drover_hub::Stores;
+
+/// Everybody whom a binding names that is about a cluster, or about all of them; whether it gives
+/// anything at present or not.
+pub(in crate::access) struct Bound {
+    stores: Stores,
+    /// UIDs.
+    users: BTreeSet<String>,
+    /// Names.
+    groups: BTreeSet<String>,
+}
+
+impl Bound {
+    /// As memory has it, which must be trusted.
+    pub(in crate::access) fn of(stores: &Stores, uid: &ClusterUid) -> Self {
+        let mut bound = Self {
+            stores: stores.clone(),
+            users: BTreeSet::new(),
+            groups: BTreeSet::new(),
+        };
+        let cluster = stores.clusters.by_uid(uid.as_str());
+        let here = |said: &ClusterReference| is_named(said, uid, cluster.as_deref());
+        for binding in stores.global_role_bindings.all() {
+            bound.add(&binding.spec.subject);
+        }
+        for binding in stores.cluster_role_template_bindings.all() {
+            if here(&binding.spec.cluster) {
+                bound.add(&binding.spec.subject);
+            }
+        }
+        for binding in stores.project_role_template_bindings.all() {
+            let said = &binding.spec.project;
+            let project = match &said.uid {
+                Some(uid) => stores.projects.by_uid(ProjectUid::as_str(uid)),
+                None => stores.projects.by_name(&said.name),
+            };
+            let is_here = |project: &Project| here(&project.spec.cluster);
+            if project.is_some_and(|project| is_here(&project)) {
+                bound.add(&binding.spec.subject);
+            }
+        }
+        bound
+    }
+
+    fn add(&mut self, subject: &BindingSubject) {
+        if let Some(user) = &subject.user {
+            let pinned = user.uid.as_ref().map(|uid| uid.as_str().to_owned());
+            let found = || self.stores.users.by_name(&user.name)?.uid();
+            self.users.extend(pinned.or_else(found));
+        }
+        let group = subject.group.as_ref();
+        self.groups.extend(group.map(|group| group.name.clone()));
+    }
+
+    /// Whether one of them is this person, or one of the groups that a provider last said they are in.
+    pub(super) fn has(&self, person: &Person) -> bool {
+        let name = match person {
+            Person::Group(name) => return self.groups.contains(name.as_str()),
+            Person::User(name) => name,
+        };
+        let uid = UserUid::as_str(&name.uid()).to_owned();
+        let Some(user) = self.stores.users.by_uid(&uid) else {
+            return false;
+        };
+        let identities = user.status.iter().flat_map(|status| &status.identities);
+        let mut groups = identities.flat_map(|identity| &identity.groups);
+        user.spec.administrator
+            || self.users.contains(&uid)
+            || groups.any(|group| self.groups.contains(&group.name))
+    }
+}
+
+fn is_named(said: &ClusterReference, uid: &ClusterUid, cluster: Option<&Cluster>) -> bool {
+    match &said.uid {
+        Some(pinned) => pinned == uid,
+        None => cluster.is_some_and(|cluster| cluster.name_any() == said.name),
+    }
+}

@@ -1,0 +1,178 @@
+//! Pins what bindings and projects name, and says on each whether it gives what it says.
+//!
+//! A name is pinned once, to what was there when the binding was made ([`pin`]); until then the
+//! binding gives nothing, so this looks as soon as the grants change. What it costs: a look at memory
+//! after each change of roles, bindings or people, on a thread where nobody waits; a write for each
+//! object when it is made, and one when what it comes to changes.
+//!
+//! [`pin`]: drover_access::pin::pin
+
+pub(crate) mod decide;
+mod orphans;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+use drover_access::grants::Binding;
+use drover_api::conditions::READY;
+use drover_api::kinds::{
+    BindingStatus, ClusterRoleTemplateBinding, GlobalRoleBinding, Project,
+    ProjectRoleTemplateBinding,
+};
+use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime};
+use jiff::Timestamp;
+use k8s_openapi::ClusterResourceScope;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
+use kube::{Api, Resource};
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use self::decide::Judged;
+use self::orphans::Orphans;
+use super::BATCH_TIMEOUT;
+use super::status_writer::{Change, StatusWriter, Write, changed_conditions, conditions_of};
+use drover_hub::{Hub, HubError, Mirror, Stores};
+
+/// Short: a new binding counts when it is pinned.
+const DEBOUNCE: Duration = Duration::from_millis(50);
+/// The longest time between two reconciliations.
+const INTERVAL: Duration = Duration::from_mins(5);
+const WRITE: &str = "write what a binding or project comes to";
+
+/// Keeps pins and conditions.
+struct Bindings {
+    hub: Hub,
+}
+
+impl Reconciler for Bindings {
+    type Key = ();
+    type Error = HubError;
+
+    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, HubError> {
+        if self.hub.stores().health().is_trusted() {
+            write_pins_and_conditions(&self.hub).await?;
+        }
+        Ok(Action::requeue(INTERVAL))
+    }
+}
+
+/// Runs the controller.
+pub(super) async fn run(hub: &Hub, runtime: &Runtime) {
+    let options = Options {
+        debounce: DEBOUNCE,
+        timeout: Some(BATCH_TIMEOUT),
+        ..Options::new("bindings")
+    };
+    let reconciler = Bindings { hub: hub.clone() };
+    let changed = hub.stores().grants.changed();
+    runtime.run_single(options, reconciler, [changed]).await;
+}
+
+/// What has to be written, of each kind.
+struct Found {
+    projects: Vec<Change<Project>>,
+    global: Vec<Change<GlobalRoleBinding>>,
+    in_clusters: Vec<Change<ClusterRoleTemplateBinding>>,
+    in_projects: Vec<Change<ProjectRoleTemplateBinding>>,
+}
+
+async fn write_pins_and_conditions(hub: &Hub) -> Result<(), HubError> {
+    let stores = hub.stores().clone();
+    // It takes tens of milliseconds where there are many thousands of bindings.
+    let looking = tokio::task::spawn_blocking(move || find(&stores, Timestamp::now()));
+    let found = match looking.await {
+        Ok(found) => found,
+        Err(error) => {
+            tracing::error!(%error, "bindings could not be looked at");
+            return Ok(());
+        }
+    };
+    let stores = hub.stores();
+    let mut orphans = Orphans::new(hub.client(), stores);
+    let global = orphans.only(found.global, |it| Binding::Global(&it.spec));
+    let global = global.await;
+    let in_clusters = orphans.only(found.in_clusters, |it| Binding::Cluster(&it.spec));
+    let in_clusters = in_clusters.await;
+    let in_projects = orphans.only(found.in_projects, |it| Binding::Project(&it.spec));
+    let in_projects = in_projects.await;
+    // Projects first: a binding in a project means nothing before the project is somewhere. And all
+    // of them: an object that the hub refuses shall not keep others from being written.
+    let results = [
+        write_each(hub, &stores.projects, &found.projects).await,
+        write_each(hub, &stores.global_role_bindings, &global).await,
+        write_each(hub, &stores.cluster_role_template_bindings, &in_clusters).await,
+        write_each(hub, &stores.project_role_template_bindings, &in_projects).await,
+        orphans.end(),
+    ];
+    results.into_iter().collect()
+}
+
+async fn write_each<K>(hub: &Hub, mirror: &Mirror<K>, changes: &[Change<K>]) -> Result<(), HubError>
+where
+    K: Resource<Scope = ClusterResourceScope, DynamicType = ()> + Clone + Debug + DeserializeOwned,
+{
+    let api: Api<K> = Api::all(hub.client());
+    let writer = StatusWriter {
+        operation: WRITE,
+        api,
+        mirror,
+    };
+    writer.write_all(changes).await
+}
+
+fn find(stores: &Stores, now: Timestamp) -> Found {
+    let grants = stores.grants.fresh(stores);
+    let problems = grants.problems();
+    let binding =
+        |meta: &ObjectMeta, said: Binding<'_>| decide::binding(stores, problems, meta, said);
+    Found {
+        projects: to_write(&stores.projects, now, |project| {
+            let status = project.status.as_ref();
+            let conditions = conditions_of(status.map(|status| &status.conditions));
+            (decide::project(stores, project), conditions)
+        }),
+        global: to_write(&stores.global_role_bindings, now, |it| {
+            let judged = binding(&it.metadata, Binding::Global(&it.spec));
+            (judged, says(it.status.as_ref()))
+        }),
+        in_clusters: to_write(&stores.cluster_role_template_bindings, now, |it| {
+            let judged = binding(&it.metadata, Binding::Cluster(&it.spec));
+            (judged, says(it.status.as_ref()))
+        }),
+        in_projects: to_write(&stores.project_role_template_bindings, now, |it| {
+            let judged = binding(&it.metadata, Binding::Project(&it.spec));
+            (judged, says(it.status.as_ref()))
+        }),
+    }
+}
+
+fn says(status: Option<&BindingStatus>) -> &[Condition] {
+    conditions_of(status.map(|status| &status.conditions))
+}
+
+/// The objects of one kind that are to be written, pins before conditions: what is pinned is looked
+/// at again.
+fn to_write<K: Resource>(
+    mirror: &Mirror<K>,
+    now: Timestamp,
+    judge: impl for<'a> Fn(&'a K) -> (Option<Judged>, &'a [Condition]),
+) -> Vec<Change<K>> {
+    let stay = |object: &Arc<K>| object.meta().deletion_timestamp.is_none();
+    let objects = mirror.all().into_iter().filter(stay);
+    let found = objects.filter_map(|object| {
+        let (judged, conditions) = judge(&object);
+        let write = match judged? {
+            Judged::Pin(spec) => Write::Patch(json!({ "spec": spec })),
+            Judged::Orphan => Write::Delete,
+            Judged::Says(verdict) => Write::Conditions(changed_conditions(
+                &*object, conditions, READY, &verdict, now,
+            )?),
+        };
+        Some(Change { object, write })
+    });
+    found.collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! The one place that writes a Cluster's status, registration aside.
+
+use std::time::Duration;
+
+use drover_api::ids::ClusterUid;
+use drover_api::kinds::{Cluster, ClusterStatus};
+use drover_reconcile::{Action, Attempt, Reconciler, Urgency, Write};
+use jiff::Timestamp;
+use kube::ResourceExt as _;
+use kube::api::PostParams;
+use tokio::time::Instant;
+
+use super::decide::decide;
+use crate::Controllers;
+use crate::managed::ManagedCluster;
+use drover_agent_gateway::registration::import::wanted_image;
+use drover_hub::{HubError, call};
+
+/// The longest time between two decisions: conditions depend on silence and times.
+const INTERVAL: Duration = Duration::from_secs(5);
+
+/// Whether a condition changes its status, or begins to be there.
+fn changes_a_condition(present: Option<&ClusterStatus>, wanted: &ClusterStatus) -> bool {
+    let before = present.map_or(&[][..], |status| &status.conditions);
+    wanted.conditions.iter().any(|condition| {
+        let before = before.iter().find(|before| before.type_ == condition.type_);
+        before.is_none_or(|before| before.status != condition.status)
+    })
+}
+
+/// Keeps the status of each Cluster.
+pub(crate) struct ClusterStatuses(pub(crate) Controllers);
+
+impl Reconciler for ClusterStatuses {
+    type Key = ClusterUid;
+    type Error = HubError;
+
+    async fn reconcile(&self, uid: &ClusterUid, _: &Attempt) -> Result<Action, HubError> {
+        let Some(cluster) = self.0.cluster(uid) else {
+            return Ok(Action::await_change());
+        };
+        match cluster.unless_deleted(write(&cluster)).await {
+            None => Ok(Action::await_change()),
+            Some(Err(error)) if error.is_conflict() || error.is_not_found() => {
+                Ok(Action::requeue(INTERVAL))
+            }
+            Some(written) => written,
+        }
+    }
+}
+
+async fn write(managed: &ManagedCluster) -> Result<Action, HubError> {
+    let again = Ok(Action::requeue(INTERVAL));
+    let Some(cluster) = managed.object() else {
+        return Ok(Action::await_change());
+    };
+    let image = wanted_image(&managed.controllers.settings, &cluster);
+    let status = decide(&cluster, &managed.known(), &image, Timestamp::now());
+    let present = cluster.status.as_ref();
+    let urgency = if changes_a_condition(present, &status) {
+        Urgency::Urgent
+    } else {
+        Urgency::Normal
+    };
+    let now = Instant::now();
+    let decided = managed
+        .state
+        .status_writer
+        .lock()
+        .decide(present, &status, urgency, now);
+    if decided != Write::Now {
+        return again;
+    }
+    // The version that was decided from prevents that a concurrent write, such as the binding of an
+    // agent's key, is overwritten.
+    let wanted = Cluster {
+        status: Some(status),
+        ..Cluster::clone(&cluster)
+    };
+    replace(managed, &wanted).await?;
+    again
+}
+
+async fn replace(managed: &ManagedCluster, wanted: &Cluster) -> Result<(), HubError> {
+    let (api, name) = (managed.controllers.hub.clusters(), wanted.name_any());
+    let params = PostParams::default();
+    let written = call(
+        "write a cluster's status",
+        api.replace_status(&name, &params, wanted),
+    )
+    .await?;
+    managed
+        .controllers
+        .hub
+        .stores()
+        .clusters
+        .wait_for(&written)
+        .await;
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! Says on Users, Tokens and ClusterRegistrationTokens whether they can be used.
+//!
+//! For people's eyes only: nothing decides from these conditions. What it costs: a comparison in memory
+//! after a change of the stores, at most one a second; and a write to the hub for each object when
+//! it is made, when its meaning changes, and when it expires. So a token that `drover credential`
+//! hands to kubectl costs one small write more, seconds after it was made, and one when it has
+//! expired; the request that makes it does not wait for either.
+
+pub(crate) mod decide;
+
+use std::time::Duration;
+
+use drover_api::conditions::{READY, USABLE, VALID};
+use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime};
+use jiff::Timestamp;
+
+use super::BATCH_TIMEOUT;
+use super::status_writer::{StatusWriter, changes, conditions_of};
+use drover_hub::stores::standing;
+use drover_hub::{Hub, HubError, Stores};
+use drover_identity::authenticator::idle_from;
+
+/// A user and their first token above all are reconciled together.
+const DEBOUNCE: Duration = Duration::from_secs(1);
+/// The longest time between two reconciliations: the wall clock may be set.
+const INTERVAL: Duration = Duration::from_mins(5);
+const WRITE: &str = "write the condition of a user or token";
+
+/// Keeps the conditions.
+struct Credentials {
+    hub: Hub,
+}
+
+impl Reconciler for Credentials {
+    type Key = ();
+    type Error = HubError;
+
+    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, HubError> {
+        let stores = self.hub.stores();
+        if stores.health().is_trusted() {
+            write_conditions(&self.hub).await?;
+        }
+        Ok(Action::requeue(next_due(stores, Timestamp::now())))
+    }
+}
+
+/// Runs the controller.
+pub(super) async fn run(hub: &Hub, runtime: &Runtime) {
+    let options = Options {
+        debounce: DEBOUNCE,
+        timeout: Some(BATCH_TIMEOUT),
+        ..Options::new("credentials")
+    };
+    let reconciler = Credentials { hub: hub.clone() };
+    let changed = hub.stores().changed();
+    runtime.run_single(options, reconciler, [changed]).await;
+}
+
+/// The time until the next token expires or goes idle, at most [`INTERVAL`].
+fn next_due(stores: &Stores, now: Timestamp) -> Duration {
+    let people = stores.tokens.all();
+    let clusters = stores.registration_tokens.all();
+    let ends = people.iter().map(|token| token.spec.expires_at.0);
+    let ends = ends.chain(clusters.iter().map(|token| token.spec.expires_at.0));
+    let ends = ends.chain(people.iter().filter_map(|token| idle_from(token)));
+    let next = ends.filter(|end| *end > now).min();
+    let wait = next.and_then(|end| Duration::try_from(end.duration_since(now)).ok());
+    wait.map_or(INTERVAL, |wait| wait.min(INTERVAL))
+}
+
+async fn write_conditions(hub: &Hub) -> Result<(), HubError> {
+    let (stores, now) = (hub.stores(), Timestamp::now());
+    let users = changes(&stores.users, READY, now, |user| {
+        let status = user.status.as_ref();
+        let identities = status.iter().flat_map(|status| &status.identities);
+        let judged = identities.map(|one| (one, standing::of_identity(one, stores, now).err()));
+        let judged: Vec<_> = judged.collect();
+        (
+            Some(decide::user(user, &judged)),
+            conditions_of(status.map(|s| &s.conditions)),
+        )
+    });
+    let tokens = changes(&stores.tokens, VALID, now, |token| {
+        let user = stores.users.by_uid(token.spec.user_uid.as_str());
+        let scope = token.spec.cluster.as_ref();
+        let cluster = scope.and_then(|scope| stores.clusters.by_uid(scope.uid.as_str()));
+        let fallen = user
+            .as_ref()
+            .and_then(|user| standing::of_token(token, user, stores, now).err());
+        let verdict = decide::token(token, user.as_deref(), cluster.as_deref(), fallen, now);
+        let status = token.status.as_ref();
+        (Some(verdict), conditions_of(status.map(|s| &s.conditions)))
+    });
+    let waiting = &stores.registration_tokens;
+    let registrations = changes(waiting, USABLE, now, |token| {
+        let cluster = stores.clusters.by_uid(token.spec.cluster_uid.as_str());
+        let verdict = decide::registration_token(token, cluster.as_deref(), now);
+        let status = token.status.as_ref();
+        (Some(verdict), conditions_of(status.map(|s| &s.conditions)))
+    });
+    let users_writer = StatusWriter {
+        operation: WRITE,
+        api: hub.users(),
+        mirror: &stores.users,
+    };
+    let tokens_writer = StatusWriter {
+        operation: WRITE,
+        api: hub.tokens(),
+        mirror: &stores.tokens,
+    };
+    let registrations_writer = StatusWriter {
+        operation: WRITE,
+        api: hub.registration_tokens(),
+        mirror: waiting,
+    };
+    // All three, although the hub may refuse an object of one kind.
+    let results = [
+        users_writer.write_all(&users).await,
+        tokens_writer.write_all(&tokens).await,
+        registrations_writer.write_all(&registrations).await,
+    ];
+    results.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,37 @@
+use drover_api::kinds::Token;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use super::decide::tests::{at, credential};
+use super::*;
+use crate::status_writer::changed_conditions;
+
+#[test]
+fn condition_is_written_only_when_its_meaning_changes() {
+    let mut token = credential(false);
+    let judge = |token: &Token, now| {
+        let verdict = decide::token(token, None, None, None, at(now));
+        let held = conditions_of(token.status.as_ref().map(|status| &status.conditions)).to_vec();
+        changed_conditions(token, &held, VALID, &verdict, at(now))
+    };
+    let first = judge(&token, 1).expect("nothing is said yet");
+    assert_eq!(first[0].reason, "UserGone");
+    token.status.get_or_insert_default().conditions = first;
+    assert_eq!(judge(&token, 2), None, "a later look, or another server's");
+    let second = judge(&token, 100).expect("it has expired");
+    assert_eq!(second.len(), 1);
+    assert_eq!(second[0].reason, "Expired");
+    assert_eq!(second[0].last_transition_time, Time(at(1)), "still False");
+    token.metadata.deletion_timestamp = Some(Time(at(100)));
+    assert_eq!(judge(&token, 100), None, "it is on its way out");
+}
+
+#[test]
+fn next_reconciliation_is_when_the_next_token_expires() {
+    let stores = Stores::new();
+    let wait = |now| next_due(&stores, at(now));
+    assert_eq!(wait(0), INTERVAL);
+    stores.tokens.replace(vec![credential(false)]);
+    assert_eq!(wait(70), Duration::from_secs(30));
+    assert_eq!(wait(-1000), INTERVAL);
+    assert_eq!(wait(100), INTERVAL, "what has expired is due no more");
+}

@@ -1,0 +1,291 @@
+//! Controllers: observe → decide (pure) → act, on the runtime of `drover-reconcile`.
+//!
+//! Controllers of clusters have a Cluster's UID as their key and share what is known of it
+//! ([`managed`]): the report stream, access, projects, the agent's upgrade, the status, and removal.
+//! The others have a single key: the conditions of users and tokens (`credentials`), roles (`roles`)
+//! and bindings (`bindings`), the built-in roles, and projects without a cluster.
+
+mod access;
+pub mod agent_status;
+mod bindings;
+mod cluster;
+mod credentials;
+mod hub_access;
+mod hub_uid;
+mod list;
+mod managed;
+mod progress;
+mod projects;
+mod registration_tokens;
+mod removal;
+mod roles;
+mod status_writer;
+mod upgrade;
+
+pub use self::hub_access::run_hub_access;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use drover_api::ids::ClusterUid;
+use drover_reconcile::{
+    Backoff, Controller, Options, Reconciler, Runtime, Trigger, on_change, on_change_of,
+};
+use futures::StreamExt as _;
+use parking_lot::Mutex;
+
+use self::access::reconciler::Access;
+use self::cluster::reports::AgentReports;
+use self::cluster::status::ClusterStatuses;
+use self::list::ClusterList;
+use self::managed::{ClusterState, ManagedCluster};
+use self::projects::reconciler::Projects;
+use self::removal::Removal;
+use self::upgrade::AgentUpgrades;
+use drover_agent_gateway::registration::notice::Notices;
+use drover_agent_gateway::tunnels::Tunnels;
+use drover_hub::Hub;
+use drover_hub::settings::Settings;
+
+/// Longest time of a reconciliation that may write every object of a kind.
+const BATCH_TIMEOUT: Duration = Duration::from_mins(10);
+/// Clusters that one controller changes concurrently.
+const CONCURRENCY: usize = 32;
+/// Clusters whose status is written concurrently.
+const STATUS_CONCURRENCY: usize = 128;
+/// After a reconciliation of a cluster: a burst of changes is one.
+const COOLDOWN: Duration = Duration::from_millis(500);
+
+/// The dependencies of all controllers; cheap to clone.
+#[derive(Clone)]
+pub struct Controllers {
+    hub: Hub,
+    tunnels: Tunnels,
+    settings: Settings,
+    notices: Arc<Notices>,
+    /// UID of the hub's namespace kube-system, once it is known.
+    hub_uid: Arc<OnceLock<String>>,
+    clusters: Arc<Mutex<BTreeMap<ClusterUid, Arc<ClusterState>>>>,
+    triggers: Arc<Triggers>,
+    runtime: Runtime,
+}
+
+impl std::fmt::Debug for Controllers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Controllers")
+            .field("hub", &self.hub)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The ways into the controllers of clusters.
+struct Triggers {
+    reports: Trigger<ClusterUid>,
+    status: Trigger<ClusterUid>,
+    access: Trigger<ClusterUid>,
+    projects: Trigger<ClusterUid>,
+    upgrade: Trigger<ClusterUid>,
+    removal: Trigger<ClusterUid>,
+}
+
+impl Triggers {
+    fn new(runtime: &Runtime) -> Self {
+        let (second, minute) = (Duration::from_secs(1), Duration::from_mins(1));
+        Self {
+            reports: runtime.trigger(Options {
+                // A call is an open report stream.
+                concurrency: usize::MAX,
+                timeout: None,
+                cooldown: COOLDOWN,
+                backoff: Backoff::new(second, Duration::from_secs(15)),
+                ..Options::new("agent-reports")
+            }),
+            status: runtime.trigger(Options {
+                concurrency: STATUS_CONCURRENCY,
+                cooldown: COOLDOWN,
+                backoff: Backoff::new(second, Duration::from_secs(5)),
+                ..Options::new("cluster-status")
+            }),
+            access: runtime.trigger(Options {
+                concurrency: CONCURRENCY,
+                timeout: Some(Duration::from_mins(3)),
+                backoff: Backoff::new(second, Duration::from_secs(20)),
+                ..Options::new("access")
+            }),
+            projects: runtime.trigger(Options {
+                concurrency: CONCURRENCY,
+                debounce: Duration::from_millis(250),
+                backoff: Backoff::new(second, Duration::from_secs(20)),
+                ..Options::new("projects")
+            }),
+            upgrade: runtime.trigger(Options {
+                concurrency: CONCURRENCY,
+                cooldown: COOLDOWN,
+                backoff: Backoff::new(minute, minute),
+                ..Options::new("agent-upgrade")
+            }),
+            removal: runtime.trigger(Options {
+                concurrency: CONCURRENCY,
+                timeout: Some(Duration::from_mins(5)),
+                backoff: Backoff::new(second, Duration::from_secs(5)),
+                ..Options::new("cluster-removal")
+            }),
+        }
+    }
+
+    /// The Cluster object has changed.
+    fn object_changed(&self, uid: &ClusterUid) {
+        for trigger in [&self.status, &self.upgrade, &self.removal] {
+            trigger.enqueue(uid.clone());
+        }
+    }
+
+    /// A tunnel came or went, or everything is to be looked at.
+    fn connection_changed(&self, uid: &ClusterUid) {
+        self.object_changed(uid);
+        for trigger in [&self.reports, &self.access, &self.projects] {
+            trigger.enqueue(uid.clone());
+        }
+    }
+}
+
+impl Controllers {
+    /// Controllers of the clusters on a hub.
+    pub fn new(
+        hub: Hub,
+        tunnels: Tunnels,
+        settings: Settings,
+        notices: Arc<Notices>,
+        runtime: Runtime,
+    ) -> Self {
+        Self {
+            hub,
+            tunnels,
+            settings,
+            notices,
+            hub_uid: Arc::default(),
+            clusters: Arc::default(),
+            triggers: Arc::new(Triggers::new(&runtime)),
+            runtime,
+        }
+    }
+
+    /// Runs all controllers until the runtime is stopped, whenever this server leads.
+    pub async fn run(self) {
+        let (hub, runtime) = (&self.hub, &self.runtime);
+        tokio::join!(
+            self.run_clusters(),
+            hub_uid::run(hub, &self.hub_uid, runtime),
+            credentials::run(hub, runtime),
+            roles::built_in::run(hub, runtime),
+            roles::run(hub, runtime),
+            bindings::run(hub, runtime),
+            projects::status::run_strays(hub, runtime),
+            registration_tokens::run(hub, runtime),
+        );
+    }
+
+    /// Runs the controllers of clusters.
+    async fn run_clusters(&self) {
+        let (triggers, stores) = (&self.triggers, self.hub.stores());
+        let all = || {
+            let this = self.clone();
+            on_change_of(stores.settings.changed(), move || this.uids(|_| true))
+        };
+        let access = {
+            let this = self.clone();
+            on_change_of(stores.grants.changed(), move || {
+                this.uids(access::reconciler::is_outdated)
+            })
+        };
+        let projects = {
+            let this = self.clone();
+            on_change_of(stores.projects.changed(), move || {
+                this.uids(projects::reconciler::is_outdated)
+            })
+        };
+        tokio::join!(
+            self.run_list(),
+            self.run_one(Controller::new(
+                triggers.reports.clone(),
+                AgentReports(self.clone())
+            )),
+            self.run_one(
+                Controller::new(triggers.status.clone(), ClusterStatuses(self.clone())).on(all())
+            ),
+            self.run_one(
+                Controller::new(triggers.upgrade.clone(), AgentUpgrades(self.clone())).on(all())
+            ),
+            self.run_one(Controller::new(triggers.access.clone(), Access(self.clone())).on(access)),
+            self.run_one(
+                Controller::new(triggers.projects.clone(), Projects(self.clone())).on(projects)
+            ),
+            self.run_one(Controller::new(
+                triggers.removal.clone(),
+                Removal(self.clone())
+            )),
+        );
+    }
+
+    async fn run_one<R: Reconciler>(&self, controller: Controller<R>) {
+        self.runtime.run(controller).await;
+    }
+
+    async fn run_list(&self) {
+        let trigger = self.runtime.trigger(list::OPTIONS);
+        let fresh = self.clone();
+        let controller = Controller::new(trigger, ClusterList(self.clone()))
+            .on(on_change(self.hub.stores().clusters.changed(), ()))
+            .on(on_change(self.tunnels.watch(), ()))
+            .at_start(move || {
+                // What was known before leadership was lost may be outdated.
+                fresh.forget_all();
+                vec![()]
+            });
+        self.run_one(controller).await;
+    }
+
+    /// The cluster with this UID, if it is managed.
+    fn cluster(&self, uid: &ClusterUid) -> Option<ManagedCluster> {
+        let state = self.clusters.lock().get(uid).cloned()?;
+        Some(ManagedCluster::new(self.clone(), uid.clone(), state))
+    }
+
+    /// The UIDs of the managed clusters of which `wanted` is true.
+    fn uids(&self, wanted: impl Fn(&ManagedCluster) -> bool) -> Vec<ClusterUid> {
+        let all = self.clusters.lock().clone();
+        let clusters = all
+            .into_iter()
+            .map(|(uid, state)| ManagedCluster::new(self.clone(), uid, state));
+        clusters
+            .filter(|cluster| wanted(cluster))
+            .map(|cluster| cluster.uid)
+            .collect()
+    }
+
+    /// Begins to manage a cluster.
+    fn add(&self, uid: &ClusterUid) {
+        let state = Arc::new(ClusterState::new());
+        let gone = state.gone();
+        self.clusters.lock().insert(uid.clone(), state);
+        let clusters = &self.hub.stores().clusters;
+        let triggers = Arc::clone(&self.triggers);
+        let object = on_change(clusters.watch(uid.as_str()), uid.clone())
+            .inspect(move |uid| triggers.object_changed(uid));
+        let triggers = Arc::clone(&self.triggers);
+        let tunnels = on_change(self.tunnels.watch_cluster(uid), uid.clone())
+            .inspect(move |uid| triggers.connection_changed(uid));
+        let changes = futures::stream::select(object, tunnels);
+        let changes = changes.take_until(gone.cancelled_owned());
+        self.triggers.removal.follow(changes.boxed());
+        self.triggers.connection_changed(uid);
+    }
+
+    fn forget_all(&self) {
+        let all = std::mem::take(&mut *self.clusters.lock());
+        for state in all.values() {
+            state.gone().cancel();
+        }
+    }
+}

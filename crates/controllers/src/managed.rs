@@ -1,0 +1,234 @@
+//! A managed cluster: its latest facts, and the data that its controllers share or keep.
+
+mod facts;
+mod memory;
+
+use std::sync::Arc;
+
+use drover_api::drift::{ACCESS, PROJECTS};
+use drover_api::ids::ClusterUid;
+use drover_api::kinds::Cluster;
+use drover_reconcile::StatusWriter;
+use parking_lot::Mutex;
+use tokio::sync::RwLock;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use self::facts::{AccessState, Known, SETTLED_AFTER, UpgradeState};
+pub(crate) use self::memory::{ProjectsMemory, ProjectsState, RemovalState, Secrets};
+use super::Controllers;
+use super::agent_status::ReportedStatus;
+use super::progress::Progress;
+
+/// One cluster, as a reconciliation sees it.
+pub(super) struct ManagedCluster {
+    pub(super) controllers: Controllers,
+    pub(super) uid: ClusterUid,
+    pub(super) state: Arc<ClusterState>,
+}
+
+/// What is kept of a cluster between reconciliations.
+pub(super) struct ClusterState {
+    begun: Instant,
+    facts: Mutex<Facts>,
+    /// Cancelled when the Cluster is gone, or this server leads no longer.
+    gone: CancellationToken,
+    /// Cancelled when deletion of the Cluster begins.
+    deleting: CancellationToken,
+    /// Held for reading by work that must have ended before the removal begins.
+    working: RwLock<()>,
+    pub(super) status_writer: Mutex<StatusWriter>,
+    pub(super) access: Mutex<Progress>,
+    pub(super) projects: tokio::sync::Mutex<ProjectsState>,
+    /// The digest of the projects that were applied last.
+    pub(super) projects_digest: Mutex<Option<u64>>,
+    pub(super) removal: tokio::sync::Mutex<RemovalState>,
+}
+
+#[derive(Default)]
+struct Facts {
+    reported: ReportedStatus,
+    reported_at: Option<Instant>,
+    access: AccessState,
+    upgrade: Upgrade,
+}
+
+/// [`UpgradeState`] with the time of the request.
+#[derive(Clone, Default)]
+pub(super) enum Upgrade {
+    #[default]
+    Idle,
+    Asked {
+        image: String,
+        at: Instant,
+    },
+    Failed(String),
+}
+
+impl ClusterState {
+    pub(super) fn new() -> Self {
+        let gone = CancellationToken::new();
+        Self {
+            begun: Instant::now(),
+            facts: Mutex::default(),
+            deleting: gone.child_token(),
+            gone,
+            working: RwLock::new(()),
+            status_writer: Mutex::default(),
+            access: Mutex::default(),
+            projects: tokio::sync::Mutex::default(),
+            projects_digest: Mutex::default(),
+            removal: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Cancelled when the cluster is managed no longer.
+    pub(super) fn gone(&self) -> CancellationToken {
+        self.gone.clone()
+    }
+}
+
+impl ManagedCluster {
+    pub(super) fn new(controllers: Controllers, uid: ClusterUid, state: Arc<ClusterState>) -> Self {
+        Self {
+            controllers,
+            uid,
+            state,
+        }
+    }
+
+    /// The Cluster in the store; `None` once it is gone.
+    pub(super) fn object(&self) -> Option<Arc<Cluster>> {
+        let clusters = &self.controllers.hub.stores().clusters;
+        clusters.by_uid(self.uid.as_str())
+    }
+
+    /// Whether an agent of the cluster is connected.
+    pub(super) fn is_connected(&self) -> bool {
+        self.controllers.tunnels.is_connected(&self.uid)
+    }
+
+    /// Whether agents may not have connected and reported yet: the server started, or lost the hub.
+    pub(super) fn is_settling(&self) -> bool {
+        self.state.begun.elapsed() < SETTLED_AFTER
+    }
+
+    /// Does work that ends when deletion of the Cluster begins; `None` if it has begun.
+    pub(super) async fn unless_deleted<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let _working = self.state.working.read().await;
+        self.state.deleting.run_until_cancelled(work).await
+    }
+
+    /// Ends the work of [`Self::unless_deleted`], and waits until it has ended.
+    pub(super) async fn stop_work(&self) {
+        self.state.deleting.cancel();
+        let _ended = self.state.working.write().await;
+    }
+
+    /// What the agent reported last.
+    pub(super) fn reported(&self) -> ReportedStatus {
+        self.state.facts.lock().reported.clone()
+    }
+
+    /// The last reported digest of an owner's objects in the cluster.
+    pub(super) fn drift_digest(&self, owner: &str) -> Option<String> {
+        let facts = self.state.facts.lock();
+        facts.reported.drift.digest(owner).map(str::to_owned)
+    }
+
+    /// Merges a report, and triggers the controllers that it concerns.
+    pub(super) fn report<T>(&self, merge: impl FnOnce(&mut ReportedStatus) -> T) -> T {
+        let mut facts = self.state.facts.lock();
+        facts.reported_at = Some(Instant::now());
+        let before = facts.reported.clone();
+        let merged = merge(&mut facts.reported);
+        let changed = facts.reported != before;
+        let drifted = |owner| facts.reported.drift.digest(owner) != before.drift.digest(owner);
+        let (access, projects) = (drifted(ACCESS), drifted(PROJECTS));
+        drop(facts);
+        let triggers = &self.controllers.triggers;
+        if changed {
+            self.trigger_status();
+        }
+        if access {
+            triggers.access.enqueue(self.uid.clone());
+        }
+        if projects {
+            triggers.projects.enqueue(self.uid.clone());
+        }
+        merged
+    }
+
+    pub(super) fn set_access(&self, access: AccessState) {
+        self.state.facts.lock().access = access;
+        self.trigger_status();
+    }
+
+    /// The applied access is not the wanted one any more.
+    pub(super) fn outdate_access(&self) {
+        let mut facts = self.state.facts.lock();
+        if facts.access == AccessState::Applied {
+            facts.access = AccessState::Pending;
+            drop(facts);
+            self.trigger_status();
+        }
+    }
+
+    pub(super) fn upgrade(&self) -> Upgrade {
+        self.state.facts.lock().upgrade.clone()
+    }
+
+    pub(super) fn set_upgrade(&self, upgrade: Upgrade) {
+        self.state.facts.lock().upgrade = upgrade;
+        self.trigger_status();
+    }
+
+    /// Ends an upgrade when nothing is left to change: a failure is obsolete then, and a replica
+    /// that is missing after the rollout is no stuck upgrade.
+    pub(super) fn settle_upgrade(&self) {
+        let mut facts = self.state.facts.lock();
+        let over = match (&facts.upgrade, &facts.reported.agent) {
+            (Upgrade::Idle, _) => false,
+            (Upgrade::Failed(_), _) => true,
+            (Upgrade::Asked { image, .. }, agent) => agent.as_ref().is_some_and(|agent| {
+                agent.image == *image && agent.updated_available >= agent.wanted
+            }),
+        };
+        if over {
+            facts.upgrade = Upgrade::Idle;
+            drop(facts);
+            self.trigger_status();
+        }
+    }
+
+    /// Everything that the status is decided from.
+    pub(super) fn known(&self) -> Known {
+        let tunnels = self.controllers.tunnels.connected(&self.uid);
+        let newest = tunnels.last().map(|tunnel| tunnel.agent.clone());
+        let facts = self.state.facts.lock();
+        Known {
+            tunnels: tunnels.len().try_into().unwrap_or(u32::MAX),
+            protocol: newest.as_ref().map_or(0, |agent| agent.protocol),
+            agent_version: newest.map(|agent| agent.version),
+            reported: facts.reported.clone(),
+            hub_uid: self.controllers.hub_uid.get().cloned(),
+            silence: facts.reported_at.map(|at| at.elapsed()),
+            access: facts.access.clone(),
+            settling: self.is_settling(),
+            upgrade: match &facts.upgrade {
+                Upgrade::Idle => UpgradeState::Idle,
+                Upgrade::Failed(reason) => UpgradeState::Failed(reason.clone()),
+                Upgrade::Asked { image, at } => UpgradeState::Asked {
+                    image: image.clone(),
+                    since: at.elapsed(),
+                },
+            },
+        }
+    }
+
+    fn trigger_status(&self) {
+        let triggers = &self.controllers.triggers;
+        triggers.status.enqueue(self.uid.clone());
+        triggers.upgrade.enqueue(self.uid.clone());
+    }
+}

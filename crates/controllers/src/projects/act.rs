@@ -1,0 +1,278 @@
+//! The namespaces of a cluster's projects, and what is in them: read, made and put right.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use drover_api::group::PROJECT_LABEL;
+use drover_api::kinds::Project;
+use drover_apply::compare::Comparable;
+use drover_apply::diff::diff;
+use drover_apply::error::{ApplyError, Failure, call, combine, is_conflict, is_gone};
+use drover_apply::inventory::MAX_OBJECTS;
+use drover_apply::objects::{CONCURRENCY, Objects, PAGE_SIZE};
+use drover_apply::owner::Owner;
+use futures::future::join_all;
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::core::v1::{LimitRange, Namespace, ResourceQuota};
+use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
+use kube::{Client, Resource, ResourceExt as _};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::decide::{Found, Plan, Standing, uid};
+use super::limits;
+use crate::managed::Secrets;
+
+/// What was done.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    /// The namespaces that are a project's own now, by its UID: UIDs by name.
+    pub(super) own: BTreeMap<String, BTreeMap<String, String>>,
+    /// What could not be done.
+    pub(super) failures: Vec<Failure>,
+}
+
+/// A namespace that is to be made.
+struct Making<'a> {
+    project: &'a Project,
+    name: &'a str,
+    made_with: &'a str,
+}
+
+/// Reads the cluster's namespaces: all, or those that carry Drover's label.
+pub(super) async fn observe(client: &Client, everything: bool) -> Result<Found, ApplyError> {
+    let api: Api<Namespace> = Api::all(client.clone());
+    let mut params = ListParams::default().limit(PAGE_SIZE);
+    if !everything {
+        params = params.labels(PROJECT_LABEL);
+    }
+    let mut found = Found::new();
+    loop {
+        let listing = api.list_metadata(&params);
+        let page = call("list namespaces".to_owned(), listing).await?;
+        let named = page
+            .items
+            .into_iter()
+            .map(|it| (it.name_any(), it.metadata));
+        found.extend(named);
+        if found.len() > MAX_OBJECTS {
+            return Err(ApplyError::ListTooLong {
+                operation: "list namespaces".to_owned(),
+            });
+        }
+        match page.metadata.continue_.filter(|token| !token.is_empty()) {
+            None => return Ok(found),
+            Some(token) => params = params.continue_token(&token),
+        }
+    }
+}
+
+/// Makes the cluster what the plan says; what fails keeps nothing else from being done.
+pub(super) async fn apply(
+    client: &Client,
+    projects: &[Arc<Project>],
+    plan: &Plan,
+    found: &Found,
+    secrets: &Secrets,
+) -> Outcome {
+    let mut outcome = Outcome::default();
+    let owners = owners(projects, plan);
+    mark(client, plan, found, &owners, &mut outcome).await;
+    make(client, projects, plan, secrets, &mut outcome).await;
+    let mut wanted = Bounds::default();
+    for project in projects {
+        let Some(standing) = plan.get(&uid(project)) else {
+            continue;
+        };
+        let own = outcome.own.get(&uid(project)).into_iter().flatten();
+        for (namespace, _) in own {
+            if standing.is_bounded() {
+                wanted.quotas.extend(limits::quota(project, namespace));
+                wanted.limits.extend(limits::limits(project, namespace));
+            } else {
+                wanted.frozen.insert(namespace.clone());
+            }
+        }
+    }
+    wanted.apply(client, &mut outcome.failures).await;
+    outcome
+}
+
+/// Takes away everything of every project; the namespaces stay. A cluster whose account may not even
+/// look has nothing of the kind.
+pub(crate) async fn clean(client: &Client) -> Result<(), ApplyError> {
+    let found = match observe(client, false).await {
+        Err(ApplyError::Forbidden { .. }) => return Ok(()),
+        found => found?,
+    };
+    let outcome = apply(client, &[], &Plan::new(), &found, &Secrets::new()).await;
+    combine(outcome.failures.into_iter().map(|failure| failure.error))
+}
+
+/// Whose a namespace is by the plan.
+fn owners<'a>(projects: &'a [Arc<Project>], plan: &'a Plan) -> BTreeMap<&'a str, &'a Project> {
+    let mut owners = BTreeMap::new();
+    for project in projects {
+        let standing = plan.get(&uid(project)).into_iter();
+        let own = standing.flat_map(Standing::own);
+        owners.extend(own.map(|(name, _)| (name.as_str(), &**project)));
+    }
+    owners
+}
+
+/// Puts labels right, and takes them from what is no project's.
+async fn mark(
+    client: &Client,
+    plan: &Plan,
+    found: &Found,
+    owners: &BTreeMap<&str, &Project>,
+    outcome: &mut Outcome,
+) {
+    let there = found
+        .iter()
+        .filter(|(_, there)| there.deletion_timestamp.is_none());
+    let due: Vec<(&String, Value)> = there
+        .filter_map(|(name, there)| {
+            let patch = limits::patch(there, owners.get(name.as_str()).copied())?;
+            Some((name, patch))
+        })
+        .collect();
+    let mut failed = BTreeSet::new();
+    for together in due.chunks(CONCURRENCY) {
+        let patched = together
+            .iter()
+            .map(|(name, patch)| label(client, name, patch));
+        for failure in join_all(patched).await.into_iter().filter_map(Result::err) {
+            failed.insert(failure.namespace.clone());
+            outcome.failures.push(failure);
+        }
+    }
+    for (project, standing) in plan {
+        let labelled = standing.own().filter(|(name, _)| {
+            // What is its own stays so, whether or not somebody keeps its label from being put right.
+            standing.keeps.contains_key(*name) || !failed.contains(*name)
+        });
+        let labelled = labelled.map(|(name, uid)| (name.clone(), uid.clone()));
+        outcome.own.insert(project.clone(), labelled.collect());
+    }
+}
+
+async fn label(client: &Client, name: &str, patch: &Value) -> Result<(), Failure> {
+    let api: Api<Namespace> = Api::all(client.clone());
+    let (params, patch) = (PatchParams::default(), Patch::Merge(patch));
+    let patched = api.patch_metadata(name, &params, &patch);
+    match call(format!("label the namespace {name}"), patched).await {
+        Err(ApplyError::Call { source, .. }) if is_gone(&source) => Ok(()),
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure {
+            namespace: name.to_owned(),
+            error,
+        }),
+    }
+}
+
+/// Makes namespaces that are not there.
+async fn make(
+    client: &Client,
+    projects: &[Arc<Project>],
+    plan: &Plan,
+    secrets: &Secrets,
+    outcome: &mut Outcome,
+) {
+    let mut due = Vec::new();
+    for project in projects {
+        let makes = plan.get(&uid(project)).into_iter();
+        for name in makes.flat_map(|standing| &standing.makes) {
+            if let Some(made_with) = secrets.get(&(uid(project), name.clone())) {
+                due.push(Making {
+                    project,
+                    name,
+                    made_with,
+                });
+            }
+        }
+    }
+    for together in due.chunks(CONCURRENCY) {
+        let made = together.iter().map(|making| making.make(client));
+        for (making, made) in together.iter().zip(join_all(made).await) {
+            match made {
+                Ok(made) => {
+                    let own = outcome.own.entry(uid(making.project)).or_default();
+                    own.insert(making.name.to_owned(), made);
+                }
+                Err(error) => outcome.failures.push(Failure {
+                    namespace: making.name.to_owned(),
+                    error,
+                }),
+            }
+        }
+    }
+}
+
+impl Making<'_> {
+    async fn make(&self, client: &Client) -> Result<String, ApplyError> {
+        let operation = || format!("create the namespace {}", self.name);
+        let namespace = Namespace {
+            metadata: limits::namespace(self.project, self.name, self.made_with),
+            ..Namespace::default()
+        };
+        let (api, params): (Api<Namespace>, _) = (Api::all(client.clone()), PostParams::default());
+        match call(operation(), api.create(&params, &namespace)).await {
+            Ok(made) => Ok(made.uid().unwrap_or_default()),
+            Err(ApplyError::Call { source, .. }) if is_conflict(&source) => {
+                Err(ApplyError::NameTaken {
+                    operation: operation(),
+                })
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Quota and limits of all projects in a cluster.
+#[derive(Default)]
+struct Bounds {
+    quotas: Vec<ResourceQuota>,
+    limits: Vec<LimitRange>,
+    /// Namespaces in which what is there stays as it is.
+    frozen: BTreeSet<String>,
+}
+
+impl Bounds {
+    async fn apply(&self, client: &Client, failures: &mut Vec<Failure>) {
+        self.apply_each(client, &self.quotas, failures).await;
+        self.apply_each(client, &self.limits, failures).await;
+    }
+
+    async fn apply_each<K>(&self, client: &Client, wanted: &[K], failures: &mut Vec<Failure>)
+    where
+        K: Comparable
+            + Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + Serialize
+            + DeserializeOwned
+            + Debug,
+    {
+        let objects = Objects::<K>::namespaced(client, Owner::label(PROJECT_LABEL));
+        let present = match objects.inventory().await {
+            Ok(inventory) => inventory.objects,
+            // A simulated cluster does not have the kind: only a write of a wanted object fails.
+            Err(ApplyError::Call { source, .. }) if is_gone(&source) => Vec::new(),
+            Err(error) => {
+                failures.push(Failure {
+                    namespace: String::new(),
+                    error,
+                });
+                return;
+            }
+        };
+        let free = present.into_iter().filter(|object| {
+            let namespace = object.namespace().unwrap_or_default();
+            !self.frozen.contains(&namespace)
+        });
+        let diff = diff(&free.collect::<Vec<_>>(), wanted);
+        failures.extend(objects.prune(&diff).await);
+        failures.extend(objects.write(&diff).await);
+    }
+}

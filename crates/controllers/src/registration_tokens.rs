@@ -1,0 +1,124 @@
+//! Deletes registration tokens that expired, were used, or whose Cluster is gone.
+
+use std::time::Duration;
+
+use drover_api::kinds::{Cluster, ClusterRegistrationToken};
+use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime};
+use jiff::Timestamp;
+use kube::ResourceExt as _;
+use kube::api::DeleteParams;
+
+use drover_hub::{Hub, HubError, call};
+
+/// Between two purges.
+const INTERVAL: Duration = Duration::from_mins(1);
+
+/// Whether a token has no use any more; `cluster` is the one with its UID.
+pub(crate) fn is_spent(
+    token: &ClusterRegistrationToken,
+    cluster: Option<&Cluster>,
+    now: Timestamp,
+) -> bool {
+    let Some(cluster) = cluster else { return true };
+    let registration = cluster
+        .status
+        .as_ref()
+        .and_then(|status| status.registration.as_ref());
+    now >= token.spec.expires_at.0
+        || registration.is_some_and(|registration| registration.token_id == token.name_any())
+}
+
+/// Deletes spent tokens.
+struct RegistrationTokens {
+    hub: Hub,
+}
+
+impl Reconciler for RegistrationTokens {
+    type Key = ();
+    type Error = HubError;
+
+    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, HubError> {
+        if self.hub.stores().health().is_trusted() {
+            purge(&self.hub).await?;
+        }
+        Ok(Action::requeue(INTERVAL))
+    }
+}
+
+/// Runs the controller.
+pub(super) async fn run(hub: &Hub, runtime: &Runtime) {
+    let options = Options::new("registration-tokens");
+    let reconciler = RegistrationTokens { hub: hub.clone() };
+    runtime.run_single(options, reconciler, []).await;
+}
+
+async fn purge(hub: &Hub) -> Result<(), HubError> {
+    let now = Timestamp::now();
+    for token in hub.stores().registration_tokens.all() {
+        let cluster = hub
+            .stores()
+            .clusters
+            .by_uid(token.spec.cluster_uid.as_str());
+        if !is_spent(&token, cluster.as_deref(), now) {
+            continue;
+        }
+        let (api, params) = (hub.registration_tokens(), DeleteParams::default());
+        let name = token.name_any();
+        let deleted = api.delete(&name, &params);
+        match call("delete a spent registration token", deleted).await {
+            Err(error) if !error.is_not_found() => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use drover_api::ids::ClusterUid;
+    use drover_api::kinds::{
+        ClusterRegistrationTokenSpec, ClusterSpec, ClusterStatus, Registration,
+    };
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+    use super::*;
+
+    #[test]
+    fn a_token_is_spent_when_it_expired_registered_or_lost_its_cluster() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let token = ClusterRegistrationToken::new(
+            "t",
+            ClusterRegistrationTokenSpec {
+                cluster_name: "shop".into(),
+                cluster_uid: ClusterUid::new("u"),
+                hash: String::new(),
+                expires_at: Time(at(100)),
+            },
+        );
+        let cluster = |token_id: Option<&str>| {
+            let mut cluster = Cluster::new("shop", ClusterSpec::default());
+            cluster.status = token_id.map(|id| ClusterStatus {
+                registration: Some(Registration {
+                    public_key: "k".into(),
+                    bound_at: Time(at(0)),
+                    token_id: id.into(),
+                }),
+                ..Default::default()
+            });
+            cluster
+        };
+        for (cluster, now, spent) in [
+            (Some(cluster(None)), 99, false),
+            (Some(cluster(None)), 100, true),
+            (Some(cluster(Some("t"))), 0, true),
+            (Some(cluster(Some("other"))), 0, false),
+            (None, 0, true),
+        ] {
+            assert_eq!(
+                is_spent(&token, cluster.as_ref(), at(now)),
+                spent,
+                "{cluster:?} {now}"
+            );
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The condition of a Cluster that is being deleted.
+
+use drover_api::conditions::{CLEANED_UP, Tristate, Verdict, set_condition};
+use drover_api::group::{ACCESS_LABEL, AGENT_NAMESPACE, PROJECT_LABEL};
+use drover_api::kinds::Cluster;
+use jiff::Timestamp;
+use kube::ResourceExt as _;
+use kube::api::PostParams;
+
+use super::CLEAN_WITHIN;
+use crate::managed::ManagedCluster;
+use drover_agent_gateway::registration::manifest::{AGENT, NAME_LABEL};
+use drover_hub::call;
+
+/// Before anything was tried.
+pub(super) fn begun(connected: bool) -> Verdict {
+    let (reason, message) = if connected {
+        (
+            "CleaningUp",
+            "what Drover applied in the cluster is being removed".to_owned(),
+        )
+    } else {
+        let most = CLEAN_WITHIN.as_secs();
+        let message = format!(
+            "no agent of the cluster is connected; it is waited for, at most {most} s, so that \
+             what Drover applied there can be removed"
+        );
+        ("WaitingForAgent", message)
+    };
+    Verdict {
+        status: Tristate::Unknown,
+        reason,
+        message,
+    }
+}
+
+/// When the time is over; `problem` is what the cluster said last, if it said anything.
+pub(super) fn failed(problem: Option<&str>) -> Verdict {
+    let (reason, why) = match problem {
+        Some(problem) => ("CleanUpFailed", problem),
+        None => ("AgentGone", "no agent of the cluster came back in time"),
+    };
+    Verdict {
+        status: Tristate::False,
+        reason,
+        message: format!(
+            "what Drover applied stays in the cluster ({why}); to remove it, run there: {}",
+            commands()
+        ),
+    }
+}
+
+/// Removes everything that an import and its controllers made, by the manifest or by Helm.
+fn commands() -> String {
+    format!(
+        "kubectl delete clusterrolebindings,clusterroles -l {NAME_LABEL}={AGENT} && \
+         kubectl delete clusterrolebindings,clusterroles,rolebindings -A -l {ACCESS_LABEL} && \
+         kubectl delete resourcequotas,limitranges -A -l {PROJECT_LABEL} && \
+         kubectl label namespaces -l {PROJECT_LABEL} {PROJECT_LABEL}- && \
+         kubectl delete namespace {AGENT_NAMESPACE}"
+    )
+}
+
+/// Sets the condition, and an event where something is wrong; failing that, a log line has it.
+pub(super) async fn report(managed: &ManagedCluster, verdict: &Verdict) {
+    let Some(cluster) = managed.object() else {
+        return;
+    };
+    let name = cluster.name_any();
+    if verdict.status == Tristate::False {
+        tracing::warn!(cluster.name = name, "{}", verdict.message);
+        let notices = &managed.controllers.notices;
+        notices
+            .warn(&cluster, verdict.reason, &verdict.message)
+            .await;
+    }
+    let mut status = cluster.status.clone().unwrap_or_default();
+    let (generation, now) = (cluster.metadata.generation, Timestamp::now());
+    set_condition(&mut status.conditions, CLEANED_UP, verdict, generation, now);
+    let wanted = Cluster {
+        status: Some(status),
+        ..Cluster::clone(&cluster)
+    };
+    let (api, params) = (managed.controllers.hub.clusters(), PostParams::default());
+    let written = api.replace_status(&name, &params, &wanted);
+    match call("say how a cluster's clean-up stands", written).await {
+        Ok(written) => {
+            let clusters = &managed.controllers.hub.stores().clusters;
+            clusters.wait_for(&written).await;
+        }
+        Err(error) => {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(
+                cluster.name = name,
+                error,
+                "a clean-up's state was not written"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use drover_api::group::MANAGED_BY_LABEL;
+
+    use super::*;
+    use crate::access::wanted::tests::of_one_administrator;
+    use drover_access::proof::PublicKey;
+    use drover_agent_gateway::registration::manifest::Manifest;
+    use drover_api::ids::ClusterUid;
+    use secrecy::ExposeSecret as _;
+
+    /// The objects of the manifest that a cluster is imported with.
+    fn objects() -> Vec<serde_json::Value> {
+        let manifest = Manifest {
+            server_url: "https://drover.example:8443".into(),
+            server_ca: String::new(),
+            cluster_uid: ClusterUid::new("5a1d"),
+            cluster_name: "shop".into(),
+            token: "droverimport_bbbbbbbbbbbb_secretsecretsecret".into(),
+            plan_keys: vec![PublicKey::from_bytes([1; 32])],
+            image: "drover-agent:0.1.0".into(),
+            image_pull_policy: "Never".into(),
+        };
+        let yaml = manifest.write().unwrap();
+        serde_saphyr::from_multiple(yaml.expose_secret()).unwrap()
+    }
+
+    #[test]
+    fn a_clean_up_that_failed_says_why_and_what_to_run() {
+        for (problem, reason, why) in [
+            (None, "AgentGone", "no agent"),
+            (Some("could not delete x: 403"), "CleanUpFailed", "403"),
+        ] {
+            let verdict = failed(problem);
+            assert_eq!((verdict.status, verdict.reason), (Tristate::False, reason));
+            assert!(verdict.message.contains(why), "{verdict:?}");
+            let run = "kubectl delete namespace drover-agent";
+            assert!(verdict.message.contains(run), "{verdict:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_clean_up_says_to_run_finds_every_role_also_of_helm() {
+        let commands = commands();
+        let selector = commands.split(" -l ").nth(1).unwrap();
+        let (label, value) = selector.split(' ').next().unwrap().split_once('=').unwrap();
+        let mut found = Vec::new();
+        let manifest = objects().into_iter().filter(|object| {
+            let kind = object["kind"].as_str().unwrap();
+            ["ClusterRole", "ClusterRoleBinding"].contains(&kind)
+        });
+        for object in manifest {
+            let labels = object["metadata"]["labels"].clone();
+            let mut labels: BTreeMap<String, String> = serde_json::from_value(labels).unwrap();
+            // As Helm does with everything that it installs.
+            labels.insert(MANAGED_BY_LABEL.to_owned(), "Helm".to_owned());
+            found.push(labels);
+        }
+        let wanted = of_one_administrator();
+        let roles = wanted.cluster_roles.into_iter().map(|role| role.metadata);
+        let bindings = wanted.cluster_bindings.into_iter();
+        let bindings = bindings.map(|binding| binding.metadata);
+        found.extend(roles.chain(bindings).filter_map(|metadata| metadata.labels));
+        assert_eq!(found.len(), 7);
+        for labels in found {
+            assert_eq!(
+                labels.get(label).map(String::as_str),
+                Some(value),
+                "{labels:?}"
+            );
+        }
+    }
+}

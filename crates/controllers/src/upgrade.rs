@@ -1,0 +1,130 @@
+//! Upgrades of clusters' agents: which image, and the patch of their Deployment.
+
+use std::time::Duration;
+
+use drover_api::agent::Lane;
+use drover_api::group::{AGENT_NAMESPACE, SERVER_FIELD_MANAGER};
+use drover_api::ids::ClusterUid;
+use drover_api::kinds::{AgentSpec, AgentUpgrade};
+use drover_reconcile::{Action, Attempt, Reconciler};
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::api::{Api, Patch, PatchParams};
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::Controllers;
+use super::managed::{ManagedCluster, Upgrade};
+use drover_agent_gateway::registration::import::wanted_image;
+use drover_agent_gateway::registration::manifest::AGENT;
+use drover_apply::{ApplyError, call};
+
+/// Between two patches of one cluster.
+const BETWEEN_PATCHES: Duration = Duration::from_mins(1);
+/// The longest time between two decisions.
+const INTERVAL: Duration = Duration::from_secs(30);
+
+/// The image that the Deployment must be told to run; `None` when it may stay as it is.
+///
+/// An image that the Cluster names always counts; the server's own only where upgrades are
+/// automatic.
+pub(crate) fn decide(spec: &AgentSpec, wanted: &str, runs: &str) -> Option<String> {
+    let may = spec.image.is_some() || spec.upgrade == AgentUpgrade::Automatic;
+    (may && runs != wanted && !runs.is_empty()).then(|| wanted.to_owned())
+}
+
+/// Sets the image of each cluster's agent.
+pub(super) struct AgentUpgrades(pub(super) Controllers);
+
+impl Reconciler for AgentUpgrades {
+    type Key = ClusterUid;
+    type Error = ApplyError;
+
+    async fn reconcile(&self, uid: &ClusterUid, _: &Attempt) -> Result<Action, ApplyError> {
+        let Some(cluster) = self.0.cluster(uid) else {
+            return Ok(Action::await_change());
+        };
+        let reconciling = cluster.unless_deleted(reconcile(&cluster));
+        reconciling.await.unwrap_or(Ok(Action::await_change()))
+    }
+}
+
+async fn reconcile(cluster: &ManagedCluster) -> Result<Action, ApplyError> {
+    if !cluster.is_connected() {
+        return Ok(Action::await_change());
+    }
+    let Some(image) = next(cluster) else {
+        cluster.settle_upgrade();
+        return Ok(Action::requeue(INTERVAL));
+    };
+    if let Upgrade::Asked { at, .. } = cluster.upgrade()
+        && at.elapsed() < BETWEEN_PATCHES
+    {
+        return Ok(Action::requeue(
+            BETWEEN_PATCHES.saturating_sub(at.elapsed()),
+        ));
+    }
+    if let Err(error) = patch(cluster, &image).await {
+        cluster.set_upgrade(Upgrade::Failed(error.to_string()));
+        return Err(error);
+    }
+    tracing::info!(cluster.uid = %cluster.uid, image, "upgrading the agent");
+    cluster.set_upgrade(Upgrade::Asked {
+        image,
+        at: Instant::now(),
+    });
+    Ok(Action::requeue(BETWEEN_PATCHES))
+}
+
+fn next(managed: &ManagedCluster) -> Option<String> {
+    let cluster = managed.object()?;
+    let runs = managed.reported().agent?.image;
+    let wanted = wanted_image(&managed.controllers.settings, &cluster);
+    decide(&cluster.spec.agent, &wanted, &runs)
+}
+
+async fn patch(managed: &ManagedCluster, image: &str) -> Result<(), ApplyError> {
+    let tunnels = &managed.controllers.tunnels;
+    let client = tunnels.client(&managed.uid, Lane::Controller);
+    let api: Api<Deployment> = Api::namespaced(client, AGENT_NAMESPACE);
+    // A strategic merge finds the container by its name and leaves the rest alone.
+    let patch = Patch::Strategic(json!({"spec": {"template": {"spec": {"containers": [
+        {"name": AGENT, "image": image}
+    ]}}}}));
+    let params = PatchParams {
+        field_manager: Some(SERVER_FIELD_MANAGER.into()),
+        ..PatchParams::default()
+    };
+    let patched = api.patch(AGENT, &params, &patch);
+    call(format!("set the image of Deployment {AGENT}"), patched)
+        .await
+        .map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use AgentUpgrade::{Automatic, Manual};
+
+    use super::*;
+
+    #[test]
+    fn an_agent_is_changed_when_policy_says_so_and_the_image_differs() {
+        let spec = |upgrade, image: Option<&str>| AgentSpec {
+            image: image.map(str::to_owned),
+            upgrade,
+        };
+        for (spec, wanted, runs, changes) in [
+            (spec(Automatic, None), "a:2", "a:1", true),
+            (spec(Automatic, None), "a:2", "a:2", false),
+            (spec(Manual, None), "a:2", "a:1", false),
+            (spec(Manual, Some("b:1")), "b:1", "a:1", true),
+            (spec(Manual, Some("b:1")), "b:1", "b:1", false),
+            (spec(Automatic, None), "a:2", "", false),
+        ] {
+            assert_eq!(
+                decide(&spec, wanted, runs).is_some(),
+                changes,
+                "{spec:?} {runs}"
+            );
+        }
+    }
+}

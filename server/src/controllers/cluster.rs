@@ -1,6 +1,0 @@
-//! What the hub's Cluster says of a cluster: read from the report stream, decided, written.
-
-pub mod agent_status;
-pub mod decide;
-pub(super) mod reports;
-pub(super) mod status;
