@@ -30,7 +30,6 @@ use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE};
 use http::{Extensions, HeaderValue};
 use kube::ResourceExt as _;
 use secrecy::{ExposeSecret as _, SecretString};
-use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use self::challenge::Challenges;
@@ -43,6 +42,7 @@ use drover_audit::Noted;
 use drover_http_edge::body;
 use drover_http_edge::listen::ConnectionSlot;
 use drover_http_edge::networks::{Quota, Rates, sender};
+use drover_http_edge::routes::{Right, Routes};
 use drover_http_edge::status::Status;
 use drover_http_edge::unauthenticated::AgentJson;
 use drover_hub::Hub;
@@ -203,19 +203,19 @@ impl RegistrationState {
     }
 }
 
-/// The routes of this module and their part of the OpenAPI document.
-pub fn documented() -> OpenApiRouter<RegistrationState> {
-    OpenApiRouter::new()
-        .routes(routes!(register))
-        .routes(routes!(challenge))
-        .routes(routes!(connect))
-        .routes(routes!(import_manifest))
-        .routes(routes!(import_cluster))
+/// The routes of this module.
+pub fn declared() -> Routes<RegistrationState> {
+    Routes::default()
+        .add(Right::Agent, routes!(register))
+        .add(Right::Agent, routes!(challenge))
+        .add(Right::Agent, routes!(connect))
+        .add(Right::Agent, routes!(import_manifest))
+        .add(Right::Person, routes!(import_cluster))
 }
 
-/// The routes of this module.
+/// The router of [`declared`].
 pub fn router(state: RegistrationState) -> Router {
-    documented().split_for_parts().0.with_state(state)
+    declared().into_router().with_state(state)
 }
 
 /// Binds a cluster's key to its Cluster; a registration token is the credential.

@@ -8,5 +8,6 @@ pub mod body;
 pub mod concurrency;
 pub mod listen;
 pub mod networks;
+pub mod routes;
 pub mod status;
 pub mod unauthenticated;

@@ -3,7 +3,9 @@
 use drover_api::agent::PROOF_HEADER;
 use serde_json::{Value, json};
 
-use crate::routes::{ROUTES, Right};
+use drover_http_edge::routes::Right;
+
+use crate::routes;
 
 /// Name of the scheme of people's and programs' tokens.
 const TOKEN: &str = "token";
@@ -26,14 +28,14 @@ pub(super) fn complete(mut document: Value) -> Value {
         "description": "What is wrong and what to do: a metav1.Status (Kubernetes)",
         "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Status" } } },
     });
-    for route in ROUTES {
+    for route in routes::all() {
         let method = route.method.as_str().to_ascii_lowercase();
-        let operation = document["paths"].get_mut(route.path);
+        let operation = document["paths"].get_mut(&*route.path);
         let Some(operation) = operation.and_then(|path| path.get_mut(&method)) else {
             continue;
         };
         operation["responses"]["default"] = json!({ "$ref": "#/components/responses/Error" });
-        let scheme = match (route.right, route.path) {
+        let scheme = match (route.right, &*route.path) {
             (Right::Anyone, _) | (Right::Agent, "/v1/agent/challenge") => None,
             (Right::Agent, "/v1/connect") => Some(PROOF),
             (Right::Agent, _) => Some(REGISTRATION_TOKEN),

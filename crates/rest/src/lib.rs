@@ -1,7 +1,7 @@
 //! The REST API under `/v1`: people, tokens, clusters and settings.
 //!
-//! Routes and the OpenAPI document come from one place, the `#[utoipa::path]` on each handler.
-//! Who may call a route is the handler's extractor ([`caller`]); [`crate::routes`] lists it.
+//! [`Routes`] builds the router, the OpenAPI document and the list of required rights from one
+//! declaration of each route. The handler's extractor ([`caller`]) enforces the right.
 
 mod access;
 mod accounts;
@@ -27,7 +27,6 @@ use http::HeaderValue;
 use http::header::CACHE_CONTROL;
 use tower_http::set_header::SetResponseHeaderLayer;
 use utoipa::OpenApi as _;
-use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use self::access::{explain, global_members, global_roles, members, roles};
@@ -39,6 +38,7 @@ pub use self::accounts::people::Lookups;
 use drover_agent_gateway::registration;
 use drover_agent_gateway::tunnels::Tunnels;
 use drover_audit::Reader;
+use drover_http_edge::routes::{Right, Routes};
 use drover_hub::Hub;
 use drover_hub::settings::Settings;
 use drover_identity::{
@@ -87,79 +87,108 @@ pub struct RestState {
 ))]
 struct Document;
 
-/// The routes and their document; a router with every route of this module and no other.
-fn documented() -> OpenApiRouter<RestState> {
-    OpenApiRouter::with_openapi(Document::openapi())
-        .routes(routes!(me::login))
-        .routes(routes!(me::logout))
-        .routes(routes!(me::me))
-        .routes(routes!(session::sign_in, session::read, session::sign_out))
-        .routes(routes!(session::sign_out_everywhere))
-        .routes(routes!(auth_providers::list, auth_providers::create))
-        .routes(routes!(
-            auth_providers::read,
-            auth_providers::update,
-            auth_providers::delete
-        ))
-        .routes(routes!(auth_providers::test))
-        .routes(routes!(providers::list))
-        .routes(routes!(providers::sign_in))
-        .routes(routes!(providers::callback))
-        .routes(routes!(device::begin))
-        .routes(routes!(device::fetch))
-        .routes(routes!(device::look))
-        .routes(routes!(device::confirm))
-        .routes(routes!(me::change_password))
-        .routes(routes!(tokens::list, tokens::create))
-        .routes(routes!(tokens::delete))
-        .routes(routes!(users::list, users::create))
-        .routes(routes!(users::read, users::patch, users::delete))
-        .routes(routes!(users::reset_password))
-        .routes(routes!(users::revoke_tokens))
-        .routes(routes!(users::refresh))
-        .routes(routes!(identities::link))
-        .routes(routes!(identities::unlink))
-        .routes(routes!(clusters::list, clusters::create))
-        .routes(routes!(clusters::read, clusters::delete))
-        .routes(routes!(members::list_of_cluster, members::add_to_cluster))
-        .routes(routes!(members::remove_from_cluster))
-        .routes(routes!(roles::list, roles::create))
-        .routes(routes!(roles::read, roles::update, roles::delete))
-        .routes(routes!(global_roles::list, global_roles::create))
-        .routes(routes!(
-            global_roles::read,
-            global_roles::update,
-            global_roles::delete
-        ))
-        .routes(routes!(global_members::list, global_members::add))
-        .routes(routes!(global_members::remove))
-        .routes(routes!(projects::list, projects::create))
-        .routes(routes!(projects::read, projects::patch, projects::delete))
-        .routes(routes!(members::list_of_project, members::add_to_project))
-        .routes(routes!(members::remove_from_project))
-        .routes(routes!(explain::explain))
-        .routes(routes!(people::find))
-        .routes(routes!(kubeconfig::create))
-        .routes(routes!(settings::list))
-        .routes(routes!(settings::update))
-        .routes(routes!(audit::list))
-        .routes(routes!(server::version))
+/// The routes of the REST API, except those of agents and telemetry.
+fn declared() -> Routes<RestState> {
+    Routes::default()
+        .add(Right::Anyone, routes!(me::login))
+        .add(Right::AnyToken, routes!(me::logout))
+        .add(Right::AnyToken, routes!(me::me))
+        .add(Right::Anyone, routes!(session::sign_in))
+        .add(Right::AnyToken, routes!(session::read, session::sign_out))
+        .add(Right::Person, routes!(session::sign_out_everywhere))
+        .add(Right::Role, routes!(auth_providers::list))
+        .add(Right::Administrator, routes!(auth_providers::create))
+        .add(Right::Role, routes!(auth_providers::read))
+        .add(
+            Right::Administrator,
+            routes!(auth_providers::update, auth_providers::delete),
+        )
+        .add(Right::Administrator, routes!(auth_providers::test))
+        .add(Right::Anyone, routes!(providers::list))
+        .add(Right::Anyone, routes!(providers::sign_in))
+        // The provider's response and the browser's cookie authenticate the user.
+        .add(Right::Anyone, routes!(providers::callback))
+        .add(Right::Anyone, routes!(device::begin))
+        // The request contains a code that only the program that started the login has.
+        .add(Right::Anyone, routes!(device::fetch))
+        .add(Right::Person, routes!(device::look))
+        .add(Right::Person, routes!(device::confirm))
+        .add(Right::AnyToken, routes!(me::change_password))
+        .add(Right::Person, routes!(tokens::list, tokens::create))
+        .add(Right::Person, routes!(tokens::delete))
+        .add(Right::Role, routes!(users::list, users::create))
+        .add(
+            Right::Role,
+            routes!(users::read, users::patch, users::delete),
+        )
+        .add(Right::Role, routes!(users::reset_password))
+        .add(Right::Administrator, routes!(users::revoke_tokens))
+        .add(Right::Role, routes!(users::refresh))
+        .add(Right::Administrator, routes!(identities::link))
+        .add(Right::Administrator, routes!(identities::unlink))
+        .add(Right::Person, routes!(clusters::list))
+        .add(Right::Role, routes!(clusters::create))
+        .add(Right::Person, routes!(clusters::read, clusters::delete))
+        .add(
+            Right::Person,
+            routes!(members::list_of_cluster, members::add_to_cluster),
+        )
+        .add(Right::Person, routes!(members::remove_from_cluster))
+        .add(Right::Person, routes!(roles::list))
+        .add(Right::Role, routes!(roles::create))
+        .add(Right::Person, routes!(roles::read))
+        .add(Right::Role, routes!(roles::update, roles::delete))
+        .add(
+            Right::Role,
+            routes!(global_roles::list, global_roles::create),
+        )
+        .add(
+            Right::Role,
+            routes!(
+                global_roles::read,
+                global_roles::update,
+                global_roles::delete
+            ),
+        )
+        .add(
+            Right::Role,
+            routes!(global_members::list, global_members::add),
+        )
+        .add(Right::Role, routes!(global_members::remove))
+        .add(Right::Person, routes!(projects::list, projects::create))
+        .add(
+            Right::Person,
+            routes!(projects::read, projects::patch, projects::delete),
+        )
+        .add(
+            Right::Person,
+            routes!(members::list_of_project, members::add_to_project),
+        )
+        .add(Right::Person, routes!(members::remove_from_project))
+        .add(Right::Person, routes!(explain::explain))
+        .add(Right::Person, routes!(people::find))
+        .add(Right::Person, routes!(kubeconfig::create))
+        .add(Right::Role, routes!(settings::list))
+        // The handler requires an administrator for a setting that affects security.
+        .add(Right::Role, routes!(settings::update))
+        .add(Right::Administrator, routes!(audit::list))
+        .add(Right::Anyone, routes!(server::version))
+        .add_undocumented(Right::Anyone, "/v1/openapi.json", server::openapi)
 }
 
-/// The OpenAPI document of everything under `/v1`, whichever module answers it.
+/// The OpenAPI document of all routes under `/v1`.
 pub fn document() -> serde_json::Value {
-    let document = documented()
-        .into_openapi()
-        .merge_from(registration::documented().into_openapi())
-        .merge_from(telemetry::documented().into_openapi());
+    let document = Document::openapi()
+        .merge_from(declared().into_openapi())
+        .merge_from(registration::declared().into_openapi())
+        .merge_from(telemetry::declared().into_openapi());
     document::complete(serde_json::to_value(document).unwrap_or_default())
 }
 
-/// All routes of this module.
+/// The router of [`declared`].
 pub fn router(state: RestState) -> Router {
-    let (router, _) = documented().split_for_parts();
-    router
-        .route("/v1/openapi.json", server::openapi(&document()))
+    declared()
+        .into_router()
         .layer(SetResponseHeaderLayer::overriding(
             CACHE_CONTROL,
             HeaderValue::from_static("no-store"),

@@ -1,12 +1,13 @@
 //! What the server is: `/v1/version` and the OpenAPI document.
 
+use std::sync::LazyLock;
+
 use axum::Json;
 use axum::extract::State;
-use axum::response::IntoResponse;
-use axum::routing::{MethodRouter, get};
 use bytes::Bytes;
 use drover_api::agent::PROTOCOLS;
 use drover_api::rest::Version;
+use http::HeaderName;
 use http::header::CONTENT_TYPE;
 
 use super::RestState;
@@ -32,8 +33,11 @@ pub(super) async fn version(
     })
 }
 
-/// Serves the document, rendered once.
-pub(super) fn openapi(document: &serde_json::Value) -> MethodRouter<RestState> {
-    let rendered = Bytes::from(serde_json::to_vec(document).unwrap_or_default());
-    get(async move || ([(CONTENT_TYPE, "application/json")], rendered.clone()).into_response())
+/// Returns the OpenAPI document. The first request renders it.
+pub(super) async fn openapi() -> ([(HeaderName, &'static str); 1], Bytes) {
+    static RENDERED: LazyLock<Bytes> = LazyLock::new(|| {
+        let rendered = serde_json::to_vec(&crate::document());
+        rendered.unwrap_or_default().into()
+    });
+    ([(CONTENT_TYPE, "application/json")], RENDERED.clone())
 }

@@ -2,16 +2,15 @@
 
 use axum::extract::{FromRequest as _, Request, State};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::get;
 use axum::{Json, Router};
 use drover_access::same_origin::Head;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{Extensions, StatusCode, Uri};
 use serde::{Deserialize, Serialize};
-use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use drover_http_edge::body;
+use drover_http_edge::routes::{Right, Routes};
 use drover_http_edge::status::Status;
 use drover_hub::connect::HubMetrics;
 use drover_identity::Authenticator;
@@ -42,19 +41,18 @@ pub struct LogFilterBody {
     pub filter: String,
 }
 
-/// The routes under `/v1` and their part of the OpenAPI document.
-pub fn documented() -> OpenApiRouter<Telemetry> {
-    OpenApiRouter::new().routes(routes!(log_filter, set_log_filter))
+/// The routes of this module.
+pub fn declared() -> Routes<Telemetry> {
+    Routes::default()
+        .add(Right::Administrator, routes!(log_filter, set_log_filter))
+        .add_undocumented(Right::Anyone, "/livez", livez)
+        .add_undocumented(Right::Anyone, "/readyz", readyz)
+        .add_undocumented(Right::Administrator, "/metrics", metrics)
 }
 
-/// The routes.
+/// The router of [`declared`].
 pub fn router(telemetry: Telemetry) -> Router {
-    Router::new()
-        .route("/livez", get(livez))
-        .route("/readyz", get(readyz))
-        .route("/metrics", get(metrics))
-        .merge(documented().split_for_parts().0)
-        .with_state(telemetry)
+    declared().into_router().with_state(telemetry)
 }
 
 async fn livez(uri: Uri) -> Response {

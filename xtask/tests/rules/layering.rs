@@ -222,7 +222,10 @@ const RESERVED: &[(&str, &[&str])] = &[
         ],
     ),
     ("tower-http", &["drover-rest", "drover-server"]),
-    ("utoipa-axum", &["drover-agent-gateway", "drover-rest"]),
+    (
+        "utoipa-axum",
+        &["drover-agent-gateway", "drover-http-edge", "drover-rest"],
+    ),
     ("argon2", &["drover-identity"]),
     ("drover-e2e", &["drover-bench", "xtask"]),
 ];

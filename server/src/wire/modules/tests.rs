@@ -39,12 +39,13 @@ use super::super::certificate::Certificate;
 use super::super::{Base, HubMetrics, HubOptions, ServerOptions};
 use super::build;
 use crate::memory::MemoryPlan;
+use drover_http_edge::routes::{Right, Route};
 use drover_http_edge::status::Status;
 use drover_hub::lease::Leadership;
 use drover_hub::settings::Settings;
 use drover_hub::{Hub, Keys, Stores};
 use drover_identity::{Passwords, SignInSources};
-use drover_rest::routes::{ROUTES, Right, Route};
+use drover_rest::routes;
 use drover_telemetry::LogFilter;
 
 /// The whole server with a fake hub.

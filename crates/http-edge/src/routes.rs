@@ -1,0 +1,130 @@
+//! Routes, each declared once with its handler, its required right and its OpenAPI operation.
+//!
+//! A [`Routes`] builds the router, the OpenAPI document and the list of routes from the same
+//! declarations. A test of the server calls each listed route without its required right.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use axum::Router;
+use axum::handler::Handler;
+use axum::routing::get;
+use http::Method;
+use utoipa::openapi::{OpenApi, PathItem};
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
+
+/// The right that a route requires of its caller. The handler's extractor enforces it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Right {
+    /// No authentication is required.
+    Anyone,
+    /// An agent's registration token or signature.
+    Agent,
+    /// A valid token of any purpose.
+    AnyToken,
+    /// A user's token that is not limited to one cluster or one purpose.
+    Person,
+    /// The token of [`Right::Person`], of a user whose global roles allow the request. A route of a
+    /// single object returns 404 to a user without a role for the object.
+    Role,
+    /// The token of [`Right::Person`], of an administrator.
+    Administrator,
+    /// A permit for the cluster in the path.
+    Permit,
+}
+
+/// One method of one path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The method. Tests use it to call a route that accepts all methods.
+    pub method: Method,
+    /// The path in axum's syntax, for example `/v1/users/{name}`.
+    pub path: Cow<'static, str>,
+    /// The right that the handler requires.
+    pub right: Right,
+}
+
+/// Declarations of routes with handlers of the state `S`.
+pub struct Routes<S> {
+    router: OpenApiRouter<S>,
+    list: Vec<Route>,
+}
+
+impl<S> fmt::Debug for Routes<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Routes").field(&self.list).finish()
+    }
+}
+
+impl<S: Clone + Send + Sync + 'static> Default for Routes<S> {
+    fn default() -> Self {
+        Self {
+            router: OpenApiRouter::default(),
+            list: Vec::new(),
+        }
+    }
+}
+
+impl<S: Clone + Send + Sync + 'static> Routes<S> {
+    /// Adds handlers of one path that require `right`. `utoipa_axum::routes!` creates `handlers`
+    /// from functions with `#[utoipa::path]`, which declares the path, method and operation.
+    #[must_use]
+    pub fn add(mut self, right: Right, handlers: UtoipaMethodRouter<S>) -> Self {
+        for (path, item) in &handlers.1.paths {
+            self.list.extend(methods(item).map(|method| Route {
+                method,
+                path: path.clone().into(),
+                right,
+            }));
+        }
+        self.router = self.router.routes(handlers);
+        self
+    }
+
+    /// Adds a `GET` route that is not in the OpenAPI document.
+    #[must_use]
+    pub fn add_undocumented<H, T>(mut self, right: Right, path: &'static str, handler: H) -> Self
+    where
+        H: Handler<T, S>,
+        T: 'static,
+    {
+        self.list.push(Route {
+            method: Method::GET,
+            path: path.into(),
+            right,
+        });
+        self.router = OpenApiRouter::route(self.router, path, get(handler));
+        self
+    }
+
+    /// The router of all handlers.
+    pub fn into_router(self) -> Router<S> {
+        self.router.split_for_parts().0
+    }
+
+    /// The paths and schemas of all operations.
+    pub fn into_openapi(self) -> OpenApi {
+        self.router.into_openapi()
+    }
+
+    /// The methods, paths and rights of all routes.
+    pub fn into_list(self) -> Vec<Route> {
+        self.list
+    }
+}
+
+/// The methods that have an operation in `item`.
+fn methods(item: &PathItem) -> impl Iterator<Item = Method> {
+    [
+        (&item.get, Method::GET),
+        (&item.put, Method::PUT),
+        (&item.post, Method::POST),
+        (&item.delete, Method::DELETE),
+        (&item.options, Method::OPTIONS),
+        (&item.head, Method::HEAD),
+        (&item.patch, Method::PATCH),
+        (&item.trace, Method::TRACE),
+    ]
+    .into_iter()
+    .filter_map(|(operation, method)| operation.is_some().then_some(method))
+}
