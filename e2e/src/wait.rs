@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn error_contains_the_last_state() {
+    async fn wait_error_contains_the_last_state() {
         let mut attempts = 0;
         let error = eventually("a pod", Duration::from_millis(200), async || {
             attempts += 1;

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_are_consistent() {
+    fn clap_accepts_the_argument_definitions() {
         Args::command().debug_assert();
     }
 }

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_fit_into_every_limit_and_leave_room_for_the_rest() {
+    fn memory_budget_parts_fit_into_every_limit() {
         for mib in [64_u64, 128, 256, 512, 1024, 2048, 4096, 65_536] {
             let plan = plan(mib << 20);
             let divided = u64::try_from(plan.divided()).unwrap();

@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_field_is_an_error() {
+    fn script_with_an_unknown_field_is_rejected() {
         let error = step("{step: p, request: GET /x, expct: 200}").unwrap_err();
         assert!(error.contains("expct"), "{error}");
     }

@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fingerprint_is_what_the_server_logs() {
+    fn fingerprint_equals_the_fingerprint_in_the_server_log() {
         let line = r#"INFO serving standing=Leading { term: 1 } authority="SHA256:58:E9""#;
         assert_eq!(fingerprint(line).unwrap(), "SHA256:58:E9");
         assert!(fingerprint("authority=none").is_err());

@@ -12,7 +12,7 @@ fn shell(logs: &Path, script: &str) -> Running {
 }
 
 #[test]
-fn last_lines_are_the_last_ones() {
+fn log_tail_returns_the_last_lines() {
     assert_eq!(last_lines("a\nb\nc\n", 2), "b\nc\n");
     assert_eq!(last_lines("a\nb", 5), "a\nb");
     assert_eq!(last_lines("", 5), "");
@@ -28,7 +28,7 @@ async fn error_of_an_ended_program_contains_its_log() {
 }
 
 #[tokio::test]
-async fn dropped_program_is_gone() {
+async fn dropped_program_process_ends() {
     let logs = tempfile::tempdir().unwrap();
     let mut running = shell(logs.path(), "echo up; exec sleep 600");
     running.wait_for_log("up", SOON).await.unwrap();

@@ -16,7 +16,7 @@ pub(crate) async fn server_image_contains_the_agent(installed: &mut Installed) {
     assert!(std::fs::read(&file).unwrap() == built, "another image");
 }
 
-pub(crate) async fn other_tools_load_the_images_as_docker_and_oci_archive(_: &mut Installed) {
+pub(crate) async fn docker_and_oci_tools_load_the_image_archives(_: &mut Installed) {
     for (built, program) in [
         (BuiltImage::Server, "/drover"),
         (BuiltImage::Agent, "/drover-agent"),

@@ -21,7 +21,7 @@ fn main() -> ExitCode {
         &[
             test!(staying::kubectl_works_through_the_installed_charts),
             test!(images::server_image_contains_the_agent),
-            test!(images::other_tools_load_the_images_as_docker_and_oci_archive),
+            test!(images::docker_and_oci_tools_load_the_image_archives),
             test!(staying::upgrade_keeps_clusters_users_and_tokens),
             test!(rights::server_uses_all_its_permissions_and_requests_no_other),
             test!(going::uninstallation_keeps_the_documented_objects_for_a_new_installation),

@@ -186,7 +186,7 @@ async fn charts_with_ingress_and_autoscaling_install(demo: &mut Demo) {
     helm.run(words).await.unwrap();
 }
 
-async fn usage_is_told_and_processes_are_refused(demo: &mut Demo) {
+async fn simulated_cluster_reports_usage_and_rejects_exec(demo: &mut Demo) {
     let kubectl = demo.kubectl("demo-small").await;
     run(
         &kubectl,
@@ -209,7 +209,7 @@ async fn usage_is_told_and_processes_are_refused(demo: &mut Demo) {
 }
 
 /// The agent's accounts may no more here than in a real cluster.
-async fn the_cluster_holds_the_agents_accounts_to_their_roles(demo: &mut Demo) {
+async fn simulated_cluster_restricts_agent_accounts_to_their_roles(demo: &mut Demo) {
     let kubectl = demo.kubectl("demo-small").await;
     let account = "system:serviceaccount:drover-agent:drover-report";
     for (verb, allowed) in [
@@ -241,7 +241,7 @@ async fn the_cluster_holds_the_agents_accounts_to_their_roles(demo: &mut Demo) {
     }
 }
 
-async fn health_of_each_cluster_is_told_on_its_status(demo: &mut Demo) {
+async fn cluster_status_reports_the_health_of_each_simulated_cluster(demo: &mut Demo) {
     for (name, total, ready) in [
         ("demo-small", 2, 2),
         ("demo-large", 15, 15),
@@ -282,7 +282,7 @@ async fn health_of_each_cluster_is_told_on_its_status(demo: &mut Demo) {
     assert!(events.contains("Insufficient cpu"), "{events}");
 }
 
-async fn a_restart_goes_on_and_fewer_clusters_leave_nothing_behind(demo: &mut Demo) {
+async fn restarted_demo_keeps_state_and_deletes_removed_clusters(demo: &mut Demo) {
     let kubectl = demo.kubectl("demo-small").await;
     run(&kubectl, "create configmap kept").await;
     let before = demo.cluster("demo-small").await["uid"].clone();
@@ -311,10 +311,10 @@ fn main() -> ExitCode {
         &[
             test!(kubectl_drives_a_simulated_cluster),
             test!(charts_with_ingress_and_autoscaling_install),
-            test!(usage_is_told_and_processes_are_refused),
-            test!(the_cluster_holds_the_agents_accounts_to_their_roles),
-            test!(health_of_each_cluster_is_told_on_its_status),
-            test!(a_restart_goes_on_and_fewer_clusters_leave_nothing_behind),
+            test!(simulated_cluster_reports_usage_and_rejects_exec),
+            test!(simulated_cluster_restricts_agent_accounts_to_their_roles),
+            test!(cluster_status_reports_the_health_of_each_simulated_cluster),
+            test!(restarted_demo_keeps_state_and_deletes_removed_clusters),
         ],
         async || Demo::start().await,
     )

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn lowest_cgroup_limit_counts() {
+    fn lowest_cgroup_limit_is_used() {
         let folder = tempfile::tempdir().unwrap();
         let inner = folder.path().join("a/b");
         fs::create_dir_all(&inner).unwrap();

@@ -13,7 +13,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn huge_pages_are_off_for_the_whole_process() {
+    fn huge_pages_are_disabled_for_the_process() {
         let elsewhere = std::thread::spawn(in_small_pages).join();
         elsewhere.unwrap();
         assert!(rustix::thread::transparent_huge_pages_are_disabled().unwrap());

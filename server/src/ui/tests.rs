@@ -53,7 +53,7 @@ async fn every_screen_has_a_url() {
 }
 
 #[tokio::test]
-async fn api_and_missing_paths_are_never_a_page() {
+async fn api_and_missing_paths_never_return_the_page() {
     for path in [
         "/v1/nothing",
         "/v1",

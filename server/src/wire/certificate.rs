@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn certificate_that_agents_reject_is_an_error_with_its_authority() {
+    fn certificate_that_agents_reject_returns_an_error_with_its_authority() {
         let (ours, other) = (Authority::new(), Authority::new());
         let Certified {
             certificate: leaf,
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn fingerprint_is_of_the_first_ca_certificate() {
+    fn fingerprint_is_computed_from_the_first_ca_certificate() {
         let ours = Authority::new();
         let Certified {
             certificate: leaf,

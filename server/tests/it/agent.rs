@@ -73,7 +73,7 @@ async fn post(upstream: &Upstream) -> String {
 /// One thread, which looks at sockets after each task: so the request is on its way to the idle
 /// connection's task when that learns that the API server has closed it.
 #[test]
-fn request_that_meets_a_connection_just_closed_goes_out_on_another() {
+fn request_on_a_closed_pooled_connection_is_sent_on_a_new_connection() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .event_interval(1)
@@ -114,7 +114,7 @@ fn is_looked_for(local: SocketAddr, remote: SocketAddr) -> bool {
 }
 
 #[tokio::test]
-async fn api_server_that_vanishes_without_a_word_is_looked_for() {
+async fn connection_to_the_api_server_uses_tcp_keepalive() {
     let server = ApiServer::new().await;
     let (theirs, ours) = tokio::join!(server.accept(), server.upstream.connect());
     let _ours = ours.unwrap();

@@ -16,31 +16,31 @@ fn replay(target: &str, property: fn(&[u8])) {
 }
 
 #[test]
-fn corpus_of_reports_holds() {
+fn report_parser_accepts_its_fuzz_corpus() {
     replay("report", properties::report);
 }
 
 #[test]
-fn corpus_of_proofs_holds() {
+fn connect_proof_parser_accepts_its_fuzz_corpus() {
     replay("proof", properties::proof);
 }
 
 #[test]
-fn corpus_of_places_in_the_audit_log_holds() {
+fn audit_position_parser_accepts_its_fuzz_corpus() {
     replay("continue", properties::position);
 }
 
 #[test]
-fn corpus_of_reviews_holds() {
+fn review_parser_accepts_its_fuzz_corpus() {
     replay("review", properties::review);
 }
 
 #[test]
-fn corpus_of_proxy_headers_holds() {
+fn proxy_protocol_parser_accepts_its_fuzz_corpus() {
     replay("proxy_header", properties::proxy_header);
 }
 
 #[test]
-fn corpus_of_forwarded_addresses_holds() {
+fn forwarded_address_parser_accepts_its_fuzz_corpus() {
     replay("forwarded", properties::forwarded);
 }

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::place::{TestHub, on_both_hubs};
 use crate::server::Server;
 
-on_both_hubs!(writes_to_the_hub_are_judged_by_who_writes_what);
+on_both_hubs!(writes_to_the_hub_are_admitted_by_writer_and_object);
 
 const SOON: Duration = Duration::from_mins(1);
 /// A person of Drover, and somebody whom only the hub knows; both may do everything by RBAC.
@@ -101,7 +101,7 @@ pub(crate) async fn in_force(server: &Server) {
     asked.await.unwrap();
 }
 
-async fn writes_to_the_hub_are_judged_by_who_writes_what(hub: TestHub) {
+async fn writes_to_the_hub_are_admitted_by_writer_and_object(hub: TestHub) {
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
     for (name, administrator) in [("ann", false), ("eve", true)] {

@@ -72,7 +72,7 @@ async fn rendered(values: &Value, namespace: &str) -> Objects {
 }
 
 #[tokio::test]
-async fn the_chart_of_the_agent_makes_the_objects_of_the_manifest() {
+async fn agent_chart_renders_the_objects_of_the_manifest() {
     let digest = "registry.example:5000/a/drover-agent@sha256:00";
     for (keys, image, pull) in [
         (&[1][..], "drover-agent:0.1.0", "IfNotPresent"),
@@ -90,7 +90,7 @@ async fn the_chart_of_the_agent_makes_the_objects_of_the_manifest() {
 }
 
 #[tokio::test]
-async fn the_chart_leaves_out_what_helm_or_a_person_has_made() {
+async fn agent_chart_omits_objects_created_by_helm_or_a_user() {
     let manifest = manifest(&[1], "drover-agent:0.1.0", "Never");
     let mut values = values(&manifest);
     let whole = rendered(&values, "default").await;

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::place::{TestHub, on_both_hubs};
 use crate::server::Server;
 
-on_both_hubs!(kubectl_shows_who_and_what_can_be_used_and_a_restart_writes_nothing,);
+on_both_hubs!(kubectl_shows_ready_users_and_tokens_and_a_restart_writes_no_status,);
 
 const SOON: Duration = Duration::from_secs(30);
 
@@ -50,7 +50,7 @@ async fn made(server: &Server, seconds: i64, cluster: Option<ClusterScope>) -> S
     format!("tokens/{}", made.metadata.name.unwrap())
 }
 
-async fn kubectl_shows_who_and_what_can_be_used_and_a_restart_writes_nothing(hub: TestHub) {
+async fn kubectl_shows_ready_users_and_tokens_and_a_restart_writes_no_status(hub: TestHub) {
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
     let ann = server.user(&admin, "ann").await;

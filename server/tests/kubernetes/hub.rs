@@ -18,15 +18,15 @@ use crate::place::{TestHub, on_both_hubs};
 use crate::server::{Server, authority, client, options};
 
 on_both_hubs!(
-    kinds_are_installed_upgraded_and_never_downgraded,
-    a_restarted_server_is_the_same_to_everybody,
-    a_restarted_server_knows_more_clusters_than_a_page_holds,
-    a_damaged_certificate_is_made_anew_and_a_damaged_authority_is_named,
+    custom_resource_definitions_are_installed_upgraded_and_never_downgraded,
+    restarted_server_keeps_its_keys_tokens_and_passwords,
+    restarted_server_lists_more_clusters_than_one_page,
+    damaged_certificate_is_replaced_and_damaged_authority_is_reported,
 );
 
 const SOON: Duration = Duration::from_mins(1);
 
-async fn a_restarted_server_knows_more_clusters_than_a_page_holds(hub: TestHub) {
+async fn restarted_server_lists_more_clusters_than_one_page(hub: TestHub) {
     const MANY: usize = 1_001;
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
@@ -59,7 +59,7 @@ async fn a_restarted_server_knows_more_clusters_than_a_page_holds(hub: TestHub) 
     server.stop().await;
 }
 
-async fn kinds_are_installed_upgraded_and_never_downgraded(hub: TestHub) {
+async fn custom_resource_definitions_are_installed_upgraded_and_never_downgraded(hub: TestHub) {
     let connection = connect(&hub.options()).await.unwrap();
     let open = hub.opened(connection.client());
     install(&connection.client()).await.unwrap();
@@ -106,7 +106,7 @@ async fn kinds_are_installed_upgraded_and_never_downgraded(hub: TestHub) {
 }
 
 #[tokio::test]
-async fn two_servers_starting_at_once_agree_and_one_waits_for_the_other() {
+async fn servers_started_at_the_same_time_share_secrets_and_elect_one_leader() {
     let hub = TestHub::kubernetes().await;
     let stop = [CancellationToken::new(), CancellationToken::new()];
     let (left, right) = tokio::join!(
@@ -193,7 +193,7 @@ async fn two_servers_starting_at_once_agree_and_one_waits_for_the_other() {
     }
 }
 
-async fn a_restarted_server_is_the_same_to_everybody(hub: TestHub) {
+async fn restarted_server_keeps_its_keys_tokens_and_passwords(hub: TestHub) {
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
     let (trust, keys) = (server.trust.clone(), server.hub.keys().plan_public_keys());
@@ -225,7 +225,7 @@ async fn a_restarted_server_is_the_same_to_everybody(hub: TestHub) {
     server.stop().await;
 }
 
-async fn a_damaged_certificate_is_made_anew_and_a_damaged_authority_is_named(hub: TestHub) {
+async fn damaged_certificate_is_replaced_and_damaged_authority_is_reported(hub: TestHub) {
     Server::start(&hub).await.stop().await;
     let damage = r#"{"data":{"tls.crt":"bm9uc2Vuc2U="}}"#;
     let patch = async |name: &str| {
@@ -256,7 +256,7 @@ async fn a_damaged_certificate_is_made_anew_and_a_damaged_authority_is_named(hub
 }
 
 #[tokio::test]
-async fn identity_holds_while_the_hub_is_away_and_what_needs_it_says_so() {
+async fn users_stay_signed_in_while_the_hub_is_down_and_writes_get_an_error() {
     let mut hub = TestHub::kubernetes().await;
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
@@ -310,7 +310,7 @@ async fn identity_holds_while_the_hub_is_away_and_what_needs_it_says_so() {
 }
 
 #[tokio::test]
-async fn two_servers_do_not_share_a_data_folder_and_the_next_finds_what_one_wrote() {
+async fn data_folder_is_locked_by_one_server_and_readable_by_the_next() {
     let hub = TestHub::embedded();
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
@@ -326,7 +326,7 @@ async fn two_servers_do_not_share_a_data_folder_and_the_next_finds_what_one_wrot
 }
 
 #[tokio::test]
-async fn the_embedded_hub_is_cluster_local_and_counted_in_the_metrics() {
+async fn embedded_hub_is_cluster_local_and_has_metrics() {
     let hub = TestHub::embedded();
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;

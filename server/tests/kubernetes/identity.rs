@@ -9,13 +9,13 @@ use crate::place::{TestHub, on_both_hubs};
 use crate::server::{Answer, PASSWORD, Server, options, token};
 
 on_both_hubs!(
-    a_first_password_that_nobody_was_told_is_replaced_by_one_that_is,
-    the_first_administrator_must_change_the_password_then_makes_and_revokes_tokens,
-    a_user_who_is_disabled_deleted_or_reset_is_out_at_once,
-    a_token_for_one_cluster_opens_nothing_of_the_server,
-    a_browser_signs_in_works_and_signs_out_here_and_everywhere,
-    signing_in_again_ends_the_former_session_of_that_browser_and_no_other,
-    guessing_is_slow_and_learns_no_names,
+    unprinted_first_password_is_replaced_and_printed,
+    first_administrator_changes_the_password_then_creates_and_revokes_tokens,
+    disabled_deleted_or_reset_user_loses_access_immediately,
+    token_scoped_to_a_cluster_is_rejected_by_the_rest_api,
+    browser_signs_in_and_signs_out_of_one_session_or_all_sessions,
+    second_sign_in_ends_only_the_previous_session_of_the_same_browser,
+    password_guessing_is_rate_limited_and_reveals_no_user_names,
 );
 
 /// A call as the page makes it: cookie, origin and the CSRF token, if it has one.
@@ -61,7 +61,7 @@ async fn sign_in(server: &Server, name: &str, password: &str) -> (String, Value)
     (pair.to_owned(), session)
 }
 
-async fn a_browser_signs_in_works_and_signs_out_here_and_everywhere(hub: TestHub) {
+async fn browser_signs_in_and_signs_out_of_one_session_or_all_sessions(hub: TestHub) {
     let server = Server::start(&hub).await;
     let first = server.first_password().await;
 
@@ -129,7 +129,7 @@ async fn a_browser_signs_in_works_and_signs_out_here_and_everywhere(hub: TestHub
     server.stop().await;
 }
 
-async fn signing_in_again_ends_the_former_session_of_that_browser_and_no_other(hub: TestHub) {
+async fn second_sign_in_ends_only_the_previous_session_of_the_same_browser(hub: TestHub) {
     let server = Server::start(&hub).await;
     let first = server.first_password().await;
     server.first_login("admin", &first).await;
@@ -152,7 +152,7 @@ async fn signing_in_again_ends_the_former_session_of_that_browser_and_no_other(h
     server.stop().await;
 }
 
-async fn a_first_password_that_nobody_was_told_is_replaced_by_one_that_is(hub: TestHub) {
+async fn unprinted_first_password_is_replaced_and_printed(hub: TestHub) {
     // A place that cannot be written costs nothing: the right one is filled at the next start.
     let nowhere = hub.folder().join("no/such/folder/first-password");
     let server = wire::start(options(&hub, Some(nowhere)), CancellationToken::new()).await;
@@ -179,9 +179,7 @@ async fn a_first_password_that_nobody_was_told_is_replaced_by_one_that_is(hub: T
     server.stop().await;
 }
 
-async fn the_first_administrator_must_change_the_password_then_makes_and_revokes_tokens(
-    hub: TestHub,
-) {
+async fn first_administrator_changes_the_password_then_creates_and_revokes_tokens(hub: TestHub) {
     let server = Server::start(&hub).await;
     let first = server.first_password().await;
 
@@ -259,7 +257,7 @@ async fn the_first_administrator_must_change_the_password_then_makes_and_revokes
     server.stop().await;
 }
 
-async fn a_user_who_is_disabled_deleted_or_reset_is_out_at_once(hub: TestHub) {
+async fn disabled_deleted_or_reset_user_loses_access_immediately(hub: TestHub) {
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
     let ann = server.user(&admin, "ann").await;
@@ -332,7 +330,7 @@ async fn a_user_who_is_disabled_deleted_or_reset_is_out_at_once(hub: TestHub) {
     server.stop().await;
 }
 
-async fn a_token_for_one_cluster_opens_nothing_of_the_server(hub: TestHub) {
+async fn token_scoped_to_a_cluster_is_rejected_by_the_rest_api(hub: TestHub) {
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
     server
@@ -374,7 +372,7 @@ async fn a_token_for_one_cluster_opens_nothing_of_the_server(hub: TestHub) {
     server.stop().await;
 }
 
-async fn guessing_is_slow_and_learns_no_names(hub: TestHub) {
+async fn password_guessing_is_rate_limited_and_reveals_no_user_names(hub: TestHub) {
     let server = Server::start(&hub).await;
     server.administrator().await;
     let known = server.try_login("admin", "not the password").await;

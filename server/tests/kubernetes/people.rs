@@ -11,15 +11,15 @@ use crate::place::{TestHub, on_both_hubs};
 use crate::server::Server;
 
 on_both_hubs!(
-    an_administrator_manages_what_others_cannot_see,
+    administrator_manages_users_and_clusters_that_other_users_cannot_see,
     holders_of_global_roles_import_clusters_and_manage_users,
-    who_becomes_an_administrator_belongs_to_no_other_object,
-    settings_are_shown_with_defaults_checked_and_take_effect,
-    a_kubeconfig_is_read_by_kubectl_and_holds_one_scoped_token_for_each_cluster,
+    new_administrator_has_no_owner_references,
+    settings_have_defaults_are_validated_and_take_effect,
+    kubeconfig_works_with_kubectl_and_contains_one_scoped_token_per_cluster,
 );
 
 /// Kubernetes would delete them with it.
-async fn who_becomes_an_administrator_belongs_to_no_other_object(hub: TestHub) {
+async fn new_administrator_has_no_owner_references(hub: TestHub) {
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
     server.user(&admin, "ann").await;
@@ -102,7 +102,7 @@ async fn holders_of_global_roles_import_clusters_and_manage_users(hub: TestHub) 
     server.stop().await;
 }
 
-async fn an_administrator_manages_what_others_cannot_see(hub: TestHub) {
+async fn administrator_manages_users_and_clusters_that_other_users_cannot_see(hub: TestHub) {
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
     let ann = server.user(&admin, "ann").await;
@@ -191,7 +191,7 @@ async fn an_administrator_manages_what_others_cannot_see(hub: TestHub) {
     server.stop().await;
 }
 
-async fn settings_are_shown_with_defaults_checked_and_take_effect(hub: TestHub) {
+async fn settings_have_defaults_are_validated_and_take_effect(hub: TestHub) {
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
     let settings = server.get("/v1/settings", &admin).await.expect(200);
@@ -252,7 +252,7 @@ async fn settings_are_shown_with_defaults_checked_and_take_effect(hub: TestHub) 
     server.stop().await;
 }
 
-async fn a_kubeconfig_is_read_by_kubectl_and_holds_one_scoped_token_for_each_cluster(hub: TestHub) {
+async fn kubeconfig_works_with_kubectl_and_contains_one_scoped_token_per_cluster(hub: TestHub) {
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
     for name in ["one", "two"] {

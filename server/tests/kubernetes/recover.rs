@@ -12,7 +12,7 @@ use tokio::process::Command;
 use crate::place::{TestHub, on_both_hubs};
 use crate::server::Server;
 
-on_both_hubs!(recovered_user_becomes_administrator_only_without_another);
+on_both_hubs!(recovered_user_becomes_administrator_if_no_other_administrator_exists);
 
 /// The maximum run time of the program on a slow machine.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -60,7 +60,7 @@ async fn recover_on(hub: &TestHub, user: &str) -> Recovered {
     recover(&[&hub[0], &hub[1], "--user", user]).await
 }
 
-async fn recovered_user_becomes_administrator_only_without_another(hub: TestHub) {
+async fn recovered_user_becomes_administrator_if_no_other_administrator_exists(hub: TestHub) {
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
     server.user(&admin, "ann").await;

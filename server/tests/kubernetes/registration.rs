@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::place::{TestHub, on_both_hubs};
 use crate::server::Server;
 
-on_both_hubs!(one_key_is_never_bound_to_two_clusters);
+on_both_hubs!(agent_key_is_bound_to_one_cluster_only);
 
 const SOON: std::time::Duration = std::time::Duration::from_mins(1);
 
@@ -83,7 +83,7 @@ async fn claims(server: &Server) -> Vec<Secret> {
     all.filter(claim).collect()
 }
 
-async fn one_key_is_never_bound_to_two_clusters(hub: TestHub) {
+async fn agent_key_is_bound_to_one_cluster_only(hub: TestHub) {
     let server = Arc::new(Server::start(&hub).await);
     let admin = server.administrator().await;
     for round in 0..3 {

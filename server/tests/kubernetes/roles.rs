@@ -17,9 +17,9 @@ use crate::place::{TestHub, on_both_hubs};
 use crate::server::Server;
 
 on_both_hubs!(
-    nobody_gives_or_takes_more_than_they_have_by_writing_straight_to_the_hub,
-    a_name_means_what_was_there_when_it_was_bound,
-    the_roles_of_the_start_are_there_and_stay_as_they_are,
+    direct_writes_to_the_hub_cannot_grant_or_revoke_more_than_the_writer_has,
+    binding_refers_to_the_object_that_existed_at_its_creation,
+    default_roles_are_created_and_restored,
 );
 
 const SOON: Duration = Duration::from_secs(30);
@@ -163,7 +163,7 @@ async fn let_jane_write(server: &Server) {
     }
 }
 
-async fn nobody_gives_or_takes_more_than_they_have_by_writing_straight_to_the_hub(hub: TestHub) {
+async fn direct_writes_to_the_hub_cannot_grant_or_revoke_more_than_the_writer_has(hub: TestHub) {
     let server = prepared(&hub).await;
     let_jane_write(&server).await;
     let (ann, admin) = (
@@ -235,7 +235,7 @@ async fn what_is_applied_together_is_taken(server: &Server, who: Who<'_>) {
     }
 }
 
-async fn a_name_means_what_was_there_when_it_was_bound(hub: TestHub) {
+async fn binding_refers_to_the_object_that_existed_at_its_creation(hub: TestHub) {
     let server = prepared(&hub).await;
     let client = server.hub.client();
     let bindings: Api<ClusterRoleTemplateBinding> = Api::all(client.clone());
@@ -288,7 +288,7 @@ async fn a_name_means_what_was_there_when_it_was_bound(hub: TestHub) {
     server.stop().await;
 }
 
-async fn the_roles_of_the_start_are_there_and_stay_as_they_are(hub: TestHub) {
+async fn default_roles_are_created_and_restored(hub: TestHub) {
     let server = Server::start(&hub).await;
     let roles: Api<RoleTemplate> = Api::all(server.hub.client());
     let templates = built_in_role_templates();

@@ -6,15 +6,15 @@ use crate::place::{TestHub, on_both_hubs};
 use crate::server::Server;
 
 on_both_hubs!(
-    a_role_is_made_changed_and_deleted_by_those_who_have_all_of_it,
-    a_global_role_is_given_and_taken_by_those_who_have_all_of_it,
+    role_changes_require_all_permissions_of_the_role,
+    global_role_grants_require_all_permissions_of_the_role,
 );
 
 fn reading(resource: &str) -> Value {
     json!({ "apiGroups": [""], "resources": [resource], "verbs": ["get", "list"] })
 }
 
-async fn a_role_is_made_changed_and_deleted_by_those_who_have_all_of_it(hub: TestHub) {
+async fn role_changes_require_all_permissions_of_the_role(hub: TestHub) {
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
     let ann = server.user(&admin, "ann").await;
@@ -158,7 +158,7 @@ async fn what_others_rest_on_stays(server: &Server, admin: &str) {
     server.get("/v1/roles/pods-reader", admin).await.expect(404);
 }
 
-async fn a_global_role_is_given_and_taken_by_those_who_have_all_of_it(hub: TestHub) {
+async fn global_role_grants_require_all_permissions_of_the_role(hub: TestHub) {
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
     let (ann, _) = (

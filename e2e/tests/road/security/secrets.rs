@@ -8,7 +8,7 @@ use super::registration::token_in;
 use crate::wire;
 
 /// Every secret of this run that can be known is in no log, audit log, or metric.
-pub(crate) async fn secrets_are_not_written_to_logs_or_metrics(world: &mut World) {
+pub(crate) async fn logs_and_metrics_contain_no_secrets(world: &mut World) {
     let session = format!("Authorization: Bearer {}", session(world));
     let secrets = secrets(world);
     assert!(secrets.len() >= 4, "only {} secrets known", secrets.len());

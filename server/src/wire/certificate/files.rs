@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn expired_certificate_is_replaced_in_any_case() {
+    fn expired_certificate_is_always_replaced() {
         let folder = tempfile::tempdir().unwrap();
         // A certificate of another CA stands for an expired one.
         write(folder.path(), &Authority::new());

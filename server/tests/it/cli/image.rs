@@ -32,7 +32,7 @@ fn buildah(root: &Path, args: &[&str]) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn other_tools_load_the_image_as_docker_and_oci_archive() {
+async fn docker_and_oci_tools_load_the_image_archive() {
     let drover = Drover::new();
     let home = drover.home.path();
     let (program, tar) = (home.join("drover-agent"), home.join("image.tar"));

@@ -110,7 +110,7 @@ async fn get(rig: &Rig, token: &str, path: &str) -> super::client::Read {
 }
 
 #[tokio::test]
-async fn account_of_the_hub_reaches_the_hub_as_itself() {
+async fn hub_service_account_reaches_the_hub_under_its_own_name() {
     let hub = Hub::new();
     let rig = hub.rig().await;
     let got = get(&rig, &hub.token, "/k8s/clusters/local/api/v1/configmaps").await;
@@ -128,7 +128,7 @@ async fn account_of_the_hub_reaches_the_hub_as_itself() {
 }
 
 #[tokio::test]
-async fn account_of_the_hub_gets_nowhere_else() {
+async fn hub_service_account_gets_403_from_other_clusters() {
     let hub = Hub::new();
     let rig = hub.rig().await;
     // A cluster that exists and one that does not look the same.
@@ -141,7 +141,7 @@ async fn account_of_the_hub_gets_nowhere_else() {
 }
 
 #[tokio::test]
-async fn account_of_the_hub_acts_as_nobody_else() {
+async fn hub_service_account_cannot_impersonate_users() {
     let hub = Hub::new();
     let rig = hub.rig().await;
     let request = with(&hub.token, "/k8s/clusters/local/api")
@@ -154,7 +154,7 @@ async fn account_of_the_hub_acts_as_nobody_else() {
 }
 
 #[tokio::test]
-async fn token_that_the_hub_does_not_take_opens_nothing() {
+async fn token_rejected_by_the_hub_gets_401() {
     let hub = Hub::new();
     let rig = hub.rig().await;
     let forged = format!("{}x", hub.token);
@@ -164,7 +164,7 @@ async fn token_that_the_hub_does_not_take_opens_nothing() {
 }
 
 #[tokio::test]
-async fn account_that_the_hub_no_longer_takes_loses_its_open_watch() {
+async fn revoked_hub_service_account_token_closes_open_watch() {
     let hub = Hub::new();
     let rig = hub.rig().await;
     let path = "/k8s/clusters/local/api/v1/configmaps?watch=true";

@@ -7,7 +7,7 @@ use super::cluster::Cluster;
 use super::rig::Rig;
 
 #[tokio::test]
-async fn record_says_who_did_what_where_and_how_it_ended() {
+async fn audit_record_contains_user_request_cluster_and_result() {
     let rig = Rig::new().await;
     let _attached = Cluster::echo().attach(&rig, "a", "r1").await;
     let request = by(
@@ -51,7 +51,7 @@ async fn record_says_who_did_what_where_and_how_it_ended() {
 
 // Attack group 25.
 #[tokio::test]
-async fn no_secret_gets_into_records_or_metrics() {
+async fn audit_records_and_metrics_contain_no_secrets() {
     let rig = Rig::new().await;
     let _attached = Cluster::echo().attach(&rig, "a", "r1").await;
     let secret = "hunter2";
@@ -88,7 +88,7 @@ async fn no_secret_gets_into_records_or_metrics() {
 }
 
 #[tokio::test]
-async fn refusals_are_recorded_with_their_cause() {
+async fn rejected_requests_are_recorded_with_their_reason() {
     let rig = Rig::new().await;
     for (person, path, reason) in [
         (&rig.bob, "/k8s/clusters/a/api", "NoBinding"),
@@ -116,7 +116,7 @@ async fn refusals_are_recorded_with_their_cause() {
 }
 
 #[tokio::test]
-async fn log_is_for_its_owner_only() {
+async fn audit_log_file_is_readable_only_by_its_owner() {
     use std::os::unix::fs::PermissionsExt as _;
     let rig = Rig::new().await;
     rig.audit_text().await;

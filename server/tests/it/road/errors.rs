@@ -12,7 +12,7 @@ use super::cluster::{Cluster, fed};
 use super::rig::{LIMIT, Rig, eventually, uid};
 
 #[tokio::test]
-async fn cluster_without_agent_is_503_with_cause_and_advice() {
+async fn cluster_without_agent_returns_503_with_cause_and_advice() {
     let rig = Rig::new().await;
     let got = get(&rig, &rig.ann, "/k8s/clusters/a/api").await;
     assert_eq!(got.code(), 503);
@@ -41,7 +41,7 @@ async fn cluster_without_agent_is_503_with_cause_and_advice() {
 }
 
 #[tokio::test]
-async fn slow_api_server_is_504_after_the_time_that_the_request_gives() {
+async fn slow_api_server_returns_504_after_the_timeout_of_the_request() {
     let rig = Rig::new().await;
     let cluster = Cluster::new(async |_| std::future::pending().await);
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -69,7 +69,7 @@ async fn slow_api_server_is_504_after_the_time_that_the_request_gives() {
 }
 
 #[tokio::test]
-async fn slow_api_server_is_still_asked_and_named_when_its_probes_have_failed() {
+async fn slow_api_server_gets_requests_and_is_named_in_errors_after_failed_probes() {
     let rig = Rig::new().await;
     let slow = |_| std::future::pending();
     let cluster = Cluster::new(slow).on_controller_lane(slow);
@@ -91,7 +91,7 @@ async fn slow_api_server_is_still_asked_and_named_when_its_probes_have_failed() 
 }
 
 #[tokio::test]
-async fn agent_from_which_nothing_comes_back_is_503_that_names_the_agent() {
+async fn silent_agent_returns_503_with_the_agent_in_the_message() {
     let rig = Rig::new().await;
     let attached = Cluster::echo().attach(&rig, "a", "r1").await;
     assert_eq!(get(&rig, &rig.ann, "/k8s/clusters/a/api").await.code(), 200);
@@ -112,7 +112,7 @@ async fn agent_from_which_nothing_comes_back_is_503_that_names_the_agent() {
 }
 
 #[tokio::test]
-async fn tunnel_lost_under_a_request_says_that_it_may_have_been_carried_out() {
+async fn lost_tunnel_returns_an_error_that_the_request_may_have_been_executed() {
     let rig = Rig::new().await;
     let cluster = Cluster::new(async |_| std::future::pending().await);
     let attached = cluster.attach(&rig, "a", "r1").await;
@@ -139,7 +139,7 @@ async fn tunnel_lost_under_a_request_says_that_it_may_have_been_carried_out() {
 }
 
 #[tokio::test]
-async fn agents_own_refusal_is_passed_on() {
+async fn refusal_by_the_agent_is_relayed_to_the_client() {
     let rig = Rig::new().await;
     let cluster = Cluster::new(async |_| {
         http::Response::builder()
@@ -158,7 +158,7 @@ async fn agents_own_refusal_is_passed_on() {
 }
 
 #[tokio::test]
-async fn answer_that_breaks_off_breaks_off_for_the_client() {
+async fn aborted_response_is_aborted_for_the_client() {
     let rig = Rig::new().await;
     let (feed, body) = fed();
     let body = std::sync::Arc::new(parking_lot::Mutex::new(Some(body)));

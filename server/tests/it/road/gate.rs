@@ -25,7 +25,7 @@ fn bearer(rig: &Rig) -> String {
 
 // Attack group 1.
 #[tokio::test]
-async fn connection_header_cannot_strip_our_impersonation() {
+async fn connection_header_cannot_remove_impersonation_headers_of_the_proxy() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -46,7 +46,7 @@ async fn connection_header_cannot_strip_our_impersonation() {
 
 // Attack group 2, as far as the names are not refused outright.
 #[tokio::test]
-async fn claims_of_a_client_go_no_further() {
+async fn identity_headers_of_a_client_are_not_forwarded() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -84,7 +84,7 @@ async fn claims_of_a_client_go_no_further() {
 
 // Attack groups 2 and 5.
 #[tokio::test]
-async fn impersonation_that_is_not_whole_or_not_ours_to_give_is_refused() {
+async fn incomplete_or_forbidden_impersonation_headers_are_rejected() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -129,7 +129,7 @@ async fn impersonation_that_is_not_whole_or_not_ours_to_give_is_refused() {
 
 // Attack group 6.
 #[tokio::test]
-async fn only_exactly_one_good_bearer_is_a_credential() {
+async fn request_needs_exactly_one_valid_bearer_token() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -165,7 +165,7 @@ async fn only_exactly_one_good_bearer_is_a_credential() {
 
 // Attack group 7.
 #[tokio::test]
-async fn right_id_with_another_secret_is_nobody() {
+async fn token_with_a_valid_id_and_a_wrong_secret_gets_401() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -195,7 +195,7 @@ async fn right_id_with_another_secret_is_nobody() {
 
 // Attack group 8.
 #[tokio::test]
-async fn token_for_one_cluster_works_nowhere_else() {
+async fn token_scoped_to_a_cluster_is_rejected_by_other_clusters() {
     let rig = Rig::new().await;
     let (a, b) = (Cluster::echo(), Cluster::echo());
     let _attached = (
@@ -220,7 +220,7 @@ async fn token_for_one_cluster_works_nowhere_else() {
 }
 
 #[tokio::test]
-async fn without_a_right_one_learns_nothing_about_what_exists() {
+async fn user_without_role_gets_the_same_403_for_existing_and_missing_clusters() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -239,7 +239,7 @@ async fn without_a_right_one_learns_nothing_about_what_exists() {
 }
 
 #[tokio::test]
-async fn token_for_setting_a_new_password_goes_nowhere() {
+async fn password_change_token_is_rejected_by_clusters() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -253,7 +253,7 @@ async fn token_for_setting_a_new_password_goes_nowhere() {
 
 // Attack groups 9 and 10.
 #[tokio::test]
-async fn path_that_two_readers_could_read_differently_is_refused() {
+async fn ambiguous_paths_are_rejected() {
     let rig = Rig::new().await;
     let (a, b) = (Cluster::echo(), Cluster::echo());
     let _attached = (
@@ -333,7 +333,7 @@ async fn token_in_a_websocket_protocol_is_neither_forwarded_nor_echoed() {
 
 // Attack group 21.
 #[tokio::test]
-async fn smuggled_second_request_is_not_one() {
+async fn smuggled_second_request_is_rejected() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;

@@ -56,7 +56,7 @@ fn project(namespaces: &[&str]) -> Project {
 }
 
 #[tokio::test]
-async fn lost_group_closes_the_open_watch_that_stood_on_it() {
+async fn lost_group_closes_the_watch_that_it_authorized() {
     let rig = Rig::new().await;
     let stores = &rig.stores;
     let spec = json!({ "enabled": true, "oidc": { "issuer": "https://corp.example.com", "clientId": "d" } });
@@ -81,7 +81,7 @@ async fn lost_group_closes_the_open_watch_that_stood_on_it() {
 }
 
 #[tokio::test]
-async fn namespace_that_leaves_its_project_closes_what_members_have_open_there() {
+async fn namespace_removed_from_its_project_closes_watches_of_members() {
     let rig = Rig::new().await;
     let stores = &rig.stores;
     stores.role_templates.apply(reader("member", "Project"));

@@ -50,7 +50,7 @@ const USER: &str = "Impersonate-User";
 const GROUP: &str = "Impersonate-Group";
 
 #[tokio::test]
-async fn administrator_acts_as_another_when_the_cluster_agrees() {
+async fn administrator_impersonates_a_user_when_the_cluster_allows_it() {
     let rig = Rig::new().await;
     let (cluster, asked) = deciding(true);
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -93,7 +93,7 @@ async fn administrator_acts_as_another_when_the_cluster_agrees() {
 
 // Attack group 3.
 #[tokio::test]
-async fn names_of_the_cluster_itself_cannot_be_taken() {
+async fn system_users_and_unknown_groups_cannot_be_impersonated() {
     let rig = Rig::new().await;
     let (cluster, asked) = deciding(true);
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -125,7 +125,7 @@ async fn names_of_the_cluster_itself_cannot_be_taken() {
 }
 
 #[tokio::test]
-async fn who_has_no_role_in_a_cluster_acts_as_nobody_there() {
+async fn user_without_role_in_a_cluster_cannot_impersonate_there() {
     let rig = Rig::new().await;
     let (cluster, asked) = deciding(true);
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -138,7 +138,7 @@ async fn who_has_no_role_in_a_cluster_acts_as_nobody_there() {
 
 // Attack group 4: a right to impersonate in one cluster is none in another.
 #[tokio::test]
-async fn cluster_that_does_not_agree_is_obeyed() {
+async fn impersonation_denied_by_the_cluster_gets_403() {
     let rig = Rig::new().await;
     let ((yes, _), (no, _)) = (deciding(true), deciding(false));
     let _attached = (
@@ -160,7 +160,7 @@ async fn cluster_that_does_not_agree_is_obeyed() {
 }
 
 #[tokio::test]
-async fn cluster_that_cannot_be_asked_has_not_agreed() {
+async fn impersonation_fails_when_the_cluster_is_unreachable() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo().on_controller_lane(async |request: http::Request<Incoming>| {
         let code = if request.uri().path() == "/livez" {

@@ -24,7 +24,7 @@ fn hostile(_: http::Request<Incoming>) -> Response<AnyBody> {
 
 // Attack group 14.
 #[tokio::test]
-async fn page_behind_a_services_proxy_is_locked_up() {
+async fn page_of_a_service_proxy_gets_a_sandbox_policy() {
     let rig = Rig::new().await;
     let cluster = Cluster::new(async |request| hostile(request));
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -54,7 +54,7 @@ async fn page_behind_a_services_proxy_is_locked_up() {
 }
 
 #[tokio::test]
-async fn cookie_is_no_credential_and_no_service_worker_is_served() {
+async fn request_with_only_a_foreign_cookie_gets_401_and_service_worker_request_gets_403() {
     let rig = Rig::new().await;
     let cluster = Cluster::new(async |request| hostile(request));
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -74,7 +74,7 @@ async fn cookie_is_no_credential_and_no_service_worker_is_served() {
 
 // Attack group 11.
 #[tokio::test]
-async fn redirect_is_never_followed_and_leads_nowhere_else_on_this_server() {
+async fn redirect_of_a_cluster_is_not_followed_and_stays_within_its_path() {
     let rig = Rig::new().await;
     let cluster = Cluster::new(async |request: http::Request<Incoming>| {
         let location = request.headers()["x-to"].clone();

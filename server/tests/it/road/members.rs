@@ -100,7 +100,7 @@ pub(super) async fn ends(mut watch: http::Response<Incoming>) {
 }
 
 #[tokio::test]
-async fn member_of_one_cluster_reaches_that_one_and_learns_of_no_other() {
+async fn member_of_one_cluster_reaches_only_that_cluster() {
     let rig = rig().await;
     let (a, b) = (Cluster::echo(), Cluster::echo());
     let _attached = (
@@ -124,7 +124,7 @@ async fn member_of_one_cluster_reaches_that_one_and_learns_of_no_other() {
 }
 
 #[tokio::test]
-async fn removed_binding_closes_the_open_watch_that_stood_on_it() {
+async fn removed_binding_closes_the_watch_that_it_authorized() {
     let rig = rig().await;
     let _attached = watched().attach(&rig, "a", "r1").await;
     let watch = watch(&rig).await;
@@ -137,7 +137,7 @@ async fn removed_binding_closes_the_open_watch_that_stood_on_it() {
 }
 
 #[tokio::test]
-async fn lost_role_closes_what_stood_on_it_though_a_lesser_one_stays() {
+async fn lost_role_closes_its_watch_although_a_weaker_role_remains() {
     let rig = rig().await;
     let stores = &rig.stores;
     stores
@@ -153,7 +153,7 @@ async fn lost_role_closes_what_stood_on_it_though_a_lesser_one_stays() {
 }
 
 #[tokio::test]
-async fn narrowed_role_closes_what_stood_on_it() {
+async fn narrowed_role_closes_the_watch_that_it_authorized() {
     let rig = rig().await;
     let _attached = watched().attach(&rig, "a", "r1").await;
     let watch = watch(&rig).await;
@@ -164,7 +164,7 @@ async fn narrowed_role_closes_what_stood_on_it() {
 }
 
 #[tokio::test]
-async fn what_is_given_beside_or_instead_closes_nothing() {
+async fn additional_or_replacement_role_keeps_the_watch_open() {
     let rig = rig().await;
     let bindings = &rig.stores.cluster_role_template_bindings;
     let _attached = watched().attach(&rig, "a", "r1").await;
@@ -178,7 +178,7 @@ async fn what_is_given_beside_or_instead_closes_nothing() {
 
 // Attack group 4: a right to impersonate in one cluster is none in another, nor on the hub.
 #[tokio::test]
-async fn who_may_act_as_others_in_one_cluster_may_not_in_another() {
+async fn impersonation_right_in_one_cluster_is_invalid_in_another() {
     let rig = rig().await;
     let stores = &rig.stores;
     stores
@@ -216,7 +216,7 @@ async fn who_may_act_as_others_in_one_cluster_may_not_in_another() {
 }
 
 #[tokio::test]
-async fn a_clusters_refusal_goes_on_as_it_is_with_the_roles_beside_it() {
+async fn refusal_by_a_cluster_is_relayed_with_a_warning_that_lists_the_roles() {
     let rig = rig().await;
     let body = r#"{"kind":"Status","code":403,"message":"no"}"#;
     let refusing = Cluster::new(move |_| async move { answer(403, body) });

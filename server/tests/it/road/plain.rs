@@ -16,7 +16,7 @@ use super::cluster::{Cluster, answer, fed, text};
 use super::rig::{LIMIT, Rig, eventually};
 
 #[tokio::test]
-async fn request_reaches_the_cluster_as_its_person_and_the_answer_comes_back() {
+async fn request_reaches_the_cluster_as_its_user_and_the_response_returns() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -43,7 +43,7 @@ async fn request_reaches_the_cluster_as_its_person_and_the_answer_comes_back() {
 }
 
 #[tokio::test]
-async fn every_method_and_body_is_carried_over_both_http_versions() {
+async fn every_method_and_body_is_forwarded_over_both_http_versions() {
     let rig = Rig::new().await;
     let _attached = Cluster::echo().attach(&rig, "a", "r1").await;
     for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"] {
@@ -98,7 +98,7 @@ async fn errors_of_the_cluster_are_relayed_unchanged() {
 }
 
 #[tokio::test]
-async fn big_bodies_pass_both_ways() {
+async fn large_bodies_pass_in_both_directions() {
     let rig = Rig::new().await;
     let cluster = Cluster::new(async |request: http::Request<hyper::body::Incoming>| {
         let body = request.into_body().collect().await.unwrap().to_bytes();
@@ -115,7 +115,7 @@ async fn big_bodies_pass_both_ways() {
 }
 
 #[tokio::test]
-async fn nothing_is_buffered_in_either_direction() {
+async fn frames_are_forwarded_without_buffering_in_both_directions() {
     let rig = Rig::new().await;
     // Answers each frame of the request with a frame, as long as there are any.
     let cluster = Cluster::new(async |request: http::Request<hyper::body::Incoming>| {
@@ -161,7 +161,7 @@ async fn nothing_is_buffered_in_either_direction() {
 }
 
 #[tokio::test]
-async fn clients_cancel_reaches_the_cluster() {
+async fn cancelled_response_cancels_the_request_at_the_cluster() {
     let rig = Rig::new().await;
     let (gone, mut was_gone) = mpsc::channel(1);
     let cluster = Cluster::new(move |_| {
@@ -203,7 +203,7 @@ async fn clients_cancel_reaches_the_cluster() {
 }
 
 #[tokio::test]
-async fn cancel_before_the_answer_reaches_the_cluster() {
+async fn request_cancelled_before_the_response_is_cancelled_at_the_cluster() {
     let rig = Rig::new().await;
     let (came, mut has_come) = mpsc::channel(1);
     let gone = CancellationToken::new();
@@ -235,7 +235,7 @@ async fn cancel_before_the_answer_reaches_the_cluster() {
 }
 
 #[tokio::test]
-async fn trailers_pass_both_ways() {
+async fn trailers_pass_in_both_directions() {
     let rig = Rig::new().await;
     let cluster = Cluster::new(async |request: http::Request<hyper::body::Incoming>| {
         let collected = request.into_body().collect().await.unwrap();
@@ -271,7 +271,7 @@ async fn trailers_pass_both_ways() {
 }
 
 #[tokio::test]
-async fn expectation_of_100_is_met_only_for_a_request_that_may_go_on() {
+async fn response_100_continue_is_sent_only_to_allowed_requests() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -343,7 +343,7 @@ async fn stalled_reader_does_not_delay_others_on_the_same_tunnel() {
 }
 
 #[tokio::test]
-async fn head_and_bodiless_answers_keep_their_length() {
+async fn responses_without_body_keep_their_content_length() {
     let rig = Rig::new().await;
     let cluster = Cluster::new(async |request: http::Request<hyper::body::Incoming>| {
         let mut response = http::Response::new(text(""));

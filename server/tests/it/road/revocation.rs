@@ -101,7 +101,7 @@ async fn disabled_user_loses_open_watch_and_new_requests() {
 }
 
 #[tokio::test]
-async fn stream_opened_as_another_ends_with_that_others_account() {
+async fn disabled_user_loses_streams_that_impersonate_the_user() {
     let rig = Rig::new().await;
     let agreeing = quiet().on_controller_lane(async |request: http::Request<Incoming>| {
         if request.uri().path() == "/livez" {
@@ -149,7 +149,7 @@ async fn deleted_cluster_closes_its_open_watches() {
 }
 
 #[tokio::test]
-async fn cluster_made_again_under_its_name_inherits_no_open_watch() {
+async fn cluster_recreated_under_its_name_inherits_no_open_watch() {
     let watching = watching("a").await;
     let mut again = cluster("a");
     again.metadata.uid = Some("another".to_owned());
@@ -158,7 +158,7 @@ async fn cluster_made_again_under_its_name_inherits_no_open_watch() {
 }
 
 #[tokio::test]
-async fn revocation_touches_nobody_else() {
+async fn revocation_keeps_watches_of_other_users_open() {
     let watching = watching("a").await;
     watching
         .rig
@@ -208,7 +208,7 @@ async fn watch_over_http2_is_reset() {
 }
 
 #[tokio::test]
-async fn request_that_waits_for_its_answer_is_refused_when_revoked() {
+async fn pending_request_is_rejected_when_its_token_is_revoked() {
     let rig = Rig::new().await;
     let slow = Cluster::new(async |_| std::future::pending().await);
     let _attached = slow.attach(&rig, "a", "r1").await;
@@ -269,7 +269,7 @@ async fn disabled_user_loses_open_exec() {
 }
 
 #[tokio::test]
-async fn watch_on_a_token_too_new_for_memory_lives_until_memory_is_sure() {
+async fn watch_with_a_token_missing_in_the_cache_stays_open_until_the_cache_is_synced() {
     let new = token(9, "ann", None);
     let known = (new.token.clone(), user("ann", true));
     let rig = Rig::with_hub(std::sync::Arc::new(move |request| {

@@ -36,7 +36,7 @@ fn sent(person: &Person, method: &str, path: &str, page: &[(&str, &str)]) -> Req
 }
 
 #[tokio::test]
-async fn our_own_page_uses_clusters_and_its_session_goes_no_further() {
+async fn session_of_the_ui_reaches_clusters_without_its_cookie() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -61,7 +61,7 @@ async fn our_own_page_uses_clusters_and_its_session_goes_no_further() {
 }
 
 #[tokio::test]
-async fn other_pages_get_nowhere_with_the_session_of_whoever_looks_at_them() {
+async fn cross_origin_pages_cannot_use_the_session() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -97,7 +97,7 @@ async fn other_pages_get_nowhere_with_the_session_of_whoever_looks_at_them() {
 }
 
 #[tokio::test]
-async fn session_is_no_bearer_and_stands_beside_no_other_credential() {
+async fn session_is_rejected_as_bearer_token_and_beside_another_credential() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -120,7 +120,7 @@ async fn session_is_no_bearer_and_stands_beside_no_other_credential() {
 
 // Attack group 14.
 #[tokio::test]
-async fn what_a_cluster_serves_is_not_shown_to_a_browser_that_is_signed_in() {
+async fn content_of_a_cluster_is_not_rendered_in_a_signed_in_browser() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;

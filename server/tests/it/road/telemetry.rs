@@ -46,7 +46,7 @@ async fn ask(told: &Told, person: &Person, method: &str, path: &str, body: &str)
 }
 
 #[tokio::test]
-async fn readiness_says_which_check_fails() {
+async fn readiness_endpoint_names_the_failed_check() {
     let told = told().await;
     let anyone = async |path: &str| {
         let request = http::Request::get(path)
@@ -72,7 +72,7 @@ async fn readiness_says_which_check_fails() {
 }
 
 #[tokio::test]
-async fn metrics_and_log_filter_are_for_administrators() {
+async fn metrics_and_log_filter_require_an_administrator() {
     let told = told().await;
     let nobody = Person {
         bearer: "drover_x_y".to_owned(),
@@ -113,7 +113,7 @@ async fn metrics_and_log_filter_are_for_administrators() {
 }
 
 #[tokio::test]
-async fn log_filter_changes_at_run_time_and_a_bad_one_names_the_fix() {
+async fn log_filter_changes_at_run_time_and_an_invalid_filter_gets_advice() {
     let told = told().await;
     let ann = &told.rig.ann;
     let (_, text) = ask(&told, ann, "GET", "/v1/log-filter", "").await;

@@ -22,7 +22,7 @@ fn named(name: &'static str) -> Cluster {
 }
 
 #[tokio::test]
-async fn tunnels_come_and_go_with_their_guards() {
+async fn tunnel_is_detached_when_its_guard_is_dropped() {
     let rig = Rig::new().await;
     let mut changes = rig.tunnels.watch();
     let mut here = rig.tunnels.watch_cluster(&uid("a"));
@@ -57,7 +57,7 @@ async fn tunnels_come_and_go_with_their_guards() {
 }
 
 #[tokio::test]
-async fn silent_tunnel_loses_new_requests_within_five_seconds_and_keeps_its_streams() {
+async fn silent_tunnel_gets_no_new_requests_after_five_seconds_and_keeps_its_streams() {
     let rig = Rig::new().await;
     let (feed, body) = fed();
     let body = parking_lot::Mutex::new(Some(body));
@@ -111,7 +111,7 @@ async fn silent_tunnel_loses_new_requests_within_five_seconds_and_keeps_its_stre
 }
 
 #[tokio::test]
-async fn replica_that_connects_again_displaces_its_own_tunnel_and_no_other() {
+async fn reconnected_replica_replaces_only_its_own_tunnel() {
     let rig = Rig::new().await;
     let old = named("old").attach(&rig, "a", "r1").await;
     let other = named("other").attach(&rig, "a", "r2").await;
@@ -130,7 +130,7 @@ async fn replica_that_connects_again_displaces_its_own_tunnel_and_no_other() {
 }
 
 #[tokio::test]
-async fn replica_that_cannot_reach_its_api_server_is_the_second_choice() {
+async fn replica_without_connection_to_its_api_server_is_used_last() {
     let rig = Rig::new().await;
     let cut_off = named("cut off").on_controller_lane(async |_| answer(503, "no API server"));
     let _first = cut_off.attach(&rig, "a", "r1").await;
@@ -149,7 +149,7 @@ async fn replica_that_cannot_reach_its_api_server_is_the_second_choice() {
 }
 
 #[tokio::test]
-async fn request_that_was_surely_not_sent_goes_to_the_other_tunnel() {
+async fn unsent_request_is_retried_on_the_other_tunnel() {
     let rig = Rig::new().await;
     let draining = named("draining").attach(&rig, "a", "r1").await;
     assert_eq!(
@@ -169,7 +169,7 @@ async fn request_that_was_surely_not_sent_goes_to_the_other_tunnel() {
 
 // Attack group 18: whatever one cluster's agent does, others do not notice.
 #[tokio::test]
-async fn hostile_agent_hurts_only_its_own_cluster() {
+async fn hostile_agent_does_not_affect_other_clusters() {
     let rig = Rig::new().await;
     let flood = Cluster::new(async |_| {
         let (feed, body) = fed();
@@ -230,7 +230,7 @@ async fn controllers_reach_a_cluster_through_a_kubernetes_client() {
 
 // Attack group 18: what the server's own controllers ask of a cluster.
 #[tokio::test]
-async fn answer_without_end_on_the_controller_lane_is_cut_at_its_limit() {
+async fn endless_response_on_the_controller_lane_is_aborted_at_its_limit() {
     let rig = Rig::new().await;
     let sent = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&sent);

@@ -48,7 +48,7 @@ pub(super) async fn ask(stream: &mut TcpStream, rig: &Rig, path: &str) -> String
 }
 
 #[tokio::test]
-async fn spdy_upgrade_carries_bytes_both_ways_and_each_end_may_finish_first() {
+async fn spdy_upgrade_passes_bytes_in_both_directions_and_half_closes() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo().on_switch(echo_after_switch);
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -94,7 +94,7 @@ async fn spdy_upgrade_carries_bytes_both_ways_and_each_end_may_finish_first() {
 }
 
 #[tokio::test]
-async fn exec_whose_tunnel_is_lost_is_recorded_as_the_clusters_doing() {
+async fn exec_with_a_lost_tunnel_is_recorded_as_ended_by_the_cluster() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo().on_switch(echo_after_switch);
     let attached = cluster.attach(&rig, "a", "r1").await;
@@ -113,7 +113,7 @@ async fn exec_whose_tunnel_is_lost_is_recorded_as_the_clusters_doing() {
 }
 
 #[tokio::test]
-async fn upgraded_request_is_its_persons_and_keeps_its_method() {
+async fn upgrade_request_keeps_its_user_and_its_method() {
     let rig = Rig::new().await;
     let (told, mut heads) = tokio::sync::mpsc::channel(1);
     let cluster = Cluster::echo().on_switch(move |mut stream| {
@@ -145,7 +145,7 @@ async fn upgraded_request_is_its_persons_and_keeps_its_method() {
 }
 
 #[tokio::test]
-async fn websocket_over_http2_is_carried_too() {
+async fn websocket_over_http2_is_forwarded() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo().on_switch(echo_after_switch);
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -169,7 +169,7 @@ async fn websocket_over_http2_is_carried_too() {
 
 // Attack group 11.
 #[tokio::test]
-async fn refused_upgrade_is_relayed_with_its_body_and_nothing_follows_it() {
+async fn rejected_upgrade_is_relayed_with_its_body_and_without_a_second_request() {
     let rig = Rig::new().await;
     for (status, body) in [
         ("200 OK", "{\"kind\":\"Status\"}"),
@@ -224,7 +224,7 @@ async fn refused_upgrade_is_relayed_with_its_body_and_nothing_follows_it() {
 }
 
 #[tokio::test]
-async fn upgrade_without_a_right_is_refused_before_anything_is_switched() {
+async fn unauthorized_upgrade_is_rejected_before_the_protocol_switch() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo().on_switch(echo_after_switch);
     let _attached = cluster.attach(&rig, "a", "r1").await;

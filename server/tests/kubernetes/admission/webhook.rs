@@ -70,7 +70,7 @@ fn nowhere(hub: &TestHub) -> ServerOptions {
 }
 
 #[tokio::test]
-async fn a_server_whose_hub_cannot_reach_it_says_so_and_stops_nobody() {
+async fn server_unreachable_from_its_hub_reports_it_and_blocks_no_write() {
     let hub = TestHub::kubernetes().await;
     let server = Running::start(nowhere(&hub)).await;
     let client = server.hub.client();
@@ -107,7 +107,7 @@ async fn a_server_whose_hub_cannot_reach_it_says_so_and_stops_nobody() {
 }
 
 #[tokio::test]
-async fn a_hub_that_asks_at_an_older_address_is_shown_with_the_way_out() {
+async fn webhook_with_an_outdated_address_is_reported_with_advice() {
     let hub = TestHub::kubernetes().await;
     let first = Server::start(&hub).await;
     in_force(&first).await;
@@ -156,7 +156,7 @@ fn somebody(hub: &ControlPlane, name: &str) -> PathBuf {
 }
 
 #[tokio::test]
-async fn a_server_that_runs_as_another_account_than_before_starts_and_nobody_else_is_let_in() {
+async fn server_started_under_a_new_account_replaces_the_account_in_the_webhook_rules() {
     let mut hub = TestHub::kubernetes().await;
     let first = Server::start(&hub).await;
     in_force(&first).await;

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::rig::{Rig, SOON, start};
 
 #[tokio::test]
-async fn access_follows_administrators_and_drift_is_repaired() {
+async fn cluster_bindings_follow_administrators_and_drift_is_repaired() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let agent = start(&cluster, "pod-0").await;
@@ -110,7 +110,7 @@ async fn access_follows_administrators_and_drift_is_repaired() {
 }
 
 #[tokio::test]
-async fn what_is_no_longer_wanted_is_pruned() {
+async fn obsolete_objects_are_pruned_from_the_cluster() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     // Left by an earlier, larger state.

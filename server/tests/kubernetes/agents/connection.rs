@@ -36,7 +36,7 @@ async fn connect(rig: &Rig, proof: &ConnectProof, versions: &str) -> (StatusCode
 }
 
 #[tokio::test]
-async fn a_proof_serves_its_own_cluster_once() {
+async fn connect_proof_is_accepted_once_and_only_for_its_cluster() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let member = Steps::of(&cluster).await.registrar().run().await.unwrap();
@@ -100,7 +100,7 @@ async fn a_proof_serves_its_own_cluster_once() {
 }
 
 #[tokio::test]
-async fn agents_of_the_previous_protocol_work() {
+async fn agents_of_the_previous_protocol_version_connect() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let mut old = replica(&in_pod(&cluster).await, "pod-0");
@@ -144,7 +144,7 @@ async fn reason_told(cluster: &ControlPlane, wanted: &str) {
 }
 
 #[tokio::test]
-async fn agents_say_exactly_why_they_cannot_connect() {
+async fn agent_reports_the_exact_reason_of_a_failed_connection() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let free = std::net::TcpListener::bind("127.0.0.1:0")
@@ -253,7 +253,7 @@ async fn patch_binding(cluster: &ControlPlane, patch: &str) {
 }
 
 #[tokio::test]
-async fn a_deleted_clusters_tunnels_are_closed_and_stay_closed() {
+async fn deleted_cluster_closes_its_tunnels_permanently() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let _agent = start(&cluster, "pod-0").await;
@@ -282,7 +282,7 @@ async fn a_deleted_clusters_tunnels_are_closed_and_stay_closed() {
 }
 
 #[tokio::test]
-async fn a_cluster_whose_agent_is_away_for_a_moment_is_cleaned_up_when_it_is_deleted() {
+async fn deleted_cluster_is_cleaned_up_after_its_agent_reconnects() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let agent = start(&cluster, "pod-0").await;
@@ -336,7 +336,7 @@ async fn run_as_told(cluster: &ControlPlane, told: &str) {
 }
 
 #[tokio::test]
-async fn a_cluster_that_could_not_be_cleaned_up_says_so_before_it_goes() {
+async fn deleted_cluster_without_agent_reports_the_manual_cleanup_commands() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let agent = start(&cluster, "pod-0").await;

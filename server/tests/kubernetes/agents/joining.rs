@@ -9,7 +9,7 @@ use serde_json::json;
 use super::rig::{Rig, SOON, Steps, apply, control_plane, outside, replica, run, secret, start};
 
 #[tokio::test]
-async fn imported_cluster_joins_and_answers_people_as_themselves() {
+async fn imported_cluster_joins_and_serves_requests_under_the_names_of_users() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     rig.wait_for("shop", "Ready", ("False", "NotImported"))
@@ -50,7 +50,7 @@ async fn imported_cluster_joins_and_answers_people_as_themselves() {
 }
 
 #[tokio::test]
-async fn a_crash_between_any_two_steps_of_registration_heals() {
+async fn registration_completes_after_a_crash_between_any_two_steps() {
     let (rig, cluster) = Rig::with_cluster().await;
     // A walk has five arrows; the sixth round is the undisturbed one.
     for crash_after in 0..=5 {
@@ -100,7 +100,7 @@ async fn assert_registered_and_forgotten(rig: &Rig, cluster: &ControlPlane, name
 }
 
 #[tokio::test]
-async fn a_server_that_crashed_between_binding_and_deleting_the_token_heals() {
+async fn registration_completes_after_a_server_crash_before_the_token_is_deleted() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let steps = Steps::of(&cluster).await;
@@ -134,7 +134,7 @@ async fn a_server_that_crashed_between_binding_and_deleting_the_token_heals() {
 }
 
 #[tokio::test]
-async fn two_replicas_that_start_at_once_share_one_key() {
+async fn replicas_that_start_at_the_same_time_share_one_key() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let (one, two) = (Steps::of(&cluster).await, Steps::of(&cluster).await);
@@ -148,7 +148,7 @@ async fn two_replicas_that_start_at_once_share_one_key() {
 }
 
 #[tokio::test]
-async fn applying_a_manifest_again_undoes_nothing() {
+async fn reapplied_manifest_keeps_the_registration() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.create("shop").await;
     let import = rig.import("shop").await;
@@ -178,7 +178,7 @@ async fn applying_a_manifest_again_undoes_nothing() {
 }
 
 #[tokio::test]
-async fn manifest_is_served_to_whoever_presents_its_token_in_a_header() {
+async fn manifest_requires_its_token_in_a_header() {
     let (rig, _cluster) = Rig::with_cluster().await;
     rig.create("shop").await;
     let import = rig.import("shop").await;
@@ -201,7 +201,7 @@ async fn manifest_is_served_to_whoever_presents_its_token_in_a_header() {
 }
 
 #[tokio::test]
-async fn an_agent_outside_of_its_cluster_joins_with_a_kubeconfig() {
+async fn agent_outside_of_its_cluster_joins_with_a_kubeconfig() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let _agent = run(replica(&outside(&cluster).await, "laptop"));
@@ -209,7 +209,7 @@ async fn an_agent_outside_of_its_cluster_joins_with_a_kubeconfig() {
 }
 
 #[tokio::test]
-async fn a_deleted_cluster_leaves_nothing_behind() {
+async fn deleted_cluster_keeps_no_objects_of_drover() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let _agent = start(&cluster, "pod-0").await;
@@ -263,7 +263,7 @@ async fn a_deleted_cluster_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn one_cluster_cannot_be_registered_as_two() {
+async fn registered_cluster_cannot_register_as_a_second_cluster() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     Steps::of(&cluster).await.registrar().run().await.unwrap();

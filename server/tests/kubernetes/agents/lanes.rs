@@ -72,7 +72,7 @@ async fn applied() -> (Rig, ControlPlane) {
     clippy::too_many_lines,
     reason = "one table and what is left behind by it"
 )]
-async fn hostile_requests_are_refused_by_the_agent_itself() {
+async fn agent_rejects_hostile_requests_of_the_server() {
     let (_rig, cluster) = applied().await;
     let hostile = hostile(&in_pod(&cluster).await).await;
     let user = ("drover-lane", "user");
@@ -199,7 +199,7 @@ async fn hostile_requests_are_refused_by_the_agent_itself() {
 }
 
 #[tokio::test]
-async fn another_authority_still_reaches_the_clusters_own_api_server() {
+async fn request_with_another_authority_reaches_the_api_server_of_the_cluster() {
     let (_rig, cluster) = applied().await;
     let hostile = hostile(&in_pod(&cluster).await).await;
     let lane = [("drover-lane", "controller"), ("host", "169.254.169.254")];
@@ -215,7 +215,7 @@ async fn another_authority_still_reaches_the_clusters_own_api_server() {
 }
 
 #[tokio::test]
-async fn the_user_lane_without_a_name_that_has_access_is_worth_nothing() {
+async fn user_lane_request_needs_an_authorized_user_name() {
     let (_rig, cluster) = applied().await;
     let hostile = hostile(&in_pod(&cluster).await).await;
     let stranger = [
@@ -241,7 +241,7 @@ async fn the_user_lane_without_a_name_that_has_access_is_worth_nothing() {
 }
 
 #[tokio::test]
-async fn a_kubeconfigs_client_certificate_never_reaches_the_lanes() {
+async fn lanes_do_not_use_the_client_certificate_of_the_kubeconfig() {
     let (_rig, cluster) = applied().await;
     // The kubeconfig is of system:masters; the lane must still be its own account.
     let hostile = hostile(&outside(&cluster).await).await;
@@ -258,7 +258,7 @@ async fn a_kubeconfigs_client_certificate_never_reaches_the_lanes() {
 }
 
 #[tokio::test]
-async fn accounts_of_the_manifest_cannot_reach_beyond_their_part() {
+async fn service_accounts_of_the_manifest_have_only_their_documented_permissions() {
     let (_rig, cluster) = applied().await;
     for (account, verb, resource, allowed) in [
         ("drover-agent", "get", "secrets/drover-agent-key", "yes"),
@@ -296,7 +296,7 @@ async fn accounts_of_the_manifest_cannot_reach_beyond_their_part() {
 }
 
 #[tokio::test]
-async fn an_api_server_that_is_down_or_stopped_is_told_as_such() {
+async fn agent_reports_an_unreachable_or_paused_api_server() {
     let (_rig, mut cluster) = applied().await;
     let hostile = hostile(&in_pod(&cluster).await).await;
     let lane = [("drover-lane", "controller")];

@@ -24,7 +24,7 @@ pub(super) async fn take(rig: &Rig, by: &str, id: &str) {
 }
 
 #[tokio::test]
-async fn what_people_bind_in_a_cluster_is_told_and_ends_with_the_last_role() {
+async fn manual_bindings_are_reported_and_removed_with_the_last_role_of_the_user() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let _agent = start(&cluster, "pod-0").await;
@@ -101,7 +101,7 @@ async fn what_people_bind_in_a_cluster_is_told_and_ends_with_the_last_role() {
 }
 
 #[tokio::test]
-async fn a_member_knows_of_their_cluster_only_and_loses_it_with_their_role() {
+async fn cluster_member_sees_only_that_cluster_and_loses_access_with_the_role() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     rig.create("bank").await;
@@ -191,7 +191,7 @@ async fn a_member_knows_of_their_cluster_only_and_loses_it_with_their_role() {
 }
 
 #[tokio::test]
-async fn whoever_lets_others_in_gives_no_more_than_they_have() {
+async fn member_manager_cannot_grant_more_than_its_own_permissions() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let ann = rig.server.user(&rig.admin, "ann").await;
@@ -230,7 +230,7 @@ async fn whoever_lets_others_in_gives_no_more_than_they_have() {
 }
 
 #[tokio::test]
-async fn whoever_may_import_clusters_owns_theirs_and_no_others() {
+async fn cluster_importer_owns_only_its_own_clusters() {
     let (rig, _cluster) = Rig::with_cluster().await;
     rig.create("bank").await;
     let dora = rig.server.user(&rig.admin, "dora").await;
@@ -278,7 +278,7 @@ async fn whoever_may_import_clusters_owns_theirs_and_no_others() {
 }
 
 #[tokio::test]
-async fn nobody_in_a_cluster_keeps_a_role_from_being_taken_there() {
+async fn role_is_revoked_despite_changed_labels_and_finalizers_in_the_cluster() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let _agent = start(&cluster, "pod-0").await;

@@ -118,7 +118,7 @@ async fn wait_for_label(cluster: &ControlPlane, namespace: &str, project: Option
 }
 
 #[tokio::test]
-async fn a_projects_namespaces_are_made_bounded_and_let_go_as_they_were() {
+async fn project_namespaces_are_created_limited_and_released_unchanged() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let _agent = start(&cluster, "pod-0").await;
@@ -168,7 +168,7 @@ async fn a_projects_namespaces_are_made_bounded_and_let_go_as_they_were() {
 }
 
 #[tokio::test]
-async fn what_somebody_changes_in_a_projects_namespaces_is_put_right_in_seconds() {
+async fn manual_changes_in_project_namespaces_are_reverted_within_seconds() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let _agent = start(&cluster, "pod-0").await;
@@ -223,7 +223,7 @@ async fn is_nobodys(cluster: &ControlPlane, name: &str) {
 }
 
 #[tokio::test]
-async fn a_namespace_is_taken_over_only_if_somebody_says_so_and_rights_move_with_it() {
+async fn existing_namespace_is_adopted_only_on_request_and_moves_with_its_bindings() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let _agent = start(&cluster, "pod-0").await;
@@ -270,7 +270,7 @@ async fn a_namespace_is_taken_over_only_if_somebody_says_so_and_rights_move_with
 }
 
 #[tokio::test]
-async fn an_adopted_namespace_that_does_not_exist_is_not_created() {
+async fn missing_namespace_to_adopt_is_not_created() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let _agent = start(&cluster, "pod-0").await;
@@ -284,7 +284,7 @@ async fn an_adopted_namespace_that_does_not_exist_is_not_created() {
 }
 
 #[tokio::test]
-async fn a_namespace_that_was_deleted_and_created_again_is_not_taken_over() {
+async fn recreated_namespace_is_not_adopted_again() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let _agent = start(&cluster, "pod-0").await;
@@ -342,7 +342,7 @@ async fn wait_for_rights(cluster: &ControlPlane, namespace: &str, wanted: bool) 
 }
 
 #[tokio::test]
-async fn a_project_ends_while_its_cluster_is_away_and_with_its_cluster() {
+async fn project_is_deleted_while_its_cluster_is_disconnected_or_deleted() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let agent = start(&cluster, "pod-0").await;

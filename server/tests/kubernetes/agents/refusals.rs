@@ -72,7 +72,7 @@ fn cause(body: &Value) -> &str {
     clippy::too_many_lines,
     reason = "one table and what is left behind by it"
 )]
-async fn registrations_that_must_fail_do_and_leave_an_event() {
+async fn invalid_registrations_are_rejected_with_an_event() {
     let rig = rig().await;
     let a = rig.create("a").await;
     let b = rig.create("b").await;
@@ -185,7 +185,7 @@ async fn registrations_that_must_fail_do_and_leave_an_event() {
 }
 
 #[tokio::test]
-async fn expired_token_registers_nothing() {
+async fn expired_registration_token_is_rejected() {
     let rig = rig().await;
     let uid = rig.create("a").await;
     let issued = drover_access::token::issue::<drover_access::token::ForRegistration>(&[5; 32]);
@@ -214,7 +214,7 @@ async fn expired_token_registers_nothing() {
 }
 
 #[tokio::test]
-async fn tokens_of_people_and_of_registration_are_never_interchangeable() {
+async fn user_tokens_and_registration_tokens_are_not_interchangeable() {
     let rig = rig().await;
     let uid = rig.create("a").await;
     let token = token(&rig, "a").await;
@@ -232,7 +232,7 @@ async fn tokens_of_people_and_of_registration_are_never_interchangeable() {
 }
 
 #[tokio::test]
-async fn a_name_made_again_inherits_nothing() {
+async fn recreated_cluster_inherits_no_key_and_no_token() {
     let rig = rig().await;
     let old = rig.create("a").await;
     let key = Key::new(1);

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::rig::{NAMESPACE, Rig, SOON, start};
 
 #[tokio::test]
-async fn nodes_capacity_and_requests_are_reported_and_followed() {
+async fn nodes_capacity_and_requests_are_reported_in_the_status() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     no_pods_of_the_agent(&cluster).await;
@@ -85,7 +85,7 @@ async fn nodes_capacity_and_requests_are_reported_and_followed() {
 }
 
 #[tokio::test]
-async fn a_cluster_whose_store_hangs_or_whose_agent_goes_is_told() {
+async fn hanging_etcd_and_disconnected_agent_are_reported_in_conditions() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let agent = start(&cluster, "pod-0").await;
@@ -105,7 +105,7 @@ async fn a_cluster_whose_store_hangs_or_whose_agent_goes_is_told() {
 }
 
 #[tokio::test]
-async fn the_agents_image_follows_the_cluster_and_the_roll_out_is_shown() {
+async fn agent_image_follows_the_cluster_and_its_rollout_is_reported() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let _agent = start(&cluster, "pod-0").await;

@@ -94,7 +94,7 @@ async fn granted(cluster: &ControlPlane, role: &str) -> (Vec<Rule>, Vec<Rule>) {
 }
 
 #[tokio::test]
-async fn each_role_of_the_start_allows_in_a_cluster_exactly_what_it_says() {
+async fn each_default_cluster_role_grants_exactly_its_rules() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let _agent = start(&cluster, "pod-0").await;
@@ -130,7 +130,7 @@ async fn each_role_of_the_start_allows_in_a_cluster_exactly_what_it_says() {
 }
 
 #[tokio::test]
-async fn each_role_in_projects_allows_what_it_says_there_and_nothing_elsewhere() {
+async fn each_default_project_role_grants_its_rules_only_in_its_project() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let _agent = start(&cluster, "pod-0").await;
@@ -172,7 +172,7 @@ async fn each_role_in_projects_allows_what_it_says_there_and_nothing_elsewhere()
 }
 
 #[tokio::test]
-async fn each_global_role_allows_on_the_hub_exactly_what_it_says() {
+async fn each_default_global_role_grants_exactly_its_rules_on_the_hub() {
     let (rig, _cluster) = Rig::with_cluster().await;
     let bob = rig.server.user(&rig.admin, "bob").await;
     let bindings = format!("{OURS}/globalrolebindings");

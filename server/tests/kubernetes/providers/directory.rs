@@ -42,7 +42,7 @@ pub(super) async fn typed(rig: &Rig, login: &str, password: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn somebody_signs_in_with_the_password_of_a_directory() {
+async fn directory_user_signs_in_with_the_directory_password() {
     let rig = Rig::start().await;
     let slapd = Slapd::with(&people());
     directory(&rig, "corp", &slapd, DROVER_PASSWORD).await;
@@ -74,7 +74,7 @@ async fn somebody_signs_in_with_the_password_of_a_directory() {
 }
 
 #[tokio::test]
-async fn nothing_that_is_typed_gets_somebody_in_without_their_password() {
+async fn directory_sign_in_rejects_injected_names_and_wrong_passwords() {
     let rig = Rig::start().await;
     let slapd = Slapd::with(&people());
     directory(&rig, "corp", &slapd, DROVER_PASSWORD).await;
@@ -105,7 +105,7 @@ async fn nothing_that_is_typed_gets_somebody_in_without_their_password() {
 }
 
 #[tokio::test]
-async fn guessing_at_a_directory_is_slow_and_a_wrong_password_of_drovers_own_is_not_repeated() {
+async fn directory_guessing_is_rate_limited_and_a_wrong_bind_password_is_not_retried() {
     let rig = Rig::start().await;
     let slapd = Slapd::with(&people());
     directory(&rig, "corp", &slapd, DROVER_PASSWORD).await;

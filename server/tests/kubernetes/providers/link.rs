@@ -34,7 +34,7 @@ async fn global_role(rig: &Rig, name: &str, spec: Value) -> GlobalRole {
 }
 
 #[tokio::test]
-async fn linked_identities_are_one_user_and_what_stood_on_the_moved_one_ends() {
+async fn linked_identities_are_one_user_and_tokens_of_the_moved_identity_end() {
     let rig = Rig::start().await;
     let (corp, other) = (rig.openid("corp").await, rig.openid("other").await);
     let first = rig.sign_in("corp", &corp, "ann").await;
@@ -93,7 +93,7 @@ async fn linked_identities_are_one_user_and_what_stood_on_the_moved_one_ends() {
 }
 
 #[tokio::test]
-async fn an_unlinked_identity_opens_nothing_and_is_a_new_user_when_it_comes_again() {
+async fn unlinked_identity_loses_access_and_signs_in_as_a_new_user() {
     let rig = Rig::start().await;
     let (corp, other) = (rig.openid("corp").await, rig.openid("other").await);
     let first = rig.sign_in("corp", &corp, "ann").await;
@@ -120,7 +120,7 @@ async fn an_unlinked_identity_opens_nothing_and_is_a_new_user_when_it_comes_agai
 }
 
 #[tokio::test]
-async fn link_needs_a_fresh_confirmation_and_a_user_without_that_provider() {
+async fn linking_requires_a_recent_confirmation_and_a_user_without_that_provider() {
     let rig = Rig::start().await;
     let (corp, other) = (rig.openid("corp").await, rig.openid("other").await);
     rig.sign_in("corp", &corp, "ann").await;
@@ -190,7 +190,7 @@ async fn link_needs_a_fresh_confirmation_and_a_user_without_that_provider() {
 }
 
 #[tokio::test]
-async fn whoever_comes_for_the_first_time_is_given_the_roles_for_everybody_new_and_no_other() {
+async fn new_user_gets_exactly_the_roles_for_new_users() {
     let rig = Rig::start().await;
     let corp = rig.openid("corp").await;
     let rules = |resource: &str| json!([{ "apiGroups": ["management.drover.dev"], "resources": [resource], "verbs": ["create"] }]);

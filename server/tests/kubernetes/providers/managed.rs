@@ -29,7 +29,7 @@ async fn ready(rig: &Rig, reason: &str) -> Value {
 }
 
 #[tokio::test]
-async fn an_administrator_makes_tests_enables_and_deletes_a_provider_whose_secret_is_never_shown() {
+async fn administrator_manages_a_provider_without_access_to_its_secret() {
     let rig = Rig::start().await;
     let provider = Provider::start(&Settings {
         back: format!("{}/v1/providers/corp/callback", rig.server.url),
@@ -121,7 +121,7 @@ async fn an_administrator_makes_tests_enables_and_deletes_a_provider_whose_secre
 }
 
 #[tokio::test]
-async fn a_provider_is_sent_no_secret_but_its_own() {
+async fn provider_receives_only_its_own_secret() {
     let rig = Rig::start().await;
     let _other = rig.openid("other").await;
     for (secret, key, told) in [

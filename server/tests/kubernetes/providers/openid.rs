@@ -49,7 +49,7 @@ async fn administrators(rig: &Rig, group: &str, provider: &str) {
 }
 
 #[tokio::test]
-async fn who_signs_in_is_nobody_until_a_group_of_theirs_is_bound() {
+async fn new_user_has_no_access_until_a_group_of_the_user_is_bound() {
     let rig = Rig::start().await;
     let provider = rig.openid("corp").await;
     let list = rig
@@ -85,7 +85,7 @@ async fn who_signs_in_is_nobody_until_a_group_of_theirs_is_bound() {
 }
 
 #[tokio::test]
-async fn disabling_a_provider_refuses_its_tokens_and_cuts_what_they_hold_open() {
+async fn disabled_provider_invalidates_its_tokens_and_closes_open_watches() {
     let rig = Rig::start().await;
     let provider = rig.openid("corp").await;
     let ann = rig.sign_in("corp", &provider, "ann").await;
@@ -129,7 +129,7 @@ async fn disabling_a_provider_refuses_its_tokens_and_cuts_what_they_hold_open() 
 }
 
 #[tokio::test]
-async fn a_sign_in_ends_once_and_in_the_browser_that_began_it() {
+async fn sign_in_completes_once_and_only_in_the_browser_that_started_it() {
     let rig = Rig::start().await;
     let provider = rig.openid("corp").await;
     let (url, cookie) = rig.begin("corp").await;
@@ -168,7 +168,7 @@ async fn a_sign_in_ends_once_and_in_the_browser_that_began_it() {
 }
 
 #[tokio::test]
-async fn no_other_page_begins_a_sign_in_and_nobody_is_led_elsewhere_by_one() {
+async fn cross_origin_page_cannot_start_a_sign_in_or_redirect_it_elsewhere() {
     let rig = Rig::start().await;
     let _provider = rig.openid("corp").await;
     let path = "/v1/providers/corp/sign-in";
@@ -192,7 +192,7 @@ async fn no_other_page_begins_a_sign_in_and_nobody_is_led_elsewhere_by_one() {
 }
 
 #[tokio::test]
-async fn people_of_two_providers_with_one_login_are_two_users() {
+async fn same_login_at_two_providers_creates_two_users() {
     let rig = Rig::start().await;
     rig.server.user(&rig.admin, "ann").await;
     let (corp, other) = (rig.openid("corp").await, rig.openid("other").await);
@@ -229,7 +229,7 @@ async fn people_of_two_providers_with_one_login_are_two_users() {
 }
 
 #[tokio::test]
-async fn a_provider_made_again_under_its_name_gives_nothing_to_what_stood_on_the_former() {
+async fn recreated_provider_grants_nothing_to_users_of_the_previous_provider() {
     let rig = Rig::start().await;
     let provider = rig.openid("corp").await;
     administrators(&rig, "drover:corp:team-a", "corp").await;
@@ -253,7 +253,7 @@ async fn a_provider_made_again_under_its_name_gives_nothing_to_what_stood_on_the
 }
 
 #[tokio::test]
-async fn only_who_is_allowed_gets_in_and_a_disabled_user_stays_out() {
+async fn only_allowed_and_enabled_users_can_sign_in() {
     let rig = Rig::start().await;
     let provider = rig.openid("corp").await;
     rig.change("corp", json!({ "allowed": { "groups": ["team-a"] } }))
@@ -285,7 +285,7 @@ async fn only_who_is_allowed_gets_in_and_a_disabled_user_stays_out() {
 }
 
 #[tokio::test]
-async fn a_program_logs_in_once_a_person_has_confirmed_its_code() {
+async fn device_login_completes_after_a_user_confirms_its_code() {
     let rig = Rig::start().await;
     let provider = rig.openid("corp").await;
     let ann = rig.sign_in("corp", &provider, "ann").await;

@@ -35,7 +35,7 @@ async fn hours_ago(rig: &Rig, name: &str, hours: i64) {
 }
 
 #[tokio::test]
-async fn groups_are_as_the_provider_says_now_and_its_no_ends_access_at_once() {
+async fn refresh_updates_groups_and_a_refusal_of_the_provider_ends_access() {
     let rig = Rig::start().await;
     let mut provider = rig.openid("corp").await;
     let ann = rig.sign_in("corp", &provider, "ann").await;
@@ -66,7 +66,7 @@ async fn groups_are_as_the_provider_says_now_and_its_no_ends_access_at_once() {
 }
 
 #[tokio::test]
-async fn unreachable_provider_counts_for_the_grace_time_only() {
+async fn unreachable_provider_keeps_access_only_for_the_grace_period() {
     let rig = Rig::start().await;
     let mut provider = rig.openid("corp").await;
     let mut tokens = Vec::new();
@@ -90,7 +90,7 @@ async fn unreachable_provider_counts_for_the_grace_time_only() {
 }
 
 #[tokio::test]
-async fn whoever_is_taken_off_the_list_of_who_is_allowed_is_out_without_being_asked_about() {
+async fn user_removed_from_the_allow_list_loses_access_without_a_refresh() {
     let rig = Rig::start().await;
     let provider = rig.openid("corp").await;
     let ann = rig.sign_in("corp", &provider, "ann").await;
@@ -104,7 +104,7 @@ async fn whoever_is_taken_off_the_list_of_who_is_allowed_is_out_without_being_as
 }
 
 #[tokio::test]
-async fn whoever_is_gone_from_a_directory_is_out_when_it_is_asked() {
+async fn user_deleted_from_a_directory_loses_access_at_the_next_refresh() {
     let rig = Rig::start().await;
     let slapd = Slapd::with(&[person("ann", ""), person("bob", "")].concat());
     directory(&rig, "corp", &slapd, drover_testkit::slapd::DROVER_PASSWORD).await;

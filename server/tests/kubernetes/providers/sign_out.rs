@@ -23,7 +23,7 @@ async fn form_action(rig: &Rig) -> String {
 }
 
 #[tokio::test]
-async fn who_signs_out_here_is_signed_out_at_a_provider_that_says_so_and_at_no_other() {
+async fn sign_out_includes_the_provider_only_if_its_configuration_enables_it() {
     let rig = Rig::start().await;
     let provider = rig.openid("corp").await;
     let ann = rig.sign_in("corp", &provider, "ann").await;
@@ -86,7 +86,7 @@ async fn who_signs_out_here_is_signed_out_at_a_provider_that_says_so_and_at_no_o
 }
 
 #[tokio::test]
-async fn githubs_token_is_withdrawn_once_nothing_stands_on_it_any_more() {
+async fn github_token_is_revoked_after_the_last_session_that_uses_it() {
     let (rig, fake) = (Rig::start().await, Fake::start().await);
     fake.world().account(1, "ann");
     github(&rig, &fake).await;

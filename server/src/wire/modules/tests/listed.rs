@@ -7,7 +7,7 @@ use super::*;
 
 // The clock is paused: each write waits its full timeout for the stores.
 #[tokio::test(start_paused = true)]
-async fn listed_routes_exist_and_others_do_not() {
+async fn listed_routes_exist_and_unlisted_routes_return_404() {
     let whole = Whole::new();
     let admin = whole.person(true, TokenPurpose::Session, None);
     for route in &routes::all() {
@@ -206,7 +206,7 @@ async fn api_responses_cannot_run_in_a_browser() {
 }
 
 #[tokio::test]
-async fn endless_body_is_refused_at_its_limit() {
+async fn endless_body_is_rejected_at_its_limit() {
     let whole = Whole::new();
     let sent = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&sent);
