@@ -1,9 +1,9 @@
-//! The web UI in a real browser, with the demonstration and with a real cluster. The tests are written in
-//! TypeScript (`e2e/browser`); this program starts and stops their environments.
+//! The web UI in a real browser, with the demonstration and with a real cluster. The tests are
+//! written in TypeScript (`e2e/browser`). This program starts and stops their environments.
 
 #![expect(
     clippy::unwrap_used,
-    reason = "steps of a test are functions of their own, and fail as the test does"
+    reason = "helper functions of tests fail by a panic"
 )]
 
 mod demonstration;
@@ -15,7 +15,7 @@ use drover_e2e::suite::{self, Stage};
 use drover_e2e::world::target_of_tests;
 use drover_e2e::{BrowserError, Playwright, test};
 
-/// The browser; each test starts its own world.
+/// The browser. Each test starts a separate environment.
 struct Browser {
     playwright: Playwright,
 }
@@ -23,7 +23,7 @@ struct Browser {
 impl Stage for Browser {
     fn story(&self) -> String {
         let results = self.playwright.results().display();
-        format!("pictures of what was seen last lie in {results}/browser")
+        format!("screenshots of failures are in {results}/browser")
     }
 }
 

@@ -1,4 +1,5 @@
-//! A new server, and a real cluster with a real node and an identity provider that it does not know yet.
+//! A new server, and a real cluster with a real node and an identity provider that is not
+//! configured yet.
 
 use drover_e2e::world::{BuiltImage, Server};
 use drover_e2e::{Hub, Image, Options, Programs, Tool, cluster_with_node};

@@ -17,21 +17,22 @@ use crate::report::{say, tell};
 /// The error of the comparison.
 pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 
-/// So many scripts run at once; both servers share this machine.
-const AT_ONCE: usize = 6;
+/// Maximum number of scripts that run in parallel. Both servers share this machine.
+const CONCURRENCY: usize = 6;
 
-/// The controllers that the embedded API has too; others would change what scripts made.
+/// The controllers that the embedded API includes. Other controllers would change objects of the
+/// scripts.
 const CONTROLLERS: &str = "--controllers=namespace-controller,garbage-collector-controller,\
                            serviceaccount-controller,root-ca-certificate-publisher-controller,\
                            clusterrole-aggregation-controller";
 
-/// Scripts wait for versions to expire; a watch cache would keep them longer.
+/// Scripts wait for versions to expire. A watch cache would keep them longer.
 const EXPIRY: [&str; 2] = [
     "--etcd-compaction-interval=5s",
     "--watch-cache-sizes=controllerrevisions.apps#0",
 ];
 
-/// The arguments.
+/// The command line arguments.
 struct Arguments {
     scripts: PathBuf,
     names: Vec<String>,
@@ -39,7 +40,7 @@ struct Arguments {
 }
 
 impl Arguments {
-    /// Ignores arguments of the standard harness without effect here.
+    /// Parses the arguments and ignores arguments of the standard harness that have no effect here.
     fn read() -> Result<Self, Failure> {
         let mut arguments = Self {
             scripts: folder().join("scripts"),
@@ -108,7 +109,7 @@ async fn compare(arguments: &Arguments) -> Result<bool, Failure> {
     }
     if scripts.is_empty() {
         return Err(format!(
-            "no script in {} has such a name: nothing would be compared",
+            "no script in {} matches the names; check the names",
             arguments.scripts.display()
         )
         .into());
@@ -127,7 +128,7 @@ async fn compare(arguments: &Arguments) -> Result<bool, Failure> {
     )?;
     let pair = pair(&real, &ours)?;
     say(&format!(
-        "both servers run after {:.1} s",
+        "both servers are ready after {:.1} s",
         begin.elapsed().as_secs_f64()
     ));
     let results = run_all(&pair, &scripts).await;
@@ -167,7 +168,7 @@ async fn run_all(pair: &Pair, scripts: &[Script]) -> Vec<Result<Outcome, RunErro
         result
     });
     let mut results: Vec<_> = futures::stream::iter(runs)
-        .buffer_unordered(AT_ONCE)
+        .buffer_unordered(CONCURRENCY)
         .collect()
         .await;
     results.sort_by_key(|result| match result {

@@ -1,4 +1,4 @@
-//! The embedded API, served on this machine.
+//! The embedded API, served on the loopback address.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -16,8 +16,8 @@ use crate::command::Failure;
 /// The same value as in [`drover_e2e::ControlPlane`].
 const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
 
-/// How long versions can be read: kube-apiserver's compaction, as this test sets it, keeps them as
-/// long.
+/// Time for which old versions can be read. The test sets the compaction of kube-apiserver to the
+/// same interval.
 const HISTORY: Duration = Duration::from_secs(5);
 
 /// The token of the administrator.
@@ -39,7 +39,7 @@ impl Authenticate for Administrator {
     }
 }
 
-/// A running one; it ends with the handle.
+/// A running embedded API. Dropping it stops the server.
 pub(crate) struct Embedded {
     pub(crate) address: SocketAddr,
     serving: JoinHandle<()>,
@@ -54,7 +54,7 @@ impl Drop for Embedded {
 }
 
 impl Embedded {
-    /// Opens it on a store of its own, and serves it without TLS.
+    /// Opens the API on a new store and serves it without TLS.
     pub(crate) async fn start() -> Result<Self, Failure> {
         let folder = tempfile::tempdir()?;
         let mut options = Options::new(folder.path().join("hub.db"));
@@ -74,7 +74,7 @@ impl Embedded {
             async move { server.run(end).await }
         });
         let serving = tokio::spawn(async move {
-            // Ends with the handle only; an error of one connection is that client's affair.
+            // The task ends when the handle is dropped. Errors of single connections are ignored.
             let _ = axum::serve(listener, server.router()).await;
         });
         Ok(Self {

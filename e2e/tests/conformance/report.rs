@@ -1,15 +1,15 @@
-//! The report.
+//! Prints the results of the comparison.
 
 use std::io::{self, Write as _};
 
 use drover_e2e::conformance::Judgement;
 
-/// Prints a line; a closed standard output is no reason to stop.
+/// Prints a line and ignores a closed standard output.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stdout().lock(), "{line}");
 }
 
-/// Prints what is left of the differences.
+/// Prints the unaccepted differences and the unused entries.
 pub(crate) fn tell(judgement: &Judgement) {
     let mut script = "";
     for (name, step, differences) in &judgement.differences {
@@ -24,7 +24,7 @@ pub(crate) fn tell(judgement: &Judgement) {
     }
     for entry in &judgement.stale {
         say(&format!(
-            "\naccepted.yaml has an entry that matches nothing any more; take it out: {entry}"
+            "\naccepted.yaml contains an unused entry; remove the entry: {entry}"
         ));
     }
 }

@@ -13,7 +13,7 @@ async fn names(tools: &Tools, what: &str) -> Vec<String> {
     found.lines().map(str::to_owned).collect()
 }
 
-async fn nothing_of_ours(tools: &Tools, what: &str) {
+async fn assert_no_objects(tools: &Tools, what: &str) {
     let ours = |name: &String| name.contains("drover");
     eventually(&format!("no {what} to be left"), SOON, async || {
         let left = names(tools, what).await;
@@ -31,13 +31,14 @@ async fn nothing_of_ours(tools: &Tools, what: &str) {
 pub(crate) async fn uninstallation_keeps_the_documented_objects_for_a_new_installation(
     installed: &mut Installed,
 ) {
-    // The cluster first: its end takes the agent, its namespace and Helm's release in it.
+    // Delete the cluster first. The deletion removes the agent, its namespace and the Helm release
+    // in it.
     installed
         .drover("cluster delete east --yes --wait")
         .await
         .unwrap();
     let agents = "namespaces,clusterroles,clusterrolebindings";
-    nothing_of_ours(&installed.tools_of_east, agents).await;
+    assert_no_objects(&installed.tools_of_east, agents).await;
     installed
         .tools
         .helm(&["uninstall", "drover", "--wait"], NAMESPACE)
@@ -51,12 +52,12 @@ pub(crate) async fn uninstallation_keeps_the_documented_objects_for_a_new_instal
     ] {
         installed.tools.kubectl(line).await.unwrap();
     }
-    nothing_of_ours(&installed.tools, "clusterroles,clusterrolebindings").await;
-    nothing_of_ours(&installed.tools, "validatingwebhookconfigurations").await;
-    nothing_of_ours(&installed.tools, "roles,rolebindings --all-namespaces").await;
+    assert_no_objects(&installed.tools, "clusterroles,clusterrolebindings").await;
+    assert_no_objects(&installed.tools, "validatingwebhookconfigurations").await;
+    assert_no_objects(&installed.tools, "roles,rolebindings --all-namespaces").await;
     let here = format!("all,ingresses,networkpolicies,pdb,serviceaccounts --namespace={NAMESPACE}");
-    nothing_of_ours(&installed.tools, &here).await;
-    // What stays, so that a new installation goes on.
+    assert_no_objects(&installed.tools, &here).await;
+    // These objects stay for a new installation.
     let kinds = names(&installed.tools, "crd").await;
     assert_eq!(kinds.len(), 12, "{kinds:?}");
     let users = names(&installed.tools, "users.management.drover.dev").await;
@@ -74,7 +75,7 @@ pub(crate) async fn uninstallation_keeps_the_documented_objects_for_a_new_instal
         .map(|name| name.trim_start_matches("secret/"));
     let (passwords, others): (Vec<_>, Vec<_>) =
         secrets.partition(|name| name.starts_with("password-"));
-    assert!(!passwords.is_empty(), "nobody's password is left");
+    assert!(!passwords.is_empty(), "the password Secrets must remain");
     // Clusters stay registered, each with the claim of its key.
     let others: Vec<_> = others
         .into_iter()
@@ -93,7 +94,7 @@ pub(crate) async fn uninstallation_keeps_the_documented_objects_for_a_new_instal
         .install_server(&installed.url)
         .await
         .unwrap();
-    eventually("the login from before to be good", SOON, async || {
+    eventually("the previous login to work", SOON, async || {
         installed.drover("whoami").await.map(drop)
     })
     .await

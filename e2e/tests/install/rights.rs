@@ -1,5 +1,5 @@
-//! The permissions that the chart grants to the server: each is used within its scope, and the server
-//! requests no other.
+//! The permissions that the chart grants to the server. The server uses each permission within its
+//! scope and requests no others.
 //!
 //! The test evaluates the audit log: removing each permission in turn would take minutes for each.
 
@@ -16,92 +16,95 @@ const ACCOUNT: &str = "system:serviceaccount:drover-system:drover";
 const GROUP: &str = "management.drover.dev";
 const SOON: Duration = Duration::from_mins(1);
 
-/// Rights whose use the audit log does not show, and why.
-const UNSEEN: [(&str, &str); 8] = [
+/// Permissions whose use is missing in the audit log, and the reasons.
+const NOT_AUDITED: [(&str, &str); 8] = [
     (
         "delete admissionregistration.k8s.io/validatingwebhookconfigurations drover-rules everywhere",
-        "only on a hub that has become older than the chart allows",
+        "used only on a hub older than the chart supports",
     ),
     (
         "bind rbac.authorization.k8s.io/clusterroles everywhere",
-        "looked at within the request that writes a binding",
+        "the API server checks it as part of the request that writes a binding",
     ),
     (
         "bind rbac.authorization.k8s.io/roles everywhere",
-        "looked at within the request that writes a binding",
+        "the API server checks it as part of the request that writes a binding",
     ),
     (
         "escalate rbac.authorization.k8s.io/clusterroles everywhere",
-        "looked at within the request that writes a role",
+        "the API server checks it as part of the request that writes a role",
     ),
     (
         "escalate rbac.authorization.k8s.io/roles everywhere",
-        "looked at within the request that writes a role",
+        "the API server checks it as part of the request that writes a role",
     ),
     (
         "impersonate groups everywhere",
-        "people of a provider are in groups, and there is none here",
+        "only users of an identity provider have groups, and this stage has no provider",
     ),
     (
         "create management.drover.dev/globalrolebindings everywhere",
-        "somebody of an identity provider signs in for the first time, and a role is for everybody new",
+        "used at the first sign-in of a provider's user with a default role for new users",
     ),
     (
         "patch events.k8s.io/events in default",
-        "the same event of the same Cluster again, after a minute",
+        "used when the same event of a Cluster repeats after a minute",
     ),
 ];
 
-/// What no role can limit by name, even if one name is all that is seen here, and why.
-const NAMED_LATER: [(&str, &str); 20] = [
+/// Resources with generated or user-defined names, which a role cannot list, and the reasons.
+const NOT_LIMITED_BY_NAME: [(&str, &str); 20] = [
     (
         "rbac.authorization.k8s.io/clusterroles",
-        "named after the role's UID",
+        "the name contains the UID of the role",
     ),
     (
         "rbac.authorization.k8s.io/roles",
-        "named after the role's UID",
+        "the name contains the UID of the role",
     ),
     (
         "rbac.authorization.k8s.io/clusterrolebindings",
-        "named after the role's UID",
+        "the name contains the UID of the role",
     ),
     (
         "rbac.authorization.k8s.io/rolebindings",
-        "named after the role's UID",
+        "the name contains the UID of the role",
     ),
-    ("secrets", "a password's is named after the user's UID"),
-    ("management.drover.dev/clusters", "people choose the name"),
-    ("management.drover.dev/users", "people choose the name"),
+    (
+        "secrets",
+        "the name of a password Secret contains the UID of the user",
+    ),
+    ("management.drover.dev/clusters", "users choose the name"),
+    ("management.drover.dev/users", "users choose the name"),
     (
         "management.drover.dev/authproviders",
-        "people choose the name",
+        "users choose the name",
     ),
-    ("management.drover.dev/tokens", "names are drawn"),
+    ("management.drover.dev/tokens", "the name is random"),
     (
         "management.drover.dev/globalroles",
-        "another release may have others",
+        "another release may use other names",
     ),
     (
         "management.drover.dev/roletemplates",
-        "another release may have others",
+        "another release may use other names",
     ),
-    ("management.drover.dev/projects", "people choose the name"),
+    ("management.drover.dev/projects", "users choose the name"),
     (
         "management.drover.dev/globalrolebindings",
-        "people choose the name",
+        "users choose the name",
     ),
     (
         "management.drover.dev/clusterroletemplatebindings",
-        "people choose the name",
+        "users choose the name",
     ),
     (
         "management.drover.dev/projectroletemplatebindings",
-        "people choose the name",
+        "users choose the name",
     ),
     (
         "management.drover.dev/clusterregistrationtokens",
-        "names are drawn",
+        "the name is random",
     ),
     (
         "authentication.k8s.io/userextras/management.drover.dev/display-name",
@@ -124,26 +127,26 @@ const NAMED_LATER: [(&str, &str); 20] = [
 fn is_exempt(found: &TooWide) -> bool {
     let (right, what) = (found.right.to_string(), found.right.deed.to_what());
     match found.excess {
-        Excess::Idle => UNSEEN.iter().any(|(unseen, _)| *unseen == right),
+        Excess::Idle => NOT_AUDITED.iter().any(|(unseen, _)| *unseen == right),
         Excess::OneNamespace(_) => false,
         Excess::OneName(_) => {
             let whole = what.trim_end_matches("/status");
-            NAMED_LATER.iter().any(|(later, _)| *later == whole)
+            NOT_LIMITED_BY_NAME.iter().any(|(later, _)| *later == whole)
         }
     }
 }
 
-/// What the server has not had a reason for yet.
-async fn do_the_rest(installed: &mut Installed) {
+/// Causes the requests that the server has not sent yet.
+async fn cause_remaining_requests(installed: &mut Installed) {
     for line in [
         // The chart installs the rules; an administrator without access can delete them.
         "delete validatingwebhookconfiguration drover-rules",
-        // So is the binding, which only the server writes while they are in force.
+        // The server alone writes this binding while the rules are active.
         "delete clusterrolebinding drover-hub-administrators-0",
     ] {
         installed.tools.kubectl(line).await.unwrap();
     }
-    what_the_rules_refuse(installed).await;
+    objects_rejected_by_the_rules(installed).await;
     for line in [
         "--namespace=drover-system rollout restart deployment drover",
         "--namespace=drover-system rollout status deployment drover --timeout=1m",
@@ -161,7 +164,7 @@ async fn do_the_rest(installed: &mut Installed) {
     ] {
         installed.drover(line).await.unwrap();
     }
-    wait_until_tokens_say_how_they_are(installed).await;
+    wait_for_token_conditions(installed).await;
     bindings(installed).await;
     roles_on_the_hub(installed).await;
     members(installed).await;
@@ -173,7 +176,7 @@ async fn do_the_rest(installed: &mut Installed) {
     as_person(installed).await;
     as_account(installed, "accounts", "puller").await;
     as_account(installed, "default", "fetcher").await;
-    // A token that memory does not know is looked for on the hub.
+    // The server looks up a token that is missing in its cache on the hub.
     let unknown = format!("drover_bcdfghjkmnpq_{}", "b".repeat(32));
     let refused = on_the_hub(installed, "unknown", &unknown);
     assert!(
@@ -186,9 +189,9 @@ async fn do_the_rest(installed: &mut Installed) {
     );
 }
 
-/// One of each binding is made, and the server pins them.
+/// Creates one binding of each kind. The server adds the UIDs of the references.
 async fn bindings(installed: &Installed) {
-    // What they name is read by the rules, once they are in force again.
+    // The rules read the referenced objects when they are active again.
     soon(installed, "get validatingwebhookconfiguration drover-rules").await;
     let (west, subject) = (
         json!({ "name": "west" }),
@@ -223,7 +226,8 @@ async fn bindings(installed: &Installed) {
     }
 }
 
-/// Grants a role on the hub, also in single namespaces, to two users, changes it, and revokes it.
+/// Grants a role on the hub to two users, also in single namespaces, changes the role, and revokes
+/// it.
 async fn roles_on_the_hub(installed: &Installed) {
     installed
         .tools
@@ -259,7 +263,7 @@ async fn roles_on_the_hub(installed: &Installed) {
     let joe: Value = serde_json::from_str(&joe).unwrap();
     let joe = joe["uid"].as_str().unwrap();
     holds(installed, &there("rolebindings"), joe, true).await;
-    // Their binding goes with them, and what followed from it.
+    // Deleting the users also deletes their bindings and the derived objects.
     installed.drover("user delete joe --yes").await.unwrap();
     holds(installed, &there("rolebindings"), joe, false).await;
     let line = format!("delete globalrolebindings.{GROUP} keeper-ann");
@@ -269,7 +273,8 @@ async fn roles_on_the_hub(installed: &Installed) {
     holds(installed, &left, "keeper", false).await;
 }
 
-/// Waits until the output of kubectl contains a text, or does not.
+/// Waits until the output of kubectl contains a text if `wanted`, or no longer contains it
+/// otherwise.
 async fn holds(installed: &Installed, line: &str, text: &str, wanted: bool) {
     eventually(&format!("{text} in {line}: {wanted}"), SOON, async || {
         let said = installed.tools.kubectl(line).await;
@@ -280,7 +285,7 @@ async fn holds(installed: &Installed, line: &str, text: &str, wanted: bool) {
     .unwrap();
 }
 
-/// Members of a cluster and a project, and the project, by the server's own hand.
+/// Creates and deletes a project and the members of a cluster and a project through the server.
 async fn members(installed: &Installed) {
     for line in [
         "project create bank --cluster west",
@@ -307,7 +312,7 @@ async fn members(installed: &Installed) {
 
 /// Creates objects that the rules reject from other writers: a changed built-in role, and a project
 /// without a cluster, whose condition the server writes.
-async fn what_the_rules_refuse(installed: &Installed) {
+async fn objects_rejected_by_the_rules(installed: &Installed) {
     let nowhere = json!({ "cluster": { "name": "nowhere" } });
     apply(installed, &[object("Project", "lost", &nowhere)]).await;
     for line in [
@@ -318,7 +323,8 @@ async fn what_the_rules_refuse(installed: &Installed) {
     }
 }
 
-/// Tries until it works: a hub takes a moment to hear of a webhook that comes or goes.
+/// Repeats a command until it succeeds. The hub takes a moment to notice an added or removed
+/// webhook.
 async fn soon(installed: &Installed, line: &str) {
     eventually(line, SOON, async || {
         installed.tools.kubectl(line).await.map(drop)
@@ -341,7 +347,7 @@ async fn apply(installed: &Installed, objects: &[Value]) {
     soon(installed, &format!("apply --filename={}", file.display())).await;
 }
 
-/// Makes an identity provider, changes it, waits until its condition is written, and deletes it.
+/// Creates an identity provider, changes it, waits until its condition is written, and deletes it.
 async fn manage_a_provider(installed: &Installed) {
     let spec = tempfile::NamedTempFile::new().unwrap();
     let oidc = json!({ "oidc": { "issuer": "https://id.example", "clientId": "drover" } });
@@ -369,8 +375,9 @@ async fn manage_a_provider(installed: &Installed) {
         .unwrap();
 }
 
-/// The cluster's end takes its registration token, and the server may be slower to look at it.
-async fn wait_until_tokens_say_how_they_are(installed: &Installed) {
+/// Waits for conditions of registration tokens. The deletion of the cluster deletes its token,
+/// possibly before the server writes the condition.
+async fn wait_for_token_conditions(installed: &Installed) {
     let tokens = "clusterregistrationtokens.management.drover.dev";
     let line = format!("get {tokens} -o jsonpath={{.items[*].status.conditions[*].type}}");
     let waited = eventually("a registration token's condition", SOON, async || {
@@ -383,7 +390,7 @@ async fn wait_until_tokens_say_how_they_are(installed: &Installed) {
     waited.await.unwrap();
 }
 
-/// Acts as another, and binds roles: they are looked at then.
+/// Impersonates a user and binds roles, which the server reviews.
 async fn as_person(installed: &Installed) {
     let made = installed
         .drover("token create --description=hub --output=json")
@@ -413,7 +420,7 @@ async fn as_person(installed: &Installed) {
     admin.run(whoami).await.unwrap();
 }
 
-/// Acts as a service account, with a token of a pod of its own.
+/// Sends requests as a service account, with a token that is bound to a pod.
 async fn as_account(installed: &Installed, namespace: &str, name: &str) {
     let pod = json!({ "spec": { "serviceAccountName": name } });
     for line in [
@@ -438,10 +445,10 @@ async fn as_account(installed: &Installed, namespace: &str, name: &str) {
     account.run(["get", "configmaps"]).await.unwrap();
 }
 
-/// kubectl on the cluster `local`, with this token.
+/// Returns kubectl for the cluster `local` with this token.
 fn on_the_hub(installed: &Installed, name: &str, token: &str) -> CommandLine {
     let server = format!("{}/k8s/clusters/local", installed.url);
-    // This connection is a tool of the test; other tests are about the server's certificate.
+    // This connection skips certificate checks. Other tests check the server's certificate.
     let text = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "local",
         "clusters": [{ "name": "local", "cluster": {
@@ -455,7 +462,7 @@ fn on_the_hub(installed: &Installed, name: &str, token: &str) -> CommandLine {
     installed.admin.kubectl_with(&file)
 }
 
-/// What is granted to the server's account, by whichever binding.
+/// Returns all permissions of the server's account from all bindings.
 async fn granted_to_server(installed: &Installed) -> Vec<Right> {
     let get = async |what: String| -> Value {
         let line = format!("get {what} -o json");
@@ -506,17 +513,21 @@ fn forbidden(events: &[AuditEvent]) -> Vec<String> {
 pub(crate) async fn server_uses_all_its_permissions_and_requests_no_other(
     installed: &mut Installed,
 ) {
-    // A fresh stage has no user of this name yet.
+    // A new stage contains no user with this name.
     drop(
         installed
             .drover("user create ann --generate-password")
             .await,
     );
-    do_the_rest(installed).await;
+    cause_remaining_requests(installed).await;
     let granted = granted_to_server(installed).await;
-    let unseen = UNSEEN.iter().map(|(right, _)| *right);
+    let unseen = NOT_AUDITED.iter().map(|(right, _)| *right);
     let missing = unseen.filter(|unseen| granted.iter().all(|right| right.to_string() != *unseen));
-    assert_eq!(missing.collect::<Vec<_>>(), [""; 0], "nobody grants these");
+    assert_eq!(
+        missing.collect::<Vec<_>>(),
+        [""; 0],
+        "the server lacks these permissions"
+    );
     eventually(
         "every right to be used within its scope",
         SOON,

@@ -1,8 +1,9 @@
-//! A hub with a node, a managed cluster, the charts in both, and their administrator.
+//! A hub with a node, a managed cluster, the charts in both, and an administrator.
 //!
-//! The machine has one node, and it is the hub's: a hub is no member of its own, since its rules let
-//! nobody but the server bind Drover's names. So the member's agents run as programs, with the account
-//! and the objects that its chart made; that the same objects run pods is shown by the suite `pods`.
+//! The machine has one node, which belongs to the hub. A hub cannot be its own member, because its
+//! rules allow only the server to bind Drover's names. The agents of the member therefore run as
+//! programs, with the service account and the objects of its chart. The suite `pods` runs the same
+//! objects as pods.
 
 use std::path::Path;
 use std::time::Duration;
@@ -36,7 +37,7 @@ pub(crate) enum NotInstalled {
     #[error("cannot write {0}")]
     Write(String, #[source] std::io::Error),
     #[error("the notes have no line with {0:?}:\n{1}")]
-    NotSaid(&'static str, String),
+    MissingLine(&'static str, String),
 }
 
 /// The tools of the administrator: Helm, kubectl and a shell.
@@ -48,7 +49,7 @@ pub(crate) struct Tools {
 
 /// Drover as its charts install it: the server on the hub's node, and the member `east`.
 pub(crate) struct Installed {
-    // Dropped in this order: clients before what they use.
+    // The fields are dropped in this order: clients before servers.
     pub(crate) admin: Person,
     pub(crate) east: Member,
     _node: Node,
@@ -74,7 +75,7 @@ impl Tools {
         })
     }
 
-    /// Helm, for a release in this namespace.
+    /// Returns Helm for a release in this namespace.
     pub(crate) async fn helm(
         &self,
         words: &[&str],
@@ -85,12 +86,12 @@ impl Tools {
         Ok(self.helm.run(words).await?.stdout)
     }
 
-    /// `sh -c`, with kubectl of the cluster's administrator.
+    /// Runs `sh -c` with kubectl of the cluster's administrator.
     pub(crate) async fn shell(&self, line: &str) -> Result<String, CommandError> {
         Ok(self.shell.run(["-c", line]).await?.stdout)
     }
 
-    /// kubectl of the cluster's administrator.
+    /// Runs kubectl of the cluster's administrator.
     pub(crate) async fn kubectl(&self, line: &str) -> Result<String, CommandError> {
         let output = self.kubectl.run(line.split(' ')).await?;
         Ok(output.stdout.trim().to_owned())
@@ -116,7 +117,8 @@ impl Tools {
         self.helm(&words, NAMESPACE).await
     }
 
-    /// Reads the first password and the fingerprint as the notes say, and logs in with them.
+    /// Reads the first password and the fingerprint with the commands of the notes, and logs in
+    /// with them.
     async fn log_in_first(
         &self,
         cluster: &ControlPlane,
@@ -128,7 +130,7 @@ impl Tools {
         let telling = eventually("the first password", SOON, async || self.shell(look).await);
         let said = telling.await?;
         let lines = said.lines().map(str::trim);
-        // Other lines of the log may come in between.
+        // Other log lines can appear in between.
         let password = lines.rev().find(|line| {
             let is_word = !line.is_empty() && !line.contains(['{', ' ']);
             is_word && *line != "--"
@@ -145,7 +147,7 @@ impl Tools {
 }
 
 impl Installed {
-    /// Installs both charts as the documents say, and waits until the cluster can be used.
+    /// Installs both charts as the documentation describes, and waits until the cluster is usable.
     pub(crate) async fn start() -> Result<Self, NotInstalled> {
         let named = |name: &str| Options {
             name: name.to_owned(),
@@ -174,7 +176,7 @@ impl Installed {
         Ok(installed)
     }
 
-    /// `drover` of the administrator.
+    /// Runs `drover` of the administrator.
     pub(crate) async fn drover(&self, line: &str) -> Result<String, CommandError> {
         let output = self.admin.drover().run(line.split(' ')).await?;
         Ok(output.stdout.trim().to_owned())
@@ -195,7 +197,7 @@ impl Installed {
         Ok(())
     }
 
-    /// Waits until the cluster can be used, after something came anew.
+    /// Waits until the cluster is usable after a component was replaced.
     pub(crate) async fn wait_until_usable(&mut self) {
         eventually("the server to answer", SOON, async || {
             self.drover("cluster list").await.map(drop)
@@ -206,23 +208,23 @@ impl Installed {
     }
 }
 
-/// The folder of a chart.
+/// Returns the folder of a chart.
 pub(crate) fn chart(name: &str) -> String {
     let charts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../charts");
     charts.join(name).display().to_string()
 }
 
-/// The line of the notes that holds this.
+/// Returns the line of the notes that contains `part`.
 fn line<'a>(notes: &'a str, part: &'static str) -> Result<&'a str, NotInstalled> {
     let found = notes
         .lines()
         .find(|line| line.contains(part) && line.contains("kubectl"));
     found
         .map(str::trim)
-        .ok_or_else(|| NotInstalled::NotSaid(part, notes.to_owned()))
+        .ok_or_else(|| NotInstalled::MissingLine(part, notes.to_owned()))
 }
 
-/// A shell that finds kubectl.
+/// Returns a shell with kubectl on its search path.
 async fn shell(kubectl: &CommandLine) -> Result<CommandLine, StartError> {
     let program = Tool::Kubectl.locate().await?;
     let own = std::env::var_os("PATH").unwrap_or_default();

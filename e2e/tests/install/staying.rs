@@ -16,7 +16,7 @@ pub(crate) async fn kubectl_works_through_the_installed_charts(installed: &mut I
     kubectl.run(words).await.unwrap();
     let words = ["get", "configmap", "through", "-o", "jsonpath={.data.a}"];
     assert_eq!(kubectl.run(words).await.unwrap().stdout, "b");
-    // The hub asks the server about writes, at its Service.
+    // The hub calls the webhook of the server at its Service.
     eventually("the rules to be in force", SOON, async || {
         let line = "get validatingwebhookconfiguration drover-rules -o json";
         let rules = installed.tools.kubectl(line).await.unwrap();
@@ -37,8 +37,8 @@ async fn server_pod(installed: &Installed) -> String {
     installed.tools.kubectl(&line).await.unwrap()
 }
 
-/// A field of the agents' Deployment.
-async fn of_agents(installed: &Installed, path: &str) -> String {
+/// Returns a field of the agents' Deployment.
+async fn agent_deployment_field(installed: &Installed, path: &str) -> String {
     let line =
         format!("--namespace=drover-agent get deployment drover-agent -o jsonpath={{{path}}}");
     installed.tools_of_east.kubectl(&line).await.unwrap()
@@ -46,21 +46,22 @@ async fn of_agents(installed: &Installed, path: &str) -> String {
 
 const GENERATION: &str = ".metadata.generation";
 const IMAGE: &str = ".spec.template.spec.containers[0].image";
-/// The image that a newer server would set. It is not pulled: the agents of this stage are programs.
+/// The image that a newer server would set. No node pulls the image, because the agents of this
+/// stage are programs.
 const LATER: &str = "registry.example/drover-agent:later";
 
 async fn let_the_server_set_the_agents_image(installed: &Installed) {
     let line = format!("setting set agent-image {LATER}");
     installed.drover(&line).await.unwrap();
     eventually("the server to set the agents' image", SOON, async || {
-        let image = of_agents(installed, IMAGE).await;
+        let image = agent_deployment_field(installed, IMAGE).await;
         if image == LATER { Ok(()) } else { Err(image) }
     })
     .await
     .unwrap();
 }
 
-/// There is no older chart yet, so this one is upgraded to, with other values.
+/// No older chart exists, so the test upgrades to the same chart with other values.
 pub(crate) async fn upgrade_keeps_clusters_users_and_tokens(installed: &mut Installed) {
     installed
         .drover("user create ann --generate-password")
@@ -70,7 +71,7 @@ pub(crate) async fn upgrade_keeps_clusters_users_and_tokens(installed: &mut Inst
     let_the_server_set_the_agents_image(installed).await;
     let before = (
         server_pod(installed).await,
-        of_agents(installed, GENERATION).await,
+        agent_deployment_field(installed, GENERATION).await,
     );
 
     let server = ["upgrade", "drover", &chart("drover"), "--reuse-values"];
@@ -85,9 +86,12 @@ pub(crate) async fn upgrade_keeps_clusters_users_and_tokens(installed: &mut Inst
 
     installed.wait_until_usable().await;
     assert_ne!(before.0, server_pod(installed).await);
-    assert_ne!(before.1, of_agents(installed, GENERATION).await);
-    // The values still have the image of the installation.
-    assert_eq!(of_agents(installed, IMAGE).await, LATER);
+    assert_ne!(
+        before.1,
+        agent_deployment_field(installed, GENERATION).await
+    );
+    // The values still contain the image of the installation.
+    assert_eq!(agent_deployment_field(installed, IMAGE).await, LATER);
     // The login, the token and the users are unchanged.
     let kubectl = installed.admin.kubectl_with(&kubeconfig);
     kubectl.run(["get", "nodes"]).await.unwrap();

@@ -47,7 +47,7 @@ impl Helm {
     }
 }
 
-/// A kind of cert-manager's, as far as the chart uses it.
+/// A custom resource definition of cert-manager, reduced to the fields that the chart uses.
 const CERTIFICATES: &str = r#"{
   "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
   "metadata": { "name": "certificates.cert-manager.io" },
@@ -102,7 +102,7 @@ async fn api_server_accepts_the_charts_with_valid_values() {
     }
 }
 
-/// Helm without a cluster.
+/// Returns Helm without a cluster.
 async fn alone(folder: &Path) -> Helm {
     let program = Tool::Helm.locate().await.unwrap();
     Helm {
@@ -217,7 +217,7 @@ async fn notes_of_the_agent_chart_contain_only_working_steps() {
     let cluster = ControlPlane::start(Options::default()).await.unwrap();
     let label =
         "kubectl label namespace drover-agent pod-security.kubernetes.io/enforce=restricted";
-    // The namespace goes with the cluster at the server, and Helm's release with it.
+    // Deleting the cluster at the server also deletes the namespace and the Helm release in it.
     let uninstall = "helm uninstall the-agent";
     let notes_there = notes(&cluster, "drover-agent").await;
     assert!(notes_there.contains(label), "{notes_there}");

@@ -51,7 +51,7 @@ async fn two_control_planes_run_at_the_same_time() {
         .unwrap();
     assert!(!seen.stdout.contains("only-left"), "{seen:?}");
     assert!(seen.stdout.contains("namespace/default"), "{seen:?}");
-    // Neither believes the other's users.
+    // Each control plane rejects users of the other one.
     let crossed = left.command_line().with_kubeconfig(right.kubeconfig_path());
     let whoami = crossed
         .run(["auth", "whoami", "--server", &left.url()])
@@ -187,7 +187,7 @@ async fn error_of_a_failed_program_contains_its_log() {
     assert!(told.contains("unknown flag: --no-such-flag"), "{told}");
 }
 
-/// The processes whose command line contains `marker`.
+/// Returns the processes whose command line contains `marker`.
 fn processes_that_mention(marker: &str) -> Vec<PathBuf> {
     std::fs::read_dir("/proc")
         .into_iter()

@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 const SOON: Duration = Duration::from_mins(1);
 
-/// One test, because the node takes longer to start than all of this takes.
+/// Runs all checks in one test, because the start of the node takes longer than the checks.
 #[tokio::test]
 async fn pods_on_the_real_node_support_kubectl_commands() {
     let (cluster, mut node) = cluster_with_node(Options::default()).await.unwrap();
@@ -33,7 +33,7 @@ async fn pods_on_the_real_node_support_kubectl_commands() {
     node.check().unwrap();
     let logs = node.logs();
     drop((metrics, node, cluster));
-    nothing_is_left(&logs);
+    assert_no_remaining_processes(&logs);
 }
 
 #[tokio::test]
@@ -147,7 +147,7 @@ async fn ports_are_forwarded(cluster: &ControlPlane) {
     assert!(page.ends_with("a page\n"), "{page}");
 }
 
-/// The answer of the HTTP server at a port of this host.
+/// Returns the response of the HTTP server at a port of this host.
 async fn fetch(port: u16) -> std::io::Result<String> {
     let mut stream = tokio::net::TcpStream::connect(("127.0.0.1", port)).await?;
     stream
@@ -159,7 +159,7 @@ async fn fetch(port: u16) -> std::io::Result<String> {
 }
 
 async fn pods_reach_the_api_server_and_the_host(cluster: &ControlPlane, node: &Node) {
-    // The API server by its ClusterIP, as in-cluster clients do.
+    // Connect to the API server by its ClusterIP, as in-cluster clients do.
     let reach = "nc -w 5 $KUBERNETES_SERVICE_HOST $KUBERNETES_SERVICE_PORT </dev/null";
     eventually("the API server's ClusterIP", SOON, async || {
         cluster
@@ -168,7 +168,7 @@ async fn pods_reach_the_api_server_and_the_host(cluster: &ControlPlane, node: &N
     })
     .await
     .unwrap();
-    // A program on this host, as the agent does with a Drover server.
+    // Connect to a program on this host, as the agent connects to a Drover server.
     let address = node.network().host_address();
     let listener = tokio::net::TcpListener::bind((address, 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -208,7 +208,7 @@ async fn paused_node_answers_when_resumed(cluster: &ControlPlane, node: &Node) {
     .unwrap();
 }
 
-fn nothing_is_left(logs: &Path) {
+fn assert_no_remaining_processes(logs: &Path) {
     assert!(!logs.exists());
     assert!(!Path::new("/run/netns/drover-e2e").exists());
     assert!(!Path::new("/sys/class/net/drover-e2e0").exists());
@@ -223,7 +223,7 @@ fn nothing_is_left(logs: &Path) {
     }
 }
 
-/// Whether a process of that name runs with the test's folder among its arguments.
+/// Returns whether a process with this name runs with the test's folder in its arguments.
 fn is_running_for(name: &str, logs: &Path) -> bool {
     let folder = logs.parent().unwrap().to_str().unwrap().to_owned();
     std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {

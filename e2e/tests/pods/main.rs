@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::unwrap_used,
-    reason = "steps of a test are functions of their own, and fail as the test does"
+    reason = "helper functions of tests fail by a panic"
 )]
 
 mod replicas;
@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use drover_e2e::{World, WorldOptions, suite, test};
 
-/// The whole table.
+/// Runs all rows of the table.
 async fn all_rows_match_direct_access(world: &mut World) {
     let mut rows = table::objects::rows();
     rows.extend(table::clients::rows());

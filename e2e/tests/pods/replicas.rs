@@ -69,7 +69,7 @@ pub(crate) async fn both_replicas_register_as_one_cluster_with_a_tunnel_each(wor
     assert!(status["registration"]["publicKey"].is_string(), "{status}");
     assert_eq!(status["nodes"]["total"], 1, "{status}");
     assert_eq!(status["kubernetesVersion"], "v1.36.3", "{status}");
-    // The permission to register is used up on both sides.
+    // The server and the agent have deleted the registration token.
     let tokens = world.hub.kubectl([
         "get",
         "clusterregistrationtokens.management.drover.dev",
@@ -77,7 +77,7 @@ pub(crate) async fn both_replicas_register_as_one_cluster_with_a_tunnel_each(wor
         "name",
     ]);
     assert_eq!(tokens.await.unwrap().stdout, "");
-    eventually("the agent to forget the token", SOON, async || {
+    eventually("the agent to delete the token", SOON, async || {
         let words = [
             "--namespace=drover-agent",
             "get",
@@ -90,7 +90,7 @@ pub(crate) async fn both_replicas_register_as_one_cluster_with_a_tunnel_each(wor
         if output.stdout.is_empty() {
             Ok(())
         } else {
-            Err("it is there")
+            Err("the token still exists")
         }
     })
     .await

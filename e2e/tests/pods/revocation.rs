@@ -31,7 +31,9 @@ pub(crate) async fn deleted_token_ends_exec_logs_and_port_forward(world: &mut Wo
     let since = Instant::now();
     for stream in &mut open {
         let what = format!("{} to end", stream.name());
-        let end = eventually(&what, SOON, async || stream.exited().ok_or("it goes on"));
+        let end = eventually(&what, SOON, async || {
+            stream.exited().ok_or("the stream is still open")
+        });
         end.await.unwrap();
         let took = since.elapsed();
         assert!(took < CUT_WITHIN, "{} went on for {took:?}", stream.name());
@@ -47,7 +49,8 @@ pub(crate) async fn deleted_token_ends_exec_logs_and_port_forward(world: &mut Wo
     }
 }
 
-/// A command, a log, a forwarded port with a connection, and a watch; each has begun.
+/// Starts a command, a log, a forwarded port with a connection, and a watch, and waits for their
+/// first output.
 async fn open_streams(world: &World, kubectl: &CommandLine) -> Vec<Running> {
     let logs = world.scratch("revoked-streams").unwrap();
     let spdy = kubectl

@@ -1,7 +1,7 @@
 //! A stalled reader does not delay other requests.
 //!
-//! In a peer, one `kubectl logs -f` of a pod with lines of 8 MB made the whole cluster unreachable
-//! within minutes.
+//! In a comparable product, one `kubectl logs -f` of a pod with lines of 8 MB made the whole
+//! cluster unreachable within minutes.
 
 use std::time::{Duration, Instant};
 
@@ -12,9 +12,11 @@ const SOON: Duration = Duration::from_mins(1);
 const LONG_LINES: &str = "for i in $(seq 20); do head -c 8000000 /dev/zero | tr '\\0' x; echo; sleep 0.5; done; sleep 3600";
 const READERS: usize = 6;
 const OTHERS: usize = 40;
-/// Far more than an answer takes, far less than until a stalled reader is given up.
+/// Timeout of other requests: far longer than a response takes, and far shorter than the timeout of
+/// a stalled reader.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
-/// What six readers may hold of the server's and the agents' memory, with all their windows full.
+/// Maximum memory in KiB that six readers with full flow control windows may use in the server and
+/// the agents.
 const HELD_KIB: u64 = 96 * 1024;
 
 pub(crate) async fn stalled_readers_do_not_delay_other_requests(world: &mut World) {
@@ -42,7 +44,7 @@ pub(crate) async fn stalled_readers_do_not_delay_other_requests(world: &mut Worl
         agents_after < agents + HELD_KIB,
         "agents: {agents} became {agents_after} KiB"
     );
-    // One that begins to read again gets on.
+    // A reader that resumes gets more data.
     let length = readers[0].log().len();
     readers[0].resume().unwrap();
     drover_e2e::eventually("the resumed reader to get more", SOON, async || {
@@ -63,7 +65,7 @@ pub(crate) async fn stalled_readers_do_not_delay_other_requests(world: &mut Worl
         .unwrap();
 }
 
-/// kubectl at `logs -f`, stopped as soon as it has read something.
+/// Starts `kubectl logs -f` processes and pauses each one after its first output.
 async fn stalled_readers(world: &World) -> Vec<Running> {
     let logs = world.scratch("stalled").unwrap();
     let mut readers = Vec::new();
@@ -80,7 +82,8 @@ async fn stalled_readers(world: &World) -> Vec<Running> {
     readers
 }
 
-/// How long other requests take, one after the other; each is answered soon.
+/// Sends other requests one after the other and returns their duration. Asserts that each response
+/// arrives in time.
 async fn pace(world: &World) -> Duration {
     let begin = Instant::now();
     for number in 0..OTHERS {
@@ -96,7 +99,7 @@ async fn pace(world: &World) -> Duration {
     begin.elapsed()
 }
 
-/// Kilobytes that the server and both agents hold.
+/// Returns the memory of the server and of both agents in KiB.
 fn memory(world: &World) -> (u64, u64) {
     let agents = std::fs::read_dir("/proc")
         .unwrap()

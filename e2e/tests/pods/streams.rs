@@ -10,7 +10,7 @@ use crate::table::{Row, Seen, Side, Step};
 const SOON: Duration = Duration::from_mins(1);
 const COPIED_BYTES: usize = 100 * 1024 * 1024;
 
-/// Every row of this file; the first makes the pods.
+/// Returns all rows of this file. The first row creates the pods.
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = vec![Row::of("run pods", |side| Box::pin(run_pods(side)))];
     rows.extend(logs());
@@ -35,7 +35,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-/// A page to fetch, a log with an end, and a program that reads a line.
+/// Creates pods with a web page, a finite log, and a program that reads a line.
 async fn run_pods(side: &Side<'_>) -> Seen {
     let pod = |name: &str, script: &str| {
         json!({
@@ -74,16 +74,20 @@ fn logs() -> Vec<Row> {
         Row::kubectl("logs", "logs counter"),
         Row::kubectl("logs of the last lines", "logs counter --tail=2"),
         Row::kubectl("logs by label", "logs -l app=counter --prefix"),
-        Row::kubectl("logs of what did not run", "logs counter --previous"),
-        Row::kubectl("logs of no such container", "logs counter -c nothing"),
-        Row::kubectl("logs -f of a program that ended", "logs -f counter"),
+        Row::kubectl(
+            "logs of a previous container that did not run",
+            "logs counter --previous",
+        ),
+        Row::kubectl("logs of a missing container", "logs counter -c nothing"),
+        Row::kubectl("logs -f of an ended program", "logs -f counter"),
         Row::of("logs -f while the program runs", |side| {
             Box::pin(follow(side))
         }),
     ]
 }
 
-/// Each line comes when it is written, and the command ends with the program.
+/// Asserts that each log line arrives when it is written, and that the command ends with the
+/// program.
 async fn follow(side: &Side<'_>) -> Seen {
     let script = "for i in 1 2 3; do echo tick $i; sleep 1; done";
     let image = format!("--image={}", Image::TOOLS);
@@ -126,11 +130,11 @@ fn exec() -> Vec<Row> {
                     .in_terminal(),
             ],
         ),
-        Row::kubectl("exec of no such program", "exec web -- nothing"),
-        Row::kubectl("exec in no such container", "exec web -c nothing -- true"),
-        Row::kubectl("exec in no such pod", "exec nothing -- true"),
+        Row::kubectl("exec of a missing program", "exec web -- nothing"),
+        Row::kubectl("exec in a missing container", "exec web -c nothing -- true"),
+        Row::kubectl("exec in a missing pod", "exec nothing -- true"),
         Row::steps(
-            "exec of much output",
+            "exec with large output",
             vec![
                 Step::new("exec web -- sh -c")
                     .word("seq 1 400000 | md5sum; seq 1 400000 | tail -c 6000000"),
@@ -143,7 +147,7 @@ async fn attach(side: &Side<'_>) -> Seen {
     let wait = "wait pod/reader --for=condition=Ready --timeout=60s";
     let mut seen = Step::new(wait).run(side).await;
     let attach = Step::new("attach -i reader").stdin("a line\n");
-    // Whether the line before the attachment is shown is chance.
+    // kubectl may or may not show the line before the attachment.
     let attach = attach.lines(|line| !line.starts_with("ready") && !line.starts_with("If you"));
     seen.add(&attach.run(side).await);
     let ended = "wait pod/reader --for=jsonpath={.status.phase}=Failed --timeout=60s";
@@ -192,7 +196,7 @@ async fn copy(side: &Side<'_>) -> Seen {
     seen
 }
 
-/// Many fetches one after another through one forwarded port.
+/// Fetches a page many times, one after another, through one forwarded port.
 async fn forward(side: &Side<'_>, target: &str, web_sockets: &str) -> Seen {
     let mut forward = side
         .kubectl
@@ -245,7 +249,7 @@ async fn forward_to_closed_port(side: &Side<'_>) -> Seen {
         .output(["--silent", "--max-time", "20", &url])
         .await
         .unwrap();
-    // kubectl ends after its error.
+    // kubectl ends after an error.
     let told = eventually("the error", SOON, async || {
         let log = forward.log();
         if log.contains("refused") {
@@ -261,7 +265,7 @@ async fn forward_to_closed_port(side: &Side<'_>) -> Seen {
 async fn top_pods(side: &Side<'_>) -> Seen {
     let cluster = &side.world.east.cluster;
     let top = ["--namespace", side.namespace, "top", "pod", "web"];
-    eventually("the pod to be measured", SOON, async || {
+    eventually("the metrics of the pod", SOON, async || {
         cluster.kubectl(top).await
     })
     .await
@@ -282,7 +286,7 @@ fn nodes() -> Vec<Row> {
         ),
         Row::of("top pods", |side| Box::pin(top_pods(side))),
         Row::kubectl(
-            "a page of a pod, by way of the API server",
+            "page of a pod through the API server",
             "get --raw /api/v1/namespaces/{namespace}/pods/web:8080/proxy/",
         ),
         Row::steps(

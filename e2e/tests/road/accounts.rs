@@ -1,5 +1,5 @@
-//! Service accounts of the hub: programs that work on the hub through Drover, such as agents that
-//! pull what they shall apply.
+//! Service accounts of the hub, such as the accounts of GitOps agents that use the hub through
+//! Drover.
 
 use drover_e2e::{CommandLine, World};
 
@@ -8,7 +8,8 @@ use crate::wire::Request;
 
 const NAMESPACE: &str = "accounts";
 
-/// Makes an account that may read ConfigMaps, and by its group Leases; gives a token of its.
+/// Creates a service account that may read ConfigMaps, and Leases through its group. Returns a
+/// token.
 async fn account(world: &World, name: &str) -> String {
     let account = format!("--serviceaccount={NAMESPACE}:{name}");
     let group = format!("--group=system:serviceaccounts:{NAMESPACE}");
@@ -34,7 +35,7 @@ async fn account(world: &World, name: &str) -> String {
         vec!["create", "serviceaccount", name],
         vec!["create", "rolebinding", name, "--role=configmaps", &account],
     ] {
-        // The first account finds most of it missing, the next does not.
+        // Only the first service account has to create the namespace and the roles.
         let words = [&words[..], &["--namespace", NAMESPACE]].concat();
         let made = world.hub.command_line().output(words).await.unwrap();
         assert!(
@@ -47,7 +48,7 @@ async fn account(world: &World, name: &str) -> String {
     token.trim().to_owned()
 }
 
-/// kubectl with this token on a cluster of Drover's.
+/// Returns kubectl with this token for a cluster of Drover.
 fn kubectl(world: &World, cluster: &str, token: &str) -> CommandLine {
     let text = std::fs::read_to_string(world.kubeconfig()).unwrap();
     let own = crate::wire::token(world);
@@ -123,7 +124,7 @@ pub(crate) async fn hub_service_account_has_its_roles_on_the_hub_only(world: &mu
     assert_eq!(clusters, ["local", "east", "nowhere"]);
     assert!(
         !serde_json::to_string(&records).unwrap().contains(&token),
-        "the audit log holds the token"
+        "the audit log must not contain the token"
     );
 }
 

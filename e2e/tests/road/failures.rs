@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::wire::{Answer, Request};
 
 const SOON: Duration = Duration::from_mins(1);
-/// The longest time without an answer that is allowed after an agent has gone.
+/// Maximum time without a response after an agent has stopped.
 const SWITCHED_WITHIN: Duration = Duration::from_secs(5);
 
 fn get(path: &str) -> Request {
@@ -22,7 +22,7 @@ async fn ask(world: &World) -> Answer {
         .await
 }
 
-/// A refusal by Drover itself: a whole `Status` with advice.
+/// Asserts that Drover rejected the request with a complete `Status` that contains advice.
 fn assert_status(answer: &Answer, code: u16, reason: &str) {
     assert_eq!(answer.code, code, "{answer:?}");
     let status: Value = serde_json::from_str(&answer.body).unwrap();
@@ -33,7 +33,7 @@ fn assert_status(answer: &Answer, code: u16, reason: &str) {
     assert!(status["message"].as_str().unwrap().len() > 20, "{status}");
 }
 
-/// Restores two agents that can be used.
+/// Restarts both agents and waits until the cluster is usable.
 async fn restore_agents(world: &mut World) {
     world.east.end_agents();
     world.east.start_agents(2).await.unwrap();
@@ -60,7 +60,7 @@ async fn both_tunnels(world: &World) {
 
 pub(crate) async fn requests_succeed_after_one_replica_failed(world: &mut World) {
     both_tunnels(world).await;
-    // Killed: its connection closes.
+    // Kill the replica: its connection closes.
     world.east.agents()[0].kill().unwrap();
     requests_go_on(world).await;
     world.east.agents()[0].restart().unwrap();
@@ -74,11 +74,11 @@ pub(crate) async fn requests_succeed_after_one_replica_failed(world: &mut World)
     }
 }
 
-/// What a busy machine may add to the time that is promised.
+/// Additional time for a busy machine.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Requests are answered well, the first one at the latest after the time that is promised, and
-/// all after it.
+/// Asserts that the first request succeeds within the documented time and that all later requests
+/// succeed.
 async fn requests_go_on(world: &World) {
     let begin = Instant::now();
     let mut answered = None;
@@ -99,12 +99,12 @@ async fn requests_go_on(world: &World) {
     let answered = answered.unwrap();
     assert!(
         answered < SWITCHED_WITHIN + GRACE,
-        "first answered after {answered:?}"
+        "the first response arrived after {answered:?}"
     );
 }
 
 pub(crate) async fn missing_agents_are_reported_immediately_and_recover(world: &mut World) {
-    // kubectl shows our words once it knows the cluster's kinds; before, it has only its own.
+    // kubectl shows messages of Drover only after it has cached the cluster's kinds.
     world.through().run(["get", "namespaces"]).await.unwrap();
     for agent in world.east.agents() {
         agent.kill().unwrap();
@@ -122,14 +122,14 @@ pub(crate) async fn missing_agents_are_reported_immediately_and_recover(world: &
     .unwrap();
     assert!(
         begin.elapsed() < Duration::from_secs(10),
-        "told after {:?}",
+        "the error arrived after {:?}",
         begin.elapsed()
     );
     assert_status(&told, 503, "ServiceUnavailable");
     let kubectl = world.through().with_limit(Duration::from_secs(30));
     let told = kubectl.output(["get", "namespaces"]).await.unwrap();
     assert!(told.stderr.contains("is unreachable"), "{told:?}");
-    eventually("the Cluster to say so", SOON, async || {
+    eventually("the condition of the Cluster", SOON, async || {
         let words = ["cluster", "get", "east", "-o", "json"];
         let view = world.admin.drover().run(words).await.unwrap().stdout;
         let view: Value = serde_json::from_str(&view).unwrap();
@@ -156,10 +156,11 @@ pub(crate) async fn paused_api_server_is_reported_within_the_timeout(world: &mut
     let path = "/api/v1/namespaces/default?timeout=3s";
     let answer = get(path).authorized(world).send(world).await;
     let took = begin.elapsed();
-    // The tunnel's probes have failed by now, too. The message must not blame the running agent.
+    // The probes of the tunnel have failed by now. The message must still not blame the running
+    // agent.
     tokio::time::sleep(Duration::from_secs(8)).await;
     let later = get(path).authorized(world).send(world).await;
-    // The rest of Drover does not wait with it.
+    // Other requests to Drover respond without delay.
     let list = world
         .admin
         .drover()
@@ -170,7 +171,10 @@ pub(crate) async fn paused_api_server_is_reported_within_the_timeout(world: &mut
     list.unwrap();
     assert_status(&answer, 504, "Timeout");
     assert_status(&later, 504, "Timeout");
-    assert!(took < Duration::from_secs(15), "told after {took:?}");
+    assert!(
+        took < Duration::from_secs(15),
+        "the error arrived after {took:?}"
+    );
     world.east.cluster.wait_until_ready().await.unwrap();
     eventually("the answer", SOON, async || ok(&ask(world).await))
         .await
@@ -199,7 +203,10 @@ pub(crate) async fn stopped_api_server_is_reported_immediately(world: &mut World
     assert!([502, 503].contains(&answer.code), "{answer:?}");
     let status: Value = serde_json::from_str(&answer.body).unwrap();
     assert_eq!(status["kind"], "Status", "{status}");
-    assert!(took < Duration::from_secs(10), "told after {took:?}");
+    assert!(
+        took < Duration::from_secs(10),
+        "the error arrived after {took:?}"
+    );
     eventually("the answer", SOON, async || ok(&ask(world).await))
         .await
         .unwrap();
@@ -243,7 +250,7 @@ pub(crate) async fn agents_reconnect_to_a_restarted_server(world: &mut World) {
         .unwrap();
     assert!(
         begin.elapsed() < Duration::from_secs(40),
-        "open after {:?}",
+        "the tunnels opened after {:?}",
         begin.elapsed()
     );
     both_tunnels(world).await;
@@ -277,7 +284,7 @@ pub(crate) async fn agent_with_another_pinned_authority_reports_it(world: &mut W
     replace(changed.to_string()).run(apply).await.unwrap();
     world.east.end_agents();
     world.east.start_agents(1).await.unwrap();
-    let told = eventually("the agent to say so", SOON, async || {
+    let told = eventually("the agent to report the error", SOON, async || {
         let words = [
             "--namespace=drover-agent",
             "get",

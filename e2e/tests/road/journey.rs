@@ -10,7 +10,8 @@ const SOON: Duration = Duration::from_mins(1);
 
 pub(crate) async fn first_password_is_printed_once_and_must_be_changed(world: &mut World) {
     let password = world.server.first_password().unwrap();
-    // Not the one in use: the login demanded another.
+    // The password of the administrator is not the printed one, because the login required a
+    // change.
     assert_ne!(password, world.admin.password);
     let old = world
         .admin
@@ -34,12 +35,16 @@ pub(crate) async fn first_password_is_printed_once_and_must_be_changed(world: &m
     let printed = world.server.printed();
     assert_eq!(printed.matches("with the password").count(), 1, "{printed}");
     assert_eq!(printed.matches(&password).count(), 1, "{printed}");
-    // The Cluster's conditions are from before the restart: test with a proxied request.
+    // The Cluster's conditions are older than the restart, so send a request through the proxy.
     let through = world.through();
-    eventually("the road after the restart", SOON, async || {
-        let version = through.run(["get", "--raw", "/version"]).await;
-        version.map_err(|error| error.to_string())
-    })
+    eventually(
+        "a request through the proxy after the restart",
+        SOON,
+        async || {
+            let version = through.run(["get", "--raw", "/version"]).await;
+            version.map_err(|error| error.to_string())
+        },
+    )
     .await
     .unwrap();
 }
@@ -47,7 +52,10 @@ pub(crate) async fn first_password_is_printed_once_and_must_be_changed(world: &m
 pub(crate) async fn both_kinds_of_kubeconfig_reach_the_cluster(world: &mut World) {
     let merged = std::fs::read_to_string(world.admin.home().join(".kube/config")).unwrap();
     assert!(merged.contains("credential"), "{merged}");
-    assert!(!merged.contains("drover_"), "a token lies in {merged}");
+    assert!(
+        !merged.contains("drover_"),
+        "the kubeconfig must not contain a token: {merged}"
+    );
     let kubectl = world.admin.kubectl();
     let words = [
         "--context",
@@ -119,7 +127,7 @@ pub(crate) async fn tokens_are_listed_without_secrets_and_deleted(world: &mut Wo
     .unwrap();
 }
 
-/// The server's authority, as a kubeconfig embeds it.
+/// Returns the server's authority, as a kubeconfig embeds it.
 fn authority_of(world: &World) -> Vec<u8> {
     use base64::Engine as _;
     let text = std::fs::read_to_string(world.kubeconfig()).unwrap();
@@ -165,7 +173,7 @@ pub(crate) async fn second_cluster_with_the_same_name_inherits_nothing(world: &m
     ];
     admin.drover().run(delete).await.unwrap();
     west.end_agents();
-    only_what_was_before_is_left(&west.cluster, &before).await;
+    assert_only_previous_objects_remain(&west.cluster, &before).await;
     let gone = old.output(["get", "namespaces"]).await.unwrap();
     assert!(!gone.status.success(), "{gone:?}");
 
@@ -175,7 +183,7 @@ pub(crate) async fn second_cluster_with_the_same_name_inherits_nothing(world: &m
     let refused = old.output(["get", "namespaces"]).await.unwrap();
     assert!(
         !refused.status.success(),
-        "the old token works again: {refused:?}"
+        "the old token must stay invalid: {refused:?}"
     );
     let new = admin.token_kubeconfig("west").await.unwrap();
     admin
@@ -186,7 +194,7 @@ pub(crate) async fn second_cluster_with_the_same_name_inherits_nothing(world: &m
     admin.drover().run(delete).await.unwrap();
 }
 
-/// The cluster's namespaces, roles and bindings by name.
+/// Returns the names of the cluster's namespaces, roles and bindings.
 async fn objects_of(cluster: &ControlPlane) -> Vec<String> {
     let kinds = "namespaces,clusterroles,clusterrolebindings,customresourcedefinitions";
     let words = ["get", kinds, "-o", "name"];
@@ -194,8 +202,8 @@ async fn objects_of(cluster: &ControlPlane) -> Vec<String> {
     names.lines().map(str::to_owned).collect()
 }
 
-async fn only_what_was_before_is_left(cluster: &ControlPlane, before: &[String]) {
-    eventually("everything of Drover's to be gone", SOON, async || {
+async fn assert_only_previous_objects_remain(cluster: &ControlPlane, before: &[String]) {
+    eventually("all objects of Drover to be deleted", SOON, async || {
         let now = objects_of(cluster).await;
         let left: Vec<_> = now
             .into_iter()

@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::unwrap_used,
-    reason = "steps of a test are functions of their own, and fail as the test does"
+    reason = "helper functions of tests fail by a panic"
 )]
 
 mod accounts;
@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use drover_e2e::{World, WorldOptions, suite, test};
 
-/// The part of the table that needs no pods.
+/// Compares the rows of the table that need no pods.
 async fn objects_and_clients_match_direct_access(world: &mut World) {
     let mut rows = table::objects::rows();
     rows.extend(table::clients::rows());

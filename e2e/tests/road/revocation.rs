@@ -7,7 +7,7 @@ use drover_e2e::{CommandLine, Person, Running, World, eventually};
 use serde_json::Value;
 
 const SOON: Duration = Duration::from_mins(1);
-/// What is promised.
+/// Maximum time until a revocation closes open watches, as documented.
 const CUT_WITHIN: Duration = Duration::from_secs(5);
 
 /// An open watch of kubectl.
@@ -21,7 +21,7 @@ impl Watch {
         Self::of(world, name, kubectl, ("kube-system", "kube-root-ca.crt")).await
     }
 
-    /// A watch of a namespace's ConfigMaps, of which this one is there.
+    /// Opens a watch of the ConfigMaps in a namespace and waits for the event of this ConfigMap.
     pub(crate) async fn of(
         world: &World,
         name: &str,
@@ -39,11 +39,11 @@ impl Watch {
     pub(crate) async fn ends(mut self) {
         let since = Instant::now();
         let end = eventually("the watch to end", SOON, async || {
-            self.running.exited().ok_or("it goes on")
+            self.running.exited().ok_or("the watch is still open")
         });
         end.await.unwrap();
         let took = since.elapsed();
-        assert!(took < CUT_WITHIN, "the watch went on for {took:?}");
+        assert!(took < CUT_WITHIN, "the watch ended after {took:?}");
         let refused = self.kubectl.output(["get", "namespaces"]).await.unwrap();
         assert!(!refused.status.success(), "{refused:?}");
         let told = ["nauthorized", "orbidden", "logged in", "not permitted"];
@@ -60,7 +60,7 @@ impl Watch {
     }
 }
 
-/// The id of the token in a kubeconfig.
+/// Returns the ID of the token in a kubeconfig.
 fn token_id(kubeconfig: &Path) -> String {
     let text = std::fs::read_to_string(kubeconfig).unwrap();
     let (_, rest) = text.split_once("drover_").unwrap();
@@ -75,7 +75,7 @@ async fn with_kubeconfig(world: &World, name: &str) -> (Person, CommandLine) {
     (person, kubectl)
 }
 
-/// Waits until a new administrator's binding is in the cluster.
+/// Waits until the binding of a new administrator exists in the cluster.
 async fn granted(kubectl: &CommandLine) {
     eventually("the binding in the cluster", SOON, async || {
         kubectl.run(["get", "namespaces"]).await
@@ -144,7 +144,7 @@ pub(crate) async fn deleted_user_loses_watches_permanently(world: &mut World) {
 pub(crate) async fn demoted_administrator_loses_watches(world: &mut World) {
     let (_, kubectl) = with_kubeconfig(world, "paula").await;
     let watch = Watch::open(world, "demoted", kubectl).await;
-    // As an operator does it, on the hub.
+    // Remove the administrator flag on the hub, as an operator does.
     let words = [
         "patch",
         "users.management.drover.dev",
@@ -156,7 +156,7 @@ pub(crate) async fn demoted_administrator_loses_watches(world: &mut World) {
     world.hub.kubectl(words.iter().chain(&patch)).await.unwrap();
     watch.ends().await;
     eventually(
-        "the binding to be gone from the cluster",
+        "the binding to be deleted in the cluster",
         SOON,
         async || {
             let bindings = ["get", "clusterrolebindings", "-o", "json"];
@@ -164,7 +164,11 @@ pub(crate) async fn demoted_administrator_loses_watches(world: &mut World) {
             let bindings: Value = serde_json::from_str(&text).unwrap();
             let uid = uid_of(world, "paula").await;
             let bound = bindings.to_string().contains(&uid);
-            if bound { Err("it is there") } else { Ok(()) }
+            if bound {
+                Err("the binding still exists")
+            } else {
+                Ok(())
+            }
         },
     )
     .await

@@ -1,5 +1,5 @@
-//! Attacks on the real server (numbers: docs/security.md). Each attack fails, and those that reach the
-//! proxy are in the audit log.
+//! Attacks on the real server (docs/security.md lists the groups). Each attack fails, and attacks
+//! that reach the proxy are in the audit log.
 
 pub(crate) mod claims;
 pub(crate) mod credentials;
@@ -26,7 +26,7 @@ fn review(mark: &str) -> Request {
     Request::new("POST", &target).json(REVIEW_BODY)
 }
 
-/// The administrator's name in clusters.
+/// Returns the administrator's user name in clusters.
 async fn administrator(world: &World) -> String {
     let words = [
         "get",
@@ -40,7 +40,7 @@ async fn administrator(world: &World) -> String {
 }
 
 /// Asserts that the cluster authenticated the request as the administrator.
-async fn assert_taken_for_administrator(world: &World, answer: &Answer) {
+async fn assert_authenticated_as_administrator(world: &World, answer: &Answer) {
     let review: Value = serde_json::from_str(&answer.body).unwrap();
     let user = &review["status"]["userInfo"];
     assert_eq!(user["username"], administrator(world).await, "{answer:?}");
@@ -53,7 +53,7 @@ async fn assert_taken_for_administrator(world: &World, answer: &Answer) {
     }
 }
 
-/// The line of a request in the server's audit log.
+/// Returns the line of a request in the server's audit log.
 async fn audited(world: &World, mark: &str) -> Value {
     eventually(&format!("{mark} in the audit log"), SOON, async || {
         let records = world.server.audit().map_err(|error| error.to_string())?;
@@ -71,20 +71,21 @@ async fn audited(world: &World, mark: &str) -> Value {
 
 /// Returns the number of rejected unauthenticated requests in the audit log, which records some
 /// individually and counts the others.
-fn strangers_refused(world: &World) -> u64 {
+fn unauthenticated_refusals(world: &World) -> u64 {
     let records = world.server.audit().unwrap();
-    let of_strangers = |record: &&Value| record["user"].is_null() && record["outcome"] == "refused";
-    let refused = records.iter().filter(of_strangers);
+    let unauthenticated =
+        |record: &&Value| record["user"].is_null() && record["outcome"] == "refused";
+    let refused = records.iter().filter(unauthenticated);
     refused.map(|r| r["count"].as_u64().unwrap_or(1)).sum()
 }
 
-/// The audit log tells of so many refusals of strangers more than `before`; counts come once a
-/// minute while they go on.
+/// Waits until the audit log contains `requests` more rejected unauthenticated requests than
+/// `before`. The server writes counts once a minute.
 async fn assert_refusals_audited(world: &World, before: u64, requests: usize) {
     let wanted = before + requests as u64;
     let what = format!("{requests} refusals in the audit log");
     eventually(&what, Duration::from_secs(100), async || {
-        let seen = strangers_refused(world);
+        let seen = unauthenticated_refusals(world);
         let enough = seen >= wanted;
         enough
             .then_some(())
@@ -109,7 +110,7 @@ fn assert_not_granted_by_cluster(world: &World, mark: &str) {
 }
 
 /// Asserts that a request did not reach the cluster.
-fn assert_unseen_by_cluster(world: &World, mark: &str) {
+fn assert_not_received_by_cluster(world: &World, mark: &str) {
     let events = world.east.cluster.audit_events().unwrap();
     let seen = events.iter().find(|event| event.request_uri.contains(mark));
     assert!(seen.is_none(), "{seen:?}");

@@ -15,17 +15,17 @@ use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, pem::PemObject as _};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// No answer takes longer, other than one that is a fault.
+/// Timeout of a response.
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// The administrator's token for `east`.
+/// Returns the administrator's token for `east`.
 pub(crate) fn token(world: &World) -> String {
     let kubeconfig = kubeconfig(world);
     let user = kubeconfig.auth_infos[0].auth_info.clone().unwrap();
     user.token.unwrap().expose_secret().to_owned()
 }
 
-/// The server's authority, as the kubeconfig embeds it.
+/// Returns the server's authority, as the kubeconfig embeds it.
 pub(crate) fn authority(world: &World) -> Vec<u8> {
     let cluster = kubeconfig(world).clusters[0].cluster.clone().unwrap();
     STANDARD
@@ -38,7 +38,7 @@ fn kubeconfig(world: &World) -> kube::config::Kubeconfig {
     kube::config::Kubeconfig::from_yaml(&text).unwrap()
 }
 
-/// A TLS connection to the server, which speaks HTTP/1.1.
+/// Opens a TLS connection to the server for HTTP/1.1.
 pub(crate) async fn connect(world: &World) -> TlsStream<TcpStream> {
     let mut roots = RootCertStore::empty();
     let authority = authority(world);
@@ -59,15 +59,15 @@ pub(crate) async fn connect(world: &World) -> TlsStream<TcpStream> {
     connector.connect(name, stream).await.unwrap()
 }
 
-/// Sends these bytes and reads until the server closes, or is silent for `patience`.
-pub(crate) async fn exchange(world: &World, bytes: &[u8], patience: Duration) -> String {
+/// Sends bytes and reads until the server closes the connection or sends nothing for `timeout`.
+pub(crate) async fn exchange(world: &World, bytes: &[u8], timeout: Duration) -> String {
     let mut stream = connect(world).await;
-    // The server may refuse before it has read everything.
+    // The server may reject the request before it has read all bytes.
     let _ = stream.write_all(bytes).await;
     let _ = stream.flush().await;
     let mut answer = Vec::new();
     let mut buffer = vec![0; 64 * 1024];
-    while let Ok(Ok(count)) = tokio::time::timeout(patience, stream.read(&mut buffer)).await {
+    while let Ok(Ok(count)) = tokio::time::timeout(timeout, stream.read(&mut buffer)).await {
         if count == 0 {
             break;
         }
@@ -76,7 +76,7 @@ pub(crate) async fn exchange(world: &World, bytes: &[u8], patience: Duration) ->
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// An HTTP/1.1 request, head first.
+/// An HTTP/1.1 request with its headers as raw lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     head: String,
@@ -96,7 +96,7 @@ impl Request {
         }
     }
 
-    /// One more header line, as it is.
+    /// Appends a raw header line.
     pub(crate) fn line(mut self, line: &str) -> Self {
         self.head.push_str(line);
         self.head.push_str("\r\n");
@@ -107,7 +107,7 @@ impl Request {
         self.line(&format!("Authorization: Bearer {token}"))
     }
 
-    /// With the administrator's token.
+    /// Adds the administrator's token.
     pub(crate) fn authorized(self, world: &World) -> Self {
         let token = token(world);
         self.bearer(&token)
@@ -119,7 +119,7 @@ impl Request {
             .line(&format!("Content-Length: {}", body.len()))
     }
 
-    /// Sends it alone on a connection of its own.
+    /// Sends the request on a new connection.
     pub(crate) async fn send(self, world: &World) -> Answer {
         let host = world.server.address();
         let bytes = format!(
@@ -129,10 +129,10 @@ impl Request {
         Answer::parse(&exchange(world, bytes.as_bytes(), LIMIT).await)
     }
 
-    /// Sends it without a word about host and connection.
-    pub(crate) async fn send_bare(self, world: &World, patience: Duration) -> Answer {
+    /// Sends the request without Host and Connection headers.
+    pub(crate) async fn send_bare(self, world: &World, timeout: Duration) -> Answer {
         let bytes = format!("{}\r\n{}", self.head, self.body);
-        Answer::parse(&exchange(world, bytes.as_bytes(), patience).await)
+        Answer::parse(&exchange(world, bytes.as_bytes(), timeout).await)
     }
 }
 
@@ -162,7 +162,7 @@ impl Answer {
         }
     }
 
-    /// The value of a header.
+    /// Returns the value of a header.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let mut lines = self.head.lines();
         lines.find_map(|line| {

@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::unwrap_used,
-    reason = "steps of a test are functions of their own, and fail as the test does"
+    reason = "helper functions of tests fail by a panic"
 )]
 
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use drover_e2e::suite::{self, Stage};
 use drover_e2e::{CommandLine, DemoOptions, DemoServer, DroverError, Tool, test};
 use serde_json::Value;
 
-/// The server with its clusters, until a test takes it to start another.
+/// The server with its clusters, until a test stops the server to start another one.
 struct Demo {
     server: Option<DemoServer>,
     kubectl: PathBuf,
@@ -71,7 +71,7 @@ impl Demo {
         self.server.as_ref().unwrap()
     }
 
-    /// kubectl on a cluster, with what `drover cluster kubeconfig` gives.
+    /// Returns kubectl with the output of `drover cluster kubeconfig` for a cluster.
     async fn kubectl(&self, cluster: &str) -> CommandLine {
         let server = self.server();
         let file = server.folder().join(format!("kubeconfig-{cluster}"));
@@ -208,7 +208,7 @@ async fn simulated_cluster_reports_usage_and_rejects_exec(demo: &mut Demo) {
     );
 }
 
-/// The agent's accounts may no more here than in a real cluster.
+/// Checks that the agent's accounts have the same permissions as in a real cluster.
 async fn simulated_cluster_restricts_agent_accounts_to_their_roles(demo: &mut Demo) {
     let kubectl = demo.kubectl("demo-small").await;
     let account = "system:serviceaccount:drover-agent:drover-report";

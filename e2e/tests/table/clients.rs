@@ -1,4 +1,4 @@
-//! Rows of other clients than kubectl's plain commands: proxy, helm, a Rust client, curl.
+//! Rows for other clients than plain kubectl commands: proxy, helm, a Rust client, curl.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use super::{Row, Seen, Side, Step};
 
 const SOON: Duration = Duration::from_mins(1);
 
-/// Every row of this file.
+/// Returns all rows of this file.
 pub(crate) fn rows() -> Vec<Row> {
     vec![
         Row::of("get -w", |side| Box::pin(watch(side))),
@@ -31,7 +31,7 @@ pub(crate) fn rows() -> Vec<Row> {
     ]
 }
 
-/// A watch has the same events in the same order.
+/// Asserts that a watch reports the same events in the same order.
 async fn watch(side: &Side<'_>) -> Seen {
     let columns = "custom-columns=EVENT:.type,NAME:.object.metadata.name,WORD:.object.data.word";
     let arguments = [
@@ -64,8 +64,8 @@ async fn watch(side: &Side<'_>) -> Seen {
     Seen::text(side, &watch.log())
 }
 
-/// `kubectl proxy` serves the cluster's API on this machine; kubectl wants to be told that the
-/// server's URL has a path.
+/// Runs `kubectl proxy`, which serves the cluster's API on this machine. kubectl needs a flag
+/// because the server's URL has a path.
 async fn proxy(side: &Side<'_>) -> Seen {
     let name = format!("proxy-{}", side.namespace);
     let mut proxy = side
@@ -128,7 +128,8 @@ fn without_lines(text: &str, start: &str) -> String {
     lines.fold(String::new(), |all, line| all + line + "\n")
 }
 
-/// Creates, lists, patches, watches and deletes with the client library that controllers use.
+/// Creates, lists, patches, watches and deletes objects with the client library that controllers
+/// use.
 async fn rust_client(side: &Side<'_>) -> Seen {
     let text = std::fs::read_to_string(&side.kubeconfig).unwrap();
     let kubeconfig = kube::config::Kubeconfig::from_yaml(&text).unwrap();
@@ -161,7 +162,7 @@ async fn rust_client(side: &Side<'_>) -> Seen {
     )
 }
 
-/// The words of the objects in a watch, until one is deleted.
+/// Returns the data of the objects in a watch until an object is deleted.
 async fn words_of(
     events: impl futures::Stream<Item = kube::Result<WatchEvent<ConfigMap>>>,
 ) -> Vec<String> {
@@ -178,7 +179,8 @@ async fn words_of(
     words
 }
 
-/// A plain client: the credential in a header or a certificate, and the HTTP version asked for.
+/// Sends requests with curl: the credential in a header or a certificate, and the requested HTTP
+/// version.
 async fn curl(side: &Side<'_>, version: &str) -> Seen {
     let credential = credential(side);
     let path = "/api/v1/namespaces/default/configmaps/kube-root-ca.crt";
@@ -194,7 +196,7 @@ async fn curl(side: &Side<'_>, version: &str) -> Seen {
     Seen::of(side, &run_curl(side, &words).await)
 }
 
-/// What a side's kubeconfig proves itself with, as arguments of curl.
+/// Returns the credential of the side's kubeconfig as curl arguments.
 fn credential(side: &Side<'_>) -> Vec<String> {
     let text = std::fs::read_to_string(&side.kubeconfig).unwrap();
     let kubeconfig = kube::config::Kubeconfig::from_yaml(&text).unwrap();

@@ -1,10 +1,10 @@
-//! Rows about objects, discovery and rights: they need no pods.
+//! Rows for objects, discovery and permissions, which need no pods.
 
 use serde_json::{Value, json};
 
 use super::{Row, Seen, Side, Step};
 
-/// Objects that every row finds in its namespace.
+/// Objects in the namespace of every row.
 const OBJECTS: &str = r#"
 apiVersion: v1
 kind: ConfigMap
@@ -32,7 +32,7 @@ spec:
     spec: {containers: [{name: main, image: "nothing:1"}]}
 "#;
 
-/// Makes the side's namespace and the objects in it.
+/// Creates the side's namespace and the objects in it.
 pub(crate) async fn prepare(side: &Side<'_>) {
     let cluster = &side.world.east.cluster;
     let create = ["create", "namespace", side.namespace];
@@ -40,7 +40,7 @@ pub(crate) async fn prepare(side: &Side<'_>) {
     let apply = cluster.command_line().with_stdin(OBJECTS);
     let words = ["--namespace", side.namespace, "apply", "-f", "-"];
     apply.run(words).await.unwrap();
-    // The controllers of the new namespace and of the Deployment come to rest.
+    // Wait until the controllers have reconciled the new namespace and the Deployment.
     for wait in [
         "--for=create serviceaccount/default",
         "--for=create configmap/kube-root-ca.crt",
@@ -53,11 +53,12 @@ pub(crate) async fn prepare(side: &Side<'_>) {
     }
 }
 
-/// Every row of this file.
+/// Returns all rows of this file.
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = reading();
     rows.extend(refusals());
-    // Before the rows that add kinds: the documents about kinds follow those some seconds later.
+    // These rows run before the rows that add kinds, because the discovery documents change some
+    // seconds later.
     rows.extend(discovery());
     rows.extend(raw());
     rows.extend(writing());
@@ -109,7 +110,7 @@ fn reading() -> Vec<Row> {
             vec![Step::new("get configmaps").in_terminal()],
         ),
         Row::steps(
-            "get what changes all the time",
+            "get objects that change constantly",
             vec![Step::new("get leases -A --no-headers").only_first_column()],
         ),
         Row::kubectl(
@@ -126,17 +127,14 @@ fn reading() -> Vec<Row> {
 
 fn refusals() -> Vec<Row> {
     vec![
-        Row::kubectl("get what is not there", "get configmap nothing"),
-        Row::kubectl("get a kind that is not there", "get nonsense"),
-        Row::kubectl(
-            "get in a namespace that is not there",
-            "get pods --namespace=no-such",
-        ),
-        Row::kubectl("create what is there", "create configmap first"),
-        Row::kubectl("create under a bad name", "create configmap Bad_Name"),
-        Row::kubectl("delete what is not there", "delete configmap nothing"),
-        Row::kubectl("a label selector that is none", "get configmaps -l =="),
-        Row::kubectl("a raw path that is not there", "get --raw /no/such/path"),
+        Row::kubectl("get a missing object", "get configmap nothing"),
+        Row::kubectl("get an unknown kind", "get nonsense"),
+        Row::kubectl("get in a missing namespace", "get pods --namespace=no-such"),
+        Row::kubectl("create an existing object", "create configmap first"),
+        Row::kubectl("create with an invalid name", "create configmap Bad_Name"),
+        Row::kubectl("delete a missing object", "delete configmap nothing"),
+        Row::kubectl("get with an invalid label selector", "get configmaps -l =="),
+        Row::kubectl("get a missing raw path", "get --raw /no/such/path"),
     ]
 }
 
@@ -161,13 +159,13 @@ fn writing() -> Vec<Row> {
             vec![
                 Step::new("diff -f -")
                     .stdin(config_map("applied", "three"))
-                    // The names of its temporary files.
+                    // Lines with names of temporary files are not compared.
                     .lines(|line| !["diff -", "--- ", "+++ "].iter().any(|p| line.starts_with(p))),
                 Step::new("diff -f -").stdin(config_map("applied", "two")),
             ],
         ),
         Row::steps(
-            "apply something invalid",
+            "apply an invalid object",
             vec![Step::new("apply -f -").stdin(
                 "apiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 99999}]}\n",
             )],
@@ -188,7 +186,7 @@ fn writing() -> Vec<Row> {
             ],
         ),
         Row::steps(
-            "a kind of one's own",
+            "custom resource definition",
             vec![
                 Step::new("apply -f -").stdin(DEFINITION),
                 Step::new("wait --for=condition=Established crd/gadgets.test.drover.dev"),
@@ -320,15 +318,15 @@ fn changing() -> Vec<Row> {
 fn waiting() -> Vec<Row> {
     vec![
         Row::kubectl(
-            "wait for what is so",
+            "wait for a condition that is met",
             "wait --for=jsonpath={.data.word}=one configmap/first",
         ),
         Row::kubectl(
-            "wait for what does not come",
+            "wait for a condition that is never met",
             "wait --for=jsonpath={.data.word}=never --timeout=1s configmap/first",
         ),
         Row::steps(
-            "delete, and wait for it",
+            "delete and wait for the deletion",
             vec![
                 Step::new("create configmap goes"),
                 Step::new("delete configmap goes"),
@@ -355,7 +353,7 @@ fn rights() -> Vec<Row> {
     ]
 }
 
-/// The only different row: users have a name of Drover in clusters.
+/// The only row with different output: users have a Drover name in clusters.
 async fn who_am_i(side: &Side<'_>) -> Seen {
     let words = ["auth", "whoami", "-o", "json"];
     let answer = side.kubectl.run(words).await.unwrap().stdout;
@@ -373,10 +371,10 @@ async fn who_am_i(side: &Side<'_>) -> Seen {
     } else {
         assert_eq!(user["username"], "direct-user");
     }
-    Seen::text(side, "somebody with a name and groups")
+    Seen::text(side, "a user with a name and groups")
 }
 
-/// The administrator's name in clusters.
+/// Returns the administrator's user name in clusters.
 async fn administrator(side: &Side<'_>) -> String {
     let words = "get users.management.drover.dev admin -o jsonpath={.metadata.uid}";
     let hub = &side.world.hub;
@@ -423,7 +421,7 @@ fn raw() -> Vec<Row> {
     ]
 }
 
-/// The documents there are; their hashes change while an aggregated API comes.
+/// Returns the names of the OpenAPI documents. Their hashes change while an aggregated API starts.
 async fn openapi_index(side: &Side<'_>) -> Seen {
     let index = side.kubectl.run(["get", "--raw", "/openapi/v3"]).await;
     let index: Value = serde_json::from_str(&index.unwrap().stdout).unwrap();
@@ -450,7 +448,7 @@ fn large() -> Vec<Row> {
     let definition = DEFINITION.replace("size: {type: integer}", "text: {type: string}");
     vec![
         Row::steps(
-            "an object near the limit, there and back",
+            "create and get an object near the size limit",
             vec![
                 Step::new("apply -f -").stdin(definition),
                 Step::new("wait --for=condition=Established crd/gadgets.test.drover.dev"),
@@ -461,11 +459,11 @@ fn large() -> Vec<Row> {
             ],
         ),
         Row::steps(
-            "an object that is too large to be valid",
+            "create an object above the size limit of objects",
             vec![Step::new("create -f -").stdin(config_map(1500))],
         ),
         Row::steps(
-            "a request that is too large to be read",
+            "send a request above the size limit of bodies",
             vec![Step::new("create -f -").stdin(config_map(3300))],
         ),
     ]

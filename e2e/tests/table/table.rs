@@ -1,4 +1,4 @@
-//! One table: each row runs both straight to the cluster and through Drover, and is compared.
+//! Runs each row directly on the cluster and through Drover, and compares the output.
 
 pub(crate) mod clients;
 pub(crate) mod objects;
@@ -14,36 +14,36 @@ use futures::future::LocalBoxFuture;
 
 pub(crate) use seen::Seen;
 
-// As long as each other, so that columns are as wide.
+// Both names have the same length, so that columns have the same width.
 const DIRECT: &str = "beside";
 const THROUGH: &str = "remote";
 
-/// One way to the cluster, with a namespace of its own.
+/// A connection to the cluster, direct or through Drover, with a separate namespace.
 pub(crate) struct Side<'w> {
-    /// Its namespace; replaced by `NAMESPACE` in what was seen.
+    /// The namespace of this side, replaced by `NAMESPACE` in the output.
     pub(crate) namespace: &'static str,
-    /// Whether it goes through Drover.
+    /// True if the connection uses Drover.
     pub(crate) through: bool,
     pub(crate) kubectl: CommandLine,
     pub(crate) helm: CommandLine,
     pub(crate) kubeconfig: PathBuf,
-    /// The API's URL.
+    /// The URL of the API.
     pub(crate) url: String,
-    /// For files of this side.
+    /// Folder for files of this side.
     pub(crate) folder: PathBuf,
     pub(crate) world: &'w World,
 }
 
 type Run = Box<dyn for<'a> Fn(&'a Side<'a>) -> LocalBoxFuture<'a, Seen>>;
 
-/// Something that a user does with a cluster.
+/// A named action of a user in a cluster.
 pub(crate) struct Row {
     name: &'static str,
     run: Run,
 }
 
 impl Row {
-    /// A row that is more than commands of kubectl.
+    /// Creates a row from a function, for actions beyond kubectl commands.
     pub(crate) fn of(
         name: &'static str,
         run: impl for<'a> Fn(&'a Side<'a>) -> LocalBoxFuture<'a, Seen> + 'static,
@@ -54,7 +54,7 @@ impl Row {
         }
     }
 
-    /// A row of kubectl commands, one after the other.
+    /// Creates a row of kubectl commands that run one after the other.
     pub(crate) fn steps(name: &'static str, steps: Vec<Step>) -> Self {
         Self {
             name,
@@ -62,7 +62,7 @@ impl Row {
         }
     }
 
-    /// A row of one plain kubectl command.
+    /// Creates a row of one plain kubectl command.
     pub(crate) fn kubectl(name: &'static str, line: &str) -> Self {
         Self::steps(name, vec![Step::new(line)])
     }
@@ -80,7 +80,8 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// A command, its words separated by spaces; `{namespace}` is the side's.
+    /// Creates a step from a command line with space-separated words. `{namespace}` is replaced by
+    /// the side's namespace.
     pub(crate) fn new(line: &str) -> Self {
         Self {
             words: line.split_whitespace().map(str::to_owned).collect(),
@@ -92,7 +93,7 @@ impl Step {
         }
     }
 
-    /// One more word, which may have spaces.
+    /// Appends a word, which may contain spaces.
     pub(crate) fn word(mut self, word: &str) -> Self {
         self.words.push(word.to_owned());
         self
@@ -108,13 +109,13 @@ impl Step {
         self
     }
 
-    /// Runs in a terminal of its own.
+    /// Runs the command in a pseudo-terminal.
     pub(crate) fn in_terminal(mut self) -> Self {
         self.terminal = true;
         self
     }
 
-    /// Compares only these lines.
+    /// Compares only the lines for which `kept` returns true.
     pub(crate) fn lines(mut self, kept: fn(&str) -> bool) -> Self {
         self.kept = kept;
         self
@@ -151,7 +152,7 @@ impl Step {
             lines.fold(String::new(), |all, line| all + line + "\n")
         };
         if self.terminal {
-            // What the terminal shows when its input ends; whether it still does is chance.
+            // The terminal may or may not show this output when its input ends.
             for shown in ["^@", "^D\u{8}\u{8}"] {
                 output.stdout = output.stdout.replace(shown, "");
             }
@@ -170,7 +171,7 @@ async fn run_steps(side: &Side<'_>, steps: Vec<Step>) -> Seen {
     all
 }
 
-/// What came out of one row.
+/// The result of a row.
 struct Compared {
     name: &'static str,
     direct: Duration,
@@ -178,7 +179,7 @@ struct Compared {
     difference: Option<String>,
 }
 
-/// Runs every row on both sides and prints the table; panics when a row differs.
+/// Runs every row on both sides and prints the table. Panics when a row differs.
 ///
 /// The table is also written to `target/e2e/FILE`.
 pub(crate) async fn compare(world: &World, rows: Vec<Row>, file: &str) {
@@ -224,7 +225,7 @@ pub(crate) async fn compare(world: &World, rows: Vec<Row>, file: &str) {
         .collect();
     assert!(
         differing.is_empty(),
-        "{} of {} rows are not as direct: {differing:#?}",
+        "{} of {} rows differ from direct access: {differing:#?}",
         differing.len(),
         results.len()
     );
@@ -245,7 +246,7 @@ async fn compare_row(row: &Row, direct: &Side<'_>, through: &Side<'_>) -> Compar
 
 fn render(results: &[Compared]) -> String {
     let mut table =
-        "| what | as direct | direct ms | through Drover ms |\n|---|---|--:|--:|\n".to_owned();
+        "| action | equal output | direct ms | through Drover ms |\n|---|---|--:|--:|\n".to_owned();
     for result in results {
         let same = if result.difference.is_none() {
             "yes"

@@ -17,7 +17,7 @@ use tokio_rustls::server::TlsStream;
 
 const SOON: Duration = Duration::from_secs(20);
 
-/// An API server's listener, and an agent's way to it.
+/// The listener of a fake API server, and the agent's client configuration for it.
 struct ApiServer {
     listener: TcpListener,
     tls: TlsAcceptor,
@@ -51,7 +51,7 @@ impl ApiServer {
     }
 }
 
-/// Reads a request up to its body's `end`, and says yes.
+/// Reads a request until `end` of its body, and responds with 200.
 async fn answer(stream: &mut TlsStream<TcpStream>, end: &[u8]) {
     let mut request = Vec::new();
     while !request.ends_with(end) {
@@ -70,8 +70,8 @@ async fn post(upstream: &Upstream) -> String {
     String::from_utf8(collected.to_bytes().to_vec()).unwrap()
 }
 
-/// One thread, which looks at sockets after each task: so the request is on its way to the idle
-/// connection's task when that learns that the API server has closed it.
+/// A single-threaded runtime polls sockets after each task. So the request is already queued for
+/// the idle connection when the connection notices that the API server has closed it.
 #[test]
 fn request_on_a_closed_pooled_connection_is_sent_on_a_new_connection() {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -88,11 +88,11 @@ fn request_on_a_closed_pooled_connection_is_sent_on_a_new_connection() {
         };
         let (mut stream, said) = tokio::join!(first, post(&server.upstream));
         assert_eq!(said, "yes");
-        // The connection is back in the pool.
+        // The connection has returned to the pool.
         tokio::time::sleep(Duration::from_millis(50)).await;
         stream.shutdown().await.unwrap();
         drop(stream);
-        // The goodbye has arrived by now, and is unread.
+        // The close of the connection has arrived but was not read.
         std::thread::sleep(Duration::from_millis(50));
         tokio::spawn(async {});
         let second = async { answer(&mut server.accept().await, b"body").await };
@@ -101,9 +101,9 @@ fn request_on_a_closed_pooled_connection_is_sent_on_a_new_connection() {
     });
 }
 
-/// Whether the kernel looks for the other end of a connection: a keepalive timer, `02`, in its
-/// table of connections.
-fn is_looked_for(local: SocketAddr, remote: SocketAddr) -> bool {
+/// Returns whether the kernel runs a keepalive timer, `02` in its table of connections, for a
+/// connection.
+fn has_keepalive_timer(local: SocketAddr, remote: SocketAddr) -> bool {
     let address = |address: SocketAddr| format!("0100007F:{:04X}", address.port());
     let (local, remote) = (address(local), address(remote));
     let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
@@ -121,7 +121,7 @@ async fn connection_to_the_api_server_uses_tcp_keepalive() {
     let (theirs, _) = theirs.get_ref();
     let (remote, local) = (theirs.local_addr().unwrap(), theirs.peer_addr().unwrap());
     let looked_for = async {
-        while !is_looked_for(local, remote) {
+        while !has_keepalive_timer(local, remote) {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };

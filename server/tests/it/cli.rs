@@ -1,4 +1,4 @@
-//! The command line, run as a program against a server that speaks the same wire types.
+//! The command line, run as a program against a stub of the server with the same REST types.
 
 mod clusters;
 mod errors;

@@ -1,4 +1,4 @@
-//! The fuzzers' corpora, as ordinary tests.
+//! Runs the fuzz targets on their corpora.
 
 #[path = "../../fuzz/properties.rs"]
 mod properties;

@@ -1,4 +1,4 @@
-//! Examples of the documents are valid.
+//! Checks the examples, commands, metrics and reasons in the documentation.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use drover_api::kinds::auth_provider::AuthProviderSpec;
 use drover_server::args::Args;
 use serde_json::Value;
 
-/// Every field that the example names is a field of the kind.
+/// Asserts that the kind has every field of the example.
 fn assert_kept(example: &Value, read: &Value) {
     match (example, read) {
         (Value::Object(example), Value::Object(read)) => {
@@ -37,7 +37,7 @@ fn openid_connect_examples_are_provider_specs() {
     }
 }
 
-/// Pages for users: README.md and what lies in docs, but not the generated reference and decisions.
+/// Returns README.md and the user pages in docs, without the generated reference and the decisions.
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut pages = vec![root.join("README.md")];
@@ -52,7 +52,7 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// Commands of `drover` in a page: lines of its code blocks, and code in its sentences.
+/// Returns the `drover` commands of a page, from its code blocks and inline code.
 fn commands(page: &str) -> Vec<String> {
     let mut found = Vec::new();
     let (mut in_block, mut joined) = (false, String::new());
@@ -75,7 +75,7 @@ fn commands(page: &str) -> Vec<String> {
     parts.filter_map(ours).collect()
 }
 
-/// The first word of a command that its subcommand does not know.
+/// Returns the first word that is not a subcommand or option of the command.
 fn unknown(command: &Command, words: &str) -> Option<String> {
     let mut command = command.clone();
     command.build();
@@ -114,7 +114,7 @@ fn commands_of_documents_exist() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// All sources of the server, the agent and the crates.
+/// Returns the source of the server, the agent and the crates.
 fn sources() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut folders = vec![

@@ -1,5 +1,5 @@
-//! The crate from outside: the program `drover` as people and programs run it, and the server's
-//! modules together in one process, without a Kubernetes.
+//! Integration tests without Kubernetes: the program `drover` as users run it, and the modules of
+//! the server in one process.
 
 #[cfg(test)]
 mod agent;

@@ -1,4 +1,4 @@
-//! The road, from a client's socket to a scripted cluster behind a tunnel in memory.
+//! The proxy, from the client's socket to a scripted cluster behind an in-memory tunnel.
 
 mod accounts;
 mod audit;

@@ -1,5 +1,5 @@
-//! What may be written to the hub by whom, one table for both kinds of hub. Nothing of it is
-//! stored: every write is a dry run.
+//! Tests which writes to the hub each writer may make, with one table for both kinds of hub. Every
+//! write is a dry run, so the hub stores no object.
 
 mod accounts;
 mod certificates;
@@ -21,15 +21,16 @@ use crate::server::Server;
 on_both_hubs!(writes_to_the_hub_are_admitted_by_writer_and_object);
 
 const SOON: Duration = Duration::from_mins(1);
-/// A person of Drover, and somebody whom only the hub knows; both may do everything by RBAC.
+/// A user of Drover and a user of the hub only. RBAC allows both of them everything.
 const PERSON: &str = "drover:user:5b3c4fd4-0000-4000-8000-000000000000";
 const JANE: &str = "jane";
-/// An account that somebody made, and one where Kubernetes has its own if they are programs.
+/// A service account of a user, and a service account in a namespace that Kubernetes uses for its
+/// controllers.
 const ROBOT: &str = "system:serviceaccount:apps:robot";
 const OF_SYSTEM: &str = "system:serviceaccount:kube-system:robot";
 const OURS: &str = "/apis/management.drover.dev/v1alpha1";
 
-/// A write, and a part of why it is refused; it is not where that is empty.
+/// A write, and a part of the expected error message. An empty message expects success.
 struct Row {
     writer: &'static str,
     method: Method,
@@ -54,13 +55,13 @@ fn row(
     }
 }
 
-/// Makes a write in somebody's name; gives the code and the hub's words.
+/// Sends a write under the name of a user. Returns the status code and the message of the hub.
 async fn try_write(server: &Server, row: &Row) -> (u16, String) {
     let kind = match row.method {
         Method::PATCH => "application/merge-patch+json",
         _ => "application/json",
     };
-    // What a body says of a deletion counts, and not what the query does.
+    // The body of a deletion sets the options; the query is ignored.
     let body = match row.method {
         Method::DELETE => json!({ "dryRun": ["All"] }),
         _ => row.body.clone(),
@@ -80,9 +81,9 @@ async fn try_write(server: &Server, row: &Row) -> (u16, String) {
     }
 }
 
-/// Waits until a hub elsewhere asks: only once it has been told to, and has shown that it reaches
-/// the server.
-pub(crate) async fn in_force(server: &Server) {
+/// Waits until an external hub calls the webhook. It does so after the configuration is applied and
+/// the server has checked its own address.
+pub(crate) async fn wait_for_rules(server: &Server) {
     let first = row(
         JANE,
         Method::DELETE,
@@ -120,13 +121,13 @@ async fn writes_to_the_hub_are_admitted_by_writer_and_object(hub: TestHub) {
     let wish = json!({ "purpose": "Api", "ttlSeconds": 3600 });
     let made = server.post("/v1/tokens", &admin, wish).await.expect(201);
     let token = made["metadata"]["id"].as_str().unwrap();
-    in_force(&server).await;
+    wait_for_rules(&server).await;
     let settings = eventually("the settings to be there", SOON, async || {
         server.hub.settings().get("session-ttl").await
     });
     settings.await.unwrap();
 
-    // Only a real hub has requests for certificates, and controllers with accounts.
+    // Only an external hub has certificate signing requests, and controllers with service accounts.
     let (certificates, of_kubernetes) = match &hub {
         TestHub::Kubernetes(_) => (certificates::requests(&server).await, true),
         TestHub::Embedded(_) => (Vec::new(), false),
@@ -139,10 +140,10 @@ async fn writes_to_the_hub_are_admitted_by_writer_and_object(hub: TestHub) {
         kinds::clusters_and_settings(),
         kinds::administered(),
         secrets::secrets(),
-        secrets::log_ins(),
+        secrets::bootstrap_tokens(),
         rights::bindings(),
         rights::roles(),
-        rights::of_the_server(),
+        rights::server_bindings(),
         rights::default_roles(),
         accounts::accounts(of_kubernetes),
         foundations::namespaces(&server).await,
@@ -165,7 +166,7 @@ async fn writes_to_the_hub_are_admitted_by_writer_and_object(hub: TestHub) {
                 refused,
             } = row;
             wrong.push(format!(
-                "{writer} {method} {path} {body}: wanted {refused:?}: {code} {message}"
+                "{writer} {method} {path} {body}: expected {refused:?}, got {code} {message}"
             ));
         }
     }

@@ -1,5 +1,5 @@
 //! Agents and the server together: a real hub, a real cluster, and the agent in this process with
-//! the rights that the manifest gives it.
+//! the permissions of the manifest.
 
 mod access;
 mod connection;

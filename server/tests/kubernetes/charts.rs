@@ -1,4 +1,4 @@
-//! The chart drover-agent and the manifest are two ways to the same.
+//! The chart drover-agent and the import manifest create the same objects.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,7 +26,8 @@ fn manifest(keys: &[u8], image: &str, pull: &str) -> Manifest {
     }
 }
 
-/// What `drover cluster import --values` prints of this manifest; a test beside that says so.
+/// Returns the output of `drover cluster import --values` for this manifest. The test
+/// `chart_values_hold_all_variable_fields_of_the_manifest` checks the format.
 fn values(of: &Manifest) -> Value {
     let keys: Vec<_> = of.plan_keys.iter().map(PublicKey::encode).collect();
     json!({

@@ -1,4 +1,4 @@
-//! What kubectl on the hub shows of users and tokens.
+//! The conditions of users and tokens in the output of kubectl on the hub.
 
 use std::time::Duration;
 
@@ -18,8 +18,8 @@ on_both_hubs!(kubectl_shows_ready_users_and_tokens_and_a_restart_writes_no_statu
 
 const SOON: Duration = Duration::from_secs(30);
 
-/// The object, once its only condition is this one.
-async fn saying(hub: &TestHub, object: &str, wanted: [&str; 3]) -> Value {
+/// Waits until the only condition of the object has this status and reason, and returns the object.
+async fn wait_for_condition(hub: &TestHub, object: &str, wanted: [&str; 3]) -> Value {
     let (kind, name) = object.split_once('/').unwrap();
     let kind = format!("{kind}.management.drover.dev");
     let said = eventually(object, SOON, async || {
@@ -35,8 +35,8 @@ async fn saying(hub: &TestHub, object: &str, wanted: [&str; 3]) -> Value {
     said.await.unwrap()
 }
 
-/// A token of the administrator such as REST does not make.
-async fn made(server: &Server, seconds: i64, cluster: Option<ClusterScope>) -> String {
+/// Creates a token of the administrator with options that REST does not offer.
+async fn create_token(server: &Server, seconds: i64, cluster: Option<ClusterScope>) -> String {
     let owner = server.hub.users().get("admin").await.unwrap();
     let wish = TokenWish {
         idle: None,
@@ -46,8 +46,8 @@ async fn made(server: &Server, seconds: i64, cluster: Option<ClusterScope>) -> S
         description: None,
         expires_at: Timestamp::now() + SignedDuration::from_secs(seconds),
     };
-    let (_, made) = tokens::create(&server.hub, &owner, wish).await.unwrap();
-    format!("tokens/{}", made.metadata.name.unwrap())
+    let (_, create_token) = tokens::create(&server.hub, &owner, wish).await.unwrap();
+    format!("tokens/{}", create_token.metadata.name.unwrap())
 }
 
 async fn kubectl_shows_ready_users_and_tokens_and_a_restart_writes_no_status(hub: TestHub) {
@@ -59,30 +59,31 @@ async fn kubectl_shows_ready_users_and_tokens_and_a_restart_writes_no_status(hub
         format!("tokens/{}", answer["metadata"]["id"].as_str().unwrap())
     };
     let lasting = make(&ann, json!({ "purpose": "Api", "ttlSeconds": 3600 })).await;
-    let brief = made(&server, 20, None).await;
-    // As if it had been made while its cluster was deleted: those there are go with the cluster.
+    let brief = create_token(&server, 20, None).await;
+    // Simulates a token that was created while its cluster was deleted. Other tokens are deleted
+    // with the cluster.
     let scope = ClusterScope {
         name: "shop".to_owned(),
         uid: ClusterUid::new("5b3c4fd4-0000-4000-8000-000000000000"),
     };
-    let orphan = made(&server, 3600, Some(scope)).await;
+    let orphan = create_token(&server, 3600, Some(scope)).await;
 
-    saying(&hub, "users/admin", ["Ready", "True", "Enabled"]).await;
-    saying(&hub, "users/ann", ["Ready", "True", "Enabled"]).await;
-    saying(&hub, &lasting, ["Valid", "True", "Active"]).await;
-    saying(&hub, &brief, ["Valid", "True", "Active"]).await;
-    saying(&hub, &orphan, ["Valid", "False", "ClusterGone"]).await;
+    wait_for_condition(&hub, "users/admin", ["Ready", "True", "Enabled"]).await;
+    wait_for_condition(&hub, "users/ann", ["Ready", "True", "Enabled"]).await;
+    wait_for_condition(&hub, &lasting, ["Valid", "True", "Active"]).await;
+    wait_for_condition(&hub, &brief, ["Valid", "True", "Active"]).await;
+    wait_for_condition(&hub, &orphan, ["Valid", "False", "ClusterGone"]).await;
 
     let off = Some(json!({ "enabled": false }));
     server
         .call(Method::PATCH, "/v1/users/ann", Some(&admin), off)
         .await
         .expect(200);
-    let disabled = saying(&hub, "users/ann", ["Ready", "False", "Disabled"]).await;
+    let disabled = wait_for_condition(&hub, "users/ann", ["Ready", "False", "Disabled"]).await;
     let advice = disabled["status"]["conditions"][0]["message"].as_str();
     assert!(advice.unwrap().contains("drover user enable ann"));
-    let refused = saying(&hub, &lasting, ["Valid", "False", "UserDisabled"]).await;
-    let expired = saying(&hub, &brief, ["Valid", "False", "Expired"]).await;
+    let refused = wait_for_condition(&hub, &lasting, ["Valid", "False", "UserDisabled"]).await;
+    let expired = wait_for_condition(&hub, &brief, ["Valid", "False", "Expired"]).await;
     let columns = hub
         .kubectl(["get", "tokens.management.drover.dev"])
         .await
@@ -91,21 +92,21 @@ async fn kubectl_shows_ready_users_and_tokens_and_a_restart_writes_no_status(hub
     server.stop().await;
 
     let server = Server::start(&hub).await;
-    // Once it has looked at a new user, it has looked at all.
+    // When the controller has reconciled a new user, it has reconciled all users.
     let body = json!({ "name": "bob", "password": "the very first password" });
     server.post("/v1/users", &admin, body).await.expect(201);
     let wanted = ["Ready", "False", "PasswordChangeRequired"];
-    saying(&hub, "users/bob", wanted).await;
+    wait_for_condition(&hub, "users/bob", wanted).await;
     let wish = json!({ "purpose": "Api", "ttlSeconds": 3600 });
     let answer = server.post("/v1/tokens", &admin, wish).await.expect(201);
     let new = format!("tokens/{}", answer["metadata"]["id"].as_str().unwrap());
-    saying(&hub, &new, ["Valid", "True", "Active"]).await;
+    wait_for_condition(&hub, &new, ["Valid", "True", "Active"]).await;
     for (object, before, says) in [
         ("users/ann", disabled, ["Ready", "False", "Disabled"]),
         (&*lasting, refused, ["Valid", "False", "UserDisabled"]),
         (&*brief, expired, ["Valid", "False", "Expired"]),
     ] {
-        let after = saying(&hub, object, says).await;
+        let after = wait_for_condition(&hub, object, says).await;
         let version = "/metadata/resourceVersion";
         assert_eq!(after.pointer(version), before.pointer(version), "{object}");
     }

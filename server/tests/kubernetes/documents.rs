@@ -1,4 +1,4 @@
-//! Commands of the documents, run as they stand there.
+//! Runs commands of the documentation unchanged.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What the server does to its hub: kinds, Secrets, the Lease, and being without it.
+//! The server and its hub: installation of kinds, Secrets, the Lease, and failures of the hub.
 
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ async fn custom_resource_definitions_are_installed_upgraded_and_never_downgraded
         .await
         .unwrap();
 
-    // Somebody removed a column and a rule of an old installation.
+    // Remove a column and a rule, as in an old installation.
     let patch = json!({ "metadata": { "annotations": { REVISION_ANNOTATION: "0" } } }).to_string();
     let name = "clusters.management.drover.dev";
     hub.kubectl(["patch", "crd", name, "--type=merge", "-p", &patch])
@@ -117,7 +117,10 @@ async fn servers_started_at_the_same_time_share_secrets_and_elect_one_leader() {
     let keys = servers
         .each_ref()
         .map(|server| server.hub().keys().plan_public_keys());
-    assert_eq!(keys[0], keys[1], "one plan-signing key");
+    assert_eq!(
+        keys[0], keys[1],
+        "both servers must use one plan-signing key"
+    );
     let challenge = |server: &wire::Server| {
         aws_lc_rs::hmac::sign(server.hub().keys().challenge(), b"x")
             .as_ref()
@@ -126,7 +129,7 @@ async fn servers_started_at_the_same_time_share_secrets_and_elect_one_leader() {
     assert_eq!(
         challenge(&servers[0]),
         challenge(&servers[1]),
-        "one challenge key"
+        "both servers must use one challenge key"
     );
 
     let leaderships = servers.each_ref().map(|server| server.leadership().clone());
@@ -162,7 +165,7 @@ async fn servers_started_at_the_same_time_share_secrets_and_elect_one_leader() {
         "{waiting}"
     );
 
-    // One administrator, whoever made it.
+    // Only one of the two servers creates the administrator.
     let admins = eventually("the administrator", SOON, async || {
         let users = hub
             .kubectl(["get", "dusr", "-o", "name"])
@@ -174,8 +177,8 @@ async fn servers_started_at_the_same_time_share_secrets_and_elect_one_leader() {
     });
     admins.await.unwrap();
 
-    // The leader gives the Lease up when it ends, so the other need not wait for it to die: it
-    // looks every five seconds.
+    // The leader releases the Lease when it stops, so the other server does not wait for its
+    // expiry. It checks the Lease every five seconds.
     stop[leader].cancel();
     let mut next = leaderships[follower].clone();
     let taking = next.wait_for(Standing::may_serve);
@@ -200,11 +203,15 @@ async fn restarted_server_keeps_its_keys_tokens_and_passwords(hub: TestHub) {
     server.stop().await;
 
     let server = Server::start(&hub).await;
-    assert_eq!(server.trust, trust, "the authority that agents pinned");
+    assert_eq!(
+        server.trust, trust,
+        "the authority that agents pinned must not change"
+    );
     assert_eq!(server.hub.keys().plan_public_keys(), keys);
     server.get("/v1/me", &admin).await.expect(200);
 
-    // A crash between the administrator and the password is healed by the next start.
+    // The next start completes a setup that crashed between creating the administrator and storing
+    // the password.
     let uid = server
         .hub
         .users()
@@ -286,7 +293,7 @@ async fn users_stay_signed_in_while_the_hub_is_down_and_writes_get_an_error() {
         }
     });
     made.await.unwrap();
-    // The watches are back as well: what others write is seen.
+    // The server watches the hub again and sees writes of other clients.
     hub.kubectl([
         "patch",
         "dusr",
@@ -297,7 +304,7 @@ async fn users_stay_signed_in_while_the_hub_is_down_and_writes_get_an_error() {
     ])
     .await
     .unwrap();
-    let out = eventually("the administrator's end", SOON, async || {
+    let out = eventually("the administrator's session to end", SOON, async || {
         let answer = server.get("/v1/me", &admin).await;
         if answer.code == 401 {
             Ok(())
@@ -317,7 +324,7 @@ async fn data_folder_is_locked_by_one_server_and_readable_by_the_next() {
     let refused = wire::start(options(&hub, None), CancellationToken::new()).await;
     let refused = refused.unwrap_err().to_string();
     assert!(refused.contains("--data-dir"), "{refused}");
-    // The one that was there has noticed nothing, and the next finds what it wrote.
+    // The running server is not affected. The next server reads its data.
     server.get("/v1/me", &admin).await.expect(200);
     server.stop().await;
     let server = Server::start(&hub).await;
@@ -332,7 +339,7 @@ async fn embedded_hub_is_cluster_local_and_has_metrics() {
     let admin = server.administrator().await;
     let ann = server.user(&admin, "ann").await;
     let path = "/k8s/clusters/local/apis/management.drover.dev/v1alpha1/users";
-    let listed = eventually("the right to read", SOON, async || {
+    let listed = eventually("the permission to read", SOON, async || {
         let answer = server.get(path, &admin).await;
         if answer.code == 200 {
             Ok(answer.body)
@@ -352,7 +359,11 @@ async fn embedded_hub_is_cluster_local_and_has_metrics() {
     assert_eq!(code, 200);
     assert!(text.contains("drover_audit_records_total"), "{text}");
     assert!(text.contains("apiserver_request_total"), "{text}");
-    assert_eq!(text.matches("# EOF").count(), 1, "one exposition");
+    assert_eq!(
+        text.matches("# EOF").count(),
+        1,
+        "the metrics must form one exposition"
+    );
     assert!(text.ends_with("# EOF\n"), "{text}");
     server.stop().await;
 }

@@ -1,4 +1,4 @@
-//! Log-in, tokens and their end, as a client sees them.
+//! Login, tokens and revocation from the view of a client.
 
 use drover_server::wire;
 use reqwest::Method;
@@ -18,7 +18,7 @@ on_both_hubs!(
     password_guessing_is_rate_limited_and_reveals_no_user_names,
 );
 
-/// A call as the page makes it: cookie, origin and the CSRF token, if it has one.
+/// Sends a request like the web UI: with cookie, origin and CSRF token, if there is one.
 async fn page(
     server: &Server,
     method: Method,
@@ -34,7 +34,7 @@ async fn page(
     server.call_with(method, path, &headers, body).await
 }
 
-/// Signs in with a browser: the cookie as it is sent back, and the session.
+/// Signs in like a browser. Returns the cookie to send back and the session.
 async fn sign_in(server: &Server, name: &str, password: &str) -> (String, Value) {
     let body = json!({ "username": name, "password": password });
     let headers = [("origin", server.url.as_str())];
@@ -56,7 +56,7 @@ async fn sign_in(server: &Server, name: &str, password: &str) -> (String, Value)
     let secret = pair.rsplit('_').next().unwrap();
     assert!(
         !session.to_string().contains(secret),
-        "only the cookie holds it"
+        "only the cookie contains the secret"
     );
     (pair.to_owned(), session)
 }
@@ -65,7 +65,7 @@ async fn browser_signs_in_and_signs_out_of_one_session_or_all_sessions(hub: Test
     let server = Server::start(&hub).await;
     let first = server.first_password().await;
 
-    // The first time nothing works but the change of the password, which ends that session.
+    // The first session allows only the change of the password, which ends the session.
     let (cookie, session) = sign_in(&server, "admin", &first).await;
     assert_eq!(session["me"]["mustChangePassword"], true);
     let ours = (cookie.as_str(), session["csrfToken"].as_str().unwrap());
@@ -88,7 +88,7 @@ async fn browser_signs_in_and_signs_out_of_one_session_or_all_sessions(hub: Test
         .expect(200);
     assert_eq!(
         again["csrfToken"], session["csrfToken"],
-        "for a page that is loaded again"
+        "a reloaded page gets the same CSRF token"
     );
     let local = "/k8s/clusters/local/apis/management.drover.dev/v1alpha1/users";
     page(&server, Method::GET, local, ours, None)
@@ -103,7 +103,8 @@ async fn browser_signs_in_and_signs_out_of_one_session_or_all_sessions(hub: Test
         .await
         .expect(201);
 
-    // Signing out ends this session; everywhere ends those of programs, too, and no lasting token.
+    // Signing out ends this session. Signing out everywhere also ends sessions of programs but
+    // keeps API tokens.
     let (other, other_session) = sign_in(&server, "admin", PASSWORD).await;
     let other = (other.as_str(), other_session["csrfToken"].as_str().unwrap());
     let gone = page(&server, Method::DELETE, here, other, None).await;
@@ -137,7 +138,7 @@ async fn second_sign_in_ends_only_the_previous_session_of_the_same_browser(hub: 
     let here = "/v1/session";
     let (former, _) = sign_in(&server, "admin", PASSWORD).await;
     let (other, _) = sign_in(&server, "admin", PASSWORD).await;
-    // Knowing its id is not holding it.
+    // The ID of a session without its secret does not end the session.
     let (id, secret) = (other.rsplit_once('_'), former.rsplit_once('_'));
     let forged = format!("{}_{}", id.unwrap().0, secret.unwrap().1);
     for (held, status) in [(&forged, 200), (&other, 401)] {
@@ -153,7 +154,7 @@ async fn second_sign_in_ends_only_the_previous_session_of_the_same_browser(hub: 
 }
 
 async fn unprinted_first_password_is_replaced_and_printed(hub: TestHub) {
-    // A place that cannot be written costs nothing: the right one is filled at the next start.
+    // The unwritable password file does not stop the server. The next start writes the file.
     let nowhere = hub.folder().join("no/such/folder/first-password");
     let server = wire::start(options(&hub, Some(nowhere)), CancellationToken::new()).await;
     let ended = server.unwrap().wait().await.unwrap_err();
@@ -162,7 +163,7 @@ async fn unprinted_first_password_is_replaced_and_printed(hub: TestHub) {
     let first = server.first_password().await;
     server.stop().await;
 
-    // As after a crash between storing it and telling it.
+    // Simulates a crash between storing the password and printing it.
     let mark = "management.drover.dev/first-password-untold=true";
     let annotate = ["annotate", "users.management.drover.dev", "admin", mark];
     hub.kubectl(annotate).await.unwrap();
@@ -172,7 +173,7 @@ async fn unprinted_first_password_is_replaced_and_printed(hub: TestHub) {
     server.first_login("admin", &second).await;
     server.stop().await;
 
-    // Once somebody has made it theirs, it stays whatever the mark says.
+    // After a user has changed the password, the server keeps it whatever the annotation contains.
     hub.kubectl(annotate).await.unwrap();
     let server = Server::start(&hub).await;
     server.login("admin", PASSWORD).await;
@@ -183,7 +184,7 @@ async fn first_administrator_changes_the_password_then_creates_and_revokes_token
     let server = Server::start(&hub).await;
     let first = server.first_password().await;
 
-    // The first log-in opens nothing but the change of the password.
+    // The first login allows only the change of the password.
     let change = server.login("admin", &first).await;
     let me = server.get("/v1/me", &change).await.expect(200);
     assert_eq!(me["mustChangePassword"], true);
@@ -224,7 +225,7 @@ async fn first_administrator_changes_the_password_then_creates_and_revokes_token
         .unwrap();
     assert_eq!(me["kubernetesUser"], format!("drover:user:{uid}"));
 
-    // A token works as soon as it is made, and never after it is deleted.
+    // A token is valid from its creation until its deletion.
     let wish = json!({ "purpose": "Api", "description": "for a robot", "ttlSeconds": 3600 });
     let made = server.post("/v1/tokens", &session, wish).await.expect(201);
     let api = token(&made);
@@ -234,7 +235,7 @@ async fn first_administrator_changes_the_password_then_creates_and_revokes_token
     let object = serde_json::to_string(&stored).unwrap();
     assert!(
         !object.contains(api.rsplit('_').next().unwrap()),
-        "only a hash is stored"
+        "the hub must store only a hash"
     );
     server
         .delete(&format!("/v1/tokens/{id}"), &session)
@@ -246,7 +247,7 @@ async fn first_administrator_changes_the_password_then_creates_and_revokes_token
         .await
         .expect(404);
 
-    // Logging out ends the presented token alone.
+    // Logging out revokes only the presented token.
     let other = server.login("admin", PASSWORD).await;
     server
         .post("/v1/logout", &other, json!(null))
@@ -269,7 +270,7 @@ async fn disabled_deleted_or_reset_user_loses_access_immediately(hub: TestHub) {
             .expect(201),
     );
 
-    // Disabled and enabled again.
+    // Disable and enable the user.
     let path = "/v1/users/ann";
     let flip = |enabled| Some(json!({ "enabled": enabled }));
     server
@@ -289,7 +290,7 @@ async fn disabled_deleted_or_reset_user_loses_access_immediately(hub: TestHub) {
         .expect(200);
     server.get("/v1/me", &api).await.expect(200);
 
-    // A new password ends log-ins, and other tokens only with `revokeTokens`.
+    // A new password revokes logins. It revokes other tokens only with `revokeTokens`.
     let reset = json!({ "new": "a password by the admin", "revokeTokens": false });
     server
         .post("/v1/users/ann/password", &admin, reset)
@@ -301,7 +302,7 @@ async fn disabled_deleted_or_reset_user_loses_access_immediately(hub: TestHub) {
     let again = server.first_login("ann", "a password by the admin").await;
     server.get("/v1/me", &again).await.expect(200);
 
-    // By default a new password revokes all tokens; the action alone does so, too.
+    // By default a new password revokes all tokens. A separate action revokes them, too.
     let reset = json!({ "new": "another password by the admin" });
     server
         .post("/v1/users/ann/password", &admin, reset)
@@ -320,7 +321,7 @@ async fn disabled_deleted_or_reset_user_loses_access_immediately(hub: TestHub) {
     server.get("/v1/me", &third).await.expect(401);
     server.get("/v1/me", &api).await.expect(401);
 
-    // A user of the same name inherits nothing.
+    // A new user with the same name inherits no tokens.
     server.delete(path, &admin).await.expect(204);
     server.get("/v1/me", &again).await.expect(401);
     let new = server.user(&admin, "ann").await;
@@ -385,11 +386,11 @@ async fn password_guessing_is_rate_limited_and_reveals_no_user_names(hub: TestHu
     let limited = answers
         .into_iter()
         .find(|answer| answer.code.as_u16() == 429);
-    let limited = limited.expect("thirty guesses in a row are too many");
+    let limited = limited.expect("the rate limit rejects one of thirty guesses");
     assert!(limited.headers.contains_key("retry-after"));
     assert_eq!(limited.body["reason"], "TooManyRequests");
-    // The same for a name that does not exist: no difference tells them apart. All at once, since
-    // a slow machine forgives while it checks one after the other.
+    // An unknown user name gets the same responses. The requests run in parallel, because
+    // sequential requests on a slow machine stay below the rate limit.
     let guesses = (0..30).map(|_| server.try_login("nobody", "not the password"));
     let answers = futures::future::join_all(guesses).await;
     assert!(answers.iter().any(|answer| answer.code.as_u16() == 429));

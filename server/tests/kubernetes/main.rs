@@ -1,9 +1,9 @@
-//! The server against real Kubernetes, and on its own hub.
+//! The server against real Kubernetes, and on its embedded hub.
 
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
-    reason = "steps of a test are functions of their own, and fail as the test does"
+    reason = "helper functions of tests fail by a panic"
 )]
 
 mod admission;

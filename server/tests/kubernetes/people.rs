@@ -18,7 +18,7 @@ on_both_hubs!(
     kubeconfig_works_with_kubectl_and_contains_one_scoped_token_per_cluster,
 );
 
-/// Kubernetes would delete them with it.
+/// The garbage collector would delete the user together with the owner.
 async fn new_administrator_has_no_owner_references(hub: TestHub) {
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
@@ -111,7 +111,7 @@ async fn administrator_manages_users_and_clusters_that_other_users_cannot_see(hu
         .await
         .expect(201);
 
-    // Ann has no role: she sees no cluster, and nobody else.
+    // Ann has no role and sees no clusters and no other users.
     let clusters = server.get("/v1/clusters", &ann).await.expect(200);
     assert_eq!(clusters, json!({ "items": [] }));
     server.get("/v1/clusters/shop", &ann).await.expect(404);
@@ -141,7 +141,7 @@ async fn administrator_manages_users_and_clusters_that_other_users_cannot_see(hu
         .await
         .expect(404);
 
-    // Bad wishes are refused with the field's name.
+    // The response to an invalid request names the field.
     for (path, body, field) in [
         ("/v1/clusters", json!({ "name": "local" }), "name"),
         ("/v1/clusters", json!({ "name": "a b" }), "name"),
@@ -181,7 +181,7 @@ async fn administrator_manages_users_and_clusters_that_other_users_cannot_see(hu
     );
     lasting.await.expect(409);
 
-    // Nobody shuts the door behind themselves.
+    // Administrators cannot remove their own access.
     server.delete("/v1/users/admin", &admin).await.expect(409);
     let off = Some(json!({ "enabled": false }));
     server
@@ -224,16 +224,16 @@ async fn settings_have_defaults_are_validated_and_take_effect(hub: TestHub) {
     let wish = json!({ "purpose": "Api", "ttlSeconds": 7201 });
     server.post("/v1/tokens", &admin, wish).await.expect(422);
 
-    // kubectl on the hub shows every setting with what counts.
+    // kubectl on the hub shows the effective value of every setting.
     let limit = std::time::Duration::from_secs(30);
-    let objects = drover_e2e::eventually("every setting, judged", limit, async || {
+    let objects = drover_e2e::eventually("a condition on every setting", limit, async || {
         let list = hub
             .kubectl(["get", "settings.management.drover.dev", "-o", "json"])
             .await;
         let list: Value = serde_json::from_str(&list.unwrap().stdout).unwrap();
         let items = list["items"].as_array().unwrap();
         let judged = |s: &Value| s["status"]["conditions"][0]["status"] == "True";
-        // Some were judged before they were changed.
+        // The controller validated some settings before their change.
         let newest =
             |s: &Value| s["metadata"]["name"] != "token-max-ttl" || s["status"]["inEffect"] == "2h";
         if items.len() == Setting::ALL.len() && items.iter().all(|s| judged(s) && newest(s)) {
@@ -292,7 +292,7 @@ async fn kubeconfig_works_with_kubectl_and_contains_one_scoped_token_per_cluster
     let exec = exec.expect(201);
     assert!(
         !exec["kubeconfig"].as_str().unwrap().contains("drover_"),
-        "no token in the file"
+        "the file must contain no token"
     );
     let wish = json!({ "credential": "Token", "clusters": ["one", "nowhere"] });
     let before = server.hub.stores().tokens.len();
@@ -303,7 +303,7 @@ async fn kubeconfig_works_with_kubectl_and_contains_one_scoped_token_per_cluster
     assert_eq!(
         server.hub.stores().tokens.len(),
         before,
-        "access is checked before any token is made"
+        "access must be checked before a token is created"
     );
     let wish = json!({ "credential": "Token", "clusters": ["local"] });
     server

@@ -1,4 +1,4 @@
-//! The hubs that tests run on: a real kube-apiserver, or the server's own.
+//! Hubs for tests: a real kube-apiserver, or the embedded hub.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// The largest body that kubectl sends in these tests.
+/// Maximum size of a request body of kubectl in these tests, in bytes.
 const BODY: usize = 16 << 20;
 
-/// Makes each test one of both hubs.
+/// Creates one test per kind of hub from each test function.
 macro_rules! on_both_hubs {
     ($($test:ident),* $(,)?) => {
         mod on_kubernetes {
@@ -39,19 +39,19 @@ macro_rules! on_both_hubs {
 }
 pub(crate) use on_both_hubs;
 
-/// A hub of a test's own.
+/// A separate hub for one test.
 pub(crate) enum TestHub {
     Kubernetes(Box<ControlPlane>),
     Embedded(Embedded),
 }
 
-/// A folder for embedded hubs, and the client of the server that has it open.
+/// The folder of an embedded hub, and the client of the server that has opened it.
 pub(crate) struct Embedded {
     folder: TempDir,
     open: Arc<Mutex<Option<kube::Client>>>,
 }
 
-/// While it is held, kubectl goes through the server that has the hub open.
+/// While this guard exists, kubectl connects through the server that has opened the hub.
 pub(crate) struct OpenMark(Arc<Mutex<Option<kube::Client>>>);
 
 impl Drop for OpenMark {
@@ -61,7 +61,7 @@ impl Drop for OpenMark {
 }
 
 impl TestHub {
-    /// The embedded one, unless `DROVER_TEST_HUB` is `kubernetes`.
+    /// Creates the embedded hub, or an external one if `DROVER_TEST_HUB` is `kubernetes`.
     pub(crate) async fn chosen() -> Self {
         match std::env::var("DROVER_TEST_HUB").as_deref() {
             Ok("kubernetes") => Self::kubernetes().await,
@@ -81,7 +81,7 @@ impl TestHub {
         })
     }
 
-    /// What a server is told of it.
+    /// Returns the hub options of a server.
     pub(crate) fn options(&self) -> HubOptions {
         match self {
             Self::Kubernetes(hub) => HubOptions::Kubeconfig {
@@ -92,15 +92,15 @@ impl TestHub {
         }
     }
 
-    /// The programs of a hub that consists of some.
+    /// Returns the programs of an external hub; panics for an embedded hub.
     pub(crate) fn control_plane(&mut self) -> &mut ControlPlane {
         match self {
             Self::Kubernetes(hub) => hub,
-            Self::Embedded(_) => panic!("the embedded hub is no program of its own"),
+            Self::Embedded(_) => panic!("the embedded hub has no separate programs"),
         }
     }
 
-    /// A folder for a test's files.
+    /// Returns a folder for files of the test.
     pub(crate) fn folder(&self) -> &Path {
         match self {
             Self::Kubernetes(hub) => hub.folder(),
@@ -108,7 +108,7 @@ impl TestHub {
         }
     }
 
-    /// A server has it open, as long as the mark is held.
+    /// Marks the hub as opened by a server until the guard is dropped.
     pub(crate) fn opened(&self, client: kube::Client) -> Option<OpenMark> {
         let Self::Embedded(hub) = self else {
             return None;
@@ -117,7 +117,7 @@ impl TestHub {
         Some(OpenMark(Arc::clone(&hub.open)))
     }
 
-    /// kubectl, and what it works on for as long as that is held.
+    /// Returns kubectl, and the address of an embedded hub, which must be held while kubectl runs.
     pub(crate) async fn command_line(&self) -> (CommandLine, Option<Counter>) {
         match self {
             Self::Kubernetes(hub) => (hub.command_line(), None),
@@ -130,7 +130,7 @@ impl TestHub {
         }
     }
 
-    /// kubectl with all rights, whether a server runs or not.
+    /// Runs kubectl with all permissions, with or without a running server.
     pub(crate) async fn kubectl<A: AsRef<str>>(
         &self,
         arguments: impl IntoIterator<Item = A>,
@@ -178,7 +178,7 @@ impl Embedded {
     }
 }
 
-/// An address at which kubectl reaches an embedded hub.
+/// An HTTP address at which kubectl reaches an embedded hub.
 pub(crate) struct Counter {
     kubeconfig: PathBuf,
     connection: Option<Connection>,

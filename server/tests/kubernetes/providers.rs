@@ -1,5 +1,5 @@
-//! People who sign in with identity providers: the certified one of npm, Debian's slapd, and a
-//! faithful fake of GitHub.
+//! Users who sign in with identity providers: the certified npm package `oidc-provider`, Debian's
+//! slapd, and a fake of GitHub.
 
 mod directory;
 mod github;

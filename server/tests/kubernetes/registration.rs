@@ -1,4 +1,4 @@
-//! Registrations of one key at the same time.
+//! Concurrent registrations of one agent key.
 
 use std::sync::Arc;
 
@@ -20,43 +20,47 @@ on_both_hubs!(agent_key_is_bound_to_one_cluster_only);
 
 const SOON: std::time::Duration = std::time::Duration::from_mins(1);
 
-/// A Cluster to register, with a token.
-struct Wanted {
+/// A Cluster to register, with a registration token.
+struct PendingCluster {
     name: String,
     uid: String,
     token: String,
 }
 
-async fn wanted(server: &Server, admin: &str, name: &str) -> Wanted {
+async fn pending_cluster(server: &Server, admin: &str, name: &str) -> PendingCluster {
     let body = json!({ "name": name });
     let made = server.post("/v1/clusters", admin, body).await.expect(201);
     let path = format!("/v1/clusters/{name}/import");
     let import = server.post(&path, admin, json!({})).await.expect(200);
-    Wanted {
+    PendingCluster {
         name: name.to_owned(),
         uid: made["uid"].as_str().unwrap().to_owned(),
         token: import["registrationToken"].as_str().unwrap().to_owned(),
     }
 }
 
-async fn register(server: &Server, key: &AgentKey, wanted: &Wanted) -> (u16, Value) {
-    let uid = ClusterUid::new(&*wanted.uid);
-    let token = RegistrationToken::parse(&wanted.token).unwrap();
+async fn register(
+    server: &Server,
+    key: &AgentKey,
+    pending_cluster: &PendingCluster,
+) -> (u16, Value) {
+    let uid = ClusterUid::new(&*pending_cluster.uid);
+    let token = RegistrationToken::parse(&pending_cluster.token).unwrap();
     let message = register_message(&uid, key.public(), token.id());
     let body = json!({
-        "clusterUid": wanted.uid,
+        "clusterUid": pending_cluster.uid,
         "publicKey": key.public().encode(),
         "signature": key.sign(&message),
         "agentVersion": "test",
     });
     let path = "/v1/agent/register";
     let answer = server
-        .call(Method::POST, path, Some(&wanted.token), Some(body))
+        .call(Method::POST, path, Some(&pending_cluster.token), Some(body))
         .await;
     (answer.code.as_u16(), answer.body)
 }
 
-/// Names of the Clusters to which a key is bound.
+/// Returns the names of the Clusters to which a key is bound.
 async fn bound(server: &Server, key: &AgentKey) -> Vec<String> {
     let clusters = server.hub.clusters();
     let all = clusters.list(&ListParams::default()).await.unwrap();
@@ -91,16 +95,16 @@ async fn agent_key_is_bound_to_one_cluster_only(hub: TestHub) {
         let mut all = Vec::new();
         for number in 0..4 {
             let name = format!("shop-{round}-{number}");
-            all.push(wanted(&server, &admin, &name).await);
+            all.push(pending_cluster(&server, &admin, &name).await);
         }
         let barrier = Arc::new(tokio::sync::Barrier::new(all.len()));
-        let tasks = all.into_iter().map(|wanted| {
+        let tasks = all.into_iter().map(|pending_cluster| {
             let (server, key) = (Arc::clone(&server), Arc::clone(&key));
             let barrier = Arc::clone(&barrier);
             tokio::spawn(async move {
                 barrier.wait().await;
-                let answer = register(&server, &key, &wanted).await;
-                (wanted, answer)
+                let answer = register(&server, &key, &pending_cluster).await;
+                (pending_cluster, answer)
             })
         });
         let answers = futures::future::try_join_all(tasks).await.unwrap();
@@ -119,29 +123,29 @@ async fn agent_key_is_bound_to_one_cluster_only(hub: TestHub) {
         );
         for (other, (code, answer)) in &refused {
             assert_eq!(*code, 409, "{answer}");
-            // Again, later: the same answer.
+            // A repeated registration gets the same response.
             let (code, answer) = register(&server, &key, other).await;
             assert_eq!(code, 409, "{answer}");
             let said = answer["message"].as_str().unwrap();
             assert!(said.contains(&holder.name), "{said}");
         }
         if round == 0 {
-            a_deleted_cluster_frees_its_key(&server, &admin, &key, holder, &refused[0].0).await;
+            deleted_cluster_releases_its_key(&server, &admin, &key, holder, &refused[0].0).await;
         }
     }
-    a_claim_without_binding_heals(&server, &admin).await;
-    a_cluster_that_was_bound_without_a_claim_keeps_its_key(&server, &admin).await;
+    claim_without_binding_is_repaired(&server, &admin).await;
+    cluster_bound_without_a_claim_keeps_its_key(&server, &admin).await;
     Arc::into_inner(server).unwrap().stop().await;
 }
 
-async fn a_deleted_cluster_frees_its_key(
+async fn deleted_cluster_releases_its_key(
     server: &Server,
     admin: &str,
     key: &AgentKey,
-    holder: &Wanted,
-    other: &Wanted,
+    holder: &PendingCluster,
+    other: &PendingCluster,
 ) {
-    // Nothing is cleaned up where no agent ever connects, so the server's wait is cut short.
+    // No agent connects to clean up the cluster, so the test removes the finalizers.
     let clusters = server.hub.clusters();
     let patch = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
     server
@@ -169,7 +173,7 @@ async fn a_deleted_cluster_frees_its_key(
     assert_eq!(bound(server, key).await, std::slice::from_ref(&other.name));
 }
 
-/// A claim as the server writes it.
+/// Creates a claim in the format of the server.
 async fn claim(server: &Server, key: &AgentKey, uid: &str, name: &str) {
     let fingerprint = digest(&SHA256, key.public().encode().as_bytes());
     let hex: Vec<_> = fingerprint
@@ -187,32 +191,33 @@ async fn claim(server: &Server, key: &AgentKey, uid: &str, name: &str) {
     server.hub.secrets().create(&params, &claim).await.unwrap();
 }
 
-/// As after a crash between the claim and the binding.
-async fn a_claim_without_binding_heals(server: &Server, admin: &str) {
+/// Simulates a crash between the claim and the binding.
+async fn claim_without_binding_is_repaired(server: &Server, admin: &str) {
     let (crashed, other) = (
-        wanted(server, admin, "crashed").await,
-        wanted(server, admin, "other").await,
+        pending_cluster(server, admin, "crashed").await,
+        pending_cluster(server, admin, "other").await,
     );
     let lost = key();
     claim(server, &lost, &crashed.uid, &crashed.name).await;
     assert_eq!(register(server, &lost, &other).await.0, 409);
     assert_eq!(register(server, &lost, &crashed).await.0, 200);
     assert_eq!(bound(server, &lost).await, ["crashed"]);
-    // Neither can bind the key any more: the one is gone, and the other has another key.
+    // Neither Cluster can bind the key: the first one is deleted, and the second one has another
+    // key.
     let (of_gone, of_bound) = (key(), key());
     claim(server, &of_gone, "5a1d", "gone").await;
     claim(server, &of_bound, &crashed.uid, &crashed.name).await;
     assert_eq!(register(server, &of_gone, &other).await.0, 200);
-    let third = wanted(server, admin, "third").await;
+    let third = pending_cluster(server, admin, "third").await;
     assert_eq!(register(server, &of_bound, &third).await.0, 200);
     assert_eq!(bound(server, &of_bound).await, ["third"]);
 }
 
-/// As after an upgrade from a version that made no claims.
-async fn a_cluster_that_was_bound_without_a_claim_keeps_its_key(server: &Server, admin: &str) {
+/// Simulates an upgrade from a version without claims.
+async fn cluster_bound_without_a_claim_keeps_its_key(server: &Server, admin: &str) {
     let (old, new) = (
-        wanted(server, admin, "old").await,
-        wanted(server, admin, "new").await,
+        pending_cluster(server, admin, "old").await,
+        pending_cluster(server, admin, "new").await,
     );
     let key = key();
     assert_eq!(register(server, &key, &old).await.0, 200);

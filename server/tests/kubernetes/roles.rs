@@ -1,4 +1,5 @@
-//! Roles and bindings on the hub: who may write them, what their names mean, and those of the start.
+//! Roles and bindings on the hub: the permissions to write them, the objects that they refer to,
+//! and the default roles.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use http::{Method, Request};
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-use crate::admission::in_force;
+use crate::admission::wait_for_rules;
 use crate::place::{TestHub, on_both_hubs};
 use crate::server::Server;
 
@@ -28,13 +29,13 @@ const OURS: &str = "/apis/management.drover.dev/v1alpha1";
 const ROLES: &str = "roletemplates";
 const BINDINGS: &str = "clusterroletemplatebindings";
 
-/// Somebody's name and groups.
+/// The name and the groups of a user.
 type Who<'a> = (&'a str, &'a [&'a str]);
 
-/// Whoever may do everything by the hub's own roles; those of Drover are another matter.
+/// A group with all permissions on the hub. It has no permissions in Drover's clusters.
 const MASTERS: &[&str] = &["system:masters"];
 
-/// Writes as somebody of these groups; gives the code and the hub's words.
+/// Writes as a user with these groups. Returns the status code and the message of the hub.
 async fn write_as(
     server: &Server,
     (writer, groups): Who<'_>,
@@ -58,7 +59,7 @@ async fn write_as(
     }
 }
 
-fn whole(kind: &str, name: &str, spec: &Value) -> Value {
+fn object_of_kind(kind: &str, name: &str, spec: &Value) -> Value {
     json!({
         "apiVersion": format!("{GROUP}/v1alpha1"), "kind": kind,
         "metadata": { "name": name }, "spec": spec,
@@ -68,7 +69,7 @@ fn whole(kind: &str, name: &str, spec: &Value) -> Value {
 fn template(name: &str, verbs: &[&str]) -> Value {
     let rules = json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": verbs }]);
     let spec = json!({ "context": "Cluster", "rules": rules });
-    whole("RoleTemplate", name, &spec)
+    object_of_kind("RoleTemplate", name, &spec)
 }
 
 fn in_shop(name: &str, role: &str, user: &str) -> Value {
@@ -76,16 +77,16 @@ fn in_shop(name: &str, role: &str, user: &str) -> Value {
         "cluster": { "name": "shop" }, "role": { "name": role },
         "subject": { "user": { "name": user } },
     });
-    whole("ClusterRoleTemplateBinding", name, &spec)
+    object_of_kind("ClusterRoleTemplateBinding", name, &spec)
 }
 
-/// The person's name on the hub.
+/// Returns the user name on the hub.
 async fn name_of(server: &Server, user: &str) -> String {
     let user = server.hub.users().get(user).await.unwrap();
     format!("drover:user:{}", user.metadata.uid.unwrap())
 }
 
-/// Makes an object as the server, which is asked no rule.
+/// Creates an object as the server, which no rule restricts.
 async fn make(server: &Server, path: &str, object: &Value) {
     let request = Request::post(format!("{OURS}/{path}"))
         .header("content-type", "application/json")
@@ -95,8 +96,8 @@ async fn make(server: &Server, path: &str, object: &Value) {
     made.unwrap();
 }
 
-/// The object, once its condition says this.
-async fn saying(server: &Server, path: &str, wanted: [&str; 2]) -> Value {
+/// Waits until the condition of the object has this status and reason, and returns the object.
+async fn wait_for_condition(server: &Server, path: &str, wanted: [&str; 2]) -> Value {
     let said = eventually(path, SOON, async || {
         let request = Request::get(format!("{OURS}/{path}"))
             .body(Vec::new())
@@ -113,7 +114,8 @@ async fn saying(server: &Server, path: &str, wanted: [&str; 2]) -> Value {
     said.await.unwrap()
 }
 
-/// With `ann` and `bob`, the cluster `shop` and roles; `ann` reads pods there.
+/// Starts a server with the users `ann` and `bob`, the cluster `shop` and roles. `ann` can read
+/// pods in `shop`.
 async fn prepared(hub: &TestHub) -> Server {
     let server = Server::start(hub).await;
     let admin = server.administrator().await;
@@ -123,7 +125,7 @@ async fn prepared(hub: &TestHub) -> Server {
     }
     let shop = json!({ "name": "shop" });
     server.post("/v1/clusters", &admin, shop).await.expect(201);
-    in_force(&server).await;
+    wait_for_rules(&server).await;
     for role in [
         template("reader", &["get"]),
         template("writer", &["get", "update"]),
@@ -134,12 +136,13 @@ async fn prepared(hub: &TestHub) -> Server {
     make(&server, BINDINGS, &in_shop("bob-writes", "writer", "bob")).await;
     for name in ["ann-reads", "bob-writes"] {
         let path = format!("{BINDINGS}/{name}");
-        saying(&server, &path, ["True", "Given"]).await;
+        wait_for_condition(&server, &path, ["True", "Given"]).await;
     }
     server
 }
 
-/// Lets `jane` write all of Drover's kinds by a role of the hub's own, and nothing else.
+/// Grants `jane` write access to all kinds of Drover with a ClusterRole of the hub, and no other
+/// permissions.
 async fn let_jane_write(server: &Server) {
     const RBAC: &str = "rbac.authorization.k8s.io";
     let role = json!({
@@ -183,7 +186,7 @@ async fn direct_writes_to_the_hub_cannot_grant_or_revoke_more_than_the_writer_ha
         (ann, bind("a", "writer", "ann"), lacks),
         (ann, bind("b", "reader", "bob"), ""),
         (ann, unbind("bob-writes"), lacks),
-        // All at once, of which none is named.
+        // A `deletecollection` request, which names no object.
         (ann, delete(BINDINGS.to_owned()), lacks),
         (ann, create(ROLES, template("r", &["get"])), everywhere),
         (ann, delete(format!("{ROLES}/writer")), everywhere),
@@ -206,12 +209,13 @@ async fn direct_writes_to_the_hub_cannot_grant_or_revoke_more_than_the_writer_ha
             "{who:?} {method} {path} {body}: {refused:?}: {code} {said}"
         );
     }
-    what_is_applied_together_is_taken(&server, admin).await;
+    objects_applied_together_are_accepted(&server, admin).await;
     server.stop().await;
 }
 
-/// As `kubectl apply -f` does: one after the other, before memory has heard of the one before.
-async fn what_is_applied_together_is_taken(server: &Server, who: Who<'_>) {
+/// Creates objects one after the other, as `kubectl apply -f` does, before the server's cache
+/// contains the previous object.
+async fn objects_applied_together_are_accepted(server: &Server, who: Who<'_>) {
     for number in 0..5 {
         let name = format!("new-{number}");
         let shop = json!({ "cluster": { "name": "shop" } });
@@ -222,16 +226,16 @@ async fn what_is_applied_together_is_taken(server: &Server, who: Who<'_>) {
         for (path, object) in [
             (ROLES, template(&name, &["get", "list"])),
             (BINDINGS, in_shop(&name, &name, "ann")),
-            ("projects", whole("Project", &name, &shop)),
+            ("projects", object_of_kind("Project", &name, &shop)),
             (
                 "projectroletemplatebindings",
-                whole("ProjectRoleTemplateBinding", &name, &in_project),
+                object_of_kind("ProjectRoleTemplateBinding", &name, &in_project),
             ),
         ] {
             let (code, said) = write_as(server, who, Method::POST, path, &object).await;
             assert_eq!(code, 200, "{path} {name}: {said}");
         }
-        saying(server, &format!("{BINDINGS}/{name}"), ["True", "Given"]).await;
+        wait_for_condition(server, &format!("{BINDINGS}/{name}"), ["True", "Given"]).await;
     }
 }
 
@@ -258,24 +262,29 @@ async fn binding_refers_to_the_object_that_existed_at_its_creation(hub: TestHub)
         .await
         .unwrap();
     let path = "clusterroletemplatebindings/ann-reads";
-    saying(&server, path, ["False", "Gone"]).await;
+    wait_for_condition(&server, path, ["False", "Gone"]).await;
     make(&server, ROLES, &template("reader", &["*"])).await;
-    saying(&server, "roletemplates/reader", ["True", "Resolved"]).await;
-    saying(&server, path, ["False", "Gone"]).await;
+    wait_for_condition(&server, "roletemplates/reader", ["True", "Resolved"]).await;
+    wait_for_condition(&server, path, ["False", "Gone"]).await;
     let grants = server.hub.stores().grants.fresh(server.hub.stores());
     let mut given = grants.all().iter();
     assert!(given.all(|grant| grant.binding.name != "ann-reads"));
 
     let shop = json!({ "cluster": { "name": "shop" } });
-    make(&server, "projects", &whole("Project", "web", &shop)).await;
+    make(
+        &server,
+        "projects",
+        &object_of_kind("Project", "web", &shop),
+    )
+    .await;
     let in_web = json!({
         "project": { "name": "web" }, "role": { "name": "read-only" },
         "subject": { "user": { "name": "ann" } },
     });
-    let binding = whole("ProjectRoleTemplateBinding", "ann-views", &in_web);
+    let binding = object_of_kind("ProjectRoleTemplateBinding", "ann-views", &in_web);
     make(&server, "projectroletemplatebindings", &binding).await;
     let path = "projectroletemplatebindings/ann-views";
-    saying(&server, path, ["True", "Given"]).await;
+    wait_for_condition(&server, path, ["True", "Given"]).await;
     let web = Api::<Project>::all(client.clone())
         .get("web")
         .await
@@ -294,12 +303,12 @@ async fn default_roles_are_created_and_restored(hub: TestHub) {
     let templates = built_in_role_templates();
     for role in &templates {
         let path = format!("roletemplates/{}", role.name);
-        let stored = saying(&server, &path, ["True", "Resolved"]).await;
+        let stored = wait_for_condition(&server, &path, ["True", "Resolved"]).await;
         assert_eq!(stored["metadata"]["labels"][BUILT_IN_LABEL], "true");
     }
     for role in built_in_global_roles() {
         let path = format!("globalroles/{}", role.name);
-        saying(&server, &path, ["True", "Resolved"]).await;
+        wait_for_condition(&server, &path, ["True", "Resolved"]).await;
     }
     let first = &templates[0];
     let changed = json!({ "spec": {
@@ -311,7 +320,7 @@ async fn default_roles_are_created_and_restored(hub: TestHub) {
         .await
         .unwrap();
     assert_ne!(before.spec, first.spec);
-    let restored = eventually("the role to be as it was", SOON, async || {
+    let restored = eventually("the role to be restored", SOON, async || {
         let now = roles.get(first.name).await.unwrap();
         if now.spec == first.spec {
             Ok(())
@@ -324,12 +333,13 @@ async fn default_roles_are_created_and_restored(hub: TestHub) {
         .delete(first.name, &DeleteParams::default())
         .await
         .unwrap();
-    let made = eventually("the role to be there again", SOON, async || {
+    let made = eventually("the role to be created again", SOON, async || {
         roles.get(first.name).await
     });
     assert_ne!(made.await.unwrap().metadata.uid, before.metadata.uid);
 
-    // They are written once, and not at each look: another change is looked at with all of them.
+    // The server writes default roles once. A change triggers one reconciliation of all default
+    // roles.
     let versions = async || {
         let listed = roles.list(&kube::api::ListParams::default()).await.unwrap();
         let own = listed.items.into_iter().filter(|role| {
@@ -342,7 +352,7 @@ async fn default_roles_are_created_and_restored(hub: TestHub) {
     let settled = versions().await;
     let mine: RoleTemplate = serde_json::from_value(template("mine", &["get"])).unwrap();
     roles.create(&PostParams::default(), &mine).await.unwrap();
-    saying(&server, "roletemplates/mine", ["True", "Resolved"]).await;
+    wait_for_condition(&server, "roletemplates/mine", ["True", "Resolved"]).await;
     assert_eq!(versions().await, settled);
     server.stop().await;
 }

@@ -1,4 +1,4 @@
-//! A server of the test's own, on a hub that the tests share or that is its own.
+//! A server for one test, on a hub of the test.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,11 +16,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::place::{OpenMark, TestHub};
 
-/// A password that keeps the rules.
+/// A password that complies with the password rules.
 pub(crate) const PASSWORD: &str = "a long enough password";
 const SOON: Duration = Duration::from_secs(30);
 
-/// A running server and a client of it.
+/// A running server and its HTTP client.
 pub(crate) struct Server {
     pub(crate) url: String,
     pub(crate) hub: drover_hub::Hub,
@@ -32,7 +32,7 @@ pub(crate) struct Server {
     open: Option<OpenMark>,
 }
 
-/// What the server answered.
+/// The response of the server.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) code: StatusCode,
@@ -41,7 +41,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The body, if the code is this one.
+    /// Asserts the status code and returns the body.
     #[track_caller]
     pub(crate) fn expect(self, code: u16) -> Value {
         assert_eq!(self.code.as_u16(), code, "{}", self.body);
@@ -67,7 +67,7 @@ pub(crate) fn options(hub: &TestHub, first_password: Option<PathBuf>) -> ServerO
 }
 
 impl Server {
-    /// Starts one and waits until it serves.
+    /// Starts a server and waits until it is ready.
     pub(crate) async fn start(on: &TestHub) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let stop = CancellationToken::new();
@@ -97,7 +97,7 @@ impl Server {
         }
     }
 
-    /// The first administrator's password, if this server made it.
+    /// Returns the first administrator's password, if this server created it.
     pub(crate) async fn first_password(&self) -> String {
         let path = self.folder.path().join("first-password");
         for _ in 0..100 {
@@ -108,10 +108,10 @@ impl Server {
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        panic!("no first password");
+        panic!("the server wrote no first password");
     }
 
-    /// A call with a bearer token and a body.
+    /// Sends a request with a bearer token and a body.
     pub(crate) async fn call(
         &self,
         method: Method,
@@ -124,7 +124,7 @@ impl Server {
         self.call_with(method, path, headers.as_slice(), body).await
     }
 
-    /// A call with these headers and a body.
+    /// Sends a request with these headers and a body.
     pub(crate) async fn call_with(
         &self,
         method: Method,
@@ -150,7 +150,7 @@ impl Server {
         }
     }
 
-    /// A call whose answer is text.
+    /// Sends a request and returns the response as text.
     pub(crate) async fn call_text(
         &self,
         method: Method,
@@ -181,18 +181,18 @@ impl Server {
         self.call(Method::DELETE, path, Some(token), None).await
     }
 
-    /// What logging in answers.
+    /// Tries to log in and returns the response.
     pub(crate) async fn try_login(&self, name: &str, password: &str) -> Answer {
         let body = json!({ "username": name, "password": password });
         self.call(Method::POST, "/v1/login", None, Some(body)).await
     }
 
-    /// The token of a log-in.
+    /// Logs in and returns the token.
     pub(crate) async fn login(&self, name: &str, password: &str) -> String {
         token(&self.try_login(name, password).await.expect(201))
     }
 
-    /// Changes a password that has to be changed, and logs in with the new one.
+    /// Changes the initial password and logs in with the new one.
     pub(crate) async fn first_login(&self, name: &str, password: &str) -> String {
         let change = self.login(name, password).await;
         let body = json!({ "current": password, "new": PASSWORD });
@@ -202,13 +202,13 @@ impl Server {
         self.login(name, PASSWORD).await
     }
 
-    /// The administrator's session on a hub that nobody used before.
+    /// Logs the first administrator in on a new hub and returns the session token.
     pub(crate) async fn administrator(&self) -> String {
         let first = self.first_password().await;
         self.first_login("admin", &first).await
     }
 
-    /// A user who has logged in, and their session.
+    /// Creates a user, logs the user in and returns the session token.
     pub(crate) async fn user(&self, administrator: &str, name: &str) -> String {
         let first = "the very first password";
         let body = json!({ "name": name, "password": first });
@@ -218,7 +218,7 @@ impl Server {
         self.first_login(name, first).await
     }
 
-    /// Ends it in good order.
+    /// Stops the server gracefully.
     pub(crate) async fn stop(self) {
         drop(self.open);
         self.stop.cancel();
@@ -230,7 +230,7 @@ impl Server {
     }
 }
 
-/// The bearer token in an answer.
+/// Returns the bearer token in a response body.
 pub(crate) fn token(body: &Value) -> String {
     body["token"].as_str().unwrap().to_owned()
 }

@@ -1,4 +1,4 @@
-//! Roles of both kinds, and who has a global one, over REST.
+//! Changes of roles of both kinds, and of members of global roles, over REST.
 
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ async fn role_changes_require_all_permissions_of_the_role(hub: TestHub) {
         json!([reading("nodes"), reading("pods")])
     );
 
-    // What is wrong is named, and changes nothing.
+    // The response to an invalid role names the field, and the role is unchanged.
     for (spec, field) in [
         (
             json!({ "context": "Cluster", "rule": [reading("pods")] }),
@@ -62,13 +62,13 @@ async fn role_changes_require_all_permissions_of_the_role(hub: TestHub) {
         let refused = refused.expect(422);
         assert_eq!(refused["details"]["causes"][0]["field"], field, "{refused}");
     }
-    one_of_two_changes_from_the_same_version_is_refused(&server, &admin).await;
-    whoever_has_it_sees_what_it_says_and_does_nothing_with_it(&server, &admin, &ann).await;
-    what_others_rest_on_stays(&server, &admin).await;
+    second_change_of_the_same_version_is_rejected(&server, &admin).await;
+    holder_of_a_role_can_read_but_not_change_the_role(&server, &admin, &ann).await;
+    role_in_use_cannot_be_deleted(&server, &admin).await;
     server.stop().await;
 }
 
-async fn one_of_two_changes_from_the_same_version_is_refused(server: &Server, admin: &str) {
+async fn second_change_of_the_same_version_is_rejected(server: &Server, admin: &str) {
     let read = server.get("/v1/roles/pods-reader", admin).await.expect(200);
     assert_eq!(read["restsOnIt"]["roles"], json!(["all-reader"]));
     let change = |resource: &str| {
@@ -86,7 +86,7 @@ async fn one_of_two_changes_from_the_same_version_is_refused(server: &Server, ad
         .expect(409);
 }
 
-async fn whoever_has_it_sees_what_it_says_and_does_nothing_with_it(
+async fn holder_of_a_role_can_read_but_not_change_the_role(
     server: &Server,
     admin: &str,
     ann: &str,
@@ -120,7 +120,7 @@ async fn whoever_has_it_sees_what_it_says_and_does_nothing_with_it(
     server.get("/v1/roles?cluster=none", ann).await.expect(404);
 }
 
-async fn what_others_rest_on_stays(server: &Server, admin: &str) {
+async fn role_in_use_cannot_be_deleted(server: &Server, admin: &str) {
     let refused = server
         .delete("/v1/roles/pods-reader", admin)
         .await
@@ -185,7 +185,7 @@ async fn global_role_grants_require_all_permissions_of_the_role(hub: TestHub) {
         .await
         .expect(422);
 
-    // Ann manages roles now, as far as her own rights go.
+    // Ann manages roles, but only within her own permissions.
     let list = server.get("/v1/global-roles", &ann).await.expect(200);
     let rights = |name: &str| {
         let found = list["items"].as_array().unwrap().iter();
@@ -218,7 +218,7 @@ async fn global_role_grants_require_all_permissions_of_the_role(hub: TestHub) {
         .await
         .expect(403);
 
-    // Who has one is for those to see who may list bindings.
+    // Only users who can list bindings see the members of a global role.
     server.get("/v1/global-members", &ann).await.expect(403);
     let give = json!({ "role": "watchers", "user": "bob" });
     server

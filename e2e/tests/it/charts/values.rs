@@ -7,7 +7,7 @@ use super::{AGENT, SERVER};
 /// The values of a chart.
 pub(super) type Values = (&'static str, Value);
 
-/// The values that the chart of the agent cannot do without.
+/// Returns the required values of the agent's chart.
 fn member() -> Value {
     let ca = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
     json!({
@@ -18,7 +18,7 @@ fn member() -> Value {
     })
 }
 
-/// A server that has an address.
+/// Returns values of a server with an address.
 fn reached() -> Value {
     json!({ "serverUrl": "https://drover.example.com:444" })
 }
@@ -49,7 +49,8 @@ pub(super) fn good() -> Vec<Values> {
         .collect()
 }
 
-/// A server with a certificate of cert-manager's, reached at this address, and by the hub at that one.
+/// Returns values of a server with a certificate of cert-manager, with the URL for clients and the
+/// host of the webhook.
 pub(super) fn certified(url: &str, webhook: &str) -> Value {
     json!({
         "serverUrl": url,
@@ -114,7 +115,7 @@ fn members() -> [Value; 2] {
     [member(), with(&member(), more)]
 }
 
-/// Values that make no sense, and the field that has to be named.
+/// Returns invalid values and the field that the error message must name.
 pub(super) fn bad() -> Vec<(Values, &'static str)> {
     let servers = [malformed(), contradictory()].into_iter().flatten();
     let servers = servers.map(|(values, field)| ((SERVER, values), field));
@@ -153,7 +154,7 @@ fn malformed() -> Vec<Refused> {
     ]
 }
 
-/// What no schema can refuse.
+/// Returns values that a JSON schema accepts although they contradict each other.
 fn contradictory() -> Vec<Refused> {
     let of_reached = |values| with(&reached(), values);
     vec![

@@ -3,8 +3,8 @@
 use drover_e2e::{World, eventually};
 
 use super::{
-    REVIEW, SOON, assert_not_granted_by_cluster, assert_taken_for_administrator,
-    assert_unseen_by_cluster, audited, review,
+    REVIEW, SOON, assert_authenticated_as_administrator, assert_not_granted_by_cluster,
+    assert_not_received_by_cluster, audited, review,
 };
 use crate::wire::Request;
 
@@ -25,15 +25,16 @@ pub(crate) async fn connection_header_cannot_remove_impersonation_headers(world:
         let mark = format!("connection-{number}-");
         let answer = review(&mark).authorized(world).line(list).send(world).await;
         if answer.is_refusal() {
-            assert_unseen_by_cluster(world, &mark);
+            assert_not_received_by_cluster(world, &mark);
         } else {
-            assert_taken_for_administrator(world, &answer).await;
+            assert_authenticated_as_administrator(world, &answer).await;
         }
         audited(world, &mark).await;
     }
 }
 
-/// Groups 2 and 5: claims in every spelling; a claim without a user; empty and double ones.
+/// Groups 2 and 5: identity headers in every spelling, a group without a user, and empty and
+/// duplicate headers.
 pub(crate) async fn identity_headers_of_clients_never_reach_the_cluster(world: &mut World) {
     let claims = [
         "Impersonate-User: somebody",
@@ -71,7 +72,7 @@ pub(crate) async fn identity_headers_of_clients_never_reach_the_cluster(world: &
             assert_not_granted_by_cluster(world, &mark);
         } else {
             assert_eq!(answer.code, 201, "{claim}: {answer:?}");
-            assert_taken_for_administrator(world, &answer).await;
+            assert_authenticated_as_administrator(world, &answer).await;
         }
         audited(world, &mark).await;
     }
@@ -100,9 +101,9 @@ pub(crate) async fn masters_nodes_and_service_accounts_cannot_be_impersonated(wo
     let line = "Impersonate-User: admin\r\nImpersonate-Group: system:masters";
     let answer = review(mark).authorized(world).line(line).send(world).await;
     assert!(answer.is_refusal(), "{answer:?}");
-    assert_unseen_by_cluster(world, mark);
+    assert_not_received_by_cluster(world, mark);
     assert_eq!(audited(world, mark).await["outcome"], "refused");
-    // Impersonation of another user of Drover, which the cluster allows to an administrator.
+    // The cluster allows an administrator to impersonate another user of Drover.
     let peter = world.person("peter", true).await.unwrap();
     let own = peter.kubectl_with(&peter.token_kubeconfig("east").await.unwrap());
     let whoami = [
@@ -117,7 +118,7 @@ pub(crate) async fn masters_nodes_and_service_accounts_cannot_be_impersonated(wo
         through.run(whoami.iter().chain(&["--as=peter"])).await
     });
     assert_eq!(named.await.unwrap().stdout, acting.await.unwrap().stdout);
-    // The hub is guarded as well.
+    // The same rules apply on the hub.
     let target = format!("/k8s/clusters/local{REVIEW}?fieldManager=acting-at-the-hub");
     let request = Request::new("POST", &target).json(super::REVIEW_BODY);
     let answer = request.authorized(world).line(line).send(world).await;

@@ -5,11 +5,12 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use drover_e2e::World;
 
 use super::{
-    assert_refusals_audited, assert_unseen_by_cluster, audited, review, strangers_refused,
+    assert_not_received_by_cluster, assert_refusals_audited, audited, review,
+    unauthenticated_refusals,
 };
 use crate::wire::{self, Request};
 
-/// Group 6.
+/// Group 6: requests without exactly one valid credential.
 pub(crate) async fn missing_duplicate_and_malformed_credentials_are_rejected(world: &mut World) {
     let token = wire::token(world);
     let basic = STANDARD.encode(format!("admin:{}", world.admin.password));
@@ -35,7 +36,7 @@ pub(crate) async fn missing_duplicate_and_malformed_credentials_are_rejected(wor
         format!("Cookie: session={token}"),
         format!("X-Auth-Token: {token}"),
     ];
-    let before = strangers_refused(world);
+    let before = unauthenticated_refusals(world);
     for (number, line) in cases.iter().enumerate() {
         let mark = format!("credential-{number}-");
         let request = review(&mark);
@@ -46,15 +47,16 @@ pub(crate) async fn missing_duplicate_and_malformed_credentials_are_rejected(wor
         };
         let answer = request.send(world).await;
         assert!([400, 401].contains(&answer.code), "{number}: {answer:?}");
-        assert_unseen_by_cluster(world, &mark);
+        assert_not_received_by_cluster(world, &mark);
     }
-    // Two of them are no HTTP and come no further than the connection.
+    // Two Authorization headers are malformed HTTP, so the server rejects the request before
+    // routing.
     assert_refusals_audited(world, before, cases.len() - 2).await;
 }
 
-/// Group 7.
+/// Group 7: tokens with guessed IDs or secrets.
 pub(crate) async fn guessed_tokens_are_rejected(world: &mut World) {
-    let before = strangers_refused(world);
+    let before = unauthenticated_refusals(world);
     let token = wire::token(world);
     let (head, secret) = token.rsplit_once('_').unwrap();
     let id = head.trim_start_matches("drover_");
@@ -94,14 +96,14 @@ pub(crate) async fn guessed_tokens_are_rejected(world: &mut World) {
         let answer = review(&mark).bearer(guess).send(world).await;
         assert_eq!(answer.code, 401, "{number}: {answer:?}");
         assert!(!answer.body.contains(secret), "{answer:?}");
-        assert_unseen_by_cluster(world, &mark);
+        assert_not_received_by_cluster(world, &mark);
     }
     assert_refusals_audited(world, before, 10).await;
 }
 
 /// Groups 4 and 8: a token with the scope of one cluster is invalid elsewhere.
 pub(crate) async fn token_of_one_cluster_is_rejected_elsewhere(world: &mut World) {
-    // The kubeconfig's token is limited to `east`.
+    // The kubeconfig's token has the scope of the cluster `east`.
     let token = wire::token(world);
     let drover = world.admin.drover();
     drover.run(["cluster", "import", "north"]).await.unwrap();
@@ -145,7 +147,7 @@ pub(crate) async fn token_of_one_cluster_is_rejected_elsewhere(world: &mut World
         .unwrap();
 }
 
-/// Group 12: a browser's way to send a token.
+/// Group 12: a bearer token in a WebSocket subprotocol, as browsers send it.
 pub(crate) async fn credential_in_a_web_socket_protocol_is_removed(world: &mut World) {
     let encoded = URL_SAFE_NO_PAD.encode(wire::token(world));
     let bearer = format!("base64url.bearer.authorization.k8s.io.{encoded}");
@@ -185,6 +187,6 @@ pub(crate) async fn credential_in_a_web_socket_protocol_is_removed(world: &mut W
         let answer = shake(&mark, protocols).send_bare(world, patience).await;
         assert!([400, 401].contains(&answer.code), "{number}: {answer:?}");
         assert!(!answer.head.contains(&encoded), "{answer:?}");
-        assert_unseen_by_cluster(world, &mark);
+        assert_not_received_by_cluster(world, &mark);
     }
 }

@@ -3,12 +3,12 @@
 use drover_e2e::World;
 use serde_json::Value;
 
-use super::{assert_refusals_audited, assert_unseen_by_cluster, strangers_refused};
+use super::{assert_not_received_by_cluster, assert_refusals_audited, unauthenticated_refusals};
 use crate::wire::Request;
 
-/// Groups 9 and 10: every spelling of a way out of the cluster's own path.
+/// Groups 9 and 10: every spelling of a path that leaves the path of the cluster.
 pub(crate) async fn paths_cannot_leave_the_cluster(world: &mut World) {
-    let before = strangers_refused(world);
+    let before = unauthenticated_refusals(world);
     for (number, target) in [
         "/k8s/clusters/east/../local/api/v1/secrets",
         "/k8s/clusters/east/api/../../local/api/v1/secrets",
@@ -45,18 +45,18 @@ pub(crate) async fn paths_cannot_leave_the_cluster(world: &mut World) {
         let answer = Request::get(&target).authorized(world).send(world).await;
         assert!((400..500).contains(&answer.code), "{target}: {answer:?}");
         assert!(!answer.body.contains("SecretList"), "{target}: {answer:?}");
-        assert_unseen_by_cluster(world, &mark);
+        assert_not_received_by_cluster(world, &mark);
     }
-    // Requests to a cluster that are rejected before authentication.
+    // The server rejects these requests before authentication.
     assert_refusals_audited(world, before, 10).await;
-    // One host, and the one that the target names.
+    // The request must have one Host header, equal to the authority of its target.
     let target = "/k8s/clusters/east/api?fieldManager=two-hosts";
     let two = Request::get(target)
         .authorized(world)
         .line("Host: somewhere.else");
     let answer = two.send(world).await;
     assert_eq!(answer.code, 400, "{answer:?}");
-    assert_unseen_by_cluster(world, "two-hosts");
+    assert_not_received_by_cluster(world, "two-hosts");
 }
 
 /// Group 24: responses contain user input as data only.
@@ -91,7 +91,7 @@ pub(crate) async fn names_and_errors_contain_no_markup(world: &mut World) {
     );
 }
 
-/// A token of the administrator that is good for `/v1`.
+/// Returns a token of the administrator for `/v1`.
 async fn session(world: &World) -> String {
     let create = ["token", "create", "--ttl=10m", "-o", "json"];
     let made = world.admin.drover().run(create).await.unwrap().stdout;

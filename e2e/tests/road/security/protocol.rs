@@ -1,14 +1,14 @@
-//! Groups 11 and 21: requests that are malformed, endless, or two in one.
+//! Groups 11 and 21: malformed requests, endless requests, and smuggled second requests.
 
 use std::time::{Duration, Instant};
 
 use drover_e2e::World;
 use tokio::io::AsyncWriteExt as _;
 
-use super::assert_unseen_by_cluster;
+use super::assert_not_received_by_cluster;
 use crate::wire::{self, Answer, Request};
 
-/// Group 11: after a refused upgrade the connection is no way to the API server.
+/// Group 11: after a rejected upgrade the connection carries no request to the API server.
 pub(crate) async fn rejected_upgrade_carries_no_second_request(world: &mut World) {
     let (host, token) = (world.server.address(), wire::token(world));
     for (number, upgrade) in ["SPDY/3.1", "websocket", "something"].iter().enumerate() {
@@ -24,16 +24,16 @@ pub(crate) async fn rejected_upgrade_carries_no_second_request(world: &mut World
         assert!((400..500).contains(&first.code), "{upgrade}: {text}");
         assert!(!text.contains("101 Switching"), "{upgrade}: {text}");
         assert!(!text.contains("SecretList"), "{upgrade}: {text}");
-        assert_unseen_by_cluster(world, &mark);
+        assert_not_received_by_cluster(world, &mark);
     }
 }
 
-/// Group 21.
+/// Group 21: malformed and endless requests.
 pub(crate) async fn malformed_and_endless_requests_are_rejected(world: &mut World) {
-    two_lengths_are_refused(world).await;
-    heads_have_an_end(world).await;
-    bodies_of_our_own_routes_have_an_end(world).await;
-    slow_heads_hold_nobody_up(world).await;
+    two_content_lengths_are_rejected(world).await;
+    request_heads_are_limited(world).await;
+    bodies_of_drover_routes_are_limited(world).await;
+    slow_heads_do_not_delay_other_requests(world).await;
     let answer = Request::get("/k8s/clusters/east/api")
         .authorized(world)
         .send(world)
@@ -41,7 +41,7 @@ pub(crate) async fn malformed_and_endless_requests_are_rejected(world: &mut Worl
     assert_eq!(answer.code, 200, "{answer:?}");
 }
 
-async fn two_lengths_are_refused(world: &World) {
+async fn two_content_lengths_are_rejected(world: &World) {
     let (host, token) = (world.server.address(), wire::token(world));
     for (number, lengths) in [
         "Transfer-Encoding: chunked\r\nContent-Length: 5",
@@ -64,11 +64,11 @@ async fn two_lengths_are_refused(world: &World) {
         let text = wire::exchange(world, bytes.as_bytes(), Duration::from_secs(2)).await;
         let second = text.matches("HTTP/1.1 200").count();
         assert_eq!(second, 0, "{lengths}: {text}");
-        assert_unseen_by_cluster(world, &mark);
+        assert_not_received_by_cluster(world, &mark);
     }
 }
 
-async fn heads_have_an_end(world: &World) {
+async fn request_heads_are_limited(world: &World) {
     let long = "x".repeat(1024 * 1024);
     let request = Request::get("/k8s/clusters/east/api").line(&format!("X-Long: {long}"));
     let answer = request.authorized(world).send(world).await;
@@ -78,14 +78,14 @@ async fn heads_have_an_end(world: &World) {
     assert!([0, 400, 414, 431].contains(&answer.code), "{}", answer.code);
 }
 
-async fn bodies_of_our_own_routes_have_an_end(world: &World) {
+async fn bodies_of_drover_routes_are_limited(world: &World) {
     let host = world.server.address();
     let head = format!(
         "POST /v1/login HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\
          Connection: close\r\n"
     );
     let begin = Instant::now();
-    // A body of 1 GiB is refused by its announcement.
+    // The server rejects a body of 1 GiB by its Content-Length.
     let bytes = format!("{head}Content-Length: 1073741824\r\n\r\n{{");
     let text = wire::exchange(world, bytes.as_bytes(), Duration::from_secs(40)).await;
     assert_eq!(Answer::parse(&text).code, 413, "{text}");
@@ -104,8 +104,8 @@ async fn bodies_of_our_own_routes_have_an_end(world: &World) {
     );
 }
 
-/// Slowloris: many connections that never finish their heads.
-async fn slow_heads_hold_nobody_up(world: &World) {
+/// Opens many connections that never complete their request heads (Slowloris).
+async fn slow_heads_do_not_delay_other_requests(world: &World) {
     let mut slow = Vec::new();
     for _ in 0..100 {
         let mut stream = wire::connect(world).await;

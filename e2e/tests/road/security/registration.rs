@@ -11,7 +11,7 @@ use crate::wire::{self, Request};
 
 const SOON: Duration = Duration::from_mins(1);
 
-/// The registration token in a manifest.
+/// Returns the registration token in a manifest.
 pub(crate) fn token_in(manifest: &str) -> String {
     let line = manifest
         .lines()
@@ -25,7 +25,7 @@ pub(crate) fn token_in(manifest: &str) -> String {
     String::from_utf8(STANDARD.decode(value).unwrap()).unwrap()
 }
 
-/// Group 17.
+/// Group 17: registration and connection with a wrong identity.
 pub(crate) async fn agents_cannot_use_another_identity(world: &mut World) {
     let admin = world.admin.clone();
     let manifest = admin
@@ -35,12 +35,15 @@ pub(crate) async fn agents_cannot_use_another_identity(world: &mut World) {
         .unwrap()
         .stdout;
     let import = token_in(&manifest);
-    assert!(import.starts_with("droverimport_"), "no registration token");
-    tokens_are_not_taken_for_each_other(world, &import).await;
-    stranger_cannot_be_the_cluster(world, &manifest).await;
+    assert!(
+        import.starts_with("droverimport_"),
+        "the manifest must contain a registration token"
+    );
+    user_and_registration_tokens_are_not_interchangeable(world, &import).await;
+    another_cluster_cannot_register_as_east(world, &manifest).await;
 }
 
-async fn tokens_are_not_taken_for_each_other(world: &World, import: &str) {
+async fn user_and_registration_tokens_are_not_interchangeable(world: &World, import: &str) {
     let register = json!({
         "clusterUid": "0", "publicKey": STANDARD.encode([1; 32]),
         "signature": STANDARD.encode([2; 64]), "agentVersion": "0",
@@ -61,7 +64,7 @@ async fn tokens_are_not_taken_for_each_other(world: &World, import: &str) {
             Request::get("/v1/clusters").bearer(import),
         ),
         (
-            "a registration token is on the road",
+            "a registration token for a cluster path",
             Request::get("/k8s/clusters/east/api").bearer(import),
         ),
         (
@@ -97,8 +100,8 @@ async fn tokens_are_not_taken_for_each_other(world: &World, import: &str) {
     }
 }
 
-/// Another cluster gets hold of a manifest of `east` and applies it: it has another key.
-async fn stranger_cannot_be_the_cluster(world: &World, manifest: &str) {
+/// Another cluster applies the manifest of `east`, but has another key.
+async fn another_cluster_cannot_register_as_east(world: &World, manifest: &str) {
     let options = Options {
         name: "thief".to_owned(),
         ..Options::default()
@@ -126,7 +129,7 @@ async fn stranger_cannot_be_the_cluster(world: &World, manifest: &str) {
     .await
     .unwrap();
     eventually(
-        "the thief's agent to say that it was refused",
+        "the attacker's agent to report the rejection",
         SOON,
         async || {
             let words = [
@@ -149,7 +152,8 @@ async fn stranger_cannot_be_the_cluster(world: &World, manifest: &str) {
     )
     .await
     .unwrap();
-    // The real one is where it was: it has what the thief's cluster has not.
+    // The real cluster is still connected: its namespace UID differs from that of the attacker's
+    // cluster.
     let words = "get namespace kube-system -o jsonpath={.metadata.uid}";
     let direct = world.direct().run(words.split(' ')).await.unwrap();
     let through = world.through().run(words.split(' ')).await.unwrap();

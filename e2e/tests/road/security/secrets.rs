@@ -1,4 +1,4 @@
-//! Group 25: secrets are not written to logs. Runs last, after all secrets were used.
+//! Group 25: secrets are not written to logs. This test runs last, after all secrets were used.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use drover_e2e::{CommandLine, World};
 use super::registration::token_in;
 use crate::wire;
 
-/// Every secret of this run that can be known is in no log, audit log, or metric.
+/// Asserts that no log, audit log or metric contains a secret of this run.
 pub(crate) async fn logs_and_metrics_contain_no_secrets(world: &mut World) {
     let session = format!("Authorization: Bearer {}", session(world));
     let secrets = secrets(world);
@@ -40,7 +40,7 @@ pub(crate) async fn logs_and_metrics_contain_no_secrets(world: &mut World) {
                 found.push(format!("{what} in {place}"));
             }
         }
-        // The server prints it once at its first start.
+        // The server prints the first password once, at its first start.
         let allowed = usize::from(place.contains("server-"));
         if text.matches(&first).count() > allowed {
             found.push(format!("the first password in {place}"));
@@ -49,7 +49,7 @@ pub(crate) async fn logs_and_metrics_contain_no_secrets(world: &mut World) {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// The secret parts of every token and password that this run has used and kept.
+/// Returns the secret parts of the tokens and passwords that this run has used and stored.
 fn secrets(world: &World) -> Vec<(String, String)> {
     let mut secrets = vec![(
         "the administrator's password".to_owned(),
@@ -76,12 +76,12 @@ fn secrets(world: &World) -> Vec<(String, String)> {
     let secret = token.rsplit('_').next().unwrap();
     assert!(
         secrets.iter().any(|(_, known)| known == secret),
-        "the tokens were not found"
+        "the test must find the tokens of this run"
     );
     secrets
 }
 
-/// The administrator's login.
+/// Returns the administrator's login.
 fn session(world: &World) -> String {
     let file = world.admin.home().join(".config/drover/config.yaml");
     let text = std::fs::read_to_string(file).unwrap();

@@ -96,7 +96,10 @@ async fn import_closes_its_output_before_it_waits_for_the_cluster() {
             .any(|seen| seen.target == "/v1/clusters/berlin")
     };
     while !looked() {
-        assert!(child.try_wait().unwrap().is_none(), "it does not wait");
+        assert!(
+            child.try_wait().unwrap().is_none(),
+            "the program must wait for the cluster"
+        );
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     stub.world.lock().cluster_ready = true;

@@ -22,7 +22,10 @@ async fn errors_have_their_exit_codes_and_advice() {
     drover.log_in(&stub).await.ok();
     let made = drover.run_with(&["user", "create", "bob", "--generate-password"], &[], "");
     let made = made.await.failed(4, "only administrators");
-    assert_eq!(made.out, "", "no password of a user who was not made");
+    assert_eq!(
+        made.out, "",
+        "the password of a rejected user must not be printed"
+    );
     drover
         .run(&["cluster", "get", "nowhere"])
         .await

@@ -24,7 +24,7 @@ Commands that call a server take these options, before or after the subcommand:
 
 const CONNECTION: &str = "Connection";
 
-/// The options and arguments to document, without those that every command has.
+/// Returns the options and arguments to document, except those that every command has.
 fn arguments(command: &Command) -> impl Iterator<Item = &Arg> {
     command
         .get_arguments()
@@ -35,7 +35,7 @@ fn is_connection(arg: &Arg) -> bool {
     arg.get_help_heading() == Some(CONNECTION)
 }
 
-/// An option or argument as a list item.
+/// Formats an option or argument as a list item.
 fn item(arg: &Arg) -> String {
     let short = arg.get_short().filter(|_| arg.get_long().is_some());
     let short = short.map_or_else(String::new, |short| format!("-{short}, "));
@@ -131,7 +131,7 @@ fn program() -> Command {
     program
 }
 
-/// The connection options of `drover cluster`, as list items.
+/// Returns the connection options of `drover cluster` as list items.
 fn connection_options(program: &Command) -> Vec<String> {
     let clusters = program.find_subcommand("cluster").unwrap();
     let options = arguments(clusters).filter(|arg| is_connection(arg));

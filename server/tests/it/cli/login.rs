@@ -70,7 +70,7 @@ async fn login_with_a_provider_waits_for_the_confirmation_in_a_browser() {
         .seen()
         .iter()
         .any(|seen| seen.target.contains("devicesecret"));
-    assert!(!urls, "the code that only the program knows is in no URL");
+    assert!(!urls, "the secret device code must not be in a URL");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,10 +9,10 @@ use tokio::process::Command;
 
 use super::stub::{PASSWORD, Stub};
 
-/// Timeout of a run.
+/// The timeout of a run.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A home folder and the program.
+/// The program `drover` with a separate home folder.
 pub(crate) struct Drover {
     pub(crate) home: tempfile::TempDir,
 }

@@ -28,7 +28,7 @@ pub(crate) struct Seen {
     pub(crate) body: Value,
 }
 
-/// The state of the stub, which tests change.
+/// The state of the stub. Tests change it between requests.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent facts that tests set one by one"
@@ -38,7 +38,7 @@ pub(crate) struct World {
     pub(crate) seen: Vec<Seen>,
     pub(crate) password: String,
     pub(crate) must_change: bool,
-    /// Number of polls for a confirmed login.
+    /// Number of remaining polls until a device login is confirmed.
     polls: u32,
     pub(crate) sessions_end: bool,
     pub(crate) clusters: usize,
@@ -46,7 +46,7 @@ pub(crate) struct World {
     pub(crate) cluster_ready: bool,
     pub(crate) deleted: bool,
     pub(crate) kubeconfig: String,
-    /// Number of responses that still contain a deleted cluster, with its message.
+    /// The messages of a deleted cluster, one for each response that still contains the cluster.
     pub(crate) leaving: Vec<&'static str>,
     /// The response to all requests, if set.
     pub(crate) instead: Option<(StatusCode, &'static str, &'static str)>,

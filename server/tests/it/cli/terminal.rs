@@ -1,4 +1,4 @@
-//! `drover` in a terminal: standard input is a pseudo-terminal.
+//! `drover` with a pseudo-terminal as standard input.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::program::{Drover, PATIENCE};
 use super::stub::{PASSWORD, Stub};
 
-/// Opens a pseudo-terminal: the user's side and the program's side.
+/// Opens a pseudo-terminal. Returns the side of the user and the side of the program.
 fn pair() -> (File, File) {
     let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&person).unwrap();
@@ -31,8 +31,11 @@ async fn wait_for(err: &mut ChildStderr, question: &str, said: &mut String) {
     let mut buffer = [0; 1024];
     while !said.contains(question) {
         let read = timeout(PATIENCE, err.read(&mut buffer)).await;
-        let read = read.expect("the question comes").unwrap();
-        assert!(read > 0, "it ended without asking {question:?}: {said}");
+        let read = read.expect("the program asks before the timeout").unwrap();
+        assert!(
+            read > 0,
+            "the program ended without asking {question:?}: {said}"
+        );
         said.push_str(&String::from_utf8_lossy(&buffer[..read]));
     }
 }
@@ -76,7 +79,7 @@ async fn authority_is_confirmed_once_and_passwords_are_not_echoed() {
     let screen = String::from_utf8_lossy(&screen);
     assert!(
         screen.contains("alice"),
-        "what is no secret is shown: {screen:?}"
+        "the terminal must echo input that is not secret: {screen:?}"
     );
     for secret in [PASSWORD, "better"] {
         assert!(

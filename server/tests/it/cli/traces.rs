@@ -1,4 +1,5 @@
-//! `drover server --otlp-endpoint` on a system without certificate authorities, as in the server's image.
+//! `drover server --otlp-endpoint` on a system without certificate authorities, like the image of
+//! the server.
 
 use std::process::Stdio;
 
@@ -12,7 +13,7 @@ use tokio::time::timeout;
 
 use super::program::{Drover, PATIENCE};
 
-/// A running server with a JSON log.
+/// Starts a server with a JSON log.
 fn start(drover: &Drover, endpoint: &str) -> Child {
     let data = drover.home.path().join("data");
     let mut command = drover.command(&["server", "--listen=127.0.0.1:0", "--log-format=json"]);

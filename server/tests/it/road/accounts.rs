@@ -1,5 +1,5 @@
-//! Service accounts of the hub: to the hub as themselves, to nothing else, and no longer than the
-//! hub takes their tokens.
+//! Service accounts of the hub. They reach only the hub, under their own name, while the hub
+//! accepts their tokens.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,10 +21,10 @@ use super::rig::Rig;
 
 const PULLER: &str = "system:serviceaccount:apps:puller";
 const REVIEWS: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
-/// Within so much a revocation takes effect.
+/// Maximum time until a revocation takes effect.
 const PROMISE: Duration = Duration::from_secs(5);
 
-/// A hub that takes one token for [`PULLER`]'s as long as it is told to, and notes what it is sent.
+/// A fake hub that accepts one token of [`PULLER`] while `takes_it` is true, and records requests.
 #[derive(Clone)]
 struct Hub {
     token: String,
@@ -85,8 +85,8 @@ impl Hub {
     }
 }
 
-/// An answer that says one thing and then nothing, by way of a client: only that makes a stream
-/// into a body of its own kind.
+/// Returns an endless response with one chunk. The response passes through a client, because only a
+/// client makes a streaming body of the required type.
 async fn endless() -> Response<KubeBody> {
     let service = tower::service_fn(async |_: Request<KubeBody>| {
         let event = Ok::<_, std::io::Error>(Frame::data(Bytes::from("event\n")));
@@ -131,7 +131,7 @@ async fn hub_service_account_reaches_the_hub_under_its_own_name() {
 async fn hub_service_account_gets_403_from_other_clusters() {
     let hub = Hub::new();
     let rig = hub.rig().await;
-    // A cluster that exists and one that does not look the same.
+    // An existing cluster and a missing cluster get the same response.
     for name in ["b", "nowhere"] {
         let got = get(&rig, &hub.token, &format!("/k8s/clusters/{name}/api")).await;
         assert_eq!(got.code(), 403, "{name}");
@@ -172,10 +172,15 @@ async fn revoked_hub_service_account_token_closes_open_watch() {
     let mut watch = open(rig.address, request).await;
     watch.frame().await.unwrap().unwrap();
     let next = tokio::time::timeout(Duration::from_secs(6), watch.frame()).await;
-    assert!(next.is_err(), "it ended although nothing was withdrawn");
+    assert!(
+        next.is_err(),
+        "the watch ended before the token was revoked"
+    );
     hub.takes_it.store(false, Ordering::SeqCst);
     let next = tokio::time::timeout(PROMISE, watch.frame()).await;
-    let end = next.expect("the watch ends in time").expect("an error");
+    let end = next
+        .expect("the watch ends before the timeout")
+        .expect("the watch ends with an error");
     assert!(end.is_err(), "{end:?}");
     let record = rig.audited(|r| r["stage"] == "end").await;
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What the audit log says, and does not (attack group 25).
+//! The content of the audit log, and the secrets that must not be in it (attack group 25).
 
 use http_body_util::Full;
 
@@ -49,7 +49,7 @@ async fn audit_record_contains_user_request_cluster_and_result() {
     );
 }
 
-// Attack group 25.
+// Attack group 25: secrets in logs.
 #[tokio::test]
 async fn audit_records_and_metrics_contain_no_secrets() {
     let rig = Rig::new().await;

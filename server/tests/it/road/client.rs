@@ -1,4 +1,4 @@
-//! Clients: one that writes raw HTTP/1.1, and hyper's for both versions.
+//! Clients of the proxy: a raw HTTP/1.1 client, and hyper for HTTP/1.1 and HTTP/2.
 
 use std::net::SocketAddr;
 
@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 
 use super::rig::{LIMIT, Person, Rig};
 
-/// An answer that was read to its end.
+/// A response that was read completely.
 pub(super) struct Read {
     pub(super) head: http::response::Parts,
     pub(super) body: Bytes,
@@ -24,14 +24,14 @@ impl Read {
         self.head.status.as_u16()
     }
 
-    /// The body as JSON.
+    /// Parses the body as JSON.
     pub(super) fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|error| panic!("{error}: {:?}", self.body))
     }
 }
 
-/// A request with a person's token.
+/// Builds a request with the token of a user.
 pub(super) fn by(person: &Person, method: &str, path: &str) -> http::request::Builder {
     Request::builder()
         .method(method)
@@ -44,7 +44,7 @@ pub(super) fn empty() -> Full<Bytes> {
     Full::default()
 }
 
-/// Sends one request on an HTTP/1.1 connection of its own; the answer's body is not read.
+/// Sends a request on a new HTTP/1.1 connection and returns the response with an unread body.
 pub(super) async fn open<B>(address: SocketAddr, request: Request<B>) -> Response<Incoming>
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
@@ -55,10 +55,12 @@ where
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.unwrap();
     tokio::spawn(connection.with_upgrades());
     let answered = tokio::time::timeout(LIMIT, sender.send_request(request)).await;
-    answered.expect("an answer in time").expect("an answer")
+    answered
+        .expect("the response arrives before the timeout")
+        .expect("the request succeeds")
 }
 
-/// Sends one request over HTTP/2; the sender keeps the connection alive.
+/// Sends a request over HTTP/2. The returned sender keeps the connection open.
 pub(super) async fn open_http2<B>(
     address: SocketAddr,
     request: Request<B>,
@@ -75,7 +77,9 @@ where
     let answered = tokio::time::timeout(LIMIT, sender.send_request(request)).await;
     (
         sender,
-        answered.expect("an answer in time").expect("an answer"),
+        answered
+            .expect("the response arrives before the timeout")
+            .expect("the request succeeds"),
     )
 }
 
@@ -89,7 +93,7 @@ pub(super) async fn read(answer: Response<Incoming>) -> Read {
     Read { head, body }
 }
 
-/// Sends a request and reads the whole answer.
+/// Sends a request and reads the complete response.
 pub(super) async fn send<B>(rig: &Rig, request: Request<B>) -> Read
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
@@ -98,12 +102,12 @@ where
     read(open(rig.address, request).await).await
 }
 
-/// `GET` by a person.
+/// Sends a `GET` request of a user.
 pub(super) async fn get(rig: &Rig, person: &Person, path: &str) -> Read {
     send(rig, by(person, "GET", path).body(empty()).unwrap()).await
 }
 
-/// Writes bytes and reads until the server closes, or says nothing for a while.
+/// Writes bytes and reads until the server closes the connection or sends nothing for a while.
 pub(super) async fn raw(address: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(bytes).await.unwrap();

@@ -1,4 +1,4 @@
-//! A scripted cluster: the agent's own checks, then whatever a test wants the API server to say.
+//! A scripted cluster: the real checks of the agent, and an API server scripted by the test.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -31,22 +31,22 @@ type Answer = BoxFuture<'static, Response<AnyBody>>;
 type Script = Arc<dyn Fn(Request<Incoming>) -> Answer + Send + Sync>;
 type Switch = Arc<dyn Fn(DuplexStream) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// What a cluster does.
+/// A scripted cluster.
 #[derive(Clone)]
 pub(super) struct Cluster {
-    /// Answers on the user lane.
+    /// Handler of the user lane.
     pub(super) user: Script,
-    /// Answers on the controller lane, `/livez` included.
+    /// Handler of the controller lane, including `/livez`.
     pub(super) controller: Script,
-    /// Speaks HTTP/1.1 to an agent that wants to switch protocols.
+    /// Handler of HTTP/1.1 connections for protocol upgrades.
     pub(super) switch: Switch,
-    /// What came in on the user lane: method, URI, headers.
+    /// Requests on the user lane: method, URI, headers.
     pub(super) seen: Arc<Mutex<Vec<http::request::Parts>>>,
-    /// Probes that came in.
+    /// Number of received probes.
     pub(super) probes: Arc<AtomicUsize>,
 }
 
-/// An attached cluster; detached when dropped.
+/// An attached cluster. Dropping it detaches the cluster.
 pub(super) struct Attached {
     pub(super) guard: AttachGuard,
     pub(super) pair: TunnelPair,
@@ -66,7 +66,7 @@ pub(super) fn answer(code: u16, body: impl Into<Bytes>) -> Response<AnyBody> {
         .unwrap()
 }
 
-/// A body that a test feeds; ends when the sender is dropped.
+/// Returns a body that a test sends frame by frame. The body ends when the sender is dropped.
 pub(super) fn fed() -> (
     mpsc::Sender<Result<Frame<Bytes>, drover_tunnel::BoxError>>,
     AnyBody,
@@ -79,7 +79,7 @@ pub(super) fn fed() -> (
 }
 
 impl Cluster {
-    /// A cluster that answers user requests with `script`.
+    /// Creates a cluster that responds to user requests with `script`.
     pub(super) fn new<F, Fut>(script: F) -> Self
     where
         F: Fn(Request<Incoming>) -> Fut + Send + Sync + 'static,
@@ -94,7 +94,7 @@ impl Cluster {
         }
     }
 
-    /// One that says what it was asked.
+    /// Creates a cluster that responds with a description of the request.
     pub(super) fn echo() -> Self {
         Self::new(async |request: Request<Incoming>| {
             let (head, body) = request.into_parts();
@@ -192,7 +192,7 @@ impl Cluster {
         answer.map(|body| body.map_err(Into::into).boxed_unsync())
     }
 
-    /// The headers of the one user request that came in.
+    /// Returns the head of the only received user request.
     pub(super) fn only_head(&self) -> http::request::Parts {
         let mut seen = self.seen.lock();
         assert_eq!(seen.len(), 1, "{seen:?}");

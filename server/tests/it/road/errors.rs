@@ -1,4 +1,4 @@
-//! What a client is told when a cluster cannot answer, and how soon.
+//! Error responses for clusters that cannot respond, and their latency.
 
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ async fn cluster_without_agent_returns_503_with_cause_and_advice() {
         status["message"].as_str().unwrap().contains("drover-agent"),
         "{status}"
     );
-    // client-go would try ten times before it says anything.
+    // With a `Retry-After` header, client-go would retry ten times before it reports the error.
     assert!(!got.head.headers.contains_key("retry-after"));
     let record = rig.audited(|r| r["stage"] == "end").await;
     assert_eq!(
@@ -134,7 +134,7 @@ async fn lost_tunnel_returns_an_error_that_the_request_may_have_been_executed() 
     );
     assert!(
         !got.head.headers.contains_key("retry-after"),
-        "nothing is done twice blindly"
+        "the request must not be retried"
     );
 }
 
@@ -182,7 +182,7 @@ async fn aborted_response_is_aborted_for_the_client() {
     let next = tokio::time::timeout(LIMIT, answer.frame()).await.unwrap();
     assert!(
         next.expect("an error").is_err(),
-        "a half answer must not look whole"
+        "an incomplete response must end with an error"
     );
     let end = rig.audited(|r| r["stage"] == "end").await;
     assert_eq!(end["outcome"], "upstreamGone");

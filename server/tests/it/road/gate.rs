@@ -1,4 +1,4 @@
-//! Who gets through, and as whom.
+//! Authentication and authorization of requests at the proxy.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -23,7 +23,7 @@ fn bearer(rig: &Rig) -> String {
     format!("Host: d\r\nAuthorization: Bearer {}\r\n", rig.ann.bearer)
 }
 
-// Attack group 1.
+// Attack group 1: Connection headers that name headers of the proxy.
 #[tokio::test]
 async fn connection_header_cannot_remove_impersonation_headers_of_the_proxy() {
     let rig = Rig::new().await;
@@ -44,7 +44,7 @@ async fn connection_header_cannot_remove_impersonation_headers_of_the_proxy() {
     assert!(!headers.contains_key("x-mine"));
 }
 
-// Attack group 2, as far as the names are not refused outright.
+// Attack group 2: identity headers that the proxy removes instead of rejecting the request.
 #[tokio::test]
 async fn identity_headers_of_a_client_are_not_forwarded() {
     let rig = Rig::new().await;
@@ -82,7 +82,7 @@ async fn identity_headers_of_a_client_are_not_forwarded() {
     assert_eq!(headers["drover-lane"], "user");
 }
 
-// Attack groups 2 and 5.
+// Attack groups 2 and 5: identity headers of clients, incomplete impersonation.
 #[tokio::test]
 async fn incomplete_or_forbidden_impersonation_headers_are_rejected() {
     let rig = Rig::new().await;
@@ -115,7 +115,7 @@ async fn incomplete_or_forbidden_impersonation_headers_are_rejected() {
     }
     assert!(
         cluster.seen.lock().is_empty(),
-        "nothing reached the cluster"
+        "no request may reach the cluster"
     );
     let records = rig.audit().await;
     assert_eq!(records.len(), 9);
@@ -127,7 +127,7 @@ async fn incomplete_or_forbidden_impersonation_headers_are_rejected() {
     );
 }
 
-// Attack group 6.
+// Attack group 6: missing, duplicate and malformed credentials.
 #[tokio::test]
 async fn request_needs_exactly_one_valid_bearer_token() {
     let rig = Rig::new().await;
@@ -163,7 +163,7 @@ async fn request_needs_exactly_one_valid_bearer_token() {
     assert_eq!(cluster.seen.lock().len(), 3);
 }
 
-// Attack group 7.
+// Attack group 7: guessed tokens.
 #[tokio::test]
 async fn token_with_a_valid_id_and_a_wrong_secret_gets_401() {
     let rig = Rig::new().await;
@@ -187,13 +187,13 @@ async fn token_with_a_valid_id_and_a_wrong_secret_gets_401() {
         assert_eq!(got.code(), 401, "{forged}");
         assert!(
             !rig.audit_text().await.contains(&forged),
-            "no secret is recorded"
+            "the audit record must not contain a secret"
         );
     }
     assert!(cluster.seen.lock().is_empty());
 }
 
-// Attack group 8.
+// Attack group 8: tokens with a scope.
 #[tokio::test]
 async fn token_scoped_to_a_cluster_is_rejected_by_other_clusters() {
     let rig = Rig::new().await;
@@ -212,7 +212,7 @@ async fn token_scoped_to_a_cluster_is_rejected_by_other_clusters() {
     ] {
         assert_eq!(get(&rig, &scoped, path).await.code(), wanted, "{path}");
     }
-    // The cluster's name made again is another cluster.
+    // A recreated cluster with the same name is another cluster.
     let mut again = super::rig::cluster("a");
     again.metadata.uid = Some("another".to_owned());
     rig.stores.clusters.apply(again);
@@ -251,7 +251,7 @@ async fn password_change_token_is_rejected_by_clusters() {
     assert!(cluster.seen.lock().is_empty());
 }
 
-// Attack groups 9 and 10.
+// Attack groups 9 and 10: ambiguous paths and cluster names.
 #[tokio::test]
 async fn ambiguous_paths_are_rejected() {
     let rig = Rig::new().await;
@@ -286,7 +286,7 @@ async fn ambiguous_paths_are_rejected() {
     let twice = format!("{}Host: e\r\n", bearer(&rig));
     assert_eq!(raw_code(&rig, PODS, &twice).await, 400);
     assert!(a.seen.lock().is_empty() && b.seen.lock().is_empty());
-    // A twin of `local` is a name like any other: here, of no cluster.
+    // A name that resembles `local` is an ordinary name, here of a missing cluster.
     for name in ["local-evil", "locale", "xlocal"] {
         let code = raw_code(&rig, &format!("/k8s/clusters/{name}/api"), &bearer(&rig)).await;
         assert_eq!(code, 404, "{name}");
@@ -312,7 +312,7 @@ async fn http2_authority_and_host_must_agree() {
     }
 }
 
-// Attack group 12.
+// Attack group 12: bearer tokens in a WebSocket protocol.
 #[tokio::test]
 async fn token_in_a_websocket_protocol_is_neither_forwarded_nor_echoed() {
     let rig = Rig::new().await;
@@ -331,7 +331,7 @@ async fn token_in_a_websocket_protocol_is_neither_forwarded_nor_echoed() {
     assert!(!rig.audit_text().await.contains(&encoded));
 }
 
-// Attack group 21.
+// Attack group 21: malformed requests.
 #[tokio::test]
 async fn smuggled_second_request_is_rejected() {
     let rig = Rig::new().await;
@@ -348,14 +348,14 @@ async fn smuggled_second_request_is_rejected() {
         assert_eq!(
             seen.uri.path(),
             "/x",
-            "the second has no credential of its own"
+            "the second request must be rejected without a credential"
         );
         assert!(
             !(seen.headers.contains_key("content-length")
                 && seen.headers.contains_key("transfer-encoding"))
         );
     }
-    // A header's value cannot begin another header.
+    // The value of a header cannot start another header.
     let mut request = by(&rig.ann, "GET", "http://drover.example/k8s/clusters/a/y")
         .body(empty())
         .unwrap();

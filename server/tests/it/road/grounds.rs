@@ -1,4 +1,4 @@
-//! What is open because of a group or a project, and the group or the namespace that is lost.
+//! Open watches that depend on a group or a project, and the loss of the group or the namespace.
 
 use drover_api::kinds::{
     AuthProvider, ClusterRoleTemplateBinding, Project, ProjectRoleTemplateBinding, RoleTemplate,
@@ -14,7 +14,8 @@ use super::rig::Rig;
 
 const PODS: &str = "/k8s/clusters/a/api/v1/namespaces/front/pods";
 
-/// An object as the server leaves it: with a UID, and with one beside each name that it says.
+/// Returns an object in the state that the server writes, with UIDs for the object and its
+/// references.
 fn object<K: DeserializeOwned>(kind: &str, name: &str, spec: &Value, status: &Value) -> K {
     let object = json!({
         "apiVersion": "management.drover.dev/v1alpha1", "kind": kind,
@@ -35,7 +36,7 @@ fn reader(name: &str, context: &str) -> RoleTemplate {
     object("RoleTemplate", name, &spec, &Value::Null)
 }
 
-/// Bob as a provider named his groups last.
+/// Returns the user bob with the groups of the latest response of the provider.
 fn bob(groups: &[&str]) -> User {
     let groups: Vec<_> = groups
         .iter()
@@ -72,7 +73,7 @@ async fn lost_group_closes_the_watch_that_it_authorized() {
     stores.cluster_role_template_bindings.apply(binding);
     let _attached = watched().attach(&rig, "a", "r1").await;
     let watch = watch_at(&rig, PODS).await;
-    // The next answer of the provider names another group.
+    // The provider reports another group.
     stores.users.apply(bob(&["drover:corp:others"]));
     ends(watch).await;
     let record = rig.audited(|record| record["outcome"] == "revoked").await;
@@ -95,7 +96,7 @@ async fn namespace_removed_from_its_project_closes_watches_of_members() {
     let watch = watch_at(&rig, PODS).await;
     stores.projects.apply(project(&["back"]));
     ends(watch).await;
-    // They are still a member, and what the other namespace lets them do begins anew.
+    // The user is still a member, so a new watch in the other namespace succeeds.
     let other = "/k8s/clusters/a/api/v1/namespaces/back/pods";
     drop(watch_at(&rig, other).await);
 }

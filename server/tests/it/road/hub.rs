@@ -1,4 +1,4 @@
-//! Cluster `local`: the hub itself, as the person who asks.
+//! The cluster `local`: requests to the hub under the name of the user.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::rig::Rig;
 
 type Seen = Arc<Mutex<Vec<http::request::Parts>>>;
 
-/// A rig whose hub says back what it was sent.
+/// Returns a rig whose hub responds with a description of the request.
 async fn with_echoing_hub() -> (Rig, Seen) {
     let seen = Seen::default();
     let notes = Arc::clone(&seen);

@@ -1,4 +1,4 @@
-//! `kubectl --as` (attack groups 3 and 4).
+//! Impersonation with `kubectl --as` (attack groups 3 and 4).
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::client::{Read, by, empty, send};
 use super::cluster::{Cluster, answer};
 use super::rig::{Person, Rig};
 
-/// A cluster that allows an impersonation or not, and notes what it was asked.
+/// Returns a cluster that allows or denies impersonation, and the reviews that it received.
 fn deciding(allowed: bool) -> (Cluster, Arc<Mutex<Vec<Value>>>) {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let notes = Arc::clone(&asked);
@@ -91,7 +91,7 @@ async fn administrator_impersonates_a_user_when_the_cluster_allows_it() {
     );
 }
 
-// Attack group 3.
+// Attack group 3: impersonation of system users.
 #[tokio::test]
 async fn system_users_and_unknown_groups_cannot_be_impersonated() {
     let rig = Rig::new().await;
@@ -136,7 +136,7 @@ async fn user_without_role_in_a_cluster_cannot_impersonate_there() {
     assert!(cluster.seen.lock().is_empty() && asked.lock().is_empty());
 }
 
-// Attack group 4: a right to impersonate in one cluster is none in another.
+// Attack group 4: a permission to impersonate is valid in one cluster only.
 #[tokio::test]
 async fn impersonation_denied_by_the_cluster_gets_403() {
     let rig = Rig::new().await;
@@ -154,7 +154,7 @@ async fn impersonation_denied_by_the_cluster_gets_403() {
     let message = got.json()["message"].to_string();
     assert!(message.contains("drover:user:uid-bob"), "{message}");
     assert!(no.seen.lock().is_empty());
-    // The hub knows nothing of such a right either.
+    // The hub does not grant such a permission either.
     let got = acting(&rig, &rig.ann, "local", &[(USER, "bob")]).await;
     assert!(got.code() >= 400, "{}", got.code());
 }
@@ -176,7 +176,7 @@ async fn impersonation_fails_when_the_cluster_is_unreachable() {
     assert!(cluster.seen.lock().is_empty());
 }
 
-// Attack group 26: user names are not for every caller.
+// Attack group 26: user names are visible to authorized callers only.
 #[tokio::test]
 async fn impersonation_without_the_right_reveals_no_user_name() {
     let rig = super::members::rig().await;

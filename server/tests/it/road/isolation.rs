@@ -1,4 +1,4 @@
-//! What a cluster serves does not act in this server's name (attack groups 11 and 14).
+//! Content of a cluster cannot act in the origin of the server (attack groups 11 and 14).
 
 use http::Response;
 use hyper::body::Incoming;
@@ -22,7 +22,7 @@ fn hostile(_: http::Request<Incoming>) -> Response<AnyBody> {
         .unwrap()
 }
 
-// Attack group 14.
+// Attack group 14: pages served by a cluster.
 #[tokio::test]
 async fn page_of_a_service_proxy_gets_a_sandbox_policy() {
     let rig = Rig::new().await;
@@ -32,7 +32,7 @@ async fn page_of_a_service_proxy_gets_a_sandbox_policy() {
         PAGE,
         "/k8s/clusters/a/api/v1/namespaces/n/pods/p:8080/proxy/x",
         "/k8s/clusters/a/api/v1/nodes/n/proxy/metrics",
-        // An aggregated API serves whatever it likes, too.
+        // An aggregated API can also serve arbitrary content.
         "/k8s/clusters/a/apis/evil.example/v1/pages",
     ] {
         let got = get(&rig, &rig.ann, path).await;
@@ -72,7 +72,7 @@ async fn request_with_only_a_foreign_cookie_gets_401_and_service_worker_request_
     assert!(cluster.seen.lock().is_empty());
 }
 
-// Attack group 11.
+// Attack group 11: redirects of a cluster.
 #[tokio::test]
 async fn redirect_of_a_cluster_is_not_followed_and_stays_within_its_path() {
     let rig = Rig::new().await;
@@ -112,6 +112,6 @@ async fn redirect_of_a_cluster_is_not_followed_and_stays_within_its_path() {
     assert_eq!(
         cluster.seen.lock().len(),
         6,
-        "each was asked once and followed never"
+        "each path must be requested once, without following the redirect"
     );
 }

@@ -1,4 +1,4 @@
-//! People with roles in some clusters, and what is open when they lose them.
+//! Users with roles in single clusters, and their open watches after the loss of a role.
 
 use bytes::Bytes;
 use drover_access::names::UserName;
@@ -15,7 +15,7 @@ use super::client::{by, empty, get, open};
 use super::cluster::{Cluster, answer, fed};
 use super::rig::{LIMIT, Rig};
 
-/// Within so much a revocation takes effect.
+/// Maximum time until a revocation takes effect.
 const PROMISE: std::time::Duration = std::time::Duration::from_secs(5);
 
 fn role(name: &str, resource: &str, verbs: &[&str]) -> RoleTemplate {
@@ -33,7 +33,7 @@ fn role(name: &str, resource: &str, verbs: &[&str]) -> RoleTemplate {
     role
 }
 
-/// As the server leaves it: with the UID beside each name.
+/// Returns a binding in the state that the server writes, with a UID for each reference.
 fn bound(name: &str, role: &str, cluster: &str, user: &str) -> ClusterRoleTemplateBinding {
     let spec = ClusterRoleTemplateBindingSpec {
         cluster: ClusterReference {
@@ -57,7 +57,7 @@ fn bound(name: &str, role: &str, cluster: &str, user: &str) -> ClusterRoleTempla
     binding
 }
 
-/// Bob reads pods in `a`.
+/// Returns a rig in which bob can read pods in `a`.
 pub(super) async fn rig() -> Rig {
     let rig = Rig::new().await;
     rig.stores
@@ -83,7 +83,7 @@ async fn watch(rig: &Rig) -> http::Response<Incoming> {
     watch_at(rig, "/k8s/clusters/a/api/v1/pods").await
 }
 
-/// Bob's watch, which has begun.
+/// Opens a watch of bob and reads its first event.
 pub(super) async fn watch_at(rig: &Rig, path: &str) -> http::Response<Incoming> {
     let path = format!("{path}?watch=true");
     let request = by(&rig.bob, "GET", &path).body(empty()).unwrap();
@@ -95,7 +95,9 @@ pub(super) async fn watch_at(rig: &Rig, path: &str) -> http::Response<Incoming> 
 
 pub(super) async fn ends(mut watch: http::Response<Incoming>) {
     let next = tokio::time::timeout(PROMISE, watch.frame()).await;
-    let error = next.expect("the watch ends in time").expect("an error");
+    let error = next
+        .expect("the watch ends before the timeout")
+        .expect("the watch ends with an error");
     assert!(error.is_err(), "{error:?}");
 }
 
@@ -176,7 +178,7 @@ async fn additional_or_replacement_role_keeps_the_watch_open() {
     assert!(next.is_err(), "the watch ended: {next:?}");
 }
 
-// Attack group 4: a right to impersonate in one cluster is none in another, nor on the hub.
+// Attack group 4: a permission to impersonate in one cluster is invalid in others and on the hub.
 #[tokio::test]
 async fn impersonation_right_in_one_cluster_is_invalid_in_another() {
     let rig = rig().await;

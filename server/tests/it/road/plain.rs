@@ -1,4 +1,4 @@
-//! Requests and answers that are carried as they are.
+//! Requests and responses that the proxy forwards unchanged.
 
 use std::time::Duration;
 
@@ -117,7 +117,7 @@ async fn large_bodies_pass_in_both_directions() {
 #[tokio::test]
 async fn frames_are_forwarded_without_buffering_in_both_directions() {
     let rig = Rig::new().await;
-    // Answers each frame of the request with a frame, as long as there are any.
+    // The cluster responds to each frame of the request with a frame.
     let cluster = Cluster::new(async |request: http::Request<hyper::body::Incoming>| {
         let (feed, body) = fed();
         let mut incoming = request.into_body();
@@ -150,7 +150,7 @@ async fn frames_are_forwarded_without_buffering_in_both_directions() {
             .unwrap();
         assert_eq!(frame.into_data().unwrap(), word);
     }
-    // The client's half ends; the cluster's follows by itself.
+    // The client closes its half of the connection. The cluster's half ends afterwards.
     drop(say);
     assert!(
         tokio::time::timeout(LIMIT, body.frame())
@@ -190,13 +190,13 @@ async fn cancelled_response_cancels_the_request_at_the_cluster() {
     drop(watch);
     tokio::time::timeout(LIMIT, was_gone.recv())
         .await
-        .expect("the cluster hears of it");
+        .expect("the cluster receives the cancellation");
     let end = rig.audited(|r| r["stage"] == "end").await;
     assert_eq!(
         (&end["outcome"], &end["verb"]),
         (&"clientGone".into(), &"watch".into())
     );
-    eventually("an empty registry", async || {
+    eventually("the registry of requests to be empty", async || {
         rig.open.is_empty().then_some(())
     })
     .await;
@@ -227,8 +227,8 @@ async fn request_cancelled_before_the_response_is_cancelled_at_the_cluster() {
     asking.abort();
     tokio::time::timeout(LIMIT, gone.cancelled())
         .await
-        .expect("the cluster hears of it");
-    eventually("an empty registry", async || {
+        .expect("the cluster receives the cancellation");
+    eventually("the registry of requests to be empty", async || {
         rig.open.is_empty().then_some(())
     })
     .await;

@@ -1,4 +1,4 @@
-//! What is open ends when what it stood on is withdrawn (attack group 15).
+//! Open streams end when their authorization is revoked (attack group 15).
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use super::client::{by, empty, get, open, open_http2};
 use super::cluster::{Attached, Cluster, answer, fed};
 use super::rig::{LIMIT, Rig, cluster, token, user};
 
-/// Within so much a revocation takes effect; the promise is five seconds.
+/// Maximum time until a revocation takes effect. The documented limit is five seconds.
 const PROMISE: Duration = Duration::from_secs(5);
 
-/// A cluster whose watches say one thing and then nothing.
+/// Returns a cluster whose watches send one event and stay open.
 fn quiet() -> Cluster {
     Cluster::new(async |_| {
         let (feed, body) = fed();
@@ -57,12 +57,12 @@ async fn watching(cluster: &str) -> Watching {
 }
 
 impl Watching {
-    /// Requires that the watch ends soon, with an error that a client notices.
+    /// Asserts that the watch ends in time with an error.
     async fn ends(mut self, reason: &str) -> Rig {
         let next = tokio::time::timeout(PROMISE, self.watch.frame()).await;
         let error = next
-            .expect("the watch ends in time")
-            .expect("an error, not an end");
+            .expect("the watch ends before the timeout")
+            .expect("the watch ends with an error");
         assert!(error.is_err(), "{reason}: {error:?}");
         drop(self.watch);
         let record = self
@@ -124,7 +124,11 @@ async fn disabled_user_loses_streams_that_impersonate_the_user() {
     bob.spec.enabled = false;
     rig.stores.users.apply(bob);
     let next = tokio::time::timeout(PROMISE, watch.frame()).await;
-    assert!(next.expect("the watch ends in time").unwrap().is_err());
+    assert!(
+        next.expect("the watch ends before the timeout")
+            .unwrap()
+            .is_err()
+    );
     drop(watch);
     let record = rig.audited(|r| r["outcome"] == "revoked").await;
     assert_eq!(record["reason"], "ActedAsUserDisabled");
@@ -182,7 +186,7 @@ async fn expired_token_closes_open_watch() {
     watch.frame().await.unwrap().unwrap();
     let next = tokio::time::timeout(PROMISE + Duration::from_secs(2), watch.frame()).await;
     assert!(
-        next.expect("the watch ends in time")
+        next.expect("the watch ends before the timeout")
             .expect("an error")
             .is_err()
     );
@@ -201,7 +205,7 @@ async fn watch_over_http2_is_reset() {
     rig.stores.tokens.remove(&rig.ann.token.name_any());
     let next = tokio::time::timeout(PROMISE, watch.frame()).await;
     assert!(
-        next.expect("the watch ends in time")
+        next.expect("the watch ends before the timeout")
             .expect("a reset")
             .is_err()
     );
@@ -224,7 +228,7 @@ async fn pending_request_is_rejected_when_its_token_is_revoked() {
     rig.stores.tokens.remove(&rig.ann.token.name_any());
     let got = tokio::time::timeout(PROMISE, asking)
         .await
-        .expect("an answer in time")
+        .expect("the response arrives before the timeout")
         .unwrap();
     assert_eq!(got.status(), 403);
 }
@@ -252,7 +256,7 @@ async fn disabled_user_loses_open_exec() {
     rig.stores.users.apply(ann);
     let ended = tokio::time::timeout(PROMISE, stream.read(&mut echo)).await;
     assert!(matches!(
-        ended.expect("the exec ends in time"),
+        ended.expect("the exec ends before the timeout"),
         Ok(0) | Err(_)
     ));
     let record = rig
@@ -286,7 +290,7 @@ async fn watch_with_a_token_missing_in_the_cache_stays_open_until_the_cache_is_s
     let path = "/k8s/clusters/a/api/v1/pods?watch=true";
     let mut watch = open(rig.address, by(&new, "GET", path).body(empty()).unwrap()).await;
     watch.frame().await.unwrap().unwrap();
-    // Other changes come first; this watch is not of a token that is gone.
+    // Other changes arrive first. They must not close this watch.
     rig.stores.users.apply(user("bob", false));
     let early = tokio::time::timeout(Duration::from_millis(1500), watch.frame()).await;
     assert!(early.is_err(), "the watch ended: {early:?}");
@@ -294,6 +298,6 @@ async fn watch_with_a_token_missing_in_the_cache_stays_open_until_the_cache_is_s
     tokio::time::sleep(Duration::from_millis(500)).await;
     rig.stores.tokens.remove(&new.token.name_any());
     let next = tokio::time::timeout(PROMISE, watch.frame()).await;
-    let next = next.expect("the watch ends in time");
-    assert!(next.expect("an error, not an end").is_err());
+    let next = next.expect("the watch ends before the timeout");
+    assert!(next.expect("the watch ends with an error").is_err());
 }

@@ -1,4 +1,4 @@
-//! A server's road with people, clusters and a hub, all in memory.
+//! The proxy of a server with users, clusters and a hub, all in memory.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -32,23 +32,23 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-/// What the hub answers to requests of the server.
+/// Handler of the server's requests to the hub.
 pub(super) type HubService = Arc<
     dyn Fn(Request<KubeBody>) -> futures::future::BoxFuture<'static, Response<KubeBody>>
         + Send
         + Sync,
 >;
 
-/// How long anything in these tests may take before it counts as failed.
+/// Timeout of each operation in these tests.
 pub(super) const LIMIT: Duration = Duration::from_secs(20);
 
-/// A person and their token.
+/// The bearer string and the Token object of a user.
 pub(super) struct Person {
     pub(super) bearer: String,
     pub(super) token: Token,
 }
 
-/// The server's side of everything.
+/// The components of the server.
 pub(super) struct Rig {
     pub(super) stores: Stores,
     pub(super) tunnels: Tunnels,
@@ -56,9 +56,9 @@ pub(super) struct Rig {
     pub(super) open: OpenStreams,
     pub(super) address: SocketAddr,
     pub(super) authenticator: Authenticator,
-    /// An administrator.
+    /// Administrator.
     pub(super) ann: Person,
-    /// Nobody in particular.
+    /// User without roles.
     pub(super) bob: Person,
     audit: Audit,
     folder: TempDir,
@@ -95,7 +95,7 @@ pub(super) fn uid(name: &str) -> ClusterUid {
     ClusterUid::new(format!("uid-{name}"))
 }
 
-/// A token for somebody; `seed` makes it unlike others.
+/// Creates a token of a user. Different seeds create different tokens.
 pub(super) fn token(seed: u8, user: &str, scope: Option<&str>) -> Person {
     let issued = issue::<ForUsers>(&[seed; 32]);
     let token = Token::new(
@@ -122,7 +122,8 @@ pub(super) fn token(seed: u8, user: &str, scope: Option<&str>) -> Person {
 }
 
 impl Rig {
-    /// Ann (administrator), Bob, clusters `a` and `b`; a hub that knows nothing.
+    /// Creates a rig with ann (administrator), bob, the clusters `a` and `b`, and a hub without
+    /// objects.
     pub(super) async fn new() -> Self {
         Self::with_hub(Arc::new(|_| {
             Box::pin(async {
@@ -191,7 +192,7 @@ impl Rig {
         }
     }
 
-    /// Everything in the audit log by now.
+    /// Returns the current records of the audit log.
     pub(super) async fn audit(&self) -> Vec<serde_json::Value> {
         self.audit_text()
             .await
@@ -209,7 +210,7 @@ impl Rig {
         self.folder.path().join("audit")
     }
 
-    /// Waits until the audit log has a record that is wanted, and returns it.
+    /// Waits for an audit record that satisfies `wanted` and returns the record.
     pub(super) async fn audited(
         &self,
         wanted: impl Fn(&serde_json::Value) -> bool,
@@ -221,7 +222,7 @@ impl Rig {
     }
 }
 
-/// Asks again and again until there is an answer.
+/// Polls until `ask` returns a value.
 pub(super) async fn eventually<T>(what: &str, ask: impl AsyncFn() -> Option<T>) -> T {
     let asking = async {
         loop {
@@ -236,7 +237,7 @@ pub(super) async fn eventually<T>(what: &str, ask: impl AsyncFn() -> Option<T>) 
         .unwrap_or_else(|_| panic!("{what} never came"))
 }
 
-/// Serves a router as the real listener does, without TLS.
+/// Serves a router like the real listener, but without TLS.
 pub(super) async fn listen(router: axum::Router, stop: CancellationToken) -> SocketAddr {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();

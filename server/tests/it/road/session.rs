@@ -1,4 +1,4 @@
-//! Browsers' sessions on the road (attack groups 13 and 14).
+//! Browser sessions at the proxy (attack groups 13 and 14).
 
 use bytes::Bytes;
 use drover_access::token::UserToken;
@@ -14,7 +14,7 @@ const PODS: &str = "/k8s/clusters/a/api/v1/namespaces/n/pods";
 const HERE: (&str, &str) = ("origin", "https://drover.example");
 const ELSEWHERE: (&str, &str) = ("origin", "https://evil.example");
 
-/// Ann, signed in with a browser.
+/// Returns ann with a browser session.
 fn signed_in(rig: &Rig) -> Person {
     let mut ann = token(9, "ann", None);
     ann.token.spec.purpose = TokenPurpose::Browser;
@@ -22,7 +22,7 @@ fn signed_in(rig: &Rig) -> Person {
     ann
 }
 
-/// What a browser sends when a page makes it send this.
+/// Builds a request as a browser sends it on behalf of a page.
 fn sent(person: &Person, method: &str, path: &str, page: &[(&str, &str)]) -> Request<Full<Bytes>> {
     let mut request = Request::builder()
         .method(method)
@@ -112,13 +112,13 @@ async fn session_is_rejected_as_bearer_token_and_beside_another_credential() {
     assert_eq!(send(&rig, without_cookie).await.code(), 401);
     let both = sent(&ann, "GET", PODS, &[("authorization", &other)]);
     assert_eq!(send(&rig, both).await.code(), 400);
-    // A program's token becomes no session by being put into the cookie.
+    // An API token in the session cookie is not a session.
     let program = sent(&rig.ann, "GET", PODS, &[]);
     assert_eq!(send(&rig, program).await.code(), 401);
     assert!(cluster.seen.lock().is_empty());
 }
 
-// Attack group 14.
+// Attack group 14: content of a cluster in the server's origin.
 #[tokio::test]
 async fn content_of_a_cluster_is_not_rendered_in_a_signed_in_browser() {
     let rig = Rig::new().await;
@@ -136,7 +136,7 @@ async fn content_of_a_cluster_is_not_rendered_in_a_signed_in_browser() {
         let message = got.json()["message"].as_str().unwrap().to_owned();
         assert!(message.contains("port-forward"), "{message}");
     }
-    // Nor is anything else of it, as a page, a frame or a script.
+    // The content is not rendered as a page, a frame or a script.
     for dest in ["document", "iframe", "script", "image", "empty, document"] {
         let got = send(&rig, sent(&ann, "GET", PODS, &[("sec-fetch-dest", dest)])).await;
         assert_eq!(got.code(), 403, "{dest}");

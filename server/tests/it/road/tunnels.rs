@@ -1,4 +1,4 @@
-//! Several replicas of an agent, good and bad ones.
+//! Several replicas of an agent, including failing and hostile ones.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -46,7 +46,7 @@ async fn tunnel_is_detached_when_its_guard_is_dropped() {
     assert_eq!(replicas, ["r1", "r2"]);
     drop(first.guard);
     assert_eq!(rig.tunnels.connected(&uid("a")).len(), 1);
-    // A tunnel that ends by itself is detached, too.
+    // A tunnel that its agent closes is detached as well.
     second.pair.driver.abort();
     eventually("the end", async || {
         rig.tunnels.all().is_empty().then_some(())
@@ -85,7 +85,7 @@ async fn silent_tunnel_gets_no_new_requests_after_five_seconds_and_keeps_its_str
     let asking = get(&rig, &rig.ann, "/k8s/clusters/a/x");
     let got = tokio::time::timeout(Duration::from_secs(2), asking)
         .await
-        .expect("no wait any more");
+        .expect("the request does not wait for the silent tunnel");
     assert_eq!(got.body, "2");
     let health: Vec<_> = rig
         .tunnels
@@ -106,7 +106,7 @@ async fn silent_tunnel_gets_no_new_requests_after_five_seconds_and_keeps_its_str
     assert_eq!(
         frame.into_data().unwrap(),
         "two",
-        "what was open stays where it is"
+        "open streams must stay on the silent tunnel"
     );
 }
 
@@ -122,7 +122,10 @@ async fn reconnected_replica_replaces_only_its_own_tunnel() {
     assert!(closed.unwrap().to_string().contains("opened a new tunnel"));
     let asking = get(&rig, &rig.ann, "/k8s/clusters/a/x");
     let got = tokio::time::timeout(Duration::from_secs(1), asking).await;
-    assert_eq!(got.expect("no wait for probes").body, "other");
+    assert_eq!(
+        got.expect("the request does not wait for probes").body,
+        "other"
+    );
     drop(other);
     assert_eq!(get(&rig, &rig.ann, "/k8s/clusters/a/x").await.body, "new");
     drop(old);
@@ -137,7 +140,7 @@ async fn replica_without_connection_to_its_api_server_is_used_last() {
     assert_eq!(
         get(&rig, &rig.ann, "/k8s/clusters/a/x").await.body,
         "cut off",
-        "alone it is taken"
+        "the only replica must be used"
     );
     let _second = named("fine").attach(&rig, "a", "r2").await;
     eventually("the switch", async || {
@@ -167,7 +170,7 @@ async fn unsent_request_is_retried_on_the_other_tunnel() {
     }
 }
 
-// Attack group 18: whatever one cluster's agent does, others do not notice.
+// Attack group 18: the agent of one cluster cannot affect other clusters.
 #[tokio::test]
 async fn hostile_agent_does_not_affect_other_clusters() {
     let rig = Rig::new().await;
@@ -188,7 +191,7 @@ async fn hostile_agent_does_not_affect_other_clusters() {
             .unwrap();
         unread.push(open(rig.address, request).await);
     }
-    // More tunnels than a cluster may hold: its own oldest give way.
+    // A cluster that exceeds its limit of tunnels loses its own oldest tunnels.
     let mut more = Vec::new();
     for number in 0..10 {
         let replica = format!("more-{number}");
@@ -196,7 +199,7 @@ async fn hostile_agent_does_not_affect_other_clusters() {
     }
     assert_eq!(rig.tunnels.connected(&uid("a")).len(), 8);
     let closed = tokio::time::timeout(LIMIT, flooding.pair.tunnel.closed()).await;
-    closed.expect("the oldest is closed");
+    closed.expect("the oldest tunnel is closed");
     for _ in 0..20 {
         let asking = get(&rig, &rig.ann, "/k8s/clusters/b/x");
         let got = tokio::time::timeout(Duration::from_secs(5), asking)
@@ -228,7 +231,7 @@ async fn controllers_reach_a_cluster_through_a_kubernetes_client() {
     );
 }
 
-// Attack group 18: what the server's own controllers ask of a cluster.
+// Attack group 18: responses to requests of the server's own controllers.
 #[tokio::test]
 async fn endless_response_on_the_controller_lane_is_aborted_at_its_limit() {
     let rig = Rig::new().await;
@@ -242,7 +245,8 @@ async fn endless_response_on_the_controller_lane_is_aborted_at_its_limit() {
                 "/error" => 500,
                 _ => 200,
             };
-            // An end far above the limit, so that the test's memory is bounded without the limit.
+            // The end is far above the limit, so that the test's memory is bounded if the limit is
+            // missing.
             let chunks = 8 * ANSWER_BYTES / (16 * 1024);
             let endless = futures::stream::repeat_with(move || {
                 counted.fetch_add(16 * 1024, Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! SPDY and WebSocket upgrades, and those that come to nothing (attack group 11).
+//! SPDY and WebSocket upgrades, and rejected upgrades (attack group 11).
 
 use hyper::ext::Protocol;
 use hyper::upgrade::on;
@@ -18,13 +18,13 @@ pub(super) async fn head_of(stream: &mut (impl tokio::io::AsyncRead + Unpin)) ->
     while !head.ends_with(b"\r\n\r\n") {
         let byte = tokio::time::timeout(LIMIT, stream.read_u8())
             .await
-            .expect("a head in time");
-        head.push(byte.expect("a whole head"));
+            .expect("the head arrives before the timeout");
+        head.push(byte.expect("the head is complete"));
     }
     String::from_utf8(head).unwrap()
 }
 
-/// An API server that switches and says everything back, then ends when the client does.
+/// Switches protocols, echoes all bytes, and ends when the client ends.
 pub(super) async fn echo_after_switch(mut stream: DuplexStream) {
     head_of(&mut stream).await;
     let agreed = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\
@@ -36,7 +36,7 @@ pub(super) async fn echo_after_switch(mut stream: DuplexStream) {
     let _ = write.shutdown().await;
 }
 
-/// Asks for an upgrade and returns the head of the answer.
+/// Requests an upgrade and returns the head of the response.
 pub(super) async fn ask(stream: &mut TcpStream, rig: &Rig, path: &str) -> String {
     let request = format!(
         "POST {path} HTTP/1.1\r\nHost: d\r\nAuthorization: Bearer {}\r\nConnection: Upgrade\r\n\
@@ -68,7 +68,7 @@ async fn spdy_upgrade_passes_bytes_in_both_directions_and_half_closes() {
         .unwrap()
         .unwrap();
     assert_eq!(echo, [0, 255, 13, 10]);
-    // The client has said everything; the other end still has something to say.
+    // The client has sent all bytes and closed its half. The other half still sends bytes.
     stream.shutdown().await.unwrap();
     let mut rest = Vec::new();
     tokio::time::timeout(LIMIT, stream.read_to_end(&mut rest))
@@ -104,10 +104,10 @@ async fn exec_with_a_lost_tunnel_is_recorded_as_ended_by_the_cluster() {
     stream.read_u8().await.unwrap();
     attached.pair.driver.abort();
     let mut rest = Vec::new();
-    // Cut off or ended: the client is told either way.
+    // The client gets an error or the end of the stream.
     let _ = tokio::time::timeout(LIMIT, stream.read_to_end(&mut rest))
         .await
-        .expect("the client is told");
+        .expect("the client's stream ends before the timeout");
     let end = rig.audited(|r| r["stage"] == "end").await;
     assert_eq!(end["outcome"], "upstreamGone", "{end}");
 }
@@ -167,7 +167,7 @@ async fn websocket_over_http2_is_forwarded() {
     assert_eq!(&echo, b"hello");
 }
 
-// Attack group 11.
+// Attack group 11: rejected upgrades.
 #[tokio::test]
 async fn rejected_upgrade_is_relayed_with_its_body_and_without_a_second_request() {
     let rig = Rig::new().await;
@@ -199,7 +199,7 @@ async fn rejected_upgrade_is_relayed_with_its_body_and_without_a_second_request(
             }
         });
         let attached = cluster.attach(&rig, "a", "r1").await;
-        // A second request, of nobody, follows on the same socket at once.
+        // A second request without a credential follows immediately on the same socket.
         let request = format!(
             "GET {EXEC} HTTP/1.1\r\nHost: d\r\nAuthorization: Bearer {}\r\nConnection: Upgrade\r\n\
              Upgrade: websocket\r\n\r\nGET /k8s/clusters/a/secrets HTTP/1.1\r\nHost: d\r\n\r\n",

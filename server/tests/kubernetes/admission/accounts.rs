@@ -1,12 +1,12 @@
-//! What service accounts write: they stay when whoever made them has gone.
+//! Writes by service accounts. Objects of a service account outlive their creator.
 
 use http::Method;
 use serde_json::{Value, json};
 
-use super::secrets::{SECRETS, lasting_token, token_path, token_request};
+use super::secrets::{SECRETS, service_account_token, token_path, token_request};
 use super::{OF_SYSTEM, OURS, ROBOT, Row, row};
 
-/// `of_kubernetes`: accounts of `kube-system` are Kubernetes' own.
+/// Returns the writes. `of_kubernetes` is true if accounts of `kube-system` belong to Kubernetes.
 pub(super) fn accounts(of_kubernetes: bool) -> Vec<Row> {
     let mut rows = writes(ROBOT, true);
     rows.extend(writes(OF_SYSTEM, !of_kubernetes));
@@ -21,7 +21,7 @@ fn writes(writer: &'static str, judged: bool) -> Vec<Row> {
     let secret = json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "password-1" },
     });
-    let of_account = lasting_token();
+    let of_account = service_account_token();
     let (request, token) = (token_request(), token_path);
     let in_hub = token("drover-system");
     let in_system = token("kube-system");

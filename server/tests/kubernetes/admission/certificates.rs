@@ -1,4 +1,4 @@
-//! Requests for certificates, which only a real hub has.
+//! Certificate signing requests. Only an external hub serves them.
 
 use http::Method;
 use k8s_openapi::ByteString;
@@ -14,7 +14,7 @@ use crate::server::Server;
 
 const REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 
-/// Makes two requests, and tries to approve them; and tries to make others.
+/// Creates two requests and tries to approve them. Then tries to create others.
 pub(super) async fn requests(server: &Server) -> Vec<Row> {
     let (client, other) = ("kubernetes.io/kube-apiserver-client", "example.com/mine");
     ask(server, "login", client).await;

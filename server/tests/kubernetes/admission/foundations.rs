@@ -1,4 +1,4 @@
-//! What Drover's objects stand on: the server's namespace, and the definitions of its kinds.
+//! Objects that Drover depends on: the namespace of the server and the custom resource definitions.
 
 use http::Method;
 use k8s_openapi::api::core::v1::Namespace;
@@ -11,7 +11,7 @@ use crate::server::Server;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// Makes a namespace that means nothing to Drover, beside its own.
+/// Creates a namespace that Drover does not use, in addition to the namespace of Drover.
 pub(super) async fn namespaces(server: &Server) -> Vec<Row> {
     let team = Namespace {
         metadata: ObjectMeta {

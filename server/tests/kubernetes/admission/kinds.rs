@@ -1,4 +1,4 @@
-//! Drover's own kinds.
+//! Writes to the kinds of Drover.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ pub(super) fn users() -> Vec<Row> {
     ]
 }
 
-/// The only administrator, with whom Drover would be lost.
+/// Returns writes that would remove the last administrator.
 pub(super) fn administrators() -> Vec<Row> {
     let change = |spec: Value| json!({ "spec": spec });
     let unmade = || change(json!({ "administrator": false }));
@@ -83,7 +83,7 @@ pub(super) fn administrators() -> Vec<Row> {
                 json!({}),
                 "drover user delete",
             ),
-            // All at once.
+            // A `deletecollection` request.
             row(
                 writer,
                 Method::DELETE,
@@ -91,7 +91,7 @@ pub(super) fn administrators() -> Vec<Row> {
                 json!({}),
                 "drover user delete",
             ),
-            // Back in office.
+            // Enables the administrator again.
             patch(
                 writer,
                 "users/eve",
@@ -104,14 +104,14 @@ pub(super) fn administrators() -> Vec<Row> {
     rows
 }
 
-/// With the other object Kubernetes would delete this one.
+/// An owner reference: the garbage collector deletes this object together with its owner.
 fn owned() -> Value {
     json!({ "metadata": { "ownerReferences": [{
         "apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "1",
     }] } })
 }
 
-/// Kubernetes would not delete this one before somebody removes the finalizer.
+/// A finalizer: Kubernetes deletes the object only after the finalizer is removed.
 fn held() -> Value {
     json!({ "metadata": { "finalizers": ["example.com/stay"] } })
 }
@@ -171,7 +171,7 @@ pub(super) fn clusters_and_settings() -> Vec<Row> {
             key.clone(),
             "only Drover's server",
         ),
-        // The definition makes nothing of it here, so there is nothing to refuse.
+        // The definition drops unknown fields of this write, so the rules accept it.
         patch(PERSON, "clusters/shop", key, ""),
         row(PERSON, Method::POST, format!("{OURS}/clusters"), new, ""),
         patch(
@@ -185,7 +185,8 @@ pub(super) fn clusters_and_settings() -> Vec<Row> {
     ]
 }
 
-/// What only those write who administer Drover, by its own roles or by all of the hub's.
+/// Returns writes that require an administrator of Drover, or a user with all permissions on the
+/// hub.
 pub(super) fn administered() -> Vec<Row> {
     let provider = |secret: &str| {
         json!({

@@ -80,15 +80,17 @@ pub(super) fn bindings() -> Vec<Row> {
         within("drover-system", "admin", "administrator of Drover"),
         within("kube-system", "edit", "administrator of Drover"),
         within("drover-system", "view", ""),
-        // Whoever makes it later is not asked about those who are bound to it.
+        // A role that is created later is not checked against the subjects that are already bound
+        // to it.
         everywhere(PERSON, "later", "ServiceAccount", "robot", "role first"),
         within("drover-system", "later", "role first"),
         everywhere(JANE, "later", "ServiceAccount", "robot", ""),
     ]
 }
 
-/// What rights on the hub come to: the binding of the administrators is there from the start.
-pub(super) fn of_the_server() -> Vec<Row> {
+/// Returns writes to the role bindings of the server on the hub. The binding of the administrators
+/// exists from the start.
+pub(super) fn server_bindings() -> Vec<Row> {
     let refused = "server alone writes that";
     let all = || format!("{RBAC}/clusterrolebindings");
     let one = || format!("{RBAC}/clusterrolebindings/drover-hub-administrators-0");
@@ -140,7 +142,7 @@ pub(super) fn roles() -> Vec<Row> {
             role("users", "impersonate"),
             "act as others",
         ),
-        // The server's own name may be among any.
+        // The list of names can contain the server's own name.
         row(
             PERSON,
             Method::POST,
@@ -169,12 +171,12 @@ pub(super) fn roles() -> Vec<Row> {
         row(PERSON, Method::PATCH, admin(), note, ""),
     ]
     .into_iter()
-    .chain(limited_to_names())
+    .chain(roles_limited_to_names())
     .collect()
 }
 
-/// Roles in the namespace of the server's Secrets that name those that they are about.
-fn limited_to_names() -> Vec<Row> {
+/// Returns roles in the namespace of the server's Secrets, limited to single names.
+fn roles_limited_to_names() -> Vec<Row> {
     let make = |verbs: &[&str], names: &[&str], refused| {
         let path = format!("{RBAC}/namespaces/drover-system/roles");
         let body = json!({
@@ -196,7 +198,7 @@ fn limited_to_names() -> Vec<Row> {
     ]
 }
 
-/// Roles that the hub restores when it starts.
+/// Returns writes to default roles, which the hub restores when it starts.
 pub(super) fn default_roles() -> Vec<Row> {
     let named = |name: &str| format!("{RBAC}/clusterroles/{name}");
     let stripped = json!({ "rules": [] });
@@ -217,7 +219,7 @@ pub(super) fn default_roles() -> Vec<Row> {
         change(PERSON, "system:aggregate-to-edit", &stripped, refused),
         change(PERSON, "system:aggregate-to-view", &label, refused),
         change(JANE, "system:aggregate-to-edit", &stripped, ""),
-        // All at once, these among them.
+        // A `deletecollection` request, which includes default roles.
         row(
             PERSON,
             Method::DELETE,

@@ -1,4 +1,4 @@
-//! The server's Secrets, and tokens of accounts.
+//! Writes to the server's Secrets, and requests for service account tokens.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -7,8 +7,8 @@ use super::{JANE, PERSON, Row, row};
 
 pub(super) const SECRETS: &str = "/api/v1/namespaces/drover-system/secrets";
 
-/// A Secret into which Kubernetes writes a token of an account.
-pub(super) fn lasting_token() -> Value {
+/// Returns a Secret into which Kubernetes writes a service account token.
+pub(super) fn service_account_token() -> Value {
     json!({
         "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
         "metadata": {
@@ -24,7 +24,7 @@ pub(super) fn token_request() -> Value {
     })
 }
 
-/// Where tokens of a namespace's account `default` are asked for.
+/// Returns the token request path of the service account `default` in a namespace.
 pub(super) fn token_path(namespace: &str) -> String {
     format!("/api/v1/namespaces/{namespace}/serviceaccounts/default/token")
 }
@@ -35,7 +35,7 @@ pub(super) fn secrets() -> Vec<Row> {
     let made_up = json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": { "generateName": "password-" },
     });
-    let of_account = lasting_token();
+    let of_account = service_account_token();
     let damage = json!({ "data": { "tls.crt": "bm9uc2Vuc2U=" } });
     let (request, token) = (token_request(), token_path);
     let system = "/api/v1/namespaces/kube-system/secrets".to_owned();
@@ -69,7 +69,7 @@ pub(super) fn secrets() -> Vec<Row> {
             json!({}),
             "server's own",
         ),
-        // All at once, the server's among them.
+        // A `deletecollection` request, which includes the server's Secrets.
         row(
             JANE,
             Method::DELETE,
@@ -110,8 +110,8 @@ pub(super) fn secrets() -> Vec<Row> {
     ]
 }
 
-/// Secrets that are log-ins to the hub themselves.
-pub(super) fn log_ins() -> Vec<Row> {
+/// Returns bootstrap token Secrets, which are credentials of the hub.
+pub(super) fn bootstrap_tokens() -> Vec<Row> {
     let log_in = json!({
         "apiVersion": "v1", "kind": "Secret", "type": "bootstrap.kubernetes.io/token",
         "metadata": { "name": "bootstrap-token-abcdef" },

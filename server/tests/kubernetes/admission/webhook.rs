@@ -1,4 +1,5 @@
-//! The webhook of a hub elsewhere: when it is not there, leads nowhere, or knows another server.
+//! The webhook of an external hub: without a configuration, with an unreachable address, and with
+//! the address of another server.
 
 use std::path::PathBuf;
 
@@ -11,12 +12,12 @@ use kube::api::{WatchEvent, WatchParams};
 use kube::{Api, ResourceExt as _};
 use tokio_util::sync::CancellationToken;
 
-use super::{SOON, in_force};
+use super::{SOON, wait_for_rules};
 use crate::place::TestHub;
 use crate::recover::recover;
 use crate::server::{Server, authority, client, options};
 
-/// A server that is started with these options, and what `/readyz` says of the rules.
+/// A server with these options, and the status of the rules at `/readyz`.
 struct Running {
     url: String,
     trust: String,
@@ -42,10 +43,11 @@ impl Running {
         }
     }
 
-    /// Waits until the line about the rules has this part; readiness does not depend on it.
+    /// Waits until the `/readyz` line of the rules contains `part`. Readiness does not depend on
+    /// this line.
     async fn says(&self, part: &str) {
         let http = client(&self.trust);
-        let said = eventually("the state of the rules to be shown", SOON, async || {
+        let said = eventually("/readyz to show the state of the rules", SOON, async || {
             let asked = http.get(format!("{}/readyz?verbose", self.url));
             let answer = asked.send().await.map_err(|error| error.to_string())?;
             let ready = answer.status().is_success();
@@ -62,8 +64,8 @@ impl Running {
     }
 }
 
-/// Nobody listens there.
-fn nowhere(hub: &TestHub) -> ServerOptions {
+/// Returns options with an address where no server listens.
+fn unreachable_options(hub: &TestHub) -> ServerOptions {
     let mut options = options(hub, None);
     options.hub_webhook = Some("https://127.0.0.1:1".parse().unwrap());
     options
@@ -72,9 +74,9 @@ fn nowhere(hub: &TestHub) -> ServerOptions {
 #[tokio::test]
 async fn server_unreachable_from_its_hub_reports_it_and_blocks_no_write() {
     let hub = TestHub::kubernetes().await;
-    let server = Running::start(nowhere(&hub)).await;
+    let server = Running::start(unreachable_options(&hub)).await;
     let client = server.hub.client();
-    // The trial comes and goes, and leaves nothing behind that asks.
+    // The test webhook exists for a short time only and is removed afterwards.
     let webhooks: Api<ValidatingWebhookConfiguration> = Api::all(client);
     let seen = webhooks.watch(&WatchParams::default(), "0").await.unwrap();
     let names = seen.filter_map(async |event| match event.unwrap() {
@@ -110,13 +112,13 @@ async fn server_unreachable_from_its_hub_reports_it_and_blocks_no_write() {
 async fn webhook_with_an_outdated_address_is_reported_with_advice() {
     let hub = TestHub::kubernetes().await;
     let first = Server::start(&hub).await;
-    in_force(&first).await;
+    wait_for_rules(&first).await;
     first.stop().await;
-    let server = Running::start(nowhere(&hub)).await;
+    let server = Running::start(unreachable_options(&hub)).await;
     server
         .says("kubectl delete validatingwebhookconfiguration drover-rules")
         .await;
-    // What it says is so: nobody answers for what others write.
+    // The reported state is correct: the hub rejects writes of other users.
     let write = [
         "label",
         "--overwrite",
@@ -137,18 +139,18 @@ async fn webhook_with_an_outdated_address_is_reported_with_advice() {
     );
     let out = ["delete", "validatingwebhookconfiguration", "drover-rules"];
     line.run(as_jane(&out)).await.unwrap();
-    let let_through = eventually("the hub to ask no more", SOON, async || {
+    let accepted = eventually("the hub to stop calling the webhook", SOON, async || {
         line.run(as_jane(&write))
             .await
             .map(|_| ())
             .map_err(|error| format!("{error:?}"))
     });
-    let_through.await.unwrap();
+    accepted.await.unwrap();
     server.stop().await;
 }
 
-/// A kubeconfig of somebody else who may do everything.
-fn somebody(hub: &ControlPlane, name: &str) -> PathBuf {
+/// Returns a kubeconfig of another user with all permissions.
+fn other_user_kubeconfig(hub: &ControlPlane, name: &str) -> PathBuf {
     let identity = hub.identity(name, Some("system:masters")).unwrap();
     let file = hub.folder().join(format!("{name}.yaml"));
     std::fs::write(&file, identity.kubeconfig).unwrap();
@@ -159,17 +161,21 @@ fn somebody(hub: &ControlPlane, name: &str) -> PathBuf {
 async fn server_started_under_a_new_account_replaces_the_account_in_the_webhook_rules() {
     let mut hub = TestHub::kubernetes().await;
     let first = Server::start(&hub).await;
-    in_force(&first).await;
+    wait_for_rules(&first).await;
     first.stop().await;
-    let other = somebody(hub.control_plane(), "another-account");
-    // Who only helps is told, before anything is changed, as whom to do it.
-    let helped = recover(&["--kubeconfig", other.to_str().unwrap()]).await;
+    let other = other_user_kubeconfig(hub.control_plane(), "another-account");
+    // `drover server recover` under another account names the required account before it changes
+    // the hub.
+    let recovered = recover(&["--kubeconfig", other.to_str().unwrap()]).await;
     let advice = "kubectl delete validatingwebhookconfiguration drover-rules";
     assert!(
-        !helped.success && helped.stderr.contains(advice),
-        "{helped:?}"
+        !recovered.success && recovered.stderr.contains(advice),
+        "{recovered:?}"
     );
-    assert!(helped.stderr.contains("another-account"), "{helped:?}");
+    assert!(
+        recovered.stderr.contains("another-account"),
+        "{recovered:?}"
+    );
 
     let mut options = options(&hub, None);
     options.hub = HubOptions::Kubeconfig {
@@ -179,7 +185,7 @@ async fn server_started_under_a_new_account_replaces_the_account_in_the_webhook_
     let server = Running::start(options).await;
     server.says("[+]rules ok").await;
     let webhooks: Api<ValidatingWebhookConfiguration> = Api::all(server.hub.client());
-    let names_one = eventually("the rules to know one server only", SOON, async || {
+    let names_one = eventually("the rules to name only the new server", SOON, async || {
         let rules = webhooks
             .get("drover-rules")
             .await

@@ -1,4 +1,4 @@
-//! Access in clusters follows the people of the hub.
+//! Access in clusters follows the administrators on the hub.
 
 use drover_e2e::eventually;
 use serde_json::json;
@@ -59,7 +59,7 @@ async fn cluster_bindings_follow_administrators_and_drift_is_repaired() {
         .expect(200);
     has_access(false).await;
 
-    // While the cluster is away, nobody can say that it is as the hub wants it.
+    // The server cannot check the bindings while the cluster is disconnected.
     let enable = Some(json!({ "enabled": true }));
     let applied = ("True", "Applied");
     rig.wait_for("shop", "AccessApplied", applied).await;
@@ -77,7 +77,7 @@ async fn cluster_bindings_follow_administrators_and_drift_is_repaired() {
     has_access(true).await;
     rig.wait_for("shop", "AccessApplied", applied).await;
 
-    // Somebody takes the binding away; it comes back because the agent tells.
+    // A user deletes the binding. The agent reports the change and the server restores the binding.
     cluster
         .kubectl(["delete", "clusterrolebinding", "drover-administrators-0"])
         .await
@@ -90,7 +90,7 @@ async fn cluster_bindings_follow_administrators_and_drift_is_repaired() {
     })
     .await
     .unwrap();
-    // Somebody puts themselves among the administrators, for as long as that.
+    // A user adds a subject to the binding of the administrators. The server removes the subject.
     let added = r#"[{"op": "add", "path": "/subjects/-", "value":
         {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "mallory"}}]"#;
     let binding = "clusterrolebinding/drover-administrators-0";
@@ -98,7 +98,7 @@ async fn cluster_bindings_follow_administrators_and_drift_is_repaired() {
         .kubectl(["patch", binding, "--type=json", "-p", added])
         .await
         .unwrap();
-    eventually("whoever was added to be gone", SOON, async || {
+    eventually("the added subject to be removed", SOON, async || {
         let seen = cluster.kubectl(["get", binding, "-o", "yaml"]).await;
         let seen = seen.map_err(|error| error.to_string())?.stdout;
         let there = seen.contains("mallory");
@@ -113,7 +113,7 @@ async fn cluster_bindings_follow_administrators_and_drift_is_repaired() {
 async fn obsolete_objects_are_pruned_from_the_cluster() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
-    // Left by an earlier, larger state.
+    // Objects of an earlier plan with more roles.
     let label = "management.drover.dev/access=user-lane";
     cluster
         .kubectl([

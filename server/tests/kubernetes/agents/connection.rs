@@ -1,4 +1,4 @@
-//! Proofs at connect, and what agents say when they cannot.
+//! Connect proofs, and the reasons that agents report when they cannot connect.
 
 use drover_access::proof::connect_message;
 use drover_agent::status::STATUS_CONFIG_MAP;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::rig::{NAMESPACE, Rig, SOON, Steps, in_pod, replica, run, start};
 
-/// Asks for a tunnel with a proof, as far as the server's decision.
+/// Requests a tunnel with a proof and returns the decision of the server.
 async fn connect(rig: &Rig, proof: &ConnectProof, versions: &str) -> (StatusCode, Value) {
     use base64::Engine as _;
     let encoded =
@@ -94,8 +94,11 @@ async fn connect_proof_is_accepted_once_and_only_for_its_cluster() {
         StatusCode::UPGRADE_REQUIRED
     );
     let events = rig.events("shop").await;
-    for told in ["ForeignKey", "ReplayedChallenge"] {
-        assert!(events.contains(&told.to_owned()), "{told}: {events:?}");
+    for message in ["ForeignKey", "ReplayedChallenge"] {
+        assert!(
+            events.contains(&message.to_owned()),
+            "{message}: {events:?}"
+        );
     }
 }
 
@@ -116,8 +119,8 @@ async fn agents_of_the_previous_protocol_version_connect() {
         .expect(200);
 }
 
-async fn reason_told(cluster: &ControlPlane, wanted: &str) {
-    eventually(&format!("the agent to say {wanted}"), SOON, async || {
+async fn wait_for_reason(cluster: &ControlPlane, wanted: &str) {
+    eventually(&format!("the agent to report {wanted}"), SOON, async || {
         let map = cluster
             .kubectl([
                 "-n",
@@ -194,7 +197,7 @@ async fn agent_reports_the_exact_reason_of_a_failed_connection() {
         let patch = json!({ "data": data }).to_string();
         patch_binding(&cluster, &patch).await;
         let agent = start(&cluster, "pod-0").await;
-        reason_told(&cluster, reason).await;
+        wait_for_reason(&cluster, reason).await;
         drop(agent);
         patch_binding(&cluster, &json!({ "data": before }).to_string()).await;
         eprintln!("{what}: {reason}");
@@ -216,7 +219,7 @@ async fn agent_reports_the_exact_reason_of_a_failed_connection() {
         events.stdout
     );
     let _agent = start(&cluster, "pod-0").await;
-    reason_told(&cluster, "Connected").await;
+    wait_for_reason(&cluster, "Connected").await;
 }
 
 async fn binding(cluster: &ControlPlane) -> Value {
@@ -262,7 +265,7 @@ async fn deleted_cluster_closes_its_tunnels_permanently() {
         .delete("/v1/clusters/shop", &rig.admin)
         .await
         .expect(204);
-    eventually("the agent to be told", SOON, async || {
+    eventually("the agent to report the deletion", SOON, async || {
         let gone = rig.server.get("/k8s/clusters/shop/api", &rig.admin).await;
         if gone.code == 404 {
             Ok(())
@@ -287,7 +290,7 @@ async fn deleted_cluster_is_cleaned_up_after_its_agent_reconnects() {
     rig.join("shop", &cluster).await;
     let agent = start(&cluster, "pod-0").await;
     rig.wait_for("shop", "Ready", ("True", "Ready")).await;
-    // Somebody has taken one of the manifest's objects away by hand.
+    // A user has deleted an object of the manifest.
     let delete = ["delete", "clusterrolebinding", "drover-report"];
     cluster.kubectl(delete).await.unwrap();
     drop(agent);
@@ -298,34 +301,39 @@ async fn deleted_cluster_is_cleaned_up_after_its_agent_reconnects() {
     rig.wait_for("shop", "CleanedUp", ("Unknown", "WaitingForAgent"))
         .await;
     let _agent = start(&cluster, "pod-0").await;
-    eventually("the cluster to be clean", SOON, async || {
-        let left = cluster
-            .kubectl(["get", "clusterrolebindings,clusterroles", "-o", "name"])
-            .await
-            .map_err(|error| error.to_string())?;
-        let left: Vec<_> = left.stdout.lines().map(str::to_owned).collect();
-        let drovers = left
-            .iter()
-            .filter(|name| name.contains("drover-user") || name.contains("drover-administrators"));
-        match drovers.count() {
-            0 => Ok(()),
-            _ => Err(format!("{left:?}")),
-        }
-    })
+    eventually(
+        "the objects of Drover to be deleted in the cluster",
+        SOON,
+        async || {
+            let left = cluster
+                .kubectl(["get", "clusterrolebindings,clusterroles", "-o", "name"])
+                .await
+                .map_err(|error| error.to_string())?;
+            let left: Vec<_> = left.stdout.lines().map(str::to_owned).collect();
+            let drovers = left.iter().filter(|name| {
+                name.contains("drover-user") || name.contains("drover-administrators")
+            });
+            match drovers.count() {
+                0 => Ok(()),
+                _ => Err(format!("{left:?}")),
+            }
+        },
+    )
     .await
     .unwrap();
     gone(&rig).await;
 }
 
-/// The commands leave nothing of Drover's, also of what Helm had installed.
-async fn run_as_told(cluster: &ControlPlane, told: &str) {
+/// Runs the reported commands and asserts that they remove all objects of Drover, including those
+/// that Helm installed.
+async fn run_reported_commands(cluster: &ControlPlane, message: &str) {
     let kinds = "clusterroles,clusterrolebindings";
     let helms = "app.kubernetes.io/managed-by=Helm";
     for name in ["drover-controller", "drover-report"] {
         let label = ["label", "--overwrite", kinds, name, helms];
         cluster.kubectl(label).await.unwrap();
     }
-    let (_, commands) = told.split_once("run there: ").unwrap();
+    let (_, commands) = message.split_once("run there: ").unwrap();
     for command in commands.split(" && ") {
         let words = command.strip_prefix("kubectl ").unwrap().split(' ');
         cluster.kubectl(words).await.unwrap();
@@ -346,21 +354,25 @@ async fn deleted_cluster_without_agent_reports_the_manual_cleanup_commands() {
         .await;
     let deleted = rig.server.delete("/v1/clusters/shop", &rig.admin).await;
     deleted.expect(204);
-    let told = eventually("what to do", 2 * SOON, async || {
-        let view = rig.server.get("/v1/clusters/shop", &rig.admin).await.body;
-        let conditions = view["conditions"].as_array().cloned().unwrap_or_default();
-        let found = conditions.iter().find(|c| c["type"] == "CleanedUp");
-        match found.filter(|condition| condition["status"] == "False") {
-            Some(condition) => Ok(condition["message"].as_str().unwrap_or_default().to_owned()),
-            None => Err(view.to_string()),
-        }
-    });
-    let told = told.await.unwrap();
-    assert!(
-        told.contains("kubectl delete namespace drover-agent"),
-        "{told}"
+    let message = eventually(
+        "the cleanup commands in the condition",
+        2 * SOON,
+        async || {
+            let view = rig.server.get("/v1/clusters/shop", &rig.admin).await.body;
+            let conditions = view["conditions"].as_array().cloned().unwrap_or_default();
+            let found = conditions.iter().find(|c| c["type"] == "CleanedUp");
+            match found.filter(|condition| condition["status"] == "False") {
+                Some(condition) => Ok(condition["message"].as_str().unwrap_or_default().to_owned()),
+                None => Err(view.to_string()),
+            }
+        },
     );
-    run_as_told(&cluster, &told).await;
+    let message = message.await.unwrap();
+    assert!(
+        message.contains("kubectl delete namespace drover-agent"),
+        "{message}"
+    );
+    run_reported_commands(&cluster, &message).await;
     gone(&rig).await;
     let events = rig.events("shop").await;
     assert!(events.contains(&"AgentGone".to_owned()), "{events:?}");
@@ -377,7 +389,7 @@ async fn gone(rig: &Rig) {
     .unwrap();
 }
 
-/// The same server at another address: bytes are copied, so its certificate is what it was.
+/// Starts a TCP relay to the server at another address. The server's certificate is unchanged.
 async fn relay(from: &str, to: &str) -> std::net::SocketAddr {
     let listener = tokio::net::TcpListener::bind(from).await.unwrap();
     let (address, to) = (listener.local_addr().unwrap(), to.to_owned());

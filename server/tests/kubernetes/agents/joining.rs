@@ -1,4 +1,4 @@
-//! From a manifest to a member.
+//! Import of a cluster: from the manifest to a connected cluster.
 
 use drover_agent_link::registration::{KEY_SECRET, REGISTRATION_SECRET, Step};
 use drover_e2e::{ControlPlane, eventually};
@@ -41,7 +41,7 @@ async fn imported_cluster_joins_and_serves_requests_under_the_names_of_users() {
     let list = rig.server.get(pods, &rig.admin).await.expect(200);
     assert_eq!(list["kind"], "ConfigMapList");
 
-    // One replica goes in good order; the other carries on.
+    // The first replica stops gracefully. The second replica continues to serve.
     first.terminate().await;
     rig.server.get(pods, &rig.admin).await.expect(200);
     let status = rig.status("shop").await;
@@ -52,7 +52,7 @@ async fn imported_cluster_joins_and_serves_requests_under_the_names_of_users() {
 #[tokio::test]
 async fn registration_completes_after_a_crash_between_any_two_steps() {
     let (rig, cluster) = Rig::with_cluster().await;
-    // A walk has five arrows; the sixth round is the undisturbed one.
+    // Registration has five steps. The sixth round runs without a crash.
     for crash_after in 0..=5 {
         let name = format!("shop-{crash_after}");
         let uid = rig.join(&name, &cluster).await;
@@ -65,10 +65,10 @@ async fn registration_completes_after_a_crash_between_any_two_steps() {
 
         let member = steps.registrar().run().await.unwrap();
         assert_eq!(member.cluster_uid.as_str(), uid, "after step {crash_after}");
-        assert_registered_and_forgotten(&rig, &cluster, &name).await;
+        assert_registered_and_token_deleted(&rig, &cluster, &name).await;
         let bound = rig.status(&name).await.registration.unwrap();
         assert_eq!(bound.public_key, member.key.public().encode());
-        // The next round is another cluster with a key of its own.
+        // The next round uses another cluster with another key.
         cluster
             .kubectl(["delete", "namespace", "drover-agent", "--wait"])
             .await
@@ -76,16 +76,16 @@ async fn registration_completes_after_a_crash_between_any_two_steps() {
     }
 }
 
-async fn assert_registered_and_forgotten(rig: &Rig, cluster: &ControlPlane, name: &str) {
+async fn assert_registered_and_token_deleted(rig: &Rig, cluster: &ControlPlane, name: &str) {
     let used = secret(cluster, REGISTRATION_SECRET).await.unwrap();
     assert!(
         used.data.is_none_or(|data| data.is_empty()),
-        "{name}: the token is still there"
+        "{name}: the token still exists"
     );
     let copied = used.metadata.annotations.unwrap_or_default();
     assert!(
         copied.is_empty(),
-        "{name}: kubectl's copy of the token is still there"
+        "{name}: the copy of the token in the kubectl annotation still exists"
     );
     let tokens = rig.server.hub.registration_tokens();
     let left = tokens
@@ -106,8 +106,8 @@ async fn registration_completes_after_a_server_crash_before_the_token_is_deleted
     let steps = Steps::of(&cluster).await;
     let token = steps.store.registration_token().await.unwrap().unwrap();
     let first = steps.registrar().run().await.unwrap();
-    // As if the token had not been deleted, and the agent had heard nothing: the same request,
-    // without the hub's object, and with nothing remembered.
+    // Simulates that the server did not delete the token and the agent got no response: the agent
+    // repeats the request without the object on the hub and without stored state.
     let stale = json!({ "stringData": { "token": token.expose_secret() } }).to_string();
     let (name, key) = (REGISTRATION_SECRET, KEY_SECRET);
     for (secret, patch) in [
@@ -130,7 +130,7 @@ async fn registration_completes_after_a_server_crash_before_the_token_is_deleted
     }
     let again = steps.registrar().run().await.unwrap();
     assert_eq!(first.key.public(), again.key.public());
-    assert_registered_and_forgotten(&rig, &cluster, "shop").await;
+    assert_registered_and_token_deleted(&rig, &cluster, "shop").await;
 }
 
 #[tokio::test]
@@ -144,7 +144,7 @@ async fn replicas_that_start_at_the_same_time_share_one_key() {
     assert_eq!(left.key.public(), right.key.public());
     let bound = rig.status("shop").await.registration.unwrap();
     assert_eq!(bound.public_key, left.key.public().encode());
-    assert_registered_and_forgotten(&rig, &cluster, "shop").await;
+    assert_registered_and_token_deleted(&rig, &cluster, "shop").await;
 }
 
 #[tokio::test]
@@ -163,7 +163,7 @@ async fn reapplied_manifest_keeps_the_registration() {
     assert_eq!(secret(&cluster, KEY_SECRET).await.unwrap().data, before);
     drop(agent);
     let _again = start(&cluster, "pod-0").await;
-    eventually("the token to be forgotten again", SOON, async || {
+    eventually("the token to be deleted again", SOON, async || {
         let used = secret(&cluster, REGISTRATION_SECRET).await.unwrap();
         if used.data.is_none_or(|data| data.is_empty()) {
             Ok(())
@@ -197,7 +197,7 @@ async fn manifest_requires_its_token_in_a_header() {
         .server
         .call_text(Method::GET, &format!("{path}?token={token}"), None)
         .await;
-    assert_eq!(code, 401, "a token in the URL is no credential");
+    assert_eq!(code, 401, "a token in the URL must be rejected");
 }
 
 #[tokio::test]
@@ -246,18 +246,22 @@ async fn deleted_cluster_keeps_no_objects_of_drover() {
             .is_empty()
     );
     let selector = "app.kubernetes.io/name=drover-agent";
-    eventually("the cluster to be clean", SOON, async || {
-        let kinds = "namespaces,clusterroles,clusterrolebindings";
-        let left = cluster
-            .kubectl(["get", kinds, "-l", selector, "-o", "name"])
-            .await;
-        let left = left.map_err(|error| error.to_string())?.stdout;
-        if left.trim().is_empty() {
-            Ok(())
-        } else {
-            Err(left)
-        }
-    })
+    eventually(
+        "the objects of Drover to be deleted in the cluster",
+        SOON,
+        async || {
+            let kinds = "namespaces,clusterroles,clusterrolebindings";
+            let left = cluster
+                .kubectl(["get", kinds, "-l", selector, "-o", "name"])
+                .await;
+            let left = left.map_err(|error| error.to_string())?.stdout;
+            if left.trim().is_empty() {
+                Ok(())
+            } else {
+                Err(left)
+            }
+        },
+    )
     .await
     .unwrap();
 }
@@ -267,7 +271,7 @@ async fn registered_cluster_cannot_register_as_a_second_cluster() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     Steps::of(&cluster).await.registrar().run().await.unwrap();
-    // The manifest of another Cluster, in the same cluster: the same key.
+    // Apply the manifest of another Cluster in the same cluster, which then uses the same key.
     rig.join("twin", &cluster).await;
     let error = Steps::of(&cluster)
         .await

@@ -1,5 +1,5 @@
-//! The agent as it meets a server that means ill (attack groups 1–3, 5, 19): every request goes
-//! through the real lanes to a real API server, and the answer shows whether it got there.
+//! The agent against a hostile server (attack groups 1–3, 5, 19). Every request passes through the
+//! real lanes to a real API server, and the response shows whether the request reached it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::rig::{NAMESPACE, Rig, apply, as_account, in_pod, outside, replica};
 
-/// A hostile server's end of a tunnel to real lanes.
+/// The server side of a tunnel to real lanes, which sends hostile requests.
 struct Hostile {
     tunnel: Tunnel,
     lanes: Arc<Lanes>,
@@ -70,7 +70,7 @@ async fn applied() -> (Rig, ControlPlane) {
 #[tokio::test]
 #[expect(
     clippy::too_many_lines,
-    reason = "one table and what is left behind by it"
+    reason = "one table and the assertions about its effects"
 )]
 async fn agent_rejects_hostile_requests_of_the_server() {
     let (_rig, cluster) = applied().await;
@@ -195,7 +195,10 @@ async fn agent_rejects_hostile_requests_of_the_server() {
         .iter()
         .map(|refusal| refusal.count)
         .sum();
-    assert_eq!(counted, 16, "each refusal is counted for the next report");
+    assert_eq!(
+        counted, 16,
+        "the agent counts each refusal for its next report"
+    );
 }
 
 #[tokio::test]
@@ -226,7 +229,7 @@ async fn user_lane_request_needs_an_authorized_user_name() {
     assert_eq!(answer.status(), 403);
     let message = answer.body()["message"].as_str().unwrap();
     assert!(message.contains("cannot impersonate"), "{message}");
-    // And the account's own token, stolen, may do nothing at all but what everybody may.
+    // The token of the agent's account has only the permissions of every authenticated user.
     let account = kube::Client::try_from(as_account(&cluster, "drover-user").await).unwrap();
     let secrets: kube::Api<k8s_openapi::api::core::v1::Secret> =
         kube::Api::namespaced(account, NAMESPACE);
@@ -243,7 +246,7 @@ async fn user_lane_request_needs_an_authorized_user_name() {
 #[tokio::test]
 async fn lanes_do_not_use_the_client_certificate_of_the_kubeconfig() {
     let (_rig, cluster) = applied().await;
-    // The kubeconfig is of system:masters; the lane must still be its own account.
+    // The kubeconfig belongs to system:masters. The lane must still use its own service account.
     let hostile = hostile(&outside(&cluster).await).await;
     let lane = [("drover-lane", "controller")];
     let answer = hostile
@@ -304,7 +307,7 @@ async fn agent_reports_an_unreachable_or_paused_api_server() {
     cluster.kill(Component::ApiServer).unwrap();
     let answer = tokio::time::timeout(Duration::from_secs(20), async {
         loop {
-            // A pooled connection may break first; that is a 502.
+            // A pooled connection can break first; the agent then responds with 502.
             let answer = hostile.send("GET", "/version", &lane).await;
             if answer.status() == 503 {
                 return answer;

@@ -1,4 +1,4 @@
-//! People who are given roles in a cluster, and what they can do there.
+//! Users with roles in a cluster, and their permissions there.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::rig::{Rig, SOON, start};
 pub(super) const OURS: &str = "/k8s/clusters/local/apis/management.drover.dev/v1alpha1";
 const MEMBERS: &str = "/v1/clusters/shop/members";
 
-/// Gives a role; returns the member's id.
+/// Grants a role in the cluster and returns the ID of the member.
 pub(super) async fn give(rig: &Rig, by: &str, role: &str, user: &str) -> String {
     let body = json!({ "role": role, "user": user });
     let made = rig.server.post(MEMBERS, by, body).await.expect(201);
@@ -82,7 +82,7 @@ async fn manual_bindings_are_reported_and_removed_with_the_last_role_of_the_user
     take(&rig, &rig.admin, &id).await;
     let left = "jsonpath={range .items[*]}{.metadata.name}:{.subjects[*].name} {end}";
     let line = ["get", "rolebindings", "-n", "default", "-o", left];
-    eventually("bob's name to be taken out", SOON, async || {
+    eventually("bob to be removed from the bindings", SOON, async || {
         let found = cluster.kubectl(line).await;
         let found = found.map_err(|error| error.to_string())?.stdout;
         (found.trim() == "by-hand:jane of-own:jane")
@@ -91,7 +91,7 @@ async fn manual_bindings_are_reported_and_removed_with_the_last_role_of_the_user
     })
     .await
     .unwrap();
-    eventually("it to be told", SOON, async || {
+    eventually("the event about the removed subject", SOON, async || {
         let events = rig.events("shop").await;
         let told = events.iter().any(|reason| reason == "NamesTakenOut");
         told.then_some(()).ok_or_else(|| format!("{events:?}"))
@@ -134,7 +134,7 @@ async fn cluster_member_sees_only_that_cluster_and_loses_access_with_the_role() 
     })
     .await
     .unwrap();
-    // The promise is two seconds; this machine may be busy with other tests.
+    // The documented limit is two seconds, but other tests can slow this machine down.
     assert!(
         given.elapsed() < Duration::from_secs(10),
         "{:?}",
@@ -166,7 +166,7 @@ async fn cluster_member_sees_only_that_cluster_and_loses_access_with_the_role() 
     let why = explained("bob", "nodes").await.expect(200);
     assert_eq!(why["through"][0]["role"], "cluster-viewer", "{why}");
     assert_eq!(why["through"][0]["binding"], json!(id), "{why}");
-    // Who administers Drover, and who is there at all, is not for a member to know.
+    // A member does not see the administrators of Drover or other users.
     for user in ["admin", "nobody"] {
         let refused = explained(user, "nodes").await.expect(404);
         assert_eq!(refused["message"], format!("User {user:?} not found"));
@@ -208,7 +208,7 @@ async fn member_manager_cannot_grant_more_than_its_own_permissions() {
         "{message}"
     );
     asked(&ann, "cluster-members-view").await.expect(201);
-    // Bob sees members now, and lets nobody in, so he looks nobody up.
+    // Bob lists members but cannot grant roles, so he cannot search users.
     rig.server.get(MEMBERS, &bob).await.expect(200);
     let people = |place: &str| format!("/v1/access/people?name=bob{place}");
     let here = people("&cluster=shop");
@@ -220,11 +220,11 @@ async fn member_manager_cannot_grant_more_than_its_own_permissions() {
         rig.server.get(&people(nowhere), &ann).await.expect(404);
     }
     asked(&bob, "cluster-members-view").await.expect(403);
-    // Somebody's role that ann could not give, she cannot take either.
+    // Ann cannot revoke a role that she could not grant.
     let owner = give(&rig, &rig.admin, "cluster-owner", "bob").await;
     let path = format!("{MEMBERS}/{owner}");
     rig.server.delete(&path, &ann).await.expect(403);
-    // The owner can do both.
+    // The owner can grant and revoke both roles.
     asked(&bob, "nodes-view").await.expect(201);
     rig.server.delete(&path, &bob).await.expect(204);
 }
@@ -249,7 +249,7 @@ async fn cluster_importer_owns_only_its_own_clusters() {
         .post(&path, &rig.admin, binding)
         .await
         .expect(201);
-    let made: Value = eventually("dora to make a cluster", SOON, async || {
+    let made: Value = eventually("dora to create a cluster", SOON, async || {
         let answer = rig.server.post("/v1/clusters", &dora, body.clone()).await;
         if answer.code == 201 {
             Ok(answer.body)
@@ -260,7 +260,7 @@ async fn cluster_importer_owns_only_its_own_clusters() {
     .await
     .unwrap();
     assert_eq!(made["name"], "doras");
-    let members = eventually("dora to own it", SOON, async || {
+    let members = eventually("dora to be the owner of the cluster", SOON, async || {
         let answer = rig.server.get("/v1/clusters/doras/members", &dora).await;
         (answer.code == 200).then_some(answer.body).ok_or("not yet")
     });
@@ -298,7 +298,7 @@ async fn role_is_revoked_despite_changed_labels_and_finalizers_in_the_cluster() 
         let found = cluster.kubectl(line).await;
         found.map(|found| found.stdout.lines().map(str::to_owned).collect::<Vec<_>>())
     };
-    let made = eventually("what the role comes to", SOON, async || {
+    let made = eventually("the objects of the role in the cluster", SOON, async || {
         let found = of_roles().await.map_err(|error| error.to_string())?;
         (found.len() == 2)
             .then_some(found.clone())
@@ -306,13 +306,13 @@ async fn role_is_revoked_despite_changed_labels_and_finalizers_in_the_cluster() 
     })
     .await
     .unwrap();
-    // Out of sight, with a right more; and with something to wait for when they are deleted.
+    // Change the label, the rules and the finalizers of the objects.
     let hold = r#"{"metadata": {"finalizers": ["example.org/mine"]}}"#;
     for object in &made {
         let strip = format!("{label}-");
         cluster.kubectl(["label", object, &strip]).await.unwrap();
     }
-    eventually("the labels to be there again", SOON, async || {
+    eventually("the labels to be restored", SOON, async || {
         let found = of_roles().await.map_err(|error| error.to_string())?;
         (found == made)
             .then_some(())
@@ -328,7 +328,7 @@ async fn role_is_revoked_despite_changed_labels_and_finalizers_in_the_cluster() 
     }
     take(&rig, &rig.admin, &id).await;
     for object in &made {
-        eventually(&format!("{object} to go"), SOON, async || {
+        eventually(&format!("{object} to be deleted"), SOON, async || {
             let found = cluster.kubectl(["get", object, "--ignore-not-found", "-o", "name"]);
             let found = found.await.map_err(|error| error.to_string())?.stdout;
             found.trim().is_empty().then_some(()).ok_or(found)

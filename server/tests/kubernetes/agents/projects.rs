@@ -1,4 +1,4 @@
-//! Projects of a real cluster: whose its namespaces are, and what may be used in them.
+//! Projects in a real cluster: their namespaces, quotas and limits.
 
 use drover_api::kinds::Project;
 use drover_e2e::{ControlPlane, eventually};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::rig::{Rig, SOON, start};
 
-/// The projects of a hub, written straight to it.
+/// Creates and changes Project objects directly on the hub.
 struct Projects<'a> {
     rig: &'a Rig,
     api: Api<Project>,
@@ -55,8 +55,8 @@ impl<'a> Projects<'a> {
                 .map(|own| own.name.as_str())
                 .collect();
             let ready = status.conditions.iter().find(|it| it.type_ == "Ready");
-            let told = ready.map(|ready| (ready.reason.as_str(), ready.message.clone()));
-            match told {
+            let message = ready.map(|ready| (ready.reason.as_str(), ready.message.clone()));
+            match message {
                 Some((found, message)) if found == reason && own == namespaces => Ok(message),
                 _ => Err(format!("{status:?}")),
             }
@@ -103,7 +103,7 @@ fn labels(namespace: &Value) -> &Value {
     &namespace["metadata"]["labels"]
 }
 
-/// Waits until a namespace carries the label of this project, or of none.
+/// Waits until a namespace has the label of this project, or no project label for `None`.
 async fn wait_for_label(cluster: &ControlPlane, namespace: &str, project: Option<&str>) {
     let what = format!("{namespace} to be labelled {project:?}");
     eventually(&what, SOON, async || {
@@ -146,25 +146,26 @@ async fn project_namespaces_are_created_limited_and_released_unchanged() {
     let limits = get(&cluster, "limitrange drover-project -n dev").await;
     assert_eq!(limits["spec"]["limits"][0]["default"]["memory"], "1Gi");
 
-    // One more would be more than the project may use.
+    // A third namespace would exceed the quota of the project.
     let three = json!([{ "name": "dev" }, { "name": "test" }, { "name": "x" }]);
     projects.change("web", json!({ "namespaces": three })).await;
-    let told = projects.wait_for("web", "LimitsInvalid", &["dev", "test"]);
-    let told = told.await;
-    assert!(told.contains("3 namespaces with 5 each"), "{told}");
+    let message = projects.wait_for("web", "LimitsInvalid", &["dev", "test"]);
+    let message = message.await;
+    assert!(message.contains("3 namespaces with 5 each"), "{message}");
     assert!(cluster.kubectl(["get", "namespace", "x"]).await.is_err());
 
-    // What leaves it stays, without anything of Drover's; what stays in it is not touched.
+    // A namespace that leaves the project stays without objects of Drover. A namespace that stays
+    // in the project is unchanged.
     let one = json!([{ "name": "dev" }]);
     projects.change("web", json!({ "namespaces": one })).await;
     projects.wait_for("web", "Applied", &["dev"]).await;
-    is_nobodys(&cluster, "test").await;
+    assert_namespace_is_unmanaged(&cluster, "test").await;
     let same = get(&cluster, "resourcequota drover-project -n dev").await;
     let version = |of: &Value| of["metadata"]["resourceVersion"].clone();
     assert_eq!(version(&same), version(&quota));
     projects.delete("web").await;
     projects.wait_until_gone("web").await;
-    is_nobodys(&cluster, "dev").await;
+    assert_namespace_is_unmanaged(&cluster, "dev").await;
 }
 
 #[tokio::test]
@@ -183,7 +184,7 @@ async fn manual_changes_in_project_namespaces_are_reverted_within_seconds() {
     let web = projects.uid("web").await;
     let quota = "resourcequota drover-project -n dev";
     let hard = || json!({ "pods": "5" });
-    let put_right = async |line: &str, pointer: &str, wanted: Value| {
+    let wait_until_restored = async |line: &str, pointer: &str, wanted: Value| {
         let is_as_wanted = async || {
             let found = cluster
                 .kubectl(format!("get {line} -o json").split(' '))
@@ -197,20 +198,20 @@ async fn manual_changes_in_project_namespaces_are_reverted_within_seconds() {
         eventually(line, SOON, is_as_wanted).await.unwrap();
     };
     kubectl(&cluster, &format!("delete {quota}")).await;
-    put_right(quota, "/spec/hard", hard()).await;
+    wait_until_restored(quota, "/spec/hard", hard()).await;
     let more = r#"{"spec":{"hard":{"pods":"500"}}}"#;
     kubectl(&cluster, &format!("patch {quota} --type=merge -p {more}")).await;
-    put_right(quota, "/spec/hard", hard()).await;
+    wait_until_restored(quota, "/spec/hard", hard()).await;
     kubectl(&cluster, "delete limitrange drover-project -n dev").await;
     let limit = "/spec/limits/0/default/memory";
-    put_right("limitrange drover-project -n dev", limit, json!("1Gi")).await;
+    wait_until_restored("limitrange drover-project -n dev", limit, json!("1Gi")).await;
     let unlabel = "label namespace dev management.drover.dev/project-";
     kubectl(&cluster, unlabel).await;
     wait_for_label(&cluster, "dev", Some(&web)).await;
 }
 
-/// Asserts that a namespace is there as if no project had ever had it.
-async fn is_nobodys(cluster: &ControlPlane, name: &str) {
+/// Asserts that a namespace contains no label and no object of a project.
+async fn assert_namespace_is_unmanaged(cluster: &ControlPlane, name: &str) {
     let left = get(cluster, &format!("namespace {name}")).await;
     assert_eq!(
         labels(&left),
@@ -233,12 +234,12 @@ async fn existing_namespace_is_adopted_only_on_request_and_moves_with_its_bindin
 
     let asked = json!({ "namespaces": [{ "name": "bank" }] });
     projects.make("vault", asked).await;
-    let told = projects.wait_for("vault", "NamespaceTaken", &[]).await;
+    let message = projects.wait_for("vault", "NamespaceTaken", &[]).await;
     assert!(
-        told.contains("\"bank\"") && told.contains("adopt"),
-        "{told}"
+        message.contains("\"bank\"") && message.contains("adopt"),
+        "{message}"
     );
-    // A label in the cluster makes nobody an owner.
+    // A label in the cluster does not change the owner of a namespace.
     let vault = projects.uid("vault").await;
     let label = format!("label namespace bank management.drover.dev/project={vault}");
     kubectl(&cluster, &label).await;
@@ -256,10 +257,11 @@ async fn existing_namespace_is_adopted_only_on_request_and_moves_with_its_bindin
     given.await.expect(201);
     wait_for_rights(&cluster, "bank", true).await;
 
-    // It moves once the one that has it lets it go, and nobody's rights in it stay behind.
+    // The namespace moves after the first project releases it. Bindings of the first project are
+    // removed.
     projects.make("web", adopted()).await;
-    let told = projects.wait_for("web", "NamespaceTaken", &[]).await;
-    assert!(told.contains("\"vault\""), "{told}");
+    let message = projects.wait_for("web", "NamespaceTaken", &[]).await;
+    assert!(message.contains("\"vault\""), "{message}");
     let none = json!({ "namespaces": [] });
     projects.change("vault", none).await;
     projects.wait_for("web", "Applied", &["bank"]).await;
@@ -277,8 +279,8 @@ async fn missing_namespace_to_adopt_is_not_created() {
     let projects = Projects::of(&rig);
     let body = json!({ "namespaces": [{ "name": "bnak", "adopt": true }] });
     projects.make("vault", body).await;
-    let told = projects.wait_for("vault", "NamespaceNotFound", &[]).await;
-    assert!(told.contains("\"bnak\""), "{told}");
+    let message = projects.wait_for("vault", "NamespaceNotFound", &[]).await;
+    assert!(message.contains("\"bnak\""), "{message}");
     let all = get(&cluster, "namespaces").await.to_string();
     assert!(!all.contains("bnak"), "{all}");
 }
@@ -300,7 +302,7 @@ async fn recreated_namespace_is_not_adopted_again() {
     projects.wait_for("vault", "Applied", &["bank"]).await;
     let status = projects.api.get("vault").await.unwrap().status.unwrap();
     assert_eq!(json!(status.adopted[0].uid), uid().await);
-    // Over REST, the server fills in the UID that the cluster has.
+    // A request over REST stores the current UID of the namespace.
     kubectl(&cluster, "create namespace safe").await;
     let named = json!([{ "name": "safe", "adopt": true }]);
     let body = json!({ "name": "of-rest", "cluster": "shop", "namespaces": named });
@@ -313,18 +315,18 @@ async fn recreated_namespace_is_not_adopted_again() {
 
     kubectl(&cluster, "delete namespace bank --wait").await;
     kubectl(&cluster, "create namespace bank").await;
-    let told = projects.wait_for("vault", "NamespaceReplaced", &[]).await;
-    assert!(told.contains("\"bank\""), "{told}");
+    let message = projects.wait_for("vault", "NamespaceReplaced", &[]).await;
+    assert!(message.contains("\"bank\""), "{message}");
     wait_for_label(&cluster, "bank", None).await;
 
-    // It is asked for anew.
+    // Request the namespace again.
     projects.change("vault", json!({ "namespaces": [] })).await;
     projects.wait_for("vault", "Applied", &[]).await;
     projects.change("vault", adopted()).await;
     projects.wait_for("vault", "Applied", &["bank"]).await;
 }
 
-/// Waits until somebody has a role of Drover's in a namespace, or nobody has.
+/// Waits until a namespace has a role binding of Drover if `wanted`, or none otherwise.
 async fn wait_for_rights(cluster: &ControlPlane, namespace: &str, wanted: bool) {
     let what = format!("rights in {namespace}: {wanted}");
     eventually(&what, SOON, async || {
@@ -369,7 +371,7 @@ async fn project_is_deleted_while_its_cluster_is_disconnected_or_deleted() {
     wait_for_label(&cluster, "of-one", None).await;
     wait_for_label(&cluster, "of-two", Some(&two)).await;
 
-    // The Cluster goes, and what speaks of it; the namespaces stay.
+    // The Cluster and its Projects are deleted. The namespaces stay.
     let gone = rig.server.hub.clusters();
     gone.delete("shop", &DeleteParams::default()).await.unwrap();
     projects.wait_until_gone("two").await;

@@ -1,4 +1,4 @@
-//! Registrations that must fail (attack group 17), each with an event on the Cluster.
+//! Registrations that the server must reject (attack group 17), each with an event on the Cluster.
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use base64::Engine as _;
@@ -17,7 +17,7 @@ use super::rig::Rig;
 use crate::place::TestHub;
 use crate::server::{Answer, Server};
 
-/// A cluster's key, without a cluster.
+/// The key of an agent without a cluster.
 struct Key(Ed25519KeyPair);
 
 impl Key {
@@ -70,7 +70,7 @@ fn cause(body: &Value) -> &str {
 #[tokio::test]
 #[expect(
     clippy::too_many_lines,
-    reason = "one table and what is left behind by it"
+    reason = "one table and the assertions about its effects"
 )]
 async fn invalid_registrations_are_rejected_with_an_event() {
     let rig = rig().await;
@@ -158,7 +158,7 @@ async fn invalid_registrations_are_rejected_with_an_event() {
             .expect(code);
         assert_eq!(cause(&body), reason, "{what}: {body}");
     }
-    // The bound key proves itself, with its token gone or with none.
+    // The bound key authenticates the agent with a deleted token and without a token.
     register(&rig, Some(&token_a), ours.request(&a, &token_a))
         .await
         .expect(200);
@@ -245,7 +245,7 @@ async fn recreated_cluster_inherits_no_key_and_no_token() {
         .await
         .expect(204);
     let new = drover_e2e::eventually("the name to be free", super::rig::SOON, async || {
-        // No agent will ever come to clean up: not waited for.
+        // No agent connects to clean up, so remove the finalizers.
         let free = Patch::Merge(json!({"metadata": {"uid": old, "finalizers": []}}));
         let (clusters, params) = (rig.server.hub.clusters(), PatchParams::default());
         match clusters.patch("a", &params, &free).await {
@@ -263,7 +263,7 @@ async fn recreated_cluster_inherits_no_key_and_no_token() {
     .await
     .unwrap();
     assert_ne!(old, new);
-    // A token that nobody used goes with its Cluster, but not in the same moment.
+    // The unused token of a Cluster is deleted shortly after its Cluster.
     for (uid, token, codes) in [
         (&old, &spare, &[404][..]),
         (&new, &spare, &[401, 403]),

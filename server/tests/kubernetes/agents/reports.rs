@@ -1,4 +1,4 @@
-//! What agents report arrives in the Cluster's status.
+//! Reports of agents in the status of the Cluster.
 
 use drover_e2e::{Component, ControlPlane, eventually};
 use k8s_openapi::api::core::v1::{Node, Pod};
@@ -11,7 +11,7 @@ use super::rig::{NAMESPACE, Rig, SOON, start};
 async fn nodes_capacity_and_requests_are_reported_in_the_status() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
-    no_pods_of_the_agent(&cluster).await;
+    delete_agent_pods(&cluster).await;
     let nodes: Api<Node> = Api::all(cluster.client());
     for (name, cpu) in [("a", "2"), ("b", "1500m")] {
         let node = json!({ "metadata": { "name": name } });
@@ -43,7 +43,7 @@ async fn nodes_capacity_and_requests_are_reported_in_the_status() {
         { "name": "c", "image": "x", "resources": { "requests": { "cpu": "250m" } } }
     ]}});
     let pod: Pod = serde_json::from_value(pod).unwrap();
-    eventually("the pod to be made", SOON, async || {
+    eventually("the pod to be created", SOON, async || {
         pods.create(&PostParams::default(), &pod).await.map(|_| ())
     })
     .await
@@ -109,7 +109,7 @@ async fn agent_image_follows_the_cluster_and_its_rollout_is_reported() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let _agent = start(&cluster, "pod-0").await;
-    // No node runs the pods here, so the roll-out stays under way.
+    // This cluster has no node, so the rollout stays in progress.
     rig.wait_for("shop", "AgentUpToDate", ("False", "RollingOut"))
         .await;
     let patch = json!({ "spec": { "agent": { "image": "registry.example/agent:next" } } });
@@ -141,21 +141,25 @@ async fn agent_image_follows_the_cluster_and_its_rollout_is_reported() {
     })
     .await
     .unwrap();
-    eventually("the Cluster to say so", SOON, async || {
-        let agent = rig.status("shop").await.agent.unwrap_or_default();
-        match agent.image.as_deref() {
-            Some("registry.example/agent:next") => Ok(()),
-            other => Err(format!("{other:?}")),
-        }
-    })
+    eventually(
+        "the rollout in the status of the Cluster",
+        SOON,
+        async || {
+            let agent = rig.status("shop").await.agent.unwrap_or_default();
+            match agent.image.as_deref() {
+                Some("registry.example/agent:next") => Ok(()),
+                other => Err(format!("{other:?}")),
+            }
+        },
+    )
     .await
     .unwrap();
     rig.wait_for("shop", "AgentUpToDate", ("False", "RollingOut"))
         .await;
 }
 
-/// The pods of the manifest count too; here they would only blur the sums.
-async fn no_pods_of_the_agent(cluster: &ControlPlane) {
+/// Deletes the agent pods of the manifest, whose requests would change the sums.
+async fn delete_agent_pods(cluster: &ControlPlane) {
     let scale = [
         "-n",
         NAMESPACE,

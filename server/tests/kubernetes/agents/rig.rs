@@ -1,4 +1,4 @@
-//! A hub with a server, and a cluster with the manifest applied.
+//! A hub with a server, and a cluster to which the manifest is applied.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,15 +23,15 @@ use crate::server::Server;
 pub(super) const SOON: Duration = Duration::from_mins(1);
 pub(super) const NAMESPACE: &str = "drover-agent";
 
-/// A hub, its server and the administrator's session.
+/// A hub, its server and the session of the administrator.
 pub(super) struct Rig {
     pub(super) server: Server,
     pub(super) admin: String,
-    /// Dropped after the server that is on it.
+    /// The hub is dropped after the server that uses it.
     _hub: TestHub,
 }
 
-/// A running replica, ended when dropped.
+/// A running replica of the agent. Dropping it stops the replica.
 pub(super) struct Running {
     shutdown: CancellationToken,
     task: JoinHandle<()>,
@@ -45,7 +45,7 @@ impl Drop for Running {
 }
 
 impl Running {
-    /// Ends it as SIGTERM does.
+    /// Stops the replica gracefully, as SIGTERM does.
     pub(super) async fn terminate(mut self) {
         self.shutdown.cancel();
         (&mut self.task).await.unwrap();
@@ -69,7 +69,7 @@ impl Rig {
         }
     }
 
-    /// A fresh hub with a server, and a cluster beside it.
+    /// Starts a server on a new hub, and an empty cluster.
     pub(super) async fn with_cluster() -> (Self, ControlPlane) {
         drover_agent::wire::install_crypto();
         let (hub, cluster) = tokio::join!(TestHub::chosen(), control_plane("shop"));
@@ -78,7 +78,7 @@ impl Rig {
         (Self::on(hub, server, admin), cluster)
     }
 
-    /// Makes a Cluster; returns its UID.
+    /// Creates a Cluster and returns its UID.
     pub(super) async fn create(&self, name: &str) -> String {
         let body = json!({ "name": name });
         let made = self
@@ -89,7 +89,7 @@ impl Rig {
         made["uid"].as_str().unwrap().to_owned()
     }
 
-    /// A registration token and its manifest.
+    /// Creates a registration token and returns the response with its manifest.
     pub(super) async fn import(&self, name: &str) -> Value {
         let path = format!("/v1/clusters/{name}/import");
         self.server
@@ -98,14 +98,14 @@ impl Rig {
             .expect(200)
     }
 
-    /// Makes a Cluster and applies its manifest.
+    /// Creates a Cluster and applies its manifest.
     pub(super) async fn join(&self, name: &str, cluster: &ControlPlane) -> String {
         let uid = self.create(name).await;
         apply(cluster, &self.import(name).await).await;
         uid
     }
 
-    /// The Cluster as the hub has it.
+    /// Reads the Cluster from the hub.
     pub(super) async fn cluster(&self, name: &str) -> Cluster {
         self.server.hub.clusters().get(name).await.unwrap()
     }
@@ -128,7 +128,7 @@ impl Rig {
         .unwrap();
     }
 
-    /// Reasons of the events on a Cluster.
+    /// Returns the reasons of the events on a Cluster.
     pub(super) async fn events(&self, name: &str) -> Vec<String> {
         let api: Api<Event> = Api::namespaced(self.server.hub.client(), "default");
         let params = ListParams::default().fields(&format!("involvedObject.name={name}"));
@@ -140,7 +140,7 @@ impl Rig {
     }
 }
 
-/// Applies an import's manifest with kubectl, as a person does.
+/// Applies an import manifest with kubectl, as users do.
 pub(super) async fn apply(cluster: &ControlPlane, import: &Value) {
     let file = cluster.folder().join("import.yaml");
     std::fs::write(&file, import["manifest"].as_str().unwrap()).unwrap();
@@ -150,12 +150,12 @@ pub(super) async fn apply(cluster: &ControlPlane, import: &Value) {
         .unwrap();
 }
 
-/// The configuration of the agent's pod: its own service account's token.
+/// Returns the client configuration of the agent's pod, with the token of its service account.
 pub(super) async fn in_pod(cluster: &ControlPlane) -> kube::Config {
     as_account(cluster, "drover-agent").await
 }
 
-/// A configuration with a service account's token, from the manifest's namespace.
+/// Returns a client configuration with the token of a service account in the manifest's namespace.
 pub(super) async fn as_account(cluster: &ControlPlane, account: &str) -> kube::Config {
     let accounts: Api<ServiceAccount> = Api::namespaced(cluster.client(), NAMESPACE);
     let request = TokenRequest {
@@ -179,7 +179,8 @@ pub(super) async fn as_account(cluster: &ControlPlane, account: &str) -> kube::C
     config
 }
 
-/// The administrator's kubeconfig, as an agent outside of its cluster uses it.
+/// Returns the client configuration of the administrator, as an agent outside of its cluster uses
+/// it.
 pub(super) async fn outside(cluster: &ControlPlane) -> kube::Config {
     let file = Kubeconfig::read_from(cluster.kubeconfig_path()).unwrap();
     kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
@@ -187,7 +188,7 @@ pub(super) async fn outside(cluster: &ControlPlane) -> kube::Config {
         .unwrap()
 }
 
-/// A replica that is assembled but not started.
+/// Creates a replica without starting it.
 pub(super) fn replica(config: &kube::Config, name: &str) -> Replica {
     assemble(config, NAMESPACE, name.to_owned(), CancellationToken::new()).unwrap()
 }
@@ -201,12 +202,12 @@ pub(super) fn run(replica: Replica) -> Running {
     }
 }
 
-/// Starts a replica with the rights that the manifest gives.
+/// Starts a replica with the permissions of the manifest.
 pub(super) async fn start(cluster: &ControlPlane, name: &str) -> Running {
     run(replica(&in_pod(cluster).await, name))
 }
 
-/// The agent's side of registration, step by step.
+/// Runs the registration of an agent step by step.
 pub(super) struct Steps {
     pub(super) store: Store,
     pub(super) binding: ServerBinding,
@@ -237,7 +238,7 @@ impl Steps {
     }
 }
 
-/// A Secret in the agent's namespace.
+/// Reads a Secret in the agent's namespace; returns `None` if it does not exist.
 pub(super) async fn secret(cluster: &ControlPlane, name: &str) -> Option<Secret> {
     Api::<Secret>::namespaced(cluster.client(), NAMESPACE)
         .get_opt(name)

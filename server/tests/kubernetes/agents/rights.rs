@@ -1,4 +1,5 @@
-//! Every built-in role on a real cluster: what it lets people do there, by the cluster's own word.
+//! Every built-in role on a real cluster: compares the permissions that the cluster reports with
+//! the rules of the role.
 
 use drover_access::roles::{
     Rights, Scoped, built_in_global_roles, built_in_role_templates, resolve,
@@ -14,8 +15,8 @@ use serde_json::json;
 use super::members::{OURS, give, take};
 use super::rig::{Rig, SOON, start};
 
-/// What a cluster lets somebody do in a namespace, by its own word, through the server; `None` while it
-/// does not know them.
+/// Returns the permissions of a user in a namespace, as the cluster reports them through the
+/// server. Returns `None` while the cluster does not know the user.
 async fn allowed_in(rig: &Rig, who: &str, cluster: &str, namespace: &str) -> Option<Vec<Rule>> {
     let kind = "apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
     let path = format!("/k8s/clusters/{cluster}/{kind}");
@@ -35,7 +36,7 @@ async fn allowed(rig: &Rig, who: &str) -> Option<Vec<Rule>> {
     allowed_in(rig, who, "shop", "default").await
 }
 
-/// Waits until somebody may do exactly this in a namespace of a cluster, which knows them.
+/// Waits until the permissions of a user in a namespace of a cluster are exactly these.
 async fn wait_for_rights(
     rig: &Rig,
     (who, cluster, namespace): (&str, &str, &str),
@@ -72,7 +73,8 @@ fn rules(status: &SubjectRulesReviewStatus) -> Vec<Rule> {
     objects.chain(paths).collect()
 }
 
-/// What a role says in the whole cluster and in its project, with what the cluster's own roles add.
+/// Returns the rules of a role for the whole cluster and for its project, including aggregated
+/// roles of the cluster.
 async fn granted(cluster: &ControlPlane, role: &str) -> (Vec<Rule>, Vec<Rule>) {
     let all = built_in_role_templates();
     let find = |name: &str| -> Option<&RoleTemplateSpec> {
@@ -99,32 +101,37 @@ async fn each_default_cluster_role_grants_exactly_its_rules() {
     rig.join("shop", &cluster).await;
     let _agent = start(&cluster, "pod-0").await;
     let bob = rig.server.user(&rig.admin, "bob").await;
-    // One that allows nothing in the cluster itself: what is left is everybody's.
+    // This role grants no permissions in the cluster. The remaining permissions belong to every
+    // authenticated user.
     let id = give(&rig, &rig.admin, "cluster-members-view", "bob").await;
-    let everybodys = eventually("the cluster to know bob", SOON, async || {
+    let default_rules = eventually("the cluster to know bob", SOON, async || {
         allowed(&rig, &bob).await.ok_or("not yet")
     });
-    let everybodys = everybodys.await.unwrap();
+    let default_rules = default_rules.await.unwrap();
     let everything = drover_rbac::everything();
-    assert!(!missing(&everybodys, &everything).is_empty());
+    assert!(!missing(&default_rules, &everything).is_empty());
     for role in built_in_role_templates() {
         if role.spec.context != RoleContext::Cluster || role.name == "cluster-members-view" {
             continue;
         }
         let given = give(&rig, &rig.admin, role.name, "bob").await;
         let (mut wanted, _) = granted(&cluster, role.name).await;
-        wanted.extend(everybodys.iter().cloned());
+        wanted.extend(default_rules.iter().cloned());
         wait_for_rights(&rig, (&bob, "shop", "default"), role.name, &wanted).await;
         take(&rig, &rig.admin, &given).await;
     }
     take(&rig, &rig.admin, &id).await;
     let label = "management.drover.dev/access=role";
-    eventually("nothing of bob's roles to be left", SOON, async || {
-        let kinds = "clusterroles,clusterrolebindings,rolebindings";
-        let left = cluster.kubectl(["get", kinds, "-A", "-l", label, "-o", "name"]);
-        let left = left.await.map_err(|error| error.to_string())?.stdout;
-        left.trim().is_empty().then_some(()).ok_or(left)
-    })
+    eventually(
+        "the objects of bob's roles to be deleted",
+        SOON,
+        async || {
+            let kinds = "clusterroles,clusterrolebindings,rolebindings";
+            let left = cluster.kubectl(["get", kinds, "-A", "-l", label, "-o", "name"]);
+            let left = left.await.map_err(|error| error.to_string())?.stdout;
+            left.trim().is_empty().then_some(()).ok_or(left)
+        },
+    )
     .await
     .unwrap();
 }
@@ -142,12 +149,13 @@ async fn each_default_project_role_grants_its_rules_only_in_its_project() {
         let made = rig.server.post("/v1/projects", &rig.admin, body).await;
         made.expect(201);
     }
-    // One that allows nothing in the cluster itself: what is left is everybody's.
+    // This role grants no permissions in the cluster. The remaining permissions belong to every
+    // authenticated user.
     give(&rig, &rig.admin, "cluster-members-view", "bob").await;
-    let everybodys = eventually("the cluster to know bob", SOON, async || {
+    let default_rules = eventually("the cluster to know bob", SOON, async || {
         allowed(&rig, &bob).await.ok_or("not yet")
     });
-    let everybodys = everybodys.await.unwrap();
+    let default_rules = default_rules.await.unwrap();
     let members = "/v1/projects/web/members";
     for role in built_in_role_templates() {
         if role.spec.context != RoleContext::Project {
@@ -156,17 +164,17 @@ async fn each_default_project_role_grants_its_rules_only_in_its_project() {
         let body = json!({ "role": role.name, "user": "bob" });
         let made = rig.server.post(members, &rig.admin, body).await.expect(201);
         let (in_cluster, in_project) = granted(&cluster, role.name).await;
-        let elsewhere = [everybodys.clone(), in_cluster].concat();
+        let elsewhere = [default_rules.clone(), in_cluster].concat();
         let here = [elsewhere.clone(), in_project].concat();
         let name = role.name;
         wait_for_rights(&rig, (&bob, "shop", "front"), name, &here).await;
-        // In another project's namespace, and in one that is no project's.
+        // Check a namespace of another project and a namespace without a project.
         for namespace in ["vault", "default"] {
             wait_for_rights(&rig, (&bob, "shop", namespace), name, &elsewhere).await;
         }
         let path = format!("{members}/{}", made["id"].as_str().unwrap());
         rig.server.delete(&path, &rig.admin).await.expect(204);
-        wait_for_rights(&rig, (&bob, "shop", "front"), "it to go", &everybodys).await;
+        wait_for_rights(&rig, (&bob, "shop", "front"), "it to go", &default_rules).await;
     }
     assert!(allowed_in(&rig, &bob, "local", "default").await.is_none());
 }
@@ -187,7 +195,8 @@ async fn each_default_global_role_grants_exactly_its_rules_on_the_hub() {
             .await
             .expect(201);
     };
-    // One that gives next to nothing: what is left without it is everybody's.
+    // This role grants almost no permissions. The remaining permissions belong to every
+    // authenticated user.
     bind("bob-imports", "clusters-import").await;
     let own = |name: &str| {
         let all = built_in_global_roles();
@@ -204,7 +213,7 @@ async fn each_default_global_role_grants_exactly_its_rules_on_the_hub() {
             .ok_or("not yet")
     });
     let least = known.await.unwrap();
-    // Everybody's is to ask about oneself, and nothing that Drover keeps.
+    // Every user can review only their own permissions and cannot read objects of Drover.
     let drovers = |rule: &Rule| {
         rule.groups
             .iter()

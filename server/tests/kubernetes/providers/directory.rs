@@ -1,4 +1,4 @@
-//! Signing in with a directory, by login and password (attack groups 23 and 26).
+//! Sign-in with an LDAP directory, by login and password (attack groups 23 and 26).
 
 use drover_testkit::slapd::{DROVER, DROVER_PASSWORD, Slapd, group, person};
 use reqwest::Method;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::rig::Rig;
 use crate::server::{Answer, token};
 
-/// A directory of this name, which the server knows.
+/// Creates an LDAP provider with this name for the directory and waits until it is ready.
 pub(super) async fn directory(rig: &Rig, name: &str, slapd: &Slapd, password: &str) {
     rig.secret(name, "bindPassword", password).await;
     let spec = json!({
@@ -35,7 +35,7 @@ fn people() -> String {
     .concat()
 }
 
-pub(super) async fn typed(rig: &Rig, login: &str, password: &str) -> Answer {
+pub(super) async fn log_in_with_password(rig: &Rig, login: &str, password: &str) -> Answer {
     let body = json!({ "by": "Program", "login": login, "password": password });
     let path = "/v1/providers/corp/sign-in";
     rig.server.call(Method::POST, path, None, Some(body)).await
@@ -53,7 +53,11 @@ async fn directory_user_signs_in_with_the_directory_password() {
     let shown = json!([{ "name": "corp", "displayName": "corp", "way": "Password" }]);
     assert_eq!(list.expect(200)["items"], shown);
 
-    let ann = token(&typed(&rig, "ann", "password of ann").await.expect(201));
+    let ann = token(
+        &log_in_with_password(&rig, "ann", "password of ann")
+            .await
+            .expect(201),
+    );
     let me = rig.server.get("/v1/me", &ann).await.expect(200);
     assert_eq!(me["username"], "ann");
     let users = rig.server.hub.stores().users.by_name("ann").unwrap();
@@ -61,7 +65,7 @@ async fn directory_user_signs_in_with_the_directory_password() {
     assert_eq!(identity.groups.len(), 1);
     assert_eq!(identity.groups[0].display_name, "devs");
 
-    // A browser gets a session.
+    // A browser gets a session instead of a token.
     let body = json!({ "login": "ann", "password": "password of ann" });
     let headers = [("origin", rig.server.url.as_str())];
     let path = "/v1/providers/corp/sign-in";
@@ -88,15 +92,19 @@ async fn directory_sign_in_rejects_injected_names_and_wrong_passwords() {
         ("ann\u{0}", "password of ann"),
         ("", ""),
     ] {
-        said.push(typed(&rig, login, password).await.expect(401));
+        said.push(
+            log_in_with_password(&rig, login, password)
+                .await
+                .expect(401),
+        );
     }
     said.dedup();
     assert_eq!(
         said.len(),
         1,
-        "a name that is known is not told from others: {said:?}"
+        "responses to known and unknown names must not differ: {said:?}"
     );
-    // Programs have no browser to be sent away with.
+    // Programs cannot use the redirect flow of a browser.
     let body = json!({ "by": "Program" });
     let path = "/v1/providers/corp/sign-in";
     let begun = rig.server.call(Method::POST, path, None, Some(body)).await;
@@ -111,10 +119,15 @@ async fn directory_guessing_is_rate_limited_and_a_wrong_bind_password_is_not_ret
     directory(&rig, "corp", &slapd, DROVER_PASSWORD).await;
     let mut last = 0;
     for _ in 0..25 {
-        last = typed(&rig, "bob", "wrong").await.code.as_u16();
+        last = log_in_with_password(&rig, "bob", "wrong")
+            .await
+            .code
+            .as_u16();
     }
     assert_eq!(last, 429);
-    typed(&rig, "ann", "password of ann").await.expect(201);
+    log_in_with_password(&rig, "ann", "password of ann")
+        .await
+        .expect(201);
 
     directory(&rig, "broken", &slapd, "not the password").await;
     let path = "/v1/providers/broken/sign-in";

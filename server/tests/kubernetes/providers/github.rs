@@ -1,4 +1,4 @@
-//! Signing in with GitHub (attack group 23: names that change their owner).
+//! Sign-in with GitHub (attack group 23: logins that change their owner).
 
 use drover_testkit::github::Fake;
 use drover_testkit::github::world::{CLIENT, SECRET};
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::rig::{Rig, SignedIn};
 
-/// A GitHub that the server knows as `hub`.
+/// Creates a GitHub provider named `hub`.
 pub(super) async fn github(rig: &Rig, fake: &Fake) {
     let back = format!("{}/v1/providers/hub/callback", rig.server.url);
     fake.world().callback = back;

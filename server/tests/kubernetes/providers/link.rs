@@ -1,4 +1,4 @@
-//! Two users who are one person, and whoever comes for the first time.
+//! Linked identities of one user, and the first sign-in of new users.
 
 use drover_api::kinds::{GlobalRole, GlobalRoleBinding};
 use kube::api::{Patch, PatchParams, PostParams};
@@ -75,7 +75,7 @@ async fn linked_identities_are_one_user_and_tokens_of_the_moved_identity_end() {
     rig.me(&first).await.expect(200);
     rig.server.get("/v1/me", &stays).await.expect(200);
 
-    // What the provider gave for asking again has moved as well; times are kept to the second.
+    // The refresh token moved as well. Timestamps have a resolution of one second.
     let before = user(&rig, "ann").await;
     tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
     let asked = rig
@@ -126,7 +126,7 @@ async fn linking_requires_a_recent_confirmation_and_a_user_without_that_provider
     rig.sign_in("corp", &corp, "ann").await;
     let second = rig.sign_in("other", &other, "ann").await;
     rig.sign_in("corp", &corp, "bob").await;
-    // The server confirms an old identity again in the background, but only of a user with tokens.
+    // The server refreshes identities in the background, but only of users with tokens.
     let signed_out = rig.sign_in("other", &other, "bob").await;
     rig.by(&signed_out, Method::DELETE, "/v1/session", None)
         .await
@@ -183,7 +183,7 @@ async fn linking_requires_a_recent_confirmation_and_a_user_without_that_provider
     let said = link(&rig, from(), 409).await.to_string();
     assert!(said.contains("disabled"), "{said}");
     patch("ann", json!({ "spec": { "enabled": true } })).await;
-    // Nothing of all this has moved or ended anything.
+    // The rejected requests have moved no identity and ended no session.
     rig.me(&second).await.expect(200);
     link(&rig, from(), 200).await;
     rig.server.stop().await;
@@ -216,7 +216,7 @@ async fn new_user_gets_exactly_the_roles_for_new_users() {
     given.sort();
     let wanted = [("ann", "for-all"), ("eve", "for-all")];
     assert_eq!(given, wanted.map(|(user, role)| (user.into(), role.into())));
-    // It holds from the first request on.
+    // The role is effective from the first request on.
     let make = |name: &str| json!({ "name": name });
     rig.by(&ann, Method::POST, "/v1/clusters", Some(make("of-ann")))
         .await

@@ -1,4 +1,4 @@
-//! Identity providers as administrators manage them.
+//! Management of identity providers by administrators.
 
 use drover_api::group::PROVIDER_SECRET_LABEL;
 use drover_e2e::eventually;
@@ -17,7 +17,7 @@ async fn put(rig: &Rig, path: &str, body: Value) -> Answer {
     sent.await
 }
 
-/// What the condition of a provider says, once it says this.
+/// Waits until the condition of a provider has this reason, and returns the condition.
 async fn ready(rig: &Rig, reason: &str) -> Value {
     let said = eventually(reason, SOON * 3, async || {
         let path = "/v1/auth-providers/corp";
@@ -69,7 +69,8 @@ async fn administrator_manages_a_provider_without_access_to_its_secret() {
         .call_with(Method::POST, path, &own, Some(json!({})));
     begun.await.expect(404);
 
-    // What is wrong is found before anybody is let in, and put right.
+    // The connection test finds the wrong secret before the provider is enabled. Then the secret is
+    // corrected.
     let test = "/v1/providers/corp/test";
     let trial = rig
         .server
@@ -82,7 +83,7 @@ async fn administrator_manages_a_provider_without_access_to_its_secret() {
     let change = json!({
         "spec": spec(true), "secret": SECRET, "resourceVersion": made["resourceVersion"],
     });
-    // The condition was written since.
+    // The server has updated the condition since the read.
     put(&rig, path, change).await.expect(409);
     let changed = put(&rig, path, json!({ "spec": spec(true), "secret": SECRET })).await;
     let changed = changed.expect(200).to_string();
@@ -97,7 +98,7 @@ async fn administrator_manages_a_provider_without_access_to_its_secret() {
     assert_eq!(trial["works"], true, "{trial}");
     let ann = rig.sign_in("corp", &provider, "ann").await;
 
-    // A change without a secret keeps it.
+    // A change without a secret keeps the stored secret.
     let mut renamed = spec(true);
     renamed["displayName"] = "Our own".into();
     put(&rig, path, json!({ "spec": renamed }))
@@ -111,10 +112,13 @@ async fn administrator_manages_a_provider_without_access_to_its_secret() {
     rig.server.delete(path, &rig.admin).await.expect(204);
     rig.me(&ann).await.expect(401);
     let secrets = rig.server.hub.secrets();
-    let gone = eventually("the secret goes", SOON * 3, async || {
+    let gone = eventually("the secret to be deleted", SOON * 3, async || {
         let of_corp = ListParams::default().labels(&format!("{PROVIDER_SECRET_LABEL}=corp"));
         let held = secrets.list(&of_corp).await.unwrap();
-        held.items.is_empty().then_some(()).ok_or("it is there")
+        held.items
+            .is_empty()
+            .then_some(())
+            .ok_or("the secret still exists")
     });
     gone.await.unwrap();
     rig.server.stop().await;

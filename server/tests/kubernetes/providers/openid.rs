@@ -1,5 +1,4 @@
-//! Signing in with OpenID Connect, and everything that ends what stands on it (attack groups 15
-//! and 23).
+//! Sign-in with OpenID Connect, and the events that end its sessions (attack groups 15 and 23).
 
 use drover_api::kinds::{GlobalRole, GlobalRoleBinding, RoleTemplate};
 use futures::StreamExt as _;
@@ -10,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::rig::{Rig, SOON, set_cookie, spec_of};
 
-/// A role that allows everything everywhere, for a group of a provider.
+/// Grants a role with all permissions in all clusters to a group of a provider.
 async fn administrators(rig: &Rig, group: &str, provider: &str) {
     let client = rig.server.hub.client();
     let every = json!([
@@ -71,7 +70,7 @@ async fn new_user_has_no_access_until_a_group_of_the_user_is_bound() {
     administrators(&rig, "drover:corp:team-a", "corp").await;
     rig.until("/v1/users", &token, 200).await;
 
-    // The same person once more is the same user, and their group counts at once.
+    // A second sign-in of the same person uses the same user. New groups are effective immediately.
     let again = rig.sign_in("corp", &provider, "ann").await;
     assert_eq!(rig.me(&again).await.expect(200)["username"], "ann");
     rig.by(&again, Method::GET, "/v1/users", None)
@@ -135,7 +134,7 @@ async fn sign_in_completes_once_and_only_in_the_browser_that_started_it() {
     let (url, cookie) = rig.begin("corp").await;
     let back = provider.browser().sign_in(url, "ann").await;
 
-    // Another browser has no sign-in, or one of its own.
+    // Other browsers have no sign-in, or a different one.
     for other in ["x=1".to_owned(), rig.begin("corp").await.1] {
         let answer = rig.come_back(&back, &other).await;
         let session = set_cookie(&answer).filter(|cookie| cookie.starts_with("__Host-drover="));
@@ -160,7 +159,7 @@ async fn sign_in_completes_once_and_only_in_the_browser_that_started_it() {
         "{twice}"
     );
 
-    // Whoever says no there is told so here.
+    // A refusal at the provider is reported to the user.
     let (url, cookie) = rig.begin("corp").await;
     let back = provider.browser().say_no(url).await;
     rig.come_back(&back, &cookie).await.expect(401);
@@ -184,7 +183,7 @@ async fn cross_origin_page_cannot_start_a_sign_in_or_redirect_it_elsewhere() {
         let begun = rig.server.call_with(Method::POST, path, &own, body);
         begun.await.expect(422);
     }
-    // Where a provider has a page of its own, no password is typed here.
+    // A provider with its own sign-in page accepts no password here.
     let typed = Some(json!({ "login": "ann", "password": "secret" }));
     let refused = rig.server.call_with(Method::POST, path, &own, typed);
     refused.await.expect(400);
@@ -201,7 +200,7 @@ async fn same_login_at_two_providers_creates_two_users() {
     let at_other = rig.sign_in("other", &other, "ann").await;
     assert_eq!(name(rig.me(&at_corp).await.expect(200)), "ann-2");
     assert_eq!(name(rig.me(&at_other).await.expect(200)), "ann-3");
-    // Whoever gives a role is told which of the three they give it to.
+    // The search for subjects shows the provider of each of the three users.
     let known = async |name: &str| {
         let path = format!("/v1/access/people?name={name}");
         rig.server.get(&path, &rig.admin).await.expect(200)["items"].take()
@@ -219,7 +218,7 @@ async fn same_login_at_two_providers_creates_two_users() {
     let given = given.await.expect(201);
     assert_eq!(given["identities"], at("other"), "{given}");
 
-    // A code of one provider is nothing at the other.
+    // A code of one provider is invalid at another provider.
     let (url, cookie) = rig.begin("corp").await;
     let back = corp.browser().sign_in(url, "ann").await;
     let mut elsewhere = back.clone();
@@ -242,7 +241,7 @@ async fn recreated_provider_grants_nothing_to_users_of_the_previous_provider() {
     rig.provider("corp", spec_of("corp", &provider)).await;
     rig.server.get("/v1/me", &token).await.expect(401);
     rig.me(&ann).await.expect(401);
-    // Whoever the new one calls by the same id is somebody else, and its groups are others.
+    // The new provider has another UID, so the same subject ID is another user with other groups.
     let again = rig.sign_in("corp", &provider, "ann").await;
     let me = rig.me(&again).await.expect(200);
     assert_eq!(me["username"], "ann-2");
@@ -306,7 +305,7 @@ async fn device_login_completes_after_a_user_confirms_its_code() {
     let shown = rig.by(&ann, Method::GET, &path, None).await.expect(200);
     assert_eq!(shown["source"], "127.0.0.1");
 
-    // A page that is not Drover's cannot confirm, nor can a token that is no log-in.
+    // A page of another origin cannot confirm the login, and an API token cannot confirm it.
     let confirm = format!("{path}/confirm");
     let headers = [("cookie", ann.cookie.as_str()), ("origin", &rig.server.url)];
     let forged = rig.server.call_with(Method::POST, &confirm, &headers, None);
@@ -323,7 +322,7 @@ async fn device_login_completes_after_a_user_confirms_its_code() {
         rig.server.get("/v1/me", &token).await.expect(200)["username"],
         "ann"
     );
-    // It stands on the provider as the session did that confirmed it.
+    // The confirmed login depends on the same provider as the session that confirmed it.
     rig.change("corp", json!({ "enabled": false })).await;
     rig.server.get("/v1/me", &token).await.expect(401);
     rig.server.stop().await;

@@ -1,27 +1,27 @@
-//! What becomes of people when their provider is asked anew (attack group 15).
+//! Refresh of identities at their provider (attack group 15).
 
 use drover_testkit::slapd::{Slapd, person};
 use kube::api::{Patch, PatchParams};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::directory::{directory, typed};
+use super::directory::{directory, log_in_with_password};
 use super::rig::Rig;
 use crate::server::token;
 
-/// Asks the providers of somebody, and gives what is known then.
+/// Refreshes the identities of a user and returns the user.
 async fn refresh(rig: &Rig, name: &str) -> Value {
     let path = format!("/v1/users/{name}/refresh");
     let asked = rig.server.call(Method::POST, &path, Some(&rig.admin), None);
     let user = asked.await.expect(200);
     assert!(
         !user.to_string().contains("eyJ"),
-        "no token is shown: {user}"
+        "the response must contain no token: {user}"
     );
     user["identities"][0].clone()
 }
 
-/// As if nothing had been heard of the provider for so long.
+/// Moves the last confirmation of the identities by the provider into the past.
 async fn hours_ago(rig: &Rig, name: &str, hours: i64) {
     let (users, params) = (rig.server.hub.users(), PatchParams::default());
     let user = users.get(name).await.unwrap();
@@ -43,7 +43,8 @@ async fn refresh_updates_groups_and_a_refusal_of_the_provider_ends_access() {
     provider
         .change("ann", &json!({ "groups": ["team-c"] }))
         .await;
-    // Each time with what the time before gave: a refresh token serves once there.
+    // Each refresh uses the refresh token of the previous response, because the provider accepts
+    // each one once.
     for _ in 0..3 {
         let identity = refresh(&rig, "ann").await;
         assert_eq!(identity["state"], "Confirmed", "{identity}");
@@ -58,7 +59,7 @@ async fn refresh_updates_groups_and_a_refusal_of_the_provider_ends_access() {
         "{said}"
     );
     rig.me(&ann).await.expect(401);
-    // Whoever is let in again signs in again.
+    // A user whom the provider accepts again signs in again.
     provider.change("ann", &json!({ "disabled": false })).await;
     let again = rig.sign_in("corp", &provider, "ann").await;
     assert_eq!(rig.me(&again).await.expect(200)["username"], "ann");
@@ -75,8 +76,8 @@ async fn unreachable_provider_keeps_access_only_for_the_grace_period() {
         tokens.push(rig.api_token(&session).await);
     }
     provider.stop().await;
-    // Two users, because the server asks again in the background after each change, and then writes
-    // the confirmation that it read before.
+    // The test uses two users, because the server refreshes in the background after each change and
+    // then writes the confirmation that it read before.
     for (name, token, hours, code) in [("ann", &tokens[0], 23, 200), ("bob", &tokens[1], 25, 401)] {
         let identity = refresh(&rig, name).await;
         assert_eq!(identity["state"], "Unreachable", "{identity}");
@@ -108,7 +109,11 @@ async fn user_deleted_from_a_directory_loses_access_at_the_next_refresh() {
     let rig = Rig::start().await;
     let slapd = Slapd::with(&[person("ann", ""), person("bob", "")].concat());
     directory(&rig, "corp", &slapd, drover_testkit::slapd::DROVER_PASSWORD).await;
-    let ann = token(&typed(&rig, "ann", "password of ann").await.expect(201));
+    let ann = token(
+        &log_in_with_password(&rig, "ann", "password of ann")
+            .await
+            .expect(201),
+    );
     assert_eq!(refresh(&rig, "ann").await["state"], "Confirmed");
     slapd.change("dn: uid=ann,ou=people,dc=example,dc=org\nchangetype: delete\n");
     assert_eq!(refresh(&rig, "ann").await["state"], "Refused");

@@ -1,4 +1,4 @@
-//! A server on its own hub, and providers that it is told of.
+//! A server on the embedded hub, and its identity providers.
 
 use std::time::Duration;
 
@@ -17,14 +17,14 @@ use crate::server::{Answer, Server};
 
 pub(super) const SOON: Duration = Duration::from_secs(10);
 
-/// A server, its administrator's session, and what it stands on.
+/// A server, the session of its administrator, and its hub.
 pub(super) struct Rig {
     pub(super) server: Server,
     pub(super) admin: String,
     _hub: TestHub,
 }
 
-/// A browser that has signed in: its cookie, and its session's CSRF token.
+/// The cookie and the CSRF token of a browser session.
 #[derive(Clone)]
 pub(super) struct SignedIn {
     pub(super) cookie: String,
@@ -47,7 +47,7 @@ impl Rig {
         Api::all(self.server.hub.client())
     }
 
-    /// Keeps a provider's secret.
+    /// Creates the Secret of a provider.
     pub(super) async fn secret(&self, name: &str, key: &str, value: &str) {
         let secret = Secret {
             metadata: ObjectMeta {
@@ -65,7 +65,7 @@ impl Rig {
             .unwrap();
     }
 
-    /// Makes a provider and waits until people can sign in with it.
+    /// Creates a provider and waits until users can sign in with it.
     pub(super) async fn provider(&self, name: &str, spec: AuthProviderSpec) -> AuthProvider {
         let provider = AuthProvider::new(name, spec);
         let (providers, params) = (self.providers(), PostParams::default());
@@ -92,7 +92,7 @@ impl Rig {
         assert!(stores.auth_providers.wait_until_gone(&uid).await);
     }
 
-    /// An OpenID provider of this name, which both sides know.
+    /// Starts an OpenID provider with this name and configures it in Drover.
     pub(super) async fn openid(&self, name: &str) -> Provider {
         let provider = Provider::start(&Settings {
             back: format!("{}/v1/providers/{name}/callback", self.server.url),
@@ -105,7 +105,7 @@ impl Rig {
         provider
     }
 
-    /// Begins a sign-in: where the browser is sent, and the cookie that it keeps.
+    /// Starts a sign-in. Returns the redirect URL and the cookie.
     pub(super) async fn begin(&self, name: &str) -> (Url, String) {
         let path = format!("/v1/providers/{name}/sign-in");
         let headers = [("origin", self.server.url.as_str())];
@@ -114,7 +114,7 @@ impl Rig {
             .server
             .call_with(Method::POST, &path, &headers, Some(body));
         let answer = answer.await;
-        let cookie = set_cookie(&answer).expect("a cookie");
+        let cookie = set_cookie(&answer).expect("the response sets a cookie");
         let (pair, attributes) = cookie.split_once("; ").unwrap();
         let kept = format!("__Host-drover-sign-in-{name}=");
         assert!(pair.starts_with(&kept), "{pair}");
@@ -124,7 +124,7 @@ impl Rig {
         (url.unwrap(), pair.to_owned())
     }
 
-    /// Comes back from the provider with this cookie.
+    /// Opens the callback URL with this cookie.
     pub(super) async fn come_back(&self, at: &Url, cookie: &str) -> Answer {
         let path = format!("{}?{}", at.path(), at.query().unwrap_or_default());
         let headers = [("cookie", cookie)];
@@ -133,7 +133,7 @@ impl Rig {
             .await
     }
 
-    /// Signs somebody in with an OpenID provider, in a browser of their own.
+    /// Signs a user in with an OpenID provider in a new browser.
     pub(super) async fn sign_in(&self, name: &str, provider: &Provider, login: &str) -> SignedIn {
         let (url, cookie) = self.begin(name).await;
         let back = provider.browser().sign_in(url, login).await;
@@ -142,9 +142,9 @@ impl Rig {
         self.session(&answer).await
     }
 
-    /// The session that an answer begins.
+    /// Returns the session that a response starts.
     pub(super) async fn session(&self, answer: &Answer) -> SignedIn {
-        let cookie = set_cookie(answer).expect("a session");
+        let cookie = set_cookie(answer).expect("the response sets a session cookie");
         let (cookie, attributes) = cookie.split_once("; ").unwrap();
         assert!(cookie.starts_with("__Host-drover="), "{cookie}");
         assert!(attributes.contains("SameSite=Strict"), "{attributes}");
@@ -159,7 +159,7 @@ impl Rig {
         }
     }
 
-    /// A call as the page of somebody makes it.
+    /// Sends a request like the web UI in a user's session.
     pub(super) async fn by(
         &self,
         who: &SignedIn,
@@ -179,14 +179,14 @@ impl Rig {
         self.by(who, Method::GET, "/v1/me", None).await
     }
 
-    /// A token for a program of somebody's.
+    /// Creates an API token of a user.
     pub(super) async fn api_token(&self, who: &SignedIn) -> String {
         let wish = Some(json!({ "purpose": "Api", "ttlSeconds": 3600 }));
         let made = self.by(who, Method::POST, "/v1/tokens", wish).await;
         crate::server::token(&made.expect(201))
     }
 
-    /// Waits until a call with a token is answered so, and gives the answer.
+    /// Waits until a request with a token gets this status code, and returns the response.
     pub(super) async fn until(&self, path: &str, token: &str, code: u16) -> Value {
         let asked = eventually(path, SOON, async || {
             let answer = self.server.get(path, token).await;
@@ -201,7 +201,7 @@ impl Rig {
     }
 }
 
-/// The configuration of an OpenID provider that runs.
+/// Returns the configuration of a running OpenID provider.
 pub(super) fn spec_of(name: &str, provider: &Provider) -> AuthProviderSpec {
     let spec = json!({
         "displayName": format!("The {name}"),
@@ -217,7 +217,7 @@ pub(super) fn spec_of(name: &str, provider: &Provider) -> AuthProviderSpec {
     serde_json::from_value(spec).unwrap()
 }
 
-/// The first cookie that an answer sets.
+/// Returns the first cookie that a response sets.
 pub(super) fn set_cookie(answer: &Answer) -> Option<String> {
     let value = answer.headers.get("set-cookie")?;
     Some(value.to_str().unwrap().to_owned())

@@ -1,4 +1,4 @@
-//! Signing out at the provider as well.
+//! Sign-out at the identity provider.
 
 use drover_e2e::eventually;
 use drover_testkit::github::Fake;
@@ -10,12 +10,12 @@ use super::rig::{Rig, SOON, SignedIn};
 
 async fn sign_out(rig: &Rig, who: &SignedIn, path: &str, code: u16) -> Value {
     let answer = rig.by(who, Method::DELETE, path, None).await;
-    let forgotten = super::rig::set_cookie(&answer).expect("the cookie goes");
+    let forgotten = super::rig::set_cookie(&answer).expect("the response deletes the cookie");
     assert!(forgotten.contains("Max-Age=0"), "{forgotten}");
     answer.expect(code)
 }
 
-/// What the page may post forms to.
+/// Returns the `form-action` directive of the page's Content-Security-Policy.
 async fn form_action(rig: &Rig) -> String {
     let page = rig.server.call(Method::GET, "/", None, None).await;
     let policy = page.headers["content-security-policy"].to_str().unwrap();
@@ -39,13 +39,13 @@ async fn sign_out_includes_the_provider_only_if_its_configuration_enables_it() {
     rig.me(&again).await.expect(401);
     assert_eq!(onward["provider"], "corp");
     let url: Url = onward["url"].as_str().unwrap().parse().unwrap();
-    assert_eq!(url.query(), None, "nothing is in the address");
-    // Whoever presents it once more learns nothing.
+    assert_eq!(url.query(), None, "the URL must have no query");
+    // A second use of the sign-out URL returns no data.
     let spent = rig.by(&again, Method::DELETE, "/v1/session", None).await;
     assert!(spent.body.get("fields").is_none(), "{}", spent.body);
 
     let origin = url.origin().ascii_serialization();
-    let allowed = eventually("the page may post there", SOON, async || {
+    let allowed = eventually("form-action to contain the provider", SOON, async || {
         let action = form_action(&rig).await;
         let wanted = format!("'self' {origin}");
         if action == wanted {
@@ -69,11 +69,12 @@ async fn sign_out_includes_the_provider_only_if_its_configuration_enables_it() {
     assert_eq!(home.as_str(), format!("{}/", rig.server.url));
     assert!(!browser.is_signed_in(&provider.issuer).await);
 
-    // Everywhere as well, and not where the provider is no more.
+    // Signing out everywhere includes the provider, unless the provider's configuration disables
+    // it.
     let everywhere = rig.sign_in("corp", &provider, "ann").await;
     sign_out(&rig, &everywhere, "/v1/sessions", 200).await;
     rig.change("corp", json!({ "signOutThere": false })).await;
-    let closed = eventually("the page may post nowhere", SOON, async || {
+    let closed = eventually("form-action to contain no provider", SOON, async || {
         let action = form_action(&rig).await;
         if action == "'none'" {
             Ok(())
@@ -92,7 +93,7 @@ async fn github_token_is_revoked_after_the_last_session_that_uses_it() {
     github(&rig, &fake).await;
     let ann = sign_in(&rig, &fake, 1).await;
     sign_out(&rig, &ann, "/v1/session", 204).await;
-    // Nobody asked for it.
+    // The configuration does not enable sign-out at the provider.
     assert_eq!(fake.world().tokens.len(), 1);
     fake.world().tokens.clear();
     rig.change("hub", json!({ "signOutThere": true })).await;
@@ -110,12 +111,12 @@ async fn github_token_is_revoked_after_the_last_session_that_uses_it() {
     let id = token.split('_').nth(1).unwrap();
     let path = format!("/v1/tokens/{id}");
     rig.server.delete(&path, &token).await.expect(204);
-    let gone = eventually("the token at GitHub", SOON, async || {
+    let gone = eventually("the token to be revoked at GitHub", SOON, async || {
         let left = fake.world().tokens.len();
         if left == 0 { Ok(()) } else { Err(left) }
     });
     gone.await.unwrap();
-    // It has refused nobody: whoever comes again is let in.
+    // The revoked token did not disable the user, who can sign in again.
     let again = sign_in(&rig, &fake, 1).await;
     assert_eq!(rig.me(&again).await.expect(200)["username"], "ann");
     rig.server.stop().await;
