@@ -1,7 +1,7 @@
 import { defineConfig } from "@playwright/test";
 
 import { stage } from "./stage/stage.ts";
-import { presentedKey } from "./stage/trust.ts";
+import { presentedKey } from "./stage/certificate.ts";
 
 const key = await presentedKey(stage.url);
 
@@ -19,7 +19,7 @@ export default defineConfig({
   expect: {
     timeout: 20_000,
     toHaveScreenshot: {
-      // Browser releases render some edges differently; words, colors and positions are compared.
+      // Browser releases render some edges differently.
       maxDiffPixelRatio: 0.01,
       threshold: 0.2,
       caret: "initial",

@@ -1,7 +1,7 @@
-// Runs before anything is painted, so that a chosen theme does not come with a flash of another.
+// Applies the stored theme before the first paint, so that the page does not flash in another theme.
 try {
   const theme = localStorage.getItem("drover-theme");
   if (["light", "dark", "contrast"].includes(theme)) document.documentElement.dataset.theme = theme;
 } catch {
-  // A browser that keeps nothing: the system's theme it is.
+  // Without access to the storage, the page uses the theme of the system.
 }

@@ -1,29 +1,30 @@
-/** Figures of the page; `drover-bench ui` says which of them are goals. */
+/** Measures the UI; `drover-bench ui` compares the results with the goals. */
 
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { APIResponse, Browser, BrowserContext, CDPSession, Page } from "@playwright/test";
 
-import { firstLoad } from "../stage/load.ts";
-import { expect, test } from "../stage/people.ts";
+import { firstLoad } from "../stage/first-load.ts";
+import { expect, test } from "../stage/users.ts";
 import { stage } from "../stage/stage.ts";
 import type { Terminal } from "../stage/terminal.ts";
 import { signIn } from "../stage/test.ts";
 
 const CLUSTERS = 2_000;
 const PODS = 10_000;
-const AT_ONCE = 16;
-const TURNS = 5;
-/** What the goals speak of: a slow line and a slow machine. */
-const LINE = { offline: false, latency: 40, downloadThroughput: 20e6 / 8, uploadThroughput: 20e6 / 8 };
-const SLOWER = 4;
+const CONCURRENCY = 16;
+const REPETITIONS = 5;
+/** The emulated network of the load goals: 20 Mbit/s, 40 ms latency. */
+const SLOW_NETWORK = { offline: false, latency: 40, downloadThroughput: 20e6 / 8, uploadThroughput: 20e6 / 8 };
+/** The emulated CPU of the load goals: 4 times slower. */
+const CPU_SLOWDOWN = 4;
 
 const figures: Record<string, number> = {};
 
 declare global {
   interface Window {
-    /** When the first row of a table was there, in ms since the navigation. */
+    /** Time at which the first table row appeared, in ms since the navigation. */
     firstRowAt?: number;
   }
 }
@@ -35,8 +36,8 @@ function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-/** Notes in the page when its first row is there. */
-async function noteFirstRow(context: BrowserContext): Promise<void> {
+/** Records the time at which the first table row appears. */
+async function recordFirstRow(context: BrowserContext): Promise<void> {
   await context.addInitScript(() => {
     new MutationObserver((_, observer) => {
       if (document.querySelector("tbody tr:not(.spacer)") === null) return;
@@ -47,18 +48,18 @@ async function noteFirstRow(context: BrowserContext): Promise<void> {
 }
 
 async function untilFirstRow(page: Page): Promise<number> {
-  const told = await page.waitForFunction(() => window.firstRowAt);
-  return (await told.jsonValue()) ?? Number.NaN;
+  const time = await page.waitForFunction(() => window.firstRowAt);
+  return (await time.jsonValue()) ?? Number.NaN;
 }
 
-/** Loads a page in a new tab, and gives how long the first row took. */
+/** Loads a page in a new tab and returns the time to the first table row in ms. */
 async function load(context: BrowserContext, path: string, slow: boolean): Promise<number> {
   const page = await context.newPage();
   if (slow) {
     const devtools = await context.newCDPSession(page);
     await devtools.send("Network.enable");
-    await devtools.send("Network.emulateNetworkConditions", LINE);
-    await devtools.send("Emulation.setCPUThrottlingRate", { rate: SLOWER });
+    await devtools.send("Network.emulateNetworkConditions", SLOW_NETWORK);
+    await devtools.send("Emulation.setCPUThrottlingRate", { rate: CPU_SLOWDOWN });
   }
   await page.goto(path);
   const took = await untilFirstRow(page);
@@ -66,27 +67,27 @@ async function load(context: BrowserContext, path: string, slow: boolean): Promi
   return took;
 }
 
-/** The time from something that a person does until it is painted. */
-async function painted(page: Page, act: string): Promise<number> {
-  return page.evaluate(async (act) => {
+/** Returns the time in ms from an action to the next painted frame. The action is a column name or `type:` and text. */
+async function timeToPaint(page: Page, action: string): Promise<number> {
+  return page.evaluate(async (action) => {
     const began = performance.now();
-    if (act.startsWith("type:")) {
-      const field = document.querySelector<HTMLInputElement>(".home-filter input, .run-search input");
-      if (field === null) throw new Error("there is no filter");
-      field.value = act.slice("type:".length);
+    if (action.startsWith("type:")) {
+      const field = document.querySelector<HTMLInputElement>(".home-filter input, .list-search input");
+      if (field === null) throw new Error("the page has no filter field");
+      field.value = action.slice("type:".length);
       field.dispatchEvent(new InputEvent("input", { bubbles: true }));
     } else {
       document.querySelectorAll<HTMLButtonElement>(".table-sort").forEach((button) => {
-        if (button.textContent === act) button.click();
+        if (button.textContent === action) button.click();
       });
     }
-    // The frame that draws the change, and the next one, which begins after drawing.
+    // The second callback runs after the frame with the change is drawn.
     await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
     return performance.now() - began;
-  }, act);
+  }, action);
 }
 
-/** Bytes of the heap of JavaScript and of the memory of WebAssembly, after a collection. */
+/** Returns the bytes of the JavaScript heap and the WebAssembly memory after a garbage collection. */
 async function heap(devtools: CDPSession): Promise<number> {
   await devtools.send("HeapProfiler.enable");
   await devtools.send("HeapProfiler.collectGarbage");
@@ -103,45 +104,45 @@ async function heap(devtools: CDPSession): Promise<number> {
   return script + Number(sum.result.value);
 }
 
-/** Makes many things, some at a time. */
-async function make(count: number, one: (number: number) => Promise<APIResponse>): Promise<void> {
+/** Sends `count` create requests with limited concurrency. */
+async function createMany(count: number, create: (number: number) => Promise<APIResponse>): Promise<void> {
   let next = 0;
-  const some = async () => {
+  const worker = async () => {
     while (next < count) {
-      const answer = await one(next++);
-      expect(answer.status(), await answer.text()).toBe(201);
+      const response = await create(next++);
+      expect(response.status(), await response.text()).toBe(201);
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, some));
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
 }
 
 function cluster(number: number): object {
   return {
     name: `fleet-${String(number).padStart(5, "0")}`,
-    description: `the ${number}th of a fleet`,
+    description: `cluster ${number} of the benchmark`,
     labels: { env: number % 3 === 0 ? "prod" : "test", region: `r${number % 17}` },
   };
 }
 
-/** A pod that nobody places on a node. */
+/** Returns a pod with an unknown scheduler, so that the pod stays pending. */
 function pod(number: number): object {
   return {
     metadata: { name: `pod-${String(number).padStart(5, "0")}`, labels: { app: `app-${number % 40}` } },
-    spec: { schedulerName: "nobody", containers: [{ name: "main", image: "example.org/app:1" }] },
+    spec: { schedulerName: "none", containers: [{ name: "main", image: "example.org/app:1" }] },
   };
 }
 
-/** Opens a list of many, types and sorts in it, and tells the figures under a name. */
-async function useList(context: BrowserContext, list: { name: string; path: string; all: RegExp; typed: string[]; sorted: string[] }): Promise<void> {
+/** Opens a list, filters and sorts it, and records the times under the name of the list. */
+async function measureList(context: BrowserContext, list: { name: string; path: string; all: RegExp; typed: string[]; sorted: string[] }): Promise<void> {
   const loads: number[] = [];
-  for (let turn = 0; turn < TURNS; turn++) loads.push(await load(context, list.path, false));
+  for (let run = 0; run < REPETITIONS; run++) loads.push(await load(context, list.path, false));
   figures[`${list.name}_first_rows_ms`] = median(loads);
   const page = await context.newPage();
   await page.goto(list.path);
   await page.getByText(list.all).first().waitFor();
   const [filters, sorts]: [number[], number[]] = [[], []];
-  for (const typed of list.typed) filters.push(await painted(page, `type:${typed}`));
-  for (const column of list.sorted) sorts.push(await painted(page, column));
+  for (const typed of list.typed) filters.push(await timeToPaint(page, `type:${typed}`));
+  for (const column of list.sorted) sorts.push(await timeToPaint(page, column));
   figures[`${list.name}_filter_ms`] = median(filters);
   figures[`${list.name}_sort_ms`] = median(sorts);
   figures[`${list.name}_dom_rows`] = await page.locator("tbody tr").count();
@@ -151,11 +152,11 @@ async function useList(context: BrowserContext, list: { name: string; path: stri
 }
 
 async function bearer(terminal: Terminal): Promise<Record<string, string>> {
-  const told = await terminal.run("drover token create --description=bench --output json");
-  return { Authorization: `Bearer ${(JSON.parse(told) as { token: string }).token}` };
+  const token = await terminal.run("drover token create --description=bench --output json");
+  return { Authorization: `Bearer ${(JSON.parse(token) as { token: string }).token}` };
 }
 
-async function enter(browser: Browser): Promise<BrowserContext> {
+async function signedIn(browser: Browser): Promise<BrowserContext> {
   const context = await browser.newContext({ baseURL: stage.url, ignoreHTTPSErrors: true });
   const page = await context.newPage();
   await page.goto("/");
@@ -165,16 +166,16 @@ async function enter(browser: Browser): Promise<BrowserContext> {
   return context;
 }
 
-test("first load, cold and warm, on a slow network and machine", async ({ browser, page }) => {
+test("measures the first load with a cold and a warm cache on a slow network and CPU", async ({ browser, page }) => {
   const files = await firstLoad(page);
   figures["first_load_bytes"] = files.reduce((sum, file) => sum + file.bytes, 0);
   figures["first_load_requests"] = files.length;
-  const kept = await (await enter(browser)).storageState();
+  const session = await (await signedIn(browser)).storageState();
   const [cold, warm]: [number[], number[]] = [[], []];
-  for (let turn = 0; turn < TURNS; turn++) {
+  for (let run = 0; run < REPETITIONS; run++) {
     // Each context has a separate cache.
-    const context = await browser.newContext({ baseURL: stage.url, ignoreHTTPSErrors: true, storageState: kept });
-    await noteFirstRow(context);
+    const context = await browser.newContext({ baseURL: stage.url, ignoreHTTPSErrors: true, storageState: session });
+    await recordFirstRow(context);
     cold.push(await load(context, "/", true));
     warm.push(await load(context, "/", true));
     await context.close();
@@ -183,15 +184,15 @@ test("first load, cold and warm, on a slow network and machine", async ({ browse
   figures["warm_load_ms"] = median(warm);
 });
 
-test("the home page of two thousand clusters", async ({ browser, request, terminal }) => {
+test("measures the list of two thousand clusters", async ({ browser, request, terminal }) => {
   const headers = await bearer(terminal);
   const began = performance.now();
-  await make(CLUSTERS, (number) => request.post("/v1/clusters", { headers, data: cluster(number) }));
+  await createMany(CLUSTERS, (number) => request.post("/v1/clusters", { headers, data: cluster(number) }));
   figures["clusters"] = CLUSTERS;
   figures["make_clusters_s"] = (performance.now() - began) / 1000;
-  const context = await enter(browser);
-  await noteFirstRow(context);
-  await useList(context, {
+  const context = await signedIn(browser);
+  await recordFirstRow(context);
+  await measureList(context, {
     name: "clusters",
     path: "/",
     all: /^2\D?003 in total$/,
@@ -201,16 +202,16 @@ test("the home page of two thousand clusters", async ({ browser, request, termin
   await context.close();
 });
 
-test("a list of ten thousand pods", async ({ browser, request, terminal }) => {
+test("measures a list of ten thousand pods", async ({ browser, request, terminal }) => {
   const headers = await bearer(terminal);
   const began = performance.now();
   const path = "/k8s/clusters/demo-small/api/v1/namespaces/default/pods";
-  await make(PODS, (number) => request.post(path, { headers, data: pod(number) }));
+  await createMany(PODS, (number) => request.post(path, { headers, data: pod(number) }));
   figures["pods"] = PODS;
   figures["make_pods_s"] = (performance.now() - began) / 1000;
-  const context = await enter(browser);
-  await noteFirstRow(context);
-  await useList(context, {
+  const context = await signedIn(browser);
+  await recordFirstRow(context);
+  await measureList(context, {
     name: "pods",
     path: "/clusters/demo-small/pods?namespace=default",
     all: /^10\D?000 in total$/,

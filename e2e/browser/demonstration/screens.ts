@@ -1,24 +1,24 @@
-/** Every screen and dialog, and how one comes there. */
+/** All screens and dialogs of the UI, with the steps that open each one. */
 
 import type { Page } from "@playwright/test";
 
-import { WAITING } from "../stage/people.ts";
+import { WAITING } from "../stage/users.ts";
 import { chooseFromMenu } from "../stage/test.ts";
 
-/** A screen, or what opens over it. */
+/** A screen, or a dialog or menu on a screen. */
 export interface Screen {
-  /** What it is called, in tests and in the names of files. */
+  /** Part of the test title, and the name of the snapshot file. */
   readonly name: string;
   readonly path: string;
-  /** Whether it shows the same in every run; how it reads is kept only then. */
-  readonly steady?: false;
-  /** What the way to a cluster is told to answer, where no cluster of the demonstration does. */
-  readonly answers?: { readonly to: RegExp; readonly code: number; readonly message: string };
-  /** The address that most users share, as the server tells administrators; null for none. */
+  /** `false` if the content differs between runs; the screen then has no text snapshot. */
+  readonly stable?: false;
+  /** A response of the API server that the test fakes, because no cluster of the demo sends it. */
+  readonly fakeResponse?: { readonly to: RegExp; readonly code: number; readonly message: string };
+  /** The source address that most users share, as the server reports it to administrators; null for none. */
   readonly sharedAddress?: { readonly address: string; readonly users: number } | null;
-  /** What is done there before there is something to see. */
+  /** Steps after the page is loaded that open the dialog or menu. */
   readonly then?: (page: Page) => Promise<void>;
-  /** Waits until everything is there. */
+  /** Waits until the content of the screen is loaded. */
   readonly ready: (page: Page) => Promise<void>;
 }
 
@@ -26,7 +26,7 @@ const heading = (name: string) => (page: Page) => page.getByRole("heading", { na
 const dialog = (name: string) => (page: Page) => page.getByRole("dialog", { name }).waitFor();
 const press = (name: string) => (page: Page) => page.getByRole("button", { name, exact: true }).click();
 
-/** What the administrator sees. */
+/** The screens that the tests open as an administrator. */
 export const SCREENS: readonly Screen[] = [
   {
     name: "all-clusters",
@@ -36,93 +36,93 @@ export const SCREENS: readonly Screen[] = [
       await page.getByRole("row", { name: /demo-troubled/ }).getByText("3 / 4").waitFor();
     },
   },
-  { name: "no-cluster-that-fits", path: "/?q=nothing-like-this", ready: heading("No results") },
+  { name: "no-matching-cluster", path: "/?q=nothing-like-this", ready: heading("No results") },
   {
-    name: "a-cluster",
+    name: "cluster",
     path: "/clusters/demo-troubled",
     ready: (page) => page.getByText("3 of 4 ready").waitFor(),
   },
   {
-    name: "a-cluster-that-waits",
+    name: "cluster-waiting-for-agent",
     path: `/clusters/${WAITING}`,
     ready: (page) => page.getByRole("link", { name: "Show import command" }).waitFor(),
   },
   {
-    name: "a-list-of-nodes",
+    name: "list-of-nodes",
     path: "/clusters/demo-small/nodes",
     ready: (page) => page.getByRole("link", { name: "simulated-worker-2" }).waitFor(),
   },
   {
-    name: "a-list-of-workloads",
+    name: "list-of-workloads",
     path: "/clusters/demo-small/statefulsets",
     ready: (page) => page.getByRole("link", { name: "store" }).waitFor(),
   },
   {
-    name: "a-list-of-pods-with-troubles",
+    name: "list-of-failing-pods",
     path: "/clusters/demo-troubled/pods",
-    steady: false,
+    stable: false,
     ready: (page) => page.getByText("CrashLoopBackOff").first().waitFor(),
   },
   {
-    name: "a-timeline-of-events",
+    name: "list-of-events",
     path: "/clusters/demo-troubled/events",
-    steady: false,
+    stable: false,
     ready: (page) => page.getByText("FailedScheduling").first().waitFor(),
   },
   {
-    name: "a-list-of-nothing-that-fits",
+    name: "no-matching-pod",
     path: "/clusters/demo-small/pods?q=nothing-like-this",
-    steady: false,
+    stable: false,
     ready: (page) => page.getByText("Remove words", { exact: false }).waitFor(),
   },
   {
-    name: "a-list-of-a-cluster-that-waits",
+    name: "list-of-unreachable-cluster",
     path: `/clusters/${WAITING}/pods`,
     ready: heading(`Cannot reach ${WAITING}: waiting for its manifest`),
   },
   {
-    name: "a-list-that-is-refused",
+    name: "list-without-permission",
     path: "/clusters/demo-small/pods",
-    answers: { to: /demo-small\/api\/v1\/pods/, code: 403, message: 'pods is forbidden: User "drover:u-1" cannot list resource "pods"' },
+    fakeResponse: { to: /demo-small\/api\/v1\/pods/, code: 403, message: 'pods is forbidden: User "drover:u-1" cannot list resource "pods"' },
     ready: heading("No permission to list Pods in all namespaces of demo-small"),
   },
   {
-    name: "a-list-of-a-kind-that-is-not-served",
+    name: "list-of-unserved-kind",
     path: "/clusters/demo-small/cronjobs",
-    answers: { to: /demo-small\/apis\/batch\/v1\/cronjobs/, code: 404, message: "the server could not find the requested resource" },
+    fakeResponse: { to: /demo-small\/apis\/batch\/v1\/cronjobs/, code: 404, message: "the server could not find the requested resource" },
     ready: heading("demo-small does not serve CronJobs"),
   },
   {
     name: "tokens",
     path: "/tokens",
-    steady: false,
+    stable: false,
     ready: (page) => page.getByText("this session").waitFor(),
   },
-  { name: "a-new-token", path: "/tokens", then: press("Create token"), ready: dialog("Create token") },
-  { name: "users", path: "/users", steady: false, ready: (page) => page.getByText("you", { exact: true }).waitFor() },
+  { name: "create-token", path: "/tokens", then: press("Create token"), ready: dialog("Create token") },
+  { name: "users", path: "/users", stable: false, ready: (page) => page.getByText("you", { exact: true }).waitFor() },
   {
-    name: "a-user",
+    name: "user",
     path: "/users/admin",
-    steady: false,
+    stable: false,
     ready: (page) => page.getByRole("heading", { name: "Sign-in method" }).waitFor(),
   },
   {
-    name: "an-identity-to-link",
+    name: "link-identity",
     path: "/users/admin",
     then: press("Link identity…"),
     ready: dialog("Link identity to admin"),
   },
-  { name: "a-user-that-is-not-there", path: "/users/nobody", ready: heading("User nobody not found") },
-  { name: "a-new-user", path: "/users", then: press("Create user"), ready: dialog("Create user") },
+  { name: "user-not-found", path: "/users/nobody", ready: heading("User nobody not found") },
+  { name: "create-user", path: "/users", then: press("Create user"), ready: dialog("Create user") },
   { name: "identity-providers", path: "/providers", ready: heading("No identity providers yet") },
   {
-    name: "a-new-identity-provider",
+    name: "create-oidc-provider",
     path: "/providers",
     then: press("Create identity provider"),
     ready: dialog("Create identity provider"),
   },
   {
-    name: "a-new-directory",
+    name: "create-ldap-provider",
     path: "/providers?do=create",
     then: async (page) => {
       await page.getByLabel("Protocol").selectOption("ldap");
@@ -130,104 +130,104 @@ export const SCREENS: readonly Screen[] = [
     ready: (page) => page.getByLabel("User base DN").waitFor(),
   },
   {
-    name: "an-identity-provider-that-is-not-there",
+    name: "identity-provider-not-found",
     path: "/providers/nowhere",
     ready: heading("Identity provider nowhere not found"),
   },
   {
-    name: "the-audit-log",
+    name: "audit-log",
     path: "/audit",
-    steady: false,
+    stable: false,
     ready: (page) => page.getByRole("table", { name: "Audit log" }).waitFor(),
   },
   {
-    name: "a-record-of-the-audit-log",
+    name: "audit-record",
     path: "/audit",
-    steady: false,
+    stable: false,
     then: (page) => page.getByRole("table", { name: "Audit log" }).locator("tbody button").first().click(),
     ready: dialog("Record"),
   },
   {
-    name: "no-record-of-the-audit-log-that-fits",
+    name: "no-matching-audit-record",
     path: "/audit?user=nobody-like-this",
-    steady: false,
+    stable: false,
     ready: heading("No results"),
   },
   { name: "settings", path: "/settings", ready: (page) => page.getByText("session-idle-ttl", { exact: true }).waitFor() },
   {
-    name: "a-setting-that-is-changed",
+    name: "edit-setting",
     path: "/settings",
     then: (page) => page.getByRole("button", { name: /Edit session-idle-ttl/ }).click(),
     ready: dialog("Edit setting"),
   },
   {
-    name: "a-pod",
+    name: "pod",
     path: "/clusters/demo-small/pods/shop/store-0",
-    steady: false,
+    stable: false,
     ready: (page) => page.getByRole("heading", { name: "Containers" }).waitFor(),
   },
   {
-    name: "a-workload",
+    name: "workload",
     path: "/clusters/demo-small/statefulsets/shop/store",
     ready: (page) => page.getByRole("link", { name: "store-0" }).waitFor(),
   },
   {
-    name: "what-was-noticed-of-an-object",
+    name: "object-events",
     path: "/clusters/demo-small/pods/shop/store-0?tab=events",
-    steady: false,
+    stable: false,
     ready: (page) => page.getByRole("tabpanel").getByText(/Scheduled|No events/).first().waitFor(),
   },
   {
-    name: "a-manifest",
+    name: "manifest",
     path: "/clusters/demo-small/statefulsets/shop/store?tab=yaml",
-    steady: false,
+    stable: false,
     ready: (page) => page.getByText("kind: StatefulSet").first().waitFor(),
   },
   {
-    name: "a-log",
+    name: "log",
     path: "/clusters/demo-small/pods/shop/store-0?tab=logs",
-    steady: false,
+    stable: false,
     ready: (page) => page.getByRole("log", { name: "Log" }).getByText("[simulated]").first().waitFor(),
   },
   {
-    name: "an-object-that-is-not-there",
+    name: "object-not-found",
     path: "/clusters/demo-small/pods/shop/nothing-like-this",
     ready: (page) => page.getByRole("heading", { name: /Pod nothing-like-this not found/ }).waitFor(),
   },
-  { name: "a-kind-without-a-screen", path: "/clusters/demo-small/secrets", ready: heading("No screen for secrets") },
-  { name: "a-cluster-that-is-not-there", path: "/clusters/nowhere", ready: heading("Cluster nowhere not found") },
+  { name: "kind-without-screen", path: "/clusters/demo-small/secrets", ready: heading("No screen for secrets") },
+  { name: "cluster-not-found", path: "/clusters/nowhere", ready: heading("Cluster nowhere not found") },
   {
-    name: "members-of-a-cluster",
+    name: "members-of-cluster",
     path: "/clusters/demo-small/members",
-    steady: false,
+    stable: false,
     ready: (page) => page.getByRole("button", { name: "Grant role" }).waitFor(),
   },
   {
-    name: "a-role-to-give",
+    name: "grant-role",
     path: "/clusters/demo-small/members",
     then: press("Grant role"),
     ready: dialog("Grant role in cluster demo-small"),
   },
   {
-    name: "members-that-are-refused",
+    name: "members-without-permission",
     path: "/clusters/demo-small/members",
-    answers: {
+    fakeResponse: {
       to: /\/v1\/clusters\/demo-small\/members/,
       code: 403,
       message: "your roles in this cluster do not let you list clusterroletemplatebindings: ask an owner or an administrator",
     },
     ready: heading("No permission to list members"),
   },
-  { name: "a-kubeconfig", path: "/clusters/demo-small", then: press("Kubeconfig"), ready: dialog("Kubeconfig") },
-  { name: "a-clusters-deletion", path: "/clusters/demo-small", then: press("Delete…"), ready: dialog("Delete cluster?") },
-  { name: "the-import-form", path: "/import", ready: heading("Import cluster") },
+  { name: "kubeconfig", path: "/clusters/demo-small", then: press("Kubeconfig"), ready: dialog("Kubeconfig") },
+  { name: "delete-cluster", path: "/clusters/demo-small", then: press("Delete…"), ready: dialog("Delete cluster?") },
+  { name: "import-form", path: "/import", ready: heading("Import cluster") },
   {
-    name: "an-import-command-to-create",
+    name: "create-import-command",
     path: `/import?cluster=${WAITING}`,
     ready: (page) => page.getByRole("button", { name: "Create command" }).waitFor(),
   },
   {
-    name: "the-import-command",
+    name: "import-command",
     path: `/import?cluster=${WAITING}`,
     then: press("Create command"),
     ready: heading("Status"),
@@ -249,25 +249,25 @@ export const SCREENS: readonly Screen[] = [
     },
   },
   { name: "projects", path: "/projects", ready: heading("No projects yet") },
-  { name: "a-new-project", path: "/projects", then: press("Create project"), ready: dialog("Create project") },
-  { name: "a-project-that-is-not-there", path: "/projects/nowhere", ready: heading("Project nowhere not found") },
-  { name: "roles", path: "/roles", steady: false, ready: (page) => page.getByRole("link", { name: "Cluster Owner" }).waitFor() },
+  { name: "create-project", path: "/projects", then: press("Create project"), ready: dialog("Create project") },
+  { name: "project-not-found", path: "/projects/nowhere", ready: heading("Project nowhere not found") },
+  { name: "roles", path: "/roles", stable: false, ready: (page) => page.getByRole("link", { name: "Cluster Owner" }).waitFor() },
   {
-    name: "a-role-of-the-start",
+    name: "built-in-role",
     path: "/roles/project-member",
-    steady: false,
+    stable: false,
     ready: heading("Effective permissions, including inherited roles"),
   },
   {
-    name: "a-role-as-yaml",
+    name: "role-as-yaml",
     path: "/roles/project-member",
-    steady: false,
+    stable: false,
     then: (page) => page.getByRole("tab", { name: "YAML" }).click(),
     ready: (page) => page.getByLabel("YAML", { exact: true }).waitFor(),
   },
-  { name: "a-new-role", path: "/new-role", ready: heading("Create role") },
+  { name: "create-role", path: "/new-role", ready: heading("Create role") },
   {
-    name: "leaving-a-changed-role",
+    name: "discard-role-changes",
     path: "/new-role",
     then: async (page) => {
       await page.getByLabel("Name", { exact: true }).fill("half-a-role");
@@ -276,34 +276,34 @@ export const SCREENS: readonly Screen[] = [
     ready: dialog("Discard unsaved changes?"),
   },
   {
-    name: "a-copy-of-a-role",
+    name: "copy-role",
     path: "/new-role?copy=project-member",
     ready: heading("Namespaces of the project"),
   },
-  { name: "a-global-role", path: "/global-roles/viewer", steady: false, ready: heading("Roles granted in all clusters") },
-  { name: "a-role-that-is-not-there", path: "/roles/nowhere", ready: heading("Role nowhere not found") },
-  { name: "members-everywhere", path: "/global-members", ready: heading("No members") },
-  { name: "who-can-do-what", path: "/access", ready: heading("Check access") },
+  { name: "global-role", path: "/global-roles/viewer", stable: false, ready: heading("Roles granted in all clusters") },
+  { name: "role-not-found", path: "/roles/nowhere", ready: heading("Role nowhere not found") },
+  { name: "global-members", path: "/global-members", ready: heading("No members") },
+  { name: "check-access", path: "/access", ready: heading("Check access") },
   {
-    name: "who-can-read-pods",
+    name: "check-access-result",
     path: "/access?cluster=demo-small&verb=get&resource=pods",
-    steady: false,
+    stable: false,
     ready: heading("admin is allowed to do this"),
   },
-  { name: "a-log-in-to-confirm", path: "/device", ready: heading("Approve a CLI login") },
+  { name: "approve-cli-login", path: "/device", ready: heading("Approve a CLI login") },
   {
-    name: "a-log-in-that-nobody-began",
+    name: "unknown-login-code",
     path: "/device",
     then: async (page) => {
       await page.getByLabel("Code", { exact: true }).fill("BCDF-GHJK");
       await page.getByRole("button", { name: "Show request" }).click();
     },
-    ready: (page) => page.getByText("No log-in with this code waits", { exact: false }).waitFor(),
+    ready: (page) => page.getByText(/with this code/i).waitFor(),
   },
-  { name: "change-of-password", path: "/password", ready: heading("Change password") },
-  { name: "nothing-at-this-address", path: "/no/such/place", ready: heading("Page not found") },
+  { name: "change-password", path: "/password", ready: heading("Change password") },
+  { name: "page-not-found", path: "/no/such/place", ready: heading("Page not found") },
   {
-    name: "the-palette",
+    name: "palette",
     path: "/",
     then: async (page) => {
       await page.getByRole("row", { name: /demo-large/ }).waitFor();
@@ -313,25 +313,25 @@ export const SCREENS: readonly Screen[] = [
     ready: (page) => page.getByRole("option", { name: "demo-large" }).waitFor(),
   },
   {
-    name: "the-persons-menu",
+    name: "user-menu",
     path: "/about",
     then: (page) => page.getByRole("button", { name: /Account and theme$/ }).click(),
     ready: (page) => page.getByRole("menuitem", { name: "Change password" }).waitFor(),
   },
   {
-    name: "signing-out-everywhere",
+    name: "sign-out-everywhere",
     path: "/about",
     then: (page) => chooseFromMenu(page, "Sign out everywhere…"),
     ready: dialog("Sign out everywhere?"),
   },
   { name: "kit-forms", path: "/kit", ready: heading("Fields") },
-  { name: "kit-words", path: "/kit?part=words", ready: heading("Banners") },
-  { name: "kit-rows", path: "/kit?part=rows", ready: (page) => page.getByRole("table", { name: "Ten thousand rows" }).waitFor() },
+  { name: "kit-states", path: "/kit?part=words", ready: heading("Banners") },
+  { name: "kit-table", path: "/kit?part=rows", ready: (page) => page.getByRole("table", { name: "Ten thousand rows" }).waitFor() },
 ];
 
-/** What somebody without rights sees. */
+/** The screens that the tests open as a user without roles. */
 export const SCREENS_WITHOUT_RIGHTS: readonly Screen[] = [
-  { name: "no-clusters-for-a-visitor", path: "/", ready: heading("No role in any cluster") },
-  { name: "no-import-for-a-visitor", path: "/import", ready: heading("No permission to import clusters") },
-  { name: "no-cluster-for-a-visitor", path: "/clusters/demo-small", ready: heading("Cluster demo-small not found") },
+  { name: "no-clusters-for-user-without-roles", path: "/", ready: heading("No role in any cluster") },
+  { name: "no-import-for-user-without-roles", path: "/import", ready: heading("No permission to import clusters") },
+  { name: "cluster-not-found-for-user-without-roles", path: "/clusters/demo-small", ready: heading("Cluster demo-small not found") },
 ];

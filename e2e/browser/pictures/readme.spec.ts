@@ -1,10 +1,10 @@
-/** Pictures of the demonstration for README.md, taken by `make pictures`. */
+/** Takes the screenshots of the demo for README.md; `make pictures` runs this file. */
 
 import { join } from "node:path";
 
 import type { Page } from "@playwright/test";
 
-import { asAdministrator as test } from "../stage/people.ts";
+import { asAdministrator as test } from "../stage/users.ts";
 import { type Theme, showIn } from "../stage/theme.ts";
 
 const IMAGES = join(import.meta.dirname, "../../../docs/images");
@@ -46,7 +46,7 @@ const PICTURES: readonly Picture[] = [
 test.use({ viewport: { width: 1360, height: 840 } });
 
 for (const { name, path, theme, ready } of PICTURES) {
-  test(`picture of ${name}`, async ({ page }) => {
+  test(`takes the screenshot ${name}`, async ({ page }) => {
     await page.goto(path);
     await ready(page);
     await page.getByText("connecting", { exact: true }).waitFor({ state: "detached" });

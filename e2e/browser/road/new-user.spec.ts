@@ -1,4 +1,4 @@
-/** One story on one server: the tests are its chapters, and go on in the same browser. */
+/** Tests that run in order on one server and share one browser session. */
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,65 +7,65 @@ import type { BrowserContext, Page } from "@playwright/test";
 
 import { stage } from "../stage/stage.ts";
 import { Terminal } from "../stage/terminal.ts";
-import { Complaints, chooseFromMenu, choosePassword, expect, signIn, test } from "../stage/test.ts";
+import { BrowserErrors, chooseFromMenu, choosePassword, expect, signIn, test } from "../stage/test.ts";
 import { providerUserTests } from "./provider-user.ts";
 
 const CLUSTER = "east";
-const PASSWORD = "a long password of the newcomer";
-/** What a real cluster takes to pull nothing, start two pods and connect. */
-const ARRIVES_MS = 90_000;
-/** The shortest life that the settings allow to a session. */
-const SHORTEST_SESSION = "60s";
-const EXPIRES_MS = 90_000;
-/** What the sign-in says then. */
+const PASSWORD = "a long password of the new user";
+/** Timeout for a cluster to start two agent pods without image pulls, and to connect. */
+const CONNECT_TIMEOUT_MS = 90_000;
+/** The minimum of the setting session-ttl. */
+const MIN_SESSION_TTL = "60s";
+const EXPIRY_TIMEOUT_MS = 90_000;
+/** The message on the sign-in page after a session ended. */
 const ENDED = "Your session has ended. Unsaved changes are lost. Sign in to return to this page.";
 
 test.describe.configure({ mode: "serial" });
 test.setTimeout(120_000);
 
-/** The browser of the story. */
+/** The administrator's browser. */
 let page: Page;
 let context: BrowserContext;
-/** Another person's. */
-let fresh: () => Promise<BrowserContext>;
-/** Somebody else's, whose session is short. */
-let visitor: Page;
-const complaints = new Complaints();
-/** The terminal of the cluster's owner, and of the server's administrator. */
+/** Opens a browser context without a session. */
+let newContext: () => Promise<BrowserContext>;
+/** The browser of a user without roles, with a short session. */
+let unprivilegedPage: Page;
+const browserErrors = new BrowserErrors();
+/** Terminals of the owner of the cluster and of the administrator of the server. */
 let owner: Terminal;
 let administrator: Terminal;
 
 test.beforeAll(async ({ browser }) => {
-  fresh = async () => {
-    const made = await browser.newContext({
+  newContext = async () => {
+    const opened = await browser.newContext({
       baseURL: stage.url,
       ignoreHTTPSErrors: true,
       permissions: ["clipboard-read", "clipboard-write"],
       reducedMotion: "reduce",
     });
-    complaints.listen(made);
-    return made;
+    browserErrors.listen(opened);
+    return opened;
   };
-  context = await fresh();
+  context = await newContext();
   page = await context.newPage();
-  visitor = await (await fresh()).newPage();
+  unprivilegedPage = await (await newContext()).newPage();
   owner = new Terminal("owner", stage.kubeconfig);
   administrator = new Terminal("administrator");
 });
 
 test.afterAll(async () => {
   await context.close();
-  await visitor.context().close();
+  await unprivilegedPage.context().close();
 });
 
 test.afterEach(() => {
-  expect(complaints.all, "the browser complains about nothing").toEqual([]);
+  expect(browserErrors.all, "the browser reports no errors").toEqual([]);
 });
 
-/** The mark of a state beside the name of the cluster. */
-const state = (words: string) => page.locator(".page-head").getByText(words, { exact: true });
+/** Locates the state badge next to the name of the cluster. */
+const state = (text: string) => page.locator(".page-head").getByText(text, { exact: true });
 
-/** A Deployment in a namespace, whose container writes a line each second. */
+/** Returns a Deployment whose container writes one log line per second. */
 function counter(namespace: string): object {
   const script = "n=0; while true; do n=$((n+1)); echo line $n; sleep 1; done";
   const container = { name: "counter", image: stage.image, imagePullPolicy: "Never", command: ["sh", "-c", script] };
@@ -88,7 +88,7 @@ async function openCluster(): Promise<void> {
   await page.getByRole("heading", { name: CLUSTER, exact: true }).waitFor();
 }
 
-test("first password allows only the password change", async () => {
+test("initial password allows only a password change", async () => {
   await page.goto("/import");
   await signIn(page, "admin", stage.password);
   await page.getByRole("heading", { name: "Choose a password" }).waitFor();
@@ -104,20 +104,20 @@ test("first password allows only the password change", async () => {
 test("new user has no permissions and a short session", async () => {
   await administrator.logIn("admin", PASSWORD);
   await administrator.createUser("mary", "the first password of mary");
-  await administrator.run(`drover setting set session-ttl ${SHORTEST_SESSION}`);
-  await visitor.goto("/clusters/east?tab=later");
-  await signIn(visitor, "mary", "the first password of mary");
-  await choosePassword(visitor, PASSWORD);
-  await visitor.getByRole("heading", { name: "Cluster east not found" }).waitFor();
+  await administrator.run(`drover setting set session-ttl ${MIN_SESSION_TTL}`);
+  await unprivilegedPage.goto("/clusters/east?tab=later");
+  await signIn(unprivilegedPage, "mary", "the first password of mary");
+  await choosePassword(unprivilegedPage, PASSWORD);
+  await unprivilegedPage.getByRole("heading", { name: "Cluster east not found" }).waitFor();
   await administrator.run("drover setting set session-ttl ''");
-  const denied = await visitor.evaluate(async () => (await fetch("/v1/users")).status);
-  expect(denied, "the page hides nothing that the server would give").toBe(403);
+  const denied = await unprivilegedPage.evaluate(async () => (await fetch("/v1/users")).status);
+  expect(denied, "the server rejects the request, not only the page").toBe(403);
 });
 
-test("copied command imports the cluster, and the page updates", async () => {
+test("copied import command connects the cluster, and the page updates", async () => {
   await page.getByRole("link", { name: "Import cluster" }).click();
   await page.getByLabel("Name", { exact: true }).fill(CLUSTER);
-  await page.getByLabel("Description").fill("the first of ours");
+  await page.getByLabel("Description").fill("first cluster");
   await page.getByLabel("Labels").fill("env=test");
   await page.getByRole("button", { name: "Create cluster and show command" }).click();
   await page.getByText("Waiting for the agent.", { exact: false }).waitFor();
@@ -125,7 +125,7 @@ test("copied command imports the cluster, and the page updates", async () => {
   await page.getByText("Copied.").waitFor();
   const line = await page.evaluate(() => navigator.clipboard.readText());
   await owner.run(line);
-  await page.getByText("The cluster is connected.").waitFor({ timeout: ARRIVES_MS });
+  await page.getByText("The cluster is connected.").waitFor({ timeout: CONNECT_TIMEOUT_MS });
   await page.getByRole("link", { name: "Open cluster" }).click();
   await page.getByText("1 of 1 ready").waitFor();
   await expect(page.getByText("env=test")).toBeVisible();
@@ -163,13 +163,13 @@ test("downloaded kubeconfig works with kubectl", async () => {
   const file = join(owner.home, "downloaded.yaml");
   await download.saveAs(file);
   expect(await readFile(file, "utf8")).toContain(`${stage.url}/k8s/clusters/`);
-  const way = owner.with(file);
-  expect(await way.run("kubectl get nodes --no-headers")).toMatch(/\bReady\b/);
-  await way.run("kubectl create namespace made-by-kubectl");
-  expect(await owner.run("kubectl get namespace made-by-kubectl -o name")).toContain("made-by-kubectl");
+  const downloaded = owner.with(file);
+  expect(await downloaded.run("kubectl get nodes --no-headers")).toMatch(/\bReady\b/);
+  await downloaded.run("kubectl create namespace created-by-kubectl");
+  expect(await owner.run("kubectl get namespace created-by-kubectl -o name")).toContain("created-by-kubectl");
 });
 
-test("disconnected agent and its return are shown immediately", async () => {
+test("page shows the disconnection and the reconnection of the agent without a reload", async () => {
   await openCluster();
   await state("ready").waitFor();
   await owner.run("kubectl -n drover-agent scale deployment/drover-agent --replicas=0");
@@ -179,9 +179,9 @@ test("disconnected agent and its return are shown immediately", async () => {
   await page.goto(`/clusters/${CLUSTER}/pods`);
   await page.getByRole("heading", { name: `Cannot reach ${CLUSTER}: agent not connected` }).waitFor();
   await owner.run("kubectl -n drover-agent scale deployment/drover-agent --replicas=2");
-  await page.getByRole("table", { name: "Pods" }).waitFor({ timeout: ARRIVES_MS });
+  await page.getByRole("table", { name: "Pods" }).waitFor({ timeout: CONNECT_TIMEOUT_MS });
   await page.getByRole("link", { name: "Clusters", exact: true }).click();
-  await expect(page.getByRole("row", { name: new RegExp(CLUSTER) })).toContainText("ready", { timeout: ARRIVES_MS });
+  await expect(page.getByRole("row", { name: new RegExp(CLUSTER) })).toContainText("ready", { timeout: CONNECT_TIMEOUT_MS });
 });
 
 test("sign-out everywhere ends the session of another browser", async ({ open }) => {
@@ -198,25 +198,25 @@ test("sign-out everywhere ends the session of another browser", async ({ open })
   await page.getByRole("heading", { name: "About", exact: true }).waitFor();
 });
 
-test("expired session asks for a sign-in and returns to the page", async () => {
-  await visitor.getByText(ENDED).waitFor({ timeout: EXPIRES_MS });
-  await signIn(visitor, "mary", PASSWORD);
-  await visitor.getByRole("heading", { name: "Cluster east not found" }).waitFor();
-  expect(visitor.url()).toBe(`${stage.url}/clusters/east?tab=later`);
+test("sign-in after an expired session returns to the page", async () => {
+  await unprivilegedPage.getByText(ENDED).waitFor({ timeout: EXPIRY_TIMEOUT_MS });
+  await signIn(unprivilegedPage, "mary", PASSWORD);
+  await unprivilegedPage.getByRole("heading", { name: "Cluster east not found" }).waitFor();
+  expect(unprivilegedPage.url()).toBe(`${stage.url}/clusters/east?tab=later`);
 });
 
 providerUserTests({
   cluster: CLUSTER,
   password: PASSWORD,
-  complaints,
+  browserErrors,
   page: () => page,
   administrator: () => administrator,
   owner: () => owner,
-  browser: async () => (await fresh()).newPage(),
+  browser: async () => (await newContext()).newPage(),
   counter,
 });
 
-test("deleted cluster and all objects of Drover in it are removed", async () => {
+test("deletion of a cluster removes all objects of Drover from it", async () => {
   await openCluster();
   await page.getByRole("button", { name: "Delete…" }).click();
   const dialog = page.getByRole("dialog", { name: "Delete cluster?" });
@@ -228,5 +228,5 @@ test("deleted cluster and all objects of Drover in it are removed", async () => 
   await page.getByText(`Deleting ${CLUSTER}.`).waitFor();
   await page.getByRole("heading", { name: "No clusters yet" }).waitFor({ timeout: 60_000 });
   await owner.run("kubectl wait --for=delete namespace/drover-agent --timeout=90s");
-  expect(await owner.run("kubectl get namespace made-by-kubectl -o name"), "what ran goes on").toContain("made-by-kubectl");
+  expect(await owner.run("kubectl get namespace created-by-kubectl -o name"), "other objects stay in the cluster").toContain("created-by-kubectl");
 });

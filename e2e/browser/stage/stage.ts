@@ -1,9 +1,9 @@
-/** What the harness in Rust tells the tests: it starts the world, they look at it. */
+/** The parameters that the Rust test harness passes in environment variables. */
 
-function told(name: string): string {
+function variable(name: string): string {
   const value = process.env[name];
   if (value === undefined || value === "") {
-    throw new Error(`${name} is not set: these tests are started by \`cargo test --test browser\``);
+    throw new Error(`${name} is not set: start these tests with \`cargo test --test browser\``);
   }
   return value;
 }
@@ -11,53 +11,53 @@ function told(name: string): string {
 export const stage = {
   /** `https://host:port` of the server. */
   get url(): string {
-    return told("DROVER_TEST_URL");
+    return variable("DROVER_TEST_URL");
   },
   /** The administrator's password. */
   get password(): string {
-    return told("DROVER_TEST_PASSWORD");
+    return variable("DROVER_TEST_PASSWORD");
   },
-  /** What `drover login --ca-fingerprint` wants. */
+  /** Fingerprint of the certificate authority, for `drover login --ca-fingerprint`. */
   get fingerprint(): string {
-    return told("DROVER_TEST_FINGERPRINT");
+    return variable("DROVER_TEST_FINGERPRINT");
   },
-  /** A folder that goes with the world. */
+  /** A temporary folder that the harness deletes after the tests. */
   get folder(): string {
-    return told("DROVER_TEST_FOLDER");
+    return variable("DROVER_TEST_FOLDER");
   },
   /** The folder of the programs `drover` and `drover-agent`. */
   get programs(): string {
-    return told("DROVER_TEST_PROGRAMS");
+    return variable("DROVER_TEST_PROGRAMS");
   },
-  /** The program kubectl. */
+  /** Path of the program kubectl. */
   get kubectl(): string {
-    return told("DROVER_TEST_KUBECTL");
+    return variable("DROVER_TEST_KUBECTL");
   },
-  /** The kubeconfig of the owner of the cluster that is to be brought. */
+  /** Path of an administrator kubeconfig of the cluster that the tests import. */
   get kubeconfig(): string {
-    return told("DROVER_TEST_KUBECONFIG");
+    return variable("DROVER_TEST_KUBECONFIG");
   },
-  /** An image that the cluster's node has, with a shell in it. */
+  /** A container image with a shell that is present on the node of the cluster. */
   get image(): string {
-    return told("DROVER_TEST_IMAGE");
+    return variable("DROVER_TEST_IMAGE");
   },
-  /** URL of an identity provider (OpenID Connect) that the server does not know yet. */
+  /** Issuer URL of an OpenID Connect provider that is not configured on the server yet. */
   get issuer(): string {
-    return told("DROVER_TEST_ISSUER");
+    return variable("DROVER_TEST_ISSUER");
   },
-  /** File with the authority that vouches for it, PEM. */
+  /** Path of the CA certificate of the provider, PEM. */
   get issuerAuthority(): string {
-    return told("DROVER_TEST_ISSUER_AUTHORITY");
+    return variable("DROVER_TEST_ISSUER_AUTHORITY");
   },
-  /** As which the server is known there, and how it proves that. */
+  /** Client ID and client secret of Drover at the provider. */
   get clientId(): string {
-    return told("DROVER_TEST_CLIENT_ID");
+    return variable("DROVER_TEST_CLIENT_ID");
   },
   get clientSecret(): string {
-    return told("DROVER_TEST_CLIENT_SECRET");
+    return variable("DROVER_TEST_CLIENT_SECRET");
   },
-  /** Where what is left of a run goes: pictures of failures, figures. */
+  /** Folder for results: screenshots of failures, and measurements. */
   get results(): string {
-    return told("DROVER_TEST_RESULTS");
+    return variable("DROVER_TEST_RESULTS");
   },
 };

@@ -1,16 +1,16 @@
-/** What every test has: a browser that complains about nothing, and hands to use the page with. */
+/** Fixtures of all tests: a check for browser errors, more browsers, and steps that many tests use. */
 
 import { type BrowserContext, type BrowserContextOptions, type Page, expect, test as base } from "@playwright/test";
 
 export { expect };
 
-/** What a page may never say: errors of scripts, breaches of the policy, things that are missing. */
-export class Complaints {
-  private readonly heard: string[] = [];
+/** Collects errors in the browser console: script errors, policy violations, missing files. */
+export class BrowserErrors {
+  private readonly errors: string[] = [];
   private readonly expected: RegExp[] = [
     // The page shows the rejection itself; the console repeats it.
     /^Failed to load resource: the server responded with a status of 4\d\d .*\/(v1|k8s)\//,
-    // The same for clusters that are not connected.
+    // Requests to clusters without a connected agent fail with 503.
     /^Failed to load resource: the server responded with a status of 503 .*\/k8s\/clusters\/(waiting|east)\//,
     // Pods of the node add and remove network interfaces of this machine.
     /^Failed to load resource: net::ERR_NETWORK_CHANGED .*\/(v1|k8s)\//,
@@ -18,67 +18,67 @@ export class Complaints {
     /^Failed to load resource: net::ERR_HTTP2_PROTOCOL_ERROR .*[?&]watch=true/,
   ];
 
-  /** Listens to all pages of a context. */
+  /** Collects the errors of all pages of a context. */
   listen(context: BrowserContext): void {
     context.on("console", (message) => {
       if (message.type() !== "error" && message.type() !== "warning") return;
       const text = `${message.text()} ${message.location().url}`;
-      if (!this.expected.some((pattern) => pattern.test(text))) this.heard.push(text);
+      if (!this.expected.some((pattern) => pattern.test(text))) this.errors.push(text);
     });
-    context.on("weberror", (error) => this.heard.push(String(error.error())));
+    context.on("weberror", (error) => this.errors.push(String(error.error())));
   }
 
-  /** Takes what fits for part of the test: what is cut off on purpose is told by the browser, too. */
+  /** Ignores errors that match the pattern, for tests that interrupt connections. */
   expect(pattern: RegExp): void {
     this.expected.push(pattern);
   }
 
   get all(): readonly string[] {
-    return this.heard;
+    return this.errors;
   }
 }
 
-/** Opens another browser, as another person has one. */
+/** Opens a page in a separate browser context. */
 export type Open = (options?: BrowserContextOptions) => Promise<Page>;
 
-export const test = base.extend<{ complaints: Complaints; open: Open }>({
-  complaints: [
+export const test = base.extend<{ browserErrors: BrowserErrors; open: Open }>({
+  browserErrors: [
     async ({ context }, use) => {
-      const complaints = new Complaints();
-      complaints.listen(context);
-      await use(complaints);
-      expect(complaints.all, "the browser complains about nothing").toEqual([]);
+      const browserErrors = new BrowserErrors();
+      browserErrors.listen(context);
+      await use(browserErrors);
+      expect(browserErrors.all, "the browser reports no errors").toEqual([]);
     },
     { auto: true },
   ],
-  open: async ({ browser, complaints }, use) => {
+  open: async ({ browser, browserErrors }, use) => {
     const contexts: BrowserContext[] = [];
     await use(async (options = {}) => {
       const context = await browser.newContext({ storageState: { cookies: [], origins: [] }, ...options });
       contexts.push(context);
-      complaints.listen(context);
+      browserErrors.listen(context);
       return context.newPage();
     });
     for (const context of contexts) await context.close();
   },
 });
 
-/** Signs in on the page that asks for it. */
+/** Fills in and submits the sign-in form. */
 export async function signIn(page: Page, username: string, password: string): Promise<void> {
   await page.getByLabel("User name", { exact: true }).fill(username);
   await page.getByLabel("Password", { exact: true }).fill(password);
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
-/** Chooses another password on the page that demands it. */
+/** Fills in and submits the form for a new password. */
 export async function choosePassword(page: Page, password: string): Promise<void> {
   await page.getByLabel("New password", { exact: true }).fill(password);
   await page.getByLabel("Repeat new password", { exact: true }).fill(password);
   await page.getByRole("button", { name: "Change password" }).click();
 }
 
-/** Opens the person's menu and chooses from it. */
-export async function chooseFromMenu(page: Page, words: string): Promise<void> {
+/** Opens the account menu and chooses an item. */
+export async function chooseFromMenu(page: Page, item: string): Promise<void> {
   await page.getByRole("button", { name: /Account and theme$/ }).click();
-  await page.getByRole("menu").getByText(words, { exact: true }).click();
+  await page.getByRole("menu").getByText(item, { exact: true }).click();
 }

@@ -53,7 +53,7 @@ fn App() -> impl IntoView {
     let state = Memo::new(move |_| session.state());
     view! {
         {move || match state.get() {
-            SessionState::Unknown => view! { <div class="door"><div class="door-card"><Skeleton/></div></div> }.into_any(),
+            SessionState::Unknown => view! { <div class="sign-in-page"><div class="sign-in-card"><Skeleton/></div></div> }.into_any(),
             SessionState::Unreachable(problem) => view! { <Unreachable advice=problem.message/> }.into_any(),
             SessionState::SignedOut { why } => view! { <SignIn why=why/> }.into_any(),
             SessionState::MustChangePassword(_) => view! { <MustChangePassword/> }.into_any(),
@@ -67,7 +67,7 @@ fn App() -> impl IntoView {
 fn Unreachable(advice: String) -> impl IntoView {
     let session = expect_context::<Session>();
     view! {
-        <main class="door">
+        <main class="sign-in-page">
             <EmptyState why=Absence::Offline title=t().session.server_offline() advice=advice>
                 <drover_ui_kit::button::Button on_press=move |()| session.load()>{t().buttons.try_again()}</drover_ui_kit::button::Button>
             </EmptyState>

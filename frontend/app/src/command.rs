@@ -15,7 +15,7 @@ pub(crate) fn SameCommand(
 ) -> impl IntoView {
     let toasts = expect_context::<Toasts>();
     view! {
-        <span class="same">
+        <span class="cli-command">
             {t().frame.same_command()}
             <code>{line}</code>
             <button

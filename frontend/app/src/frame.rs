@@ -40,7 +40,7 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
             <a class="skip" href="#main" on:click=skip>{t().frame.skip()}</a>
             <header class="rail">
                 <a class="brand" href="/" aria-label=t().frame.brand()><Brand/></a>
-                <button type="button" class="jump" aria-haspopup="dialog" on:click=move |_| palette.open()>
+                <button type="button" class="palette-button" aria-haspopup="dialog" on:click=move |_| palette.open()>
                     <Picture icon=Icon::Search/>
                     <span>{t().frame.go_to()}</span>
                     <kbd>{modifier()} "K"</kbd>
@@ -75,7 +75,7 @@ fn Arrival() -> impl IntoView {
         }
         path
     });
-    view! { <p class="unseen" role="status">{words}</p> }
+    view! { <p class="visually-hidden" role="status">{words}</p> }
 }
 
 /// Focuses the screen, unless the focus is in the screen or in a dialog.

@@ -191,7 +191,7 @@ fn Choice(open: RwSignal<bool>) -> impl IntoView {
             {move || choosing.rows()}
         </div>
         <Show when=move || choosing.found.with(Vec::is_empty)>
-            <p class="palette-none" role="status">{t().kit.no_results()}</p>
+            <p class="palette-empty" role="status">{t().kit.no_results()}</p>
         </Show>
     }
 }
@@ -211,8 +211,8 @@ fn option(row: usize, command: Command, place: RwSignal<usize>, run: Callback<us
             }
         >
             <Picture icon=command.icon/>
-            <span class="cut">{command.title}</span>
-            <span class="soft">{command.kind}</span>
+            <span class="truncate">{command.title}</span>
+            <span class="muted">{command.kind}</span>
         </div>
     }
     .into_any()

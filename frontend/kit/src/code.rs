@@ -41,7 +41,7 @@ pub fn Code(
     let toasts = expect_context::<Toasts>();
     let named = t().kit.copy_named(&label);
     view! {
-        <div class="code" class:wraps=wraps>
+        <div class="code" class:wrap=wraps>
             <pre tabindex="0" aria-label=label><code>{text}</code></pre>
             <button type="button" class="button quiet" aria-label=named on:click=move |_| copy(text.get_untracked(), toasts)>
                 <Picture icon=Icon::Copy/>

@@ -39,7 +39,7 @@ pub fn Dialog(
     let close = move || {
         view! {
             <Button weight=Weight::Quiet icon=Icon::Close on_press=move |()| open.set(false)>
-                <span class="unseen">{t().buttons.close()}</span>
+                <span class="visually-hidden">{t().buttons.close()}</span>
             </Button>
         }
     };

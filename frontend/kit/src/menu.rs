@@ -50,11 +50,11 @@ pub fn Menu(
         }
     };
     view! {
-        <div class="menu-place">
+        <div class="menu-anchor">
             <button type="button" class="button quiet menu-button" popovertarget=id.clone() aria-haspopup="menu">
                 {children()}
                 // The visible text is part of the accessible name, for speech control (WCAG 2.5.3).
-                <span class="unseen">{label.clone()}</span>
+                <span class="visually-hidden">{label.clone()}</span>
                 <Picture icon=Icon::ChevronDown/>
             </button>
             <div

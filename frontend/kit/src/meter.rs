@@ -31,7 +31,7 @@ pub fn Meter(
             <span class="meter-figure" aria-hidden="true">
                 {move || percent().map_or_else(|| "–".to_owned(), |percent| format!("{percent}%"))}
             </span>
-            <span class="unseen">{words}</span>
+            <span class="visually-hidden">{words}</span>
         </span>
     }
 }

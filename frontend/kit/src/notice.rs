@@ -50,11 +50,11 @@ pub fn EmptyState(
     children: Option<Children>,
 ) -> impl IntoView {
     view! {
-        <div class="nothing" role="status">
+        <div class="empty-state" role="status">
             <Picture icon=why.icon()/>
             <h2>{title}</h2>
             <p>{advice}</p>
-            {children.map(|children| view! { <div class="nothing-next">{children()}</div> })}
+            {children.map(|children| view! { <div class="empty-state-actions">{children()}</div> })}
         </div>
     }
 }
@@ -100,7 +100,7 @@ pub fn Skeleton(
 ) -> impl IntoView {
     view! {
         <div class="skeleton" role="status">
-            <span class="unseen">{t().kit.loading()}</span>
+            <span class="visually-hidden">{t().kit.loading()}</span>
             {(0..lines).map(|_| view! { <div class="skeleton-line" aria-hidden="true"></div> }).collect_view()}
         </div>
     }

@@ -71,7 +71,7 @@ pub fn SecretText(
             </output>
             <div class="row">
                 <Button weight=Weight::Primary icon=Icon::Copy on_press=press>{button}</Button>
-                <span id=note class="soft" role="status">{words}</span>
+                <span id=note class="muted" role="status">{words}</span>
             </div>
         </div>
     }

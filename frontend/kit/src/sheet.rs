@@ -189,7 +189,7 @@ pub fn Sheet(
     };
     view! {
         <div
-            class="sheet"
+            class="text-view"
             node_ref=scroll.place
             role=role
             aria-label=label
@@ -197,8 +197,8 @@ pub fn Sheet(
             tabindex="0"
             on:scroll=move |_| scroll.scrolled()
         >
-            <span class="sheet-probe" aria-hidden="true" node_ref=scroll.probe>{PROBE}</span>
-            <div class="sheet-rows" style:min-width=move || format!("max(100%, {}ch)", widest.get())>
+            <span class="text-probe" aria-hidden="true" node_ref=scroll.probe>{PROBE}</span>
+            <div class="text-rows" style:min-width=move || format!("max(100%, {}ch)", widest.get())>
                 <div aria-hidden="true" style:height=move || padding(|it| it.0)></div>
                 <For each=seen key=|(_, key)| *key let((row, _))>
                     {draw.run(row)}

@@ -203,7 +203,7 @@ pub fn Table<C: TableColumn>(
     let boxes = selection.map(|selection| all_box(order, selection));
     let named = label.clone();
     view! {
-        <div class="table-place" node_ref=place on:scroll=move |_| look() on:keydown=step tabindex="0" role="region" aria-label=label>
+        <div class="table-scroll" node_ref=place on:scroll=move |_| look() on:keydown=step tabindex="0" role="region" aria-label=label>
             <table class="table" aria-label=named aria-rowcount=move || count.get() + 1>
                 <thead><tr aria-rowindex="1">{boxes}{heads}</tr></thead>
                 <tbody>
@@ -264,7 +264,7 @@ fn TableRow<C: TableColumn>(
     let chosen =
         move || selection.is_some_and(|it| it.with(|selection| selection.contains(&chosen_key)));
     let tick = selection.map(|selection| row_box(key, Signal::derive(name), order, selection));
-    view! { <tr aria-rowindex=place class:chosen=chosen>{tick}{cells}</tr> }
+    view! { <tr aria-rowindex=place class:selected=chosen>{tick}{cells}</tr> }
 }
 
 /// One cell only, because cells of hidden columns would take space.

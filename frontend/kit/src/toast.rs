@@ -77,7 +77,7 @@ pub fn ToastCorner(
     view! {
         <div class="toasts" role="status" aria-live="polite">
             <For each=move || toasts.shown.get() key=|toast| toast.number let:toast>
-                <div class=if toast.warns { "toast warns" } else { "toast" }>
+                <div class=if toast.warns { "toast warning" } else { "toast" }>
                     <Picture icon=if toast.warns { Icon::Alert } else { Icon::Check }/>
                     <span>{toast.text.clone()}</span>
                     <button type="button" class="button quiet" aria-label=t().buttons.dismiss() on:click=move |_| toasts.drop_one(toast.number)>

@@ -202,7 +202,7 @@ catalogue! {
         signed_out_everywhere = "You are signed out everywhere.";
         signed_out = "You are signed out.";
         ended = "Your session has ended. Unsaved changes are lost. Sign in to return to this page.";
-        signed_in_at_provider(provider: &str) = format!("You are signed out of Drover, and still signed in at {provider}. Sign out there, too.");
+        signed_in_at_provider(provider: &str) = format!("You are signed out of Drover, but still signed in at {provider}. Sign out at {provider}, too.");
     }
 
     /// How new the data on a screen is.
@@ -245,7 +245,7 @@ catalogue! {
         some_listed(shown: &str, all: &str) = format!("{shown} of {all}");
         forbidden(noun: Noun) = format!("No permission to list {}", plural(noun));
         failed(noun: Noun) = format!("Cannot list {}", plural(noun));
-        ask_administrator = "Ask an administrator to do this, or for the global role Administrator.";
+        ask_administrator = "Ask an administrator for this action, or for the global role Administrator.";
         ask_for_role(right: &str) = format!("{right}. Ask an administrator for the role.");
         selected(count: usize) = format!("{count} selected");
         selected_hidden(count: usize, hidden: usize) = format!("{count} selected, {hidden} hidden by the filter");
@@ -256,7 +256,7 @@ catalogue! {
     home: Home {
         import = "Import cluster";
         empty = "No clusters yet";
-        empty_advice = "Imported clusters are listed here. Import one here or with this command.";
+        empty_advice = "Imported clusters are listed here. Import a cluster here or with this command.";
         no_role = "No role in any cluster";
         no_role_advice = "Clusters in which you have a role are listed here. Ask an administrator for a role.";
         used(taken: &str, total: &str, unit: &str) = format!("{taken} of {total}{unit} used");
@@ -281,7 +281,7 @@ catalogue! {
         empty_namespace_advice = "New objects appear here automatically. Check the name of the namespace.";
         no_match = "No object matches the filter. Remove words or filters.";
         show_all = "Show all";
-        more_namespaces(cluster: &str) = format!("Your project roles in {cluster} apply to these namespaces and more. Type the name of another one above.");
+        more_namespaces(cluster: &str) = format!("Your project roles in {cluster} apply to these namespaces and more. Type the name of another namespace above.");
         namespaces(cluster: &str) = format!("Your project roles in {cluster} apply to these namespaces.");
         choose_namespace = "Select a namespace";
         unreachable(cluster: &str, state: &str) = format!("Cannot reach {cluster}: {state}");
@@ -293,7 +293,7 @@ catalogue! {
         agent_refused_advice(cause: &str) = format!("{cause} The API server rejects the agent's service account. Check the log of the agent.");
         failed(kind: &str) = format!("Cannot list {kind}");
         choose_namespace_or_ask = "Type a namespace in which you have a role, or ask an administrator for a role in this cluster.";
-        ask_for_role = "Ask an administrator for a role in this cluster that allows it.";
+        ask_for_role = "Ask an administrator for a role in this cluster that allows this.";
         filter_events = "Filter events";
         filter_events_hint = "words  kind:pod  reason:backoff  -not";
         cut_events = "The newest 2,000 events are shown. Select a namespace to see older ones.";
@@ -397,7 +397,7 @@ catalogue! {
         next = "Create cluster and show command";
         run_command = "Run this command with access to the cluster";
         download = "Download manifest";
-        token_note(expires: &LocalTime) = format!("The command and the manifest contain a token. It registers this cluster once, expires at {expires}, and is not shown again.");
+        token_note(expires: &LocalTime) = format!("The command and the manifest contain a token. The token registers this cluster once, expires at {expires}, and is not shown again.");
         ready = "The cluster is connected.";
         waiting = "Waiting for the agent. Updates automatically.";
         incomplete = "The agent is registered, but the cluster is not ready:";
@@ -418,8 +418,8 @@ catalogue! {
         user_help(everybody: &str) = format!("User name. Empty: yourself. {everybody}: all users.");
         check = "Check access";
         binding = "Binding";
-        denied_user = "No role of this user in this cluster allows it. A cluster owner or an administrator can grant such a role.";
-        denied = "No role granted in this cluster allows it.";
+        denied_user = "No role of this user in this cluster allows this request. A cluster owner or an administrator can grant a role.";
+        denied = "No role granted in this cluster allows this request.";
         more = "Only the first bindings are listed.";
         bindings = "Bindings";
         user_denied(user: &str) = format!("{user} is not allowed to do this");
@@ -430,7 +430,7 @@ catalogue! {
         all_allowed = "Users who are allowed to do this";
         resource_name(name: &str) = format!("Resource: {name}");
         resource_unresolved(name: &str, cause: &str) = format!("Resource: {name}, a resource of Kubernetes. Cannot read the resources of the cluster: {cause}.");
-        bindings_unknown(cause: &str) = format!("Cannot read the bindings of the cluster itself: {cause}.");
+        bindings_unknown(cause: &str) = format!("Cannot read the RoleBindings of the cluster: {cause}.");
         own_rule = "rule of the role";
         cluster_role(name: &str) = format!("ClusterRole {name} of Kubernetes");
         unknown_cluster_role(name: &str) = format!("unknown; depends on the ClusterRole {name} in the cluster");
@@ -439,9 +439,9 @@ catalogue! {
     /// Members of projects, clusters and all clusters.
     members: Members {
         grant = "Grant role";
-        roles_missing = "Cannot read the roles. Roles can be granted and removed once they are read.";
+        roles_missing = "Cannot read the roles. You can grant and remove roles after the list of roles is loaded.";
         empty = "No members";
-        empty_advice = "Users with a role here are listed. Administrators and members of all clusters have access without being listed.";
+        empty_advice = "Users and groups with a role here are listed. Administrators and members of all clusters also have access, but are not listed.";
         membership(role: &str, subject: &str) = format!("{role} from {subject}");
         granted = "Granted";
         remove(membership: &str) = format!("Remove {membership}");
@@ -468,7 +468,7 @@ catalogue! {
         };
         users_found(count: usize) = match count {
             0 => "No user has this name. Users of an identity provider are known after their first sign-in.".to_owned(),
-            1 => "One user signs in with this name under another user name. Select the user.".to_owned(),
+            1 => "One user has this login name and another user name. Select the user.".to_owned(),
             count => format!("{count} users have this name. Select one."),
         };
         local_password = "local password";
@@ -482,7 +482,7 @@ catalogue! {
         delete_title(role: &str) = format!("Delete role {role}?");
         deleted(role: &str) = format!("Deleted role {role}.");
         global_roles = "Global roles";
-        global_members_help = "A global role applies to the hub and to all clusters. Administrators by user setting are not listed.";
+        global_members_help = "A global role applies to the hub and to all clusters. Administrators without this role are not listed.";
         all_roles = "All roles";
         actions = "Role actions";
         create = "Create role";
@@ -507,12 +507,12 @@ catalogue! {
         implied_verb(verb: &str, rule: &str) = format!("{verb}, included in *: {rule}");
         field_of_rule(field: &str, rule: &str) = format!("{field}: {rule}");
         conflict = "Edit conflict";
-        conflict_help = "Another user changed this role. Your changes are not saved and still shown.";
+        conflict_help = "Another user changed this role. Your changes are shown, but not saved.";
         field = "Field";
         before = "Before your edit";
         now = "Now";
-        overwrite = "Overwrite with mine";
-        take_theirs = "Discard mine, load the newer version";
+        overwrite = "Overwrite with my changes";
+        discard_mine = "Discard mine, load the newer version";
         in_clusters = "Clusters";
         in_projects = "Projects";
         rules_moved(count: usize) = match count {
@@ -538,7 +538,7 @@ catalogue! {
         inherits = "Inherited roles";
         granted_everywhere = "Roles granted in all clusters";
         no_roles = "No roles.";
-        roles_missing = "Cannot read the roles. Roles can be added once they are read.";
+        roles_missing = "Cannot read the roles. You can add roles after the list of roles is loaded.";
         add_role = "Add role";
         remove_role(name: &str) = format!("Remove {name}");
         everywhere = "All clusters";
@@ -549,7 +549,7 @@ catalogue! {
             None => "Users with this role lose its rights within seconds. Open watches, logs and shells that need them are closed.".to_owned(),
             Some(0) => "No binding uses this role.".to_owned(),
             Some(count) => format!(
-                "{} this role. Its rights end within seconds. Open watches, logs and shells that need them are closed.",
+                "{} this role. Users lose the rights of this role within seconds. Open watches, logs and shells that need them are closed.",
                 if count == 1 { "1 binding uses".to_owned() } else { format!("{count} bindings use") }
             ),
         };
@@ -567,7 +567,7 @@ catalogue! {
         unknown_field(path: &str) = format!("unknown field {path}");
         empty_rule = "empty rule";
         inherit = "Create inheriting role";
-        inherited_help(roles: &str) = format!("Roles that inherit it block its deletion: {roles}.");
+        inherited_help(roles: &str) = format!("This role cannot be deleted while other roles inherit it: {roles}.");
         binding_count(count: u32) = counted(count as usize, "binding", "bindings");
     }
 
@@ -576,11 +576,11 @@ catalogue! {
         create = "Create project";
         empty = "No projects yet";
         empty_for_user = "No projects in which you have a role";
-        empty_advice = "A project is a set of namespaces with members and quotas. Create one here, or ask for a role in one.";
+        empty_advice = "A project is a set of namespaces with members and quotas. Create a project here, or ask for a role in a project.";
         namespaces_ready(ready: usize, total: usize) = format!("{ready} of {total}");
         delete_title(name: &str) = format!("Delete project {name}?");
         deleting(name: &str) = format!("Deleting project {name}.");
-        delete_effect() -> Rich = Rich::from("Members lose the rights of their roles in this project, and its quotas end. ")
+        delete_effect() -> Rich = Rich::from("Members lose the rights of their roles in this project, and its quotas are removed. ")
             + strong("The namespaces and their workloads stay in the cluster") + ", without a project.";
         pod_security_level(level: PodSecurity) -> &'static str = match level {
             PodSecurity::Privileged => "Privileged: no restrictions",
@@ -668,7 +668,7 @@ catalogue! {
         request = "Login request";
         source = "Source address";
         requested = "Requested";
-        warning(user: &str) -> Rich = Rich::from("The command line that sent this request will act as ") + strong(user.to_owned()) + ". Approve it only if you started it just now.";
+        warning(user: &str) -> Rich = Rich::from("The command line that sent this request will get all permissions of ") + strong(user.to_owned()) + ". Approve the request only if you started this login.";
         approve = "Approve";
         reject = "Reject";
         approved = "Approved";
@@ -702,14 +702,14 @@ catalogue! {
         filter_by_purpose = "Filter by purpose";
         mine_only = "Only my tokens";
         empty = "No tokens";
-        empty_advice = "Programs sign in with tokens. Create one here or with this command.";
+        empty_advice = "Programs sign in with tokens. Create a token here or with this command.";
         lifetime_help(default: &str, limit: &str) = format!("Example: 30d, 12h. Empty: {default}. At most {limit} (setting token-max-ttl).");
         lifetime_help_unknown = "Example: 30d, 12h. Empty: default of the server. The setting token-max-ttl is the limit.";
-        create_help = "The token has your permissions until it expires. It is shown once.";
+        create_help = "The token has your permissions until it expires. The token is shown once.";
         description_help = "Example: backup job. Administrators can read it.";
         lifetime = "Lifetime";
         all_clusters = "all your clusters";
-        scope_help = "Limits the token to one cluster. Empty: all your clusters.";
+        scope_help = "Limits the token to a cluster. Empty: all your clusters.";
         only_cluster(name: &str) = format!("only cluster {name}");
         stored = "I stored the token";
         copy_now = "Copy the token now. Drover stores only its hash and cannot show it again.";
@@ -723,7 +723,7 @@ catalogue! {
         expires_soon(time: &str) = format!("soon: {time}");
         delete_named(name: &str) = format!("Delete {name}");
         delete_and_sign_out = "Delete and sign out";
-        delete_effect = "The tokens are rejected at once. Open watches, logs and shells close within seconds. Deleted tokens cannot be restored.";
+        delete_effect = "The tokens are rejected immediately. Open watches, logs and shells close within seconds. Deleted tokens cannot be restored.";
         delete_own = "The selection includes the session of this browser. Deleting it signs you out.";
         delete_title(count: usize) = format!("Delete {}?", counted(count, "token", "tokens"));
         deleted(count: usize) = format!("Deleted {}.", counted(count, "token", "tokens"));
@@ -766,8 +766,8 @@ catalogue! {
         not_found_advice = "Check the name, or wait until the list is loaded.";
         edit_title = "Edit setting";
         saved(name: &str, value: &str) = match value {
-            "" => format!("Saved {name}. It is empty."),
-            value => format!("Saved {name}. It is {value}."),
+            "" => format!("Saved {name}. The value is empty."),
+            value => format!("Saved {name}. The value is {value}."),
         };
         reset = "Reset to default";
         value = "Value";
@@ -778,7 +778,7 @@ catalogue! {
         allowed = "Allowed values";
         not_applied_label = "Not applied";
         temporary = "Temporary log filter";
-        temporary_help = "Applies until the server restarts or the setting changes. The setting stays as it is.";
+        temporary_help = "Applies until the server restarts or the setting changes. The setting does not change.";
         filter_applied = "Applied the log filter.";
         log_filter = "Log filter";
         log_filter_help = "Example: debug, or info,drover_proxy=trace.";
@@ -828,12 +828,12 @@ catalogue! {
         impersonating(user: &str) = format!("as {user}");
         unknown_user = "unauthenticated";
         kept_since(time: &LocalTime, in_memory: bool) = if in_memory {
-            format!("Records since {time}, from the memory of the server. The log itself goes to standard output.")
+            format!("Records since {time}, from the memory of the server. The audit log goes to standard output.")
         } else {
             format!("Records since {time}, from the log of the server.")
         };
         no_records_in(in_memory: bool) = if in_memory {
-            "No records in the memory of the server yet. The log itself goes to standard output.".to_owned()
+            "No records in the memory of the server yet. The audit log goes to standard output.".to_owned()
         } else {
             "No records in the log of the server yet.".to_owned()
         };
@@ -854,7 +854,7 @@ catalogue! {
         shown_more(count: &str) = format!("{count} shown, older records exist");
         shown_all(count: &str) = format!("{count} shown, all stored records");
         shown_matching(count: &str) = format!("{count} shown, all matches");
-        unreadable(lines: &str) = format!("{lines} lines of the log are not records.");
+        unreadable(lines: &str) = format!("Cannot parse {lines} lines of the log.");
     }
 
     /// The page about this server.
@@ -929,20 +929,20 @@ catalogue! {
         empty_advice = "Users sign in with local passwords. With an identity provider (OpenID Connect, GitHub, LDAP or Active Directory), users sign in with their existing accounts, and groups can have roles.";
         edit_title = "Edit identity provider";
         unknown_protocol = "Unknown protocol. Reload the page: the server may have been upgraded.";
-        nobody_allowed = "Enter at least one user or group. To block all sign-ins, disable the provider.";
+        no_user_allowed = "Enter at least one user or group. To block all sign-ins, disable the provider.";
         saved(name: &str) = format!("Saved identity provider {name}.");
         edit_effect = "Users who no longer match lose access within seconds.";
-        own_provider = "You are signed in with this provider. Make sure that you still match, and that you have another way to sign in.";
+        own_provider = "You are signed in with this provider. Make sure that you still match, and that you have another sign-in method.";
         conflict = "Another user changed this provider. Close the dialog, check the change and start again.";
         enable_effect = "The provider appears on the sign-in page. A first sign-in creates a user without rights until a role is granted to the user or its groups.";
         disable_effect = "Users cannot sign in with the provider. Its sessions, tokens and groups are rejected, and open streams close within seconds. They are valid again when the provider is enabled.";
-        delete_effect = "Users cannot sign in with the provider. Its sessions, tokens and groups are invalid permanently, and open streams close within seconds. A new provider of the same name does not restore them. To block its users for a while, disable it.";
-        cuts_own = "You are signed in with this provider and will be signed out. Make sure that an administrator can sign in another way.";
+        delete_effect = "Users cannot sign in with the provider. Its sessions, tokens and groups are invalid permanently, and open streams close within seconds. A new provider with the same name does not restore them. To block its users temporarily, disable the provider.";
+        ends_own_session = "You are signed in with this provider and will be signed out. Make sure that an administrator has another sign-in method.";
         test_failed = "The last test failed: users cannot sign in.";
         untested = "Not tested since the last change. Run the test to check whether users can sign in.";
-        cuts_unknown = "Signed-in users of this provider lose access at once.";
-        cuts_none = "No user is signed in with this provider.";
-        cuts(users: usize, tokens: usize) = format!("{} with {} of this provider lose access at once.", counted(users, "user", "users"), counted(tokens, "token", "tokens"));
+        affected_unknown = "Signed-in users of this provider lose access immediately.";
+        affected_none = "No user is signed in with this provider.";
+        affected(users: usize, tokens: usize) = format!("{} with {} of this provider lose access immediately.", counted(users, "user", "users"), counted(tokens, "token", "tokens"));
         created(name: &str) = format!("Created identity provider {name}. Run the test, then enable it.");
         name_help = "Lowercase letters, digits and “-”. Part of group names; it cannot be changed.";
         protocol = "Protocol";
@@ -982,7 +982,7 @@ catalogue! {
         test_password_help = "Sent to the directory and not stored.";
         test_outdated = "The provider changed since the test. Run the test again.";
         works = "Works";
-        works_not = "Does not work";
+        fails = "Does not work";
         check_passed = "passed";
         check_failed = "failed";
         checks = "Checks";
@@ -1005,13 +1005,13 @@ catalogue! {
         create = "Create user";
         rename_menu = "Edit display name…";
         set_password_menu = "Set password…";
-        told = "I sent the password";
+        password_sent = "I sent the password";
         copy_password = "Copy the password now. It cannot be shown again.";
         password_of(user: &str) = format!("Password of {user}");
         send_password(user: &str) -> Rich = Rich::from("Send the password to ") + strong(user.to_owned()) + " over a private channel. The user must choose a new one at the first sign-in.";
         display_name_of(user: &str) = format!("Display name of {user}");
         renamed(user: &str) = format!("Saved the display name of {user}.");
-        rename_help = "Shown to other users. The user name stays.";
+        rename_help = "Shown to other users. The user name does not change.";
         make_administrator_menu = "Make administrator…";
         remove_administrator_menu = "Remove administrator…";
         revoke_tokens_menu = "Revoke all tokens…";
@@ -1032,7 +1032,7 @@ catalogue! {
         revoke_tokens_effect = "Sessions, API tokens and kubeconfig tokens of the user are deleted. Open streams close within seconds. The user can sign in again.";
         disable_effect = "The user cannot sign in, and its tokens are rejected. Open watches, logs and shells close within seconds. The tokens are valid again when the user is enabled.";
         enable_effect = "The user can sign in again. Tokens that have not expired are valid again.";
-        delete_effect = "The user cannot sign in, and all its tokens are deleted. Open streams close within seconds. A new user of the same name gets none of its rights. To block a user for a while, disable it.";
+        delete_effect = "The user cannot sign in, and all its tokens are deleted. Open streams close within seconds. A new user with the same name does not get these rights. To block a user temporarily, disable the user.";
         made_administrator(user: &str) = format!("{user} is now an administrator.");
         removed_administrator(user: &str) = format!("{user} is no longer an administrator.");
         revoked_tokens(user: &str) = format!("Revoked all tokens of {user}.");
@@ -1060,7 +1060,7 @@ catalogue! {
         more = "Actions";
         by_roles = "by roles";
         actions_of(user: &str) = format!("Actions for {user}");
-        no_random = "The browser cannot generate a password. Type one.";
+        no_random = "The browser cannot generate a password. Type a password.";
         generate_password = "Generate a password and show it once";
         type_password_help(minimum: usize) = format!("At least {minimum} characters. Send it to the user over a private channel.");
         not_found(name: &str) = format!("User {name} not found");
@@ -1069,14 +1069,14 @@ catalogue! {
         tokens_of_user = "Tokens of this user";
         audit_of_user = "Audit log of this user";
         groups = "Groups";
-        local_only = "Local password, if one is set. No identity provider is linked.";
+        local_only = "No identity provider is linked. The user can sign in only with a local password.";
         no_sign_in = "No sign-in: the user is disabled, and no identity provider is linked.";
         refreshed(user: &str) = format!("Refreshed the identities of {user}.");
         refresh = "Refresh from providers";
         link_menu = "Link identity…";
         unlink_named(provider: &str) = format!("Unlink {provider}");
         unlink_menu = "Unlink…";
-        groups_left_out(count: u32) = format!("{count} more groups are ignored: their IDs are invalid in group names.");
+        ignored_groups(count: u32) = format!("{count} more groups are ignored: their IDs are invalid in group names.");
         login(name: &str) -> Rich = Rich::from("as ") + strong(name.to_owned());
         last_confirmed(ago: &str) = format!("Last confirmed {ago}");
         group = "Group";
@@ -1085,12 +1085,12 @@ catalogue! {
         link_title(user: &str) = format!("Link identity to {user}");
         linked(user: &str) = format!("Linked the identity to {user}.");
         identity = "Identity";
-        link_effect(user: &str) -> Rich = Rich::from("The identity moves from the other user to this one. Sign-ins with it then are sign-ins of ") + strong(user.to_owned()) + ".";
+        link_effect(user: &str) -> Rich = Rich::from("The identity moves from the other user to this user. The next sign-in with the identity signs in as ") + strong(user.to_owned()) + ".";
         link_from = "From user";
-        link_from_help = "Lists users that their identity provider confirmed within a day. Other users must sign in first.";
-        link_warning = "Make sure that both users are the same person. Sessions and tokens of the identity end at once.";
+        link_from_help = "Lists users whose identity provider confirmed them in the last 24 hours. Other users must sign in first.";
+        link_warning = "Make sure that both users are the same person. The sessions and tokens of the identity end immediately.";
         link = "Link";
-        former_disabled(user: &str) = format!("{user} has no sign-in method left and is disabled. Check it, then delete it.");
+        former_disabled(user: &str) = format!("{user} has no sign-in method left and is disabled. Check this user, then delete it.");
         roles_stay(user: &str) -> Rich = Rich::from("These roles stay with ") + strong(user.to_owned()) + ". Grant them again where needed:";
         remaining_roles = "Remaining roles";
         merged(user: &str, former: &str) -> Rich = Rich::from("The identity of ") + strong(former.to_owned()) + " now belongs to " + strong(user.to_owned()) + ".";
@@ -1099,7 +1099,7 @@ catalogue! {
         unlink_last(user: &str) = format!("{user} has no other identity and can sign in only with a local password.");
         unlinked(provider: &str) = format!("Unlinked the identity of {provider}.");
         unlink = "Unlink";
-        unlink_effect = "Sessions and tokens of the identity end at once. A sign-in with it creates a new user. To block a user, disable it.";
+        unlink_effect = "The sessions and tokens of the identity end immediately. The next sign-in with the identity creates a new user. To block a user, disable the user.";
         you = "you";
     }
 
@@ -1120,8 +1120,8 @@ catalogue! {
         views = "Object views";
         forbidden(what: &str) = format!("No permission to read {what}");
         retrying = "Retrying automatically.";
-        cluster_silent = "The cluster does not answer";
-        cluster_silent_advice = "The overview of the cluster shows the cause. Retrying automatically.";
+        cluster_offline = "The cluster does not answer";
+        cluster_offline_advice = "The overview of the cluster shows the cause. Retrying automatically.";
         agent_refused = "The cluster does not accept the agent's credentials";
         agent_refused_advice = "The API server rejects the agent's service account. Check the log of the agent.";
         missing(what: &str) = format!("Not found: {what}");
@@ -1205,7 +1205,7 @@ catalogue! {
     problems: Problems {
         offline_title = "The server cannot be reached";
         retrying(cause: &str) = format!("{cause} Retrying automatically.");
-        offline = "Cannot reach the server. Check your network and whether the server runs.";
+        offline = "Cannot reach the server. Check your network connection, and check that the server is running.";
         unexpected(what: &str) = format!("Unexpected response from the server: {what}. Reload the page: the server may have been upgraded.");
         status_only(code: u16) = format!("The server responded with status {code} without a message.");
         bad_header = "invalid request header";
@@ -1345,7 +1345,7 @@ catalogue! {
         unschedulable(cause: &str) = format!("No node fits the pod: {cause}");
         initializing(container: &str) = format!("Pending: init container {container}");
         not_accepted(node: &str) = format!("The kubelet of node {node} has not accepted the pod yet. If this lasts, check whether the node is Ready.");
-        on_lost_node(node: &str) = format!("Node {node} is not Ready, so the state below is the last reported one. Check the machine and its network.");
+        on_lost_node(node: &str) = format!("Node {node} is not Ready, so the state below is the last reported state. Check the machine and its network.");
         ready_of(ready: usize, all: usize) = format!("{ready} of {all}");
         guaranteed = "Guaranteed: evicted last under node pressure";
         burstable = "Burstable: evicted before Guaranteed pods under node pressure";
@@ -1411,7 +1411,7 @@ catalogue! {
         paused = "paused";
         paused_help = "The rollout is paused. Resume it with kubectl rollout resume.";
         no_node = "no matching node";
-        no_node_help = "No node matches the node selector, so no pod runs.";
+        no_node_help = "No node matches the node selector, so no pods run.";
         scaled_to_zero = "scaled to 0";
         check_pods = "Check the pods below that are not ready.";
         rollout_stuck = "rollout stuck";
@@ -1455,7 +1455,7 @@ catalogue! {
         pod_unknown = "The state is unknown. Check whether the pod's node is Ready.";
         rollout_paused = "The rollout is paused. Resume it with kubectl rollout resume.";
         not_reported = "The controller does not report this condition. Check the events.";
-        scheduling_gated = "Scheduling gates hold the pod. It is scheduled when they are removed.";
+        scheduling_gated = "Scheduling gates block the pod. Kubernetes schedules the pod after all gates are removed.";
         unschedulable = "No node fits the pod. Add nodes, lower its requests, or check its node selector, affinity, tolerations and volumes.";
         init_running = "An init container still runs. Check its state and its logs.";
         containers_not_ready = "Some containers are not ready. Check their state, logs and readiness probes.";
@@ -1480,10 +1480,10 @@ catalogue! {
         pod_deleted = "The pod was deleted. The log is complete.";
         ended(cause: &str) = format!("The container ended. {cause}");
         restarting(cause: &str) = format!("The container ended and will be restarted. {cause}");
-        waiting(cause: &str) = format!("The container waits for its next start. {cause}");
+        waiting(cause: &str) = format!("The container is waiting to restart. {cause}");
         cut_line(bytes: usize) = format!(" … ({bytes} more bytes of this line)");
         no_pods = "No pods";
-        no_pods_advice = "Logs of its pods are shown here when pods exist.";
+        no_pods_advice = "The logs of the pods appear here after pods are created.";
         pod_gone = "Pod not found";
         pod_gone_advice = "The pod and its logs were deleted. Select another pod.";
         the_pods = "the pods";

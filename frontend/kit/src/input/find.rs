@@ -50,7 +50,7 @@ pub fn FindField(
                     on:keydown=keys
                 />
             </div>
-            <span class="find-count soft" role="status">{words}</span>
+            <span class="find-count muted" role="status">{words}</span>
             <button type="button" class="button quiet" aria-label=t().kit.previous_match() disabled=nothing on:click=move |_| on_step.run(false)>
                 "↑"
             </button>

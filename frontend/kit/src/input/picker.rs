@@ -81,7 +81,7 @@ pub fn Picker(
                 on:blur=move |_| field.leave()
                 on:keydown=keys
             />
-            <div class="picker-list" class:wraps=wraps id=list role="listbox" aria-label=t().kit.results() hidden=move || !field.open.get()>
+            <div class="picker-list" class:wrap=wraps id=list role="listbox" aria-label=t().kit.results() hidden=move || !field.open.get()>
                 {move || field.open.get().then(|| options.view(&here))}
             </div>
             {note(below, help, error)}
@@ -211,7 +211,7 @@ impl Options {
     pub(crate) fn view(self, list: &str) -> AnyView {
         let fitting = self.fitting.get();
         if fitting.is_empty() {
-            return view! { <p class="picker-none">{t().kit.no_results()}</p> }.into_any();
+            return view! { <p class="picker-empty">{t().kit.no_results()}</p> }.into_any();
         }
         self.scrolls(list.to_owned());
         let rows = fitting.into_iter().enumerate().map(|(row, choice)| {
@@ -227,8 +227,8 @@ impl Options {
                     on:mousedown=hold
                     on:click=move |_| self.choose.run(key.clone())
                 >
-                    <span class="cut">{choice.words}</span>
-                    <span class="soft">{choice.note}</span>
+                    <span class="truncate">{choice.words}</span>
+                    <span class="muted">{choice.note}</span>
                 </div>
             }
         });
@@ -303,7 +303,7 @@ fn TickBox(choice: Choice, chosen: RwSignal<BTreeSet<String>>) -> impl IntoView 
         <label class="checkbox">
             <input type="checkbox" prop:checked=is_chosen on:change=change/>
             <span>{choice.words}</span>
-            <span class="soft cut">{choice.note}</span>
+            <span class="muted truncate">{choice.note}</span>
         </label>
     }
 }

@@ -63,7 +63,7 @@ pub fn SuggestField(
                 on:blur=move |_| field.leave()
                 on:keydown=move |event: KeyboardEvent| field.key(&event)
             />
-            <div class="picker-list wraps" id=list role="listbox" aria-label=t().kit.results() hidden=move || !field.is_open()>
+            <div class="picker-list wrap" id=list role="listbox" aria-label=t().kit.results() hidden=move || !field.is_open()>
                 {move || field.is_open().then(|| options.view(&here))}
             </div>
             {note(below, help, error)}

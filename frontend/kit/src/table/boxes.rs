@@ -25,10 +25,10 @@ pub(super) fn row_box(
         });
     };
     view! {
-        <td class="table-box">
+        <td class="table-checkbox">
             <label>
                 <input type="checkbox" prop:checked=chosen on:click=click/>
-                <span class="unseen">{move || t().kit.select_row(&name.get())}</span>
+                <span class="visually-hidden">{move || t().kit.select_row(&name.get())}</span>
             </label>
         </td>
     }
@@ -42,7 +42,7 @@ pub(super) fn all_box(order: Memo<Vec<String>>, selection: RwSignal<Selection>) 
         order.with_untracked(|order| selection.update(|it| it.set_all(order, chosen)));
     };
     view! {
-        <th scope="col" class="table-box">
+        <th scope="col" class="table-checkbox">
             <label>
                 <input
                     type="checkbox"
@@ -50,7 +50,7 @@ pub(super) fn all_box(order: Memo<Vec<String>>, selection: RwSignal<Selection>) 
                     prop:indeterminate=move || part.get() == Part::Some
                     on:change=change
                 />
-                <span class="unseen">{move || t().kit.select_all_rows(order.with(Vec::len))}</span>
+                <span class="visually-hidden">{move || t().kit.select_all_rows(order.with(Vec::len))}</span>
             </label>
         </th>
     }

@@ -31,15 +31,15 @@ pub(crate) fn MustChangePassword() -> impl IntoView {
         _ => None,
     };
     view! {
-        <main class="door">
-            <div class="door-card">
+        <main class="sign-in-page">
+            <div class="sign-in-card">
                 <div class="brand"><Brand/></div>
                 <h1>{t().password.choose()}</h1>
-                <p class="soft">
+                <p class="muted">
                     {t().password.choose_help()}
                 </p>
                 <Form typed=typed/>
-                <div class="door-foot">
+                <div class="sign-in-foot">
                     <Button weight=Weight::Quiet on_press=move |()| sign_out(session, toasts, false)>
                         {t().password.sign_out_instead()}
                     </Button>
@@ -66,7 +66,7 @@ pub(crate) fn ChangePassword() -> impl IntoView {
         <div class="page">
             <header class="page-head"><h1>{t().frame.change_password()}</h1></header>
             <div class="card narrow">
-                <p class="soft">
+                <p class="muted">
                     {t().password.effect()}
                 </p>
                 <Form typed=None/>

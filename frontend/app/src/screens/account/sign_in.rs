@@ -155,8 +155,8 @@ pub(crate) fn SignIn(
         Some(view! { <Banner mood=Mood::Error>{refused.message}</Banner> })
     };
     view! {
-        <main class="door">
-            <div class="door-card">
+        <main class="sign-in-page">
+            <div class="sign-in-card">
                 <div class="brand"><Brand/></div>
                 <h1>{t().sign_in.sign_in()}</h1>
                 {why.map(|why| view! { <Banner mood=Mood::Info>{why}</Banner> })}
@@ -164,7 +164,7 @@ pub(crate) fn SignIn(
                 // Another account kind has its own form with the focus.
                 {move || view! { <Typed account=attempt.account.get() attempt=attempt/> }}
                 <Others attempt=attempt told=told/>
-                <div class="door-foot">
+                <div class="sign-in-foot">
                     <SameCommand line=format!("drover login {}", shell::word(&origin()))/>
                 </div>
             </div>
@@ -222,7 +222,7 @@ fn Others(attempt: Attempt, told: Told) -> impl IntoView {
         Ok(providers) => {
             let ways = others(&providers, &attempt.account.get());
             let buttons: Vec<_> = ways.into_iter().map(button).collect();
-            let shown = view! { <div class="door-ways">{buttons}</div> }.into_any();
+            let shown = view! { <div class="sign-in-providers">{buttons}</div> }.into_any();
             (!providers.is_empty()).then_some(shown)
         }
         Err(problem) => {

@@ -325,8 +325,8 @@ fn Older(looking: Looking, rows: Memo<Arc<Vec<AuditRow>>>) -> impl IntoView {
             <Show when=move || busy.get()>
                 <Button on_press=move |()| looking.sending.stop()>{t().audit.stop()}</Button>
             </Show>
-            <span class="soft" role="status">{words}</span>
-            <span class="soft">{unreadable}</span>
+            <span class="muted" role="status">{words}</span>
+            <span class="muted">{unreadable}</span>
         </div>
     }
 }

@@ -89,7 +89,7 @@ pub(crate) fn Members(
         <Show when=seen>
             <div class="page-head">
                 <ListFilter kind=MEMBERS contents=contents/>
-                <span class="soft">{move || contents.counted()}</span>
+                <span class="muted">{move || contents.counted()}</span>
                 <span class="grow"></span>
                 <Show when=move || may_grant.get()>
                     <Button weight=Weight::Primary icon=Icon::Plus on_press=move |()| granting.set(true)>

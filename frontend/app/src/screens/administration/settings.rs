@@ -149,7 +149,7 @@ fn SettingRow(name: String, settings: Settings, editing: Editing) -> impl IntoVi
         setting.get().map(|setting| {
             let (tone, words) = standing(&setting);
             let value = match setting.in_effect.as_str() {
-                "" => view! { <span class="soft">{t().states.not_set()}</span> }.into_any(),
+                "" => view! { <span class="muted">{t().states.not_set()}</span> }.into_any(),
                 value => view! { <code>{value.to_owned()}</code> }.into_any(),
             };
             let problem = setting.problem.clone();
@@ -167,14 +167,14 @@ fn SettingRow(name: String, settings: Settings, editing: Editing) -> impl IntoVi
                 <h3><code>{name}</code></h3>
                 <Show when=move || read_only.with(Option::is_none)>
                     <Button on_press=move |()| editing.begin(begin.get_value())>
-                        {t().buttons.edit_menu()}<span class="unseen">{label.get_value()}</span>
+                        {t().buttons.edit_menu()}<span class="visually-hidden">{label.get_value()}</span>
                     </Button>
                 </Show>
             </div>
-            {move || read_only.get().map(|why| view! { <p class="soft">{t().settings.read_only(&why)}</p> })}
+            {move || read_only.get().map(|why| view! { <p class="muted">{t().settings.read_only(&why)}</p> })}
             {shown}
             <p>{described}</p>
-            <p class="soft">{note.concerns}</p>
+            <p class="muted">{note.concerns}</p>
         </li>
     }
 }

@@ -126,7 +126,7 @@ fn Ask(import: Importing) -> impl IntoView {
         <Show when=move || !import.busy.get() fallback=|| view! { <Skeleton lines=4/> }>
             <section class="card narrow">
                 <p>{move || t().import.purpose(&name())}</p>
-                <p class="soft">{t().import.new_token()}</p>
+                <p class="muted">{t().import.new_token()}</p>
                 <div class="row">
                     <Button weight=Weight::Primary on_press=move |()| import.ask(session)>{t().import.create_command()}</Button>
                 </div>
@@ -224,7 +224,7 @@ fn Command(name: String, import: Import) -> impl IntoView {
             <Code label=t().labels.command() text=line/>
             <div class="row">
                 <Button on_press=download>{t().import.download()}</Button>
-                <span class="soft">
+                <span class="muted">
                     {t().import.token_note(&in_full(import.expires_at))}
                 </span>
             </div>
@@ -257,7 +257,7 @@ fn Arrival(name: String) -> impl IntoView {
                     <Badge tone=tone(state.health) words=state.words/>
                     <span>{next(state.health)}</span>
                 </div>
-                {state.why.map(|why| view! { <p class="soft">{why}</p> })}
+                {state.why.map(|why| view! { <p class="muted">{why}</p> })}
                 {hosts_hub.then(|| view! { <Banner mood=Mood::Warning>{t().cluster.hosts_hub()}</Banner> })}
             })}
             <div class="row"><a class="button" href=path>{t().import.open_cluster()}</a></div>

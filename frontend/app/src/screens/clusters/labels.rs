@@ -41,12 +41,12 @@ fn Many(open: RwSignal<bool>, clusters: Signal<Vec<Shared>>, applying: Applying)
     let heading = move || clusters.with(|chosen| t().cluster_labels.selected(chosen.len()));
     view! {
         <Apply open=open clusters=clusters change=change applying=applying>
-            <p class="soft">{heading}</p>
+            <p class="muted">{heading}</p>
             <TextField label=t().cluster_labels.set() value=typed focused=true error=Signal::derive(error)
                 help=t().cluster_labels.set_help()/>
             <Show
                 when=move || choices.with(|choices| !choices.is_empty())
-                fallback=|| view! { <p class="soft">{t().cluster_labels.none_removable()}</p> }
+                fallback=|| view! { <p class="muted">{t().cluster_labels.none_removable()}</p> }
             >
                 <Choices label=t().buttons.remove() choices=choices chosen=gone/>
             </Show>

@@ -190,7 +190,7 @@ fn There(shown: Shown) -> impl IntoView {
         verdict
             .get()
             .why
-            .map(|why| view! { <p class="object-why">{why}</p> })
+            .map(|why| view! { <p class="object-message">{why}</p> })
     };
     let created = Memo::new(move |_| object.with(Object::created));
     let place = match &named.namespace {
@@ -204,7 +204,7 @@ fn There(shown: Shown) -> impl IntoView {
                 tone=Signal::derive(move || tone_of(verdict.get().severity))
                 words=Signal::derive(move || verdict.get().words)
             />
-            <span class="soft">{place}{move || created.get().map(|at| view! { ", " <Age at=at form=AgeForm::Old/> })}</span>
+            <span class="muted">{place}{move || created.get().map(|at| view! { ", " <Age at=at form=AgeForm::Old/> })}</span>
         </header>
         {why}
         <Gone shown=shown/>
@@ -290,7 +290,7 @@ fn Parts(shown: Shown, object: Signal<Object>, overview: Memo<Overview>) -> impl
     });
     let choose = named.with_value(choosing);
     view! {
-        <div class="object-parts">
+        <div class="object-views">
             <Tabs label=t().object.views() tabs=tabs(kind) chosen=chosen on_choose=choose>
                 {move || {
                     let named = named.get_value();

@@ -55,7 +55,7 @@ fn One() -> impl IntoView {
             <h2>"One of many"</h2>
             <Picker label="Where it works" choices=places() value=value none="everywhere"
                 help="Letters filter; arrows and Enter choose."/>
-            <p class="soft">{move || value.get().unwrap_or_else(|| "none".to_owned())}</p>
+            <p class="muted">{move || value.get().unwrap_or_else(|| "none".to_owned())}</p>
         </section>
     }
 }
@@ -68,7 +68,7 @@ fn Several() -> impl IntoView {
         <section class="card">
             <h2>"Several of many"</h2>
             <Choices label="Places" choices=places() chosen=chosen/>
-            <p class="soft">{words}</p>
+            <p class="muted">{words}</p>
         </section>
     }
 }

@@ -65,7 +65,7 @@ pub(super) fn Rows() -> impl IntoView {
     let selection = RwSignal::new(Selection::default());
     let words = move || format!("{} chosen", selection.with(Selection::len));
     view! {
-        <p class="soft" role="status">{words}</p>
+        <p class="muted" role="status">{words}</p>
         <div class="kit-table">
             <Table label="Ten thousand rows" columns=columns() rows=rows sorting=sorting selection=selection/>
         </div>

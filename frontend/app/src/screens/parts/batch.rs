@@ -115,7 +115,7 @@ pub(crate) fn BatchProgress(
     view! {
         <Show when=move || batch.is_begun()>
             <div class="stack" aria-live="polite">
-                <div class="load batch"><span>{words}</span><progress max="1" prop:value=part aria-label=t().batch.progress_label()></progress></div>
+                <div class="meter-row batch"><span>{words}</span><progress max="1" prop:value=part aria-label=t().batch.progress_label()></progress></div>
                 <Show when=move || failed.with(|it| !it.is_empty())>
                     <Banner mood=Mood::Error>
                         <ul class="failures">{list}</ul>

@@ -13,9 +13,9 @@ use crate::clock::{Clock, in_full};
 pub(crate) fn two(first: impl IntoView + 'static, second: &str) -> AnyView {
     let second = second.to_owned();
     view! {
-        <div class="two">
+        <div class="two-lines">
             {first.into_any()}
-            <span class="soft cut" title=second.clone()>{second.clone()}</span>
+            <span class="muted truncate" title=second.clone()>{second.clone()}</span>
         </div>
     }
     .into_any()
@@ -39,7 +39,7 @@ pub(crate) fn status(readiness: &Readiness) -> AnyView {
 /// How long ago, with the whole time for who asks.
 pub(crate) fn time(at: Timestamp) -> AnyView {
     let clock = expect_context::<Clock>();
-    view! { <span class="cut" title=in_full(at).to_string()>{move || ago(at, clock.now())}</span> }
+    view! { <span class="truncate" title=in_full(at).to_string()>{move || ago(at, clock.now())}</span> }
         .into_any()
 }
 
@@ -47,6 +47,6 @@ pub(crate) fn time(at: Timestamp) -> AnyView {
 pub(crate) fn time_or_never(at: Option<Timestamp>) -> AnyView {
     match at {
         Some(at) => time(at),
-        None => view! { <span class="soft">{t().labels.never()}</span> }.into_any(),
+        None => view! { <span class="muted">{t().labels.never()}</span> }.into_any(),
     }
 }

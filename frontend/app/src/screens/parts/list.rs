@@ -157,7 +157,7 @@ pub(crate) fn ChosenBar(
     let children = StoredValue::new(children);
     view! {
         <Show when=move || !selection.with(Selection::is_empty)>
-            <div class="chosen-bar">
+            <div class="selection-bar">
                 <span role="status">{words}</span>
                 {children.with_value(|children| children())}
                 <Button weight=Weight::Quiet on_press=move |()| selection.update(Selection::clear)>

@@ -49,7 +49,7 @@ pub(super) fn columns(everybodys: bool) -> Vec<Column<TokenRow>> {
         Column::new("user", t().labels.user(), "col-user", user).by(by_user),
         Column::new("purpose", t().tokens.purpose(), "col-purpose", purpose_cell).by(by_purpose),
         Column::new("cluster", t().labels.scope(), "col-scope", cluster).by(by_cluster),
-        Column::new("expires", t().labels.expires(), "col-ends", ends).by(by_end),
+        Column::new("expires", t().labels.expires(), "col-expires", ends).by(by_end),
         Column::new("used", t().tokens.last_used(), "col-time", used).by(by_use),
         Column::new("made", t().labels.created(), "col-time", made).by(by_birth),
         Column::new("actions", t().buttons.delete(), "col-action", actions),
@@ -97,16 +97,16 @@ fn description(row: &TokenRow) -> AnyView {
         .here
         .then(|| view! { <Badge tone=Tone::Busy words=t().tokens.this_session().to_owned()/> });
     view! {
-        <div class="two">
-            <span class="with-badge"><span class="cut" title=text.clone()>{text.clone()}</span>{here}</span>
-            <code class="soft cut">{row.token.id.clone()}</code>
+        <div class="two-lines">
+            <span class="with-badge"><span class="truncate" title=text.clone()>{text.clone()}</span>{here}</span>
+            <code class="muted truncate">{row.token.id.clone()}</code>
         </div>
     }
     .into_any()
 }
 
 fn user(row: &TokenRow) -> AnyView {
-    view! { <span class="cut">{row.token.username.clone()}</span> }.into_any()
+    view! { <span class="truncate">{row.token.username.clone()}</span> }.into_any()
 }
 
 fn purpose_cell(row: &TokenRow) -> AnyView {
@@ -114,16 +114,16 @@ fn purpose_cell(row: &TokenRow) -> AnyView {
         purpose(row.token.purpose),
         purpose_in_full(row.token.purpose),
     );
-    view! { <span class="cut" title=hint>{words}</span> }.into_any()
+    view! { <span class="truncate" title=hint>{words}</span> }.into_any()
 }
 
 fn cluster(row: &TokenRow) -> AnyView {
     match &row.token.cluster {
         Some(scope) => {
             let (path, name) = (cluster_screen(&scope.name), scope.name.clone());
-            view! { <a class="cut" href=path>{name}</a> }.into_any()
+            view! { <a class="truncate" href=path>{name}</a> }.into_any()
         }
-        None => view! { <span class="soft cut">{t().tokens.everywhere()}</span> }.into_any(),
+        None => view! { <span class="muted truncate">{t().tokens.everywhere()}</span> }.into_any(),
     }
 }
 
@@ -159,7 +159,7 @@ fn actions(row: &TokenRow) -> AnyView {
     let label = t().tokens.delete_named(&row.name());
     view! {
         <Button weight=Weight::Quiet icon=Icon::Trash on_press=move |()| ending.ask(vec![row.clone()])>
-            <span class="unseen">{label}</span>
+            <span class="visually-hidden">{label}</span>
         </Button>
     }
     .into_any()

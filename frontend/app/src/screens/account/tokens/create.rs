@@ -177,7 +177,7 @@ fn Form(
     let help = Signal::derive(move || wish.lives.get().help());
     view! {
         <form class="dialog-body" on:submit=submit>
-            <p class="soft">{t().tokens.create_help()}</p>
+            <p class="muted">{t().tokens.create_help()}</p>
             <Refusal sending=sending fields=&["description", "cluster", "ttlSeconds"]/>
             <TextField label=t().labels.description() value=wish.description focused=true
                 help=t().tokens.description_help()

@@ -134,12 +134,12 @@ fn named(rows: &[TokenRow]) -> AnyView {
     let more = rows.len().saturating_sub(NAMED);
     let items = rows.iter().take(NAMED).map(|row| {
         let (name, what) = (row.name(), ending(row.token.purpose));
-        view! { <li><b>{name}</b>" "<span class="soft">{what}</span></li> }
+        view! { <li><b>{name}</b>" "<span class="muted">{what}</span></li> }
     });
     view! {
         <ul class="failures">
             {items.collect_view()}
-            {(more > 0).then(|| view! { <li class="soft">{t().tokens.more(more)}</li> })}
+            {(more > 0).then(|| view! { <li class="muted">{t().tokens.more(more)}</li> })}
         </ul>
     }
     .into_any()

@@ -34,9 +34,12 @@ impl Row for WayRow {
 
 fn columns() -> Vec<Column<WayRow>> {
     vec![
-        Column::new("who", t().labels.subject(), "col-person", |row: &WayRow| {
-            strong(row.who(), &row.0.subject)
-        })
+        Column::new(
+            "who",
+            t().labels.subject(),
+            "col-subject",
+            |row: &WayRow| strong(row.who(), &row.0.subject),
+        )
         .by(|a, b| a.who().cmp(b.who())),
         Column::new("role", t().labels.role(), "col-role", |row: &WayRow| {
             strong(&row.0.role, &how(&row.0))
@@ -54,14 +57,17 @@ fn columns() -> Vec<Column<WayRow>> {
 
 fn strong(first: &str, second: &str) -> AnyView {
     let (words, exact) = (first.to_owned(), first.to_owned());
-    two(view! { <b class="cut" title=exact>{words}</b> }, second)
+    two(
+        view! { <b class="truncate" title=exact>{words}</b> },
+        second,
+    )
 }
 
 /// The verdict and the bindings.
 #[component]
 pub(super) fn Answer(answer: Explanation) -> impl IntoView {
     let (verdict, words) = verdict(&answer);
-    let about = resource(&answer).map(|told| view! { <p class="soft">{told}</p> });
+    let about = resource(&answer).map(|told| view! { <p class="muted">{told}</p> });
     let unasked = unasked(&answer).map(|told| view! { <Banner mood=Mood::Info>{told}</Banner> });
     if verdict == Verdict::No {
         let advice = if answer.user.is_some() {

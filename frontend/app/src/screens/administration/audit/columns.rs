@@ -38,11 +38,11 @@ impl Row for AuditRow {
 /// All columns.
 pub(super) fn columns() -> Vec<Column<AuditRow>> {
     vec![
-        Column::new("time", t().audit.time(), "col-when", time),
-        Column::new("who", t().labels.user(), "col-who", who),
-        Column::new("what", t().audit.request_column(), "col-what", action),
+        Column::new("time", t().audit.time(), "col-record-time", time),
+        Column::new("who", t().labels.user(), "col-request-user", who),
+        Column::new("what", t().audit.request_column(), "col-request", action),
         Column::new("where", t().labels.cluster(), "col-scope", place),
-        Column::new("end", t().audit.outcome(), "col-end", ended),
+        Column::new("end", t().audit.outcome(), "col-outcome", ended),
     ]
 }
 
@@ -65,10 +65,11 @@ fn time(row: &AuditRow) -> AnyView {
     let (record, at) = (Arc::clone(&row.record), row.record.time);
     let open = move |_| opened.show(Arc::clone(&record));
     let button = view! {
-        <button type="button" class="opens cut" aria-haspopup="dialog" title=in_full(at).to_string() on:click=open>{time_of_day(at).to_string()}</button>
+        <button type="button" class="link-button truncate" aria-haspopup="dialog" title=in_full(at).to_string() on:click=open>{time_of_day(at).to_string()}</button>
     };
     let since = move || ago(at, clock.now());
-    view! { <div class="two">{button}<span class="soft cut">{since}</span></div> }.into_any()
+    view! { <div class="two-lines">{button}<span class="muted truncate">{since}</span></div> }
+        .into_any()
 }
 
 fn who(row: &AuditRow) -> AnyView {
@@ -79,8 +80,8 @@ fn who(row: &AuditRow) -> AnyView {
         (None, source) => source.unwrap_or_default(),
     };
     let first = match &record.user {
-        Some(user) => view! { <b class="cut">{user.clone()}</b> }.into_any(),
-        None => view! { <span class="cut">{t().audit.unknown_user()}</span> }.into_any(),
+        Some(user) => view! { <b class="truncate">{user.clone()}</b> }.into_any(),
+        None => view! { <span class="truncate">{t().audit.unknown_user()}</span> }.into_any(),
     };
     two(first, &second)
 }
@@ -88,13 +89,13 @@ fn who(row: &AuditRow) -> AnyView {
 fn action(row: &AuditRow) -> AnyView {
     let record = &row.record;
     let verb = record.verb.clone().or_else(|| record.method.clone());
-    let verb = view! { <span class="cut">{verb.unwrap_or_default()}</span> };
+    let verb = view! { <span class="truncate">{verb.unwrap_or_default()}</span> };
     two(verb, &what(record))
 }
 
 fn place(row: &AuditRow) -> AnyView {
     let cluster = row.record.cluster.clone().unwrap_or_default();
-    view! { <span class="cut" title=cluster.clone()>{cluster.clone()}</span> }.into_any()
+    view! { <span class="truncate" title=cluster.clone()>{cluster.clone()}</span> }.into_any()
 }
 
 fn ended(row: &AuditRow) -> AnyView {

@@ -144,7 +144,7 @@ pub(super) fn Filters(looking: Looking) -> impl IntoView {
                 <Show when=move || looking.asked.with(|asked| !asked.is_empty())>
                     <Button disabled=sending.busy() on_press=show_all>{t().audit.show_all()}</Button>
                 </Show>
-                <span class="soft">{t().audit.filter_help()}</span>
+                <span class="muted">{t().audit.filter_help()}</span>
             </div>
         </form>
     }

@@ -58,7 +58,7 @@ fn Whole(record: Arc<AuditView>) -> impl IntoView {
         <div class="dialog-body">
             <div class="row">
                 <Badge tone=tone(&record) words=end(&record)/>
-                <span class="soft">{in_full(record.time).to_string()}</span>
+                <span class="muted">{in_full(record.time).to_string()}</span>
             </div>
             <dl class="facts">{rows}</dl>
         </div>

@@ -46,7 +46,7 @@ impl Row for MemberRow {
 /// All columns.
 pub(super) fn columns() -> Vec<Column<MemberRow>> {
     vec![
-        Column::new("who", t().labels.subject(), "col-person", subject).by(by_who),
+        Column::new("who", t().labels.subject(), "col-subject", subject).by(by_who),
         Column::new("role", t().labels.role(), "col-role", role).by(by_role),
         Column::new("state", t().labels.state(), "col-ready", status).by(by_status),
         Column::new("given", t().members.granted(), "col-time", given).by(by_age),
@@ -74,12 +74,12 @@ fn by_age(a: &MemberRow, b: &MemberRow) -> Ordering {
 
 fn subject(row: &MemberRow) -> AnyView {
     let name = who(&row.member).to_owned();
-    let name = view! { <b class="cut" title=name.clone()>{name.clone()}</b> };
+    let name = view! { <b class="truncate" title=name.clone()>{name.clone()}</b> };
     two(name, &beside(&row.member))
 }
 
 fn role(row: &MemberRow) -> AnyView {
-    let title = view! { <span class="cut">{row.role.clone()}</span> };
+    let title = view! { <span class="truncate">{row.role.clone()}</span> };
     let name = Some(&row.member.role).filter(|name| **name != row.role);
     two(title, name.map_or("", String::as_str))
 }
@@ -100,7 +100,7 @@ fn take(row: &MemberRow) -> AnyView {
     let label = t().members.remove(&row.name());
     view! {
         <Button weight=Weight::Quiet icon=Icon::Trash on_press=move |()| removal.ask(row.clone())>
-            <span class="unseen">{label}</span>
+            <span class="visually-hidden">{label}</span>
         </Button>
     }
     .into_any()

@@ -89,7 +89,7 @@ fn Form(
         // A new tab keeps the form.
         Some(view! {
             <a href=screen target="_blank" rel="noopener">
-                {t().members.show_role()}<span class="unseen">{t().labels.in_new_tab()}</span>
+                {t().members.show_role()}<span class="visually-hidden">{t().labels.in_new_tab()}</span>
             </a>
         })
     };

@@ -36,8 +36,8 @@ impl Row for ProjectRow {
 /// All columns.
 pub(super) fn columns() -> Vec<Column<ProjectRow>> {
     vec![
-        Column::new("name", t().labels.name(), "col-person", name).by(by_name),
-        Column::new("state", t().labels.state(), "col-standing", status).by(by_status),
+        Column::new("name", t().labels.name(), "col-subject", name).by(by_name),
+        Column::new("state", t().labels.state(), "col-status", status).by(by_status),
         Column::new("cluster", t().labels.cluster(), "col-scope", cluster).by(by_cluster),
         Column::new(
             "namespaces",
@@ -75,7 +75,8 @@ fn by_birth(a: &ProjectRow, b: &ProjectRow) -> Ordering {
 
 fn name(row: &ProjectRow) -> AnyView {
     let project = &row.project;
-    let link = view! { <a class="cut" href=screen(&project.name)>{title(project).to_owned()}</a> };
+    let link =
+        view! { <a class="truncate" href=screen(&project.name)>{title(project).to_owned()}</a> };
     two(link, project.description.as_deref().unwrap_or_default())
 }
 
@@ -85,7 +86,7 @@ fn status(row: &ProjectRow) -> AnyView {
 
 fn cluster(row: &ProjectRow) -> AnyView {
     let name = row.project.cluster.clone();
-    view! { <a class="cut" href=cluster_screen(&name)>{name.clone()}</a> }.into_any()
+    view! { <a class="truncate" href=cluster_screen(&name)>{name.clone()}</a> }.into_any()
 }
 
 fn namespaces(row: &ProjectRow) -> AnyView {
@@ -96,7 +97,7 @@ fn namespaces(row: &ProjectRow) -> AnyView {
     } else {
         t().projects.namespaces_ready(own, listed)
     };
-    view! { <span class="cut">{words}</span> }.into_any()
+    view! { <span class="truncate">{words}</span> }.into_any()
 }
 
 fn made(row: &ProjectRow) -> AnyView {

@@ -149,7 +149,7 @@ fn Facts(project: ProjectView) -> impl IntoView {
 fn Namespaces(project: ProjectView) -> impl IntoView {
     let all = namespaces(&project);
     if all.is_empty() {
-        return view! { <p class="soft">{t().projects.no_namespaces()}</p> }.into_any();
+        return view! { <p class="muted">{t().projects.no_namespaces()}</p> }.into_any();
     }
     let rows = all.into_iter().map(|(name, belonging)| {
         let tone = match belonging {
@@ -172,7 +172,7 @@ fn Namespaces(project: ProjectView) -> impl IntoView {
 #[component]
 fn Pairs(heads: [&'static str; 3], pairs: Vec<Pair>) -> impl IntoView {
     if pairs.is_empty() {
-        return view! { <p class="soft">{t().labels.not_set()}</p> }.into_any();
+        return view! { <p class="muted">{t().labels.not_set()}</p> }.into_any();
     }
     let value = |value: Option<String>| value.unwrap_or_else(|| NOTHING.to_owned());
     let rows = pairs.into_iter().map(|pair| {

@@ -67,7 +67,7 @@ pub(super) fn PairFields(
             <For each=move || resources.get() key=Clone::clone let:resource>
                 <PairRow resource=resource heads=heads pairs=pairs/>
             </For>
-            <div class="pair-further" on:keydown=enter>
+            <div class="pair-add" on:keydown=enter>
                 <TextField label=t().projects.add_resource() value=further help=Signal::derive(help)
                     error=Signal::derive(known)/>
                 <Button disabled=Signal::derive(move || !new()) on_press=add>{t().buttons.add()}</Button>

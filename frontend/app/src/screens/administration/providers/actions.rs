@@ -132,7 +132,7 @@ pub(super) fn ConfirmStep(
             {(step != Step::Enable).then(|| view! { <WhoIsCut name=name.get_value()/> })}
             {cuts_oneself.then(|| view! {
                 <Banner mood=Mood::Warning>
-                    {t().providers.cuts_own()}
+                    {t().providers.ends_own_session()}
                 </Banner>
             })}
             <Code label=t().labels.command() text=command.get_value()/>
@@ -157,10 +157,10 @@ fn WhoIsCut(name: String) -> impl IntoView {
     let tokens = Listing::<TokenView>::follow("/v1/tokens");
     move || {
         let words = match tokens.items() {
-            None => t().providers.cuts_unknown().to_owned(),
+            None => t().providers.affected_unknown().to_owned(),
             Some(tokens) => match stands_on(&tokens, &name, now()) {
-                (_, 0) => t().providers.cuts_none().to_owned(),
-                (people, tokens) => t().providers.cuts(people, tokens),
+                (_, 0) => t().providers.affected_none().to_owned(),
+                (people, tokens) => t().providers.affected(people, tokens),
             },
         };
         view! { <Banner mood=Mood::Warning>{words}</Banner> }

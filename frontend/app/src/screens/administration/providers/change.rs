@@ -62,7 +62,7 @@ fn ChangeForm(
     let provider = StoredValue::new(provider);
     let nobody = Signal::derive(move || {
         let nobody = enabled && draft.with(Draft::is_for_nobody);
-        nobody.then(|| t().providers.nobody_allowed().to_owned())
+        nobody.then(|| t().providers.no_user_allowed().to_owned())
     });
     let ready = move || draft.with(Draft::is_whole) && nobody.with(Option::is_none);
     let submit = move |event: web_sys::SubmitEvent| {
@@ -94,7 +94,7 @@ fn ChangeForm(
             <Settings protocol=protocol draft=draft sending=sending changes=true/>
             <SecretField protocol=protocol secret=secret sending=sending kept=kept/>
             <Common draft=draft sending=sending wrong=nobody/>
-            <p class="soft">{t().providers.edit_effect()}</p>
+            <p class="muted">{t().providers.edit_effect()}</p>
             {own.then(|| view! {
                 <Banner mood=Mood::Warning>
                     {t().providers.own_provider()}

@@ -40,10 +40,10 @@ impl Row for ProviderRow {
 /// All columns.
 pub(super) fn columns() -> Vec<Column<ProviderRow>> {
     vec![
-        Column::new("name", t().labels.name(), "col-person", name).by(by_name),
+        Column::new("name", t().labels.name(), "col-subject", name).by(by_name),
         Column::new("protocol", t().providers.protocol(), "col-rights", protocol).by(by_protocol),
         Column::new("enabled", t().providers.sign_in(), "col-scope", door).by(by_door),
-        Column::new("state", t().labels.state(), "col-standing", status).by(by_status),
+        Column::new("state", t().labels.state(), "col-status", status).by(by_status),
         Column::new(
             "answer",
             t().providers.last_answer(),
@@ -86,9 +86,9 @@ fn name(row: &ProviderRow) -> AnyView {
     let provider = &row.provider;
     let shown = title(provider).to_owned();
     view! {
-        <div class="two">
-            <a class="cut" href=screen(&provider.name)>{shown}</a>
-            <span class="soft cut">{provider.name.clone()}</span>
+        <div class="two-lines">
+            <a class="truncate" href=screen(&provider.name)>{shown}</a>
+            <span class="muted truncate">{provider.name.clone()}</span>
         </div>
     }
     .into_any()
@@ -97,7 +97,7 @@ fn name(row: &ProviderRow) -> AnyView {
 fn protocol(row: &ProviderRow) -> AnyView {
     let words =
         Protocol::of(&row.provider.spec).map_or_else(|| t().states.unknown(), Protocol::words);
-    view! { <span class="cut">{words}</span> }.into_any()
+    view! { <span class="truncate">{words}</span> }.into_any()
 }
 
 /// A badge with the state of sign-ins.

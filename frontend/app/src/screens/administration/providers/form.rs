@@ -84,7 +84,7 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
             }}
             {move || view! { <SecretField protocol=chosen.get() secret=secret sending=sending kept=false/> }}
             <Common draft=draft sending=sending/>
-            <p class="soft">{t().providers.disabled_help()}</p>
+            <p class="muted">{t().providers.disabled_help()}</p>
             <Code label=t().labels.command() text=Signal::derive(command)/>
             <FormFoot open=open verb=t().providers.create() sending=sending
                 disabled=Signal::derive(move || !ready())/>
@@ -155,7 +155,7 @@ pub(super) fn Settings(
     view! {
         {changes.then(|| view! {
             <dl class="facts">{facts}</dl>
-            <p class="soft">{t().providers.fixed_help()}</p>
+            <p class="muted">{t().providers.fixed_help()}</p>
         })}
         {fields.collect_view()}
     }

@@ -194,7 +194,7 @@ fn Settings(draft: Draft) -> impl IntoView {
             _ if value.is_empty() => return None,
             Entry::Text => view! { {t().providers.is_set()} }.into_any(),
             Entry::Flag => view! { {t().states.yes()} }.into_any(),
-            _ => view! { <code class="lined">{value}</code> }.into_any(),
+            _ => view! { <code class="pre-line">{value}</code> }.into_any(),
         };
         Some(view! { <dt>{field.label()}</dt><dd>{shown}</dd> })
     });

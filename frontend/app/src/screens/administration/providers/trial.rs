@@ -144,7 +144,7 @@ pub(super) fn Trial(
             <div role="status">
                 {move || tested.trial().map(|trial| view! { <Shown trial=trial/> })}
                 <Show when=move || tested.is_outdated()>
-                    <p class="soft">{t().providers.test_outdated()}</p>
+                    <p class="muted">{t().providers.test_outdated()}</p>
                 </Show>
             </div>
             <Show when=move || tested.works() == Some(true)>{children.with_value(|children| children())}</Show>
@@ -158,7 +158,7 @@ fn Shown(trial: ProviderTrial) -> impl IntoView {
     let (tone, words) = if trial.works {
         (Tone::Good, t().providers.works())
     } else {
-        (Tone::Bad, t().providers.works_not())
+        (Tone::Bad, t().providers.fails())
     };
     let checks = trial.checks.into_iter().map(|check| {
         let ProviderCheck { what, works, found } = check;
@@ -170,7 +170,7 @@ fn Shown(trial: ProviderTrial) -> impl IntoView {
         view! {
             <li class="condition">
                 <Badge tone=tone words=word.to_owned()/>
-                <div><b>{what}</b>" "<span class="found">{found}</span></div>
+                <div><b>{what}</b>" "<span class="check-message">{found}</span></div>
             </li>
         }
     });

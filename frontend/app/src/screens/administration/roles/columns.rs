@@ -54,19 +54,20 @@ fn by_bound(a: &RoleRow, b: &RoleRow) -> Ordering {
 
 fn name(row: &RoleRow) -> AnyView {
     let role = &row.0;
-    let link = view! { <a class="cut" href=role.kind.screen(&role.name)>{role.title.clone()}</a> };
+    let link =
+        view! { <a class="truncate" href=role.kind.screen(&role.name)>{role.title.clone()}</a> };
     two(link, &role.description)
 }
 
 fn place(row: &RoleRow) -> AnyView {
-    view! { <span class="cut">{row.0.place}</span> }.into_any()
+    view! { <span class="truncate">{row.0.place}</span> }.into_any()
 }
 
 fn origin(row: &RoleRow) -> AnyView {
-    view! { <span class="cut">{row.0.origin()}</span> }.into_any()
+    view! { <span class="truncate">{row.0.origin()}</span> }.into_any()
 }
 
 fn bound(row: &RoleRow) -> AnyView {
     let bound = row.0.bound.map(|bound| bound.to_string());
-    view! { <span class="cut">{bound.unwrap_or_else(|| "–".to_owned())}</span> }.into_any()
+    view! { <span class="truncate">{bound.unwrap_or_else(|| "–".to_owned())}</span> }.into_any()
 }

@@ -43,7 +43,7 @@ pub(super) fn Conflict(
                     on_press=move |()| on_overwrite.run(())>
                     {t().roles.overwrite()}
                 </Button>
-                <Button disabled=busy on_press=move |()| on_take.run(())>{t().roles.take_theirs()}</Button>
+                <Button disabled=busy on_press=move |()| on_take.run(())>{t().roles.discard_mine()}</Button>
             </div>
         </section>
     }
@@ -51,7 +51,7 @@ pub(super) fn Conflict(
 
 fn row(change: Change) -> impl IntoView {
     let text = |text: String| match text.as_str() {
-        "" => view! { <span class="soft">{t().states.not_set()}</span> }.into_any(),
+        "" => view! { <span class="muted">{t().states.not_set()}</span> }.into_any(),
         _ => view! { <pre>{text}</pre> }.into_any(),
     };
     view! {

@@ -29,7 +29,7 @@ pub(crate) fn GlobalMembers() -> impl IntoView {
         <div class="page">
             <header class="page-head"><h1>{t().palette.global_members()}</h1>{mark}</header>
             {stale}
-            <p class="soft">
+            <p class="muted">
                 {t().roles.global_members_help()}
             </p>
             <Members scope=scope follows=move |freshness| told.set(Some(freshness))/>

@@ -89,7 +89,7 @@ fn Matrix(work: Work, which: Rules, heading: &'static str) -> impl IntoView {
     };
     let table = move || {
         if none.get() {
-            return view! { <p class="soft">{t().roles.no_rules()}</p> }.into_any();
+            return view! { <p class="muted">{t().roles.no_rules()}</p> }.into_any();
         }
         let heads = [ALL].into_iter().chain(VERBS);
         let heads = heads.map(|verb| view! { <th scope="col" class="verb">{verb}</th> });
@@ -104,7 +104,7 @@ fn Matrix(work: Work, which: Rules, heading: &'static str) -> impl IntoView {
                             {heads.collect_view()}
                             <th scope="col">{t().roles.other_verbs()}</th>
                             <th scope="col">{t().roles.names()}</th>
-                            <th scope="col"><span class="unseen">{t().buttons.remove()}</span></th>
+                            <th scope="col"><span class="visually-hidden">{t().buttons.remove()}</span></th>
                         </tr>
                     </thead>
                     <tbody>{rows}</tbody>
@@ -166,7 +166,7 @@ fn RuleRow(at: At, removed: Callback<()>) -> impl IntoView {
             <td>
                 {at.work.open.then(|| view! {
                     <Button weight=Weight::Quiet icon=Icon::Trash on_press=remove>
-                        <span class="unseen">{move || t().roles.remove_rule(&at.of(title))}</span>
+                        <span class="visually-hidden">{move || t().roles.remove_rule(&at.of(title))}</span>
                     </Button>
                 })}
             </td>
@@ -194,7 +194,7 @@ fn Verb(at: At, verb: &'static str) -> impl IntoView {
                 prop:checked=move || shown.get().is_some_and(|mark| mark != Mark::Off)
                 on:change=move |_| at.change(|rule| toggled(rule, verb))
             />
-            <span class="unseen">{label}</span>
+            <span class="visually-hidden">{label}</span>
         </label>
     }
 }

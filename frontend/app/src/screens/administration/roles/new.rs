@@ -113,7 +113,7 @@ fn Form(spec: RoleSpec) -> impl IntoView {
         };
         let in_clusters = context.with(|it| it == "Cluster");
         in_clusters.then(|| {
-            view! { <p class="soft">{words}</p> }
+            view! { <p class="muted">{words}</p> }
         })
     };
     // The select and the YAML stay in sync.

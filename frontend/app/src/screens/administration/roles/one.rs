@@ -153,7 +153,7 @@ fn Head(role: Stored, deleting: RwSignal<bool>) -> impl IntoView {
             })}
         </header>
         {(rights.may_delete && inherited).then(|| view! {
-            <p class="soft">{t().roles.inherited_help(&heirs)}</p>
+            <p class="muted">{t().roles.inherited_help(&heirs)}</p>
         })}
     }
 }

@@ -110,7 +110,7 @@ fn ByFields(work: Work) -> impl IntoView {
     let in_hub = move || {
         let count = work.of(RoleSpec::hub_namespaces);
         let words = t().roles.hub_namespaces();
-        (count > 0).then(|| view! { <p class="soft">{words}</p> })
+        (count > 0).then(|| view! { <p class="muted">{words}</p> })
     };
     view! {
         {unreadable}
@@ -193,7 +193,7 @@ fn Others(work: Work) -> impl IntoView {
     let list = move || {
         let names = names.get();
         if names.is_empty() {
-            return view! { <p class="soft">{t().roles.no_roles()}</p> }.into_any();
+            return view! { <p class="muted">{t().roles.no_roles()}</p> }.into_any();
         }
         let items = names
             .into_iter()
@@ -263,11 +263,11 @@ fn Other(work: Work, name: String, removed: Callback<()>) -> impl IntoView {
                 rel=elsewhere.then_some("noopener")
             >
                 {name.clone()}
-                {elsewhere.then(|| view! { <span class="unseen">t().labels.in_new_tab()</span> })}
+                {elsewhere.then(|| view! { <span class="visually-hidden">t().labels.in_new_tab()</span> })}
             </a>
             {work.open.then(|| view! {
                 <Button weight=Weight::Quiet icon=Icon::Trash on_press=leave_out>
-                    <span class="unseen">{label}</span>
+                    <span class="visually-hidden">{label}</span>
                 </Button>
             })}
         </li>

@@ -152,7 +152,7 @@ fn ValueField(note: Note, value: RwSignal<String>, error: Signal<Option<String>>
 #[component]
 fn Facts(setting: SettingView, note: Note) -> impl IntoView {
     let shown = |value: String| match value.as_str() {
-        "" => view! { <span class="soft">{t().states.not_set()}</span> }.into_any(),
+        "" => view! { <span class="muted">{t().states.not_set()}</span> }.into_any(),
         _ => view! { <code>{value}</code> }.into_any(),
     };
     view! {

@@ -119,7 +119,7 @@ pub(super) fn FirstPassword(told: Told, open: RwSignal<bool>) -> impl IntoView {
         if taken.get() {
             t().buttons.done()
         } else {
-            t().users.told()
+            t().users.password_sent()
         }
     };
     view! {

@@ -46,9 +46,9 @@ impl Row for UserRow {
 /// All columns.
 pub(super) fn columns() -> Vec<Column<UserRow>> {
     vec![
-        Column::new("name", t().labels.name(), "col-person", name).by(by_name),
+        Column::new("name", t().labels.name(), "col-subject", name).by(by_name),
         Column::new("rights", t().labels.permissions(), "col-rights", rights).by(by_rights),
-        Column::new("state", t().labels.state(), "col-standing", account_state).by(by_state),
+        Column::new("state", t().labels.state(), "col-status", account_state).by(by_state),
         Column::new("by", t().users.signs_in_with(), "col-scope", way).by(by_way),
         Column::new("login", t().users.last_sign_in(), "col-time", login).by(by_login),
         Column::new("made", t().labels.created(), "col-time", made).by(by_birth),
@@ -89,16 +89,16 @@ fn name(row: &UserRow) -> AnyView {
         .oneself
         .then(|| view! { <Badge tone=Tone::Busy words=t().users.you().to_owned()/> });
     let name = view! {
-        <span class="with-badge"><a class="cut" href=screen>{row.user.name.clone()}</a>{oneself}</span>
+        <span class="with-badge"><a class="truncate" href=screen>{row.user.name.clone()}</a>{oneself}</span>
     };
     two(name, row.user.display_name.as_deref().unwrap_or_default())
 }
 
 fn rights(row: &UserRow) -> AnyView {
     if row.user.administrator {
-        view! { <span class="cut">{t().users.administrator()}</span> }.into_any()
+        view! { <span class="truncate">{t().users.administrator()}</span> }.into_any()
     } else {
-        view! { <span class="soft cut">{t().users.by_roles()}</span> }.into_any()
+        view! { <span class="muted truncate">{t().users.by_roles()}</span> }.into_any()
     }
 }
 
@@ -109,7 +109,7 @@ fn account_state(row: &UserRow) -> AnyView {
 
 fn way(row: &UserRow) -> AnyView {
     let words = signs_in_with(&row.user);
-    view! { <span class="cut" title=words.clone()>{words.clone()}</span> }.into_any()
+    view! { <span class="truncate" title=words.clone()>{words.clone()}</span> }.into_any()
 }
 
 fn login(row: &UserRow) -> AnyView {
@@ -157,7 +157,7 @@ pub(super) fn actions(row: &UserRow) -> AnyView {
         }
     });
     let label = t().users.actions_of(&user.name);
-    view! { <Menu label=label items=items.into()><span class="unseen">{t().users.more()}</span></Menu> }
+    view! { <Menu label=label items=items.into()><span class="visually-hidden">{t().users.more()}</span></Menu> }
         .into_any()
 }
 

@@ -138,7 +138,7 @@ fn Form(
                 <Checkbox label=t().users.create_administrator() checked=wish.administrator/>
             })}
             <PasswordFields password=wish.password error=sending.of("password")/>
-            <p class="soft">{t().users.first_password_help()}</p>
+            <p class="muted">{t().users.first_password_help()}</p>
             <Code label=t().labels.command() text=Signal::derive(move || wish.command())/>
             <FormFoot open=open verb=t().users.create() sending=sending
                 disabled=Signal::derive(move || !wish.is_ready())/>

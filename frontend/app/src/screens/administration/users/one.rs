@@ -258,13 +258,13 @@ fn Identity(
             asked.open.set(true);
         };
         let label = t().users.unlink_named(&identity.provider);
-        view! { <Button missing=missing on_press=press>{t().users.unlink_menu()}<span class="unseen">{label}</span></Button> }
+        view! { <Button missing=missing on_press=press>{t().users.unlink_menu()}<span class="visually-hidden">{label}</span></Button> }
     });
     let clock = expect_context::<Clock>();
     let at = identity.confirmed_at;
     let left_out = (identity.groups_left_out > 0).then(|| {
         let count = identity.groups_left_out;
-        view! { <p class="soft">{t().users.groups_left_out(count)}</p> }
+        view! { <p class="muted">{t().users.ignored_groups(count)}</p> }
     });
     let provider = drover_ui_core::provider::screen(&identity.provider);
     view! {
@@ -275,8 +275,8 @@ fn Identity(
                 <Badge tone=state_tone(identity.state) words=state_words(identity.state).to_owned()/>
                 {unlink}
             </div>
-            <p class="soft" title=in_full(at).to_string()>{move || t().users.last_confirmed(&ago(at, clock.now()))}</p>
-            {identity.message.map(|why| view! { <p class="found">{why}</p> })}
+            <p class="muted" title=in_full(at).to_string()>{move || t().users.last_confirmed(&ago(at, clock.now()))}</p>
+            {identity.message.map(|why| view! { <p class="check-message">{why}</p> })}
             {left_out}
         </li>
     }
@@ -303,7 +303,7 @@ fn columns() -> Vec<Column<GroupRow>> {
             .by(|a, b| a.0.display_name.cmp(&b.0.display_name)),
         Column::new("name", t().labels.subject(), "col-binding", name)
             .by(|a, b| a.0.name.cmp(&b.0.name)),
-        Column::new("state", t().users.last_state(), "col-standing", said)
+        Column::new("state", t().users.last_state(), "col-status", said)
             .by(|a, b| state_words(a.0.state).cmp(state_words(b.0.state))),
     ]
 }
@@ -323,7 +323,7 @@ fn said(row: &GroupRow) -> AnyView {
 
 fn cell(text: &str) -> AnyView {
     let text = text.to_owned();
-    view! { <span class="cut" title=text.clone()>{text.clone()}</span> }.into_any()
+    view! { <span class="truncate" title=text.clone()>{text.clone()}</span> }.into_any()
 }
 
 #[component]
@@ -332,7 +332,7 @@ fn Groups(rows: Memo<Arc<Vec<GroupRow>>>) -> impl IntoView {
     let none = Memo::new(move |_| rows.with(|rows| rows.is_empty()));
     let rows = Memo::new(move |_| Arc::new(sorted(rows.get().to_vec(), &columns(), sorting.get())));
     view! {
-        <Show when=move || !none.get() fallback=|| view! { <p class="soft">{t().users.no_groups()}</p> }>
+        <Show when=move || !none.get() fallback=|| view! { <p class="muted">{t().users.no_groups()}</p> }>
             <div class="group-list"><Table label=t().users.groups() columns=columns() rows=rows sorting=sorting/></div>
         </Show>
     }

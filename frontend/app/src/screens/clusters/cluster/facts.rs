@@ -151,9 +151,9 @@ fn Line(load: Memo<Option<Load>>, resource: Resource, amount: Amount) -> impl In
             },
         );
     view! {
-        <div class="load">
+        <div class="meter-row">
             <Meter part=Signal::derive(part) words=words/>
-            <span class="soft" aria-hidden="true">{words}</span>
+            <span class="muted" aria-hidden="true">{words}</span>
         </div>
     }
 }
@@ -176,7 +176,7 @@ pub(super) fn Conditions(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
                 <li class="condition">
                     <b>{words(&condition.type_)}</b>
                     <span class="row"><Badge tone=tone words=status.to_owned()/><span>{told}</span></span>
-                    <span class="soft">{move || t().durations.lasting(&age(since, clock.now()))}</span>
+                    <span class="muted">{move || t().durations.lasting(&age(since, clock.now()))}</span>
                 </li>
             }
         });

@@ -175,7 +175,7 @@ fn Ways(name: Memo<String>, namespace: RwSignal<Option<String>>) -> impl IntoVie
     };
     let workloads = Kind::WORKLOADS.map(way);
     view! {
-        <nav class="ways" aria-label=t().cluster.navigation()>
+        <nav class="cluster-nav" aria-label=t().cluster.navigation()>
             <ul>
                 <li><A href=move || cluster_screen(&name.get()) exact=true>{t().cluster.overview()}</A></li>
             </ul>

@@ -138,7 +138,7 @@ fn name_cell(row: &ClusterRow) -> AnyView {
         Some(text) => text.clone(),
         None => labels.collect::<Vec<_>>().join("  "),
     };
-    let link = view! { <a class="cut" href=cluster_screen(&name)>{name.clone()}</a> };
+    let link = view! { <a class="truncate" href=cluster_screen(&name)>{name.clone()}</a> };
     two(link, &below)
 }
 
@@ -148,7 +148,7 @@ fn state_cell(row: &ClusterRow) -> AnyView {
 }
 
 fn text(words: impl Into<String>) -> AnyView {
-    view! { <span class="cut">{words.into()}</span> }.into_any()
+    view! { <span class="truncate">{words.into()}</span> }.into_any()
 }
 
 fn version_cell(row: &ClusterRow) -> AnyView {

@@ -134,18 +134,18 @@ impl TableColumn for Shown {
 
     fn class(&self) -> String {
         match self.place {
-            Place::Namespace => "run-namespace",
-            Place::Notes => "run-notes",
+            Place::Namespace => "list-namespace",
+            Place::Notes => "list-notes",
             Place::Cell(_, content) => match content {
-                Content::Name => "run-name",
-                Content::Status => "run-status",
-                Content::Ready if !self.has_status => "run-ready run-first",
-                Content::Ready => "run-ready",
-                Content::Restarts => "run-restarts",
-                Content::Age => "run-age figure",
-                Content::Ago | Content::Duration => "run-count",
-                Content::Desired | Content::Count | Content::Suspend => "run-count figure",
-                Content::Text => "run-text",
+                Content::Name => "list-name",
+                Content::Status => "list-status",
+                Content::Ready if !self.has_status => "list-ready list-first",
+                Content::Ready => "list-ready",
+                Content::Restarts => "list-restarts",
+                Content::Age => "list-age figure",
+                Content::Ago | Content::Duration => "list-count",
+                Content::Desired | Content::Count | Content::Suspend => "list-count figure",
+                Content::Text => "list-text",
             },
         }
         .to_owned()
@@ -177,12 +177,13 @@ impl Shown {
             (Content::Status, Some(severity)) => badge(row, place, severity),
             (Content::Ready, Some(severity)) if !self.has_status => badge(row, place, severity),
             (Content::Ready, Some(severity)) => {
-                let class = format!("cut told {}", tone_of(severity).class());
+                let class = format!("truncate cell-severity {}", tone_of(severity).class());
                 view! { <span class=class>{row.cells.get(place).cloned()}</span> }.into_any()
             }
             (Content::Age | Content::Ago | Content::Duration | Content::Restarts, _) => {
                 let (clock, row) = (expect_context::<Clock>(), Arc::clone(row));
-                view! { <span class="cut">{move || row.text(place, clock.now())}</span> }.into_any()
+                view! { <span class="truncate">{move || row.text(place, clock.now())}</span> }
+                    .into_any()
             }
             _ => text(row.text(place, jiff::Timestamp::UNIX_EPOCH)),
         }
@@ -193,9 +194,9 @@ impl Shown {
         let path = self.kind.object_screen(&self.cluster, namespace, &row.name);
         let (name, hint) = (row.name.clone(), row.name.clone());
         view! {
-            <div class="two">
-                <a class="cut" href=path title=hint>{name}</a>
-                <span class="soft cut run-below">{namespace.map(str::to_owned)}</span>
+            <div class="two-lines">
+                <a class="truncate" href=path title=hint>{name}</a>
+                <span class="muted truncate list-second-line">{namespace.map(str::to_owned)}</span>
             </div>
         }
         .into_any()
@@ -218,13 +219,13 @@ fn notes(notes: &[Note]) -> AnyView {
         .collect();
     let worst = notes.iter().map(|note| note.severity).min();
     let class = match worst.filter(|worst| *worst < Severity::Healthy) {
-        Some(worst) => format!("lines told {}", tone_of(worst).class()),
-        None => "lines soft".to_owned(),
+        Some(worst) => format!("lines cell-severity {}", tone_of(worst).class()),
+        None => "lines muted".to_owned(),
     };
     view! { <span class=class title=hints.join("\n")>{words.join("; ")}</span> }.into_any()
 }
 
 fn text(words: String) -> AnyView {
     let hint = words.clone();
-    view! { <span class="cut" title=hint>{words}</span> }.into_any()
+    view! { <span class="truncate" title=hint>{words}</span> }.into_any()
 }

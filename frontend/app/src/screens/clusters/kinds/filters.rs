@@ -29,7 +29,7 @@ pub(super) fn Filters(
 ) -> impl IntoView {
     view! {
         {namespace.map(|namespace| view! { <Namespace value=namespace/> })}
-        <div class="run-search"><SearchField label=label hint=hint value=text slash=true/></div>
+        <div class="list-search"><SearchField label=label hint=hint value=text slash=true/></div>
     }
 }
 

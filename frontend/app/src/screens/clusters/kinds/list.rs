@@ -47,7 +47,7 @@ pub(super) fn KindList(kind: Kind, cluster: String) -> impl IntoView {
     });
     let words = RwSignal::new(String::new());
     view! {
-        <div class="run-bar">
+        <div class="list-bar">
             <Filters
                 label=t().kinds.filter(kind.heading)
                 hint=t().kinds.filter_hint()
@@ -178,7 +178,7 @@ pub(super) fn Reading(progress: Signal<Progress>) -> impl IntoView {
         let bar = about.map(|about| {
             view! { <progress max=about.to_string() value=read.to_string() aria-hidden="true"></progress> }
         });
-        Some(view! { <p class="reading" role="status">{bar}{words}</p> })
+        Some(view! { <p class="loading-progress" role="status">{bar}{words}</p> })
     }
 }
 
@@ -198,9 +198,9 @@ fn Lines(listed: Listed, told: Memo<Option<Columns>>, shown: Lines, view: View) 
     });
     let class = move || {
         if view.wide.get() {
-            "run-list wide"
+            "object-list wide"
         } else {
-            "run-list"
+            "object-list"
         }
     };
     view! {

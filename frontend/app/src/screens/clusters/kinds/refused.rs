@@ -32,7 +32,7 @@ pub(super) fn Refused(
         let advice = t().problems.retrying(&advice);
         view! { <EmptyState why=why title=title advice=advice/> }
     };
-    view! { <div class="run-list">{told}</div> }
+    view! { <div class="object-list">{told}</div> }
 }
 
 /// The advice for a cluster that is known to be unreachable.

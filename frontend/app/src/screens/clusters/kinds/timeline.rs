@@ -95,7 +95,7 @@ pub(super) fn Timeline(cluster: String) -> impl IntoView {
         format!("{list} --sort-by=.lastTimestamp")
     });
     view! {
-        <div class="run-bar">
+        <div class="list-bar">
             <Filters
                 label=t().kinds.filter_events().to_owned()
                 hint=t().kinds.filter_events_hint()

@@ -144,7 +144,7 @@ fn PlanView(plan: Memo<Arc<Plan>>) -> impl IntoView {
     let lines = move || {
         let plan = plan.get();
         let lines = plan.lines.iter().map(|line| {
-            let class = if line.is_idle() { "soft" } else { "" };
+            let class = if line.is_idle() { "muted" } else { "" };
             view! { <li class=class>{line.words()}</li> }
         });
         lines.collect_view()
@@ -152,7 +152,7 @@ fn PlanView(plan: Memo<Arc<Plan>>) -> impl IntoView {
     let command = Signal::derive(move || plan.with(|plan| plan.command()));
     view! {
         <Show when=move || plan.with(|plan| !plan.lines.is_empty())>
-            <section class="plan" aria-live="polite">
+            <section class="label-plan" aria-live="polite">
                 <h3>{t().cluster_labels.plan()}</h3>
                 <ul class="failures">{lines}</ul>
             </section>

@@ -34,7 +34,7 @@ pub(super) fn Crashes(
             } else {
                 t().object.more_crashes(more)
             };
-            view! { <p class="soft">{words}</p> }
+            view! { <p class="muted">{words}</p> }
         });
         view! { {rows}{more} }
     }

@@ -75,7 +75,7 @@ fn Lines(events: Vec<Arc<Event>>) -> impl IntoView {
         .take(SHOWN)
         .map(|event| view! { <OneEvent event=event/> });
     let rows = rows.collect_view();
-    let more = (more > 0).then(|| view! { <p class="soft">{t().object.older_events(more)}</p> });
+    let more = (more > 0).then(|| view! { <p class="muted">{t().object.older_events(more)}</p> });
     view! { <ul class="object-events">{rows}</ul>{more} }
 }
 
@@ -92,10 +92,10 @@ fn OneEvent(event: Arc<Event>) -> impl IntoView {
     });
     view! {
         <li>
-            <span class="soft"><Age at=event.last/></span>
+            <span class="muted"><Age at=event.last/></span>
             <Badge tone=tone words=event.reason.clone()/>
-            <span class="object-event-what">{event.message.clone()}</span>
-            <span class="soft row">{times}<span>{event.source.clone()}</span></span>
+            <span class="object-event-message">{event.message.clone()}</span>
+            <span class="muted row">{times}<span>{event.source.clone()}</span></span>
         </li>
     }
 }

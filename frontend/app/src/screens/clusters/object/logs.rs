@@ -122,7 +122,7 @@ fn PodsLog(cluster: String, what: Memo<Option<Related>>, view: LogView) -> impl 
         }
         What::Empty => view! { <NoPods/> }.into_any(),
         What::Pods => view! {
-            <div class="stack paper">
+            <div class="stack log-view">
                 <div class="log-pods">{choice}</div>
                 {move || if is_known.get() {
                     view! { <PodLog cluster=cluster.get_value() pod=pod view=view/> }.into_any()
@@ -213,7 +213,7 @@ fn PodLog(cluster: String, pod: Pod, view: LogView) -> impl IntoView {
     let uid = Memo::new(move |_| known.with(|pod| pod.as_ref().map(|pod| pod.uid().to_owned())));
     let reader = Reader::begin(request, uid, pod);
     view! {
-        <div class="stack paper">
+        <div class="stack log-view">
             <Bar view=view reader=reader options=options request=request/>
             <LogView view=view reader=reader request=request/>
         </div>

@@ -102,7 +102,7 @@ pub(super) fn ManifestTab(named: Named, object: Signal<Object>) -> impl IntoView
     });
     let command = Signal::derive(move || named.manifest(language.get(), view.managed.get()));
     view! {
-            <div class="stack paper">
+            <div class="stack log-view">
                 {move || match came.get() {
                     Read::Asking => view! { <Skeleton lines=12/> }.into_any(),
                     Read::Refused(problem) => view! {

@@ -128,7 +128,7 @@ fn Pairs(pairs: Memo<Vec<(String, String)>>) -> impl IntoView {
     let rows = move || {
         let pairs = pairs.get();
         if pairs.is_empty() {
-            return view! { <span class="soft">{t().states.none()}</span> }.into_any();
+            return view! { <span class="muted">{t().states.none()}</span> }.into_any();
         }
         let rows = pairs.into_iter().map(|(key, value)| {
             if value.len() <= LONG && !value.contains('\n') {
@@ -137,7 +137,7 @@ fn Pairs(pairs: Memo<Vec<(String, String)>>) -> impl IntoView {
             let summary = t().object.long_value(&key, value.len());
             view! {
                 <li>
-                    <details class="object-long">
+                    <details class="object-long-value">
                         <summary><code class="object-code">{summary}</code></summary>
                         <pre tabindex="0">{value}</pre>
                     </details>
@@ -171,12 +171,12 @@ fn OneContainer(container: Container) -> impl IntoView {
     let last = container.last.map(|(last, at)| {
         view! {
             <dt>{t().object.previous_run()}</dt>
-            <dd><State verdict=last/>{at.map(|at| view! { <span class="soft"><Age at=at/></span> })}</dd>
+            <dd><State verdict=last/>{at.map(|at| view! { <span class="muted"><Age at=at/></span> })}</dd>
         }
     });
     let since = container
         .since
-        .map(|at| view! { <span class="soft"><Age at=at form=AgeForm::Lasting/></span> });
+        .map(|at| view! { <span class="muted"><Age at=at form=AgeForm::Lasting/></span> });
     let ports = (!container.ports.is_empty()).then(|| container.ports.join(", "));
     let probes = container.probes.into_iter();
     let probes =
@@ -206,7 +206,7 @@ fn OneContainer(container: Container) -> impl IntoView {
 fn State(verdict: Verdict) -> impl IntoView {
     view! {
         <Badge tone=tone_of(verdict.severity) words=verdict.words/>
-        {verdict.why.map(|why| view! { <p class="object-why">{why}</p> })}
+        {verdict.why.map(|why| view! { <p class="object-message">{why}</p> })}
     }
 }
 
@@ -225,7 +225,7 @@ fn Conditions(conditions: Memo<Vec<Condition>>) -> impl IntoView {
 fn OneCondition(condition: Condition) -> impl IntoView {
     let advice = condition
         .advice
-        .map(|advice| view! { <p class="object-why">{advice}</p> });
+        .map(|advice| view! { <p class="object-message">{advice}</p> });
     let since = condition
         .since
         .map(|at| view! { <Age at=at form=AgeForm::Lasting/> });
@@ -239,7 +239,7 @@ fn OneCondition(condition: Condition) -> impl IntoView {
                 </span>
                 {advice}
             </div>
-            <span class="soft">{since}</span>
+            <span class="muted">{since}</span>
         </li>
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn Belongings(
         }
         (None, _) => view! { <Skeleton lines=3/> }.into_any(),
         (Some(ours), _) if ours.is_empty() => {
-            view! { <p class="soft">{t().object.none_related(kind.heading)}</p> }.into_any()
+            view! { <p class="muted">{t().object.none_related(kind.heading)}</p> }.into_any()
         }
         (Some(ours), _) => {
             view! { <Lines kind=kind ours=ours not_ready=not_ready.get() cluster=cluster/> }
@@ -100,9 +100,9 @@ fn Lines(
     });
     let rows = rows.collect_view();
     let more = (more > 0).then(|| {
-        view! { <p class="soft">{t().object.more_related(more)}</p> }
+        view! { <p class="muted">{t().object.more_related(more)}</p> }
     });
-    view! { <ul class="belongings">{rows}</ul>{more} }
+    view! { <ul class="related-list">{rows}</ul>{more} }
 }
 
 fn other(kind: Kind, one: &Object) -> PodLine {
@@ -140,7 +140,7 @@ fn OneLine(line: PodLine, cluster: StoredValue<String>) -> impl IntoView {
         <li>
             <Link cluster=cluster to=line.pod/>
             <span title=line.verdict.why><Badge tone=tone_of(line.verdict.severity) words=line.verdict.words/></span>
-            <span class="soft row">
+            <span class="muted row">
                 {ready.map(|it| view! { <span>{it}</span> })}
                 {restarts.map(|it| view! { <span>{it}</span> })}
                 {node}

@@ -73,8 +73,8 @@ pub(super) fn Refused(problem: Problem, of: &'static str) -> impl IntoView {
         ),
         ProblemKind::Later => (
             Absence::Offline,
-            t().object.cluster_silent().to_owned(),
-            t().object.cluster_silent_advice(),
+            t().object.cluster_offline().to_owned(),
+            t().object.cluster_offline_advice(),
         ),
         ProblemKind::SignedOut => (
             Absence::Failed,

@@ -36,7 +36,7 @@ pub(super) fn AboutOne(group: Group, cluster: StoredValue<Arc<str>>) -> impl Int
         })
     };
     view! {
-        <li class="card about">
+        <li class="card event-group">
             {cluster.with_value(|cluster| head(&about, cluster))}
             <ol>{rows}</ol>
             {more}
@@ -56,10 +56,10 @@ fn head(about: &About, cluster: &str) -> AnyView {
         None => view! { <b>{name}</b> }.into_any(),
     };
     view! {
-        <h2 class="about-head">
-            <span class="soft">{about.kind.clone()}</span>
+        <h2 class="event-group-head">
+            <span class="muted">{about.kind.clone()}</span>
             {name}
-            {namespace.map(|it| view! { <span class="soft">{t().kinds.in_namespace(it)}</span> })}
+            {namespace.map(|it| view! { <span class="muted">{t().kinds.in_namespace(it)}</span> })}
         </h2>
     }
     .into_any()
@@ -85,12 +85,12 @@ fn row(event: &Arc<Event>) -> AnyView {
     let hint = t().kinds.first_and_last(&in_full(first), &in_full(last));
     view! {
         <li class="event">
-            <span class="event-reason"><span class="unseen">{word}</span><Badge tone=tone words=event.reason.clone()/></span>
+            <span class="event-reason"><span class="visually-hidden">{word}</span><Badge tone=tone words=event.reason.clone()/></span>
             <span class="event-message">
                 {event.message.clone()}
-                {source.map(|source| view! { <span class="soft">{format!(" — {source}")}</span> })}
+                {source.map(|source| view! { <span class="muted">{format!(" — {source}")}</span> })}
             </span>
-            <span class="event-when soft" title=hint><span>{when}</span><span>{often}</span></span>
+            <span class="event-when muted" title=hint><span>{when}</span><span>{often}</span></span>
         </li>
     }
     .into_any()

@@ -38,7 +38,7 @@ pub(super) fn Bar(
             {move || view! { <Select label=t().log.container() options=options.get() value=view.container/> }}
             <Select label=t().log.since() options=sinces.collect() value=view.since/>
             <Select label=t().log.tail() options=tails.collect() value=view.tail/>
-            <div class="log-checks" role="group" aria-label=t().log.options()>
+            <div class="log-options" role="group" aria-label=t().log.options()>
                 <Checkbox label=t().log.follow() checked=view.follow/>
                 <Checkbox label=t().log.previous() checked=view.previous/>
                 <Checkbox label=t().log.times() checked=view.times/>
@@ -75,7 +75,7 @@ fn Keep(view: LogView, reader: Reader, request: Memo<Option<LogRequest>>) -> imp
     };
     let empty = Signal::derive(move || reader.log.with(|log| log.lines().is_empty()));
     view! {
-        <div class="row log-keep">
+        <div class="row log-download">
             <Button icon=Icon::Copy disabled=empty on_press=move |()| copy(text(), toasts)>{t().buttons.copy()}</Button>
             <Button disabled=empty on_press=download>{t().buttons.download()}</Button>
         </div>
@@ -124,7 +124,7 @@ pub(super) fn Foot(
             Reading::Opening | Reading::Waiting(_) => "freshness connecting",
             Reading::Following => "freshness",
             Reading::Cut { .. } | Reading::Refused(_) => "freshness stale",
-            Reading::Over(_) => "freshness over",
+            Reading::Over(_) => "freshness ended",
         },
         move || match reader.reading.get() {
             Reading::Opening => t().log.state_loading().to_owned(),

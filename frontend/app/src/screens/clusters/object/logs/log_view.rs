@@ -44,8 +44,8 @@ pub(super) fn LogView(
         }
     });
     view! {
-        <div class="paper-bar"><Finding pages=pages view=view scroll=scroll/></div>
-        <div class="log-place">
+        <div class="log-view-bar"><Finding pages=pages view=view scroll=scroll/></div>
+        <div class="log-scroll">
             {move || match what.get() {
                 None => view! { <Lines pages=pages scroll=scroll view=view/> }.into_any(),
                 Some(reading) => view! { <Empty reading=reading/> }.into_any(),
@@ -310,12 +310,12 @@ fn row_view(entry: &Entry, part: usize, look: Look, find: &Find) -> AnyView {
         .filter(|_| part == 0 && gutter > 0)
         .map(|at| format!("{at:.3}"));
     let gutter = (gutter > 0).then(|| {
-        view! { <span class="sheet-gutter time" style:width=format!("{gutter}ch")>{time}</span> }
+        view! { <span class="text-gutter time" style:width=format!("{gutter}ch")>{time}</span> }
     });
     view! {
-        <div class=format!("sheet-row{level}{current}")>
+        <div class=format!("text-row{level}{current}")>
             {gutter}
-            <span class="sheet-text">{pieces}</span>
+            <span class="text-line">{pieces}</span>
         </div>
     }
     .into_any()

@@ -31,11 +31,11 @@ pub(super) fn Text(manifest: Arc<Manifest>, file: String, view: View) -> impl In
         _ => t().object.json_note(),
     };
     view! {
-        <div class="paper-bar">
+        <div class="log-view-bar">
             <Finding text_view=text_view view=view scroll=scroll/>
             <Checkbox label=t().object.managed_fields() checked=view.managed/>
             <Checkbox label=t().log.wrap() checked=view.wrap/>
-            <span class="grow soft">{note}</span>
+            <span class="grow muted">{note}</span>
             <Keep text=text file=file/>
         </div>
         <Rows text_view=text_view scroll=scroll/>
@@ -149,14 +149,14 @@ impl TextView {
         let number = (part == 0).then(|| (line + 1).to_string());
         let wide = format!("{}ch", self.gutter.get_untracked());
         let class = if self.current.get_untracked() == Some(line) {
-            "sheet-row current"
+            "text-row current"
         } else {
-            "sheet-row"
+            "text-row"
         };
         view! {
             <div class=class>
-                <span class="sheet-gutter" aria-hidden="true" style:width=wide>{number}</span>
-                <span class="sheet-text">{pieces}</span>
+                <span class="text-gutter" aria-hidden="true" style:width=wide>{number}</span>
+                <span class="text-line">{pieces}</span>
             </div>
         }
         .into_any()

@@ -3,39 +3,39 @@ import type { Page } from "@playwright/test";
 import { stage } from "../stage/stage.ts";
 import { expect, test } from "../stage/test.ts";
 
-const MOST_STEPS = 60;
+const MAX_STEPS = 60;
 
-/** What has the focus, as a person would name it, and whether one can see that. */
+/** The accessible name of the focused element, and whether its focus ring is visible. */
 async function focus(page: Page): Promise<{ name: string; visible: boolean }> {
   return page.evaluate(() => {
-    const at = document.activeElement;
-    if (!(at instanceof HTMLElement) || at === document.body) return { name: "nothing", visible: false };
-    const { top, left, bottom, right, width, height } = at.getBoundingClientRect();
-    const inSight = width > 0 && height > 0 && bottom > 0 && right > 0 && top < innerHeight && left < innerWidth;
-    const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(at);
-    const ringed = (outlineStyle !== "none" && parseFloat(outlineWidth) >= 1) || boxShadow !== "none";
-    const words = at.getAttribute("aria-label") ?? at.textContent?.trim() ?? "";
-    const label = at instanceof HTMLInputElement ? at.labels?.[0]?.textContent : undefined;
-    return { name: label ?? words, visible: inSight && ringed && at.matches(":focus-visible") };
+    const element = document.activeElement;
+    if (!(element instanceof HTMLElement) || element === document.body) return { name: "", visible: false };
+    const { top, left, bottom, right, width, height } = element.getBoundingClientRect();
+    const inViewport = width > 0 && height > 0 && bottom > 0 && right > 0 && top < innerHeight && left < innerWidth;
+    const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(element);
+    const hasRing = (outlineStyle !== "none" && parseFloat(outlineWidth) >= 1) || boxShadow !== "none";
+    const text = element.getAttribute("aria-label") ?? element.textContent?.trim() ?? "";
+    const label = element instanceof HTMLInputElement ? element.labels?.[0]?.textContent : undefined;
+    return { name: label ?? text, visible: inViewport && hasRing && element.matches(":focus-visible") };
   });
 }
 
-/** Presses a key, and sees where the focus has gone. */
+/** Presses a key, expects a visible focus, and returns the name of the focused element. */
 async function press(page: Page, key: string): Promise<string> {
   await page.keyboard.press(key);
   // After the last element the focus moves to the browser, and then to the first element.
-  if (key === "Tab" && (await focus(page)).name === "nothing") await page.keyboard.press(key);
+  if (key === "Tab" && (await focus(page)).name === "") await page.keyboard.press(key);
   const { name, visible } = await focus(page);
-  expect(visible, `after ${key} one sees that “${name}” has the focus`).toBe(true);
+  expect(visible, `focus of “${name}” is visible after ${key}`).toBe(true);
   return name;
 }
 
-/** Tabs on to something. */
-async function tabTo(page: Page, wanted: string): Promise<void> {
-  for (let step = 0; step < MOST_STEPS; step++) {
-    if ((await press(page, "Tab")).endsWith(wanted)) return;
+/** Presses Tab until the name of the focused element ends with `name`. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let step = 0; step < MAX_STEPS; step++) {
+    if ((await press(page, "Tab")).endsWith(name)) return;
   }
-  throw new Error(`Tab does not lead to “${wanted}”`);
+  throw new Error(`Tab does not move the focus to “${name}”`);
 }
 
 test("all actions work with the keyboard, and the focus is visible", async ({ page }) => {
@@ -47,7 +47,7 @@ test("all actions work with the keyboard, and the focus is visible", async ({ pa
   await page.keyboard.press("Enter");
   await page.getByRole("link", { name: "demo-small" }).waitFor();
 
-  expect(await press(page, "Tab"), "the first step leads past the frame").toBe("Skip to content");
+  expect(await press(page, "Tab"), "first focused element skips the navigation").toBe("Skip to content");
   await page.keyboard.press("Control+k");
   await expect(page.getByRole("combobox", { name: /Search for a cluster/ })).toBeFocused();
   await page.keyboard.type("demo-small");
@@ -88,17 +88,17 @@ test("all actions work with the keyboard, and the focus is visible", async ({ pa
   await page.keyboard.press("Control+k");
   await page.keyboard.type("create identity");
   await page.keyboard.press("Enter");
-  const leaving = page.getByRole("dialog", { name: "Discard unsaved changes?" });
-  await leaving.waitFor();
+  const discard = page.getByRole("dialog", { name: "Discard unsaved changes?" });
+  await discard.waitFor();
   await page.keyboard.press("Escape");
-  await leaving.waitFor({ state: "hidden" });
+  await discard.waitFor({ state: "hidden" });
   await expect(last).toBeFocused();
   await expect(last).toBeChecked();
 
   await page.keyboard.press("Control+k");
   await page.keyboard.type("create identity");
   await page.keyboard.press("Enter");
-  await leaving.waitFor();
+  await discard.waitFor();
   await tabTo(page, "Discard changes");
   await page.keyboard.press("Enter");
   const provider = page.getByRole("dialog", { name: "Create identity provider" });

@@ -1,10 +1,10 @@
-import { asAdministrator as test, expect } from "../stage/people.ts";
+import { asAdministrator as test, expect } from "../stage/users.ts";
 import { stage } from "../stage/stage.ts";
 import { chooseFromMenu, signIn } from "../stage/test.ts";
 
-test("disconnected page shows since when and reconnects", async ({ page, context, complaints }) => {
+test("page without a connection shows the time of its data and reconnects", async ({ page, context, browserErrors }) => {
   // The browser logs each failed request.
-  complaints.expect(/net::ERR_FAILED/);
+  browserErrors.expect(/net::ERR_FAILED/);
   await context.route(/watch=true/, (route) => route.abort());
   await page.goto("/clusters/demo-small");
   await page.getByRole("status").getByText(/^stale since \d\d:\d\d:\d\d$/).waitFor();
@@ -14,8 +14,8 @@ test("disconnected page shows since when and reconnects", async ({ page, context
   await page.getByText("live", { exact: true }).waitFor({ timeout: 40_000 });
 });
 
-test("unresponsive server is reported, and retry works", async ({ page, context, complaints }) => {
-  complaints.expect(/net::ERR_FAILED/);
+test("unreachable server is reported, and a retry works", async ({ page, context, browserErrors }) => {
+  browserErrors.expect(/net::ERR_FAILED/);
   await context.route("**/v1/session", (route) => route.abort());
   await page.goto("/about");
   await page.getByRole("heading", { name: "The server does not answer" }).waitFor();
@@ -24,24 +24,24 @@ test("unresponsive server is reported, and retry works", async ({ page, context,
   await expect(page.getByRole("heading", { name: "About", exact: true })).toBeVisible();
 });
 
-test("offline browser is reported immediately and updates after reconnecting", async ({ page, context, complaints, terminal }) => {
-  complaints.expect(/net::ERR_INTERNET_DISCONNECTED/);
+test("offline state is reported immediately, and the page updates after reconnecting", async ({ page, context, browserErrors, terminal }) => {
+  browserErrors.expect(/net::ERR_INTERNET_DISCONNECTED/);
   await page.goto("/");
   await page.getByRole("link", { name: "demo-small" }).waitFor();
   await page.getByText("live", { exact: true }).waitFor();
   await context.setOffline(true);
   await page.getByRole("status").getByText(/^stale since \d\d:\d\d:\d\d$/).waitFor({ timeout: 5_000 });
   await expect(page.getByRole("link", { name: "demo-small" })).toBeVisible();
-  await terminal.run("drover cluster import came-meanwhile");
+  await terminal.run("drover cluster import created-while-offline");
   await context.setOffline(false);
   await page.getByText("live", { exact: true }).waitFor({ timeout: 5_000 });
-  await page.getByRole("link", { name: "came-meanwhile" }).waitFor();
-  await terminal.run("drover cluster delete came-meanwhile --yes");
-  await page.getByRole("link", { name: "came-meanwhile" }).waitFor({ state: "detached" });
+  await page.getByRole("link", { name: "created-while-offline" }).waitFor();
+  await terminal.run("drover cluster delete created-while-offline --yes");
+  await page.getByRole("link", { name: "created-while-offline" }).waitFor({ state: "detached" });
 });
 
-test("interrupted log continues and reports the interruption", async ({ page, context, complaints }) => {
-  complaints.expect(/net::ERR_INTERNET_DISCONNECTED/);
+test("interrupted log stream is reported and continues", async ({ page, context, browserErrors }) => {
+  browserErrors.expect(/net::ERR_INTERNET_DISCONNECTED/);
   await page.goto("/clusters/demo-small/pods/shop/store-0?tab=logs");
   const lines = page.getByRole("log", { name: "Log" }).getByText("[simulated]");
   await lines.first().waitFor();
@@ -53,7 +53,7 @@ test("interrupted log continues and reports the interruption", async ({ page, co
   await expect.poll(() => lines.count(), { timeout: 30_000 }).toBeGreaterThan(before + 1);
 });
 
-test("cluster that rejects the agent does not end the session", async ({ page, context }) => {
+test("401 response of a cluster does not end the session", async ({ page, context }) => {
   const status = { kind: "Status", apiVersion: "v1", status: "Failure", code: 401, message: "Unauthorized" };
   await context.route(/\/k8s\/clusters\/demo-small\//, (route) => route.fulfill({ status: 401, json: status }));
   await page.goto("/clusters/demo-small/pods");
@@ -62,7 +62,7 @@ test("cluster that rejects the agent does not end the session", async ({ page, c
   await page.getByRole("link", { name: "demo-large" }).waitFor();
 });
 
-test("sign-in as another user in one tab applies to the other tab", async ({ open, newcomer }) => {
+test("sign-in as another user in one tab changes the user in the other tab", async ({ open, newUser }) => {
   const first = await open();
   await first.goto("/about");
   await signIn(first, "admin", stage.password);
@@ -70,7 +70,7 @@ test("sign-in as another user in one tab applies to the other tab", async ({ ope
   const second = await first.context().newPage();
   await second.goto("/about");
   await chooseFromMenu(second, "Sign out");
-  await signIn(second, newcomer.name, newcomer.password);
+  await signIn(second, newUser.name, newUser.password);
   await second.getByRole("heading", { name: "Choose a password" }).waitFor();
   await first.evaluate(() => document.dispatchEvent(new Event("visibilitychange", { bubbles: true })));
   await first.getByRole("heading", { name: "Choose a password" }).waitFor();

@@ -1,6 +1,6 @@
-import { asAdministrator as test, expect } from "../stage/people.ts";
+import { asAdministrator as test, expect } from "../stage/users.ts";
 
-test("URL contains and restores filter, state and order", async ({ page }) => {
+test("URL contains and restores the filter and the sort order", async ({ page }) => {
   await page.goto("/");
   await page.getByRole("link", { name: "demo-small" }).waitFor();
   await page.getByLabel("Filter clusters").fill("demo -troubled");
@@ -14,12 +14,12 @@ test("URL contains and restores filter, state and order", async ({ page }) => {
   await expect(names).toHaveText(["demo-small", "demo-large"]);
 });
 
-test("theme is the only value that the browser stores", async ({ page }) => {
+test("browser stores only the theme", async ({ page }) => {
   await page.goto("/about");
   await page.getByRole("button", { name: /Account and theme$/ }).click();
   await page.getByRole("menuitemradio", { name: "Dark" }).click();
   await page.reload();
   await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
-  const kept = await page.evaluate(() => Object.keys(localStorage).concat(Object.keys(sessionStorage)));
-  expect(kept).toEqual(["drover-theme"]);
+  const keys = await page.evaluate(() => Object.keys(localStorage).concat(Object.keys(sessionStorage)));
+  expect(keys).toEqual(["drover-theme"]);
 });

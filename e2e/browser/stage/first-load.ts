@@ -1,21 +1,21 @@
-/** What a browser fetches that has never seen the page. */
+/** The files that a browser with an empty cache downloads for the page. */
 
 import type { Page } from "@playwright/test";
 
-/** A file of the page. */
-export interface Fetched {
+/** A downloaded file. */
+export interface DownloadedFile {
   readonly path: string;
-  /** As they come over the wire. */
+  /** Compressed size of the response body. */
   readonly bytes: number;
   readonly encoding: string;
   readonly caching: string;
 }
 
-/** Loads the page before the door, and tells each file that came for it. */
-export async function firstLoad(page: Page): Promise<Fetched[]> {
-  const going: Promise<Fetched | undefined>[] = [];
+/** Loads the sign-in page and returns the downloaded files. */
+export async function firstLoad(page: Page): Promise<DownloadedFile[]> {
+  const downloads: Promise<DownloadedFile | undefined>[] = [];
   page.on("requestfinished", (request) => {
-    const tell = async (): Promise<Fetched | undefined> => {
+    const read = async (): Promise<DownloadedFile | undefined> => {
       const response = await request.response();
       if (response === null || new URL(request.url()).pathname.startsWith("/v1/")) return undefined;
       const { responseBodySize: bytes } = await request.sizes();
@@ -27,10 +27,10 @@ export async function firstLoad(page: Page): Promise<Fetched[]> {
         caching: headers["cache-control"] ?? "",
       };
     };
-    going.push(tell());
+    downloads.push(read());
   });
   await page.goto("/");
   await page.getByRole("button", { name: "Sign in" }).waitFor();
-  const told = await Promise.all(going);
-  return told.filter((file) => file !== undefined);
+  const files = await Promise.all(downloads);
+  return files.filter((file) => file !== undefined);
 }

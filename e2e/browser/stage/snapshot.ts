@@ -1,4 +1,4 @@
-/** What a screen is to somebody who cannot see it, without what differs from run to run. */
+/** Text snapshots of the accessibility tree, without the values that differ between runs. */
 
 import { stage } from "./stage.ts";
 import type { Locator, Page } from "@playwright/test";
@@ -20,14 +20,14 @@ const CHANGING: readonly [RegExp, string][] = [
   [/(term: Pods\n\s*- definition: )\d+, capacity/g, "$1#, capacity"],
 ];
 
-/** What is in front: a dialog, a menu, or the screen itself. What is around it has a test of its own. */
-export async function inFront(page: Page): Promise<Locator> {
-  const over = page.locator("dialog[open], .menu:popover-open");
-  return (await over.count()) > 0 ? over.first() : page.getByRole("main");
+/** Returns the open dialog or menu, or else the main element. A separate test covers the navigation. */
+export async function foreground(page: Page): Promise<Locator> {
+  const overlay = page.locator("dialog[open], .menu:popover-open");
+  return (await overlay.count()) > 0 ? overlay.first() : page.getByRole("main");
 }
 
-/** Its tree of roles, names and texts. */
-export async function reading(place: Locator): Promise<string> {
-  const tree = (await place.ariaSnapshot()).replaceAll(stage.url, "URL");
-  return CHANGING.reduce((text, [pattern, word]) => text.replace(pattern, word), tree) + "\n";
+/** Returns the tree of roles, names and texts of an element. */
+export async function textSnapshot(element: Locator): Promise<string> {
+  const tree = (await element.ariaSnapshot()).replaceAll(stage.url, "URL");
+  return CHANGING.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), tree) + "\n";
 }

@@ -1,15 +1,15 @@
-/** Focus, scroll positions and the history: what only a browser shows. */
+/** Focus, scroll positions, and browser history. */
 
 import type { Page } from "@playwright/test";
 
-import { WAITING, asAdministrator as test, expect } from "../stage/people.ts";
+import { WAITING, asAdministrator as test, expect } from "../stage/users.ts";
 
 /** The scroll offset of an element in pixels. */
 async function scrollTop(page: Page, selector: string): Promise<number> {
   return page.locator(selector).evaluate((element) => Math.round(element.scrollTop));
 }
 
-test("Skip to content moves the focus and keeps the screen", async ({ page }) => {
+test("skip link moves the focus to the content and keeps the screen", async ({ page }) => {
   await page.goto("/projects");
   await page.getByRole("heading", { name: "Projects", exact: true }).waitFor();
   await page.keyboard.press("Tab");
@@ -19,55 +19,55 @@ test("Skip to content moves the focus and keeps the screen", async ({ page }) =>
   await expect(page).toHaveURL(/\/projects$/);
 });
 
-test("Back shows a list at the position where it was left", async ({ page }) => {
+test("Back restores the scroll position of a list", async ({ page }) => {
   await page.setViewportSize({ width: 1080, height: 500 });
   await page.goto("/clusters/demo-large/pods");
-  const place = page.locator(".table-place");
-  await place.getByRole("link").first().waitFor();
-  await place.evaluate((element) => element.scrollTo(0, 1200));
-  await expect.poll(() => scrollTop(page, ".table-place")).toBe(1200);
+  const list = page.locator(".table-scroll");
+  await list.getByRole("link").first().waitFor();
+  await list.evaluate((element) => element.scrollTo(0, 1200));
+  await expect.poll(() => scrollTop(page, ".table-scroll")).toBe(1200);
   // A click scrolls to its target, so the test uses a link in the middle of the screen.
   await page.waitForTimeout(300);
-  await place.evaluate((element) => {
+  await list.evaluate((element) => {
     const { top, bottom } = element.getBoundingClientRect();
-    const shown = [...element.querySelectorAll("tbody a")].find((link) => {
+    const visible = [...element.querySelectorAll("tbody a")].find((link) => {
       const at = link.getBoundingClientRect();
       return at.top > (top + bottom) / 2 && at.bottom < bottom;
     });
-    (shown as HTMLElement).click();
+    (visible as HTMLElement).click();
   });
   await page.getByRole("heading", { name: "Containers" }).waitFor();
   await page.goBack();
-  await expect.poll(() => scrollTop(page, ".table-place")).toBe(1200);
+  await expect.poll(() => scrollTop(page, ".table-scroll")).toBe(1200);
 });
 
-test("a load of the import page creates no token", async ({ page }) => {
-  const asked: string[] = [];
+test("loading the import page creates no token", async ({ page }) => {
+  const posted: string[] = [];
   page.on("request", (request) => {
-    if (request.method() === "POST") asked.push(new URL(request.url()).pathname);
+    if (request.method() === "POST") posted.push(new URL(request.url()).pathname);
   });
   await page.goto(`/import?cluster=${WAITING}`);
   const create = page.getByRole("button", { name: "Create command" });
   await create.waitFor();
   await page.reload();
   await create.waitFor();
-  expect(asked.filter((path) => path.endsWith("/import"))).toEqual([]);
+  expect(posted.filter((path) => path.endsWith("/import"))).toEqual([]);
   await create.click();
   await page.getByRole("heading", { name: "Status" }).waitFor();
-  expect(asked.filter((path) => path.endsWith("/import"))).toHaveLength(1);
+  expect(posted.filter((path) => path.endsWith("/import"))).toHaveLength(1);
 });
 
-test("the callback URL is shown in full", async ({ page }) => {
+test("redirect URI is not truncated", async ({ page }) => {
   await page.setViewportSize({ width: 480, height: 900 });
   await page.goto("/providers?do=create");
   const dialog = page.getByRole("dialog", { name: "Create identity provider" });
   await dialog.getByLabel("Name", { exact: true }).fill("a-provider-with-quite-a-long-name-of-sixty-letters-x");
-  const url = dialog.locator(".code.wraps pre").first();
+  const url = dialog.locator(".code.wrap pre").first();
   await expect(url).toContainText("a-provider-with-quite-a-long-name");
   expect(await url.evaluate((element) => element.scrollWidth <= element.clientWidth)).toBe(true);
 });
 
-test("descriptions stay within the list of roles", async ({ page }) => {
+test("descriptions of roles fit the width of the list", async ({ page }) => {
   await page.goto("/clusters/demo-small/members");
   await page.getByRole("button", { name: "Grant role" }).click();
   await page.getByRole("dialog").getByRole("combobox", { name: "Role" }).click();
@@ -77,7 +77,7 @@ test("descriptions stay within the list of roles", async ({ page }) => {
   expect(await list.evaluate(fits)).toBe(true);
 });
 
-test("a refusal of a long form is brought into view", async ({ page }) => {
+test("error of a long form scrolls into view", async ({ page }) => {
   await page.setViewportSize({ width: 900, height: 420 });
   await page.goto("/projects?do=create");
   const dialog = page.getByRole("dialog", { name: "Create project" });
@@ -89,13 +89,13 @@ test("a refusal of a long form is brought into view", async ({ page }) => {
   await dialog.getByLabel("Name", { exact: true }).fill("refused");
   await dialog.getByRole("combobox", { name: "Cluster" }).fill("demo-small");
   await dialog.getByRole("option", { name: "demo-small" }).click();
-  const make = dialog.getByRole("button", { name: "Create project" });
-  await make.scrollIntoViewIfNeeded();
-  await make.click();
+  const create = dialog.getByRole("button", { name: "Create project" });
+  await create.scrollIntoViewIfNeeded();
+  await create.click();
   await expect(dialog.getByText("refused for this test")).toBeInViewport();
 });
 
-test("a new user has its own URL, and Back leads to the list", async ({ page }) => {
+test("created user has a URL, and Back returns to the list", async ({ page }) => {
   const name = `created-${Date.now()}`;
   await page.goto("/users");
   await page.getByRole("button", { name: "Create user", exact: true }).click();
@@ -113,7 +113,7 @@ test("a new user has its own URL, and Back leads to the list", async ({ page }) 
   await expect(page).toHaveURL(new RegExp(`/users/${name}$`));
 });
 
-test("a new project has its own URL, and Back leads to the list", async ({ page, terminal }) => {
+test("created project has a URL, and Back returns to the list", async ({ page, terminal }) => {
   const name = `created-${Date.now()}`;
   await page.goto("/projects?do=create");
   const dialog = page.getByRole("dialog", { name: "Create project" });
@@ -131,7 +131,7 @@ test("a new project has its own URL, and Back leads to the list", async ({ page,
   await terminal.run(`drover project delete ${name} --yes`);
 });
 
-test("a new role replaces the step of its form in the history", async ({ page, terminal }) => {
+test("page of a created role replaces the form in the history", async ({ page, terminal }) => {
   const name = `created-${Date.now()}`;
   await page.goto("/roles");
   await page.getByRole("link", { name: "Create role", exact: true }).click();
@@ -143,7 +143,7 @@ test("a new role replaces the step of its form in the history", async ({ page, t
   await terminal.run(`drover role delete ${name} --yes`);
 });
 
-test("the headings of a role's rules follow its context", async ({ page }) => {
+test("headings of the rules follow the scope of the role", async ({ page }) => {
   await page.goto("/new-role");
   const context = page.getByLabel("Scope", { exact: true });
   const inProject = page.getByRole("heading", { name: "Namespaces of the project" });
@@ -159,9 +159,9 @@ test("the headings of a role's rules follow its context", async ({ page }) => {
   await inProject.waitFor();
 });
 
-test("a crash loop is at the top of the pod and of its Deployment, with its log", async ({ page }) => {
+test("crash loop is reported at the top of the pod and of its Deployment, with a link to the log", async ({ page }) => {
   await page.goto("/clusters/demo-troubled/pods?q=CrashLoopBackOff");
-  await page.locator(".table-place").getByRole("link").first().click();
+  await page.locator(".table-scroll").getByRole("link").first().click();
   const crash = page.getByRole("alert").filter({ hasText: "CrashLoopBackOff" });
   await expect(crash).toContainText(/exit code \d+, \d+ restarts?/);
   await expect(crash).toBeInViewport();

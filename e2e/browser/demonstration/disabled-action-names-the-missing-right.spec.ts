@@ -1,6 +1,6 @@
-/** Actions that the user may not perform. */
+/** Actions that the user has no permission for. */
 
-import { asVisitor as test, expect } from "../stage/people.ts";
+import { asUserWithoutRoles as test, expect } from "../stage/users.ts";
 
 test("disabled action takes the focus, names the missing right and does nothing", async ({ page }) => {
   await page.goto("/");

@@ -1,9 +1,9 @@
-/** How the browser trusts the server: by the key of its certificate, as a person would pin it. */
+/** Reads the public key of the test server, so that Chromium can pin it. */
 
 import { createHash, X509Certificate } from "node:crypto";
 import { connect } from "node:tls";
 
-/** The SHA-256 of the key that a server presents, as Chromium's switch wants it. */
+/** Returns the base64 SHA-256 of the server's public key, for the switch of Chromium. */
 export function presentedKey(url: string): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {

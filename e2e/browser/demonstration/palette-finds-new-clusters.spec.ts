@@ -1,10 +1,10 @@
-import { asAdministrator as test, expect } from "../stage/people.ts";
+import { asAdministrator as test, expect } from "../stage/users.ts";
 
 test("palette finds clusters that are added while it is open", async ({ page, context }) => {
-  let release = () => {};
-  const held = new Promise<void>((resolve) => (release = resolve));
+  let continueRequest = () => {};
+  const blocked = new Promise<void>((resolve) => (continueRequest = resolve));
   await context.route(/\/management\.drover\.dev\/v1alpha1\/clusters\?/, async (route) => {
-    await held;
+    await blocked;
     await route.continue();
   });
   await page.goto("/about");
@@ -12,7 +12,7 @@ test("palette finds clusters that are added while it is open", async ({ page, co
   await page.keyboard.press("Control+k");
   await page.keyboard.type("demo-large");
   await page.getByText("No results. Use fewer letters.").waitFor();
-  release();
+  continueRequest();
   await page.getByRole("option", { name: "demo-large" }).waitFor();
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/\/clusters\/demo-large$/);

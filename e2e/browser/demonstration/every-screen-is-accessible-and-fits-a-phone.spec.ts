@@ -1,0 +1,83 @@
+import type { Page } from "@playwright/test";
+
+import { SIGNED_OUT, asAdministrator, asUserWithoutRoles, test } from "../stage/users.ts";
+import { textSnapshot } from "../stage/snapshot.ts";
+import { expect, signIn } from "../stage/test.ts";
+import { expectScreenQuality } from "./screen-check.ts";
+import { SCREENS, SCREENS_WITHOUT_RIGHTS, type Screen } from "./screens.ts";
+
+type Test = typeof asAdministrator;
+
+/** Responds to requests with a Kubernetes Status, like an API server. */
+async function fakeResponse(page: Page, { to, code, message }: NonNullable<Screen["fakeResponse"]>): Promise<void> {
+  const status = { kind: "Status", apiVersion: "v1", status: "Failure", code, message };
+  await page.route(to, (route) => route.fulfill({ status: code, json: status }));
+}
+
+/** Replaces the shared address in the server's response. */
+async function fakeSharedAddress(page: Page, sharedAddress: Screen["sharedAddress"]): Promise<void> {
+  await page.route("**/v1/version", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), sharedAddress } });
+  });
+}
+
+function check(test: Test, screen: Screen): void {
+  test(`screen ${screen.name} matches its snapshot, is accessible in each theme, and fits a phone`, async ({ page }) => {
+    if (screen.fakeResponse !== undefined) await fakeResponse(page, screen.fakeResponse);
+    if (screen.sharedAddress !== undefined) await fakeSharedAddress(page, screen.sharedAddress);
+    await page.goto(screen.path);
+    await screen.then?.(page);
+    await screen.ready(page);
+    await expectScreenQuality(page, screen.name, screen.stable ?? true);
+  });
+}
+
+for (const screen of SCREENS) check(asAdministrator, screen);
+for (const screen of SCREENS_WITHOUT_RIGHTS) check(asUserWithoutRoles, screen);
+
+asAdministrator("navigation lists all pages", async ({ page }) => {
+  await page.goto("/about");
+  await page.getByText("Agent protocols").waitFor();
+  expect(await textSnapshot(page.getByRole("banner"))).toMatchSnapshot("navigation.txt");
+});
+
+test.describe("sign-in page", () => {
+  test.use({ storageState: SIGNED_OUT });
+
+  test("sign-in page matches its snapshot, is accessible in each theme, and fits a phone", async ({ page }) => {
+    await page.goto("/about");
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+    await expectScreenQuality(page, "sign-in");
+  });
+
+  test("sign-in page with providers matches its snapshot, is accessible in each theme, and fits a phone", async ({ page }) => {
+    const items = [
+      { name: "corp", displayName: "Corporate account", way: "Redirect" },
+      { name: "directory", displayName: "Directory", way: "Password" },
+    ];
+    await page.route("**/v1/providers", (route) => route.fulfill({ json: { items } }));
+    await page.goto("/about");
+    await page.getByRole("button", { name: "Sign in with Directory" }).click();
+    await page.getByText("Use your user name and password of Directory.").waitFor();
+    await expect(page.getByLabel("User name", { exact: true })).toBeFocused();
+    await page.getByRole("button", { name: "Sign in as a local user" }).waitFor();
+    await expectScreenQuality(page, "sign-in-with-providers");
+  });
+
+  test("rejected sign-in shows an error", async ({ page }) => {
+    await page.goto("/");
+    await signIn(page, "unknown-user", "a wrong password");
+    await page.locator(".banner.error").waitFor();
+    await expectScreenQuality(page, "sign-in-rejected");
+  });
+
+  test("user with an initial password must change the password", async ({ page, newUser }) => {
+    await page.goto("/import");
+    await signIn(page, newUser.name, newUser.password);
+    await page.getByRole("heading", { name: "Choose a password" }).waitFor();
+    await page.getByLabel("New password", { exact: true }).fill("short");
+    await page.getByText("At least 12 characters.").waitFor();
+    await expectScreenQuality(page, "first-password");
+  });
+});

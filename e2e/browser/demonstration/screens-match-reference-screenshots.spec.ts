@@ -1,0 +1,46 @@
+import type { Page } from "@playwright/test";
+
+import { SIGNED_OUT, asAdministrator, expect, test } from "../stage/users.ts";
+import { THEMES, showIn } from "../stage/theme.ts";
+
+const SIZE = { width: 1080, height: 680 };
+
+/** Compares a screenshot of the element with the reference in each theme; masks the `changing` selectors. */
+async function expectScreenshots(page: Page, name: string, changing: string[] = [], element = "main"): Promise<void> {
+  await page.setViewportSize(SIZE);
+  await page.evaluate(() => document.fonts.ready);
+  const mask = changing.map((selector) => page.locator(selector));
+  for (const theme of THEMES) {
+    await showIn(page, theme);
+    await expect.soft(page.locator(element)).toHaveScreenshot(`${name}-${theme}.png`, { mask });
+  }
+}
+
+asAdministrator("form components match the reference screenshots", async ({ page }) => {
+  await page.goto("/kit");
+  await page.getByRole("heading", { name: "Fields" }).waitFor();
+  await expectScreenshots(page, "kit-forms");
+});
+
+asAdministrator("state and notice components match the reference screenshots", async ({ page }) => {
+  await page.goto("/kit?part=words");
+  await page.getByRole("heading", { name: "Banners" }).waitFor();
+  await expectScreenshots(page, "kit-states");
+});
+
+asAdministrator("list of clusters matches the reference screenshots", async ({ page }) => {
+  await page.goto("/?q=demo");
+  await page.getByRole("row", { name: /demo-troubled/ }).getByText("3 / 4").waitFor();
+  await expectScreenshots(page, "all-clusters", ["td.col-age", "td.col-load", ".tally"]);
+});
+
+test.describe("sign-in page", () => {
+  test.use({ storageState: SIGNED_OUT });
+  test("sign-in page matches the reference screenshots", async ({ page }) => {
+    await page.goto("/");
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+    // The caret of a focused field blinks, so the test moves the focus.
+    await page.getByRole("heading", { name: "Sign in" }).click();
+    await expectScreenshots(page, "sign-in", [".sign-in-foot code"], ".sign-in-card");
+  });
+});
