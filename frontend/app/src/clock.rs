@@ -49,11 +49,21 @@ pub(crate) fn time_of_day(at: Timestamp) -> LocalTime {
     LocalTime::new(format!("{hours:02}:{minutes:02}:{:02}", date.get_seconds()))
 }
 
-/// The date and time in the language of the page.
+/// The date and time in the language of the page and, if it matches, the format of the browser.
 pub(crate) fn in_full(at: Timestamp) -> LocalTime {
     let options = wasm_bindgen::JsValue::UNDEFINED;
-    let text = local(at).to_locale_string(t().language.tag(), &options);
+    let text = local(at).to_locale_string(&locale(), &options);
     LocalTime::new(text.into())
+}
+
+/// The browser's locale, such as `en-GB`, if its language is the page's language. The locale
+/// determines the order of day and month, and the 12-hour or 24-hour clock.
+fn locale() -> String {
+    let tag = t().language.tag();
+    let browser = window().navigator().language();
+    browser
+        .filter(|locale| locale.split('-').next() == Some(tag))
+        .unwrap_or_else(|| tag.to_owned())
 }
 
 #[expect(
