@@ -21,7 +21,7 @@ use crate::memory::MemoryPlan;
 use drover_audit::OpenAuditError;
 use drover_http_edge::listen;
 use drover_http_edge::listen::{Limits, Proxies, address, files};
-use drover_hub::admission::account::introduce;
+use drover_hub::admission::account::exempt_server_account;
 use drover_hub::admission::address::Address;
 use drover_hub::authority::AuthorityError;
 use drover_hub::connect::{ConnectError, Connection, HubMetrics, connect_within, ensure_namespace};
@@ -29,7 +29,7 @@ use drover_hub::definitions;
 use drover_hub::definitions::InstallError;
 use drover_hub::keys::{Keys, KeysError};
 use drover_hub::lease;
-use drover_hub::lease::{Ending, Leadership, Presence, Standing};
+use drover_hub::lease::{Leadership, LeadershipEnd, LeaseState, Presence};
 use drover_hub::settings::Settings;
 use drover_hub::stores::TRUSTED_FOR;
 use drover_hub::{Hub, HubError, Stores};
@@ -215,18 +215,18 @@ impl Server {
 
     async fn lead(&self) -> Result<(), EndError> {
         let mut leadership = self.base.leadership.clone();
-        let leading = leadership.wait_for(Standing::may_serve);
-        let Some(Some(standing)) = self.base.stop.run_until_cancelled(leading).await else {
+        let leading = leadership.wait_for(LeaseState::may_serve);
+        let Some(Some(state)) = self.base.stop.run_until_cancelled(leading).await else {
             return Ok(());
         };
         let authority = self.authority.as_deref();
-        tracing::info!(address = %self.address, ?standing, authority, "serving");
+        tracing::info!(address = %self.address, ?state, authority, "serving");
         let file = self.first_password_file.as_deref();
         first_administrator::ensure(&self.base.hub, &self.passwords, file).await?;
-        let ending = leadership.ended(TRUSTED_FOR);
+        let ending = leadership.wait_for_end(TRUSTED_FOR);
         match self.base.stop.run_until_cancelled(ending).await {
-            Some(Ending::Replaced(holder)) => Err(EndError::Replaced(holder)),
-            Some(Ending::CutOff) => Err(EndError::CutOff),
+            Some(LeadershipEnd::Replaced(holder)) => Err(EndError::Replaced(holder)),
+            Some(LeadershipEnd::HubUnreachable) => Err(EndError::CutOff),
             None => Ok(()),
         }
     }
@@ -278,16 +278,16 @@ async fn start_on(
 ) -> Result<Started, StartError> {
     let client = connection.client();
     ensure_namespace(&client).await?;
-    introduce_server(connection, &client).await;
+    exempt_server(connection, &client).await;
     definitions::install(&client).await?;
     let stores = Stores::new();
-    connection.judge_by(&stores);
+    connection.enforce_rules(&stores);
     let hub = Hub::new(client.clone(), stores.clone(), keys(&client).await?);
 
     let (tasks, stop) = (TaskTracker::new(), stop.child_token());
     // A failed start stops the tasks that it started.
     let unfinished = stop.clone().drop_guard();
-    stores.follow(&client, &tasks, &stop);
+    stores.run_reflectors(&client, &tasks, &stop);
     let listener = bind(options.listen).await?;
     let address = listener.local_addr().unwrap_or(options.listen);
     let typed_filter = (!options.log_filter_by_setting).then(|| options.log_filter.current());
@@ -312,7 +312,7 @@ async fn start_on(
     let base = Base {
         hub,
         hub_metrics: connection.metrics(),
-        hub_asks_in_process: connection.asks_in_process(),
+        hub_is_embedded: connection.is_embedded(),
         settings,
         sign_in_sources: SignInSources::default(),
         runtime: Runtime {
@@ -354,11 +354,11 @@ async fn start_on(
 
 /// Introduces the server's account to an external hub. A failure is only logged: if the hub does
 /// not recognize the account, the next write fails.
-async fn introduce_server(connection: &Connection, client: &kube::Client) {
-    if connection.asks_in_process() {
+async fn exempt_server(connection: &Connection, client: &kube::Client) {
+    if connection.is_embedded() {
         return;
     }
-    if let Err(error) = introduce(client).await {
+    if let Err(error) = exempt_server_account(client).await {
         let error = &error as &dyn std::error::Error;
         tracing::warn!(error, "failed to introduce the server's account to the hub");
     }
@@ -369,7 +369,7 @@ async fn introduce_server(connection: &Connection, client: &kube::Client) {
 struct Base {
     hub: Hub,
     hub_metrics: HubMetrics,
-    hub_asks_in_process: bool,
+    hub_is_embedded: bool,
     settings: Settings,
     sign_in_sources: SignInSources,
     leadership: Leadership,

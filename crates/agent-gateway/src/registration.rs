@@ -47,7 +47,7 @@ use drover_http_edge::status::Status;
 use drover_http_edge::unauthenticated::AgentJson;
 use drover_hub::Hub;
 use drover_hub::settings::Settings;
-use drover_hub::visibility::{Sight, place_of_cluster};
+use drover_hub::visibility::{Visibility, cluster_scope};
 use drover_identity::Authenticator;
 use drover_identity::caller::check_token;
 use drover_identity::caller::identify;
@@ -314,9 +314,9 @@ async fn import_cluster(
     let request = Request::from_parts(head, body);
     let body::OptionalJson(request) = body::OptionalJson::from_request(request, &state).await?;
     let request = request.unwrap_or(ImportRequest { ttl_seconds: None });
-    let sight = Sight::of(state.hub.stores(), &identity);
-    let cluster = sight.cluster(&name)?;
-    sight.must("update", "clusters", &place_of_cluster(&cluster))?;
+    let visibility = Visibility::of(state.hub.stores(), &identity);
+    let cluster = visibility.cluster(&name)?;
+    visibility.require("update", "clusters", &cluster_scope(&cluster))?;
     let import = import::import(&state, &cluster, &request).await?;
     let mut response = Json(import).into_response();
     response

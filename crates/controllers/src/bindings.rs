@@ -32,7 +32,7 @@ use self::decide::Judged;
 use self::orphans::Orphans;
 use super::BATCH_TIMEOUT;
 use super::status_writer::{Change, StatusWriter, Write, changed_conditions, conditions_of};
-use drover_hub::{Hub, HubError, Mirror, Stores};
+use drover_hub::{Hub, HubError, Store, Stores};
 
 /// Short: a new binding counts when it is pinned.
 const DEBOUNCE: Duration = Duration::from_millis(50);
@@ -108,7 +108,7 @@ async fn write_pins_and_conditions(hub: &Hub) -> Result<(), HubError> {
     results.into_iter().collect()
 }
 
-async fn write_each<K>(hub: &Hub, mirror: &Mirror<K>, changes: &[Change<K>]) -> Result<(), HubError>
+async fn write_each<K>(hub: &Hub, store: &Store<K>, changes: &[Change<K>]) -> Result<(), HubError>
 where
     K: Resource<Scope = ClusterResourceScope, DynamicType = ()> + Clone + Debug + DeserializeOwned,
 {
@@ -116,7 +116,7 @@ where
     let writer = StatusWriter {
         operation: WRITE,
         api,
-        mirror,
+        store,
     };
     writer.write_all(changes).await
 }
@@ -154,12 +154,12 @@ fn says(status: Option<&BindingStatus>) -> &[Condition] {
 /// The objects of one kind that are to be written, pins before conditions: what is pinned is looked
 /// at again.
 fn to_write<K: Resource>(
-    mirror: &Mirror<K>,
+    store: &Store<K>,
     now: Timestamp,
     judge: impl for<'a> Fn(&'a K) -> (Option<Judged>, &'a [Condition]),
 ) -> Vec<Change<K>> {
     let stay = |object: &Arc<K>| object.meta().deletion_timestamp.is_none();
-    let objects = mirror.all().into_iter().filter(stay);
+    let objects = store.all().into_iter().filter(stay);
     let found = objects.filter_map(|object| {
         let (judged, conditions) = judge(&object);
         let write = match judged? {

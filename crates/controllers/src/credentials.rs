@@ -16,7 +16,7 @@ use jiff::Timestamp;
 
 use super::BATCH_TIMEOUT;
 use super::status_writer::{StatusWriter, changes, conditions_of};
-use drover_hub::stores::standing;
+use drover_hub::stores::identity_status;
 use drover_hub::{Hub, HubError, Stores};
 use drover_identity::authenticator::idle_from;
 
@@ -73,7 +73,8 @@ async fn write_conditions(hub: &Hub) -> Result<(), HubError> {
     let users = changes(&stores.users, READY, now, |user| {
         let status = user.status.as_ref();
         let identities = status.iter().flat_map(|status| &status.identities);
-        let judged = identities.map(|one| (one, standing::of_identity(one, stores, now).err()));
+        let judged =
+            identities.map(|one| (one, identity_status::check_identity(one, stores, now).err()));
         let judged: Vec<_> = judged.collect();
         (
             Some(decide::user(user, &judged)),
@@ -86,7 +87,7 @@ async fn write_conditions(hub: &Hub) -> Result<(), HubError> {
         let cluster = scope.and_then(|scope| stores.clusters.by_uid(scope.uid.as_str()));
         let fallen = user
             .as_ref()
-            .and_then(|user| standing::of_token(token, user, stores, now).err());
+            .and_then(|user| identity_status::check_token(token, user, stores, now).err());
         let verdict = decide::token(token, user.as_deref(), cluster.as_deref(), fallen, now);
         let status = token.status.as_ref();
         (Some(verdict), conditions_of(status.map(|s| &s.conditions)))
@@ -101,17 +102,17 @@ async fn write_conditions(hub: &Hub) -> Result<(), HubError> {
     let users_writer = StatusWriter {
         operation: WRITE,
         api: hub.users(),
-        mirror: &stores.users,
+        store: &stores.users,
     };
     let tokens_writer = StatusWriter {
         operation: WRITE,
         api: hub.tokens(),
-        mirror: &stores.tokens,
+        store: &stores.tokens,
     };
     let registrations_writer = StatusWriter {
         operation: WRITE,
         api: hub.registration_tokens(),
-        mirror: waiting,
+        store: waiting,
     };
     // All three, although the hub may refuse an object of one kind.
     let results = [

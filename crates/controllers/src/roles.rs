@@ -97,12 +97,12 @@ async fn write_conditions(hub: &Hub) -> Result<(), HubError> {
     let templates_writer = StatusWriter {
         operation: WRITE,
         api: Api::all(hub.client()),
-        mirror: &stores.role_templates,
+        store: &stores.role_templates,
     };
     let globals_writer = StatusWriter {
         operation: WRITE,
         api: Api::all(hub.client()),
-        mirror: &stores.global_roles,
+        store: &stores.global_roles,
     };
     // Both, although the hub may refuse an object of one kind.
     let results = [

@@ -12,7 +12,7 @@ use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use drover_hub::{HubError, Mirror, call};
+use drover_hub::{HubError, Store, call};
 
 /// Concurrent writes of one kind.
 const CONCURRENCY: usize = 4;
@@ -86,12 +86,12 @@ pub(super) fn changed_conditions(
 ///
 /// `observe` returns the verdict on an object, if it can be decided, and its present conditions.
 pub(super) fn changes<K: Resource>(
-    mirror: &Mirror<K>,
+    store: &Store<K>,
     kind: &str,
     now: Timestamp,
     observe: impl for<'a> Fn(&'a K) -> (Option<Verdict>, &'a [Condition]),
 ) -> Vec<Change<K>> {
-    let objects = mirror.all().into_iter();
+    let objects = store.all().into_iter();
     let changes = objects.filter_map(|object| {
         let (verdict, present) = observe(&object);
         let wanted = changed_conditions(&*object, present, kind, &verdict?, now)?;
@@ -108,7 +108,7 @@ pub(super) struct StatusWriter<'a, K> {
     /// Completes "could not …".
     pub(super) operation: &'static str,
     pub(super) api: Api<K>,
-    pub(super) mirror: &'a Mirror<K>,
+    pub(super) store: &'a Store<K>,
 }
 
 impl<K> StatusWriter<'_, K>
@@ -138,7 +138,7 @@ where
     async fn write(&self, change: &Change<K>) -> Result<(), HubError> {
         match self.send(change).await {
             Ok(Some(written)) => {
-                self.mirror.wait_for(&written).await;
+                self.store.wait_for(&written).await;
                 Ok(())
             }
             Ok(None) => Ok(()),

@@ -1,4 +1,4 @@
-//! The hub's client, built from explicit configuration: the one place that knows of which kind
+//! The hub's client, built from explicit configuration: the one data_dir that knows of which kind
 //! the hub is.
 
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 use thiserror::Error;
 
-use super::embedded::place::{Place, PlaceError};
+use super::embedded::data_dir::{DataDir, DataDirError};
 use super::embedded::{Door, Embedded, EmbeddedError, HubMemory};
 use super::{HubError, Stores, call};
 
@@ -29,12 +29,12 @@ pub enum HubOptions {
     /// The Kubernetes API in one of whose pods this process runs, by the pod's service account.
     Pod,
     /// The server's own, in this process.
-    Embedded(Place),
+    Embedded(DataDir),
 }
 
 /// What decides where the hub is when nothing was said: the process's surroundings.
 #[derive(Clone, Debug, Default)]
-pub struct Surroundings {
+pub struct ProcessEnvironment {
     /// Whether this runs in a pod with a service account.
     pub in_pod: bool,
     /// Whether this runs as root.
@@ -45,7 +45,7 @@ pub struct Surroundings {
     pub home: Option<PathBuf>,
 }
 
-impl Surroundings {
+impl ProcessEnvironment {
     /// Those of this process.
     pub fn read() -> Self {
         let path = |name| {
@@ -62,8 +62,8 @@ impl Surroundings {
     }
 
     /// The data folder if none is named.
-    pub fn place(&self) -> Result<Place, PlaceError> {
-        Place::of_user(
+    pub fn data_dir(&self) -> Result<DataDir, DataDirError> {
+        DataDir::of_user(
             self.root,
             self.xdg_data_home.as_deref(),
             self.home.as_deref(),
@@ -77,13 +77,13 @@ impl HubOptions {
         kubeconfig: Option<PathBuf>,
         context: Option<String>,
         data: Option<PathBuf>,
-        around: &Surroundings,
-    ) -> Result<Self, PlaceError> {
+        around: &ProcessEnvironment,
+    ) -> Result<Self, DataDirError> {
         match (kubeconfig, data) {
             (Some(file), _) => Ok(Self::Kubeconfig { file, context }),
-            (None, Some(folder)) => Ok(Self::Embedded(Place::new(folder))),
+            (None, Some(folder)) => Ok(Self::Embedded(DataDir::new(folder))),
             (None, None) if around.in_pod => Ok(Self::Pod),
-            (None, None) => around.place().map(Self::Embedded),
+            (None, None) => around.data_dir().map(Self::Embedded),
         }
     }
 }
@@ -136,15 +136,15 @@ impl Connection {
     }
 
     /// Whether the hub asks the rules about writes in process; one elsewhere has to be told where.
-    pub fn asks_in_process(&self) -> bool {
+    pub fn is_embedded(&self) -> bool {
         self.embedded.is_some()
     }
 
     /// Has the hub judge what others than the server write by what these stores hold, where it asks
     /// in process; until then only the server writes there.
-    pub fn judge_by(&self, stores: &Stores) {
+    pub fn enforce_rules(&self, stores: &Stores) {
         if let Some(embedded) = &self.embedded {
-            embedded.judge_by(stores.clone());
+            embedded.enforce_rules(stores.clone());
         }
     }
 
@@ -194,8 +194,8 @@ pub async fn connect_within(
     let config = match options {
         HubOptions::Kubeconfig { file, context } => from_kubeconfig(file, context.clone()).await?,
         HubOptions::Pod => Config::incluster().map_err(ConnectError::Pod)?,
-        HubOptions::Embedded(place) => {
-            let embedded = Embedded::open(place, memory).await?;
+        HubOptions::Embedded(data_dir) => {
+            let embedded = Embedded::open(data_dir, memory).await?;
             return Ok(Connection {
                 client: ClientOf(embedded.client()),
                 embedded: Some(embedded),
@@ -268,11 +268,11 @@ mod tests {
 
     #[test]
     fn the_hub_is_the_one_that_is_named_else_the_pods_else_the_embedded_one() {
-        let outside = Surroundings {
+        let outside = ProcessEnvironment {
             home: Some("/home/ann".into()),
-            ..Surroundings::default()
+            ..ProcessEnvironment::default()
         };
-        let pod = Surroundings {
+        let pod = ProcessEnvironment {
             in_pod: true,
             ..outside.clone()
         };
@@ -283,7 +283,7 @@ mod tests {
             file: "hub.yaml".into(),
             context: None,
         };
-        let in_folder = |folder: &str| HubOptions::Embedded(Place::new(folder));
+        let in_folder = |folder: &str| HubOptions::Embedded(DataDir::new(folder));
         assert_eq!(choose(Some("hub.yaml"), None, &outside), file());
         assert_eq!(choose(Some("hub.yaml"), None, &pod), file());
         assert_eq!(choose(None, Some("/data"), &pod), in_folder("/data"));

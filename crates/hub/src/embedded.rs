@@ -4,7 +4,7 @@
 //! calls is the server itself, said by a request extension that only code of this process can
 //! set; in whose name is said by the headers with which a client impersonates, as on any hub.
 
-pub mod place;
+pub mod data_dir;
 
 use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
@@ -28,9 +28,9 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tower::ServiceExt as _;
 
-use self::place::{Place, PlaceError};
+use self::data_dir::{DataDir, DataDirError};
 use super::Stores;
-use super::admission::{InProcess, Judge};
+use super::admission::{InProcess, WriteAuthorizer};
 use drover_api::group::HUB_NAMESPACE;
 
 /// Upper bound of the memory for changes that wait for watchers.
@@ -51,7 +51,7 @@ const METRICS_WITHIN: Duration = Duration::from_secs(5);
 pub enum EmbeddedError {
     /// There is no folder for it.
     #[error(transparent)]
-    Place(#[from] PlaceError),
+    DataDir(#[from] DataDirError),
     /// Its file cannot be used.
     #[error(
         "the embedded hub cannot be opened; one server at a time may use a data folder: stop the \
@@ -94,8 +94,8 @@ pub(super) struct Embedded {
 
 impl Embedded {
     /// Opens the hub, and makes it if there is none.
-    pub(super) async fn open(place: &Place, memory: HubMemory) -> Result<Self, EmbeddedError> {
-        let file = place.prepare()?;
+    pub(super) async fn open(data_dir: &DataDir, memory: HubMemory) -> Result<Self, EmbeddedError> {
+        let file = data_dir.prepare()?;
         let rules = Arc::new(InProcess::new(SERVER));
         let options = Options {
             kinds: Kinds::Hub,
@@ -137,9 +137,10 @@ impl Embedded {
     }
 
     /// From now on others than the server can write as well, and are judged by what these hold.
-    pub(super) fn judge_by(&self, stores: Stores) {
+    pub(super) fn enforce_rules(&self, stores: Stores) {
         let client = self.client();
-        self.rules.judge_by(Judge { client, stores });
+        self.rules
+            .set_authorizer(WriteAuthorizer { client, stores });
     }
 
     /// Token Secrets hold this certificate from now on; the first call counts.

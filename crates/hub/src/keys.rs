@@ -34,10 +34,10 @@ pub struct Keys {
     /// Oldest first, never empty.
     plan: Vec<Ed25519KeyPair>,
     challenge: hmac::Key,
-    sign_in: Seal,
-    kept: Seal,
+    login_state: Seal,
+    provider_tokens: Seal,
     /// Base64, safe in a path.
-    reviews: String,
+    webhook_path_segment: String,
 }
 
 impl fmt::Debug for Keys {
@@ -101,9 +101,11 @@ impl Keys {
         Ok(Self {
             plan,
             challenge: hmac::Key::new(hmac::HMAC_SHA256, challenge),
-            sign_in: seal(challenge, "sign-ins that were begun").map_err(|_| KeysError::Random)?,
-            kept: seal(challenge, "what providers gave").map_err(|_| KeysError::Random)?,
-            reviews: secret_segment(challenge, "where a hub asks the rules")
+            login_state: seal(challenge, "sign-ins that were begun")
+                .map_err(|_| KeysError::Random)?,
+            provider_tokens: seal(challenge, "what providers gave")
+                .map_err(|_| KeysError::Random)?,
+            webhook_path_segment: secret_segment(challenge, "where a hub asks the rules")
                 .map_err(|_| KeysError::Random)?,
         })
     }
@@ -123,18 +125,18 @@ impl Keys {
     }
 
     /// Seals sign-ins that were begun, which browsers keep until they end.
-    pub fn sign_in(&self) -> &Seal {
-        &self.sign_in
+    pub fn login_state(&self) -> &Seal {
+        &self.login_state
     }
 
     /// The part of a path that only the hub is told, which asks there about writes.
-    pub fn reviews(&self) -> &str {
-        &self.reviews
+    pub fn webhook_path_segment(&self) -> &str {
+        &self.webhook_path_segment
     }
 
     /// Seals what identity providers gave for asking them again, which lies on the hub.
-    pub fn kept(&self) -> &Seal {
-        &self.kept
+    pub fn provider_tokens(&self) -> &Seal {
+        &self.provider_tokens
     }
 }
 
@@ -237,17 +239,17 @@ mod tests {
     fn what_is_sealed_opens_for_what_it_belongs_to_and_with_the_same_key_only() {
         let (plan, challenge) = (new_plan_keys().unwrap(), new_challenge_key().unwrap());
         let [one, peer] = [(); 2].map(|()| Keys::from_secrets(&plan, &challenge).unwrap());
-        let sealed = one.sign_in().close("corp", b"secret").unwrap();
-        assert_eq!(peer.sign_in().open("corp", &sealed).unwrap(), b"secret");
-        assert!(one.sign_in().open("other", &sealed).is_none());
-        assert!(one.kept().open("corp", &sealed).is_none());
+        let sealed = one.login_state().close("corp", b"secret").unwrap();
+        assert_eq!(peer.login_state().open("corp", &sealed).unwrap(), b"secret");
+        assert!(one.login_state().open("other", &sealed).is_none());
+        assert!(one.provider_tokens().open("corp", &sealed).is_none());
         let stranger = Keys::generate().unwrap();
-        assert!(stranger.sign_in().open("corp", &sealed).is_none());
+        assert!(stranger.login_state().open("corp", &sealed).is_none());
         for place in 0..sealed.len() {
             let mut forged = sealed.clone();
             forged[place] ^= 1;
-            assert!(one.sign_in().open("corp", &forged).is_none(), "{place}");
-            assert!(one.sign_in().open("corp", &sealed[..place]).is_none());
+            assert!(one.login_state().open("corp", &forged).is_none(), "{place}");
+            assert!(one.login_state().open("corp", &sealed[..place]).is_none());
         }
     }
 

@@ -1,12 +1,12 @@
 //! The Lease by which one server serves and others wait.
 //!
 //! Clocks of different machines are never compared: a holder counts as gone when its Lease has
-//! not changed for [`LIFE`] by *our* monotonic clock, or when its process is seen to be gone (see
-//! `presence`). A leader stops being sure by a timer, [`SURE_FOR`] after it began its last
+//! not changed for [`LEASE_DURATION`] by *our* monotonic clock, or when its process is seen to be gone (see
+//! `presence`). A leader stops being sure by a timer, [`RENEW_DEADLINE`] after it began its last
 //! renewal, whatever a call to the hub is waiting for: so leading never outlives the Lease.
 //!
 //! ```text
-//! Waiting ──free, silent or gone──▶ Leading ──no renewal for SURE_FOR──▶ Unsure ──too long──▶ end
+//! Waiting ──free, silent or gone──▶ Leading ──no renewal for RENEW_DEADLINE──▶ Unsure ──too long──▶ end
 //!    ▲                               │  ▲                                │
 //!    └── start                       │  └────────renewed─────────────────┤
 //!                                    └──────another holder──▶ Lost ◀─────┘
@@ -30,16 +30,16 @@ pub use self::presence::Presence;
 /// Name of the Lease.
 pub const LEASE: &str = "drover-server";
 /// A holder that has not renewed for so long has lost it.
-pub const LIFE: Duration = Duration::from_secs(15);
+pub const LEASE_DURATION: Duration = Duration::from_secs(15);
 /// How long after the begin of its last renewal a leader is sure of itself; the rest of
-/// [`LIFE`] is for what it has under way.
-pub const SURE_FOR: Duration = Duration::from_secs(12);
+/// [`LEASE_DURATION`] is for what it has under way.
+pub const RENEW_DEADLINE: Duration = Duration::from_secs(12);
 /// How often the holder renews, and others look.
-const EVERY: Duration = Duration::from_secs(5);
+const RENEW_PERIOD: Duration = Duration::from_secs(5);
 
 /// Where this server stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum LeaseState {
     /// Another server holds the Lease, or nobody has yet.
     Waiting {
         /// Who holds it; empty if nobody does.
@@ -51,7 +51,7 @@ pub enum Standing {
         term: i32,
     },
     /// It held it when the hub was last heard of; requests go on, controllers pause.
-    Unsure {
+    Unconfirmed {
         /// The term it had.
         term: i32,
     },
@@ -62,10 +62,10 @@ pub enum Standing {
     },
 }
 
-impl Standing {
+impl LeaseState {
     /// Whether requests may be served.
     pub fn may_serve(&self) -> bool {
-        matches!(self, Self::Leading { .. } | Self::Unsure { .. })
+        matches!(self, Self::Leading { .. } | Self::Unconfirmed { .. })
     }
 
     /// Whether controllers may act.
@@ -76,49 +76,52 @@ impl Standing {
 
 /// This server's part in the election; cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Leadership(watch::Receiver<Standing>);
+pub struct Leadership(watch::Receiver<LeaseState>);
 
 impl Leadership {
     /// Always the only one; for tests and hubs with a single server.
     pub fn alone() -> Self {
-        Self(watch::Sender::new(Standing::Leading { term: 0 }).subscribe())
+        Self(watch::Sender::new(LeaseState::Leading { term: 0 }).subscribe())
     }
 
     /// Opens for controllers while this server leads.
     pub fn gate(&self) -> LeaderGate {
-        LeaderGate::watching(self.0.clone(), Standing::may_control)
+        LeaderGate::watching(self.0.clone(), LeaseState::may_control)
     }
 
     /// Where this server stands now.
-    pub fn standing(&self) -> Standing {
+    pub fn state(&self) -> LeaseState {
         self.0.borrow().clone()
     }
 
-    /// Resolves when `wanted` holds of the standing, with it; `None` if the election has ended.
-    pub async fn wait_for(&mut self, wanted: impl Fn(&Standing) -> bool) -> Option<Standing> {
+    /// Resolves when `wanted` holds of the state, with it; `None` if the election has ended.
+    pub async fn wait_for(&mut self, wanted: impl Fn(&LeaseState) -> bool) -> Option<LeaseState> {
         self.0
-            .wait_for(|standing| wanted(standing))
+            .wait_for(|state| wanted(state))
             .await
             .ok()
-            .map(|standing| standing.clone())
+            .map(|state| state.clone())
     }
 
     /// Resolves when this server must end: another has taken over, or it was
-    /// [`Standing::Unsure`] for `most`.
-    pub async fn ended(&mut self, most: Duration) -> Ending {
+    /// [`LeaseState::Unconfirmed`] for `most`.
+    pub async fn wait_for_end(&mut self, most: Duration) -> LeadershipEnd {
         loop {
-            let doubtful = |standing: &Standing| {
-                matches!(standing, Standing::Unsure { .. } | Standing::Lost { .. })
+            let doubtful = |state: &LeaseState| {
+                matches!(
+                    state,
+                    LeaseState::Unconfirmed { .. } | LeaseState::Lost { .. }
+                )
             };
             match self.wait_for(doubtful).await {
-                Some(Standing::Lost { holder }) => return Ending::Replaced(holder),
+                Some(LeaseState::Lost { holder }) => return LeadershipEnd::Replaced(holder),
                 Some(_) => {}
                 // Nobody is elected any more because the server is ending anyway.
                 None => std::future::pending().await,
             }
-            let sure = self.wait_for(|standing| !matches!(standing, Standing::Unsure { .. }));
+            let sure = self.wait_for(|state| !matches!(state, LeaseState::Unconfirmed { .. }));
             if tokio::time::timeout(most, sure).await.is_err() {
-                return Ending::CutOff;
+                return LeadershipEnd::HubUnreachable;
             }
         }
     }
@@ -126,11 +129,11 @@ impl Leadership {
 
 /// Why a server that served must end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum LeadershipEnd {
     /// This other server has taken the Lease over.
     Replaced(String),
     /// The hub could not be reached for so long that another may serve by now.
-    CutOff,
+    HubUnreachable,
 }
 
 /// Takes part as `me` until `stop`, then gives the Lease up.
@@ -141,11 +144,11 @@ pub fn join(
     me: &Presence,
     stop: CancellationToken,
 ) -> (Leadership, impl Future<Output = ()> + Send + use<>) {
-    let (standing, receiver) = watch::channel(Standing::Waiting {
+    let (state, receiver) = watch::channel(LeaseState::Waiting {
         holder: String::new(),
     });
     let api = Api::namespaced(client, HUB_NAMESPACE);
-    let election = Election::new(api, me.name().to_owned(), standing);
+    let election = Election::new(api, me.name().to_owned(), state);
     (Leadership(receiver), election.run(stop))
 }
 

@@ -30,7 +30,7 @@ use kube::{Api, Client};
 
 pub use error::HubError;
 pub use keys::Keys;
-pub use stores::mirror::Mirror;
+pub use stores::store::Store;
 pub use stores::{Stores, StoresHealth};
 pub use writer::Writer;
 
@@ -58,7 +58,7 @@ impl std::fmt::Debug for Hub {
 }
 
 impl Hub {
-    /// A hub behind a client, with mirrors that somebody else fills.
+    /// A hub behind a client, with stores that somebody else fills.
     pub fn new(client: Client, stores: Stores, keys: Keys) -> Self {
         Self {
             inner: Arc::new(Inner {

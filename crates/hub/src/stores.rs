@@ -1,10 +1,10 @@
-//! The mirrors that requests are decided from, and how far they can be trusted.
+//! The kinds that requests are decided from, and how far they can be trusted.
 
-pub mod follow;
 pub mod grants;
 pub mod groups;
-pub mod mirror;
-pub mod standing;
+pub mod identity_status;
+pub mod reflector;
+pub mod store;
 
 use std::time::Duration;
 
@@ -18,9 +18,9 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use self::follow::follow;
 use self::grants::LiveGrants;
-use self::mirror::{Changed, Followed, Mirror};
+use self::reflector::reflect;
+use self::store::{AnyStore, Changed, Store};
 use drover_http_edge::status::Status;
 
 /// How long decisions hold with the hub out of reach; afterwards everything is refused.
@@ -30,29 +30,29 @@ pub const TRUSTED_FOR: Duration = Duration::from_mins(10);
 #[derive(Clone, Debug)]
 pub struct Stores {
     /// Users by name and UID.
-    pub users: Mirror<User>,
+    pub users: Store<User>,
     /// Tokens by id, which is their name.
-    pub tokens: Mirror<Token>,
+    pub tokens: Store<Token>,
     /// Clusters by name and UID.
-    pub clusters: Mirror<Cluster>,
+    pub clusters: Store<Cluster>,
     /// Settings by name.
-    pub settings: Mirror<Setting>,
+    pub settings: Store<Setting>,
     /// Registration tokens by id, which is their name.
-    pub registration_tokens: Mirror<ClusterRegistrationToken>,
+    pub registration_tokens: Store<ClusterRegistrationToken>,
     /// Identity providers by name.
-    pub auth_providers: Mirror<AuthProvider>,
+    pub auth_providers: Store<AuthProvider>,
     /// Roles in clusters and projects by name.
-    pub role_templates: Mirror<RoleTemplate>,
+    pub role_templates: Store<RoleTemplate>,
     /// Roles on the hub and in every cluster by name.
-    pub global_roles: Mirror<GlobalRole>,
+    pub global_roles: Store<GlobalRole>,
     /// Who has which global role.
-    pub global_role_bindings: Mirror<GlobalRoleBinding>,
+    pub global_role_bindings: Store<GlobalRoleBinding>,
     /// Who has which role in a cluster.
-    pub cluster_role_template_bindings: Mirror<ClusterRoleTemplateBinding>,
+    pub cluster_role_template_bindings: Store<ClusterRoleTemplateBinding>,
     /// Who has which role in a project.
-    pub project_role_template_bindings: Mirror<ProjectRoleTemplateBinding>,
+    pub project_role_template_bindings: Store<ProjectRoleTemplateBinding>,
     /// Sets of namespaces by name.
-    pub projects: Mirror<Project>,
+    pub projects: Store<Project>,
     /// Who has which role where.
     pub grants: LiveGrants,
     changed: Changed,
@@ -63,7 +63,7 @@ pub struct Stores {
 pub struct StoresHealth {
     /// Every kind has been listed once.
     pub synced: bool,
-    /// Time since the hub last proved the most outdated mirror to be current.
+    /// Time since the hub last proved the most outdated store to be current.
     pub oldest: Duration,
 }
 
@@ -103,40 +103,40 @@ impl Stores {
     pub fn new() -> Self {
         let changed = Changed::default();
         Self {
-            users: Mirror::new(changed.clone()),
-            tokens: Mirror::new(changed.clone()),
-            clusters: Mirror::new(changed.clone()),
-            settings: Mirror::new(changed.clone()),
-            registration_tokens: Mirror::new(changed.clone()),
-            auth_providers: Mirror::new(changed.clone()),
-            role_templates: Mirror::new(changed.clone()),
-            global_roles: Mirror::new(changed.clone()),
-            global_role_bindings: Mirror::new(changed.clone()),
-            cluster_role_template_bindings: Mirror::new(changed.clone()),
-            project_role_template_bindings: Mirror::new(changed.clone()),
-            projects: Mirror::new(changed.clone()),
+            users: Store::new(changed.clone()),
+            tokens: Store::new(changed.clone()),
+            clusters: Store::new(changed.clone()),
+            settings: Store::new(changed.clone()),
+            registration_tokens: Store::new(changed.clone()),
+            auth_providers: Store::new(changed.clone()),
+            role_templates: Store::new(changed.clone()),
+            global_roles: Store::new(changed.clone()),
+            global_role_bindings: Store::new(changed.clone()),
+            cluster_role_template_bindings: Store::new(changed.clone()),
+            project_role_template_bindings: Store::new(changed.clone()),
+            projects: Store::new(changed.clone()),
             grants: LiveGrants::default(),
             changed,
         }
     }
 
     /// Stores that have heard that the hub holds nothing.
-    pub fn of_an_empty_hub() -> Self {
+    pub fn synced_empty() -> Self {
         let stores = Self::new();
-        for mirror in stores.mirrors() {
-            mirror.clear();
+        for store in stores.kinds() {
+            store.clear();
         }
         stores
     }
 
     /// Fills the stores from the hub until `stop`; every task is on `tasks`.
-    pub fn follow(&self, client: &Client, tasks: &TaskTracker, stop: &CancellationToken) {
-        macro_rules! follow_each {
+    pub fn run_reflectors(&self, client: &Client, tasks: &TaskTracker, stop: &CancellationToken) {
+        macro_rules! reflect_each {
             ($($kind:ident),* $(,)?) => {$(
-                tasks.spawn(follow(client.clone(), self.$kind.clone(), stop.clone()));
+                tasks.spawn(reflect(client.clone(), self.$kind.clone(), stop.clone()));
             )*};
         }
-        follow_each!(
+        reflect_each!(
             users,
             tokens,
             clusters,
@@ -153,8 +153,8 @@ impl Stores {
         tasks.spawn(self.grants.clone().follow(self.clone(), stop.clone()));
     }
 
-    /// Every mirror.
-    fn mirrors(&self) -> [&dyn Followed; 12] {
+    /// Every store.
+    fn kinds(&self) -> [&dyn AnyStore; 12] {
         [
             &self.users,
             &self.tokens,
@@ -186,10 +186,10 @@ impl Stores {
 
     /// What the stores know, and since when.
     pub fn health(&self) -> StoresHealth {
-        let mirrors = self.mirrors();
-        let ages = mirrors.iter().map(|mirror| mirror.age());
+        let kinds = self.kinds();
+        let ages = kinds.iter().map(|store| store.age());
         StoresHealth {
-            synced: mirrors.iter().all(|mirror| mirror.is_synced()),
+            synced: kinds.iter().all(|store| store.is_synced()),
             oldest: ages.max().unwrap_or_default(),
         }
     }
@@ -216,12 +216,12 @@ mod tests {
     async fn decisions_hold_a_bounded_time_without_the_hub_then_fail_closed() {
         let stores = Stores::new();
         assert_eq!(stores.health().check().unwrap_err().code(), 503);
-        let mirrors = stores.mirrors();
-        for mirror in &mirrors[1..] {
-            mirror.clear();
+        let kinds = stores.kinds();
+        for store in &kinds[1..] {
+            store.clear();
         }
         assert!(!stores.health().is_trusted(), "one kind is missing");
-        mirrors[0].clear();
+        kinds[0].clear();
         assert!(stores.health().is_trusted());
         tokio::time::advance(Duration::from_secs(599)).await;
         assert!(stores.health().is_trusted());

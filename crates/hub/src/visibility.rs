@@ -18,14 +18,14 @@ use crate::stores::groups::groups_of;
 use drover_http_edge::status::Status;
 
 /// A caller and everybody's roles.
-pub struct Sight {
+pub struct Visibility {
     stores: Stores,
     grants: Arc<Grants>,
     user: UserName,
     groups: Vec<GroupName>,
 }
 
-impl Sight {
+impl Visibility {
     /// Of this caller; what was written a moment ago counts.
     pub fn of(stores: &Stores, caller: &Identity) -> Self {
         Self {
@@ -61,13 +61,13 @@ impl Sight {
     }
 
     /// Whether they have a role anywhere.
-    pub fn has_some_role(&self) -> bool {
+    pub fn has_any_role(&self) -> bool {
         self.grants.of(self.who()).next().is_some()
     }
 
     /// Whether they have any role in a cluster, which is what it takes to know of it. One that is being
     /// deleted gives no rights any more, but whoever had some there sees it go.
-    pub fn knows(&self, cluster: &Cluster) -> bool {
+    pub fn can_see(&self, cluster: &Cluster) -> bool {
         let uid = ClusterUid::new(cluster.uid().unwrap_or_default());
         let leaving = cluster.metadata.deletion_timestamp.is_some() && self.is_bound_in(&uid);
         leaving || self.grants.may_enter(self.who(), &Target::Cluster(uid))
@@ -100,7 +100,7 @@ impl Sight {
     pub fn cluster(&self, name: &str) -> Result<Arc<Cluster>, Status> {
         let cluster = self.stores.clusters.by_name(name);
         cluster
-            .filter(|cluster| self.knows(cluster))
+            .filter(|cluster| self.can_see(cluster))
             .ok_or_else(|| Status::not_found("Cluster", name))
     }
 
@@ -108,18 +108,18 @@ impl Sight {
     pub fn project(&self, name: &str) -> Result<Arc<Project>, Status> {
         let project = self.stores.projects.by_name(name);
         project
-            .filter(|project| self.knows_project(project))
+            .filter(|project| self.can_see_project(project))
             .ok_or_else(|| Status::not_found("Project", name))
     }
 
     /// Whether they may use the hub itself.
-    pub fn knows_hub(&self) -> bool {
+    pub fn can_use_hub(&self) -> bool {
         self.grants.may_enter(self.who(), &Target::Hub)
     }
 
     /// Whether they have any role in a project, or may see those of its cluster.
-    pub fn knows_project(&self, project: &Project) -> bool {
-        place_of(project).is_some_and(|place| {
+    pub fn can_see_project(&self, project: &Project) -> bool {
+        project_scope(project).is_some_and(|place| {
             let has_role = self.grants.has_role_at(self.who(), &place);
             has_role || self.may("get", "projects", &place)
         })
@@ -172,7 +172,7 @@ impl Sight {
     }
 
     /// Refuses what their roles do not allow.
-    pub fn must(&self, verb: &str, resource: &str, place: &Place) -> Result<(), Status> {
+    pub fn require(&self, verb: &str, resource: &str, place: &Place) -> Result<(), Status> {
         if self.may(verb, resource, place) {
             return Ok(());
         }
@@ -189,19 +189,19 @@ impl Sight {
 }
 
 /// Where a cluster's own objects are.
-pub fn place_of_cluster(cluster: &Cluster) -> Place {
+pub fn cluster_scope(cluster: &Cluster) -> Place {
     Place::Cluster(ClusterUid::new(cluster.uid().unwrap_or_default()))
 }
 
 /// Where a project's own objects are; `None` until the server has written which cluster is meant.
-pub fn place_of(project: &Project) -> Option<Place> {
+pub fn project_scope(project: &Project) -> Option<Place> {
     let uid = project.uid().map(drover_api::ids::ProjectUid::new)?;
     Some(Place::Project(project.spec.cluster.uid.clone()?, uid))
 }
 
 /// The same, or that it is to be asked for again.
-pub fn known_place_of(project: &Project) -> Result<Place, Status> {
-    place_of(project).ok_or_else(|| {
+pub fn require_project_scope(project: &Project) -> Result<Place, Status> {
+    project_scope(project).ok_or_else(|| {
         Status::unavailable("the server has not yet seen to this project; try again", 1)
     })
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::stores::mirror::Mirror;
+use crate::stores::store::Store;
 use crate::{HubError, call, only};
 
 /// Writes before a conflict is an error.
@@ -24,7 +24,7 @@ const MAX_CONFLICTS: usize = 5;
 #[derive(Debug)]
 pub struct Writer<'a, K> {
     api: Api<K>,
-    store: &'a Mirror<K>,
+    store: &'a Store<K>,
     manager: Option<&'static str>,
 }
 
@@ -33,7 +33,7 @@ where
     K: Resource<DynamicType = ()> + Clone + Debug + Serialize + DeserializeOwned,
 {
     /// Writes by `api`, whose objects `store` contains.
-    pub fn new(api: Api<K>, store: &'a Mirror<K>) -> Self {
+    pub fn new(api: Api<K>, store: &'a Store<K>) -> Self {
         Self {
             api,
             store,

@@ -23,8 +23,8 @@ use super::last_use::{LAG, LastUse};
 use super::lookup::{Found, Lookup, LookupError};
 use drover_http_edge::status::Status;
 use drover_hub::stores::groups::groups_of;
-use drover_hub::stores::standing;
-use drover_hub::stores::standing::Fallen;
+use drover_hub::stores::identity_status;
+use drover_hub::stores::identity_status::InvalidReason;
 use drover_hub::{Hub, Stores, StoresHealth};
 
 /// Why a request has no identity.
@@ -62,7 +62,7 @@ pub enum IdentifyError {
     UserGone,
     /// What the token stands on at an identity provider does not count any more.
     #[error("the token does not count any more: {0}")]
-    ProviderFallen(#[from] Fallen),
+    ProviderInvalid(#[from] InvalidReason),
     /// The hub has been out of reach for too long to trust what is in memory.
     #[error("the server's memory of the hub is too old to decide from")]
     Untrusted(StoresHealth),
@@ -83,7 +83,7 @@ impl From<IdentifyError> for Status {
             | IdentifyError::UnknownAccount
             | IdentifyError::NoPerson
             | IdentifyError::Expired
-            | IdentifyError::ProviderFallen(_)
+            | IdentifyError::ProviderInvalid(_)
             | IdentifyError::UserGone => Self::unauthorized(error.to_string()),
             IdentifyError::Foreign(_) => Self::forbidden(error.to_string()),
             IdentifyError::Untrusted(health) => match health.check() {
@@ -328,7 +328,7 @@ fn decide(
         .filter(|user| user.metadata.uid.as_deref() == Some(token.spec.user_uid.as_str()))
         .filter(|user| user.spec.enabled && user.metadata.deletion_timestamp.is_none())
         .ok_or(IdentifyError::UserGone)?;
-    standing::of_token(token, user, stores, now)?;
+    identity_status::check_token(token, user, stores, now)?;
     let (name, groups) = (
         UserName::of(&token.spec.user_uid),
         groups_of(user, stores, now),

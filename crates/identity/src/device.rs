@@ -59,7 +59,7 @@ pub enum DeviceError {
     NoLogin,
     /// Who confirmed it may not use Drover any more.
     #[error("who confirmed it may not log in any more; begin again")]
-    Fallen,
+    ConfirmerInvalid,
     /// The system gave no randomness.
     #[error(transparent)]
     Random(#[from] NoRandomness),
@@ -76,7 +76,9 @@ impl From<DeviceError> for Status {
             }
             DeviceError::NoSuch => Self::new(StatusCode::NOT_FOUND, "NotFound", error.to_string()),
             DeviceError::Confirmed => Self::conflict(error.to_string()),
-            DeviceError::NoLogin | DeviceError::Fallen => Self::forbidden(error.to_string()),
+            DeviceError::NoLogin | DeviceError::ConfirmerInvalid => {
+                Self::forbidden(error.to_string())
+            }
             DeviceError::Random(error) => Self::internal(error.to_string()),
             DeviceError::Token(error) => error.into(),
         }
@@ -216,7 +218,9 @@ impl Devices {
         confirmed: &Confirmed,
         now: Timestamp,
     ) -> Result<(SecretString, Token), DeviceError> {
-        let (user, ends) = self.confirmer(confirmed, now).ok_or(DeviceError::Fallen)?;
+        let (user, ends) = self
+            .confirmer(confirmed, now)
+            .ok_or(DeviceError::ConfirmerInvalid)?;
         let longest = now + self.settings.ttl(Setting::SessionTtl);
         let wish = TokenWish {
             purpose: TokenPurpose::Session,
@@ -235,7 +239,7 @@ impl Devices {
         }
         let deleted = tokens::delete(&self.hub, &token).await;
         found.and(deleted).map_err(TokenError::Hub)?;
-        Err(DeviceError::Fallen)
+        Err(DeviceError::ConfirmerInvalid)
     }
 
     /// Who confirmed a log-in and until when they are logged in themselves, if they still are.

@@ -1,7 +1,7 @@
 //! People who come from identity providers.
 //!
 //! *Owns* signing in with a provider, what is kept of it, asking providers what has become of
-//! people, and the one decision whether what a provider said still counts (`drover_hub::stores::standing`). *Never*
+//! people, and the one decision whether what a provider said still counts (`drover_hub::stores::identity_status`). *Never*
 //! believes more of an answer than `drover_providers` does, and never gives a provider's people
 //! another's user: people are known by the provider's UID and their id there.
 

@@ -8,5 +8,5 @@ pub(crate) fn silent_hub() -> Hub {
         Err::<http::Response<kube::client::Body>, tower::BoxError>("no hub".into())
     });
     let client = kube::Client::new(service, "default");
-    Hub::new(client, Stores::of_an_empty_hub(), Keys::generate().unwrap())
+    Hub::new(client, Stores::synced_empty(), Keys::generate().unwrap())
 }

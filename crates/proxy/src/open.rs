@@ -50,7 +50,7 @@ impl AbortReason {
             Self::ActedAsUserDisabled => "ActedAsUserDisabled",
             Self::TokenRevoked => "TokenRevoked",
             Self::TokenExpired => "TokenExpired",
-            Self::ProviderSessionEnded => "ProviderFallen",
+            Self::ProviderSessionEnded => "ProviderInvalid",
             Self::AccessRemoved => "RightRemoved",
             Self::ClusterDeleted => "ClusterDeleted",
             Self::HubUnreachable => "HubOutOfReach",

@@ -11,7 +11,7 @@ use kube::Resource;
 
 use super::RestState;
 use drover_http_edge::status::Status;
-use drover_hub::visibility::Sight;
+use drover_hub::visibility::Visibility;
 use drover_identity::Authenticator;
 use drover_identity::caller::Caller;
 
@@ -38,7 +38,7 @@ impl FromRequestParts<RestState> for Importer {
 
     async fn from_request_parts(parts: &mut Parts, state: &RestState) -> Result<Self, Status> {
         let Caller(identity) = Caller::from_request_parts(parts, state).await?;
-        Sight::of(state.hub.stores(), &identity).must("create", "clusters", &Place::Hub)?;
+        Visibility::of(state.hub.stores(), &identity).require("create", "clusters", &Place::Hub)?;
         Ok(Self(identity))
     }
 }
@@ -60,7 +60,7 @@ impl<K: Resource<DynamicType = ()>> FromRequestParts<RestState> for OnHub<K> {
             _ if one => "get",
             _ => "list",
         };
-        Sight::of(state.hub.stores(), &caller).must(verb, &K::plural(&()), &Place::Hub)?;
+        Visibility::of(state.hub.stores(), &caller).require(verb, &K::plural(&()), &Place::Hub)?;
         let kind = PhantomData;
         Ok(Self { caller, kind })
     }

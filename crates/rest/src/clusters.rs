@@ -17,16 +17,16 @@ use crate::access::members::InCluster;
 use drover_audit::Noted;
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
-use drover_hub::visibility::{Sight, place_of_cluster};
+use drover_hub::visibility::{Visibility, cluster_scope};
 use drover_hub::{Writer, call, only};
 use drover_identity::caller::Caller;
 
 /// Longest description, in characters.
 const DESCRIPTION: usize = 256;
 
-fn view(sight: &Sight, cluster: &Cluster) -> ClusterView {
+fn view(visibility: &Visibility, cluster: &Cluster) -> ClusterView {
     let (meta, spec) = (cluster.metadata.clone(), cluster.spec.clone());
-    let rights = sight.cluster_rights(cluster);
+    let rights = visibility.cluster_rights(cluster);
     ClusterView::of(meta, spec, cluster.status.clone(), rights)
 }
 
@@ -38,11 +38,11 @@ pub(super) async fn list(
     Caller(caller): Caller,
     Query(query): Query<PageQuery>,
 ) -> Result<axum::Json<List<ClusterView>>, Status> {
-    let sight = Sight::of(state.hub.stores(), &caller);
-    let known = |cluster: &Cluster| sight.knows(cluster);
+    let visibility = Visibility::of(state.hub.stores(), &caller);
+    let known = |cluster: &Cluster| visibility.can_see(cluster);
     query
         .of(&state.hub.stores().clusters, known, |cluster| {
-            view(&sight, cluster)
+            view(&visibility, cluster)
         })
         .map(axum::Json)
 }
@@ -56,9 +56,9 @@ pub(super) async fn read(
     Caller(caller): Caller,
     Name(name): Name,
 ) -> Result<axum::Json<ClusterView>, Status> {
-    let sight = Sight::of(state.hub.stores(), &caller);
-    let cluster = sight.cluster(&name)?;
-    Ok(axum::Json(view(&sight, &cluster)))
+    let visibility = Visibility::of(state.hub.stores(), &caller);
+    let cluster = visibility.cluster(&name)?;
+    Ok(axum::Json(view(&visibility, &cluster)))
 }
 
 /// Makes a cluster, to be joined by what `POST /v1/clusters/{name}/import` gives.
@@ -95,13 +95,13 @@ pub(super) async fn create(
     })?;
     noted.about(&request.name);
     noted.in_cluster(&request.name, created.uid().map(ClusterUid::new));
-    let sight = Sight::of(state.hub.stores(), &caller);
-    if !sight.may("update", "clusters", &place_of_cluster(&created)) {
+    let visibility = Visibility::of(state.hub.stores(), &caller);
+    if !visibility.may("update", "clusters", &cluster_scope(&created)) {
         let owner = members::make_owner::<InCluster>(&state, &caller, &created).await;
         or_take_back(&api, &created, owner).await?;
     }
-    let sight = Sight::of(state.hub.stores(), &caller);
-    Ok((StatusCode::CREATED, axum::Json(view(&sight, &created))))
+    let visibility = Visibility::of(state.hub.stores(), &caller);
+    Ok((StatusCode::CREATED, axum::Json(view(&visibility, &created))))
 }
 
 /// Deletes a cluster: what Drover applied there is removed if it can be reached.
@@ -113,9 +113,9 @@ pub(super) async fn delete(
     Caller(caller): Caller,
     Name(name): Name,
 ) -> Result<StatusCode, Status> {
-    let sight = Sight::of(state.hub.stores(), &caller);
-    let cluster = sight.cluster(&name)?;
-    sight.must("delete", "clusters", &place_of_cluster(&cluster))?;
+    let visibility = Visibility::of(state.hub.stores(), &caller);
+    let cluster = visibility.cluster(&name)?;
+    visibility.require("delete", "clusters", &cluster_scope(&cluster))?;
     let written = Written::new(&state.hub, &caller, &state.hub.stores().clusters);
     written.check_delete(&cluster).await?;
     let params = only(cluster.uid());

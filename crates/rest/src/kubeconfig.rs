@@ -21,7 +21,7 @@ use super::RestState;
 use crate::accounts::tokens::{expiry, scope};
 use drover_http_edge::body::Json;
 use drover_http_edge::status::Status;
-use drover_hub::visibility::Sight;
+use drover_hub::visibility::Visibility;
 use drover_identity::caller::Caller;
 use drover_identity::tokens;
 use drover_identity::tokens::TokenWish;
@@ -79,14 +79,17 @@ struct Place {
 }
 
 fn places(state: &RestState, caller: &Identity, names: &[String]) -> Result<Vec<Place>, Status> {
-    let sight = Sight::of(state.hub.stores(), caller);
+    let visibility = Visibility::of(state.hub.stores(), caller);
     if names.is_empty() {
         let (clusters, _) = state
             .hub
             .stores()
             .clusters
-            .page(None, usize::MAX, |cluster| sight.knows(cluster));
-        return Ok(clusters.iter().map(|cluster| of(&sight, cluster)).collect());
+            .page(None, usize::MAX, |cluster| visibility.can_see(cluster));
+        return Ok(clusters
+            .iter()
+            .map(|cluster| of(&visibility, cluster))
+            .collect());
     }
     let mut places: Vec<Place> = Vec::with_capacity(names.len());
     for name in names {
@@ -96,22 +99,22 @@ fn places(state: &RestState, caller: &Identity, names: &[String]) -> Result<Vec<
                 format!("name {name:?} only once"),
             ));
         }
-        places.push(if name == LOCAL_CLUSTER && sight.knows_hub() {
+        places.push(if name == LOCAL_CLUSTER && visibility.can_use_hub() {
             Place {
                 name: name.clone(),
                 uid: None,
                 namespace: None,
             }
         } else {
-            let cluster = sight.cluster(name)?;
-            of(&sight, &cluster)
+            let cluster = visibility.cluster(name)?;
+            of(&visibility, &cluster)
         });
     }
     Ok(places)
 }
 
-fn of(sight: &Sight, cluster: &Cluster) -> Place {
-    let rights = sight.cluster_rights(cluster);
+fn of(visibility: &Visibility, cluster: &Cluster) -> Place {
+    let rights = visibility.cluster_rights(cluster);
     Place {
         name: cluster.name_any(),
         uid: cluster.uid(),

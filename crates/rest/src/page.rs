@@ -8,7 +8,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use drover_http_edge::status::Status;
-use drover_hub::Mirror;
+use drover_hub::Store;
 
 /// Items on a page that asks for no number, and at most.
 const MOST: usize = 500;
@@ -37,7 +37,7 @@ impl PageQuery {
     /// The page of what satisfies `wanted`, in the order of names.
     pub(super) fn of<K: ResourceExt, V>(
         &self,
-        mirror: &Mirror<K>,
+        store: &Store<K>,
         wanted: impl Fn(&K) -> bool,
         view: impl Fn(&K) -> V,
     ) -> Result<List<V>, Status> {
@@ -46,7 +46,7 @@ impl PageQuery {
             return Err(Status::invalid("limit", format!("must be 1 to {MOST}")));
         }
         let after = self.continue_token.as_deref().map(decode).transpose()?;
-        let (page, more) = mirror.page(after.as_deref(), limit, wanted);
+        let (page, more) = store.page(after.as_deref(), limit, wanted);
         let last = page
             .last()
             .filter(|_| more)
@@ -79,11 +79,11 @@ mod tests {
     use drover_api::kinds::{Setting, SettingSpec};
 
     use super::*;
-    use drover_hub::stores::mirror::Changed;
+    use drover_hub::stores::store::Changed;
 
     #[test]
     fn ten_thousand_rows_come_in_twenty_pages() {
-        let mirror = Mirror::new(Changed::default());
+        let store = Store::new(Changed::default());
         let setting = |i| {
             Setting::new(
                 &format!("s{i:05}"),
@@ -92,11 +92,11 @@ mod tests {
                 },
             )
         };
-        mirror.replace((0..10_000).map(setting).collect());
+        store.replace((0..10_000).map(setting).collect());
         let mut query = PageQuery::default();
         let (mut rows, mut pages) = (Vec::new(), 0);
         loop {
-            let page = query.of(&mirror, |_| true, ResourceExt::name_any).unwrap();
+            let page = query.of(&store, |_| true, ResourceExt::name_any).unwrap();
             rows.extend(page.items);
             pages += 1;
             query.continue_token = page.continue_token;
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_wrong_page_is_refused_with_the_parameter() {
-        let mirror = Mirror::<Setting>::new(Changed::default());
+        let store = Store::<Setting>::new(Changed::default());
         for (limit, token, field) in [
             (Some(0), None, "limit"),
             (Some(501), None, "limit"),
@@ -121,7 +121,7 @@ mod tests {
                 continue_token: token.map(str::to_owned),
             };
             let status = query
-                .of(&mirror, |_| true, ResourceExt::name_any)
+                .of(&store, |_| true, ResourceExt::name_any)
                 .unwrap_err();
             assert!(status.message().starts_with(field), "{status}");
         }

@@ -23,7 +23,7 @@ use crate::access::members::InProject;
 use drover_audit::Noted;
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
-use drover_hub::visibility::{Sight, created_at, place_of};
+use drover_hub::visibility::{Visibility, created_at, project_scope};
 use drover_identity::caller::Caller;
 
 /// Longest to ask a cluster for the UIDs of namespaces.
@@ -43,15 +43,15 @@ pub(super) struct ProjectQuery {
     continue_token: Option<String>,
 }
 
-fn view(sight: &Sight, project: &Project) -> ProjectView {
+fn view(visibility: &Visibility, project: &Project) -> ProjectView {
     let (spec, status) = (project.spec.clone(), project.status.clone());
     let status = status.unwrap_or_default();
     let own = status.namespaces.into_iter();
-    let place = place_of(project);
+    let place = project_scope(project);
     let may = |verb| {
         place
             .as_ref()
-            .is_some_and(|place| sight.may(verb, "projects", place))
+            .is_some_and(|place| visibility.may(verb, "projects", place))
     };
     ProjectView {
         name: project.name_any(),
@@ -81,15 +81,15 @@ pub(super) async fn list(
     Caller(caller): Caller,
     Query(query): Query<ProjectQuery>,
 ) -> Result<axum::Json<List<ProjectView>>, Status> {
-    let sight = Sight::of(state.hub.stores(), &caller);
+    let visibility = Visibility::of(state.hub.stores(), &caller);
     let wanted = |project: &Project| {
         let cluster = query.cluster.as_ref();
         cluster.is_none_or(|name| *name == project.spec.cluster.name)
-            && sight.knows_project(project)
+            && visibility.can_see_project(project)
     };
     PageQuery::new(query.limit, query.continue_token.clone())
         .of(&state.hub.stores().projects, wanted, |project| {
-            view(&sight, project)
+            view(&visibility, project)
         })
         .map(axum::Json)
 }
@@ -103,9 +103,9 @@ pub(super) async fn read(
     Caller(caller): Caller,
     Name(name): Name,
 ) -> Result<axum::Json<ProjectView>, Status> {
-    let sight = Sight::of(state.hub.stores(), &caller);
-    let project = sight.project(&name)?;
-    Ok(axum::Json(view(&sight, &project)))
+    let visibility = Visibility::of(state.hub.stores(), &caller);
+    let project = visibility.project(&name)?;
+    Ok(axum::Json(view(&visibility, &project)))
 }
 
 /// Makes a project in a cluster.
@@ -118,7 +118,7 @@ pub(super) async fn create(
     Json(request): Json<ProjectCreate>,
 ) -> Result<(StatusCode, axum::Json<ProjectView>), Status> {
     // Whoever has no role in a cluster does not learn whether there is one.
-    let cluster = Sight::of(state.hub.stores(), &caller).cluster(&request.cluster)?;
+    let cluster = Visibility::of(state.hub.stores(), &caller).cluster(&request.cluster)?;
     let spec = ProjectSpec {
         cluster: ClusterReference {
             name: request.cluster,
@@ -135,19 +135,19 @@ pub(super) async fn create(
     let mut project = said.clone();
     project.spec.cluster.uid = cluster.uid().map(ClusterUid::new);
     fill_uids(&state, &[], &mut project.spec).await;
-    let mirror = &state.hub.stores().projects;
-    let written = Written::new(&state.hub, &caller, mirror);
+    let store = &state.hub.stores().projects;
+    let written = Written::new(&state.hub, &caller, store);
     let made = written.create(&said, &project).await?;
     noted.about(&made.name_any());
     let ClusterReference { name, uid } = &made.spec.cluster;
     noted.in_cluster(name, uid.clone());
-    let sight = Sight::of(state.hub.stores(), &caller);
-    if !place_of(&made).is_some_and(|place| sight.may("update", "projects", &place)) {
+    let visibility = Visibility::of(state.hub.stores(), &caller);
+    if !project_scope(&made).is_some_and(|place| visibility.may("update", "projects", &place)) {
         let owner = members::make_owner::<InProject>(&state, &caller, &made).await;
         or_take_back(&Api::all(state.hub.client()), &made, owner).await?;
     }
-    let sight = Sight::of(state.hub.stores(), &caller);
-    Ok((StatusCode::CREATED, axum::Json(view(&sight, &made))))
+    let visibility = Visibility::of(state.hub.stores(), &caller);
+    Ok((StatusCode::CREATED, axum::Json(view(&visibility, &made))))
 }
 
 /// Changes a project.
@@ -160,7 +160,7 @@ pub(super) async fn patch(
     Name(name): Name,
     Json(request): Json<ProjectPatch>,
 ) -> Result<axum::Json<ProjectView>, Status> {
-    let project = Sight::of(state.hub.stores(), &caller).project(&name)?;
+    let project = Visibility::of(state.hub.stores(), &caller).project(&name)?;
     // The server's own writes of its status move the resource version, and not this.
     let meant = request.generation;
     if meant.is_some() && meant != project.metadata.generation {
@@ -191,11 +191,11 @@ pub(super) async fn patch(
     if let Some(level) = request.pod_security {
         spec.pod_security = Some(level);
     }
-    let mirror = &state.hub.stores().projects;
-    let written = Written::new(&state.hub, &caller, mirror);
+    let store = &state.hub.stores().projects;
+    let written = Written::new(&state.hub, &caller, store);
     let changed = written.replace(&project, &changed).await?;
-    let sight = Sight::of(state.hub.stores(), &caller);
-    Ok(axum::Json(view(&sight, &changed)))
+    let visibility = Visibility::of(state.hub.stores(), &caller);
+    Ok(axum::Json(view(&visibility, &changed)))
 }
 
 /// Namespaces that one request looks up in a cluster.
@@ -241,9 +241,9 @@ pub(super) async fn delete(
     Caller(caller): Caller,
     Name(name): Name,
 ) -> Result<StatusCode, Status> {
-    let project = Sight::of(state.hub.stores(), &caller).project(&name)?;
-    let mirror = &state.hub.stores().projects;
-    let written = Written::new(&state.hub, &caller, mirror);
+    let project = Visibility::of(state.hub.stores(), &caller).project(&name)?;
+    let store = &state.hub.stores().projects;
+    let written = Written::new(&state.hub, &caller, store);
     written.delete(&project).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -16,21 +16,21 @@ use super::written::Written;
 use drover_http_edge::body::{Json, Name};
 use drover_http_edge::status::Status;
 use drover_hub::settings::Settings;
-use drover_hub::visibility::Sight;
+use drover_hub::visibility::Visibility;
 use drover_hub::{HubError, call};
 
 /// Why a caller cannot change a setting; the hub's admission rules say the same.
-fn read_only(sight: &Sight, setting: Setting) -> Option<String> {
+fn read_only(visibility: &Visibility, setting: Setting) -> Option<String> {
     if setting.needs_administrator() {
-        let may = sight.grants().administers(sight.who());
+        let may = visibility.grants().administers(visibility.who());
         let why = "this setting affects security: only those who administer Drover change it";
         return (!may).then(|| why.to_owned());
     }
-    let missing = sight.must("update", "settings", &Place::Hub).err();
+    let missing = visibility.require("update", "settings", &Place::Hub).err();
     missing.map(|status| status.message().to_owned())
 }
 
-fn view(state: &RestState, sight: &Sight, setting: Setting) -> SettingView {
+fn view(state: &RestState, visibility: &Visibility, setting: Setting) -> SettingView {
     let value = state.settings.wanted(setting);
     SettingView {
         name: setting.name().to_owned(),
@@ -40,7 +40,7 @@ fn view(state: &RestState, sight: &Sight, setting: Setting) -> SettingView {
         problem: Settings::check(setting, &value)
             .err()
             .or_else(|| state.settings.overruled(setting).map(str::to_owned)),
-        read_only: read_only(sight, setting),
+        read_only: read_only(visibility, setting),
         value,
     }
 }
@@ -52,10 +52,10 @@ pub(super) async fn list(
     State(state): State<RestState>,
     OnHub { caller, .. }: OnHub<kinds::Setting>,
 ) -> axum::Json<List<SettingView>> {
-    let sight = Sight::of(state.hub.stores(), &caller);
+    let visibility = Visibility::of(state.hub.stores(), &caller);
     let items = Setting::ALL
         .into_iter()
-        .map(|setting| view(&state, &sight, setting))
+        .map(|setting| view(&state, &visibility, setting))
         .collect();
     axum::Json(List {
         items,
@@ -74,15 +74,15 @@ pub(super) async fn update(
     Json(request): Json<SettingUpdate>,
 ) -> Result<axum::Json<SettingView>, Status> {
     let setting = Setting::parse(&name).ok_or_else(|| Status::not_found("Setting", &name))?;
-    let sight = Sight::of(state.hub.stores(), &caller);
-    if let Some(why) = read_only(&sight, setting) {
+    let visibility = Visibility::of(state.hub.stores(), &caller);
+    if let Some(why) = read_only(&visibility, setting) {
         return Err(Status::forbidden(why));
     }
     Settings::check(setting, &request.value).map_err(|error| Status::invalid("value", error))?;
     check(&state, &caller, setting, &request.value).await?;
     let written = write(&state, setting, &request.value).await?;
     state.hub.stores().settings.wait_for(&written).await;
-    Ok(axum::Json(view(&state, &sight, setting)))
+    Ok(axum::Json(view(&state, &visibility, setting)))
 }
 
 /// Asks what admission asks of a change by kubectl.

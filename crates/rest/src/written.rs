@@ -16,14 +16,14 @@ use serde_json::Value;
 
 use drover_entropy::random;
 use drover_http_edge::status::Status;
-use drover_hub::admission::judge::judge;
-use drover_hub::{Hub, Mirror, Writer, call, only};
+use drover_hub::admission::role_check::check_write;
+use drover_hub::{Hub, Store, Writer, call, only};
 
 /// A kind that people's roles say who may write.
 pub(super) struct Written<'a, K> {
     hub: &'a Hub,
     caller: &'a Identity,
-    mirror: &'a Mirror<K>,
+    store: &'a Store<K>,
 }
 
 impl<'a, K> Written<'a, K>
@@ -31,12 +31,8 @@ where
     K: Resource<DynamicType = ()> + Clone + Debug + Serialize + DeserializeOwned,
     K: Resource<Scope = k8s_openapi::ClusterResourceScope>,
 {
-    pub(super) fn new(hub: &'a Hub, caller: &'a Identity, mirror: &'a Mirror<K>) -> Self {
-        Self {
-            hub,
-            caller,
-            mirror,
-        }
+    pub(super) fn new(hub: &'a Hub, caller: &'a Identity, store: &'a Store<K>) -> Self {
+        Self { hub, caller, store }
     }
 
     fn api(&self) -> Api<K> {
@@ -44,7 +40,7 @@ where
     }
 
     fn writer(&self) -> Writer<'a, K> {
-        Writer::new(self.api(), self.mirror).with_manager()
+        Writer::new(self.api(), self.store).with_manager()
     }
 
     /// Asks about `said`, what the caller says, and makes `object` of it, the same with the UIDs that
@@ -148,7 +144,7 @@ where
             object,
             old,
         };
-        Ok(judge(self.hub, self.caller, &write).await?)
+        Ok(check_write(self.hub, self.caller, &write).await?)
     }
 }
 

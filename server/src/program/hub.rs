@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::args::{DataFolder, HubArgs, HubBackup, HubCheck, HubCommand, HubRestore};
-use drover_hub::connect::Surroundings;
-use drover_hub::embedded::place::Place;
+use drover_hub::connect::ProcessEnvironment;
+use drover_hub::embedded::data_dir::DataDir;
 
 /// Runs a subcommand of `drover hub`.
 pub(super) async fn run(args: HubArgs) -> Result<(), Failure> {
@@ -23,16 +23,18 @@ pub(super) async fn run(args: HubArgs) -> Result<(), Failure> {
     done.await.map_err(Failure::command)?
 }
 
-fn place(data: &DataFolder) -> Result<Place, Failure> {
+fn data_dir(data: &DataFolder) -> Result<DataDir, Failure> {
     match &data.data_dir {
-        Some(folder) => Ok(Place::new(folder)),
-        None => Surroundings::read().place().map_err(Failure::command),
+        Some(folder) => Ok(DataDir::new(folder)),
+        None => ProcessEnvironment::read()
+            .data_dir()
+            .map_err(Failure::command),
     }
 }
 
 /// Returns the file of an existing hub.
 fn existing(data: &DataFolder) -> Result<PathBuf, Failure> {
-    let file = place(data)?.file();
+    let file = data_dir(data)?.file();
     present(file, "set its data folder with --data-dir")
 }
 
@@ -74,8 +76,8 @@ fn backup(args: &HubBackup) -> Result<(), Failure> {
 
 fn restore(args: &HubRestore) -> Result<(), Failure> {
     let backup = present(args.file.clone(), "use the file of a backup")?;
-    let place = place(&args.data)?;
-    let hub = place.prepare().map_err(Failure::command)?;
+    let data_dir = data_dir(&args.data)?;
+    let hub = data_dir.prepare().map_err(Failure::command)?;
     let over = if args.replace {
         Over::Existing
     } else {

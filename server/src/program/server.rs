@@ -14,8 +14,8 @@ use crate::memory::MemoryPlan;
 use drover_entropy::random_password;
 use drover_http_edge::listen::Proxies;
 use drover_http_edge::networks::TrustedProxies;
-use drover_hub::admission::account::not_the_server;
-use drover_hub::connect::{Connection, HubOptions, Surroundings, connect};
+use drover_hub::admission::account::find_account_mismatch;
+use drover_hub::connect::{Connection, HubOptions, ProcessEnvironment, connect};
 use drover_hub::settings::Settings;
 use drover_hub::{Hub, Keys, Stores};
 use drover_identity::administrators::Candidate;
@@ -113,7 +113,7 @@ fn hub_options(hub: HubKubeconfig) -> Result<HubOptions, Failure> {
         hub.kubeconfig,
         hub.kubeconfig_context,
         hub.data.data_dir,
-        &Surroundings::read(),
+        &ProcessEnvironment::read(),
     )
     .map_err(Failure::command)
 }
@@ -151,8 +151,8 @@ async fn recover(args: Recover) -> Result<(), Failure> {
 
 async fn recover_on(connection: &Connection, args: &Recover) -> Result<(), Failure> {
     let client = connection.client();
-    if !connection.asks_in_process()
-        && let Some(stranger) = not_the_server(&client).await
+    if !connection.is_embedded()
+        && let Some(stranger) = find_account_mismatch(&client).await
     {
         return Err(Failure::command(stranger));
     }

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderValue};
 use super::certificate::Certificate;
 use crate::ui;
 use drover_http_edge::status::Status;
-use drover_hub::lease::{Leadership, Standing};
+use drover_hub::lease::{Leadership, LeaseState};
 
 /// The policy of responses without a policy of their own: no content, no framing.
 const POLICY: &str =
@@ -69,12 +69,12 @@ fn protect(headers: &mut HeaderMap, hsts: Hsts) {
 
 /// A server without the Lease serves only health checks and metrics.
 async fn only_when_serving(leadership: &Leadership, request: Request, next: Next) -> Response {
-    let standing = leadership.standing();
-    if standing.may_serve() || matches!(request.uri().path(), "/livez" | "/readyz" | "/metrics") {
+    let state = leadership.state();
+    if state.may_serve() || matches!(request.uri().path(), "/livez" | "/readyz" | "/metrics") {
         return next.run(request).await;
     }
-    let message = match standing {
-        Standing::Waiting { holder } if !holder.is_empty() => format!(
+    let message = match state {
+        LeaseState::Waiting { holder } if !holder.is_empty() => format!(
             "this server waits: {holder} serves at present; send requests only to servers whose \
              /readyz answers 200"
         ),

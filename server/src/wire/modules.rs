@@ -16,12 +16,12 @@ use drover_agent_gateway::tunnels::Tunnels;
 use drover_audit::{Audit, Destination, audited};
 use drover_controllers::{Controllers, run_hub_access};
 use drover_hub::Stores;
-use drover_hub::admission::Judge;
+use drover_hub::admission::WriteAuthorizer;
 use drover_hub::admission::install::Installer;
 use drover_hub::admission::review;
 use drover_hub::admission::review::Reviews;
-use drover_hub::admission::standing::{RulesStanding, Standing as Rules};
-use drover_hub::lease::{Leadership, Standing};
+use drover_hub::admission::webhook_status::{WebhookState, WebhookStatus};
+use drover_hub::lease::{Leadership, LeaseState};
 use drover_hub::settings::reconciler;
 use drover_identity::accounts::Followable;
 use drover_identity::providers::state;
@@ -153,22 +153,22 @@ fn admission(
     metrics: &Metrics,
     health: &Health,
 ) -> Router {
-    if base.hub_asks_in_process {
-        RulesStanding::new(Rules::InForce, metrics, health);
+    if base.hub_is_embedded {
+        WebhookStatus::new(WebhookState::InForce, metrics, health);
         return Router::new();
     }
-    let judge = Judge {
+    let authorizer = WriteAuthorizer {
         client: base.hub.client(),
         stores: base.hub.stores().clone(),
     };
-    let reviews = Reviews::new(judge, base.hub.keys().reviews());
+    let reviews = Reviews::new(authorizer, base.hub.keys().webhook_path_segment());
     let installer = Installer {
         client: base.hub.client(),
         reviews: reviews.clone(),
         address: options.hub_webhook.clone(),
         settings: base.settings.clone(),
         trust: certificate.trust().map(str::to_owned),
-        standing: RulesStanding::new(Rules::Unknown, metrics, health),
+        status: WebhookStatus::new(WebhookState::Unknown, metrics, health),
     };
     base.spawn(installer.run(base.runtime.clone()));
     review::router(reviews)
@@ -178,7 +178,7 @@ fn identity(base: &Base) -> Authenticator {
     let last_use = LastUse::default();
     let authenticator = Authenticator::new(base.hub.clone(), last_use.clone());
     let accounts = authenticator.accounts().clone();
-    let followable = if base.hub_asks_in_process {
+    let followable = if base.hub_is_embedded {
         Followable::Everything
     } else {
         Followable::AccountsAndPods
@@ -241,7 +241,7 @@ fn when_leading(
 ) -> impl Future<Output = ()> + Send + 'static {
     let (mut leadership, stop) = (base.leadership.clone(), base.stop.clone());
     async move {
-        let leading = leadership.wait_for(Standing::may_control);
+        let leading = leadership.wait_for(LeaseState::may_control);
         if let Some(Some(_)) = stop.run_until_cancelled(leading).await {
             task.await;
         }
@@ -256,9 +256,9 @@ fn readiness(health: &Health, stores: &Stores, leadership: &Leadership) {
         verdict.map_err(|status| status.message().to_owned())
     });
     let leadership = leadership.clone();
-    health.check("lease", move || match leadership.standing() {
-        standing if standing.may_serve() => Ok(()),
-        Standing::Waiting { holder } if !holder.is_empty() => Err(format!("{holder} serves")),
+    health.check("lease", move || match leadership.state() {
+        state if state.may_serve() => Ok(()),
+        LeaseState::Waiting { holder } if !holder.is_empty() => Err(format!("{holder} serves")),
         _ => Err("no server serves yet".to_owned()),
     });
 }

@@ -7,7 +7,7 @@ use drover_e2e::{Component, eventually};
 use drover_hub::authority::{CA_SECRET, SERVING_SECRET};
 use drover_hub::connect::connect;
 use drover_hub::definitions::{InstallError, REVISION_ANNOTATION, SCHEMA_REVISION, install};
-use drover_hub::lease::{LIFE, Leadership, Standing};
+use drover_hub::lease::{LEASE_DURATION, Leadership, LeaseState};
 use drover_server::wire;
 use futures::TryStreamExt as _;
 use kube::api::PostParams;
@@ -137,18 +137,17 @@ async fn servers_started_at_the_same_time_share_secrets_and_elect_one_leader() {
     let addresses = servers.each_ref().map(wire::Server::address);
     let running = servers.map(|server| tokio::spawn(server.wait()));
     let leader = eventually("a leader", SOON, async || {
-        let standings = leaderships.each_ref().map(Leadership::standing);
-        standings
+        let states = leaderships.each_ref().map(Leadership::state);
+        states
             .iter()
-            .position(Standing::may_serve)
-            .ok_or_else(|| format!("{standings:?}"))
+            .position(LeaseState::may_serve)
+            .ok_or_else(|| format!("{states:?}"))
     });
     let leader = leader.await.unwrap();
     let follower = 1 - leader;
     let mut follows = leaderships[follower].clone();
-    let knows_whom = follows.wait_for(
-        |standing| matches!(standing, Standing::Waiting { holder } if !holder.is_empty()),
-    );
+    let knows_whom = follows
+        .wait_for(|state| matches!(state, LeaseState::Waiting { holder } if !holder.is_empty()));
     let known = tokio::time::timeout(SOON, knows_whom).await;
     drop(known.unwrap().unwrap());
     let http = client(&authority(&hubs[0]).await);
@@ -181,13 +180,13 @@ async fn servers_started_at_the_same_time_share_secrets_and_elect_one_leader() {
     // expiry. It checks the Lease every five seconds.
     stop[leader].cancel();
     let mut next = leaderships[follower].clone();
-    let taking = next.wait_for(Standing::may_serve);
-    let before_it_dies = LIFE * 4 / 5;
-    let standing = tokio::time::timeout(before_it_dies, taking).await;
-    let standing = standing.unwrap().unwrap();
+    let taking = next.wait_for(LeaseState::may_serve);
+    let before_it_dies = LEASE_DURATION * 4 / 5;
+    let state = tokio::time::timeout(before_it_dies, taking).await;
+    let state = state.unwrap().unwrap();
     assert!(
-        matches!(standing, Standing::Leading { term } if term >= 2),
-        "{standing:?}"
+        matches!(state, LeaseState::Leading { term } if term >= 2),
+        "{state:?}"
     );
     assert_eq!(version(follower).await.unwrap().status(), 200);
     stop[follower].cancel();

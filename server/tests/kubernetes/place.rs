@@ -9,7 +9,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use drover_e2e::{CommandError, CommandLine, ControlPlane, Options, Output, Tool};
 use drover_hub::connect::{Connection, HubOptions, connect};
-use drover_hub::embedded::place::Place;
+use drover_hub::embedded::data_dir::DataDir;
 use http::StatusCode;
 use kube::client::Body as KubeBody;
 use parking_lot::Mutex;
@@ -88,7 +88,7 @@ impl TestHub {
                 file: hub.kubeconfig_path().to_owned(),
                 context: None,
             },
-            Self::Embedded(hub) => HubOptions::Embedded(Place::new(hub.folder.path())),
+            Self::Embedded(hub) => HubOptions::Embedded(DataDir::new(hub.folder.path())),
         }
     }
 
@@ -150,7 +150,7 @@ impl Embedded {
         let (client, connection) = if let Some(client) = open {
             (client, None)
         } else {
-            let place = Place::new(self.folder.path());
+            let place = DataDir::new(self.folder.path());
             let opened = connect(&HubOptions::Embedded(place)).await.unwrap();
             (opened.client(), Some(opened))
         };

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use drover_hub::lease::Standing;
+use drover_hub::lease::LeaseState;
 use drover_server::memory::MemoryPlan;
 use drover_server::wire::{self, EndError, ServerOptions};
 use drover_telemetry::LogFilter;
@@ -79,7 +79,7 @@ impl Server {
             server.leadership().clone(),
         );
         let running = tokio::spawn(server.wait());
-        let serving = leadership.wait_for(Standing::may_serve);
+        let serving = leadership.wait_for(LeaseState::may_serve);
         tokio::time::timeout(SOON, serving).await.unwrap().unwrap();
         let open = on.opened(hub.client());
         let trust = authority(&hub).await;

@@ -13,7 +13,7 @@ use kube::ResourceExt;
 use serde_json::{Value, json};
 
 use crate::status_writer::{condition_false, condition_true};
-use drover_hub::{Mirror, Stores};
+use drover_hub::{Store, Stores};
 
 /// What is to be done about an object.
 #[derive(Clone, Debug, PartialEq)]
@@ -220,9 +220,9 @@ impl Pins {
         place: &'static str,
         what: &'static str,
         name: &str,
-        mirror: &Mirror<K>,
+        store: &Store<K>,
     ) {
-        self.in_field((place, "uid"), what, name, mirror);
+        self.in_field((place, "uid"), what, name, store);
     }
 
     fn in_field<K: ResourceExt>(
@@ -230,9 +230,9 @@ impl Pins {
         (place, field): (&'static str, &'static str),
         what: &'static str,
         name: &str,
-        mirror: &Mirror<K>,
+        store: &Store<K>,
     ) {
-        let stored = mirror.by_name(name);
+        let stored = store.by_name(name);
         let candidate = stored.as_ref().and_then(|object| {
             let meta = object.meta();
             Some(Candidate {

@@ -16,7 +16,7 @@ fn object<K: DeserializeOwned>(kind: &str, name: &str, uid: &str, second: i64, s
 
 /// At second 10: `ann`, the provider `oidc`, the cluster `shop` and some roles.
 fn stores() -> Stores {
-    let stores = Stores::of_an_empty_hub();
+    let stores = Stores::synced_empty();
     stores
         .users
         .apply(object("User", "ann", "1", 10, &json!({})));
@@ -56,7 +56,7 @@ fn devs() -> Value {
 
 /// Writes what is found, as the hub would; gives what was written, by names.
 fn write(stores: &Stores) -> Vec<(String, Value)> {
-    fn each<K>(mirror: &Mirror<K>, changes: Vec<Change<K>>, told: &mut Vec<(String, Value)>)
+    fn each<K>(store: &Store<K>, changes: Vec<Change<K>>, told: &mut Vec<(String, Value)>)
     where
         K: Resource<DynamicType = ()> + Serialize + DeserializeOwned,
     {
@@ -77,13 +77,13 @@ fn write(stores: &Stores) -> Vec<(String, Value)> {
                 }
                 Write::Delete => {
                     let name = object.meta().name.clone().unwrap();
-                    mirror.remove(&name);
+                    store.remove(&name);
                     told.push((name, json!("deleted")));
                     continue;
                 }
             };
             told.push((object.meta().name.clone().unwrap(), written));
-            mirror.apply(serde_json::from_value(stored).unwrap());
+            store.apply(serde_json::from_value(stored).unwrap());
         }
     }
     let found = find(stores, Timestamp::from_second(100).unwrap());

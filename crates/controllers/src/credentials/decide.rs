@@ -8,12 +8,12 @@ use jiff::Timestamp;
 use kube::ResourceExt as _;
 
 use crate::status_writer::{condition_false, condition_true};
-use drover_hub::stores::standing::Fallen;
+use drover_hub::stores::identity_status::InvalidReason;
 use drover_identity::authenticator::is_idle;
 
 /// `Ready` of a User: whether the person can work; `fallen` tells of each of their identities why it
 /// does not count, if it does not.
-pub(crate) fn user(user: &User, fallen: &[(&ProviderIdentity, Option<Fallen>)]) -> Verdict {
+pub(crate) fn user(user: &User, fallen: &[(&ProviderIdentity, Option<InvalidReason>)]) -> Verdict {
     let name = user.name_any();
     if !user.spec.enabled {
         return condition_false(
@@ -34,7 +34,7 @@ pub(crate) fn user(user: &User, fallen: &[(&ProviderIdentity, Option<Fallen>)]) 
     if let Some((identity, Some(why))) = fallen.first()
         && fallen.iter().all(|(_, fallen)| fallen.is_some())
     {
-        return condition_false("ProviderFallen", of_provider(identity, &why.to_string()));
+        return condition_false("ProviderInvalid", of_provider(identity, &why.to_string()));
     }
     let silent =
         |(identity, _): &&(&ProviderIdentity, _)| identity.state == IdentityState::Unreachable;
@@ -66,7 +66,7 @@ pub(crate) fn token(
     token: &Token,
     user: Option<&User>,
     cluster: Option<&Cluster>,
-    fallen: Option<Fallen>,
+    fallen: Option<InvalidReason>,
     now: Timestamp,
 ) -> Verdict {
     if now >= token.spec.expires_at.0 {
@@ -98,7 +98,7 @@ pub(crate) fn token(
         );
     }
     if let Some(fallen) = fallen {
-        return condition_false("ProviderFallen", fallen.to_string());
+        return condition_false("ProviderInvalid", fallen.to_string());
     }
     if let (Some(scope), None) = (&token.spec.cluster, cluster) {
         return condition_false(

@@ -24,7 +24,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::status_writer::{Change, StatusWriter, Write};
-use drover_hub::{Hub, HubError, Mirror, call};
+use drover_hub::{Hub, HubError, Store, call};
 
 const DEBOUNCE: Duration = Duration::from_millis(100);
 /// The longest time between two reconciliations.
@@ -143,15 +143,15 @@ struct ToDo<K> {
 }
 
 impl BuiltInRoles {
-    async fn reconcile_kind<K: Starting>(&self, mirror: &Mirror<K>) -> Result<(), HubError> {
-        let to_do = decide(|name| mirror.by_name(name));
+    async fn reconcile_kind<K: Starting>(&self, store: &Store<K>) -> Result<(), HubError> {
+        let to_do = decide(|name| store.by_name(name));
         self.log_in_the_way::<K>(&to_do.in_the_way);
         let api: Api<K> = Api::all(self.hub.client());
-        let made = make_all(&api, mirror, &to_do.missing).await;
+        let made = make_all(&api, store, &to_do.missing).await;
         let writer = StatusWriter {
             operation: REPAIR,
             api,
-            mirror,
+            store,
         };
         let repaired = writer.write_all(&to_do.drifted).await;
         made.and(repaired)
@@ -175,12 +175,12 @@ impl BuiltInRoles {
 /// left alone.
 async fn make_all<K: Starting>(
     api: &Api<K>,
-    mirror: &Mirror<K>,
+    store: &Store<K>,
     missing: &[K],
 ) -> Result<(), HubError> {
     let mut first = None;
     for role in missing {
-        match make(api, mirror, role).await {
+        match make(api, store, role).await {
             Ok(()) => {}
             Err(error) if matches!(error.code(), Some(400..=428 | 430..=499)) => {
                 first.get_or_insert(error);
@@ -191,14 +191,14 @@ async fn make_all<K: Starting>(
     first.map_or(Ok(()), Err)
 }
 
-async fn make<K: Starting>(api: &Api<K>, mirror: &Mirror<K>, role: &K) -> Result<(), HubError> {
+async fn make<K: Starting>(api: &Api<K>, store: &Store<K>, role: &K) -> Result<(), HubError> {
     let params = PostParams {
         field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
         ..PostParams::default()
     };
     match call(MAKE, api.create(&params, role)).await {
         Ok(made) => {
-            mirror.wait_for(&made).await;
+            store.wait_for(&made).await;
             Ok(())
         }
         // It is there, and memory will say so.

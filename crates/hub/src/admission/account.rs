@@ -24,7 +24,7 @@ const TRIED: &str = "password-of-nobody";
 
 /// Why the account is not known.
 #[derive(Debug, Error)]
-pub enum NoName {
+pub enum AccountError {
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
@@ -41,23 +41,23 @@ pub enum NoName {
      (kubectl delete validatingwebhookconfiguration {CONFIGURATION}); a server that runs installs it \
      again"
 )]
-pub struct NotTheServer {
+pub struct AccountMismatch {
     account: String,
     server: String,
 }
 
 /// Why the hub does not take this account for the server's, and was not told to.
 #[derive(Debug, Error)]
-pub enum NotIntroduced {
+pub enum ExemptError {
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
     /// The account is not known.
     #[error(transparent)]
-    Nameless(#[from] NoName),
+    Nameless(#[from] AccountError),
     /// What the hub is told is not as this server tells it, so that nothing can be added.
     #[error(transparent)]
-    NoPlace(NotTheServer),
+    NoPlace(AccountMismatch),
 }
 
 /// What the hub is told about the rules, if it is.
@@ -69,7 +69,7 @@ pub(super) async fn configuration(
 }
 
 /// The name under which this client writes.
-pub(super) async fn whoami(client: &Client) -> Result<String, NoName> {
+pub(super) async fn whoami(client: &Client) -> Result<String, AccountError> {
     let reviews: Api<SelfSubjectReview> = Api::all(client.clone());
     let review = SelfSubjectReview::default();
     let params = PostParams::default();
@@ -77,12 +77,13 @@ pub(super) async fn whoami(client: &Client) -> Result<String, NoName> {
     let said = call("ask who the server is", asking).await?;
     let user = said.status.and_then(|status| status.user_info);
     let name = user.and_then(|user| user.username);
-    name.filter(|name| !name.is_empty()).ok_or(NoName::Unsaid)
+    name.filter(|name| !name.is_empty())
+        .ok_or(AccountError::Unsaid)
 }
 
 /// Whether the hub takes somebody else than this client's account for the server; `None` where
 /// that cannot be found out, or nobody is asked.
-pub async fn not_the_server(client: &Client) -> Option<NotTheServer> {
+pub async fn find_account_mismatch(client: &Client) -> Option<AccountMismatch> {
     let found = configuration(client).await.ok()??;
     compare(client, &found).await.ok()?
 }
@@ -90,14 +91,14 @@ pub async fn not_the_server(client: &Client) -> Option<NotTheServer> {
 async fn compare(
     client: &Client,
     found: &ValidatingWebhookConfiguration,
-) -> Result<Option<NotTheServer>, NoName> {
+) -> Result<Option<AccountMismatch>, AccountError> {
     let annotations = found.metadata.annotations.as_ref();
     let Some(server) = annotations.and_then(|all| all.get(SERVER_ANNOTATION)) else {
         return Ok(None);
     };
     let account = whoami(client).await?;
     let server = server.clone();
-    Ok((account != server).then_some(NotTheServer { account, server }))
+    Ok((account != server).then_some(AccountMismatch { account, server }))
 }
 
 /// Makes a hub that takes another account for the server take this one for it, too.
@@ -105,7 +106,7 @@ async fn compare(
 /// A server that runs as another account than before could not start otherwise: the hub would ask
 /// about it, and nobody answers. For everybody else the rules stay in force; the server that leads
 /// installs them anew, with its own name alone.
-pub async fn introduce(client: &Client) -> Result<(), NotIntroduced> {
+pub async fn exempt_server_account(client: &Client) -> Result<(), ExemptError> {
     let Some(mut found) = configuration(client).await? else {
         return Ok(());
     };
@@ -113,7 +114,7 @@ pub async fn introduce(client: &Client) -> Result<(), NotIntroduced> {
         return Ok(());
     };
     match let_in(&mut found, &other) {
-        Place::None => return Err(NotIntroduced::NoPlace(other)),
+        Place::None => return Err(ExemptError::NoPlace(other)),
         Place::Had => {}
         Place::Made => tell(client, &found, &other).await?,
     }
@@ -133,7 +134,7 @@ enum Place {
 }
 
 /// Adds the account to the conditions that except the server, each at most once.
-fn let_in(found: &mut ValidatingWebhookConfiguration, other: &NotTheServer) -> Place {
+fn let_in(found: &mut ValidatingWebhookConfiguration, other: &AccountMismatch) -> Place {
     let (server, account) = (not(&other.server), not(&other.account));
     let both = also_not(&other.server, &other.account);
     let webhooks = found.webhooks.iter_mut().flatten();
@@ -153,9 +154,9 @@ fn let_in(found: &mut ValidatingWebhookConfiguration, other: &NotTheServer) -> P
 async fn tell(
     client: &Client,
     found: &ValidatingWebhookConfiguration,
-    other: &NotTheServer,
+    other: &AccountMismatch,
 ) -> Result<(), HubError> {
-    let NotTheServer { account, server } = other;
+    let AccountMismatch { account, server } = other;
     tracing::info!(before = %server, now = %account, "the server runs as another account than before");
     let api: Api<ValidatingWebhookConfiguration> = Api::all(client.clone());
     let patch = Patch::Merge(json!({
@@ -218,8 +219,8 @@ mod tests {
         conditions.map(|one| one.expression.clone()).collect()
     }
 
-    fn other(account: &str) -> NotTheServer {
-        NotTheServer {
+    fn other(account: &str) -> AccountMismatch {
+        AccountMismatch {
             account: account.to_owned(),
             server: "before".to_owned(),
         }
@@ -251,7 +252,7 @@ mod tests {
         let stranger = other("now");
         assert_eq!(let_in(&mut found, &stranger), Place::None);
         assert_eq!(expressions(&found), before);
-        let said = NotIntroduced::NoPlace(stranger).to_string();
+        let said = ExemptError::NoPlace(stranger).to_string();
         let way = "kubectl delete validatingwebhookconfiguration drover-rules";
         assert!(said.contains(way), "{said}");
     }

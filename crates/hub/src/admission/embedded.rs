@@ -8,28 +8,28 @@ use drover_apiserver::status::ApiError;
 use futures::future::BoxFuture;
 use http::StatusCode;
 
-use super::{Judge, NotAdmitted};
+use super::{AdmissionError, WriteAuthorizer};
 
 /// Asked by the embedded hub before each write.
 #[derive(Debug)]
 pub(crate) struct InProcess {
     asker: Asker<'static>,
     /// Set before anybody but the server can write.
-    judge: OnceLock<Judge>,
+    authorizer: OnceLock<WriteAuthorizer>,
 }
 
 impl InProcess {
     pub(crate) fn new(server: &'static str) -> Self {
         Self {
             asker: Asker::embedded(server),
-            judge: OnceLock::new(),
+            authorizer: OnceLock::new(),
         }
     }
 
     /// From now on others than the server can write, and are judged by this.
-    pub(crate) fn judge_by(&self, judge: Judge) {
+    pub(crate) fn set_authorizer(&self, authorizer: WriteAuthorizer) {
         // Set once, when the server has stores.
-        let _ = self.judge.set(judge);
+        let _ = self.authorizer.set(authorizer);
     }
 
     async fn ask(&self, review: Review<'_>) -> Result<(), ApiError> {
@@ -54,18 +54,18 @@ impl InProcess {
         if !self.asker.concerns(write.writer) {
             return Ok(());
         }
-        let Some(judge) = self.judge.get() else {
+        let Some(authorizer) = self.authorizer.get() else {
             return Err(unavailable("the server is starting; try again"));
         };
-        match judge.decide(self.asker, &write).await {
+        match authorizer.check(self.asker, &write).await {
             Ok(()) => Ok(()),
-            Err(NotAdmitted::Refused(refusal)) => Err(ApiError::forbidden(
+            Err(AdmissionError::Refused(refusal)) => Err(ApiError::forbidden(
                 &version.group,
                 &review.resource.plural,
                 review.name,
                 refusal,
             )),
-            Err(NotAdmitted::NotNow(status)) => Err(unavailable(status.message())),
+            Err(AdmissionError::Unavailable(status)) => Err(unavailable(status.message())),
             Err(unknown) => {
                 let error = &unknown as &dyn std::error::Error;
                 tracing::warn!(error, "a write to the hub could not be judged");

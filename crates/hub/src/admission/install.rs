@@ -19,11 +19,11 @@ use thiserror::Error;
 use tokio::sync::Mutex;
 use tokio::time::sleep;
 
-use super::account::{NoName, configuration, whoami};
+use super::account::{AccountError, configuration, whoami};
 use super::address::Address;
 use super::review::Reviews;
-use super::standing::{RulesStanding, Standing as Rules};
 use super::webhook::{Asking, CHECK, PROBE};
+use super::webhook_status::{WebhookState, WebhookStatus};
 use crate::settings::Settings;
 use crate::webhook_name::CONFIGURATION;
 use crate::{HubError, call};
@@ -43,7 +43,7 @@ enum NotInForce {
     #[error(transparent)]
     Hub(#[from] HubError),
     #[error(transparent)]
-    Nameless(#[from] NoName),
+    Nameless(#[from] AccountError),
     #[error("there is no address: {0:?} is none that a hub could reach")]
     NoAddress(String),
     #[error("the hub cannot reach the server at {address}: {said}")]
@@ -62,7 +62,7 @@ impl NotInForce {
 
     /// Whether the hub may well say otherwise in a moment: then things are as they were.
     fn passes(&self) -> bool {
-        let (Self::Hub(error) | Self::Nameless(NoName::Hub(error))) = self else {
+        let (Self::Hub(error) | Self::Nameless(AccountError::Hub(error))) = self else {
             return false;
         };
         // No answer, a failure of the hub's own, or one that asks to try again.
@@ -81,14 +81,14 @@ impl NotInForce {
         }
     }
 
-    fn log(&self, standing: Option<Rules>) {
+    fn log(&self, standing: Option<WebhookState>) {
         let error = self as &dyn std::error::Error;
         match standing {
-            None | Some(Rules::Unknown) => tracing::warn!(
+            None | Some(WebhookState::Unknown) => tracing::warn!(
                 error,
                 "the rules about writes to the hub could not be looked after; trying again"
             ),
-            Some(Rules::Unanswered) => tracing::warn!(
+            Some(WebhookState::Unanswered) => tracing::warn!(
                 error,
                 "the hub was told to ask about writes, and does not reach this server: it refuses \
                  what others write to Drover's kinds, to roles and to accounts' tokens; name an \
@@ -124,7 +124,7 @@ pub struct Installer {
     /// What the hub has to trust, PEM.
     pub trust: Option<String>,
     /// Where it is told how things stand.
-    pub standing: RulesStanding,
+    pub status: WebhookStatus,
 }
 
 /// Tells the reviews under which account this server writes; every replica answers the hub.
@@ -171,7 +171,7 @@ impl Reconciler for InstalledRules {
             self.installer.record_failure(&error, true).await;
             return Err(error);
         }
-        self.installer.standing.set(Rules::InForce);
+        self.installer.status.set(WebhookState::InForce);
         Ok(Action::requeue(AGAIN))
     }
 
@@ -210,25 +210,27 @@ impl Installer {
             Some(self.left_behind(error).await)
         };
         if let Some(standing) = standing {
-            self.standing.set(standing);
+            self.status.set(standing);
         }
         if leads {
-            self.standing.tried_in_vain();
+            self.status.record_failed_attempt();
         }
         error.log(standing);
     }
 
     /// How things stand when the rules were not put into force: the hub may have been told to ask
     /// before, perhaps at another address.
-    async fn left_behind(&self, error: &NotInForce) -> Rules {
+    async fn left_behind(&self, error: &NotInForce) -> WebhookState {
         match configuration(&self.client).await {
             // Installed by a chart, it is there before it asks anything.
-            Ok(Some(found)) if found.webhooks.as_ref().is_none_or(Vec::is_empty) => Rules::Missing,
+            Ok(Some(found)) if found.webhooks.as_ref().is_none_or(Vec::is_empty) => {
+                WebhookState::Missing
+            }
             // A hub that refuses something has not said whether it reaches the server.
-            Ok(Some(_)) if error.is_of_hub() => Rules::Unknown,
-            Ok(Some(_)) => Rules::Unanswered,
-            Ok(None) => Rules::Missing,
-            Err(_) => Rules::Unknown,
+            Ok(Some(_)) if error.is_of_hub() => WebhookState::Unknown,
+            Ok(Some(_)) => WebhookState::Unanswered,
+            Ok(None) => WebhookState::Missing,
+            Err(_) => WebhookState::Unknown,
         }
     }
 

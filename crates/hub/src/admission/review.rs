@@ -21,7 +21,7 @@ use subtle::ConstantTimeEq as _;
 use tokio::sync::Semaphore;
 
 use super::webhook::{CHECK, PROBE};
-use super::{Judge, NotAdmitted};
+use super::{AdmissionError, WriteAuthorizer};
 use drover_http_edge::body::Name;
 use drover_http_edge::networks::{NetworkLimits, NetworkSlot, sender};
 use drover_http_edge::status::Status;
@@ -45,7 +45,7 @@ const AT_ONCE: usize = 16;
 /// What the route needs; cheap to clone.
 #[derive(Clone)]
 pub struct Reviews {
-    judge: Judge,
+    authorizer: WriteAuthorizer,
     /// The last part of the path.
     segment: Arc<str>,
     /// The server's own name on the hub, once it is known.
@@ -64,10 +64,10 @@ impl std::fmt::Debug for Reviews {
 }
 
 impl Reviews {
-    /// Answers by what this judge knows of the hub, at the path that ends with `segment`.
-    pub fn new(judge: Judge, segment: &str) -> Self {
+    /// Answers by what this authorizer knows of the hub, at the path that ends with `segment`.
+    pub fn new(authorizer: WriteAuthorizer, segment: &str) -> Self {
         Self {
-            judge,
+            authorizer,
             segment: segment.into(),
             server: Arc::default(),
             places: NetworkLimits::new(PLACES.0, PLACES.1),
@@ -247,12 +247,16 @@ impl Reviews {
         let Ok(Ok(_room)) = turn else {
             return Err(too_many());
         };
-        match self.judge.decide(Asker::elsewhere(server), &write).await {
+        match self
+            .authorizer
+            .check(Asker::elsewhere(server), &write)
+            .await
+        {
             Ok(()) => Ok(None),
-            Err(NotAdmitted::Refused(refusal)) => {
+            Err(AdmissionError::Refused(refusal)) => {
                 Ok(Some((StatusCode::FORBIDDEN, refusal.to_string())))
             }
-            Err(NotAdmitted::NotNow(status)) => {
+            Err(AdmissionError::Unavailable(status)) => {
                 Ok(Some((status.code(), status.message().to_owned())))
             }
             Err(unknown) => {

@@ -8,7 +8,7 @@ use kube::api::{ObjectMeta, PostParams};
 use super::*;
 
 async fn open(folder: &std::path::Path) -> Embedded {
-    Embedded::open(&Place::new(folder), HubMemory::default())
+    Embedded::open(&DataDir::new(folder), HubMemory::default())
         .await
         .unwrap()
 }
@@ -61,7 +61,7 @@ async fn embedded_hub_rejects_pods() {
 async fn a_second_server_on_one_folder_is_refused_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let hub = open(folder.path()).await;
-    let refused = Embedded::open(&Place::new(folder.path()), HubMemory::default())
+    let refused = Embedded::open(&DataDir::new(folder.path()), HubMemory::default())
         .await
         .unwrap_err();
     assert!(matches!(refused, EmbeddedError::InUse(_)), "{refused:?}");
@@ -349,8 +349,8 @@ async fn who_writes_to_the_hub_itself_binds_no_more_than_they_have() {
 
     let (stores, tasks) = (Stores::new(), tokio_util::task::TaskTracker::new());
     let stop = CancellationToken::new();
-    stores.follow(&client, &tasks, &stop);
-    hub.judge_by(stores.clone());
+    stores.run_reflectors(&client, &tasks, &stop);
+    hub.enforce_rules(stores.clone());
     assert!(stores.wait_until_synced(CLOSED_WITHIN).await);
     // Whoever may do everything on the hub may do this, and nobody else with them.
     let (code, said) = write_as(&hub, "jane", Method::POST, "globalroles", &role).await;

@@ -7,7 +7,7 @@ use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::ObjectMeta;
 
-use super::{LEASE, LIFE};
+use super::{LEASE, LEASE_DURATION};
 
 /// What to do about the Lease.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(super) fn decide(stored: Option<&Lease>, me: &str, silent: Duration, gone: b
         "" => Move::Take {
             term: term.saturating_add(1),
         },
-        _ if gone || silent >= LIFE => Move::Take {
+        _ if gone || silent >= LEASE_DURATION => Move::Take {
             term: term.saturating_add(1),
         },
         other => Move::Wait {
@@ -67,7 +67,7 @@ pub(super) fn lease(stored: Option<&Lease>, holder: &str, term: i32) -> Lease {
         ),
         spec: Some(LeaseSpec {
             holder_identity: Some(holder.to_owned()),
-            lease_duration_seconds: i32::try_from(LIFE.as_secs()).ok(),
+            lease_duration_seconds: i32::try_from(LEASE_DURATION.as_secs()).ok(),
             acquire_time: Some(acquired.unwrap_or_else(|| now.clone())),
             renew_time: Some(now),
             lease_transitions: Some(term),
@@ -102,7 +102,12 @@ mod tests {
                 Move::Take { term: 5 },
             ),
             (Some(held("other", 4)), just_short, false, wait()),
-            (Some(held("other", 4)), LIFE, false, Move::Take { term: 5 }),
+            (
+                Some(held("other", 4)),
+                LEASE_DURATION,
+                false,
+                Move::Take { term: 5 },
+            ),
             (
                 Some(held("other", 4)),
                 Duration::ZERO,
@@ -120,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_lease_of_a_foreign_clock_is_judged_by_our_own() {
-        // Its renewTime lies years back; it still has to stay silent for LIFE before our eyes.
+        // Its renewTime lies years back; it still has to stay silent for LEASE_DURATION before our eyes.
         let mut stored = lease(None, "other", 1);
         if let Some(spec) = &mut stored.spec {
             spec.renew_time = Some(MicroTime(Timestamp::UNIX_EPOCH));

@@ -11,14 +11,14 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::decide::{Move, decide, holder, lease};
-use super::{EVERY, LEASE, LIFE, SURE_FOR, Standing, presence};
+use super::{LEASE, LEASE_DURATION, LeaseState, RENEW_DEADLINE, RENEW_PERIOD, presence};
 use crate::{HubError, call};
 use drover_entropy::backoff::full_jitter;
 
 pub(super) struct Election {
     api: Api<Lease>,
     me: String,
-    standing: watch::Sender<Standing>,
+    state: watch::Sender<LeaseState>,
     /// The Lease's version when it last changed, and when that was noticed.
     seen: Option<(String, Instant)>,
     /// When the last renewal that succeeded was begun.
@@ -26,11 +26,11 @@ pub(super) struct Election {
 }
 
 impl Election {
-    pub(super) fn new(api: Api<Lease>, me: String, standing: watch::Sender<Standing>) -> Self {
+    pub(super) fn new(api: Api<Lease>, me: String, state: watch::Sender<LeaseState>) -> Self {
         Self {
             api,
             me,
-            standing,
+            state,
             seen: None,
             renewed: watch::Sender::new(Instant::now()),
         }
@@ -38,7 +38,7 @@ impl Election {
 
     /// Takes part until `stop`, or until another has taken over.
     pub(super) async fn run(mut self, stop: CancellationToken) {
-        let doubt = doubt(self.standing.clone(), self.renewed.subscribe());
+        let doubt = doubt(self.state.clone(), self.renewed.subscribe());
         let stopped = tokio::select! {
             stopped = self.elect(&stop) => stopped,
             never = doubt => match never {},
@@ -59,7 +59,7 @@ impl Election {
                 }
                 Some(Ok(())) => {}
             }
-            if matches!(*self.standing.borrow(), Standing::Lost { .. }) {
+            if matches!(*self.state.borrow(), LeaseState::Lost { .. }) {
                 return false;
             }
             if stop
@@ -75,10 +75,10 @@ impl Election {
     /// Waiting servers spread their looks, and look when the Lease may have died; the holder
     /// renews in time in any case.
     fn pause(&self) -> Duration {
-        let pause = EVERY / 2 + full_jitter(EVERY / 2);
-        let waits = matches!(*self.standing.borrow(), Standing::Waiting { .. });
+        let pause = RENEW_PERIOD / 2 + full_jitter(RENEW_PERIOD / 2);
+        let waits = matches!(*self.state.borrow(), LeaseState::Waiting { .. });
         match &self.seen {
-            Some((_, since)) if waits => pause.min(LIFE.saturating_sub(since.elapsed())),
+            Some((_, since)) if waits => pause.min(LEASE_DURATION.saturating_sub(since.elapsed())),
             _ => pause,
         }
     }
@@ -119,16 +119,16 @@ impl Election {
     }
 
     fn step_back(&self, holder: String) {
-        let next = if self.standing.borrow().may_serve() {
-            Standing::Lost { holder }
+        let next = if self.state.borrow().may_serve() {
+            LeaseState::Lost { holder }
         } else {
-            Standing::Waiting { holder }
+            LeaseState::Waiting { holder }
         };
         self.stand(next);
     }
 
-    fn stand(&self, next: Standing) {
-        self.standing.send_if_modified(|now| {
+    fn stand(&self, next: LeaseState) {
+        self.state.send_if_modified(|now| {
             let changes = *now != next;
             *now = next;
             changes
@@ -152,10 +152,10 @@ impl Election {
         };
         match written {
             // So late that others may think it dead already: only the next one counts.
-            Ok(_) if begun.elapsed() >= SURE_FOR => Ok(()),
+            Ok(_) if begun.elapsed() >= RENEW_DEADLINE => Ok(()),
             Ok(_) => {
                 self.renewed.send_replace(begun);
-                self.stand(Standing::Leading { term });
+                self.stand(LeaseState::Leading { term });
                 Ok(())
             }
             // Somebody was faster: the next look shows who.
@@ -166,7 +166,8 @@ impl Election {
 
     /// Leaves the Lease to whoever comes next, so that nobody has to wait for it to die.
     async fn give_up(self) {
-        let (Standing::Leading { term } | Standing::Unsure { term }) = *self.standing.borrow()
+        let (LeaseState::Leading { term } | LeaseState::Unconfirmed { term }) =
+            *self.state.borrow()
         else {
             return;
         };
@@ -188,19 +189,19 @@ impl Election {
 
 /// Ends a leader's being sure on time, whatever its calls are waiting for.
 async fn doubt(
-    standing: watch::Sender<Standing>,
+    state: watch::Sender<LeaseState>,
     mut renewed: watch::Receiver<Instant>,
 ) -> Infallible {
     loop {
-        let until = *renewed.borrow_and_update() + SURE_FOR;
+        let until = *renewed.borrow_and_update() + RENEW_DEADLINE;
         tokio::select! {
             // The sender lives beside this future, so this never fails.
             _ = renewed.changed() => continue,
             () = sleep_until(until) => {}
         }
-        standing.send_if_modified(|now| match *now {
-            Standing::Leading { term } => {
-                *now = Standing::Unsure { term };
+        state.send_if_modified(|now| match *now {
+            LeaseState::Leading { term } => {
+                *now = LeaseState::Unconfirmed { term };
                 tracing::warn!("the hub was not reached in time: controllers pause");
                 true
             }

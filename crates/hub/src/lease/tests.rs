@@ -76,8 +76,8 @@ fn status(code: u16, reason: &str) -> Response<Body> {
 
 async fn leads(leadership: &Leadership) -> Instant {
     let mut leadership = leadership.clone();
-    let leading = leadership.wait_for(Standing::may_control);
-    timeout(LIFE * 4, leading).await.unwrap().unwrap();
+    let leading = leadership.wait_for(LeaseState::may_control);
+    timeout(LEASE_DURATION * 4, leading).await.unwrap().unwrap();
     Instant::now()
 }
 
@@ -85,13 +85,13 @@ async fn leads(leadership: &Leadership) -> Instant {
 fn only_a_holder_serves_and_only_a_sure_one_controls() {
     let term = 1;
     let holder = String::new;
-    for (standing, serves, controls) in [
-        (Standing::Waiting { holder: holder() }, false, false),
-        (Standing::Leading { term }, true, true),
-        (Standing::Unsure { term }, true, false),
-        (Standing::Lost { holder: holder() }, false, false),
+    for (state, serves, controls) in [
+        (LeaseState::Waiting { holder: holder() }, false, false),
+        (LeaseState::Leading { term }, true, true),
+        (LeaseState::Unconfirmed { term }, true, false),
+        (LeaseState::Lost { holder: holder() }, false, false),
     ] {
-        let may = (standing.may_serve(), standing.may_control());
+        let may = (state.may_serve(), state.may_control());
         assert_eq!(may, (serves, controls));
     }
 }
@@ -103,7 +103,7 @@ async fn a_leader_whose_calls_hang_stops_being_sure_before_anybody_could_take_ov
     let (leadership, _stop, _task) = hub.join(&me);
     leads(&leadership).await;
     // Long enough to renew some times, so that the last renewal is not the first.
-    sleep(LIFE * 3).await;
+    sleep(LEASE_DURATION * 3).await;
     let mut last = Instant::now();
     let version = |hub: &Hub| {
         let lease = hub.lease.lock();
@@ -119,11 +119,11 @@ async fn a_leader_whose_calls_hang_stops_being_sure_before_anybody_could_take_ov
     hub.silent.store(true, Ordering::Relaxed);
     let mut doubting = leadership.clone();
     doubting
-        .wait_for(|standing| !standing.may_control())
+        .wait_for(|state| !state.may_control())
         .await
         .unwrap();
-    assert!(last.elapsed() < LIFE, "{:?}", last.elapsed());
-    assert!(leadership.standing().may_serve(), "requests go on");
+    assert!(last.elapsed() < LEASE_DURATION, "{:?}", last.elapsed());
+    assert!(leadership.state().may_serve(), "requests go on");
     hub.silent.store(false, Ordering::Relaxed);
     leads(&leadership).await;
 }
@@ -136,15 +136,18 @@ async fn a_server_that_was_unsure_for_too_long_has_to_end() {
     leads(&leadership).await;
     let most = Duration::from_mins(10);
     let mut ending = leadership.clone();
-    let ended = tokio::spawn(async move { ending.ended(most).await });
+    let ended = tokio::spawn(async move { ending.wait_for_end(most).await });
     hub.silent.store(true, Ordering::Relaxed);
     sleep(most / 2).await;
     hub.silent.store(false, Ordering::Relaxed);
     sleep(most * 2).await;
     assert!(!ended.is_finished(), "the hub was away for half of it only");
     hub.silent.store(true, Ordering::Relaxed);
-    let ending = timeout(most + LIFE, ended).await.unwrap().unwrap();
-    assert_eq!(ending, Ending::CutOff);
+    let ending = timeout(most + LEASE_DURATION, ended)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(ending, LeadershipEnd::HubUnreachable);
 }
 
 #[tokio::test(start_paused = true)]
@@ -173,7 +176,10 @@ async fn a_silent_lease_is_taken_as_soon_as_it_has_died() {
     let (leadership, _stop, _task) = hub.join(&me);
     let waited = leads(&leadership).await - begun;
     let late = Duration::from_millis(100);
-    assert!(waited >= LIFE && waited < LIFE + late, "{waited:?}");
+    assert!(
+        waited >= LEASE_DURATION && waited < LEASE_DURATION + late,
+        "{waited:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -184,10 +190,10 @@ async fn the_lease_of_a_process_that_ended_on_this_machine_is_taken_at_once() {
     leads(&leadership).await;
     task.abort();
     let (waiting, _stop, _task) = hub.join(&second);
-    sleep(EVERY).await;
-    assert!(!waiting.standing().may_serve(), "the process lives");
+    sleep(RENEW_PERIOD).await;
+    assert!(!waiting.state().may_serve(), "the process lives");
     let begun = Instant::now();
     killed.let_go();
     let waited = leads(&waiting).await - begun;
-    assert!(waited <= EVERY, "{waited:?}");
+    assert!(waited <= RENEW_PERIOD, "{waited:?}");
 }

@@ -1,4 +1,4 @@
-//! Who has which role where, from the mirrors as they are now.
+//! Who has which role where, from the stores as they are now.
 //!
 //! A task gathers anew when a role, a binding, a project or a provider changes, or when somebody
 //! comes, goes, is enabled or disabled; that a cluster was seen or that somebody signed in, which
@@ -24,7 +24,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::mirror::Changed;
+use super::store::Changed;
 use crate::stores::Stores;
 use crate::stores::groups::groups_of;
 
@@ -48,7 +48,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Gathered {
     grants: Arc<Grants>,
-    /// From which state of the mirrors.
+    /// From which state of the stores.
     seen: Seen,
     /// Of what matters of users and clusters.
     people: u64,
@@ -56,7 +56,7 @@ struct Gathered {
     looked: Option<Instant>,
 }
 
-/// How often each mirror had changed by then.
+/// How often each store had changed by then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Seen {
     /// Roles, bindings, projects and providers: every change of theirs counts.
@@ -71,7 +71,7 @@ impl LiveGrants {
         Arc::clone(&self.0.gathered.load().grants)
     }
 
-    /// As the mirrors are now.
+    /// As the stores are now.
     pub fn fresh(&self, stores: &Stores) -> Arc<Grants> {
         let seen = self.0.gathered.load().seen;
         if seen != Seen::of(stores) {
@@ -119,7 +119,7 @@ impl LiveGrants {
     fn gather(&self, stores: &Stores, before: Seen) {
         let _gathering = self.0.gathering.lock();
         let last = self.0.gathered.load_full();
-        // Before the mirrors are read: what changes meanwhile is seen by the next look.
+        // Before the stores are read: what changes meanwhile is seen by the next look.
         let seen = Seen::of(stores);
         if last.seen != before && last.seen == seen {
             return;
@@ -227,7 +227,7 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// As the mirrors have them.
+    /// As the stores have them.
     pub fn of(stores: &Stores) -> Self {
         Self::with(users(stores), stores)
     }

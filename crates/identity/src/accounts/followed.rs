@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use drover_hub::Hub;
-use drover_hub::stores::follow::{Form, Sink, follow_into};
+use drover_hub::stores::reflector::{Form, Sink, reflect_into};
 
 /// Silence of the hub after which its objects are not known any more: a watch ends every 45 s.
 const CURRENT_FOR: Duration = Duration::from_secs(90);
@@ -115,7 +115,7 @@ impl Followed {
                 && !followed.begun.swap(true, Ordering::Relaxed)
             {
                 let (resource, sink) = (resource(kind), self.sink(kind));
-                tokio::spawn(follow_into(hub.client(), resource, sink, stop.clone()));
+                tokio::spawn(reflect_into(hub.client(), resource, sink, stop.clone()));
             }
         }
     }

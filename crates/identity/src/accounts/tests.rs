@@ -14,8 +14,8 @@ use super::followed::Object;
 use super::review::account;
 use super::*;
 use drover_hub::connect::{HubOptions, connect};
-use drover_hub::embedded::place::Place;
-use drover_hub::stores::follow::Sink as _;
+use drover_hub::embedded::data_dir::DataDir;
+use drover_hub::stores::reflector::Sink as _;
 use drover_hub::{Keys, Stores};
 
 const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
@@ -431,7 +431,7 @@ fn counted(client: kube::Client) -> (kube::Client, Arc<AtomicUsize>) {
 async fn embedded_hub_withdraws_a_token_within_five_seconds_of_what_it_is_bound_to() {
     const PROMISE: Duration = Duration::from_secs(5);
     let folder = tempfile::tempdir().unwrap();
-    let options = HubOptions::Embedded(Place::new(folder.path()));
+    let options = HubOptions::Embedded(DataDir::new(folder.path()));
     let connection = connect(&options).await.unwrap();
     let (client, reviews) = counted(connection.client());
     let named = |name: &str| kube::api::ObjectMeta {

@@ -96,7 +96,7 @@ fn empty_hub(stores: Stores) -> (Hub, Arc<std::sync::atomic::AtomicUsize>) {
 }
 
 fn synced() -> Stores {
-    let stores = Stores::of_an_empty_hub();
+    let stores = Stores::synced_empty();
     stores.users.replace(vec![user("u1")]);
     stores
 }

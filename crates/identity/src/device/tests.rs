@@ -132,7 +132,7 @@ fn devices(mood: Mood) -> (Devices, Arc<Mutex<Vec<String>>>) {
             Ok(http::Response::builder().status(code).body(body)?)
         }
     });
-    let stores = Stores::of_an_empty_hub();
+    let stores = Stores::synced_empty();
     stores.users.apply(person());
     stores.tokens.apply(log_in());
     let settings = Settings::new(stores.clone(), "https://127.0.0.1:8443");
@@ -201,7 +201,10 @@ async fn a_log_in_that_was_ended_meanwhile_leaves_no_other_behind() {
     let codes = devices.begin(from(1), now).unwrap();
     devices.confirm(&codes.user, &who(), now).unwrap();
     let fetched = devices.fetch(&codes.device, now).await;
-    assert!(matches!(fetched, Err(DeviceError::Fallen)), "{fetched:?}");
+    assert!(
+        matches!(fetched, Err(DeviceError::ConfirmerInvalid)),
+        "{fetched:?}"
+    );
     let asked = asked.lock().clone();
     assert_eq!(asked, ["POST 1970-01-01T00:01:40Z", "GET", "DELETE"]);
 }

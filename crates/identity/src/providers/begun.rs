@@ -202,10 +202,10 @@ mod tests {
     fn what_a_browser_keeps_is_for_one_provider_and_shows_nothing() {
         let (keys, begun) = (Keys::generate().unwrap(), begun());
         let (corp, other) = (ProviderUid::new("p1"), ProviderUid::new("p2"));
-        let cookie = begun.seal(keys.sign_in(), &corp).unwrap();
-        let opened = Begun::open(keys.sign_in(), &corp, &cookie).unwrap();
+        let cookie = begun.seal(keys.login_state(), &corp).unwrap();
+        let opened = Begun::open(keys.login_state(), &corp, &cookie).unwrap();
         assert_eq!(opened.id, begun.id);
-        assert!(Begun::open(keys.sign_in(), &other, &cookie).is_none());
+        assert!(Begun::open(keys.login_state(), &other, &cookie).is_none());
         let Pending::Github(pending) = &begun.pending else {
             unreachable!("it is GitHub's");
         };
@@ -213,7 +213,7 @@ mod tests {
         let verifier = pending.verifier().expose_secret().as_bytes();
         assert!(!bytes.windows(verifier.len()).any(|part| part == verifier));
         for forged in ["", "AAAA", "no base64!"] {
-            assert!(Begun::open(keys.sign_in(), &corp, &forged.into()).is_none());
+            assert!(Begun::open(keys.login_state(), &corp, &forged.into()).is_none());
         }
     }
 

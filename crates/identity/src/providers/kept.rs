@@ -76,7 +76,10 @@ pub async fn read(hub: &Hub, user: &User, provider: &ProviderUid) -> Result<Kept
     let found = call("read what a provider gave", hub.secrets().get_opt(&name)).await?;
     let opened = found.as_ref().and_then(|secret| {
         let sealed = entry(secret, provider.as_str())?;
-        let plain = hub.keys().kept().open(&of(user, provider), sealed)?;
+        let plain = hub
+            .keys()
+            .provider_tokens()
+            .open(&of(user, provider), sealed)?;
         serde_json::from_slice::<Plain>(&plain).ok()
     });
     Ok(opened.map_or_else(Kept::default, |plain| Kept {
@@ -99,7 +102,10 @@ pub async fn write(
         id_token: text(&kept.id_token),
     };
     let plain = serde_json::to_vec(&plain).unwrap_or_default();
-    let sealed = hub.keys().kept().close(&of(user, provider), &plain)?;
+    let sealed = hub
+        .keys()
+        .provider_tokens()
+        .close(&of(user, provider), &plain)?;
     change(hub, user, provider, Some(sealed)).await?;
     Ok(())
 }

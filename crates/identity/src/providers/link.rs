@@ -23,8 +23,8 @@ use crate::passwords::read_hash;
 use crate::tokens;
 use crate::tokens::EndError;
 use drover_http_edge::status::Status;
-use drover_hub::stores::standing;
-use drover_hub::stores::standing::Fallen;
+use drover_hub::stores::identity_status;
+use drover_hub::stores::identity_status::InvalidReason;
 use drover_hub::{Hub, HubError, Writer, call};
 
 /// Why two users were not linked, or one was not unlinked.
@@ -49,7 +49,7 @@ pub enum LinkError {
     NotEnabled(String),
     /// What the provider said does not count.
     #[error("the identity cannot be linked: {0}")]
-    Fallen(#[from] Fallen),
+    Invalid(#[from] InvalidReason),
     /// The provider said it too long ago.
     #[error(
         "{provider:?} has not said for {} h who {login:?} is; let them sign in with it, then link",
@@ -86,7 +86,7 @@ impl From<LinkError> for Status {
             LinkError::Same => Self::invalid("from", said),
             LinkError::Taken { .. }
             | LinkError::NotEnabled(_)
-            | LinkError::Fallen(_)
+            | LinkError::Invalid(_)
             | LinkError::Stale { .. } => Self::conflict(said),
             LinkError::End(error) => error.into(),
             LinkError::Hub(error) => error.into(),
@@ -198,7 +198,8 @@ impl Links {
     ) -> Result<Option<Arc<User>>, LinkError> {
         let (api, name) = (self.hub.users(), user.name_any());
         let stored = call("read a user", api.get(&name)).await?;
-        let has = standing::identity(&stored, provider).is_some() && stored.uid() == user.uid();
+        let has =
+            identity_status::identity(&stored, provider).is_some() && stored.uid() == user.uid();
         Ok(has.then(|| Arc::new(stored)))
     }
 
@@ -230,14 +231,14 @@ impl Links {
         if !to.spec.enabled || to.metadata.deletion_timestamp.is_some() {
             return Err(LinkError::NotEnabled(to.name_any()));
         }
-        if standing::identity(to, &moved.provider_uid).is_some() {
+        if identity_status::identity(to, &moved.provider_uid).is_some() {
             return Err(LinkError::Taken {
                 user: to.name_any(),
                 provider: moved.provider.clone(),
             });
         }
         let now = Timestamp::now();
-        standing::of_identity(moved, self.hub.stores(), now)?;
+        identity_status::check_identity(moved, self.hub.stores(), now)?;
         let fresh = now.duration_since(moved.confirmed_at.0) <= LINKED_WITHIN;
         if moved.state != IdentityState::Confirmed || !fresh {
             return Err(LinkError::Stale {
@@ -275,7 +276,7 @@ impl Links {
 }
 
 fn identity(user: &User, provider: &ProviderUid) -> Result<ProviderIdentity, LinkError> {
-    let identity = standing::identity(user, provider).cloned();
+    let identity = identity_status::identity(user, provider).cloned();
     identity.ok_or_else(|| LinkError::NoSuch(user.name_any()))
 }
 

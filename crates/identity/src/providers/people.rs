@@ -16,7 +16,7 @@ use thiserror::Error;
 
 use super::seen;
 use drover_entropy::{NoRandomness, random};
-use drover_hub::stores::standing;
+use drover_hub::stores::identity_status;
 use drover_hub::{Hub, HubError, Writer, call, only};
 
 /// Users a page when all are listed.
@@ -73,7 +73,7 @@ pub async fn find(
 }
 
 fn is(user: &User, provider: &ProviderUid, id: &str) -> bool {
-    standing::identity(user, provider).is_some_and(|identity| identity.id == id)
+    identity_status::identity(user, provider).is_some_and(|identity| identity.id == id)
 }
 
 /// Makes the user of somebody who was never here, with the roles that everybody new is given.

@@ -35,7 +35,7 @@ use super::seen;
 use super::sign_in::NOT_ALLOWED;
 use drover_entropy::backoff::Backoff;
 use drover_http_edge::status::Status;
-use drover_hub::stores::standing;
+use drover_hub::stores::identity_status;
 use drover_hub::{Hub, HubError};
 
 /// Between two looks at who is due.
@@ -176,7 +176,7 @@ impl Refresher {
 
     fn known(&self, whom: &Whom) -> Option<(Arc<User>, ProviderIdentity)> {
         let user = self.hub.stores().users.by_uid(&whom.user)?;
-        let identity = standing::identity(&user, &whom.provider)?.clone();
+        let identity = identity_status::identity(&user, &whom.provider)?.clone();
         Some((user, identity))
     }
 
@@ -379,7 +379,7 @@ impl Refresher {
     ) -> Result<(), RefreshError> {
         let users = self.hub.stores().users.all().into_iter();
         let unlisted = users.filter_map(|user| {
-            let known = standing::identity(&user, provider)?;
+            let known = identity_status::identity(&user, provider)?;
             let stays = known.state == IdentityState::Refused
                 || allowed::check(list, &seen::person(known)).is_ok();
             (!stays).then(|| Whom::of(&user, known))

@@ -29,7 +29,7 @@ use crate::tokens;
 use crate::tokens::TokenWish;
 use drover_hub::Hub;
 use drover_hub::settings::Settings;
-use drover_hub::stores::standing;
+use drover_hub::stores::identity_status;
 
 /// A sign-in that a browser is to go on with.
 #[derive(Debug)]
@@ -117,7 +117,7 @@ impl SignIns {
             Speaker::Ldap(_) => return Err(SignInError::OtherWay("login and password")),
         };
         let begun = Begun::new(pending, way_back, former)?;
-        let cookie = begun.seal(self.hub.keys().sign_in(), &provider.reference.uid)?;
+        let cookie = begun.seal(self.hub.keys().login_state(), &provider.reference.uid)?;
         Ok(Sent { url, cookie })
     }
 
@@ -134,7 +134,7 @@ impl SignIns {
             .check_begin(address)
             .map_err(SignInError::TooMany)?;
         let provider = self.providers.enabled(name).await?;
-        let (seal, uid) = (self.hub.keys().sign_in(), &provider.reference.uid);
+        let (seal, uid) = (self.hub.keys().login_state(), &provider.reference.uid);
         let begun = cookie.and_then(|cookie| Begun::open(seal, uid, cookie));
         let begun = begun.ok_or(SignInError::NotBegunHere)?;
         // A stranger's link ends nobody's sign-in.
@@ -405,6 +405,6 @@ pub fn still_stands(
     provider: Option<&TokenProvider>,
     now: Timestamp,
 ) -> bool {
-    let stands = |one| standing::of_link(one, user, hub.stores(), now).is_ok();
+    let stands = |one| identity_status::check_link(one, user, hub.stores(), now).is_ok();
     may_enter(user) && provider.is_none_or(stands)
 }

@@ -29,7 +29,7 @@ use super::one_by_one::OneByOne;
 use super::sign_in;
 use drover_hub::Hub;
 use drover_hub::settings::Settings;
-use drover_hub::stores::standing;
+use drover_hub::stores::identity_status;
 
 /// Longest that somebody who signs out waits for where to go on.
 const FORM_WITHIN: Duration = Duration::from_secs(3);
@@ -159,7 +159,7 @@ impl SignOuts {
         user: &User,
         on: &TokenProvider,
     ) -> Result<(), SignOutError> {
-        let Some(identity) = standing::identity(user, &on.uid) else {
+        let Some(identity) = identity_status::identity(user, &on.uid) else {
             return Ok(());
         };
         // Whoever signs in at this moment has a new token kept, and something that stands on it.

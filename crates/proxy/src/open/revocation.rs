@@ -19,7 +19,7 @@ use crate::open::in_flight::InFlightRequest;
 use drover_audit::Audit;
 use drover_hub::Stores;
 use drover_hub::stores::groups::groups_of;
-use drover_hub::stores::standing;
+use drover_hub::stores::identity_status;
 use drover_identity::accounts::Standing;
 use drover_identity::{Accounts, Authenticator, LastUse};
 
@@ -242,7 +242,7 @@ fn valid_person(
         Some(user) if !user.spec.enabled || user.metadata.deletion_timestamp.is_some() => {
             Err(Verdict::Withdrawn(AbortReason::UserDisabled))
         }
-        Some(user) => match standing::of_token(token, &user, stores, now) {
+        Some(user) => match identity_status::check_token(token, &user, stores, now) {
             Ok(()) => Ok(user),
             Err(_) => Err(Verdict::Withdrawn(AbortReason::ProviderSessionEnded)),
         },

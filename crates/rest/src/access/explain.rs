@@ -27,7 +27,7 @@ use drover_http_edge::body::Query;
 use drover_http_edge::status::Status;
 use drover_hub::Stores;
 use drover_hub::stores::groups::groups_of;
-use drover_hub::visibility::{Sight, place_of_cluster};
+use drover_hub::visibility::{Visibility, cluster_scope};
 use drover_identity::caller::Caller;
 
 /// Roles that are told at most.
@@ -66,23 +66,23 @@ pub(crate) async fn explain(
     Caller(caller): Caller,
     Query(query): Query<ExplainQuery>,
 ) -> Result<axum::Json<Explanation>, Status> {
-    let sight = Sight::of(state.hub.stores(), &caller);
-    let cluster = sight.cluster(&query.cluster)?;
+    let visibility = Visibility::of(state.hub.stores(), &caller);
+    let cluster = visibility.cluster(&query.cluster)?;
     let asked_about = match query.user.as_deref() {
         None => Some(caller.user_name.clone()),
         Some("*") => None,
         Some(name) => Some(name.to_owned()),
     };
     if asked_about.as_ref() != Some(&caller.user_name) {
-        let place = place_of_cluster(&cluster);
-        sight.must("list", "clusterroletemplatebindings", &place)?;
+        let place = cluster_scope(&cluster);
+        visibility.require("list", "clusterroletemplatebindings", &place)?;
     }
     let stores = state.hub.stores();
     let uid = ClusterUid::new(cluster.uid().unwrap_or_default());
     let names = match asked_about.as_deref() {
         None => None,
         Some(name) if name == caller.user_name => Some(names_of(stores, name)),
-        Some(name) => Some(other(&state, &sight, &caller, &cluster, name)?),
+        Some(name) => Some(other(&state, &visibility, &caller, &cluster, name)?),
     };
     let (target, unresolved) = target(&state, &caller, &uid, &query).await?;
     let question = Question {
@@ -92,7 +92,8 @@ pub(crate) async fn explain(
         namespace: query.namespace.as_deref(),
     };
     // Whatever somebody has in every cluster is for those to know who manage that, and for themselves.
-    let everywhere = asked_about.as_ref() == Some(&caller.user_name) || sees_everywhere(&sight);
+    let everywhere =
+        asked_about.as_ref() == Some(&caller.user_name) || sees_everywhere(&visibility);
     let meant = |subject: &str| {
         let names = names.as_ref();
         names.is_none_or(|names| names.iter().any(|name| name == subject))
@@ -104,15 +105,20 @@ pub(crate) async fn explain(
         }
         meant(answer.grant.subject.as_str())
     };
-    let found = sight.grants().who_can(question);
+    let found = visibility.grants().who_can(question);
     let found = found.iter().filter(|answer| about(answer));
-    let known = Known::to(&sight, stores, &uid, names.as_deref().unwrap_or_default());
+    let known = Known::to(
+        &visibility,
+        stores,
+        &uid,
+        names.as_deref().unwrap_or_default(),
+    );
     let mut through: Vec<_> = found.map(|answer| view(&known, answer)).collect();
     let beside = Beside {
         asking: &state.asking,
         asker: caller.user_uid.as_str(),
         tunnels: &state.tunnels,
-        inside: &sight.grants().downstream(&uid),
+        inside: &visibility.grants().downstream(&uid),
         cluster: &uid,
         verb: &query.verb,
         asked: target.asked(&query.object),
@@ -199,21 +205,21 @@ async fn target(
 /// who does not exist and for one whom the caller may not see.
 fn other(
     state: &RestState,
-    sight: &Sight,
+    visibility: &Visibility,
     caller: &Identity,
     cluster: &Cluster,
     name: &str,
 ) -> Result<Vec<String>, Status> {
     let stores = state.hub.stores();
     // A caller who gives roles may look up anybody by name, as GET /v1/access/people does.
-    let place = place_of_cluster(cluster);
-    let gives = sight.may("create", "clusterroletemplatebindings", &place);
-    if gives && !sight.may("list", "users", &Place::Hub) {
+    let place = cluster_scope(cluster);
+    let gives = visibility.may("create", "clusterroletemplatebindings", &place);
+    if gives && !visibility.may("list", "users", &Place::Hub) {
         state.lookups.check(&caller.user_uid)?;
     }
     let names = names_of(stores, name);
     let uid = ClusterUid::new(cluster.uid().unwrap_or_default());
-    let sees = || gives || Known::to(sight, stores, &uid, &[]).sees(&names);
+    let sees = || gives || Known::to(visibility, stores, &uid, &[]).sees(&names);
     if names.is_empty() || !sees() {
         return Err(Status::not_found("User", name));
     }

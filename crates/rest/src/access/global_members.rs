@@ -14,7 +14,7 @@ use crate::written::Written;
 use drover_audit::Noted;
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
-use drover_hub::visibility::Sight;
+use drover_hub::visibility::Visibility;
 
 /// Everybody who has a global role, by a binding.
 #[utoipa::path(get, path = "/v1/global-members", tag = "access", params(PageQuery),
@@ -26,7 +26,7 @@ pub(crate) async fn list(
 ) -> Result<axum::Json<List<MemberView>>, Status> {
     let stores = state.hub.stores();
     let all = |_: &GlobalRoleBinding| true;
-    let logins = Logins::at::<GlobalRoleBinding>(&Sight::of(stores, &caller), &Place::Hub);
+    let logins = Logins::at::<GlobalRoleBinding>(&Visibility::of(stores, &caller), &Place::Hub);
     query
         .of(&stores.global_role_bindings, all, |it| {
             view(stores, it, logins)
@@ -69,11 +69,11 @@ pub(crate) async fn remove(
     noted: Noted,
     Name(id): Name,
 ) -> Result<StatusCode, Status> {
-    let mirror = &state.hub.stores().global_role_bindings;
-    let binding = mirror.by_name(&id);
+    let store = &state.hub.stores().global_role_bindings;
+    let binding = store.by_name(&id);
     let binding = binding.ok_or_else(|| Status::not_found("member", &id))?;
     noted.about(&called(&*binding));
-    Written::new(&state.hub, &caller, mirror)
+    Written::new(&state.hub, &caller, store)
         .delete(&binding)
         .await?;
     Ok(StatusCode::NO_CONTENT)

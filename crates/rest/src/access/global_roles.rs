@@ -15,7 +15,7 @@ use crate::page::PageQuery;
 use drover_audit::Noted;
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
-use drover_hub::visibility::Sight;
+use drover_hub::visibility::Visibility;
 
 /// Roles on the hub and in every cluster: what they are called and are for, and what the caller may
 /// do with them.
@@ -27,9 +27,13 @@ pub(crate) async fn list(
     Query(query): Query<PageQuery>,
 ) -> Result<axum::Json<List<GlobalRoleView>>, Status> {
     let stores = state.hub.stores();
-    let sight = RoleSight::of(stores, Sight::of(stores, &caller), None);
+    let visibility = RoleSight::of(stores, Visibility::of(stores, &caller), None);
     query
-        .of(&stores.global_roles, |_| true, |role| sight.global(role))
+        .of(
+            &stores.global_roles,
+            |_| true,
+            |role| visibility.global(role),
+        )
         .map(axum::Json)
 }
 
@@ -90,6 +94,6 @@ pub(crate) async fn delete(
 
 fn detail(state: &RestState, caller: &Identity, role: &GlobalRole) -> GlobalRoleDetail {
     let stores = state.hub.stores();
-    let sight = RoleSight::of_one(stores, Sight::of(stores, caller), &role.name_any());
-    sight.global_in_full(role)
+    let visibility = RoleSight::of_one(stores, Visibility::of(stores, caller), &role.name_any());
+    visibility.global_in_full(role)
 }

@@ -23,7 +23,7 @@ use drover_audit::Noted;
 use drover_http_edge::body::{Json, Name, Names, Query};
 use drover_http_edge::status::Status;
 use drover_hub::Writer;
-use drover_hub::visibility::Sight;
+use drover_hub::visibility::Visibility;
 use drover_identity::caller::Caller;
 
 pub(crate) type InCluster = ClusterRoleTemplateBinding;
@@ -120,9 +120,9 @@ pub(crate) fn place<B: Placed>(
     name: &str,
     verb: &str,
 ) -> Result<Arc<B::At>, Status> {
-    let sight = Sight::of(state.hub.stores(), caller);
-    let (at, place) = B::find(&sight, name)?;
-    sight.must(verb, &B::plural(&()), &place)?;
+    let visibility = Visibility::of(state.hub.stores(), caller);
+    let (at, place) = B::find(&visibility, name)?;
+    visibility.require(verb, &B::plural(&()), &place)?;
     Ok(at)
 }
 
@@ -133,13 +133,13 @@ fn list<B: Placed>(
     query: &PageQuery,
 ) -> Result<axum::Json<List<MemberView>>, Status> {
     let stores = state.hub.stores();
-    let sight = Sight::of(stores, caller);
-    let (at, place) = B::find(&sight, name)?;
-    sight.must("list", &B::plural(&()), &place)?;
-    let logins = Logins::at::<B>(&sight, &place);
+    let visibility = Visibility::of(stores, caller);
+    let (at, place) = B::find(&visibility, name)?;
+    visibility.require("list", &B::plural(&()), &place)?;
+    let logins = Logins::at::<B>(&visibility, &place);
     let here = |binding: &B| binding.is_at(&at);
     query
-        .of(B::mirror(stores), here, |it| view(stores, it, logins))
+        .of(B::store(stores), here, |it| view(stores, it, logins))
         .map(axum::Json)
 }
 
@@ -160,7 +160,7 @@ async fn add<B: Placed>(
     let (role, subject) = wished(request)?;
     let binding = pinned::<B>(state, &at, &role, &subject);
     let said = B::bind(&binding.name_any(), (at.name_any(), None), role, subject);
-    let written = Written::new(&state.hub, caller, B::mirror(state.hub.stores()));
+    let written = Written::new(&state.hub, caller, B::store(state.hub.stores()));
     let made = written.create_drawn(&said, &binding, PREFIX).await?;
     noted.about(&called(&made));
     Ok((
@@ -177,13 +177,13 @@ async fn remove<B: Placed>(
 ) -> Result<StatusCode, Status> {
     let at = place::<B>(state, caller, name, "delete")?;
     note_cluster::<B>(noted, &at);
-    let mirror = B::mirror(state.hub.stores());
-    let binding = mirror
+    let store = B::store(state.hub.stores());
+    let binding = store
         .by_name(id)
         .filter(|binding| binding.is_at(&at))
         .ok_or_else(|| Status::not_found("member", id))?;
     noted.about(&called(&*binding));
-    Written::new(&state.hub, caller, mirror)
+    Written::new(&state.hub, caller, store)
         .delete(&binding)
         .await?;
     Ok(StatusCode::NO_CONTENT)
@@ -197,7 +197,7 @@ pub(crate) async fn make_owner<B: Placed>(
 ) -> Result<(), Status> {
     let (role, subject) = B::owner(caller);
     let binding = pinned::<B>(state, at, &role, &subject);
-    let writer = Writer::new(Api::all(state.hub.client()), B::mirror(state.hub.stores()));
+    let writer = Writer::new(Api::all(state.hub.client()), B::store(state.hub.stores()));
     writer.create("make the creator an owner", &binding).await?;
     Ok(())
 }

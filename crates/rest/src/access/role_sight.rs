@@ -12,7 +12,7 @@ use drover_api::rest::{
 use kube::ResourceExt as _;
 
 use drover_hub::Stores;
-use drover_hub::visibility::{Sight, created_at};
+use drover_hub::visibility::{Visibility, created_at};
 
 const TEMPLATES: &str = "roletemplates";
 const GLOBAL_ROLES: &str = "globalroles";
@@ -31,7 +31,7 @@ pub(crate) struct GivenAt {
 
 /// A caller, and the roles as they are now.
 pub(crate) struct RoleSight {
-    sight: Sight,
+    visibility: Visibility,
     stores: Stores,
     templates: Vec<Arc<RoleTemplate>>,
     at: Option<GivenAt>,
@@ -51,20 +51,20 @@ struct Bound {
 
 impl RoleSight {
     /// Of whoever sees this, and would give roles there.
-    pub(crate) fn of(stores: &Stores, sight: Sight, at: Option<GivenAt>) -> Self {
-        let bound = Bound::of(stores, &sight, |_| true);
-        Self::with(stores, sight, at, bound)
+    pub(crate) fn of(stores: &Stores, visibility: Visibility, at: Option<GivenAt>) -> Self {
+        let bound = Bound::of(stores, &visibility, |_| true);
+        Self::with(stores, visibility, at, bound)
     }
 
     /// The same for the one role of this name.
-    pub(crate) fn of_one(stores: &Stores, sight: Sight, name: &str) -> Self {
-        let bound = Bound::of(stores, &sight, |role| role.name == name);
-        Self::with(stores, sight, None, bound)
+    pub(crate) fn of_one(stores: &Stores, visibility: Visibility, name: &str) -> Self {
+        let bound = Bound::of(stores, &visibility, |role| role.name == name);
+        Self::with(stores, visibility, None, bound)
     }
 
-    fn with(stores: &Stores, sight: Sight, at: Option<GivenAt>, bound: Bound) -> Self {
+    fn with(stores: &Stores, visibility: Visibility, at: Option<GivenAt>, bound: Bound) -> Self {
         Self {
-            sight,
+            visibility,
             stores: stores.clone(),
             templates: stores.role_templates.all(),
             at,
@@ -206,8 +206,8 @@ impl RoleSight {
     }
 
     fn rights(&self, role: &RoleTemplate, allowed: Option<&Scoped>) -> RoleRights {
-        let (grants, who) = (self.sight.grants(), self.sight.who());
-        let on_hub = |verb| self.sight.may(verb, TEMPLATES, &Place::Hub);
+        let (grants, who) = (self.visibility.grants(), self.visibility.who());
+        let on_hub = |verb| self.visibility.may(verb, TEMPLATES, &Place::Hub);
         // What nobody knows is for those who have everything.
         let all = match allowed {
             Some(allowed) => grants.may_write_template(who, Some(allowed), None).is_ok(),
@@ -225,7 +225,7 @@ impl RoleSight {
                 None => grants.administers(who),
             };
             let fits = role.spec.context == *context;
-            Some(fits && all && self.sight.may(verb, bindings, place))
+            Some(fits && all && self.visibility.may(verb, bindings, place))
         };
         RoleRights {
             may_change: own && all && on_hub("update"),
@@ -240,8 +240,8 @@ impl RoleSight {
     }
 
     fn global_rights(&self, role: &GlobalRole, given: Option<&Given>) -> RoleRights {
-        let (grants, who) = (self.sight.grants(), self.sight.who());
-        let may = |verb, resource| self.sight.may(verb, resource, &Place::Hub);
+        let (grants, who) = (self.visibility.grants(), self.visibility.who());
+        let may = |verb, resource| self.visibility.may(verb, resource, &Place::Hub);
         let all = match given {
             Some(given) => given.may_be_given(grants, who).is_ok(),
             None => grants.administers(who),
@@ -269,7 +269,7 @@ impl RoleSight {
         let heirs = heirs.filter(|role| names(&role.spec.inherits));
         let roles = heirs.map(|role| role.name_any()).take(TOLD).collect();
         // Who may not see global roles does not learn which there are.
-        let known = self.sight.may("list", GLOBAL_ROLES, &Place::Hub);
+        let known = self.visibility.may("list", GLOBAL_ROLES, &Place::Hub);
         let all = self.stores.global_roles.all().into_iter();
         let giving = all.filter(|role| known && names(&role.spec.in_every_cluster));
         RestsOnIt {
@@ -281,8 +281,12 @@ impl RoleSight {
 
 impl Bound {
     /// Bindings of the roles that are asked about.
-    fn of(stores: &Stores, sight: &Sight, asked: impl Fn(&&RoleReference) -> bool) -> Self {
-        let may = |resource| sight.may("list", resource, &Place::Hub);
+    fn of(
+        stores: &Stores,
+        visibility: &Visibility,
+        asked: impl Fn(&&RoleReference) -> bool,
+    ) -> Self {
+        let may = |resource| visibility.may("list", resource, &Place::Hub);
         let mut bound = Self::default();
         if may("clusterroletemplatebindings") {
             let all = stores.cluster_role_template_bindings.all();

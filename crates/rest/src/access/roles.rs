@@ -15,7 +15,7 @@ use crate::page::PageQuery;
 use drover_audit::Noted;
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
-use drover_hub::visibility::{Sight, known_place_of, place_of_cluster};
+use drover_hub::visibility::{Visibility, cluster_scope, require_project_scope};
 use drover_identity::caller::Caller;
 
 /// Which roles, and where somebody would be given one.
@@ -35,7 +35,7 @@ pub(crate) struct RoleQuery {
 }
 
 impl RoleQuery {
-    fn given_at(&self, sight: &Sight) -> Result<Option<GivenAt>, Status> {
+    fn given_at(&self, visibility: &Visibility) -> Result<Option<GivenAt>, Status> {
         match (&self.cluster, &self.project) {
             (None, None) => Ok(None),
             (Some(_), Some(_)) => Err(Status::invalid(
@@ -43,17 +43,17 @@ impl RoleQuery {
                 "a role is given in a cluster or in a project: name one of them",
             )),
             (Some(cluster), None) => {
-                let cluster = sight.cluster(cluster)?;
+                let cluster = visibility.cluster(cluster)?;
                 Ok(Some(GivenAt {
                     context: RoleContext::Cluster,
-                    place: place_of_cluster(&cluster),
+                    place: cluster_scope(&cluster),
                 }))
             }
             (None, Some(project)) => {
-                let project = sight.project(project)?;
+                let project = visibility.project(project)?;
                 Ok(Some(GivenAt {
                     context: RoleContext::Project,
-                    place: known_place_of(&project)?,
+                    place: require_project_scope(&project)?,
                 }))
             }
         }
@@ -70,14 +70,14 @@ pub(crate) async fn list(
     Query(query): Query<RoleQuery>,
 ) -> Result<axum::Json<List<RoleView>>, Status> {
     let stores = state.hub.stores();
-    let sight = Sight::of(stores, &caller);
-    let at = query.given_at(&sight)?;
-    let sight = RoleSight::of(stores, sight, at);
+    let visibility = Visibility::of(stores, &caller);
+    let at = query.given_at(&visibility)?;
+    let visibility = RoleSight::of(stores, visibility, at);
     PageQuery::new(query.limit, query.continue_token)
         .of(
             &stores.role_templates,
             |_| true,
-            |role| sight.template(role),
+            |role| visibility.template(role),
         )
         .map(axum::Json)
 }
@@ -92,12 +92,12 @@ pub(crate) async fn read(
     Name(name): Name,
 ) -> Result<axum::Json<RoleDetail>, Status> {
     // What roles say tells what is worth having: for those who have one.
-    let sight = Sight::of(state.hub.stores(), &caller);
-    if !sight.has_some_role() {
+    let visibility = Visibility::of(state.hub.stores(), &caller);
+    if !visibility.has_any_role() {
         return Err(Status::not_found("RoleTemplate", &name));
     }
     let role = stored_role::find::<RoleTemplate>(&state, &name)?;
-    Ok(axum::Json(detail(&state, sight, &role)))
+    Ok(axum::Json(detail(&state, visibility, &role)))
 }
 
 /// Makes a role; whoever does has all of it in every cluster.
@@ -111,8 +111,8 @@ pub(crate) async fn create(
 ) -> Result<(StatusCode, axum::Json<RoleDetail>), Status> {
     let made = stored_role::create::<RoleTemplate>(&state, &caller, &request).await?;
     noted.about(&made.name_any());
-    let sight = Sight::of(state.hub.stores(), &caller);
-    let detail = detail(&state, sight, &made);
+    let visibility = Visibility::of(state.hub.stores(), &caller);
+    let detail = detail(&state, visibility, &made);
     Ok((StatusCode::CREATED, axum::Json(detail)))
 }
 
@@ -127,8 +127,8 @@ pub(crate) async fn update(
     Json(request): Json<RoleUpdate>,
 ) -> Result<axum::Json<RoleDetail>, Status> {
     let written = stored_role::replace::<RoleTemplate>(&state, &caller, &name, &request).await?;
-    let sight = Sight::of(state.hub.stores(), &caller);
-    Ok(axum::Json(detail(&state, sight, &written)))
+    let visibility = Visibility::of(state.hub.stores(), &caller);
+    Ok(axum::Json(detail(&state, visibility, &written)))
 }
 
 /// Deletes a role; whoever has it by a binding loses it within seconds.
@@ -144,7 +144,7 @@ pub(crate) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn detail(state: &RestState, sight: Sight, role: &RoleTemplate) -> RoleDetail {
-    let sight = RoleSight::of_one(state.hub.stores(), sight, &role.name_any());
-    sight.template_in_full(role)
+fn detail(state: &RestState, visibility: Visibility, role: &RoleTemplate) -> RoleDetail {
+    let visibility = RoleSight::of_one(state.hub.stores(), visibility, &role.name_any());
+    visibility.template_in_full(role)
 }

@@ -16,7 +16,7 @@ use crate::RestState;
 use crate::spec;
 use crate::written::Written;
 use drover_http_edge::status::Status;
-use drover_hub::{Mirror, Stores, call};
+use drover_hub::{Store, Stores, call};
 
 /// One of the two kinds of roles.
 pub(crate) trait StoredRole:
@@ -31,7 +31,7 @@ pub(crate) trait StoredRole:
     const KIND: &'static str;
 
     /// Those that are known.
-    fn mirror(stores: &Stores) -> &Mirror<Self>;
+    fn store(stores: &Stores) -> &Store<Self>;
 
     /// One that says this.
     fn saying(name: &str, spec: Self::Spec) -> Self;
@@ -40,7 +40,7 @@ pub(crate) trait StoredRole:
 impl StoredRole for RoleTemplate {
     const KIND: &'static str = "RoleTemplate";
 
-    fn mirror(stores: &Stores) -> &Mirror<Self> {
+    fn store(stores: &Stores) -> &Store<Self> {
         &stores.role_templates
     }
 
@@ -52,7 +52,7 @@ impl StoredRole for RoleTemplate {
 impl StoredRole for GlobalRole {
     const KIND: &'static str = "GlobalRole";
 
-    fn mirror(stores: &Stores) -> &Mirror<Self> {
+    fn store(stores: &Stores) -> &Store<Self> {
         &stores.global_roles
     }
 
@@ -63,7 +63,7 @@ impl StoredRole for GlobalRole {
 
 /// The role of this name.
 pub(crate) fn find<K: StoredRole>(state: &RestState, name: &str) -> Result<Arc<K>, Status> {
-    let role = K::mirror(state.hub.stores()).by_name(name);
+    let role = K::store(state.hub.stores()).by_name(name);
     role.ok_or_else(|| Status::not_found(K::KIND, name))
 }
 
@@ -81,8 +81,8 @@ pub(crate) async fn create<K: StoredRole>(
     request: &RoleCreate,
 ) -> Result<K, Status> {
     let role = K::saying(&request.name, spec::read(&request.spec)?);
-    let mirror = K::mirror(state.hub.stores());
-    let written = Written::new(&state.hub, caller, mirror);
+    let store = K::store(state.hub.stores());
+    let written = Written::new(&state.hub, caller, store);
     written.create(&role, &role).await
 }
 
@@ -106,8 +106,8 @@ pub(crate) async fn replace<K: StoredRole>(
     }
     let mut changed = old.clone();
     *changed.spec_mut() = spec;
-    let mirror = K::mirror(state.hub.stores());
-    let written = Written::new(&state.hub, caller, mirror);
+    let store = K::store(state.hub.stores());
+    let written = Written::new(&state.hub, caller, store);
     written.replace(&old, &changed).await
 }
 
@@ -118,6 +118,6 @@ pub(crate) async fn delete<K: StoredRole>(
     name: &str,
 ) -> Result<(), Status> {
     let role = stored::<K>(state, name).await?;
-    let mirror = K::mirror(state.hub.stores());
-    Written::new(&state.hub, caller, mirror).delete(&role).await
+    let store = K::store(state.hub.stores());
+    Written::new(&state.hub, caller, store).delete(&role).await
 }

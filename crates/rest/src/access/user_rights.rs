@@ -16,7 +16,7 @@ use drover_http_edge::status::Status;
 use drover_hub::Stores;
 use drover_hub::stores::grants::Objects;
 use drover_hub::stores::groups::groups_of;
-use drover_hub::visibility::Sight;
+use drover_hub::visibility::Visibility;
 
 const USERS: &str = "users";
 
@@ -43,23 +43,30 @@ impl Other {
 }
 
 /// What the caller may do with a user.
-pub(crate) fn of(sight: &Sight, stores: &Stores, user: &User) -> UserRights {
-    let (grants, may_administer) = (sight.grants(), sight.grants().administers(sight.who()));
+pub(crate) fn of(visibility: &Visibility, stores: &Stores, user: &User) -> UserRights {
+    let (grants, may_administer) = (
+        visibility.grants(),
+        visibility.grants().administers(visibility.who()),
+    );
     let other = Other::of(user, stores);
     let above = user.spec.administrator || grants.administers(other.who());
-    let may = |verb| sight.may(verb, USERS, &Place::Hub) && (may_administer || !above);
+    let may = |verb| visibility.may(verb, USERS, &Place::Hub) && (may_administer || !above);
     let may_change = may("update");
     UserRights {
         may_change,
         may_delete: may("delete"),
-        may_set_password: may_change && check_password(sight, stores, user).is_ok(),
+        may_set_password: may_change && check_password(visibility, stores, user).is_ok(),
         may_administer,
     }
 }
 
 /// Refuses to set a password of a user who may do what the caller may not.
-pub(crate) fn check_password(sight: &Sight, stores: &Stores, user: &User) -> Result<(), Status> {
-    let (grants, who) = (sight.grants(), sight.who());
+pub(crate) fn check_password(
+    visibility: &Visibility,
+    stores: &Stores,
+    user: &User,
+) -> Result<(), Status> {
+    let (grants, who) = (visibility.grants(), visibility.who());
     if grants.administers(who) {
         return Ok(());
     }
@@ -84,7 +91,7 @@ pub(crate) fn check_password(sight: &Sight, stores: &Stores, user: &User) -> Res
 
 /// Refuses to make a user who gets more rights than the caller has: the caller knows the first
 /// password.
-pub(crate) fn check_defaults(sight: &Sight, stores: &Stores) -> Result<(), Status> {
+pub(crate) fn check_defaults(visibility: &Visibility, stores: &Stores) -> Result<(), Status> {
     let objects = Objects::of(stores);
     let facts = objects.facts();
     let mut roles = Roles::new(&facts, Names::AsTheyAre);
@@ -94,7 +101,7 @@ pub(crate) fn check_defaults(sight: &Sight, stores: &Stores) -> Result<(), Statu
         let Ok(given) = roles.by_global_role(name, role.uid, role.spec) else {
             continue;
         };
-        if let Err(escalation) = given.may_be_given(sight.grants(), sight.who()) {
+        if let Err(escalation) = given.may_be_given(visibility.grants(), visibility.who()) {
             return Err(Status::forbidden(format!(
                 "new users get the global role {name:?}, which allows more than your own roles: \
                  {escalation}; ask an administrator"

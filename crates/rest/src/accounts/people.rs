@@ -19,8 +19,8 @@ use crate::access::members::{InCluster, InProject, place};
 use drover_http_edge::body::Query;
 use drover_http_edge::status::Status;
 use drover_hub::Stores;
-use drover_hub::stores::standing;
-use drover_hub::visibility::Sight;
+use drover_hub::stores::identity_status;
+use drover_hub::visibility::Visibility;
 use drover_identity::caller::Caller;
 
 /// People who are shown at most: more than have one login at different providers.
@@ -85,8 +85,8 @@ pub(crate) async fn find(
             place::<InProject>(&state, &caller, project, "create")?;
         }
         (None, None) => {
-            let sight = Sight::of(state.hub.stores(), &caller);
-            sight.must("create", &GlobalRoleBinding::plural(&()), &Place::Hub)?;
+            let visibility = Visibility::of(state.hub.stores(), &caller);
+            visibility.require("create", &GlobalRoleBinding::plural(&()), &Place::Hub)?;
         }
     }
     state.lookups.check(&caller.user_uid)?;
@@ -95,7 +95,7 @@ pub(crate) async fn find(
     // Whoever could not use a role is nobody to give one to.
     let may = |user: &User| user.spec.enabled && user.metadata.deletion_timestamp.is_none();
     let now = Timestamp::now();
-    let counts = |one: &ProviderIdentity| standing::of_identity(one, stores, now).is_ok();
+    let counts = |one: &ProviderIdentity| identity_status::check_identity(one, stores, now).is_ok();
     let known_as = |user: &User| may(user) && goes_by(user, &name, counts);
     let (found, _) = stores.users.page(None, MOST, known_as);
     Ok(axum::Json(List {

@@ -19,7 +19,7 @@ use crate::page::PageQuery;
 use drover_audit::Noted;
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
-use drover_hub::visibility::{Sight, created_at};
+use drover_hub::visibility::{Visibility, created_at};
 use drover_identity::caller::Caller;
 use drover_identity::tokens as store;
 use drover_identity::tokens::TokenWish;
@@ -56,8 +56,8 @@ pub(crate) async fn list(
     Caller(caller): Caller,
     Query(query): Query<PageQuery>,
 ) -> Result<axum::Json<List<TokenView>>, Status> {
-    let sight = Sight::of(state.hub.stores(), &caller);
-    let all = sight.may("list", "tokens", &Place::Hub);
+    let visibility = Visibility::of(state.hub.stores(), &caller);
+    let all = visibility.may("list", "tokens", &Place::Hub);
     let mine = |token: &Token| all || token.spec.user_uid == caller.user_uid;
     query
         .of(&state.hub.stores().tokens, mine, view)
@@ -99,8 +99,8 @@ pub(crate) async fn delete(
 ) -> Result<StatusCode, Status> {
     let token = state.hub.stores().tokens.by_name(&id);
     // The right with which kubectl deletes this token, by its name, on the hub.
-    let sight = Sight::of(state.hub.stores(), &caller);
-    let (grants, who) = (sight.grants(), sight.who());
+    let visibility = Visibility::of(state.hub.stores(), &caller);
+    let (grants, who) = (visibility.grants(), visibility.who());
     let any = grants.may(who, "delete", "tokens", &id, &Place::Hub);
     let token = token
         .filter(|token| any || token.spec.user_uid == caller.user_uid)
@@ -203,7 +203,7 @@ pub(crate) fn scope(
             "a token cannot be limited to the hub (\"local\"); name a managed cluster, or none",
         ));
     }
-    let cluster = Sight::of(state.hub.stores(), caller).cluster(name)?;
+    let cluster = Visibility::of(state.hub.stores(), caller).cluster(name)?;
     Ok(ClusterScope {
         name: name.to_owned(),
         uid: ClusterUid::new(cluster.uid().unwrap_or_default()),

@@ -19,7 +19,7 @@ use crate::written::Written;
 use drover_audit::Noted;
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
-use drover_hub::visibility::{Sight, created_at};
+use drover_hub::visibility::{Visibility, created_at};
 use drover_hub::{Stores, Writer, call};
 use drover_identity::administrators::NO_OWNERS;
 use drover_identity::caller::Administrator;
@@ -31,11 +31,11 @@ const DISPLAY_NAME: usize = 256;
 
 /// A user as the caller sees them.
 pub(crate) fn view(state: &RestState, caller: &Identity, user: &User) -> UserView {
-    let sight = Sight::of(state.hub.stores(), caller);
-    seen(&sight, state.hub.stores(), user)
+    let visibility = Visibility::of(state.hub.stores(), caller);
+    seen(&visibility, state.hub.stores(), user)
 }
 
-fn seen(sight: &Sight, stores: &Stores, user: &User) -> UserView {
+fn seen(visibility: &Visibility, stores: &Stores, user: &User) -> UserView {
     UserView {
         name: user.name_any(),
         uid: user.uid().unwrap_or_default(),
@@ -55,7 +55,7 @@ fn seen(sight: &Sight, stores: &Stores, user: &User) -> UserView {
             .flat_map(|status| &status.identities)
             .map(identity)
             .collect(),
-        rights: user_rights::of(sight, stores, user),
+        rights: user_rights::of(visibility, stores, user),
     }
 }
 
@@ -81,9 +81,13 @@ pub(crate) async fn list(
     Query(query): Query<PageQuery>,
 ) -> Result<axum::Json<List<UserView>>, Status> {
     let stores = state.hub.stores();
-    let sight = Sight::of(stores, &caller);
+    let visibility = Visibility::of(stores, &caller);
     query
-        .of(&stores.users, |_| true, |user| seen(&sight, stores, user))
+        .of(
+            &stores.users,
+            |_| true,
+            |user| seen(&visibility, stores, user),
+        )
         .map(axum::Json)
 }
 
@@ -121,7 +125,7 @@ pub(crate) async fn create(
         let stores = state.hub.stores();
         let written = Written::new(&state.hub, &caller, &stores.users);
         written.check_create(&user).await?;
-        user_rights::check_defaults(&Sight::of(stores, &caller), stores)?;
+        user_rights::check_defaults(&Visibility::of(stores, &caller), stores)?;
     }
     let password = SecretString::from(request.password.expose());
     let phc = state
@@ -214,9 +218,9 @@ pub(crate) async fn reset_password(
     Json(request): Json<PasswordReset>,
 ) -> Result<StatusCode, Status> {
     let stores = state.hub.stores();
-    let sight = Sight::of(stores, &caller);
+    let visibility = Visibility::of(stores, &caller);
     let user = find(&state, &name)?;
-    user_rights::check_password(&sight, stores, &user)?;
+    user_rights::check_password(&visibility, stores, &user)?;
     let new = SecretString::from(request.new.expose());
     if request.revoke_tokens {
         state.logins.start_afresh(&user, new).await?;

@@ -18,7 +18,7 @@ use drover_http_edge::body::Json;
 use drover_http_edge::status::Status;
 use drover_http_edge::unauthenticated::UnauthenticatedJson;
 use drover_hub::Stores;
-use drover_hub::visibility::Sight;
+use drover_hub::visibility::Visibility;
 use drover_identity::caller::{AnyToken, Held};
 use drover_identity::{By, tokens};
 
@@ -120,7 +120,7 @@ pub(crate) fn describe(
         administrator: user.spec.administrator,
         must_change_password: user.spec.must_change_password,
         token: view(token),
-        rights: Sight::of_user(stores, user).caller_rights(),
+        rights: Visibility::of_user(stores, user).caller_rights(),
     })
 }
 

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 
 use super::*;
-use drover_hub::admission::Judge;
+use drover_hub::admission::WriteAuthorizer;
 
 type Asked = Arc<Mutex<Vec<(Method, String, Value)>>>;
 
@@ -101,7 +101,7 @@ async fn making_what_is_taken(taken_by: &Value) -> (Result<String, Status>, usiz
         "cluster": { "name": "shop" }, "role": { "name": "reader" },
         "subject": { "user": { "name": "root" } },
     });
-    let stores = drover_hub::Stores::of_an_empty_hub();
+    let stores = drover_hub::Stores::synced_empty();
     let (root, _) = object("User", "root", &json!({ "administrator": true }));
     stores.users.apply(root);
     let (shop, shop_said) = object("Cluster", "shop", &json!({}));
@@ -189,11 +189,13 @@ async fn by_kubectl(hub: &Hub, old: Option<&User>, new: Option<&User>) -> Result
         object: object.as_ref(),
         old: old.as_ref(),
     };
-    let judge = Judge {
+    let authorizer = WriteAuthorizer {
         client: hub.client(),
         stores: hub.stores().clone(),
     };
-    let decided = judge.decide(Asker::embedded("drover:server"), &write).await;
+    let decided = authorizer
+        .check(Asker::embedded("drover:server"), &write)
+        .await;
     decided.map_err(|error| error.to_string())
 }
 
@@ -296,7 +298,7 @@ fn writes_of_users() -> Vec<(&'static str, Option<User>, Option<User>, bool)> {
 
 #[tokio::test(start_paused = true)]
 async fn rest_applies_the_rules_that_apply_to_kubectl() {
-    let stores = drover_hub::Stores::of_an_empty_hub();
+    let stores = drover_hub::Stores::synced_empty();
     let (ann, _) = object("User", "ann", &json!({}));
     stores.users.apply(ann);
     let (client, _) = hub(|_, _, _| failure(404));

@@ -71,7 +71,7 @@ impl Whole {
 
     /// With this hub; the stores contain one cluster.
     fn before(client: kube::Client) -> Self {
-        let stores = Stores::of_an_empty_hub();
+        let stores = Stores::synced_empty();
         stores.clusters.replace(vec![cluster()]);
         let hub = Hub::new(client, stores.clone(), Keys::generate().unwrap());
         let folder = tempfile::tempdir().unwrap();
@@ -81,7 +81,7 @@ impl Whole {
             hub_metrics: HubMetrics::default(),
             // A hub that calls the webhook over HTTP needs one more route, so this covers all
             // routes.
-            hub_asks_in_process: false,
+            hub_is_embedded: false,
             settings: Settings::new(stores.clone(), "https://127.0.0.1:8443"),
             sign_in_sources: sources.clone(),
             leadership: Leadership::alone(),

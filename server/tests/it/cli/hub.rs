@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use drover_hub::connect::{Connection, HubOptions, connect};
-use drover_hub::embedded::place::Place;
+use drover_hub::embedded::data_dir::DataDir;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::{ObjectMeta, PostParams};
@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::program::Drover;
 
 async fn open(folder: &Path) -> Connection {
-    connect(&HubOptions::Embedded(Place::new(folder)))
+    connect(&HubOptions::Embedded(DataDir::new(folder)))
         .await
         .unwrap()
 }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use drover_hub::connect::{HubOptions, Surroundings};
-use drover_hub::embedded::place::Place;
+use drover_hub::connect::{HubOptions, ProcessEnvironment};
+use drover_hub::embedded::data_dir::DataDir;
 
 use super::program::Drover;
 
@@ -27,12 +27,12 @@ fn systemd_unit_uses_the_state_directory() {
     let data = environment
         .iter()
         .find(|(name, _)| *name == "XDG_DATA_HOME");
-    let around = Surroundings {
+    let around = ProcessEnvironment {
         xdg_data_home: data.map(|(_, folder)| PathBuf::from(folder)),
-        ..Surroundings::default()
+        ..ProcessEnvironment::default()
     };
     let hub = HubOptions::choose(None, None, None, &around).unwrap();
-    assert_eq!(hub, HubOptions::Embedded(Place::new("/var/lib/drover")));
+    assert_eq!(hub, HubOptions::Embedded(DataDir::new("/var/lib/drover")));
 }
 
 #[tokio::test(flavor = "multi_thread")]

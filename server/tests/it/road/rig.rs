@@ -136,7 +136,7 @@ impl Rig {
     }
 
     pub(super) async fn with_hub(hub: HubService) -> Self {
-        let stores = Stores::of_an_empty_hub();
+        let stores = Stores::synced_empty();
         let (ann, bob) = (token(1, "ann", None), token(2, "bob", None));
         stores
             .users

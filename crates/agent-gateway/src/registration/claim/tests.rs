@@ -35,7 +35,7 @@ impl Objects {
             }
         });
         let client = Client::new(service, "default");
-        Hub::new(client, Stores::of_an_empty_hub(), Keys::generate().unwrap())
+        Hub::new(client, Stores::synced_empty(), Keys::generate().unwrap())
     }
 
     fn answer(&self, method: &Method, path: &str, mut body: Value) -> (u16, Value) {

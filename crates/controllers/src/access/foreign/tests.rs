@@ -57,7 +57,7 @@ fn who_has_no_role_is_taken_out_and_nobody_else() {
 
 #[test]
 fn whoever_is_only_switched_off_is_still_bound() {
-    let stores = Stores::of_an_empty_hub();
+    let stores = Stores::synced_empty();
     let object = |kind: &str, name: &str, spec: serde_json::Value, status: serde_json::Value| {
         json!({
             "apiVersion": "management.drover.dev/v1alpha1", "kind": kind,

@@ -63,7 +63,7 @@ async fn a_binding_goes_only_if_the_hub_itself_says_that_whom_it_is_for_is_gone(
         (200, "1", false, false),
         (503, "", false, true),
     ] {
-        let stores = Stores::of_an_empty_hub();
+        let stores = Stores::synced_empty();
         let (client, asked) = hub(code, uid);
         let mut orphans = Orphans::new(client, &stores);
         let kept = orphans
@@ -77,7 +77,7 @@ async fn a_binding_goes_only_if_the_hub_itself_says_that_whom_it_is_for_is_gone(
 
 #[tokio::test]
 async fn one_look_deletes_no_more_bindings_than_a_hundred() {
-    let stores = Stores::of_an_empty_hub();
+    let stores = Stores::synced_empty();
     let (client, _) = hub(404, "");
     let mut orphans = Orphans::new(client, &stores);
     let found = deletions(MOST + 5);

@@ -103,16 +103,21 @@ fn who_stands_on_a_provider_that_is_silent_or_says_no_reads_so() {
     identity.message = Some("it is down".into());
     let (status, reason) = ("True", "ProviderUnreachable");
     assert_says(&says(&identity, None), status, reason, "it is down");
-    let over = says(&identity, Some(Fallen::GraceOver));
-    assert_says(&over, "False", "ProviderFallen", "corp: ");
+    let over = says(&identity, Some(InvalidReason::GracePeriodExpired));
+    assert_says(&over, "False", "ProviderInvalid", "corp: ");
     let stands_on_it = token(
         &credential(false),
         Some(&ann(true, false)),
         None,
-        Some(Fallen::Refused),
+        Some(InvalidReason::Refused),
         at(1),
     );
-    assert_says(&stands_on_it, "False", "ProviderFallen", "refuses its user");
+    assert_says(
+        &stands_on_it,
+        "False",
+        "ProviderInvalid",
+        "refuses its user",
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@ use kube::client::Body;
 
 use super::*;
 use crate::Stores;
-use crate::admission::Judge;
+use crate::admission::WriteAuthorizer;
 use drover_telemetry::{Health, Metrics};
 
 fn refused(message: &str) -> HubError {
@@ -63,7 +63,7 @@ fn installer_that_finds(code: u16, webhooks: Value) -> (Installer, Metrics, Heal
     let (metrics, health) = (Metrics::new(), Health::new());
     let installer = Installer {
         reviews: Reviews::new(
-            Judge {
+            WriteAuthorizer {
                 client: client.clone(),
                 stores: Stores::new(),
             },
@@ -73,7 +73,7 @@ fn installer_that_finds(code: u16, webhooks: Value) -> (Installer, Metrics, Heal
         address: None,
         settings: Settings::new(Stores::new(), ""),
         trust: None,
-        standing: RulesStanding::new(Rules::InForce, &metrics, &health),
+        status: WebhookStatus::new(WebhookState::InForce, &metrics, &health),
     };
     (installer, metrics, health)
 }
@@ -85,7 +85,7 @@ async fn what_the_hub_refuses_is_shown_and_what_passes_changes_nothing() {
         said: String::new(),
     };
     let hub = |code| NotInForce::Hub(said(code, "no"));
-    let nameless = |code| NotInForce::Nameless(NoName::Hub(said(code, "no")));
+    let nameless = |code| NotInForce::Nameless(AccountError::Hub(said(code, "no")));
     for (error, read, leads, state) in [
         // Never installed, because the account may not.
         (hub(403), 404, true, "missing"),
@@ -93,7 +93,12 @@ async fn what_the_hub_refuses_is_shown_and_what_passes_changes_nothing() {
         // Installed once; whether it still holds, nobody can say.
         (hub(403), 200, true, "unknown"),
         (hub(403), 403, true, "unknown"),
-        (NotInForce::Nameless(NoName::Unsaid), 200, true, "unknown"),
+        (
+            NotInForce::Nameless(AccountError::Unsaid),
+            200,
+            true,
+            "unknown",
+        ),
         // In a moment the hub may say otherwise.
         (hub(500), 404, true, "in_force"),
         (hub(429), 404, true, "in_force"),
@@ -132,7 +137,7 @@ async fn rules_that_a_chart_made_room_for_are_missing_until_they_ask_something()
 async fn a_leader_who_never_finds_out_says_so_and_one_who_waits_does_not() {
     for (leads, noted) in [(true, true), (false, false)] {
         let (installer, _metrics, health) = installer(404);
-        installer.standing.set(Rules::Unknown);
+        installer.status.set(WebhookState::Unknown);
         for _ in 0..10 {
             installer
                 .record_failure(&NotInForce::Hub(said(503, "no")), leads)

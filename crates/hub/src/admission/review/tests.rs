@@ -14,11 +14,11 @@ fn reviews() -> Reviews {
     let silent = tower::service_fn(|_: http::Request<kube::client::Body>| {
         futures::future::pending::<Result<http::Response<kube::client::Body>, tower::BoxError>>()
     });
-    let judge = Judge {
+    let authorizer = WriteAuthorizer {
         client: kube::Client::new(silent, "default"),
         stores: crate::Stores::new(),
     };
-    let reviews = Reviews::new(judge, "secret");
+    let reviews = Reviews::new(authorizer, "secret");
     reviews.server_is("drover:server");
     reviews
 }

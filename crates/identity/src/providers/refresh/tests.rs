@@ -17,7 +17,7 @@ fn refresher() -> (Refresher, Arc<Mutex<BTreeSet<String>>>) {
         async { Err::<http::Response<kube::client::Body>, tower::BoxError>("no hub".into()) }
     });
     let client = kube::Client::new(service, "default");
-    let hub = Hub::new(client, Stores::of_an_empty_hub(), Keys::generate().unwrap());
+    let hub = Hub::new(client, Stores::synced_empty(), Keys::generate().unwrap());
     let refresher = Refresher::new(hub.clone(), Providers::new(hub), OneByOne::default());
     (refresher, asked)
 }

@@ -8,7 +8,7 @@ use drover_api::ids::ClusterUid;
 use kube::ResourceExt as _;
 
 use drover_hub::Stores;
-use drover_hub::visibility::Sight;
+use drover_hub::visibility::Visibility;
 
 /// The people whom an asker finds among the members of a cluster and its projects, or among all people.
 /// Bindings that somebody made in the cluster may name others, of whom the asker learns no name.
@@ -21,16 +21,16 @@ pub(super) struct Known<'a> {
 impl<'a> Known<'a> {
     /// To this asker in a cluster, who has said the names of those `asked_about` themselves.
     pub(super) fn to(
-        sight: &'a Sight,
+        visibility: &'a Visibility,
         stores: &'a Stores,
         cluster: &ClusterUid,
         asked_about: &'a [String],
     ) -> Self {
-        let everybody = sight.may("list", "users", &Place::Hub);
+        let everybody = visibility.may("list", "users", &Place::Hub);
         let people = || {
-            let own = sight.who().user.as_str();
+            let own = visibility.who().user.as_str();
             let asked_about = asked_about.iter().map(String::as_str);
-            members(sight, cluster)
+            members(visibility, cluster)
                 .chain([own])
                 .chain(asked_about)
                 .collect()
@@ -60,14 +60,14 @@ impl<'a> Known<'a> {
 }
 
 /// Everybody of whom the asker may see that they have a role in a cluster.
-fn members<'a>(sight: &'a Sight, cluster: &ClusterUid) -> impl Iterator<Item = &'a str> {
-    let everywhere = sees_everywhere(sight);
+fn members<'a>(visibility: &'a Visibility, cluster: &ClusterUid) -> impl Iterator<Item = &'a str> {
+    let everywhere = sees_everywhere(visibility);
     let mut places = HashMap::new();
     let mut may_list = move |bindings, place: &'a Place| {
-        let may = || sight.may("list", bindings, place);
+        let may = || visibility.may("list", bindings, place);
         *places.entry((bindings, place)).or_insert_with(may)
     };
-    let there = sight.grants().in_cluster(cluster);
+    let there = visibility.grants().in_cluster(cluster);
     let seen = there.filter(move |grant| match grant.binding.kind {
         BindingKind::Global | BindingKind::Administrator => everywhere,
         BindingKind::Cluster => may_list("clusterroletemplatebindings", &grant.place),
@@ -77,8 +77,8 @@ fn members<'a>(sight: &'a Sight, cluster: &ClusterUid) -> impl Iterator<Item = &
 }
 
 /// Whether somebody may know who has what in every cluster.
-pub(super) fn sees_everywhere(sight: &Sight) -> bool {
-    sight.may("list", "globalrolebindings", &Place::Hub)
+pub(super) fn sees_everywhere(visibility: &Visibility) -> bool {
+    visibility.may("list", "globalrolebindings", &Place::Hub)
 }
 
 #[cfg(test)]

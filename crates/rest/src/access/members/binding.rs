@@ -17,8 +17,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use drover_http_edge::status::Status;
-use drover_hub::visibility::{Sight, known_place_of, place_of_cluster};
-use drover_hub::{Mirror, Stores};
+use drover_hub::visibility::{Visibility, cluster_scope, require_project_scope};
+use drover_hub::{Store, Stores};
 
 /// A kind of binding: a role for a subject.
 pub(crate) trait Binding:
@@ -29,7 +29,7 @@ pub(crate) trait Binding:
     + DeserializeOwned
 {
     /// All of this kind.
-    fn mirror(stores: &Stores) -> &Mirror<Self>;
+    fn store(stores: &Stores) -> &Store<Self>;
 
     /// UID of the role that a name means in it; `None` if there is none.
     fn role_uid(stores: &Stores, name: &str) -> Option<String>;
@@ -46,7 +46,7 @@ pub(crate) trait Placed: Binding {
     const OWNER: &'static str;
 
     /// The place of this name, if the caller knows of it, and where its objects are.
-    fn find(sight: &Sight, name: &str) -> Result<(Arc<Self::At>, Place), Status>;
+    fn find(visibility: &Visibility, name: &str) -> Result<(Arc<Self::At>, Place), Status>;
 
     /// The cluster that a place is, or is in.
     fn cluster(at: &Self::At) -> ClusterReference;
@@ -87,7 +87,7 @@ pub(crate) struct Said<'a> {
 }
 
 impl Binding for ClusterRoleTemplateBinding {
-    fn mirror(stores: &Stores) -> &Mirror<Self> {
+    fn store(stores: &Stores) -> &Store<Self> {
         &stores.cluster_role_template_bindings
     }
 
@@ -108,9 +108,9 @@ impl Placed for ClusterRoleTemplateBinding {
     type At = Cluster;
     const OWNER: &'static str = "cluster-owner";
 
-    fn find(sight: &Sight, name: &str) -> Result<(Arc<Cluster>, Place), Status> {
-        let cluster = sight.cluster(name)?;
-        let place = place_of_cluster(&cluster);
+    fn find(visibility: &Visibility, name: &str) -> Result<(Arc<Cluster>, Place), Status> {
+        let cluster = visibility.cluster(name)?;
+        let place = cluster_scope(&cluster);
         Ok((cluster, place))
     }
 
@@ -143,7 +143,7 @@ impl Placed for ClusterRoleTemplateBinding {
 }
 
 impl Binding for ProjectRoleTemplateBinding {
-    fn mirror(stores: &Stores) -> &Mirror<Self> {
+    fn store(stores: &Stores) -> &Store<Self> {
         &stores.project_role_template_bindings
     }
 
@@ -164,9 +164,9 @@ impl Placed for ProjectRoleTemplateBinding {
     type At = Project;
     const OWNER: &'static str = "project-owner";
 
-    fn find(sight: &Sight, name: &str) -> Result<(Arc<Project>, Place), Status> {
-        let project = sight.project(name)?;
-        let place = known_place_of(&project)?;
+    fn find(visibility: &Visibility, name: &str) -> Result<(Arc<Project>, Place), Status> {
+        let project = visibility.project(name)?;
+        let place = require_project_scope(&project)?;
         Ok((project, place))
     }
 
@@ -196,7 +196,7 @@ impl Placed for ProjectRoleTemplateBinding {
 }
 
 impl Binding for GlobalRoleBinding {
-    fn mirror(stores: &Stores) -> &Mirror<Self> {
+    fn store(stores: &Stores) -> &Store<Self> {
         &stores.global_role_bindings
     }
 

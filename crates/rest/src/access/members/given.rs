@@ -12,8 +12,8 @@ use kube::ResourceExt as _;
 use super::binding::{Binding, Said};
 use drover_http_edge::status::Status;
 use drover_hub::Stores;
-use drover_hub::stores::standing;
-use drover_hub::visibility::Sight;
+use drover_hub::stores::identity_status;
+use drover_hub::visibility::Visibility;
 use drover_hub::visibility::created_at;
 
 /// What the id of a member begins with.
@@ -92,7 +92,7 @@ pub(crate) fn called<B: Binding>(binding: &B) -> String {
 pub(crate) fn identities_of(stores: &Stores, user: &User) -> Vec<MemberIdentity> {
     let now = Timestamp::now();
     let identities = user.status.iter().flat_map(|status| &status.identities);
-    let counts = identities.filter(|one| standing::of_identity(one, stores, now).is_ok());
+    let counts = identities.filter(|one| identity_status::check_identity(one, stores, now).is_ok());
     let shown = counts.map(|identity| MemberIdentity {
         provider: identity.provider.clone(),
         login: identity.login.clone(),
@@ -110,9 +110,9 @@ pub(crate) enum Logins {
 }
 
 impl Logins {
-    /// For whoever has this sight of a place.
-    pub(crate) fn at<B: Binding>(sight: &Sight, place: &Place) -> Self {
-        if sight.may("create", &B::plural(&()), place) {
+    /// For whoever has this visibility of a place.
+    pub(crate) fn at<B: Binding>(visibility: &Visibility, place: &Place) -> Self {
+        if visibility.may("create", &B::plural(&()), place) {
             Self::Told
         } else {
             Self::Kept

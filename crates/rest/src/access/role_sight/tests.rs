@@ -33,12 +33,12 @@ fn as_administrator(stores: &Stores) -> RoleSight {
             expires_at: jiff::Timestamp::MAX,
         },
     };
-    RoleSight::of(stores, Sight::of(stores, &caller), None)
+    RoleSight::of(stores, Visibility::of(stores, &caller), None)
 }
 
 #[test]
 fn a_role_that_rests_on_a_locked_one_is_not_to_be_copied() {
-    let stores = Stores::of_an_empty_hub();
+    let stores = Stores::synced_empty();
     let rules = json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] }]);
     for (name, locked, inherits) in [
         ("free", false, json!([])),
@@ -56,17 +56,17 @@ fn a_role_that_rests_on_a_locked_one_is_not_to_be_copied() {
         let spec = json!({ "inEveryCluster": [given] });
         stores.global_roles.apply(object("GlobalRole", name, &spec));
     }
-    let sight = as_administrator(&stores);
+    let visibility = as_administrator(&stores);
     let may_copy = |name: &str| {
         let role = stores.role_templates.by_name(name).unwrap();
-        sight.template(&role).rights.may_copy
+        visibility.template(&role).rights.may_copy
     };
     assert!(may_copy("free") && may_copy("heir"));
     // A copy is another role, and may say that it is not locked.
     assert!(may_copy("held"));
     assert!(!may_copy("heir-of-held"));
     let global = |name: &str| {
-        sight
+        visibility
             .global(&stores.global_roles.by_name(name).unwrap())
             .rights
     };

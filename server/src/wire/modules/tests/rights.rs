@@ -216,8 +216,8 @@ async fn cluster_owner_imports_it_and_viewer_does_not() {
                 },
             });
             let binding = serde_json::from_value(binding).unwrap();
-            let mirror = &whole.stores.cluster_role_template_bindings;
-            mirror.apply(binding);
+            let store = &whole.stores.cluster_role_template_bindings;
+            store.apply(binding);
         }
         let (code, body) = whole.call(&import, Some(&token)).await;
         assert_eq!(code, wanted, "{role:?}: {body}");

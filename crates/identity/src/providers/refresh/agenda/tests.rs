@@ -9,7 +9,7 @@ fn hub() -> Hub {
     let service = tower::service_fn(|_: http::Request<kube::client::Body>| async {
         Err::<http::Response<kube::client::Body>, tower::BoxError>("no hub".into())
     });
-    let stores = Stores::of_an_empty_hub();
+    let stores = Stores::synced_empty();
     stores.users.apply(person());
     let client = kube::Client::new(service, "default");
     Hub::new(client, stores, Keys::generate().unwrap())

@@ -18,7 +18,7 @@ fn object<K: DeserializeOwned>(kind: &str, name: &str, spec: &Value) -> K {
 /// In the cluster `shop`, `ann` owns everything of Drover's, `max` sees members of projects, `pia` has a
 /// role in the project `till`, and `eve` one in every cluster.
 fn stores() -> Stores {
-    let stores = Stores::of_an_empty_hub();
+    let stores = Stores::synced_empty();
     for name in ["ann", "max", "pia", "eve"] {
         stores.users.apply(object("User", name, &json!({})));
     }
@@ -79,13 +79,13 @@ fn who(name: &str) -> Identity {
 /// Those whose names somebody learns who has asked about some.
 fn told(asker: &str, asked_about: &[&str]) -> Vec<String> {
     let stores = stores();
-    let sight = Sight::of(&stores, &who(asker));
-    assert!(sight.grants().problems().is_empty());
+    let visibility = Visibility::of(&stores, &who(asker));
+    assert!(visibility.grants().problems().is_empty());
     let asked_about: Vec<_> = asked_about
         .iter()
         .map(|name| format!("drover:user:{name}"))
         .collect();
-    let known = Known::to(&sight, &stores, &ClusterUid::new("shop"), &asked_about);
+    let known = Known::to(&visibility, &stores, &ClusterUid::new("shop"), &asked_about);
     let all = ["ann", "eve", "max", "pia", "root"].into_iter();
     all.filter_map(|name| known.name_of(&format!("drover:user:{name}")))
         .collect()
@@ -108,8 +108,8 @@ fn an_asker_learns_the_names_of_those_alone_whom_they_may_see() {
 fn user_whom_an_asker_may_not_see_is_as_unknown_as_nobody() {
     let stores = stores();
     let sees = |asker: &str, name: &str| {
-        let sight = Sight::of(&stores, &who(asker));
-        let known = Known::to(&sight, &stores, &ClusterUid::new("shop"), &[]);
+        let visibility = Visibility::of(&stores, &who(asker));
+        let known = Known::to(&visibility, &stores, &ClusterUid::new("shop"), &[]);
         known.sees(&[format!("drover:user:{name}")])
     };
     assert!(sees("root", "eve") && sees("ann", "pia") && sees("max", "pia"));

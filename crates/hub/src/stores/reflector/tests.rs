@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::stores::mirror::Changed;
+use crate::stores::store::Changed;
 
 fn object(name: &str, version: &str, value: &Value) -> Value {
     json!({
@@ -90,22 +90,16 @@ async fn a_mirror_follows_resumes_lists_again_and_survives_what_it_cannot_read()
         } })],
         listing("20", &[object("c", "19", &json!("1"))]),
     ]);
-    let mirror = Mirror::<Setting>::new(Changed::default());
+    let store = Store::<Setting>::new(Changed::default());
     let stop = CancellationToken::new();
-    let following = tokio::spawn(follow(client, mirror.clone(), stop.clone()));
-    let names = || {
-        mirror
-            .all()
-            .iter()
-            .map(|s| s.name_any())
-            .collect::<Vec<_>>()
-    };
+    let following = tokio::spawn(reflect(client, store.clone(), stop.clone()));
+    let names = || store.all().iter().map(|s| s.name_any()).collect::<Vec<_>>();
 
     let limit = Duration::from_mins(1);
     let expected: Setting = serde_json::from_value(object("b", "6", &json!("1"))).unwrap();
-    assert!(mirror.wait_for_within(&expected, limit).await);
+    assert!(store.wait_for_within(&expected, limit).await);
     let expected: Setting = serde_json::from_value(object("c", "19", &json!("1"))).unwrap();
-    assert!(mirror.wait_for_within(&expected, limit).await);
+    assert!(store.wait_for_within(&expected, limit).await);
     // What was deleted while nobody watched is gone, and so is what cannot be read any more.
     assert_eq!(names(), ["c"]);
     // The silent watch goes on; after its time is overdue, it is opened anew from where it was.
@@ -132,16 +126,16 @@ async fn a_kind_of_several_pages_is_mirrored_whole() {
     first[0]["metadata"]["continue"] = json!("after-a");
     let last = listing("5", &[object("b", "4", &json!("1"))]);
     let (client, asked) = hub(vec![first, last]);
-    let mirror = Mirror::<Setting>::new(Changed::default());
+    let store = Store::<Setting>::new(Changed::default());
     let stop = CancellationToken::new();
-    tokio::spawn(follow(client, mirror.clone(), stop.clone()));
+    tokio::spawn(reflect(client, store.clone(), stop.clone()));
     let expected: Setting = serde_json::from_value(object("b", "4", &json!("1"))).unwrap();
     assert!(
-        mirror
+        store
             .wait_for_within(&expected, Duration::from_mins(1))
             .await
     );
-    assert_eq!(mirror.all().len(), 2);
+    assert_eq!(store.all().len(), 2);
     assert_eq!(asked.lock()[..2], ["list", "list after-a"]);
     stop.cancel();
 }
@@ -149,19 +143,15 @@ async fn a_kind_of_several_pages_is_mirrored_whole() {
 #[tokio::test(start_paused = true)]
 async fn silence_makes_a_mirror_old_and_an_answer_makes_it_young() {
     let (client, _) = hub(vec![listing("5", &[])]);
-    let mirror = Mirror::<Setting>::new(Changed::default());
+    let store = Store::<Setting>::new(Changed::default());
     let stop = CancellationToken::new();
-    tokio::spawn(follow(client, mirror.clone(), stop.clone()));
+    tokio::spawn(reflect(client, store.clone(), stop.clone()));
     tokio::time::sleep(Duration::from_secs(50)).await;
-    assert!(mirror.is_synced());
-    assert!(
-        mirror.age() >= Duration::from_secs(45),
-        "{:?}",
-        mirror.age()
-    );
+    assert!(store.is_synced());
+    assert!(store.age() >= Duration::from_secs(45), "{:?}", store.age());
     // The next watch is answered: the hub is there.
     tokio::time::sleep(Duration::from_secs(12)).await;
-    assert!(mirror.age() < Duration::from_secs(45), "{:?}", mirror.age());
+    assert!(store.age() < Duration::from_secs(45), "{:?}", store.age());
     stop.cancel();
 }
 
@@ -179,11 +169,11 @@ async fn a_mirror_holds_nothing_of_who_wrote_which_field() {
         listing("5", &[listed]),
         vec![json!({ "type": "ADDED", "object": watched })],
     ]);
-    let mirror = Mirror::<Setting>::new(Changed::default());
+    let store = Store::<Setting>::new(Changed::default());
     let stop = CancellationToken::new();
-    tokio::spawn(follow(client, mirror.clone(), stop.clone()));
+    tokio::spawn(reflect(client, store.clone(), stop.clone()));
     tokio::time::sleep(Duration::from_secs(5)).await;
-    let held: Vec<_> = mirror
+    let held: Vec<_> = store
         .all()
         .iter()
         .map(|s| s.metadata.managed_fields.clone())

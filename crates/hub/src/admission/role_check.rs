@@ -19,7 +19,7 @@
 //! - Two writes at the same time may be judged from the same memory. What each gives is checked
 //!   against what its writer has, and what the two come to together is checked when it counts:
 //!   roles that inherit each other allow nothing.
-//! - Stores that were not read yet, or not for too long, judge nobody: the write is refused for now.
+//! - Stores that were not read yet, or not for too long, authorizer nobody: the write is refused for now.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -43,10 +43,10 @@ use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Judge, NotAdmitted};
+use super::{AdmissionError, WriteAuthorizer};
 use crate::stores::grants::Objects;
 use crate::stores::groups::groups_of;
-use crate::{Hub, HubError, Mirror, Stores, call};
+use crate::{Hub, HubError, Store, Stores, call};
 use drover_http_edge::status::Status;
 
 /// Longest that a write waits for memory to hear of what was written just before it.
@@ -61,23 +61,27 @@ pub(super) static WAITING_ON_HUB: Semaphore = Semaphore::const_new(8);
 /// Asks all rules about a write that the server makes for a caller.
 ///
 /// The writer and the groups of `write` are not looked at: it is the caller who is judged.
-pub async fn judge(hub: &Hub, caller: &Identity, write: &Write<'_>) -> Result<(), NotAdmitted> {
-    let judge = Judge {
+pub async fn check_write(
+    hub: &Hub,
+    caller: &Identity,
+    write: &Write<'_>,
+) -> Result<(), AdmissionError> {
+    let authorizer = WriteAuthorizer {
         client: hub.client(),
         stores: hub.stores().clone(),
     };
-    judge
-        .decide_for(&UserName::of(&caller.user_uid), write)
+    authorizer
+        .check_for_user(&UserName::of(&caller.user_uid), write)
         .await
 }
 
 /// Asks the rules on roles about a write of whoever it names.
-pub(super) async fn judge_writer(
+pub(super) async fn check_writer(
     client: &Client,
     stores: &Stores,
     write: &Write<'_>,
     room: &'static Semaphore,
-) -> Result<(), NotAdmitted> {
+) -> Result<(), AdmissionError> {
     let by = match Writer::of(write) {
         Writer::Person(user) => By::Person(user),
         Writer::OfHub if depends_on_writer(write) && may_do_everything(client, write).await? => {
@@ -85,7 +89,7 @@ pub(super) async fn judge_writer(
         }
         Writer::OfHub | Writer::Nobody => By::Known(Giver::Stranger),
     };
-    judge_by(client, stores, write, &by, room).await
+    check_until_current(client, stores, write, &by, room).await
 }
 
 /// Who writes.
@@ -96,20 +100,23 @@ enum By {
     Known(Giver),
 }
 
-async fn judge_by(
+async fn check_until_current(
     client: &Client,
     stores: &Stores,
     write: &Write<'_>,
     by: &By,
     room: &'static Semaphore,
-) -> Result<(), NotAdmitted> {
+) -> Result<(), AdmissionError> {
     let mut changed = stores.grants.changed();
     let until = Instant::now() + GRANTS_WITHIN;
     let mut waits = None;
     loop {
         changed.mark_unchanged();
-        stores.health().check().map_err(NotAdmitted::NotNow)?;
-        let not: NotAdmitted = match look(stores, write, by) {
+        stores
+            .health()
+            .check()
+            .map_err(AdmissionError::Unavailable)?;
+        let not: AdmissionError = match look(stores, write, by) {
             Err(refusal) => refusal.into(),
             Ok(()) if is_as_known(client, stores, write).await? => return Ok(()),
             Ok(()) => not_as_known(),
@@ -153,7 +160,7 @@ async fn is_as_known(
     client: &Client,
     stores: &Stores,
     write: &Write<'_>,
-) -> Result<bool, NotAdmitted> {
+) -> Result<bool, AdmissionError> {
     for named in names_in(write) {
         let (name, client) = (named.name, client.clone());
         let same = match named.kind {
@@ -162,23 +169,25 @@ async fn is_as_known(
             NamedKind::RoleTemplate => is_the_same(client, &stores.role_templates, name).await,
             NamedKind::GlobalRole => is_the_same(client, &stores.global_roles, name).await,
         };
-        if !same.map_err(NotAdmitted::Unknown)? {
+        if !same.map_err(AdmissionError::RolesUnknown)? {
             return Ok(false);
         }
     }
     match deleted_role(write) {
-        Some(name) => is_unused(client, name).await.map_err(NotAdmitted::Unknown),
+        Some(name) => is_unused(client, name)
+            .await
+            .map_err(AdmissionError::RolesUnknown),
         None => Ok(true),
     }
 }
 
-async fn is_the_same<K>(client: Client, mirror: &Mirror<K>, name: &str) -> Result<bool, HubError>
+async fn is_the_same<K>(client: Client, store: &Store<K>, name: &str) -> Result<bool, HubError>
 where
     K: Resource<Scope = ClusterResourceScope, DynamicType = ()> + Clone + Debug + DeserializeOwned,
 {
     let api: Api<K> = Api::all(client);
     let stored = call("read what a binding names", api.get_opt(name)).await?;
-    let known = mirror.by_name(name);
+    let known = store.by_name(name);
     let uid = |object: &K| object.meta().uid.clone();
     Ok(stored.as_ref().and_then(uid) == known.as_deref().and_then(uid))
 }
@@ -198,8 +207,8 @@ async fn is_unused(client: &Client, name: &str) -> Result<bool, HubError> {
     Ok(!heirs.any(|list| names(list)) && !giving.any(|list| names(list)))
 }
 
-fn not_as_known() -> NotAdmitted {
-    NotAdmitted::NotNow(Status::unavailable(
+fn not_as_known() -> AdmissionError {
+    AdmissionError::Unavailable(Status::unavailable(
         "what it names, or what rests on it, was written just now, and is not known yet; try again",
         1,
     ))
@@ -226,7 +235,7 @@ fn with_groups(stores: &Stores, name: &UserName, user: &User) -> Person {
 }
 
 /// Whether the hub lets a writer do everything.
-async fn may_do_everything(client: &Client, write: &Write<'_>) -> Result<bool, NotAdmitted> {
+async fn may_do_everything(client: &Client, write: &Write<'_>) -> Result<bool, AdmissionError> {
     let all = || Some("*".to_owned());
     let objects = SubjectAccessReviewSpec {
         resource_attributes: Some(ResourceAttributes {
@@ -253,8 +262,8 @@ async fn may_do_everything(client: &Client, write: &Write<'_>) -> Result<bool, N
     Ok(true)
 }
 
-fn unknown(source: HubError) -> NotAdmitted {
-    NotAdmitted::UnknownWriter(source)
+fn unknown(source: HubError) -> AdmissionError {
+    AdmissionError::WriterUnknown(source)
 }
 
 async fn allows(

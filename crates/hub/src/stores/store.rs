@@ -1,4 +1,4 @@
-//! A mirror in memory of all objects of one kind, by name and by UID.
+//! A store in memory of all objects of one kind, by name and by UID.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -16,9 +16,9 @@ const VISIBLE_WITHIN: Duration = Duration::from_secs(5);
 
 /// All objects of kind `K` as last heard from the hub; cheap to clone.
 ///
-/// Only [`super::follow`] writes to it: what a request creates or deletes appears when the hub's
+/// Only [`super::reflector`] writes to it: what a request creates or deletes appears when the hub's
 /// watch says so, so that a late creation can never outlive a deletion.
-pub struct Mirror<K> {
+pub struct Store<K> {
     shared: Arc<Shared<K>>,
 }
 
@@ -32,7 +32,7 @@ struct Shared<K> {
     /// Of this kind alone.
     own: Changed,
     /// Of one object, for those who follow it.
-    followed: Mutex<HashMap<String, Changed>>,
+    watched: Mutex<HashMap<String, Changed>>,
     changed: Changed,
 }
 
@@ -41,7 +41,7 @@ struct Index<K> {
     by_uid: HashMap<String, Arc<K>>,
 }
 
-/// Ticks whenever any mirror changes; shared by all mirrors of a server.
+/// Ticks whenever any store changes; shared by all stores of a server.
 #[derive(Clone, Debug)]
 pub struct Changed(watch::Sender<u64>);
 
@@ -62,7 +62,7 @@ impl Changed {
     }
 }
 
-impl<K> Clone for Mirror<K> {
+impl<K> Clone for Store<K> {
     fn clone(&self) -> Self {
         Self {
             shared: Arc::clone(&self.shared),
@@ -70,16 +70,16 @@ impl<K> Clone for Mirror<K> {
     }
 }
 
-impl<K> std::fmt::Debug for Mirror<K> {
+impl<K> std::fmt::Debug for Store<K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Mirror")
+        f.debug_struct("Store")
             .field("len", &self.shared.index.read().by_name.len())
             .finish_non_exhaustive()
     }
 }
 
-/// What every mirror knows of itself, whatever its kind.
-pub(super) trait Followed {
+/// What every store knows of itself, whatever its kind.
+pub(super) trait AnyStore {
     /// Whether the whole kind has been listed once.
     fn is_synced(&self) -> bool;
 
@@ -90,7 +90,7 @@ pub(super) trait Followed {
     fn clear(&self);
 }
 
-impl<K: ResourceExt> Followed for Mirror<K> {
+impl<K: ResourceExt> AnyStore for Store<K> {
     fn is_synced(&self) -> bool {
         self.is_synced()
     }
@@ -104,8 +104,8 @@ impl<K: ResourceExt> Followed for Mirror<K> {
     }
 }
 
-impl<K: ResourceExt> Mirror<K> {
-    /// An empty mirror that has not heard of the hub yet.
+impl<K: ResourceExt> Store<K> {
+    /// An empty store that has not heard of the hub yet.
     pub fn new(changed: Changed) -> Self {
         Self {
             shared: Arc::new(Shared {
@@ -118,7 +118,7 @@ impl<K: ResourceExt> Mirror<K> {
                 contact_ms: AtomicU64::new(0),
                 changes: AtomicU64::new(0),
                 own: Changed::default(),
-                followed: Mutex::default(),
+                watched: Mutex::default(),
                 changed,
             }),
         }
@@ -174,7 +174,7 @@ impl<K: ResourceExt> Mirror<K> {
         self.shared.synced.load(Ordering::Acquire)
     }
 
-    /// How long ago the hub last proved that this mirror is current.
+    /// How long ago the hub last proved that this store is current.
     pub fn age(&self) -> Duration {
         let contact = Duration::from_millis(self.shared.contact_ms.load(Ordering::Relaxed));
         self.shared.started.elapsed().saturating_sub(contact)
@@ -218,7 +218,7 @@ impl<K: ResourceExt> Mirror<K> {
         tokio::time::timeout(limit, waiting).await.is_ok()
     }
 
-    /// How many times this mirror changed; what did not grow is what it was.
+    /// How many times this store changed; what did not grow is what it was.
     ///
     /// Ask *before* reading what is to be compared later.
     pub fn changes(&self) -> u64 {
@@ -234,10 +234,10 @@ impl<K: ResourceExt> Mirror<K> {
     /// everybody whenever any of them changes. When the object goes, `changed()` resolves once more,
     /// and fails from then on.
     pub fn watch(&self, uid: &str) -> watch::Receiver<u64> {
-        let mut followed = self.shared.followed.lock();
-        match followed.get(uid) {
+        let mut watched = self.shared.watched.lock();
+        match watched.get(uid) {
             Some(changed) => changed.subscribe(),
-            None => followed.entry(uid.to_owned()).or_default().subscribe(),
+            None => watched.entry(uid.to_owned()).or_default().subscribe(),
         }
     }
 
@@ -250,11 +250,11 @@ impl<K: ResourceExt> Mirror<K> {
     /// Tells those who follow one object, and then all others.
     fn tick_one(&self, uid: &str) {
         {
-            let mut followed = self.shared.followed.lock();
-            if let Some(changed) = followed.get(uid) {
+            let mut watched = self.shared.watched.lock();
+            if let Some(changed) = watched.get(uid) {
                 changed.tick();
                 if changed.0.is_closed() {
-                    followed.remove(uid);
+                    watched.remove(uid);
                 }
             }
         }
@@ -264,8 +264,8 @@ impl<K: ResourceExt> Mirror<K> {
     /// Tells those who follow an object that it is gone, and keeps nothing for them: no UID comes
     /// twice.
     fn tick_gone(&self, uid: &str) {
-        let followed = self.shared.followed.lock().remove(uid);
-        if let Some(changed) = followed {
+        let watched = self.shared.watched.lock().remove(uid);
+        if let Some(changed) = watched {
             changed.tick();
         }
         self.tick();
@@ -273,7 +273,7 @@ impl<K: ResourceExt> Mirror<K> {
 
     /// Tells those who follow any object.
     fn tick_all(&self) {
-        self.shared.followed.lock().retain(|_, changed| {
+        self.shared.watched.lock().retain(|_, changed| {
             changed.tick();
             !changed.0.is_closed()
         });
@@ -373,7 +373,7 @@ mod tests {
     #[test]
     fn a_mirror_counts_its_own_changes_and_no_others() {
         let changed = Changed::default();
-        let (ours, other) = (Mirror::new(changed.clone()), Mirror::new(changed));
+        let (ours, other) = (Store::new(changed.clone()), Store::new(changed));
         let before = ours.changes();
         other.apply(setting("a", "1", 1));
         ours.touch();
@@ -392,10 +392,10 @@ mod tests {
 
     #[test]
     fn who_follows_one_object_hears_of_that_one_only() {
-        let mirror = Mirror::new(Changed::default());
-        mirror.replace(vec![setting("a", "1", 1), setting("b", "2", 1)]);
+        let store = Store::new(Changed::default());
+        store.replace(vec![setting("a", "1", 1), setting("b", "2", 1)]);
         let heard = |change: &dyn Fn()| {
-            let (mut one, mut other) = (mirror.watch("1"), mirror.watch("2"));
+            let (mut one, mut other) = (store.watch("1"), store.watch("2"));
             one.mark_unchanged();
             other.mark_unchanged();
             change();
@@ -403,24 +403,24 @@ mod tests {
             let changed = |one: &watch::Receiver<u64>| one.has_changed().unwrap_or(true);
             (changed(&one), changed(&other))
         };
-        assert_eq!(heard(&|| mirror.apply(setting("a", "1", 2))), (true, false));
-        assert_eq!(heard(&|| mirror.apply(setting("b", "2", 2))), (false, true));
-        assert_eq!(heard(&|| mirror.apply(setting("a", "3", 3))), (true, false));
-        assert_eq!(heard(&|| mirror.remove("b")), (false, true));
-        assert_eq!(heard(&|| mirror.replace(Vec::new())), (true, true));
+        assert_eq!(heard(&|| store.apply(setting("a", "1", 2))), (true, false));
+        assert_eq!(heard(&|| store.apply(setting("b", "2", 2))), (false, true));
+        assert_eq!(heard(&|| store.apply(setting("a", "3", 3))), (true, false));
+        assert_eq!(heard(&|| store.remove("b")), (false, true));
+        assert_eq!(heard(&|| store.replace(Vec::new())), (true, true));
         // Nobody follows any more, and nothing is kept for those who did.
-        mirror.replace(Vec::new());
-        assert!(mirror.shared.followed.lock().is_empty());
+        store.replace(Vec::new());
+        assert!(store.shared.watched.lock().is_empty());
     }
 
     #[tokio::test]
     async fn nothing_is_kept_for_an_object_that_is_gone_and_who_follows_it_hears_of_it() {
-        let mirror = Mirror::new(Changed::default());
-        mirror.replace(vec![setting("a", "1", 1), setting("b", "2", 1)]);
-        let (mut removed, mut replaced) = (mirror.watch("1"), mirror.watch("2"));
-        mirror.remove("a");
-        mirror.apply(setting("b", "3", 2));
-        assert!(mirror.shared.followed.lock().is_empty());
+        let store = Store::new(Changed::default());
+        store.replace(vec![setting("a", "1", 1), setting("b", "2", 1)]);
+        let (mut removed, mut replaced) = (store.watch("1"), store.watch("2"));
+        store.remove("a");
+        store.apply(setting("b", "3", 2));
+        assert!(store.shared.watched.lock().is_empty());
         for gone in [&mut removed, &mut replaced] {
             assert!(gone.changed().await.is_ok(), "told of its end");
             assert!(gone.changed().await.is_err(), "and of nothing more");
@@ -428,56 +428,56 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn pages_follow_each_other_without_gap_or_repetition() {
-        let mirror = Mirror::new(Changed::default());
-        mirror.replace(
+    async fn pages_reflect_each_other_without_gap_or_repetition() {
+        let store = Store::new(Changed::default());
+        store.replace(
             (0..5)
                 .map(|i| setting(&format!("s{i}"), &i.to_string(), 1))
                 .collect(),
         );
-        let (first, more) = mirror.page(None, 2, |_| true);
+        let (first, more) = store.page(None, 2, |_| true);
         assert_eq!(
             (names(&first), more),
             (vec!["s0".into(), "s1".into()], true)
         );
         // The object at the boundary goes away between two pages.
-        mirror.remove("s1");
-        let (second, more) = mirror.page(Some("s1"), 2, |_| true);
+        store.remove("s1");
+        let (second, more) = store.page(Some("s1"), 2, |_| true);
         assert_eq!(
             (names(&second), more),
             (vec!["s2".into(), "s3".into()], true)
         );
-        let (last, more) = mirror.page(Some("s3"), 2, |_| true);
+        let (last, more) = store.page(Some("s3"), 2, |_| true);
         assert_eq!((names(&last), more), (vec!["s4".into()], false));
     }
 
     #[tokio::test]
     async fn a_name_made_again_has_only_the_new_uid() {
-        let mirror = Mirror::new(Changed::default());
-        mirror.replace(vec![setting("a", "old", 1)]);
-        mirror.apply(setting("a", "new", 2));
-        assert!(mirror.by_uid("old").is_none());
-        assert!(mirror.by_uid("new").is_some());
-        mirror.remove("a");
-        assert!(mirror.by_uid("new").is_none());
+        let store = Store::new(Changed::default());
+        store.replace(vec![setting("a", "old", 1)]);
+        store.apply(setting("a", "new", 2));
+        assert!(store.by_uid("old").is_none());
+        assert!(store.by_uid("new").is_some());
+        store.remove("a");
+        assert!(store.by_uid("new").is_none());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_write_is_waited_for_until_the_watch_brings_it() {
-        let mirror = Mirror::new(Changed::default());
-        mirror.replace(vec![setting("a", "1", 5)]);
+        let store = Store::new(Changed::default());
+        store.replace(vec![setting("a", "1", 5)]);
         let written = setting("a", "1", 10);
         assert!(
-            !mirror
+            !store
                 .wait_for_within(&written, Duration::from_secs(1))
                 .await
         );
         let (seen, ()) = tokio::join!(
-            mirror.wait_for_within(&written, Duration::from_mins(1)),
+            store.wait_for_within(&written, Duration::from_mins(1)),
             async {
-                mirror.apply(setting("a", "1", 9));
+                store.apply(setting("a", "1", 9));
                 tokio::task::yield_now().await;
-                mirror.apply(setting("a", "1", 11));
+                store.apply(setting("a", "1", 11));
             }
         );
         assert!(seen);
@@ -485,10 +485,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn age_counts_from_the_last_sign_of_the_hub() {
-        let mirror = Mirror::<Setting>::new(Changed::default());
+        let store = Store::<Setting>::new(Changed::default());
         tokio::time::advance(Duration::from_secs(7)).await;
-        assert_eq!(mirror.age(), Duration::from_secs(7));
-        mirror.touch();
-        assert_eq!(mirror.age(), Duration::ZERO);
+        assert_eq!(store.age(), Duration::from_secs(7));
+        store.touch();
+        assert_eq!(store.age(), Duration::ZERO);
     }
 }

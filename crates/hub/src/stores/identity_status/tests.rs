@@ -36,28 +36,28 @@ fn a_token_and_groups_stand_while_the_provider_and_its_word_do() {
             provider("corp", "p1", false),
             person(),
             1,
-            Err(Fallen::ProviderDisabled),
+            Err(InvalidReason::ProviderDisabled),
         ),
         (
             "another of its name is there",
             provider("corp", "p2", true),
             person(),
             1,
-            Err(Fallen::ProviderGone),
+            Err(InvalidReason::ProviderDeleted),
         ),
         (
             "it is being deleted",
             leaving,
             person(),
             1,
-            Err(Fallen::ProviderGone),
+            Err(InvalidReason::ProviderDeleted),
         ),
         (
             "the provider said no",
             provider("corp", "p1", true),
             refused,
             1,
-            Err(Fallen::Refused),
+            Err(InvalidReason::Refused),
         ),
         (
             "it cannot be asked, within the grace time",
@@ -71,25 +71,33 @@ fn a_token_and_groups_stand_while_the_provider_and_its_word_do() {
             provider("corp", "p1", true),
             unreachable,
             day + 1,
-            Err(Fallen::GraceOver),
+            Err(InvalidReason::GracePeriodExpired),
         ),
         (
             "the user is not its any more",
             provider("corp", "p1", true),
             unlinked,
             1,
-            Err(Fallen::Unlinked),
+            Err(InvalidReason::Unlinked),
         ),
     ] {
-        let stores = Stores::of_an_empty_hub();
+        let stores = Stores::synced_empty();
         stores.auth_providers.apply(provider);
         let mut token = token("bcdfghjkmnpq", "u1");
-        assert_eq!(of_token(&token, &user, &stores, at(now)), Ok(()), "{what}");
+        assert_eq!(
+            check_token(&token, &user, &stores, at(now)),
+            Ok(()),
+            "{what}"
+        );
         token.spec.provider = Some(TokenProvider {
             name: "corp".to_owned(),
             uid: ProviderUid::new("p1"),
         });
-        assert_eq!(of_token(&token, &user, &stores, at(now)), wanted, "{what}");
+        assert_eq!(
+            check_token(&token, &user, &stores, at(now)),
+            wanted,
+            "{what}"
+        );
         let groups = groups_of(&user, &stores, at(now));
         let groups: Vec<_> = groups.iter().map(GroupName::as_str).collect();
         let counted: &[_] = if wanted.is_ok() {
@@ -103,7 +111,7 @@ fn a_token_and_groups_stand_while_the_provider_and_its_word_do() {
 
 #[test]
 fn the_grace_time_is_a_setting() {
-    let stores = Stores::of_an_empty_hub();
+    let stores = Stores::synced_empty();
     assert_eq!(grace(&stores), SignedDuration::from_hours(24));
     let spec = drover_api::kinds::SettingSpec {
         value: "12h".to_owned(),

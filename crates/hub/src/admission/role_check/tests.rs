@@ -26,7 +26,7 @@ fn reader() -> RoleTemplate {
 
 /// `root` administers Drover, `ann` has no role, `off` is disabled.
 fn stores() -> Stores {
-    let stores = Stores::of_an_empty_hub();
+    let stores = Stores::synced_empty();
     for (name, spec) in [
         ("root", json!({ "administrator": true })),
         ("ann", json!({})),
@@ -45,16 +45,16 @@ fn silent() -> Client {
     Client::new(never, "default")
 }
 
-async fn judge_on_hub(
+async fn check_on_hub(
     client: &Client,
     stores: &Stores,
     write: &Write<'_>,
-) -> Result<(), NotAdmitted> {
-    judge_writer(client, stores, write, &WAITING_ON_HUB).await
+) -> Result<(), AdmissionError> {
+    check_writer(client, stores, write, &WAITING_ON_HUB).await
 }
 
 /// Making the global role `new`, which gives `reader` in every cluster.
-async fn giving(stores: &Stores, writer: &str, groups: &[&str]) -> Result<(), NotAdmitted> {
+async fn giving(stores: &Stores, writer: &str, groups: &[&str]) -> Result<(), AdmissionError> {
     let new = json!({ "metadata": { "name": "new" }, "spec": { "inEveryCluster": ["reader"] } });
     let groups: Vec<_> = groups.iter().map(|&group| group.to_owned()).collect();
     let write = Write {
@@ -69,10 +69,10 @@ async fn giving(stores: &Stores, writer: &str, groups: &[&str]) -> Result<(), No
         object: Some(&new),
         old: None,
     };
-    judge_on_hub(&silent(), stores, &write).await
+    check_on_hub(&silent(), stores, &write).await
 }
 
-fn said(answer: Result<(), NotAdmitted>) -> String {
+fn said(answer: Result<(), AdmissionError>) -> String {
     answer.unwrap_err().to_string()
 }
 
@@ -144,13 +144,19 @@ async fn who_is_refused_waits_no_longer_than_memory_may_need() {
 #[tokio::test(start_paused = true)]
 async fn stores_that_are_not_read_or_not_trusted_judge_nobody() {
     let unread = giving(&Stores::new(), "drover:user:root", &[]).await;
-    assert!(matches!(unread, Err(NotAdmitted::NotNow(_))), "{unread:?}");
+    assert!(
+        matches!(unread, Err(AdmissionError::Unavailable(_))),
+        "{unread:?}"
+    );
     let stores = stores();
     stores.role_templates.apply(reader());
     giving(&stores, "drover:user:root", &[]).await.unwrap();
     tokio::time::advance(crate::stores::TRUSTED_FOR).await;
     let stale = giving(&stores, "drover:user:root", &[]).await;
-    assert!(matches!(stale, Err(NotAdmitted::NotNow(_))), "{stale:?}");
+    assert!(
+        matches!(stale, Err(AdmissionError::Unavailable(_))),
+        "{stale:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -191,19 +197,19 @@ async fn what_the_server_writes_for_somebody_is_judged_as_theirs() {
         object: Some(&new),
         old: None,
     };
-    judge(&hub, &caller("root"), &write).await.unwrap();
+    check_write(&hub, &caller("root"), &write).await.unwrap();
     for (name, why) in [("ann", "lack"), ("off", "not there any more")] {
-        let refused = judge(&hub, &caller(name), &write).await;
+        let refused = check_write(&hub, &caller(name), &write).await;
         let status = Status::from(refused.unwrap_err());
         assert_eq!(status.code(), 403);
         assert!(status.message().contains(why), "{name}: {status}");
     }
     // A cluster without an image of its own depends on nobody's roles.
     write.resource = "clusters";
-    judge(&hub, &caller("ann"), &write).await.unwrap();
+    check_write(&hub, &caller("ann"), &write).await.unwrap();
     // The rules that depend on nobody's roles apply as well.
     write.resource = "tokens";
-    let refused = judge(&hub, &caller("root"), &write).await;
+    let refused = check_write(&hub, &caller("root"), &write).await;
     let status = Status::from(refused.unwrap_err());
     assert_eq!(status.code(), 403, "{status}");
 }
@@ -242,15 +248,15 @@ async fn a_role_that_was_made_anew_is_not_bound_by_what_it_was() {
         object: Some(&new),
         old: None,
     };
-    let refused = judge_on_hub(&made_anew(), &stores, &write).await;
+    let refused = check_on_hub(&made_anew(), &stores, &write).await;
     assert!(
-        matches!(refused, Err(NotAdmitted::NotNow(_))),
+        matches!(refused, Err(AdmissionError::Unavailable(_))),
         "{refused:?}"
     );
     let mut heard: GlobalRole = object("GlobalRole", "harmless", &json!({}));
     heard.metadata.uid = Some("another".to_owned());
     stores.global_roles.apply(heard);
-    judge_on_hub(&made_anew(), &stores, &write).await.unwrap();
+    check_on_hub(&made_anew(), &stores, &write).await.unwrap();
 }
 
 /// A hub with one role more than memory has, which rests on `reader`; of the kind whose list it is in.
@@ -289,15 +295,15 @@ async fn a_role_stays_on_which_another_rests_that_memory_has_not_heard_of() {
         // Of what is deleted with others, the hub says no name.
         for name in ["reader", ""] {
             let hub = with_an_heir(list, heir.clone());
-            let refused = judge_on_hub(&hub, &stores, &Write { name, ..write }).await;
+            let refused = check_on_hub(&hub, &stores, &Write { name, ..write }).await;
             assert!(
-                matches!(refused, Err(NotAdmitted::NotNow(_))),
+                matches!(refused, Err(AdmissionError::Unavailable(_))),
                 "{list} {name:?}: {refused:?}"
             );
         }
     }
     let hub = with_an_heir("/nothing", json!({}));
-    judge_on_hub(&hub, &stores, &write).await.unwrap();
+    check_on_hub(&hub, &stores, &write).await.unwrap();
     // As soon as memory hears of it, the refusal says which it is.
     let hub = with_an_heir("/roletemplates", inherits.clone());
     let heard = async {
@@ -307,7 +313,7 @@ async fn a_role_stays_on_which_another_rests_that_memory_has_not_heard_of() {
             .apply(object("RoleTemplate", "heir", &inherits));
         stores.grants.fresh(&stores);
     };
-    let (refused, ()) = tokio::join!(judge_on_hub(&hub, &stores, &write), heard);
+    let (refused, ()) = tokio::join!(check_on_hub(&hub, &stores, &write), heard);
     let refused = said(refused);
     assert!(refused.contains("\"heir\" inherits from"), "{refused}");
 }

@@ -11,10 +11,10 @@ use crate::Stores;
 
 /// Why it does not count any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Fallen {
+pub enum InvalidReason {
     /// There is no such provider, or another of its name.
     #[error("its identity provider is deleted: sign in with another, or ask an administrator")]
-    ProviderGone,
+    ProviderDeleted,
     /// An administrator switched it off.
     #[error("its identity provider is disabled: ask an administrator")]
     ProviderDisabled,
@@ -26,7 +26,7 @@ pub enum Fallen {
     Refused,
     /// Nothing was heard of the provider for too long.
     #[error("the identity provider has not confirmed its user for too long: sign in again")]
-    GraceOver,
+    GracePeriodExpired,
 }
 
 /// How long a provider's word counts while it says nothing.
@@ -36,39 +36,44 @@ pub fn grace(stores: &Stores) -> SignedDuration {
 }
 
 /// Whether what a provider said of somebody counts now.
-pub fn of_identity(
+pub fn check_identity(
     identity: &ProviderIdentity,
     stores: &Stores,
     now: Timestamp,
-) -> Result<(), Fallen> {
-    of_provider(&identity.provider_uid, stores)?;
+) -> Result<(), InvalidReason> {
+    check_provider(&identity.provider_uid, stores)?;
     if identity.state == IdentityState::Refused {
-        return Err(Fallen::Refused);
+        return Err(InvalidReason::Refused);
     }
     if now.duration_since(identity.confirmed_at.0) > grace(stores) {
-        return Err(Fallen::GraceOver);
+        return Err(InvalidReason::GracePeriodExpired);
     }
     Ok(())
 }
 
 /// Whether a token's user may use it, as far as identity providers are concerned.
-pub fn of_token(token: &Token, user: &User, stores: &Stores, now: Timestamp) -> Result<(), Fallen> {
+pub fn check_token(
+    token: &Token,
+    user: &User,
+    stores: &Stores,
+    now: Timestamp,
+) -> Result<(), InvalidReason> {
     match &token.spec.provider {
         None => Ok(()),
-        Some(provider) => of_link(provider, user, stores, now),
+        Some(provider) => check_link(provider, user, stores, now),
     }
 }
 
 /// Whether somebody may use what stands on this provider.
-pub fn of_link(
+pub fn check_link(
     provider: &TokenProvider,
     user: &User,
     stores: &Stores,
     now: Timestamp,
-) -> Result<(), Fallen> {
-    of_provider(&provider.uid, stores)?;
-    let identity = identity(user, &provider.uid).ok_or(Fallen::Unlinked)?;
-    of_identity(identity, stores, now)
+) -> Result<(), InvalidReason> {
+    check_provider(&provider.uid, stores)?;
+    let identity = identity(user, &provider.uid).ok_or(InvalidReason::Unlinked)?;
+    check_identity(identity, stores, now)
 }
 
 /// Who a user is to the provider with this UID.
@@ -77,15 +82,15 @@ pub fn identity<'a>(user: &'a User, provider: &ProviderUid) -> Option<&'a Provid
     identities.find(|identity| identity.provider_uid == *provider)
 }
 
-fn of_provider(uid: &ProviderUid, stores: &Stores) -> Result<(), Fallen> {
+fn check_provider(uid: &ProviderUid, stores: &Stores) -> Result<(), InvalidReason> {
     let provider = stores.auth_providers.by_uid(uid.as_str());
     let provider = provider
         .filter(|provider| provider.metadata.deletion_timestamp.is_none())
-        .ok_or(Fallen::ProviderGone)?;
+        .ok_or(InvalidReason::ProviderDeleted)?;
     if provider.spec.enabled {
         Ok(())
     } else {
-        Err(Fallen::ProviderDisabled)
+        Err(InvalidReason::ProviderDisabled)
     }
 }
 

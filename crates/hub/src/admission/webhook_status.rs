@@ -14,7 +14,7 @@ const TRIES: u32 = 3;
 
 /// Whether others' writes to the hub are judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum WebhookState {
     /// It is not known, yet or any more, or another server sees to it.
     Unknown,
     /// They are.
@@ -25,7 +25,7 @@ pub enum Standing {
     Unanswered,
 }
 
-impl Standing {
+impl WebhookState {
     const ALL: [Self; 4] = [
         Self::Unknown,
         Self::InForce,
@@ -73,21 +73,21 @@ struct StateLabel {
 
 /// The standing at present; clones share it.
 #[derive(Clone, Debug)]
-pub struct RulesStanding {
+pub struct WebhookStatus {
     now: Arc<Mutex<Now>>,
     shown: Family<StateLabel, Gauge>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Now {
-    standing: Standing,
+    standing: WebhookState,
     /// How often it was tried in vain to put the rules into force since they last were.
     tries: u32,
 }
 
-impl RulesStanding {
+impl WebhookStatus {
     /// Shown as the metric `drover_hub_rules` and as a line of `/readyz`, which does not fail for it.
-    pub fn new(first: Standing, metrics: &Metrics, health: &Health) -> Self {
+    pub fn new(first: WebhookState, metrics: &Metrics, health: &Health) -> Self {
         let shown = Family::default();
         metrics.register(|registry| {
             let help = "Whether direct writes to the hub are judged: 1 for the present state";
@@ -110,15 +110,15 @@ impl RulesStanding {
     }
 
     /// From now on it is this.
-    pub fn set(&self, standing: Standing) {
+    pub fn set(&self, standing: WebhookState) {
         {
             let mut now = self.now.lock();
             now.standing = standing;
-            if standing == Standing::InForce {
+            if standing == WebhookState::InForce {
                 now.tries = 0;
             }
         }
-        for state in Standing::ALL {
+        for state in WebhookState::ALL {
             let label = StateLabel {
                 state: state.label(),
             };
@@ -128,7 +128,7 @@ impl RulesStanding {
     }
 
     /// It was tried in vain to put the rules into force.
-    pub fn tried_in_vain(&self) {
+    pub fn record_failed_attempt(&self) {
         let mut now = self.now.lock();
         now.tries = now.tries.saturating_add(1);
     }
@@ -141,16 +141,16 @@ mod tests {
     #[test]
     fn rules_that_are_not_in_force_are_seen_without_reading_logs_and_stop_no_server() {
         let (metrics, health) = (Metrics::new(), Health::new());
-        let standing = RulesStanding::new(Standing::Unknown, &metrics, &health);
+        let standing = WebhookStatus::new(WebhookState::Unknown, &metrics, &health);
         for (now, label, said) in [
-            (Standing::Unknown, "unknown", "[+]rules ok"),
-            (Standing::Missing, "missing", "--hub-webhook"),
-            (Standing::Unanswered, "unanswered", "kubectl delete"),
-            (Standing::InForce, "in_force", "[+]rules ok"),
+            (WebhookState::Unknown, "unknown", "[+]rules ok"),
+            (WebhookState::Missing, "missing", "--hub-webhook"),
+            (WebhookState::Unanswered, "unanswered", "kubectl delete"),
+            (WebhookState::InForce, "in_force", "[+]rules ok"),
         ] {
             standing.set(now);
             let text = metrics.encode().unwrap();
-            for state in Standing::ALL {
+            for state in WebhookState::ALL {
                 let value = u8::from(state == now);
                 let line = format!("drover_hub_rules{{state=\"{}\"}} {value}\n", state.label());
                 assert!(text.contains(&line), "{now:?}: {line}\n{text}");
@@ -167,18 +167,18 @@ mod tests {
     #[test]
     fn a_standing_that_nobody_can_find_out_is_noted_after_some_tries() {
         let (metrics, health) = (Metrics::new(), Health::new());
-        let standing = RulesStanding::new(Standing::Unknown, &metrics, &health);
+        let standing = WebhookStatus::new(WebhookState::Unknown, &metrics, &health);
         let said = || health.examine().report("readyz");
         for _ in 1..TRIES {
-            standing.tried_in_vain();
+            standing.record_failed_attempt();
             assert!(said().contains("[+]rules ok"), "{}", said());
         }
-        standing.tried_in_vain();
+        standing.record_failed_attempt();
         assert!(said().contains("[!]rules: nobody knows"), "{}", said());
         assert!(health.examine().all_passed());
         // What was tried before the rules were in force is past.
-        standing.set(Standing::InForce);
-        standing.set(Standing::Unknown);
+        standing.set(WebhookState::InForce);
+        standing.set(WebhookState::Unknown);
         assert!(said().contains("[+]rules ok"), "{}", said());
     }
 }

@@ -14,9 +14,9 @@ const FILE: &str = "hub.db";
 /// Only the owner.
 const PRIVATE: u32 = 0o700;
 
-/// Why there is no place.
+/// Why there is no data_dir.
 #[derive(Debug, Error)]
-pub enum PlaceError {
+pub enum DataDirError {
     /// Nothing says where data lives.
     #[error(
         "no place for the server's state: name a folder with --data-dir, or a hub with --kubeconfig \
@@ -37,9 +37,9 @@ pub enum PlaceError {
 
 /// The data folder of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place(PathBuf);
+pub struct DataDir(PathBuf);
 
-impl Place {
+impl DataDir {
     /// In this data folder.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self(folder.into())
@@ -51,7 +51,7 @@ impl Place {
         root: bool,
         xdg_data_home: Option<&Path>,
         home: Option<&Path>,
-    ) -> Result<Self, PlaceError> {
+    ) -> Result<Self, DataDirError> {
         if root {
             return Ok(Self::new("/var/lib/drover"));
         }
@@ -60,7 +60,7 @@ impl Place {
         let data = match (xdg_data_home.filter(absolute), home.filter(absolute)) {
             (Some(data), _) => data.to_owned(),
             (None, Some(home)) => home.join(".local/share"),
-            (None, None) => return Err(PlaceError::NoHome),
+            (None, None) => return Err(DataDirError::NoHome),
         };
         Ok(Self::new(data.join("drover")))
     }
@@ -76,14 +76,14 @@ impl Place {
     }
 
     /// Makes the folders, and the hub's own private whatever it was before.
-    pub fn prepare(&self) -> Result<PathBuf, PlaceError> {
+    pub fn prepare(&self) -> Result<PathBuf, DataDirError> {
         let folder = self.0.join(FOLDER);
         let made = DirBuilder::new()
             .recursive(true)
             .mode(PRIVATE)
             .create(&folder)
             .and_then(|()| fs::set_permissions(&folder, Permissions::from_mode(PRIVATE)));
-        made.map_err(|source| PlaceError::Folder {
+        made.map_err(|source| DataDirError::Folder {
             path: folder.clone(),
             source,
         })?;
@@ -116,21 +116,21 @@ mod tests {
             (false, None, None, None),
             (false, None, Some(Path::new("ann")), None),
         ] {
-            let got = Place::of_user(root, xdg, home).ok();
-            assert_eq!(got, wanted.map(Place::new), "{root} {xdg:?} {home:?}");
+            let got = DataDir::of_user(root, xdg, home).ok();
+            assert_eq!(got, wanted.map(DataDir::new), "{root} {xdg:?} {home:?}");
         }
     }
 
     #[test]
     fn the_hubs_folder_is_private_even_where_it_was_open_to_all() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::new(folder.path().join("data"));
+        let data_dir = DataDir::new(folder.path().join("data"));
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        let file = place.prepare().unwrap();
+        let file = data_dir.prepare().unwrap();
         let hub = file.parent().unwrap();
         assert_eq!((mode(hub), mode(hub.parent().unwrap())), (0o700, 0o700));
         fs::set_permissions(hub, Permissions::from_mode(0o755)).unwrap();
-        assert_eq!(place.prepare().unwrap(), place.file());
+        assert_eq!(data_dir.prepare().unwrap(), data_dir.file());
         assert_eq!(mode(hub), 0o700);
     }
 }

@@ -1,8 +1,8 @@
-//! Keeps a mirror current: list, then watch from there, for ever.
+//! Keeps a store current: list, then watch from there, for ever.
 //!
 //! kube's own watcher hides bookmarks and successful reconnects, so one cannot tell a quiet kind
 //! from a dead connection. How old a decision is matters here, therefore this loop is our own:
-//! every answer of the hub, bookmarks and a watch's orderly end included, proves the mirror
+//! every answer of the hub, bookmarks and a watch's orderly end included, proves the store
 //! current, and short watches make that proof come at least every `WATCH_SECONDS`.
 
 use std::time::Duration;
@@ -19,7 +19,7 @@ use thiserror::Error;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::mirror::Mirror;
+use super::store::Store;
 use crate::error::HubError;
 use crate::{CALL_TIMEOUT, call};
 use drover_entropy::backoff::Backoff;
@@ -38,9 +38,9 @@ pub trait Kind: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 's
 
 impl<K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static> Kind for K {}
 
-/// Why the mirror fell out of step.
+/// Why the store fell out of step.
 #[derive(Debug, Error)]
-enum FollowError {
+enum ReflectorError {
     #[error(transparent)]
     Hub(#[from] HubError),
     #[error("the hub's list has no resource version")]
@@ -61,12 +61,12 @@ enum FollowError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// All of it.
-    Whole,
+    Full,
     /// Its metadata (`meta.k8s.io` PartialObjectMetadata).
     Metadata,
 }
 
-/// A store that [`follow_into`] keeps current.
+/// A store that [`reflect_into`] keeps current.
 pub trait Sink: Send + Sync {
     /// What is kept of an object.
     type Object: Send;
@@ -85,9 +85,9 @@ pub trait Sink: Send + Sync {
     fn touch(&self);
 }
 
-impl<K: Kind> Sink for Mirror<K> {
+impl<K: Kind> Sink for Store<K> {
     type Object = K;
-    const FORM: Form = Form::Whole;
+    const FORM: Form = Form::Full;
 
     fn read(object: DynamicObject) -> Option<K> {
         let name = object.name_any();
@@ -122,12 +122,12 @@ impl<K: Kind> Sink for Mirror<K> {
 }
 
 /// Follows a kind of ours until `stop`.
-pub async fn follow<K: Kind>(client: Client, mirror: Mirror<K>, stop: CancellationToken) {
-    follow_into(client, ApiResource::erase::<K>(&()), mirror, stop).await;
+pub async fn reflect<K: Kind>(client: Client, store: Store<K>, stop: CancellationToken) {
+    reflect_into(client, ApiResource::erase::<K>(&()), store, stop).await;
 }
 
 /// Keeps a store of all objects of one kind, in all namespaces, current until `stop`.
-pub async fn follow_into<S: Sink>(
+pub async fn reflect_into<S: Sink>(
     client: Client,
     resource: ApiResource,
     sink: S,
@@ -154,7 +154,7 @@ async fn list_and_watch<S: Sink>(
     api: &Api<DynamicObject>,
     sink: &S,
     backoff: &mut Backoff,
-) -> Result<std::convert::Infallible, FollowError> {
+) -> Result<std::convert::Infallible, ReflectorError> {
     let (objects, mut version) = list::<S>(api).await?;
     sink.replace(objects);
     loop {
@@ -162,12 +162,12 @@ async fn list_and_watch<S: Sink>(
         match watch(api, sink, &mut version).await {
             Ok(()) if opened.elapsed() >= SHORT => backoff.reset(),
             Ok(()) => tokio::time::sleep(backoff.next_delay()).await,
-            Err(FollowError::Ended {
+            Err(ReflectorError::Ended {
                 code,
                 reason,
                 message,
             }) => {
-                return Err(FollowError::Ended {
+                return Err(ReflectorError::Ended {
                     code,
                     reason,
                     message,
@@ -182,7 +182,9 @@ async fn list_and_watch<S: Sink>(
     }
 }
 
-async fn list<S: Sink>(api: &Api<DynamicObject>) -> Result<(Vec<S::Object>, String), FollowError> {
+async fn list<S: Sink>(
+    api: &Api<DynamicObject>,
+) -> Result<(Vec<S::Object>, String), ReflectorError> {
     let mut objects = Vec::new();
     let mut params = ListParams::default().limit(PAGE);
     loop {
@@ -190,7 +192,7 @@ async fn list<S: Sink>(api: &Api<DynamicObject>) -> Result<(Vec<S::Object>, Stri
         objects.extend(page.items.into_iter().filter_map(read::<S>));
         let Some(token) = page.metadata.continue_.filter(|token| !token.is_empty()) else {
             let version = page.metadata.resource_version.filter(|v| !v.is_empty());
-            return Ok((objects, version.ok_or(FollowError::NoVersion)?));
+            return Ok((objects, version.ok_or(ReflectorError::NoVersion)?));
         };
         params = params.continue_token(&token);
     }
@@ -202,7 +204,7 @@ async fn page(
     params: &ListParams,
 ) -> kube::Result<ObjectList<DynamicObject>> {
     match form {
-        Form::Whole => api.list(params).await,
+        Form::Full => api.list(params).await,
         Form::Metadata => {
             let page = api.list_metadata(params).await?;
             Ok(ObjectList {
@@ -223,7 +225,7 @@ async fn events(
     version: &str,
 ) -> kube::Result<Events> {
     match form {
-        Form::Whole => Ok(api.watch(params, version).await?.boxed()),
+        Form::Full => Ok(api.watch(params, version).await?.boxed()),
         Form::Metadata => {
             let events = api.watch_metadata(params, version).await?;
             let bare = |event| match event {
@@ -252,15 +254,15 @@ async fn watch<S: Sink>(
     api: &Api<DynamicObject>,
     sink: &S,
     version: &mut String,
-) -> Result<(), FollowError> {
+) -> Result<(), ReflectorError> {
     let params = WatchParams::default().timeout(WATCH_SECONDS);
     let opening = tokio::time::timeout(CALL_TIMEOUT, events(api, S::FORM, &params, version));
-    let stream = opening.await.map_err(|_| FollowError::Silent)?;
+    let stream = opening.await.map_err(|_| ReflectorError::Silent)?;
     let mut stream = stream.map_err(watch_error)?.map_err(watch_error);
     sink.touch();
     loop {
         let next = tokio::time::timeout(SILENCE, stream.try_next()).await;
-        match next.map_err(|_| FollowError::Silent)?? {
+        match next.map_err(|_| ReflectorError::Silent)?? {
             None => break,
             Some(WatchEvent::Added(object) | WatchEvent::Modified(object)) => {
                 version.clone_from(&object.resource_version().unwrap_or_default());
@@ -299,15 +301,15 @@ fn read<S: Sink>(mut object: DynamicObject) -> Option<S::Object> {
 }
 
 /// Tells a watch that can be resumed from one whose version the hub no longer has.
-fn watch_error(error: kube::Error) -> FollowError {
+fn watch_error(error: kube::Error) -> ReflectorError {
     match error {
         kube::Error::Api(status) => ended(*status),
-        other => FollowError::Watch(other.into()),
+        other => ReflectorError::Watch(other.into()),
     }
 }
 
-fn ended(status: kube::core::Status) -> FollowError {
-    FollowError::Ended {
+fn ended(status: kube::core::Status) -> ReflectorError {
+    ReflectorError::Ended {
         code: status.code,
         reason: status.reason,
         message: status.message,
