@@ -6,9 +6,8 @@ use drover_api::kinds::{Cluster, ClusterRegistrationToken};
 use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime};
 use jiff::Timestamp;
 use kube::ResourceExt as _;
-use kube::api::DeleteParams;
 
-use drover_hub::{Hub, HubError, call};
+use drover_hub::{Hub, HubError, Writer};
 
 /// Between two purges.
 const INTERVAL: Duration = Duration::from_mins(1);
@@ -54,7 +53,9 @@ pub(super) async fn run(hub: &Hub, runtime: &Runtime) {
 
 async fn purge(hub: &Hub) -> Result<(), HubError> {
     let now = Timestamp::now();
-    for token in hub.stores().registration_tokens.all() {
+    let tokens = &hub.stores().registration_tokens;
+    let writer = Writer::new(hub.registration_tokens(), tokens);
+    for token in tokens.all() {
         let cluster = hub
             .stores()
             .clusters
@@ -62,13 +63,8 @@ async fn purge(hub: &Hub) -> Result<(), HubError> {
         if !is_spent(&token, cluster.as_deref(), now) {
             continue;
         }
-        let (api, params) = (hub.registration_tokens(), DeleteParams::default());
-        let name = token.name_any();
-        let deleted = api.delete(&name, &params);
-        match call("delete a spent registration token", deleted).await {
-            Err(error) if !error.is_not_found() => return Err(error),
-            _ => {}
-        }
+        let deleting = writer.delete_if_present("delete a spent registration token", &token);
+        deleting.await?;
     }
     Ok(())
 }

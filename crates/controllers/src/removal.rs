@@ -28,7 +28,7 @@ use super::access::wanted::Wanted;
 use super::managed::{ManagedCluster, RemovalState};
 use super::projects;
 use drover_apply::{ApplyError, call as cluster_call, unless_gone};
-use drover_hub::{Hub, HubError, call};
+use drover_hub::{Hub, HubError, Writer, call};
 
 /// Longest to wait for the cluster's agent and to clean up; agents dial at least every 15 s.
 const CLEAN_WITHIN: Duration = Duration::from_mins(1);
@@ -205,34 +205,31 @@ where
 /// Deletes the objects of the Cluster on the hub, then removes the finalizer.
 async fn forget(hub: &Hub, cluster: &Cluster) -> Result<(), HubError> {
     let uid = &ClusterUid::new(cluster.uid().unwrap_or_default());
-    let params = DeleteParams::default();
-    for token in hub.stores().registration_tokens.all() {
+    let stores = hub.stores();
+    let registrations = Writer::new(hub.registration_tokens(), &stores.registration_tokens);
+    for token in stores.registration_tokens.all() {
         if token.spec.cluster_uid == *uid {
-            let api = hub.registration_tokens();
-            unless_not_found(
-                call(
-                    "delete a registration token",
-                    api.delete(&token.name_any(), &params),
-                )
-                .await,
-            )?;
+            let deleting = registrations.delete_if_present("delete a registration token", &token);
+            deleting.await?;
         }
     }
-    for token in hub.stores().tokens.all() {
+    let tokens = Writer::new(hub.tokens(), &stores.tokens);
+    for token in stores.tokens.all() {
         if token
             .spec
             .cluster
             .as_ref()
             .is_some_and(|scope| scope.uid == *uid)
         {
-            let api = hub.tokens();
-            unless_not_found(call("delete a token", api.delete(&token.name_any(), &params)).await)?;
+            tokens.delete_if_present("delete a token", &token).await?;
         }
     }
-    for project in projects::of_cluster(hub.stores(), uid) {
+    let projects = Writer::new(hub.projects(), &stores.projects);
+    for project in projects::of_cluster(stores, uid) {
         projects::status::remove_finalizer(hub, &project).await?;
-        let (api, name) = (hub.projects(), project.name_any());
-        unless_not_found(call("delete a project", api.delete(&name, &params)).await)?;
+        projects
+            .delete_if_present("delete a project", &project)
+            .await?;
     }
     let (api, params) = (hub.clusters(), PatchParams::default());
     let removing = finalizer::remove_finalizer(&api, cluster, CLUSTER_FINALIZER, &params);

@@ -6,15 +6,13 @@ use drover_api::ids::ClusterUid;
 use drover_api::kinds::{Cluster, ClusterStatus};
 use drover_reconcile::{Action, Attempt, Reconciler, Urgency, Write};
 use jiff::Timestamp;
-use kube::ResourceExt as _;
-use kube::api::PostParams;
 use tokio::time::Instant;
 
 use super::decide::decide;
 use crate::Controllers;
 use crate::managed::ManagedCluster;
 use drover_agent_gateway::registration::import::wanted_image;
-use drover_hub::{HubError, call};
+use drover_hub::{HubError, Writer};
 
 /// The longest time between two decisions: conditions depend on silence and times.
 const INTERVAL: Duration = Duration::from_secs(5);
@@ -82,19 +80,8 @@ async fn write(managed: &ManagedCluster) -> Result<Action, HubError> {
 }
 
 async fn replace(managed: &ManagedCluster, wanted: &Cluster) -> Result<(), HubError> {
-    let (api, name) = (managed.controllers.hub.clusters(), wanted.name_any());
-    let params = PostParams::default();
-    let written = call(
-        "write a cluster's status",
-        api.replace_status(&name, &params, wanted),
-    )
-    .await?;
-    managed
-        .controllers
-        .hub
-        .stores()
-        .clusters
-        .wait_for(&written)
-        .await;
-    Ok(())
+    let hub = &managed.controllers.hub;
+    let writer = Writer::new(hub.clusters(), &hub.stores().clusters);
+    let writing = writer.replace_status("write a cluster's status", wanted);
+    writing.await.map(drop)
 }

@@ -5,12 +5,11 @@ use drover_api::group::{ACCESS_LABEL, AGENT_NAMESPACE, PROJECT_LABEL};
 use drover_api::kinds::Cluster;
 use jiff::Timestamp;
 use kube::ResourceExt as _;
-use kube::api::PostParams;
 
 use super::CLEAN_WITHIN;
 use crate::managed::ManagedCluster;
 use drover_agent_gateway::registration::manifest::{AGENT, NAME_LABEL};
-use drover_hub::call;
+use drover_hub::Writer;
 
 /// Before anything was tried.
 pub(super) fn begun(connected: bool) -> Verdict {
@@ -81,21 +80,16 @@ pub(super) async fn report(managed: &ManagedCluster, verdict: &Verdict) {
         status: Some(status),
         ..Cluster::clone(&cluster)
     };
-    let (api, params) = (managed.controllers.hub.clusters(), PostParams::default());
-    let written = api.replace_status(&name, &params, &wanted);
-    match call("say how a cluster's clean-up stands", written).await {
-        Ok(written) => {
-            let clusters = &managed.controllers.hub.stores().clusters;
-            clusters.wait_for(&written).await;
-        }
-        Err(error) => {
-            let error = &error as &dyn std::error::Error;
-            tracing::warn!(
-                cluster.name = name,
-                error,
-                "a clean-up's state was not written"
-            );
-        }
+    let hub = &managed.controllers.hub;
+    let writer = Writer::new(hub.clusters(), &hub.stores().clusters);
+    let writing = writer.replace_status("write the status of a cluster's cleanup", &wanted);
+    if let Err(error) = writing.await {
+        let error = &error as &dyn std::error::Error;
+        tracing::warn!(
+            cluster.name = name,
+            error,
+            "failed to write the status of a cluster's cleanup"
+        );
     }
 }
 

@@ -12,11 +12,9 @@ use std::time::Duration;
 use drover_access::roles::{
     BUILT_IN_LABEL, BuiltIn, built_in_global_roles, built_in_role_templates,
 };
-use drover_api::group::SERVER_FIELD_MANAGER;
 use drover_api::kinds::{GlobalRole, GlobalRoleSpec, RoleTemplate, RoleTemplateSpec};
 use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime};
 use k8s_openapi::ClusterResourceScope;
-use kube::api::PostParams;
 use kube::{Api, Resource};
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -24,7 +22,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::status_writer::{Change, StatusWriter, Write};
-use drover_hub::{Hub, HubError, Store, call};
+use drover_hub::{Hub, HubError, Store, Writer};
 
 const DEBOUNCE: Duration = Duration::from_millis(100);
 /// The longest time between two reconciliations.
@@ -192,18 +190,11 @@ async fn make_all<K: Starting>(
 }
 
 async fn make<K: Starting>(api: &Api<K>, store: &Store<K>, role: &K) -> Result<(), HubError> {
-    let params = PostParams {
-        field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
-        ..PostParams::default()
-    };
-    match call(MAKE, api.create(&params, role)).await {
-        Ok(made) => {
-            store.wait_for(&made).await;
-            Ok(())
-        }
-        // It is there, and memory will say so.
+    let writer = Writer::new(api.clone(), store).with_manager();
+    match writer.create(MAKE, role).await {
+        // The role exists; the store receives it soon.
         Err(error) if error.is_conflict() => Ok(()),
-        Err(error) => Err(error),
+        answer => answer.map(drop),
     }
 }
 
