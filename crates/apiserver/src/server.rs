@@ -207,8 +207,13 @@ impl ApiServer {
         let tokens = Arc::clone(&shared.tokens);
         let options = self.inner.lifecycle.clone();
         let metrics = shared.metrics.controllers.clone();
-        let controllers = lifecycle::run(hub, tokens, options, metrics, shutdown.clone());
-        let keys = keys::rotate(&shared.store, &shared.tokens, &shutdown);
+        let keys = keys::rotate(
+            shared.store.clone(),
+            Arc::clone(&tokens),
+            &metrics,
+            shutdown.clone(),
+        );
+        let controllers = lifecycle::run(hub, tokens, options, metrics.clone(), shutdown.clone());
         tokio::join!(controllers, keys);
         self.inner.shared.shutdown.cancel();
     }

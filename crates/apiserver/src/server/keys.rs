@@ -4,6 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use drover_reconcile::{
+    Action, Attempt, Backoff, Controller, LeaderGate, Metrics, Options, Reconciler, Trigger,
+};
 use futures::future::BoxFuture;
 use secrecy::{ExposeSecret, SecretString};
 use tokio_util::sync::CancellationToken;
@@ -48,20 +51,43 @@ pub(super) async fn load(store: &Store) -> Result<Keys, KeysError> {
 
 /// Interval of rotation checks.
 const CHECK_INTERVAL: Duration = Duration::from_hours(1);
+/// Timeout of one rotation.
+const TIMEOUT: Duration = Duration::from_mins(1);
+const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), CHECK_INTERVAL);
 
-/// Rotates the signing key when it is old enough, until `shutdown`.
-pub(super) async fn rotate(store: &Store, tokens: &Tokens, shutdown: &CancellationToken) {
-    loop {
-        match rotate_if_due(store, tokens).await {
-            Ok(false) => {}
-            Ok(true) => tracing::info!(key = tokens.keys().id(), "rotated token signing key"),
-            Err(error) => tracing::warn!(%error, "failed to rotate token signing key"),
+/// Rotates the signing key when it is old enough.
+struct Rotation {
+    store: Store,
+    tokens: Arc<Tokens>,
+}
+
+impl Reconciler for Rotation {
+    type Key = ();
+    type Error = KeysError;
+
+    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, KeysError> {
+        if rotate_if_due(&self.store, &self.tokens).await? {
+            tracing::info!(key = self.tokens.keys().id(), "rotated token signing key");
         }
-        let look = tokio::time::sleep(CHECK_INTERVAL);
-        if shutdown.run_until_cancelled(look).await.is_none() {
-            return;
-        }
+        Ok(Action::requeue(CHECK_INTERVAL))
     }
+}
+
+/// Runs the controller that rotates the signing key until `shutdown`.
+pub(super) async fn rotate(
+    store: Store,
+    tokens: Arc<Tokens>,
+    metrics: &Metrics,
+    shutdown: CancellationToken,
+) {
+    let options = Options {
+        timeout: Some(TIMEOUT),
+        backoff: BACKOFF,
+        ..Options::new("signing-keys")
+    };
+    let controller = Controller::new(Trigger::new(options, metrics), Rotation { store, tokens });
+    let controller = controller.at_start(|| vec![()]);
+    controller.run(LeaderGate::always_open(), shutdown).await;
 }
 
 /// Stores the new key before it signs, so that a restart does not invalidate tokens.
