@@ -18,7 +18,7 @@ use super::BATCH_TIMEOUT;
 use super::status_writer::{StatusWriter, changes, conditions_of};
 use drover_hub::stores::identity_status;
 use drover_hub::{Hub, HubError, Stores};
-use drover_identity::authenticator::idle_from;
+use drover_identity::authenticator::idle_deadline;
 
 /// A user and their first token above all are reconciled together.
 const DEBOUNCE: Duration = Duration::from_secs(1);
@@ -62,7 +62,7 @@ fn next_due(stores: &Stores, now: Timestamp) -> Duration {
     let clusters = stores.registration_tokens.all();
     let ends = people.iter().map(|token| token.spec.expires_at.0);
     let ends = ends.chain(clusters.iter().map(|token| token.spec.expires_at.0));
-    let ends = ends.chain(people.iter().filter_map(|token| idle_from(token)));
+    let ends = ends.chain(people.iter().filter_map(|token| idle_deadline(token)));
     let next = ends.filter(|end| *end > now).min();
     let wait = next.and_then(|end| Duration::try_from(end.duration_since(now)).ok());
     wait.map_or(INTERVAL, |wait| wait.min(INTERVAL))

@@ -5,13 +5,13 @@
 //! is deleted. Open streams cost no reviews: a followed token is reviewed again every
 //! `REVIEW_EVERY`, all tokens together at most ten times a second.
 //!
-//! A token whose objects cannot be followed (its claims do not name them, or the hub does not let the
+//! A token whose objects cannot be watched (its claims do not name them, or the hub does not let the
 //! server list them) is polled: a verdict counts for `FRESH`, and a token with open streams is
 //! reviewed again after that, all polled tokens together at most a hundred times a second.
 
-mod followed;
 mod known;
 mod review;
+mod watched_objects;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -31,10 +31,10 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-pub use self::followed::Followable;
-use self::followed::{Bond, Followed};
-use self::known::{Accepted, Known, make_room};
+use self::known::{Accepted, Known, evict};
 use self::review::review;
+pub use self::watched_objects::WatchableKinds;
+use self::watched_objects::{BoundState, WatchedObjects};
 use super::lookup::LookupError;
 use drover_http_edge::networks;
 use drover_http_edge::networks::{Rates, network};
@@ -81,13 +81,13 @@ const AT_ONCE: usize = 8;
 
 /// What memory says of a token that the hub accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum TokenValidity {
     /// It was still good when the hub was last asked.
-    Good,
+    Valid,
     /// The hub does not take it any more.
-    Withdrawn,
+    Revoked,
     /// The hub has not answered for too long.
-    Unsure,
+    Unknown,
 }
 
 type Review = Shared<BoxFuture<'static, Result<Option<Account>, LookupError>>>;
@@ -105,7 +105,7 @@ struct SharedState {
     /// Networks from which the hub has accepted a token, and when it last did.
     proven: Mutex<HashMap<IpAddr, Instant>>,
     known: Mutex<HashMap<TokenDigest, Known>>,
-    followed: Followed,
+    watched: WatchedObjects,
     places: Semaphore,
 }
 
@@ -125,7 +125,7 @@ impl Accounts {
                 all_strangers: RateLimiter::direct(of_all),
                 proven: Mutex::default(),
                 known: Mutex::default(),
-                followed: Followed::default(),
+                watched: WatchedObjects::default(),
                 places: Semaphore::new(AT_ONCE),
             }),
         }
@@ -153,26 +153,26 @@ impl Accounts {
 
     /// What something open stands on that was begun with this token; from then on the token is
     /// looked after until nobody asks here any more.
-    pub fn standing(&self, token: TokenDigest) -> Standing {
+    pub fn validity(&self, token: TokenDigest) -> TokenValidity {
         let mut known = self.shared.known.lock();
         let Some(Known::Accepted(accepted)) = known.get_mut(&token) else {
-            return Standing::Withdrawn;
+            return TokenValidity::Revoked;
         };
         accepted.used = Instant::now();
         (accepted.open, accepted.unused) = (true, 0);
         if accepted.held.elapsed() < HELD_FOR {
-            Standing::Good
+            TokenValidity::Valid
         } else {
-            Standing::Unsure
+            TokenValidity::Unknown
         }
     }
 
     /// Reviews the tokens of open requests: watches the objects that they are bound to, and shows
     /// the hub those again that are due.
-    pub async fn run(self, followable: Followable, runtime: Runtime) {
+    pub async fn run(self, watchable_kinds: WatchableKinds, runtime: Runtime) {
         let reconciler = TokenReviews {
             accounts: self,
-            followable,
+            watchable_kinds,
             stop: runtime.stop.clone(),
         };
         let runtime = runtime.in_every_replica();
@@ -193,12 +193,12 @@ impl Accounts {
                 accepted.used = Instant::now();
                 accepted.unused = 0;
                 accepted.token.get_or_insert_with(|| Arc::clone(&token));
-                let bond = accepted.look_at_bond(&self.shared.followed);
-                if bond == Bond::Gone {
+                let state = accepted.check_bound_objects(&self.shared.watched);
+                if state == BoundState::Deleted {
                     known.insert(digest, Known::Refused(Instant::now()));
                     return Ok(Answer::Known(None));
                 }
-                if accepted.at.elapsed() < fresh(bond) {
+                if accepted.at.elapsed() < fresh(state) {
                     return Ok(Answer::Known(Some(accepted.account.clone())));
                 }
                 return Ok(Answer::Asked(self.again(accepted, &token)));
@@ -207,7 +207,7 @@ impl Accounts {
         }
         self.admit_stranger(network)?;
         if known.len() >= REMEMBERED {
-            make_room(&mut known);
+            evict(&mut known);
         }
         let review = self.begin(token);
         known.insert(digest, Known::Asked(review.clone()));
@@ -240,26 +240,26 @@ impl Accounts {
     /// Tokens to be reviewed now: those with something open, the longest waiting first.
     fn due(&self) -> Vec<Arc<AccountToken>> {
         let mut known = self.shared.known.lock();
-        let (mut polled, mut followed, mut gone) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut polled, mut watched, mut gone) = (Vec::new(), Vec::new(), Vec::new());
         for (digest, known) in known.iter_mut() {
             let Known::Accepted(accepted) = known else {
                 continue;
             };
-            accepted.grow_unused();
+            accepted.count_unused_check();
             if !accepted.open && !accepted.queued {
                 continue;
             }
-            let bond = accepted.look_at_bond(&self.shared.followed);
-            let due = !accepted.queued && accepted.at.elapsed() >= fresh(bond);
-            match bond {
-                Bond::Gone => gone.push(*digest),
-                Bond::Stands if due => followed.push(&mut **accepted),
-                Bond::Unknown if due => polled.push(&mut **accepted),
-                Bond::Stands | Bond::Unknown => {}
+            let state = accepted.check_bound_objects(&self.shared.watched);
+            let due = !accepted.queued && accepted.at.elapsed() >= fresh(state);
+            match state {
+                BoundState::Deleted => gone.push(*digest),
+                BoundState::Present if due => watched.push(&mut **accepted),
+                BoundState::Unknown if due => polled.push(&mut **accepted),
+                BoundState::Present | BoundState::Unknown => {}
             }
         }
         let mut due = first(polled, POLLED_A_LOOK);
-        due.extend(first(followed, FOLLOWED_A_LOOK));
+        due.extend(first(watched, FOLLOWED_A_LOOK));
         for digest in gone {
             known.insert(digest, Known::Refused(Instant::now()));
         }
@@ -331,7 +331,7 @@ impl Accounts {
             }
             (Ok(Some(account)), _) => {
                 let accepted = Accepted::new(account, token, at);
-                self.shared.followed.want(&accepted.bound);
+                self.shared.watched.want(&accepted.bound);
                 known.insert(digest, Known::Accepted(Box::new(accepted)));
             }
             (Ok(None), _) => {
@@ -348,10 +348,10 @@ impl Accounts {
 }
 
 /// How long a verdict in favour counts.
-fn fresh(bond: Bond) -> Duration {
-    match bond {
-        Bond::Stands => REVIEW_EVERY,
-        Bond::Gone | Bond::Unknown => FRESH,
+fn fresh(state: BoundState) -> Duration {
+    match state {
+        BoundState::Present => REVIEW_EVERY,
+        BoundState::Deleted | BoundState::Unknown => FRESH,
     }
 }
 
@@ -375,7 +375,7 @@ enum Answer {
 /// Begins the reviews that are due.
 struct TokenReviews {
     accounts: Accounts,
-    followable: Followable,
+    watchable_kinds: WatchableKinds,
     stop: CancellationToken,
 }
 
@@ -385,8 +385,8 @@ impl Reconciler for TokenReviews {
 
     async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, Infallible> {
         let accounts = &self.accounts;
-        let followed = &accounts.shared.followed;
-        followed.begin(&accounts.hub, self.followable, &self.stop);
+        let watched = &accounts.shared.watched;
+        watched.begin(&accounts.hub, self.watchable_kinds, &self.stop);
         for token in accounts.due() {
             tokio::spawn(accounts.clone().review_in_turn(token));
         }

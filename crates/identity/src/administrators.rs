@@ -15,7 +15,7 @@ pub fn is_administrator(user: &User) -> bool {
 
 /// Why nobody could be brought back.
 #[derive(Debug, Error)]
-pub enum BringBackError {
+pub enum RecoverError {
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
@@ -31,7 +31,7 @@ pub enum BringBackError {
     },
     /// The user is about to be deleted.
     #[error("the user {0:?} is being deleted; name another with --user")]
-    Leaving(String),
+    BeingDeleted(String),
 }
 
 /// Somebody who is to be able to log in again.
@@ -45,7 +45,7 @@ pub struct Candidate {
 
 /// The user of a name. Where nobody administers Drover there need be none: then one is made, who
 /// has no password yet.
-pub async fn find(client: &Client, name: &str) -> Result<Candidate, BringBackError> {
+pub async fn find_or_create(client: &Client, name: &str) -> Result<Candidate, RecoverError> {
     let api: Api<User> = Api::all(client.clone());
     let all = call("list users", api.list(&ListParams::default())).await?;
     let user = all.items.iter().find(|user| user.name_any() == name);
@@ -54,7 +54,7 @@ pub async fn find(client: &Client, name: &str) -> Result<Candidate, BringBackErr
     let needed = administrators.is_empty();
     let user = match user {
         Some(user) if user.metadata.deletion_timestamp.is_some() => {
-            return Err(BringBackError::Leaving(name.to_owned()));
+            return Err(RecoverError::BeingDeleted(name.to_owned()));
         }
         Some(user) => user.clone(),
         None if needed => {
@@ -63,7 +63,7 @@ pub async fn find(client: &Client, name: &str) -> Result<Candidate, BringBackErr
         }
         None => {
             let name = name.to_owned();
-            return Err(BringBackError::NoSuchUser {
+            return Err(RecoverError::NoSuchUser {
                 name,
                 administrators,
             });
@@ -74,7 +74,7 @@ pub async fn find(client: &Client, name: &str) -> Result<Candidate, BringBackErr
 
 /// Makes the user an enabled administrator; call it when their old password is good no more, and
 /// their tokens are gone.
-pub async fn put_in_office(client: &Client, user: &User) -> Result<(), HubError> {
+pub async fn grant_administrator(client: &Client, user: &User) -> Result<(), HubError> {
     let api: Api<User> = Api::all(client.clone());
     let spec = json!({ "enabled": true, "administrator": true });
     // With the UID, a user of the same name made meanwhile is a conflict.

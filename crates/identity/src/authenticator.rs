@@ -164,7 +164,7 @@ impl Authenticator {
     /// The id of the session whose cookie is presented, as far as memory knows.
     ///
     /// Whoever shows its secret may end it; for anything else see [`Self::identify`].
-    pub fn session_held(&self, headers: &HeaderMap) -> Option<String> {
+    pub fn presented_session_id(&self, headers: &HeaderMap) -> Option<String> {
         let Ok(Presented::Cookie(cookie)) = credential::presented(headers) else {
             return None;
         };
@@ -175,7 +175,7 @@ impl Authenticator {
     }
 
     /// The token that is presented, whatever it is worth still: whoever shows its secret may end it.
-    pub async fn held(&self, head: Head<'_>) -> Result<Arc<Token>, IdentifyError> {
+    pub async fn presented_token(&self, head: Head<'_>) -> Result<Arc<Token>, IdentifyError> {
         let (shown, way) = match credential::presented(head.headers)? {
             Presented::Bearer(text) => (UserToken::parse(text.expose_secret()), Way::Bearer),
             Presented::Cookie(text) => {
@@ -286,7 +286,7 @@ impl Authenticator {
     }
 }
 
-/// Whom a credential is about.
+/// IdentityKey a credential is about.
 enum Claim {
     Person(Box<Identity>),
     Other(SecretString),
@@ -356,12 +356,12 @@ fn decide(
 
 /// Whether nobody has used a token for as long as it may go unused, as far as that is recorded.
 pub fn is_idle(token: &Token, now: Timestamp) -> bool {
-    idle_from(token).is_some_and(|end| now > end)
+    idle_deadline(token).is_some_and(|end| now > end)
 }
 
 /// When a token that may not go unused for ever ends, if nobody uses it until then. Its uses are
 /// recorded late, so that this is some minutes later than what it was given.
-pub fn idle_from(token: &Token) -> Option<Timestamp> {
+pub fn idle_deadline(token: &Token) -> Option<Timestamp> {
     let idle = SignedDuration::from_secs(token.spec.idle_seconds?.into());
     let used = token
         .status

@@ -21,7 +21,7 @@ pub struct AnyToken(pub Identity);
 
 /// A token whose secret the request shows, whatever it is worth still.
 #[derive(Debug)]
-pub struct Held(pub Arc<Token>);
+pub struct PresentedToken(pub Arc<Token>);
 
 /// A person, by a token that is not limited to one cluster or one purpose.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ where
     }
 }
 
-impl<S> FromRequestParts<S> for Held
+impl<S> FromRequestParts<S> for PresentedToken
 where
     Authenticator: FromRef<S>,
     S: Send + Sync,
@@ -54,7 +54,7 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Status> {
         let token = Authenticator::from_ref(state)
-            .held(Head::from(&*parts))
+            .presented_token(Head::from(&*parts))
             .await?;
         Noted::of(&parts.extensions).who(Person {
             name: token.spec.user_name.as_str().into(),

@@ -25,8 +25,8 @@ use thiserror::Error;
 
 use super::authenticator::is_idle;
 use super::limits::{LoginLimits, RetryAfter};
-use super::providers::sign_in::still_stands;
-use super::tokens::{self, TokenError, TokenWish};
+use super::providers::sign_in::is_login_valid;
+use super::tokens::{self, NewToken, TokenError};
 use drover_entropy::{NoRandomness, random};
 use drover_http_edge::networks::has_room;
 use drover_http_edge::status::Status;
@@ -34,11 +34,11 @@ use drover_hub::settings::Settings;
 use drover_hub::{Hub, call};
 
 /// A log-in can be confirmed, and then fetched, for so long.
-pub const LIFE: SignedDuration = SignedDuration::from_mins(10);
+pub const LOGIN_TTL: SignedDuration = SignedDuration::from_mins(10);
 /// Programs ask no more often.
 pub const INTERVAL_SECONDS: u32 = 2;
 /// Log-ins that wait, from everywhere and from one network.
-const WAITING: (usize, usize) = (2000, 20);
+const MAX_PENDING: (usize, usize) = (2000, 20);
 /// Letters of a code that people type: none that looks like another, and no vowels to make words of.
 const LETTERS: &[u8; 20] = b"BCDFGHJKLMNPQRSTVWXZ";
 
@@ -50,7 +50,7 @@ pub enum DeviceError {
     TooMany(RetryAfter),
     /// No log-in with this code waits, or not any more.
     #[error("no log-in with this code waits to be confirmed: it may have expired; begin again")]
-    NoSuch,
+    NotFound,
     /// Somebody else has confirmed it.
     #[error("it is confirmed already")]
     Confirmed,
@@ -74,7 +74,9 @@ impl From<DeviceError> for Status {
             DeviceError::TooMany(after) => {
                 Self::too_many_requests(error.to_string(), after.seconds())
             }
-            DeviceError::NoSuch => Self::new(StatusCode::NOT_FOUND, "NotFound", error.to_string()),
+            DeviceError::NotFound => {
+                Self::new(StatusCode::NOT_FOUND, "NotFound", error.to_string())
+            }
             DeviceError::Confirmed => Self::conflict(error.to_string()),
             DeviceError::NoLogin | DeviceError::ConfirmerInvalid => {
                 Self::forbidden(error.to_string())
@@ -96,7 +98,7 @@ pub struct Codes {
 
 /// A log-in that waits, as it is shown.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct LoginRequest {
     /// From where the program asked.
     pub source: IpAddr,
     /// When it asked.
@@ -105,19 +107,19 @@ pub struct Shown {
 
 /// Log-ins of programs; clones share what waits.
 #[derive(Clone, Debug)]
-pub struct Devices {
+pub struct DeviceLogins {
     hub: Hub,
     settings: Settings,
     limits: LoginLimits,
-    waiting: Waiting,
+    pending: PendingLogins,
 }
 
-type Waiting = Arc<Mutex<HashMap<String, Wish>>>;
+type PendingLogins = Arc<Mutex<HashMap<String, PendingLogin>>>;
 
 #[derive(Debug)]
-struct Wish {
+struct PendingLogin {
     hash: [u8; 32],
-    shown: Shown,
+    shown: LoginRequest,
     confirmed: Option<Confirmed>,
 }
 
@@ -129,20 +131,20 @@ struct Confirmed {
     provider: Option<TokenProvider>,
 }
 
-impl Wish {
-    fn waits(&self, now: Timestamp) -> bool {
-        now.duration_since(self.shown.requested_at) <= LIFE
+impl PendingLogin {
+    fn is_pending(&self, now: Timestamp) -> bool {
+        now.duration_since(self.shown.requested_at) <= LOGIN_TTL
     }
 }
 
-impl Devices {
+impl DeviceLogins {
     /// Log-ins on a hub; `limits` are those of passwords.
     pub fn new(hub: Hub, settings: Settings, limits: LoginLimits) -> Self {
         Self {
             hub,
             settings,
             limits,
-            waiting: Arc::default(),
+            pending: Arc::default(),
         }
     }
 
@@ -151,22 +153,22 @@ impl Devices {
         self.limits
             .check_begin(source)
             .map_err(DeviceError::TooMany)?;
-        begin(&mut self.waiting.lock(), source, now)
+        begin(&mut self.pending.lock(), source, now)
     }
 
     /// What is about to be confirmed, and its code as it was given out.
-    pub fn look(
+    pub fn find(
         &self,
         code: &str,
         who: &Identity,
         now: Timestamp,
-    ) -> Result<(String, Shown), DeviceError> {
+    ) -> Result<(String, LoginRequest), DeviceError> {
         self.check_code(who)?;
-        let (code, waiting) = (as_typed(code), self.waiting.lock());
-        let wish = waiting.get(&code).filter(|wish| wish.waits(now));
-        let wish = wish.filter(|wish| wish.confirmed.is_none());
-        let shown = wish.map(|wish| wish.shown.clone());
-        Ok((code, shown.ok_or(DeviceError::NoSuch)?))
+        let (code, pending) = (normalize_code(code), self.pending.lock());
+        let login = pending.get(&code).filter(|login| login.is_pending(now));
+        let login = login.filter(|login| login.confirmed.is_none());
+        let shown = login.map(|login| login.shown.clone());
+        Ok((code, shown.ok_or(DeviceError::NotFound)?))
     }
 
     /// Confirms it: the program will act as who confirms.
@@ -179,14 +181,14 @@ impl Devices {
             return Err(DeviceError::NoLogin);
         }
         self.check_code(who)?;
-        let mut waiting = self.waiting.lock();
-        let wish = waiting.get_mut(&as_typed(code));
-        let wish = wish.filter(|wish| wish.waits(now));
-        let wish = wish.ok_or(DeviceError::NoSuch)?;
-        if wish.confirmed.is_some() {
+        let mut pending = self.pending.lock();
+        let login = pending.get_mut(&normalize_code(code));
+        let login = login.filter(|login| login.is_pending(now));
+        let login = login.ok_or(DeviceError::NotFound)?;
+        if login.confirmed.is_some() {
             return Err(DeviceError::Confirmed);
         }
-        wish.confirmed = Some(Confirmed {
+        login.confirmed = Some(Confirmed {
             user: who.user_uid.clone(),
             token_id: who.token.id.clone(),
             provider: who.token.provider.clone(),
@@ -200,13 +202,13 @@ impl Devices {
         device: &SecretString,
         now: Timestamp,
     ) -> Result<Option<(SecretString, Token)>, DeviceError> {
-        let Some((code, wish, confirmed)) = take(&mut self.waiting.lock(), device, now)? else {
+        let Some((code, login, confirmed)) = take(&mut self.pending.lock(), device, now)? else {
             return Ok(None);
         };
         let issued = self.issue(&confirmed, now).await;
         if let Err(DeviceError::Token(_)) = &issued {
             // The program asks again.
-            self.waiting.lock().entry(code).or_insert(wish);
+            self.pending.lock().entry(code).or_insert(login);
         }
         issued.map(Some)
     }
@@ -219,10 +221,10 @@ impl Devices {
         now: Timestamp,
     ) -> Result<(SecretString, Token), DeviceError> {
         let (user, ends) = self
-            .confirmer(confirmed, now)
+            .confirming_user(confirmed, now)
             .ok_or(DeviceError::ConfirmerInvalid)?;
         let longest = now + self.settings.ttl(Setting::SessionTtl);
-        let wish = TokenWish {
+        let login = NewToken {
             purpose: TokenPurpose::Session,
             cluster: None,
             provider: confirmed.provider.clone(),
@@ -230,7 +232,7 @@ impl Devices {
             expires_at: longest.min(ends),
             idle: None,
         };
-        let (secret, token) = tokens::create(&self.hub, &user, wish).await?;
+        let (secret, token) = tokens::create(&self.hub, &user, login).await?;
         // Whoever ended the log-in that confirmed it meanwhile has not seen this one.
         let found = self.hub.tokens();
         let found = call("read a token", found.get_opt(&confirmed.token_id)).await;
@@ -243,12 +245,16 @@ impl Devices {
     }
 
     /// Who confirmed a log-in and until when they are logged in themselves, if they still are.
-    fn confirmer(&self, confirmed: &Confirmed, now: Timestamp) -> Option<(Arc<User>, Timestamp)> {
+    fn confirming_user(
+        &self,
+        confirmed: &Confirmed,
+        now: Timestamp,
+    ) -> Option<(Arc<User>, Timestamp)> {
         let stores = self.hub.stores();
         let token = stores.tokens.by_name(&confirmed.token_id)?;
-        let ends = ends(&token, now)?;
+        let ends = expiry_of(&token, now)?;
         let user = stores.users.by_uid(confirmed.user.as_str())?;
-        let stands = still_stands(&self.hub, &user, confirmed.provider.as_ref(), now);
+        let stands = is_login_valid(&self.hub, &user, confirmed.provider.as_ref(), now);
         stands.then_some((user, ends))
     }
 
@@ -259,27 +265,27 @@ impl Devices {
 }
 
 /// When a token that confirms a log-in ends; `None` if it has, or is about to be deleted.
-fn ends(token: &Token, now: Timestamp) -> Option<Timestamp> {
+fn expiry_of(token: &Token, now: Timestamp) -> Option<Timestamp> {
     let ends = token.spec.expires_at.0;
     let good = token.metadata.deletion_timestamp.is_none() && now < ends && !is_idle(token, now);
     good.then_some(ends)
 }
 
 fn begin(
-    waiting: &mut HashMap<String, Wish>,
+    pending: &mut HashMap<String, PendingLogin>,
     source: IpAddr,
     now: Timestamp,
 ) -> Result<Codes, DeviceError> {
-    waiting.retain(|_, wish| wish.waits(now));
-    let sources = waiting.values().map(|wish| wish.shown.source);
-    if !has_room(sources, source, WAITING) {
+    pending.retain(|_, login| login.is_pending(now));
+    let sources = pending.values().map(|login| login.shown.source);
+    if !has_room(sources, source, MAX_PENDING) {
         return Err(DeviceError::TooMany(RetryAfter::A_MINUTE));
     }
     let user = code(random()?);
     let secret = URL_SAFE_NO_PAD.encode(random::<32>()?);
-    let wish = Wish {
+    let login = PendingLogin {
         hash: hash(&secret),
-        shown: Shown {
+        shown: LoginRequest {
             source,
             requested_at: now,
         },
@@ -287,28 +293,28 @@ fn begin(
     };
     let device = SecretString::from(format!("{user}.{secret}"));
     // One that is taken is as good as never drawn: 20^8 codes, 2,000 of them in use.
-    waiting.insert(user.clone(), wish);
+    pending.insert(user.clone(), login);
     Ok(Codes { device, user })
 }
 
 /// Takes what was confirmed out, with its code; `None` while it was not.
 fn take(
-    waiting: &mut HashMap<String, Wish>,
+    pending: &mut HashMap<String, PendingLogin>,
     device: &SecretString,
     now: Timestamp,
-) -> Result<Option<(String, Wish, Confirmed)>, DeviceError> {
+) -> Result<Option<(String, PendingLogin, Confirmed)>, DeviceError> {
     let parts = device.expose_secret().split_once('.');
-    let (user, secret) = parts.ok_or(DeviceError::NoSuch)?;
-    let wish = waiting.get(user).filter(|wish| {
-        let is_its: bool = wish.hash.ct_eq(&hash(secret)).into();
-        is_its && wish.waits(now)
+    let (user, secret) = parts.ok_or(DeviceError::NotFound)?;
+    let login = pending.get(user).filter(|login| {
+        let is_its: bool = login.hash.ct_eq(&hash(secret)).into();
+        is_its && login.is_pending(now)
     });
-    let Some(confirmed) = &wish.ok_or(DeviceError::NoSuch)?.confirmed else {
+    let Some(confirmed) = &login.ok_or(DeviceError::NotFound)?.confirmed else {
         return Ok(None);
     };
     let confirmed = confirmed.clone();
-    let taken = waiting.remove_entry(user);
-    Ok(taken.map(|(code, wish)| (code, wish, confirmed)))
+    let taken = pending.remove_entry(user);
+    Ok(taken.map(|(code, login)| (code, login, confirmed)))
 }
 
 fn hash(secret: &str) -> [u8; 32] {
@@ -333,7 +339,7 @@ fn code(bytes: [u8; 16]) -> String {
 }
 
 /// A code as it was given out, from however somebody types it.
-fn as_typed(code: &str) -> String {
+fn normalize_code(code: &str) -> String {
     let letters = code.chars().filter(char::is_ascii_alphabetic).take(9);
     let mut text: String = letters.map(|c| c.to_ascii_uppercase()).collect();
     if text.len() > 4 {

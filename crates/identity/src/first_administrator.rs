@@ -23,7 +23,7 @@ pub const NAME: &str = "admin";
 const LABEL: &str = "management.drover.dev/first-administrator";
 
 /// Annotation of the first administrator while nobody has been told the password.
-const UNTOLD: &str = "management.drover.dev/first-password-untold";
+const PASSWORD_PENDING: &str = "management.drover.dev/first-password-untold";
 
 /// Why the first administrator could not be made.
 #[derive(Debug, Error)]
@@ -63,7 +63,8 @@ pub async fn ensure(
         return Ok(());
     };
     let stored = read_hash(hub, &user.uid().unwrap_or_default()).await?.phc;
-    let untold = user.annotations().contains_key(UNTOLD) && user.spec.must_change_password;
+    let untold =
+        user.annotations().contains_key(PASSWORD_PENDING) && user.spec.must_change_password;
     if stored.is_some() && !untold {
         return Ok(());
     }
@@ -140,7 +141,7 @@ impl Drop for Place {
 /// From now on the password stays; a failure costs another password at the next start, unless
 /// somebody has changed this one by then.
 async fn note_told(hub: &Hub) {
-    let patch = Patch::Merge(json!({ "metadata": { "annotations": { UNTOLD: null } } }));
+    let patch = Patch::Merge(json!({ "metadata": { "annotations": { PASSWORD_PENDING: null } } }));
     let (api, params) = (hub.users(), PatchParams::default());
     let noted = call(
         "note that the first password was told",
@@ -186,7 +187,7 @@ fn admin() -> User {
     };
     let mut user = User::new(NAME, spec);
     user.annotations_mut()
-        .insert(UNTOLD.to_owned(), "true".to_owned());
+        .insert(PASSWORD_PENDING.to_owned(), "true".to_owned());
     user.labels_mut()
         .insert(LABEL.to_owned(), "true".to_owned());
     user

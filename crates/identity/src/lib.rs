@@ -22,10 +22,10 @@ pub mod tokens;
 
 pub use accounts::Accounts;
 pub use authenticator::{Authenticator, IdentifyError};
-pub use device::Devices;
+pub use device::DeviceLogins;
 pub use last_use::LastUse;
-pub use login::{By, LoginError, Logins};
+pub use login::{LoginClient, LoginError, PasswordLogins};
 pub use lookup::LookupError;
 pub use passwords::Passwords;
-pub use providers::{Providers, Refresher, SignIns, SignOuts};
+pub use providers::{ProviderLogins, ProviderLogouts, Providers, Refresher};
 pub use sign_in_sources::SignInSources;

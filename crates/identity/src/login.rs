@@ -19,7 +19,7 @@ use super::limits::{LoginLimits, RetryAfter};
 use super::passwords::{
     PasswordError, PasswordVersion, Passwords, check_rules, read_hash, write_hash,
 };
-use super::tokens::{self, EndError, TokenError, TokenWish};
+use super::tokens::{self, NewToken, RevokeError, TokenError};
 use drover_http_edge::status::Status;
 use drover_hub::settings::Settings;
 use drover_hub::{Hub, HubError, Writer, call};
@@ -52,7 +52,7 @@ pub enum LoginError {
     Unchanged,
     /// The user may have tokens still.
     #[error(transparent)]
-    End(#[from] EndError),
+    Revoke(#[from] RevokeError),
     /// The password could not be checked or kept.
     #[error(transparent)]
     Password(#[from] PasswordError),
@@ -73,7 +73,7 @@ impl From<LoginError> for Status {
             LoginError::Wrong | LoginError::WrongCurrent | LoginError::Superseded => {
                 Self::unauthorized(error.to_string())
             }
-            LoginError::End(error) => error.into(),
+            LoginError::Revoke(error) => error.into(),
             LoginError::Disabled => Self::forbidden(error.to_string()),
             LoginError::Unchanged => Self::invalid("new", error.to_string()),
             LoginError::Password(error) => error.into_status("new"),
@@ -85,7 +85,7 @@ impl From<LoginError> for Status {
 
 /// Where a log-in's token will be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum LoginClient {
     /// With a program of the user's, which sends it as a bearer token.
     Program,
     /// In a browser's cookie.
@@ -94,14 +94,14 @@ pub enum By {
 
 /// Log-in of local users; cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Logins {
+pub struct PasswordLogins {
     hub: Hub,
     settings: Settings,
     passwords: Passwords,
     limits: LoginLimits,
 }
 
-impl Logins {
+impl PasswordLogins {
     /// Log-in against the hub's users.
     pub fn new(hub: Hub, settings: Settings, passwords: Passwords) -> Self {
         Self {
@@ -123,7 +123,7 @@ impl Logins {
         name: &str,
         password: SecretString,
         address: IpAddr,
-        by: By,
+        by: LoginClient,
     ) -> Result<(SecretString, Token), LoginError> {
         self.limits
             .check(name, address)
@@ -136,7 +136,7 @@ impl Logins {
         self.limits.succeeded(name, address);
         let wish = self.wish(&user, by);
         let (secret, token) = tokens::create(&self.hub, &user, wish).await?;
-        if let Err(error) = self.still_stands(&user, &version).await {
+        if let Err(error) = self.is_login_valid(&user, &version).await {
             tokens::delete(&self.hub, &token).await?;
             return Err(error);
         }
@@ -144,17 +144,17 @@ impl Logins {
         Ok((secret, token))
     }
 
-    fn wish(&self, user: &User, by: By) -> TokenWish {
+    fn wish(&self, user: &User, by: LoginClient) -> NewToken {
         let longest = self.settings.ttl(Setting::SessionTtl);
         let idle = self.settings.ttl(Setting::SessionIdleTtl);
         let (purpose, ttl, idle) = match by {
             _ if user.spec.must_change_password => {
                 (TokenPurpose::PasswordChange, PASSWORD_CHANGE_TTL, None)
             }
-            By::Program => (TokenPurpose::Session, longest, None),
-            By::Browser => (TokenPurpose::Browser, longest, Some(idle)),
+            LoginClient::Program => (TokenPurpose::Session, longest, None),
+            LoginClient::Browser => (TokenPurpose::Browser, longest, Some(idle)),
         };
-        TokenWish {
+        NewToken {
             purpose,
             cluster: None,
             provider: None,
@@ -168,7 +168,11 @@ impl Logins {
     ///
     /// Whoever changes a password deletes the tokens that stand on it; one that was made just then
     /// could be missed.
-    async fn still_stands(&self, user: &User, version: &PasswordVersion) -> Result<(), LoginError> {
+    async fn is_login_valid(
+        &self,
+        user: &User,
+        version: &PasswordVersion,
+    ) -> Result<(), LoginError> {
         let uid = user.uid().unwrap_or_default();
         if read_hash(&self.hub, &uid).await?.version == *version {
             Ok(())
@@ -206,7 +210,7 @@ impl Logins {
             TokenPurpose::Session | TokenPurpose::Browser
         );
         let keep = goes_on.then_some(&*caller.token.id);
-        tokens::end_sessions(&self.hub, &caller.user_uid, keep).await?;
+        tokens::revoke_sessions(&self.hub, &caller.user_uid, keep).await?;
         Ok(())
     }
 
@@ -215,17 +219,21 @@ impl Logins {
     pub async fn reset_password(&self, user: &User, new: SecretString) -> Result<(), LoginError> {
         self.set_password(user, new, true).await?;
         let uid = UserUid::new(user.uid().unwrap_or_default());
-        tokens::end_sessions(&self.hub, &uid, None).await?;
+        tokens::revoke_sessions(&self.hub, &uid, None).await?;
         Ok(())
     }
 
     /// The same, and revokes all their tokens, API and kubeconfig tokens included: the password is
     /// reset because others may hold a credential of theirs, or may hold an old token of somebody
     /// who is about to have more rights.
-    pub async fn start_afresh(&self, user: &User, new: SecretString) -> Result<(), LoginError> {
+    pub async fn reset_password_and_revoke_tokens(
+        &self,
+        user: &User,
+        new: SecretString,
+    ) -> Result<(), LoginError> {
         self.set_password(user, new, true).await?;
         let uid = UserUid::new(user.uid().unwrap_or_default());
-        Ok(tokens::end_all(&self.hub, &uid).await?)
+        Ok(tokens::revoke_all(&self.hub, &uid).await?)
     }
 
     /// Keeps the first password of a new user.

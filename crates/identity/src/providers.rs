@@ -5,20 +5,20 @@
 //! believes more of an answer than `drover_providers` does, and never gives a provider's people
 //! another's user: people are known by the provider's UID and their id there.
 
-pub mod begun;
+pub mod conditions;
 pub mod configured;
-pub mod kept;
+pub mod connection_test;
+pub mod keyed_lock;
 pub mod link;
-pub mod one_by_one;
-pub mod people;
+pub mod login_state;
+pub mod mapping;
+pub mod provider_tokens;
 pub mod refresh;
-pub mod seen;
 pub mod sign_in;
 pub mod sign_out;
-pub mod state;
-pub mod trial;
+pub mod users;
 
 pub use configured::Providers;
 pub use refresh::Refresher;
-pub use sign_in::{SignInError, SignIns};
-pub use sign_out::SignOuts;
+pub use sign_in::{ProviderLogins, SignInError};
+pub use sign_out::ProviderLogouts;

@@ -46,7 +46,7 @@ pub enum TokenError {
 
 /// Why a user may have tokens still.
 #[derive(Debug, Error)]
-pub enum EndError {
+pub enum RevokeError {
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
@@ -58,11 +58,11 @@ pub enum EndError {
     TokensRemain,
 }
 
-impl From<EndError> for Status {
-    fn from(error: EndError) -> Self {
+impl From<RevokeError> for Status {
+    fn from(error: RevokeError) -> Self {
         match error {
-            EndError::Hub(error) => error.into(),
-            EndError::TokensRemain => Self::unavailable(error.to_string(), 1),
+            RevokeError::Hub(error) => error.into(),
+            RevokeError::TokensRemain => Self::unavailable(error.to_string(), 1),
         }
     }
 }
@@ -78,7 +78,7 @@ impl From<TokenError> for Status {
 
 /// What a new token shall be.
 #[derive(Clone, Debug)]
-pub struct TokenWish {
+pub struct NewToken {
     /// What it is made for.
     pub purpose: TokenPurpose,
     /// The one cluster it shall work on.
@@ -97,7 +97,7 @@ pub struct TokenWish {
 pub async fn create(
     hub: &Hub,
     user: &User,
-    wish: TokenWish,
+    wish: NewToken,
 ) -> Result<(SecretString, Token), TokenError> {
     let issued = issue::<ForUsers>(&random()?);
     let spec = TokenSpec {
@@ -147,7 +147,11 @@ async fn remove(hub: &Hub, id: &str, params: &DeleteParams) -> Result<(), HubErr
 /// except the token `keep`.
 ///
 /// Asks the hub and not memory: a token made a moment ago by another server counts as well.
-pub async fn end_sessions(hub: &Hub, user: &UserUid, keep: Option<&str>) -> Result<(), EndError> {
+pub async fn revoke_sessions(
+    hub: &Hub,
+    user: &UserUid,
+    keep: Option<&str>,
+) -> Result<(), RevokeError> {
     let ends = |token: &Token| {
         ends_with_password(token.spec.purpose) && token.metadata.name.as_deref() != keep
     };
@@ -159,26 +163,26 @@ async fn until_none_is_left(
     hub: &Hub,
     user: &UserUid,
     ends: impl Fn(&Token) -> bool + Copy,
-) -> Result<(), EndError> {
+) -> Result<(), RevokeError> {
     for _ in 0..ROUNDS {
         if end(hub, user, ends).await? == 0 {
             return Ok(());
         }
     }
-    Err(EndError::TokensRemain)
+    Err(RevokeError::TokensRemain)
 }
 
 /// Deletes all tokens of a user, whatever they were made for.
-pub async fn end_all(hub: &Hub, user: &UserUid) -> Result<(), EndError> {
+pub async fn revoke_all(hub: &Hub, user: &UserUid) -> Result<(), RevokeError> {
     until_none_is_left(hub, user, |_| true).await
 }
 
 /// Deletes a user's tokens that stand on this provider's word, whatever they were made for.
-pub async fn end_of_provider(
+pub async fn revoke_of_provider(
     hub: &Hub,
     user: &UserUid,
     provider: &ProviderUid,
-) -> Result<(), EndError> {
+) -> Result<(), RevokeError> {
     let stands = |token: &Token| {
         let on = token.spec.provider.as_ref();
         on.is_some_and(|on| on.uid == *provider)

@@ -24,7 +24,7 @@ use drover_http_edge::status::Status;
 use drover_hub::visibility::Visibility;
 use drover_identity::caller::Caller;
 use drover_identity::tokens;
-use drover_identity::tokens::TokenWish;
+use drover_identity::tokens::NewToken;
 
 /// Clusters in one file at most when tokens are made for them.
 const TOKENS: usize = 100;
@@ -149,7 +149,7 @@ async fn make_tokens(
         .collect::<Result<Vec<_>, _>>()?;
     let mut made = Vec::with_capacity(places.len());
     for scope in scopes {
-        let wish = TokenWish {
+        let wish = NewToken {
             idle: None,
             purpose: TokenPurpose::Kubeconfig,
             description: Some(format!("kubeconfig for {}", scope.name)),

@@ -42,7 +42,8 @@ use drover_http_edge::routes::{Right, Routes};
 use drover_hub::Hub;
 use drover_hub::settings::Settings;
 use drover_identity::{
-    Authenticator, Devices, Logins, Refresher, SignInSources, SignIns, SignOuts,
+    Authenticator, DeviceLogins, PasswordLogins, ProviderLogins, ProviderLogouts, Refresher,
+    SignInSources,
 };
 
 /// What the handlers stand on; cheap to clone.
@@ -53,17 +54,17 @@ pub struct RestState {
     /// Who asks.
     pub authenticator: Authenticator,
     /// Log-in.
-    pub logins: Logins,
+    pub logins: PasswordLogins,
     /// Signing in with identity providers.
-    pub sign_ins: SignIns,
+    pub provider_logins: ProviderLogins,
     /// Networks from which users sign in.
     pub sign_in_sources: SignInSources,
     /// Signing out at identity providers.
-    pub sign_outs: SignOuts,
+    pub provider_logouts: ProviderLogouts,
     /// Asking identity providers about people.
     pub refresher: Refresher,
     /// Log-ins that wait to be confirmed.
-    pub devices: Devices,
+    pub devices: DeviceLogins,
     /// The way to clusters, for what only they can tell.
     pub tunnels: Tunnels,
     /// Room for asking clusters what only they can tell.

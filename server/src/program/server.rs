@@ -19,7 +19,7 @@ use drover_hub::connect::{Connection, HubOptions, ProcessEnvironment, connect};
 use drover_hub::settings::Settings;
 use drover_hub::{Hub, Keys, Stores};
 use drover_identity::administrators::Candidate;
-use drover_identity::{Logins, Passwords, administrators};
+use drover_identity::{PasswordLogins, Passwords, administrators};
 
 use crate::wire;
 use drover_telemetry::{Collector, LogFilter, LogFormat, LogOptions};
@@ -156,11 +156,11 @@ async fn recover_on(connection: &Connection, args: &Recover) -> Result<(), Failu
     {
         return Err(Failure::command(stranger));
     }
-    let found = administrators::find(&client, &args.user).await;
+    let found = administrators::find_or_create(&client, &args.user).await;
     let Candidate { user, needed } = found.map_err(Failure::command)?;
     let password = reset(client.clone(), &user, needed).await?;
     if needed {
-        let put = administrators::put_in_office(&client, &user).await;
+        let put = administrators::grant_administrator(&client, &user).await;
         put.map_err(Failure::command)?;
     }
     print(&format!("{}\n", password.expose_secret()))?;
@@ -192,12 +192,14 @@ async fn reset(client: kube::Client, user: &User, all: bool) -> Result<SecretStr
     let keys = Keys::load(&secrets).await.map_err(Failure::command)?;
     let settings = Settings::new(stores.clone(), "");
     let passwords = Passwords::new().map_err(Failure::command)?;
-    let logins = Logins::new(Hub::new(client, stores, keys), settings, passwords);
+    let logins = PasswordLogins::new(Hub::new(client, stores, keys), settings, passwords);
     let password = random_password().map_err(|_| {
         Failure::Other("cannot generate a password: the random number generator of the system failed; try again".to_owned())
     })?;
     let set = if all {
-        logins.start_afresh(user, password.clone()).await
+        logins
+            .reset_password_and_revoke_tokens(user, password.clone())
+            .await
     } else {
         logins.reset_password(user, password.clone()).await
     };

@@ -23,11 +23,11 @@ use drover_hub::admission::review::Reviews;
 use drover_hub::admission::webhook_status::{WebhookState, WebhookStatus};
 use drover_hub::lease::{Leadership, LeaseState};
 use drover_hub::settings::reconciler;
-use drover_identity::accounts::Followable;
-use drover_identity::providers::state;
+use drover_identity::accounts::WatchableKinds;
+use drover_identity::providers::conditions;
 use drover_identity::{
-    Authenticator, Devices, LastUse, Logins, Passwords, Providers, Refresher, SignIns, SignOuts,
-    tokens,
+    Authenticator, DeviceLogins, LastUse, PasswordLogins, Passwords, ProviderLogins,
+    ProviderLogouts, Providers, Refresher, tokens,
 };
 use drover_proxy as proxy;
 use drover_proxy::{OpenStreams, Proxy, run_revocation, shut_down};
@@ -54,37 +54,37 @@ pub(super) fn build(
     readiness(&health, base.hub.stores(), &base.leadership);
     let trust: Option<Arc<str>> = certificate.trust().map(Arc::from);
 
-    let logins = Logins::new(base.hub.clone(), base.settings.clone(), passwords);
+    let logins = PasswordLogins::new(base.hub.clone(), base.settings.clone(), passwords);
     let (hub, settings, limits) = (&base.hub, &base.settings, logins.limits());
     let providers = Providers::new(hub.clone());
-    let sign_ins = SignIns::new(
+    let provider_logins = ProviderLogins::new(
         hub.clone(),
         settings.clone(),
         providers.clone(),
         limits.clone(),
     );
-    let refresher = Refresher::new(hub.clone(), providers, sign_ins.people().clone());
-    let conditions = state::run(hub.clone(), sign_ins.clone(), base.runtime.clone());
+    let refresher = Refresher::new(hub.clone(), providers, provider_logins.locks().clone());
+    let conditions = conditions::run(hub.clone(), provider_logins.clone(), base.runtime.clone());
     base.spawn(conditions);
-    let sign_outs = SignOuts::new(
+    let provider_logouts = ProviderLogouts::new(
         hub.clone(),
         settings.clone(),
-        sign_ins.providers().clone(),
-        sign_ins.people().clone(),
+        provider_logins.providers().clone(),
+        provider_logins.locks().clone(),
     );
     let policy = ui::Policy::default();
-    let (page, telling) = (policy.clone(), sign_outs.clone());
+    let (page, telling) = (policy.clone(), provider_logouts.clone());
     base.spawn(telling.run_origins(move |origins| page.let_post(origins), base.runtime.clone()));
     let refreshing = refresher.clone();
     base.spawn(refreshing.run(base.runtime.clone()));
     let people = rest::router(RestState {
         hub: base.hub.clone(),
         authenticator: authenticator.clone(),
-        devices: Devices::new(hub.clone(), settings.clone(), limits.clone()),
+        devices: DeviceLogins::new(hub.clone(), settings.clone(), limits.clone()),
         logins,
-        sign_ins,
+        provider_logins,
         sign_in_sources: base.sign_in_sources.clone(),
-        sign_outs,
+        provider_logouts,
         refresher,
         tunnels: tunnels.clone(),
         asking: Asking::default(),
@@ -178,12 +178,12 @@ fn identity(base: &Base) -> Authenticator {
     let last_use = LastUse::default();
     let authenticator = Authenticator::new(base.hub.clone(), last_use.clone());
     let accounts = authenticator.accounts().clone();
-    let followable = if base.hub_is_embedded {
-        Followable::Everything
+    let watchable_kinds = if base.hub_is_embedded {
+        WatchableKinds::All
     } else {
-        Followable::AccountsAndPods
+        WatchableKinds::AccountsAndPods
     };
-    base.spawn(accounts.run(followable, base.runtime.clone()));
+    base.spawn(accounts.run(watchable_kinds, base.runtime.clone()));
     base.spawn(last_use.run(base.hub.clone(), base.runtime.clone()));
     base.spawn(tokens::run_purge(base.hub.clone(), base.runtime.clone()));
     authenticator

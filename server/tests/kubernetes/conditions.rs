@@ -6,7 +6,7 @@ use drover_api::ids::ClusterUid;
 use drover_api::kinds::{ClusterScope, TokenPurpose};
 use drover_e2e::eventually;
 use drover_identity::tokens;
-use drover_identity::tokens::TokenWish;
+use drover_identity::tokens::NewToken;
 use jiff::{SignedDuration, Timestamp};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ async fn wait_for_condition(hub: &TestHub, object: &str, wanted: [&str; 3]) -> V
 /// Creates a token of the administrator with options that REST does not offer.
 async fn create_token(server: &Server, seconds: i64, cluster: Option<ClusterScope>) -> String {
     let owner = server.hub.users().get("admin").await.unwrap();
-    let wish = TokenWish {
+    let wish = NewToken {
         idle: None,
         purpose: TokenPurpose::Api,
         cluster,

@@ -7,7 +7,7 @@ use drover_access::account_token::{AccountToken, TokenDigest};
 use drover_access::identity::Account;
 use tokio::time::Instant;
 
-use super::followed::{Bond, Bound, Followed};
+use super::watched_objects::{Bound, BoundState, WatchedObjects};
 use super::{KNOWN_FOR, LOOKS, REFUSED_FOR, REMEMBERED, ROOM, Review};
 
 pub(super) enum Known {
@@ -63,16 +63,16 @@ impl Accepted {
     }
 
     /// Whether the objects that the token is bound to are still there.
-    pub(super) fn look_at_bond(&mut self, followed: &Followed) -> Bond {
-        let (bond, since) = followed.bond(&mut self.bound, self.at);
-        if let (Bond::Stands, Some(since)) = (bond, since) {
+    pub(super) fn check_bound_objects(&mut self, watched: &WatchedObjects) -> BoundState {
+        let (state, since) = watched.state(&mut self.bound, self.at);
+        if let (BoundState::Present, Some(since)) = (state, since) {
             self.held = self.held.max(since);
         }
-        bond
+        state
     }
 
     /// Counts a look, and forgets the token after some for which nothing stood on it.
-    pub(super) fn grow_unused(&mut self) {
+    pub(super) fn count_unused_check(&mut self) {
         self.unused = self.unused.saturating_add(1);
         if self.unused > LOOKS && !self.queued {
             (self.open, self.token) = (false, None);
@@ -82,7 +82,7 @@ impl Accepted {
 
 /// Forgets what is of no use, and if that is not enough the accepted tokens used longest ago on
 /// which nothing open stands.
-pub(super) fn make_room(known: &mut HashMap<TokenDigest, Known>) {
+pub(super) fn evict(known: &mut HashMap<TokenDigest, Known>) {
     known.retain(|_, known| match known {
         Known::Asked(_) => true,
         Known::Refused(at) => at.elapsed() < REFUSED_FOR,

@@ -39,7 +39,7 @@ pub(super) async fn review(hub: &Hub, token: &AccountToken) -> Result<Option<Acc
     Ok(same.then_some(account))
 }
 
-/// Whom the hub takes the token for, if that is a service account.
+/// IdentityKey the hub takes the token for, if that is a service account.
 pub(super) fn account(token: &AccountToken, answer: TokenReview) -> Option<Account> {
     let status = answer.status?;
     let user = status.user.filter(|_| status.authenticated == Some(true))?;

@@ -10,8 +10,8 @@ use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use kube::Api;
 use kube::api::{DeleteParams, PostParams};
 
-use super::followed::Object;
 use super::review::account;
+use super::watched_objects::Object;
 use super::*;
 use drover_hub::connect::{HubOptions, connect};
 use drover_hub::embedded::data_dir::DataDir;
@@ -214,20 +214,20 @@ async fn what_something_open_stands_on_is_withdrawn_soon_after_the_hub_withdrew_
     let judge = Judge::default();
     let accounts = judge.accounts();
     let stop = CancellationToken::new();
-    tokio::spawn(accounts.clone().run(Followable::Everything, runtime(&stop)));
+    tokio::spawn(accounts.clone().run(WatchableKinds::All, runtime(&stop)));
     let account = accounts.identify(token(0), HERE).await.unwrap().unwrap();
     let hold = async |seconds: u32| {
         for _ in 0..seconds {
             tokio::time::sleep(Duration::from_secs(1)).await;
-            if accounts.standing(account.token) != Standing::Good {
+            if accounts.validity(account.token) != TokenValidity::Valid {
                 break;
             }
         }
-        accounts.standing(account.token)
+        accounts.validity(account.token)
     };
-    assert_eq!(hold(60).await, Standing::Good);
+    assert_eq!(hold(60).await, TokenValidity::Valid);
     judge.is(REFUSES);
-    assert_eq!(hold(4).await, Standing::Withdrawn);
+    assert_eq!(hold(4).await, TokenValidity::Revoked);
     stop.cancel();
 }
 
@@ -236,17 +236,17 @@ async fn a_silent_hub_withdraws_nothing_for_a_while_and_lets_nobody_in() {
     let judge = Judge::default();
     let accounts = judge.accounts();
     let stop = CancellationToken::new();
-    tokio::spawn(accounts.clone().run(Followable::Everything, runtime(&stop)));
+    tokio::spawn(accounts.clone().run(WatchableKinds::All, runtime(&stop)));
     let account = accounts.identify(token(0), HERE).await.unwrap().unwrap();
     judge.is(IS_DOWN);
     let mut held = Duration::ZERO;
-    while accounts.standing(account.token) == Standing::Good {
+    while accounts.validity(account.token) == TokenValidity::Valid {
         tokio::time::sleep(Duration::from_secs(1)).await;
         held += Duration::from_secs(1);
         assert!(held < 2 * HELD_FOR, "it is held for ever");
     }
     assert!(held >= HELD_FOR / 2, "held for {held:?} only");
-    assert_eq!(accounts.standing(account.token), Standing::Unsure);
+    assert_eq!(accounts.validity(account.token), TokenValidity::Unknown);
     let error = accounts.identify(token(0), HERE).await.unwrap_err();
     assert!(matches!(error, LookupError::Hub(_)), "{error}");
     stop.cancel();
@@ -263,17 +263,20 @@ async fn memory_keeps_the_accounts_used_last_and_no_token_that_nothing_open_stan
         known.extend((1..REMEMBERED).map(|number| (token(number).digest(), one())));
     }
     tokio::time::advance(FRESH).await;
-    assert_eq!(accounts.standing(token(7).digest()), Standing::Good);
+    assert_eq!(accounts.validity(token(7).digest()), TokenValidity::Valid);
     let newest = accounts.identify(token(REMEMBERED), HERE).await.unwrap();
     let known = accounts.shared.known.lock().len();
     assert!(known < REMEMBERED, "{known}");
-    assert_eq!(accounts.standing(newest.unwrap().token), Standing::Good);
-    assert_eq!(accounts.standing(token(7).digest()), Standing::Good);
+    assert_eq!(
+        accounts.validity(newest.unwrap().token),
+        TokenValidity::Valid
+    );
+    assert_eq!(accounts.validity(token(7).digest()), TokenValidity::Valid);
     let stop = CancellationToken::new();
-    tokio::spawn(accounts.clone().run(Followable::Everything, runtime(&stop)));
+    tokio::spawn(accounts.clone().run(WatchableKinds::All, runtime(&stop)));
     for _ in 0..20 {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        assert_eq!(accounts.standing(token(7).digest()), Standing::Good);
+        assert_eq!(accounts.validity(token(7).digest()), TokenValidity::Valid);
     }
     stop.cancel();
     let known = accounts.shared.known.lock();
@@ -296,12 +299,15 @@ async fn many_open_tokens_are_reviewed_few_at_a_time() {
             .unwrap();
     }
     let stop = CancellationToken::new();
-    tokio::spawn(accounts.clone().run(Followable::Everything, runtime(&stop)));
+    tokio::spawn(accounts.clone().run(WatchableKinds::All, runtime(&stop)));
     let reviews = judge.reviews();
     judge.most.store(0, Ordering::SeqCst);
     for _ in 0..5 {
         for number in 0..count {
-            assert_eq!(accounts.standing(token(number).digest()), Standing::Good);
+            assert_eq!(
+                accounts.validity(token(number).digest()),
+                TokenValidity::Valid
+            );
         }
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
@@ -341,7 +347,7 @@ async fn one_refusal_by_a_hub_in_trouble_withdraws_nothing() {
     tokio::time::advance(FRESH).await;
     judge.is(REFUSES_ONCE);
     accounts.identify(token(0), HERE).await.unwrap().unwrap();
-    assert_eq!(accounts.standing(account.token), Standing::Good);
+    assert_eq!(accounts.validity(account.token), TokenValidity::Valid);
 }
 
 /// Reviews in one minute in which this many followed tokens have something open, and in the first
@@ -357,16 +363,16 @@ async fn reviews_of_open_streams(count: usize) -> (usize, usize) {
         .into_iter()
         .map(|token| (token.digest(), accepted(&account, token)));
     accounts.shared.known.lock().extend(known);
-    let followed = accounts.shared.followed.sink(BoundKind::ServiceAccount);
-    followed.replace(vec![("apps/puller".to_owned(), Object::new("u1", "1"))]);
+    let watched = accounts.shared.watched.sink(BoundKind::ServiceAccount);
+    watched.replace(vec![("apps/puller".to_owned(), Object::new("u1", "1"))]);
     let stop = CancellationToken::new();
-    tokio::spawn(accounts.clone().run(Followable::Everything, runtime(&stop)));
+    tokio::spawn(accounts.clone().run(WatchableKinds::All, runtime(&stop)));
     let hold = async |seconds: u32| {
         let before = judge.reviews();
         for _ in 0..seconds {
-            followed.touch();
+            watched.touch();
             for token in &open {
-                assert_eq!(accounts.standing(*token), Standing::Good);
+                assert_eq!(accounts.validity(*token), TokenValidity::Valid);
             }
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
@@ -395,20 +401,20 @@ async fn reviews_do_not_grow_with_the_open_streams_of_followed_tokens() {
 async fn deleted_account_withdraws_its_tokens_without_a_review() {
     let judge = Judge::default();
     let accounts = judge.accounts();
-    let followed = accounts.shared.followed.sink(BoundKind::ServiceAccount);
-    followed.replace(vec![("apps/puller".to_owned(), Object::new("u1", "1"))]);
+    let watched = accounts.shared.watched.sink(BoundKind::ServiceAccount);
+    watched.replace(vec![("apps/puller".to_owned(), Object::new("u1", "1"))]);
     let stop = CancellationToken::new();
-    tokio::spawn(accounts.clone().run(Followable::Everything, runtime(&stop)));
+    tokio::spawn(accounts.clone().run(WatchableKinds::All, runtime(&stop)));
     let identify = async |number| accounts.identify(bound_token(number), HERE).await.unwrap();
     let (open, idle) = (identify(0).await.unwrap(), identify(1).await.unwrap());
-    assert_eq!(accounts.standing(open.token), Standing::Good);
+    assert_eq!(accounts.validity(open.token), TokenValidity::Valid);
     assert_eq!(identify(1).await, Some(idle));
     tokio::time::sleep(Duration::from_secs(10)).await;
-    followed.remove(Some("apps"), "puller");
+    watched.remove(Some("apps"), "puller");
     // One token has something open, the other one is shown again.
-    assert_eq!(accounts.standing(open.token), Standing::Good);
+    assert_eq!(accounts.validity(open.token), TokenValidity::Valid);
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(accounts.standing(open.token), Standing::Withdrawn);
+    assert_eq!(accounts.validity(open.token), TokenValidity::Revoked);
     assert_eq!(identify(1).await, None);
     assert_eq!(judge.reviews(), 2);
     stop.cancel();
@@ -481,33 +487,33 @@ async fn embedded_hub_withdraws_a_token_within_five_seconds_of_what_it_is_bound_
     let of_account = issue(None).await;
     let accounts = Accounts::new(Hub::new(client, Stores::new(), Keys::generate().unwrap()));
     let stop = CancellationToken::new();
-    tokio::spawn(accounts.clone().run(Followable::Everything, runtime(&stop)));
+    tokio::spawn(accounts.clone().run(WatchableKinds::All, runtime(&stop)));
     let identify = async |token| accounts.identify(token, HERE).await.unwrap().unwrap().token;
     let (of_secret, of_account) = (identify(of_secret).await, identify(of_account).await);
     let hold = async |token, limit: Duration| {
         let begun = Instant::now();
-        while begun.elapsed() < limit && accounts.standing(token) == Standing::Good {
-            let _ = accounts.standing(of_account);
+        while begun.elapsed() < limit && accounts.validity(token) == TokenValidity::Valid {
+            let _ = accounts.validity(of_account);
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        accounts.standing(token)
+        accounts.validity(token)
     };
     // The first look follows the kinds; then the hub is not asked any more.
     assert_eq!(
         hold(of_secret, Duration::from_secs(2)).await,
-        Standing::Good
+        TokenValidity::Valid
     );
     let before = reviews.load(Ordering::SeqCst);
-    assert_eq!(hold(of_secret, PROMISE).await, Standing::Good);
+    assert_eq!(hold(of_secret, PROMISE).await, TokenValidity::Valid);
     assert_eq!(reviews.load(Ordering::SeqCst), before);
     secrets.delete("s", &DeleteParams::default()).await.unwrap();
-    assert_eq!(hold(of_secret, PROMISE).await, Standing::Withdrawn);
-    assert_eq!(accounts.standing(of_account), Standing::Good);
+    assert_eq!(hold(of_secret, PROMISE).await, TokenValidity::Revoked);
+    assert_eq!(accounts.validity(of_account), TokenValidity::Valid);
     robots
         .delete("robot", &DeleteParams::default())
         .await
         .unwrap();
-    assert_eq!(hold(of_account, PROMISE).await, Standing::Withdrawn);
+    assert_eq!(hold(of_account, PROMISE).await, TokenValidity::Revoked);
     assert_eq!(reviews.load(Ordering::SeqCst), before);
     stop.cancel();
 }

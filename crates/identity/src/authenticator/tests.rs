@@ -214,16 +214,16 @@ async fn a_token_that_is_worth_nothing_can_still_be_ended_by_who_has_its_secret(
     let text = issued.token.expose_secret();
     let mut headers = cookie(text);
     assert!(authenticator.identify(head(&headers)).await.is_err());
-    let held = authenticator.held(head(&headers)).await.unwrap();
+    let held = authenticator.presented_token(head(&headers)).await.unwrap();
     assert_eq!(held.name_any(), issued.id);
-    let refused = authenticator.held(head(&bearer(text))).await;
+    let refused = authenticator.presented_token(head(&bearer(text))).await;
     assert!(refused.is_err(), "a session is no bearer token");
     let (_, secret) = other.token.expose_secret().rsplit_once('_').unwrap();
     let guessed = format!("drover_{}_{secret}", issued.id);
-    let refused = authenticator.held(head(&cookie(&guessed))).await;
+    let refused = authenticator.presented_token(head(&cookie(&guessed))).await;
     assert!(refused.is_err(), "an id is no secret");
     headers.insert(ORIGIN, HeaderValue::from_static("https://evil.example"));
-    let foreign = authenticator.held(head(&headers)).await;
+    let foreign = authenticator.presented_token(head(&headers)).await;
     assert!(matches!(foreign, Err(IdentifyError::Foreign(_))));
 }
 

@@ -11,8 +11,8 @@ fn from(last: u8) -> IpAddr {
     Ipv4Addr::new(192, 0, 2, last).into()
 }
 
-fn confirm(waiting: &mut HashMap<String, Wish>, code: &str) {
-    waiting.get_mut(code).unwrap().confirmed = Some(Confirmed {
+fn confirm(pending: &mut HashMap<String, PendingLogin>, code: &str) {
+    pending.get_mut(code).unwrap().confirmed = Some(Confirmed {
         user: UserUid::new("u1"),
         token_id: "t".to_owned(),
         provider: None,
@@ -21,16 +21,16 @@ fn confirm(waiting: &mut HashMap<String, Wish>, code: &str) {
 
 #[test]
 fn a_confirmed_log_in_is_given_once_and_to_who_began_it() {
-    let (mut waiting, now) = (HashMap::new(), Timestamp::now());
-    let codes = begin(&mut waiting, from(1), now).unwrap();
-    assert!(take(&mut waiting, &codes.device, now).unwrap().is_none());
-    confirm(&mut waiting, &codes.user);
+    let (mut pending, now) = (HashMap::new(), Timestamp::now());
+    let codes = begin(&mut pending, from(1), now).unwrap();
+    assert!(take(&mut pending, &codes.device, now).unwrap().is_none());
+    confirm(&mut pending, &codes.user);
     let guessed = SecretString::from(format!("{}.{}", codes.user, "A".repeat(43)));
     for foreign in [guessed, codes.user.clone().into(), "".into()] {
-        assert!(take(&mut waiting, &foreign, now).is_err());
+        assert!(take(&mut pending, &foreign, now).is_err());
     }
-    assert!(take(&mut waiting, &codes.device, now).unwrap().is_some());
-    assert!(take(&mut waiting, &codes.device, now).is_err());
+    assert!(take(&mut pending, &codes.device, now).unwrap().is_some());
+    assert!(take(&mut pending, &codes.device, now).is_err());
 }
 
 #[test]
@@ -39,37 +39,37 @@ fn a_log_in_that_has_ended_hands_on_nothing() {
     let time = |second| k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(at(second));
     let mut token = token("bcdfghjkmnpq", "u1");
     token.spec.expires_at = time(100);
-    assert_eq!(ends(&token, at(99)), Some(at(100)));
-    assert_eq!(ends(&token, at(100)), None);
+    assert_eq!(expiry_of(&token, at(99)), Some(at(100)));
+    assert_eq!(expiry_of(&token, at(100)), None);
     token.spec.expires_at = time(1_000_000);
     token.spec.idle_seconds = Some(60);
     token.metadata.creation_timestamp = Some(time(0));
-    assert_eq!(ends(&token, at(30)), Some(at(1_000_000)));
-    assert_eq!(ends(&token, at(900_000)), None, "it is idle");
+    assert_eq!(expiry_of(&token, at(30)), Some(at(1_000_000)));
+    assert_eq!(expiry_of(&token, at(900_000)), None, "it is idle");
     token.spec.idle_seconds = None;
     token.metadata.deletion_timestamp = Some(time(20));
-    assert_eq!(ends(&token, at(30)), None);
+    assert_eq!(expiry_of(&token, at(30)), None);
 }
 
 #[test]
 fn a_log_in_that_nobody_confirms_in_time_is_over() {
-    let (mut waiting, now) = (HashMap::new(), Timestamp::now());
-    let codes = begin(&mut waiting, from(1), now).unwrap();
-    confirm(&mut waiting, &codes.user);
-    let late = now + LIFE + SignedDuration::from_secs(1);
-    assert!(take(&mut waiting, &codes.device, late).is_err());
-    begin(&mut waiting, from(1), late).unwrap();
-    assert_eq!(waiting.len(), 1);
+    let (mut pending, now) = (HashMap::new(), Timestamp::now());
+    let codes = begin(&mut pending, from(1), now).unwrap();
+    confirm(&mut pending, &codes.user);
+    let late = now + LOGIN_TTL + SignedDuration::from_secs(1);
+    assert!(take(&mut pending, &codes.device, late).is_err());
+    begin(&mut pending, from(1), late).unwrap();
+    assert_eq!(pending.len(), 1);
 }
 
 #[test]
 fn what_waits_is_bounded_and_one_network_keeps_no_other_out() {
-    let (mut waiting, now) = (HashMap::new(), Timestamp::now());
-    for _ in 0..WAITING.1 {
-        begin(&mut waiting, from(1), now).unwrap();
+    let (mut pending, now) = (HashMap::new(), Timestamp::now());
+    for _ in 0..MAX_PENDING.1 {
+        begin(&mut pending, from(1), now).unwrap();
     }
-    assert!(begin(&mut waiting, from(1), now).is_err());
-    assert!(begin(&mut waiting, from(2), now).is_ok());
+    assert!(begin(&mut pending, from(1), now).is_err());
+    assert!(begin(&mut pending, from(2), now).is_ok());
 }
 
 #[test]
@@ -77,9 +77,9 @@ fn a_code_can_be_typed_in_any_way() {
     let given = code([0; 16]);
     assert_eq!(given, "BBBB-BBBB");
     for typed in ["BBBB-BBBB", "bbbbbbbb", " bbbb bbbb ", "b-b-b-b-bbbb"] {
-        assert_eq!(as_typed(typed), given);
+        assert_eq!(normalize_code(typed), given);
     }
-    assert_ne!(as_typed("BBBB-BBBBB"), given);
+    assert_ne!(normalize_code("BBBB-BBBBB"), given);
 }
 
 /// What a hub does with what it is asked.
@@ -103,7 +103,7 @@ fn log_in() -> Token {
 }
 
 /// Log-ins where `u1` is logged in, on such a hub; the second is what it was asked to do.
-fn devices(mood: Mood) -> (Devices, Arc<Mutex<Vec<String>>>) {
+fn devices(mood: Mood) -> (DeviceLogins, Arc<Mutex<Vec<String>>>) {
     let asked: Arc<Mutex<Vec<String>>> = Arc::default();
     let noted = Arc::clone(&asked);
     let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
@@ -138,7 +138,10 @@ fn devices(mood: Mood) -> (Devices, Arc<Mutex<Vec<String>>>) {
     let settings = Settings::new(stores.clone(), "https://127.0.0.1:8443");
     let client = kube::Client::new(service, "default");
     let hub = Hub::new(client, stores, Keys::generate().unwrap());
-    (Devices::new(hub, settings, LoginLimits::default()), asked)
+    (
+        DeviceLogins::new(hub, settings, LoginLimits::default()),
+        asked,
+    )
 }
 
 fn who() -> Identity {
@@ -190,7 +193,7 @@ async fn one_token_is_given_for_a_log_in_that_was_confirmed() {
     devices.confirm(&codes.user, &who(), now).unwrap();
     assert!(devices.fetch(&codes.device, now).await.unwrap().is_some());
     let again = devices.fetch(&codes.device, now).await;
-    assert!(matches!(again, Err(DeviceError::NoSuch)), "{again:?}");
+    assert!(matches!(again, Err(DeviceError::NotFound)), "{again:?}");
     assert_eq!(asked.lock().len(), 2, "one token is made, and looked after");
 }
 

@@ -89,7 +89,7 @@ impl Scripted {
     }
 }
 
-async fn logins(hub: &Scripted) -> Logins {
+async fn logins(hub: &Scripted) -> PasswordLogins {
     let stores = Stores::new();
     let spec = UserSpec {
         display_name: None,
@@ -112,7 +112,7 @@ async fn logins(hub: &Scripted) -> Logins {
     let settings = Settings::new(stores.clone(), "https://127.0.0.1:8443");
     let passwords = Passwords::new().unwrap();
     *hub.phc.lock() = passwords.hash(PASSWORD.into()).await.unwrap();
-    Logins::new(
+    PasswordLogins::new(
         Hub::new(client, stores, Keys::generate().unwrap()),
         settings,
         passwords,
@@ -124,7 +124,7 @@ async fn a_password_that_changes_during_a_login_leaves_no_session_behind() {
     let hub = Scripted::default();
     let logins = logins(&hub).await;
     let address = IpAddr::from([192, 0, 2, 1]);
-    let login = || logins.login("ann", PASSWORD.into(), address, By::Program);
+    let login = || logins.login("ann", PASSWORD.into(), address, LoginClient::Program);
 
     hub.changing.store(true, Ordering::SeqCst);
     let refused = login().await.unwrap_err();
@@ -159,7 +159,7 @@ async fn wrong_current_password_is_reported_as_such() {
     let changed = logins.change_password(&caller, "not this one".into(), new(), address);
     let refused = changed.await.unwrap_err();
     assert_eq!(refused.to_string(), "the current password is wrong");
-    let login = logins.login("ann", "not this one".into(), address, By::Program);
+    let login = logins.login("ann", "not this one".into(), address, LoginClient::Program);
     let refused = login.await.unwrap_err();
     assert_eq!(refused.to_string(), "wrong user name or password");
 }
@@ -213,7 +213,10 @@ async fn who_starts_afresh_keeps_no_token_of_any_kind() {
 
     *hub.tokens.lock() = tokens_of_all_purposes();
     hub.made_meanwhile.store(2, Ordering::SeqCst);
-    logins.start_afresh(&ann(), PASSWORD.into()).await.unwrap();
+    logins
+        .reset_password_and_revoke_tokens(&ann(), PASSWORD.into())
+        .await
+        .unwrap();
     assert_eq!(left(&hub), ["of-bob"], "those made meanwhile are gone, too");
 }
 
@@ -223,10 +226,12 @@ async fn tokens_that_are_made_again_and_again_are_an_error_and_not_overlooked() 
     let logins = logins(&hub).await;
     *hub.tokens.lock() = tokens_of_all_purposes();
     hub.made_meanwhile.store(u64::MAX, Ordering::SeqCst);
-    let error = logins.start_afresh(&ann(), PASSWORD.into()).await;
+    let error = logins
+        .reset_password_and_revoke_tokens(&ann(), PASSWORD.into())
+        .await;
     let error = error.unwrap_err();
     assert!(
-        matches!(error, LoginError::End(EndError::TokensRemain)),
+        matches!(error, LoginError::Revoke(RevokeError::TokensRemain)),
         "{error}"
     );
 }

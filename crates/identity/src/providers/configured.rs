@@ -54,7 +54,7 @@ pub enum UseError {
 
 /// The protocol that a provider speaks.
 #[derive(Debug)]
-pub enum Speaker {
+pub enum ProtocolClient {
     /// OpenID Connect.
     Oidc(Oidc),
     /// GitHub.
@@ -71,19 +71,19 @@ pub struct Configured {
     /// What the administrator wrote.
     pub spec: AuthProviderSpec,
     /// How it is spoken with.
-    pub speaker: Speaker,
+    pub client: ProtocolClient,
     /// Version of the Secret that it was built with.
     secret_version: Option<String>,
     heard: Mutex<Heard>,
     /// Room for sign-ins: one provider that hangs keeps nobody from another.
-    pub(super) talking: Semaphore,
+    pub(super) login_permits: Semaphore,
     /// Held by the one who asks while it is not known whether Drover's own credentials are good.
     trying: tokio::sync::Mutex<()>,
 }
 
 /// Leave to ask a provider, until it is dropped.
 #[derive(Debug)]
-pub struct Turn<'a> {
+pub struct RequestPermit<'a> {
     _alone: Option<MutexGuard<'a, ()>>,
 }
 
@@ -105,13 +105,13 @@ impl Configured {
         spec: &AuthProviderSpec,
         secret: Option<SecretString>,
     ) -> Result<Self, ProviderError> {
-        let speaker = match (&spec.oidc, &spec.github, &spec.ldap) {
-            (Some(oidc), None, None) => Speaker::Oidc(Oidc::new(oidc, secret)?),
+        let client = match (&spec.oidc, &spec.github, &spec.ldap) {
+            (Some(oidc), None, None) => ProtocolClient::Oidc(Oidc::new(oidc, secret)?),
             (None, Some(github), None) => {
-                Speaker::Github(Github::new(github, secret.unwrap_or_default())?)
+                ProtocolClient::Github(Github::new(github, secret.unwrap_or_default())?)
             }
             (None, None, Some(ldap)) => {
-                Speaker::Ldap(Directory::new(ldap, secret.unwrap_or_default())?)
+                ProtocolClient::Ldap(Directory::new(ldap, secret.unwrap_or_default())?)
             }
             _ => {
                 return Err(ProviderError::Misconfigured {
@@ -122,14 +122,14 @@ impl Configured {
         };
         let (first, longest) = OWN_FAULT;
         // Only directories lock accounts.
-        let own_is_good = !matches!(speaker, Speaker::Ldap(_));
+        let own_is_good = !matches!(client, ProtocolClient::Ldap(_));
         Ok(Self {
             reference: TokenProvider {
                 name: name.to_owned(),
                 uid,
             },
             spec: spec.clone(),
-            speaker,
+            client,
             secret_version: None,
             heard: Mutex::new(Heard {
                 last_answer: None,
@@ -137,7 +137,7 @@ impl Configured {
                 own_fault: Backoff::new(first, longest),
                 own_is_good,
             }),
-            talking: Semaphore::new(AT_ONCE),
+            login_permits: Semaphore::new(AT_ONCE),
             trying: tokio::sync::Mutex::default(),
         })
     }
@@ -151,22 +151,22 @@ impl Configured {
     ///
     /// One after another while it is not known whether it takes Drover's own credentials: many wrong
     /// ones at once would lock Drover out.
-    pub async fn turn(&self, now: Timestamp) -> Result<Turn<'_>, ProviderError> {
-        self.ask_now(now)?;
+    pub async fn acquire(&self, now: Timestamp) -> Result<RequestPermit<'_>, ProviderError> {
+        self.check_backoff(now)?;
         if self.heard.lock().own_is_good {
-            return Ok(Turn { _alone: None });
+            return Ok(RequestPermit { _alone: None });
         }
         let alone = timeout(TURN, self.trying.lock()).await;
         let alone = alone.map_err(|elapsed| self.not_asked("get a turn", elapsed))?;
         // What the one before has heard holds for this one.
-        self.ask_now(now)?;
+        self.check_backoff(now)?;
         let is_good = self.heard.lock().own_is_good;
-        Ok(Turn {
+        Ok(RequestPermit {
             _alone: Some(alone).filter(|_| !is_good),
         })
     }
 
-    fn ask_now(&self, now: Timestamp) -> Result<(), ProviderError> {
+    fn check_backoff(&self, now: Timestamp) -> Result<(), ProviderError> {
         match self.heard.lock().not_before {
             Some(until) if now < until => {
                 let why = format!("it is left alone until {until}");
@@ -185,7 +185,7 @@ impl Configured {
     }
 
     /// Learns from an answer when the next one may be asked for.
-    pub fn heard<T>(&self, answer: Result<&T, &ProviderError>, now: Timestamp) {
+    pub fn record_answer<T>(&self, answer: Result<&T, &ProviderError>, now: Timestamp) {
         let mut heard = self.heard.lock();
         match answer {
             Ok(_) | Err(ProviderError::Refused(_)) => {
@@ -233,15 +233,15 @@ pub fn not_before(error: &ProviderError, requested_as: RequestedAs) -> Option<Ti
         .filter(|_| not_now.requested_as == requested_as)
 }
 
-/// Every provider in use; clones share what is kept.
+/// Every provider in use; clones share what is cache.
 #[derive(Clone, Debug)]
 pub struct Providers {
     hub: Hub,
-    kept: Arc<Mutex<HashMap<String, Kept>>>,
+    cache: Arc<Mutex<HashMap<String, CachedProvider>>>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct CachedProvider {
     configured: Arc<Configured>,
     checked: Instant,
 }
@@ -251,7 +251,7 @@ impl Providers {
     pub fn new(hub: Hub) -> Self {
         Self {
             hub,
-            kept: Arc::default(),
+            cache: Arc::default(),
         }
     }
 
@@ -266,15 +266,15 @@ impl Providers {
     /// This provider, whether it is enabled or not.
     pub async fn configured(&self, provider: &AuthProvider) -> Result<Arc<Configured>, UseError> {
         let uid = provider.uid().unwrap_or_default();
-        let same_spec = |kept: &&Kept| kept.configured.spec == provider.spec;
+        let same_spec = |cached: &&CachedProvider| cached.configured.spec == provider.spec;
         let former = {
-            let kept = self.kept.lock();
-            let former = kept.get(&uid).filter(same_spec);
+            let cache = self.cache.lock();
+            let former = cache.get(&uid).filter(same_spec);
             match former {
-                Some(kept) if kept.checked.elapsed() < SECRET_FOR => {
-                    return Ok(Arc::clone(&kept.configured));
+                Some(cached) if cached.checked.elapsed() < SECRET_FOR => {
+                    return Ok(Arc::clone(&cached.configured));
                 }
-                former => former.map(|kept| Arc::clone(&kept.configured)),
+                former => former.map(|cached| Arc::clone(&cached.configured)),
             }
         };
         let (secret, version) = match secret_of(&provider.spec) {
@@ -293,24 +293,24 @@ impl Providers {
             new.secret_version = version;
             Arc::new(new)
         };
-        self.keep(uid, &configured);
+        self.store_in_cache(uid, &configured);
         Ok(configured)
     }
 
     /// When a provider last answered, as far as this server has asked it.
     pub fn last_answer(&self, uid: &str) -> Option<Timestamp> {
-        self.kept.lock().get(uid)?.configured.last_answer()
+        self.cache.lock().get(uid)?.configured.last_answer()
     }
 
-    fn keep(&self, uid: String, configured: &Arc<Configured>) {
+    fn store_in_cache(&self, uid: String, configured: &Arc<Configured>) {
         let stores = self.hub.stores();
-        let mut kept = self.kept.lock();
-        kept.retain(|uid, _| stores.auth_providers.by_uid(uid).is_some());
+        let mut cache = self.cache.lock();
+        cache.retain(|uid, _| stores.auth_providers.by_uid(uid).is_some());
         let checked = Instant::now();
         let configured = Arc::clone(configured);
-        kept.insert(
+        cache.insert(
             uid,
-            Kept {
+            CachedProvider {
                 configured,
                 checked,
             },
@@ -412,16 +412,16 @@ mod tests {
             field,
             problem: String::new(),
         };
-        provider.heard(Err::<&(), _>(&wrong("ldap.users.base")), now);
-        assert!(provider.ask_now(now).is_ok());
-        provider.heard(Err::<&(), _>(&wrong("ldap.bindPassword")), now);
-        assert!(provider.ask_now(after(59)).is_err());
-        assert!(provider.ask_now(after(121)).is_ok());
+        provider.record_answer(Err::<&(), _>(&wrong("ldap.users.base")), now);
+        assert!(provider.check_backoff(now).is_ok());
+        provider.record_answer(Err::<&(), _>(&wrong("ldap.bindPassword")), now);
+        assert!(provider.check_backoff(after(59)).is_err());
+        assert!(provider.check_backoff(after(121)).is_ok());
         assert_eq!(provider.last_answer(), None);
         // Somebody's wrong password is an answer.
         let refused = ProviderError::Refused(Refusal::Credentials);
-        provider.heard(Err::<&(), _>(&refused), after(1));
-        assert!(provider.ask_now(after(1)).is_ok());
+        provider.record_answer(Err::<&(), _>(&refused), after(1));
+        assert!(provider.check_backoff(after(1)).is_ok());
         assert_eq!(provider.last_answer(), Some(after(1)));
     }
 
@@ -443,9 +443,9 @@ mod tests {
         let now = Timestamp::UNIX_EPOCH;
         let until = now + SignedDuration::from_secs(30);
         let error = not_now(RequestedAs::Client, until);
-        provider.heard(Err::<&(), _>(&error), now);
-        assert!(provider.ask_now(now).is_err());
-        assert!(provider.ask_now(until).is_ok());
+        provider.record_answer(Err::<&(), _>(&error), now);
+        assert!(provider.check_backoff(now).is_err());
+        assert!(provider.check_backoff(until).is_ok());
     }
 
     #[test]
@@ -454,8 +454,8 @@ mod tests {
         let now = Timestamp::UNIX_EPOCH;
         let until = now + SignedDuration::from_hours(1);
         let error = not_now(RequestedAs::Person, until);
-        provider.heard(Err::<&(), _>(&error), now);
-        assert!(provider.ask_now(now).is_ok());
+        provider.record_answer(Err::<&(), _>(&error), now);
+        assert!(provider.check_backoff(now).is_ok());
         assert_eq!(not_before(&error, RequestedAs::Person), Some(until));
     }
 
@@ -463,26 +463,29 @@ mod tests {
     async fn drovers_own_password_is_tried_by_one_at_a_time_until_it_is_good() {
         let provider = configured();
         let now = Timestamp::UNIX_EPOCH;
-        let first = provider.turn(now).await.unwrap();
-        assert!(provider.turn(now).await.is_err(), "nobody waits for ever");
-        provider.heard(Ok::<_, &ProviderError>(&()), now);
+        let first = provider.acquire(now).await.unwrap();
+        assert!(
+            provider.acquire(now).await.is_err(),
+            "nobody waits for ever"
+        );
+        provider.record_answer(Ok::<_, &ProviderError>(&()), now);
         drop(first);
-        let _one = provider.turn(now).await.unwrap();
-        let _other = provider.turn(now).await.unwrap();
+        let _one = provider.acquire(now).await.unwrap();
+        let _other = provider.acquire(now).await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]
     async fn whoever_waited_does_not_try_what_was_just_refused() {
         let provider = configured();
         let now = Timestamp::UNIX_EPOCH;
-        let first = provider.turn(now).await.unwrap();
-        let second = provider.turn(now);
+        let first = provider.acquire(now).await.unwrap();
+        let second = provider.acquire(now);
         let refuse = async {
             let wrong = ProviderError::Misconfigured {
                 field: "ldap.bindPassword",
                 problem: String::new(),
             };
-            provider.heard(Err::<&(), _>(&wrong), now);
+            provider.record_answer(Err::<&(), _>(&wrong), now);
             drop(first);
         };
         let (second, ()) = tokio::join!(second, refuse);

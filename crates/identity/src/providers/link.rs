@@ -16,12 +16,12 @@ use thiserror::Error;
 use tokio::task::JoinError;
 use tracing::Instrument as _;
 
-use super::kept::{self, KeptError};
-use super::one_by_one::OneByOne;
-use super::people::{self, PeopleError};
+use super::keyed_lock::KeyedLock;
+use super::provider_tokens::{self, ProviderTokensError};
+use super::users::{self, ProviderUserError};
 use crate::passwords::read_hash;
 use crate::tokens;
-use crate::tokens::EndError;
+use crate::tokens::RevokeError;
 use drover_http_edge::status::Status;
 use drover_hub::stores::identity_status;
 use drover_hub::stores::identity_status::InvalidReason;
@@ -63,13 +63,13 @@ pub enum LinkError {
     },
     /// An identity could not be written.
     #[error(transparent)]
-    People(#[from] PeopleError),
+    People(#[from] ProviderUserError),
     /// What its provider gave could not be moved.
     #[error(transparent)]
-    Kept(#[from] KeptError),
+    ProviderTokens(#[from] ProviderTokensError),
     /// What stood on it may not have ended.
     #[error(transparent)]
-    End(#[from] EndError),
+    Revoke(#[from] RevokeError),
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
@@ -88,9 +88,9 @@ impl From<LinkError> for Status {
             | LinkError::NotEnabled(_)
             | LinkError::Invalid(_)
             | LinkError::Stale { .. } => Self::conflict(said),
-            LinkError::End(error) => error.into(),
+            LinkError::Revoke(error) => error.into(),
             LinkError::Hub(error) => error.into(),
-            LinkError::People(_) | LinkError::Kept(_) | LinkError::Broken(_) => {
+            LinkError::People(_) | LinkError::ProviderTokens(_) | LinkError::Broken(_) => {
                 Self::unavailable(said, 1)
             }
         }
@@ -110,13 +110,13 @@ pub struct Linked {
 #[derive(Clone, Debug)]
 pub struct Links {
     hub: Hub,
-    people: OneByOne,
+    locks: KeyedLock,
 }
 
 impl Links {
     /// On a hub; `people` is shared with sign-ins.
-    pub fn new(hub: Hub, people: OneByOne) -> Self {
-        Self { hub, people }
+    pub fn new(hub: Hub, locks: KeyedLock) -> Self {
+        Self { hub, locks }
     }
 
     /// Moves the identity of a provider from one user to another; goes on to the end when nobody
@@ -129,9 +129,9 @@ impl Links {
     ) -> Result<Linked, LinkError> {
         let links = self.clone();
         let linking = async move {
-            let _linking = links.people.linking().await;
+            let _linking = links.locks.lock_links().await;
             let id = identity(&from, &provider)?.id;
-            let _alone = links.people.alone(&provider, &id).await;
+            let _alone = links.locks.lock_identity(&provider, &id).await;
             // As they are now, when nobody else is at this person.
             let (from, to) = (links.now(from), links.now(to));
             links.link_to_the_end(&from, &to, &provider).await
@@ -147,10 +147,10 @@ impl Links {
     ) -> Result<Arc<User>, LinkError> {
         let links = self.clone();
         let unlinking = async move {
-            let _linking = links.people.linking().await;
+            let _linking = links.locks.lock_links().await;
             let identity = identity(&user, &provider)?;
-            let _alone = links.people.alone(&provider, &identity.id).await;
-            let written = people::take(&links.hub, &user, &identity).await?;
+            let _alone = links.locks.lock_identity(&provider, &identity.id).await;
+            let written = users::remove_identity(&links.hub, &user, &identity).await?;
             links.clear(&user, &provider).await;
             Ok(written)
         };
@@ -167,19 +167,19 @@ impl Links {
         self.check(from, to, &moved)?;
         // What an identity of theirs that is gone left behind does not come to life with this one.
         self.end(to, provider).await?;
-        let kept = kept::read(&self.hub, from, provider).await?;
+        let kept = provider_tokens::read(&self.hub, from, provider).await?;
         if !kept.is_empty() {
-            kept::write(&self.hub, to, provider, &kept).await?;
+            provider_tokens::write(&self.hub, to, provider, &kept).await?;
         }
         // Taken first: at no time are two users one person of a provider. What stood on it counts
         // no more from here on, whatever fails below.
-        let emptied = people::take(&self.hub, from, &moved).await?;
-        let user = match people::write(&self.hub, to, &moved).await {
+        let emptied = users::remove_identity(&self.hub, from, &moved).await?;
+        let user = match users::write_identity(&self.hub, to, &moved).await {
             Ok(user) => user,
             Err(error) => {
                 // It may be there though no answer came.
                 let Some(user) = self.stored(to, provider).await? else {
-                    people::write(&self.hub, from, &moved).await?;
+                    users::write_identity(&self.hub, from, &moved).await?;
                     return Err(error.into());
                 };
                 user
@@ -207,7 +207,7 @@ impl Links {
     /// that what cannot be cleared is told, and undoes nothing.
     async fn clear(&self, user: &User, provider: &ProviderUid) {
         let ended = self.end(user, provider).await;
-        let forgotten = kept::forget(&self.hub, user, provider).await;
+        let forgotten = provider_tokens::forget(&self.hub, user, provider).await;
         let errors = [ended.err(), forgotten.err().map(LinkError::from)];
         for error in errors.iter().flatten() {
             tracing::warn!(
@@ -252,7 +252,7 @@ impl Links {
     /// Ends what stands on a provider's word of this user.
     async fn end(&self, user: &User, provider: &ProviderUid) -> Result<(), LinkError> {
         let uid = UserUid::new(user.uid().unwrap_or_default());
-        tokens::end_of_provider(&self.hub, &uid, provider).await?;
+        tokens::revoke_of_provider(&self.hub, &uid, provider).await?;
         Ok(())
     }
 

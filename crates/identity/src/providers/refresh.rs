@@ -3,7 +3,7 @@
 //! Only a provider's own no, and that of its list of who is allowed, end anything at once. Whatever
 //! else goes wrong leaves what was said before to the grace time ([`standing`]).
 
-mod agenda;
+mod schedule;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,13 +26,13 @@ use thiserror::Error;
 use tokio::task::JoinError;
 use tracing::Instrument as _;
 
-use self::agenda::Agenda;
-use super::configured::{Configured, Providers, Speaker, UseError, is_there, not_before};
-use super::kept::{self, Kept, KeptError};
-use super::one_by_one::OneByOne;
-use super::people::{self, PeopleError};
-use super::seen;
+use self::schedule::RefreshSchedule;
+use super::configured::{Configured, ProtocolClient, Providers, UseError, is_there, not_before};
+use super::keyed_lock::KeyedLock;
+use super::mapping;
+use super::provider_tokens::{self, ProviderTokens, ProviderTokensError};
 use super::sign_in::NOT_ALLOWED;
+use super::users::{self, ProviderUserError};
 use drover_entropy::backoff::Backoff;
 use drover_http_edge::status::Status;
 use drover_hub::stores::identity_status;
@@ -67,10 +67,10 @@ pub enum Outcome {
 pub enum RefreshError {
     /// The user's identity could not be written.
     #[error(transparent)]
-    People(#[from] PeopleError),
+    People(#[from] ProviderUserError),
     /// What to ask with could not be read or kept.
     #[error(transparent)]
-    Kept(#[from] KeptError),
+    ProviderTokens(#[from] ProviderTokensError),
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
@@ -83,10 +83,10 @@ impl From<RefreshError> for Status {
     fn from(error: RefreshError) -> Self {
         let said = error.to_string();
         match error {
-            RefreshError::People(PeopleError::Hub(error))
-            | RefreshError::Kept(KeptError::Hub(error))
+            RefreshError::People(ProviderUserError::Hub(error))
+            | RefreshError::ProviderTokens(ProviderTokensError::Hub(error))
             | RefreshError::Hub(error) => error.into(),
-            RefreshError::People(_) | RefreshError::Kept(_) | RefreshError::Broken(_) => {
+            RefreshError::People(_) | RefreshError::ProviderTokens(_) | RefreshError::Broken(_) => {
                 Self::unavailable(said, 1)
             }
         }
@@ -98,17 +98,17 @@ impl From<RefreshError> for Status {
 pub struct Refresher {
     hub: Hub,
     providers: Providers,
-    people: OneByOne,
+    locks: KeyedLock,
 }
 
 /// Who is asked about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Whom {
+struct IdentityKey {
     user: String,
     provider: ProviderUid,
 }
 
-impl Whom {
+impl IdentityKey {
     fn of(user: &User, identity: &ProviderIdentity) -> Self {
         Self {
             user: user.uid().unwrap_or_default(),
@@ -119,11 +119,11 @@ impl Whom {
 
 impl Refresher {
     /// Asks these providers; `people` is shared with sign-ins.
-    pub fn new(hub: Hub, providers: Providers, people: OneByOne) -> Self {
+    pub fn new(hub: Hub, providers: Providers, locks: KeyedLock) -> Self {
         Self {
             hub,
             providers,
-            people,
+            locks,
         }
     }
 
@@ -131,12 +131,12 @@ impl Refresher {
     /// nobody waits for it any more, so that what a provider gave is kept.
     pub async fn refresh_all(&self, user: &User) -> Result<(), RefreshError> {
         let identities = user.status.iter().flat_map(|status| &status.identities);
-        let whom = identities.map(|identity| Whom::of(user, identity));
-        let (all, refresher) = (whom.collect::<Vec<_>>(), self.clone());
+        let keys = identities.map(|identity| IdentityKey::of(user, identity));
+        let (keys, refresher) = (keys.collect::<Vec<_>>(), self.clone());
         let asking = async move {
             let mut outcome = Ok(());
-            for whom in all {
-                outcome = refresher.refresh(&whom).await.map(|_| ()).and(outcome);
+            for key in keys {
+                outcome = refresher.refresh(&key).await.map(|_| ()).and(outcome);
             }
             outcome
         };
@@ -144,13 +144,13 @@ impl Refresher {
     }
 
     /// Asks a provider about somebody, and writes what it says.
-    async fn refresh(&self, whom: &Whom) -> Result<Outcome, RefreshError> {
-        let Some((_, known)) = self.known(whom) else {
+    async fn refresh(&self, key: &IdentityKey) -> Result<Outcome, RefreshError> {
+        let Some((_, known)) = self.known(key) else {
             return Ok(Outcome::NotAsked);
         };
-        let _alone = self.people.alone(&whom.provider, &known.id).await;
+        let _alone = self.locks.lock_identity(&key.provider, &known.id).await;
         // As it is now, when nobody else is at it.
-        let (Some((user, known)), Some(provider)) = (self.known(whom), self.current(whom)) else {
+        let (Some((user, known)), Some(provider)) = (self.known(key), self.current(key)) else {
             return Ok(Outcome::NotAsked);
         };
         if known.state == IdentityState::Refused {
@@ -167,22 +167,22 @@ impl Refresher {
             return Ok(Outcome::NotAsked);
         };
         // What a provider said that is another by now is nothing.
-        let current = self.current(whom);
+        let current = self.current(key);
         if current.is_none_or(|current| current.spec != provider.spec) {
             return Ok(Outcome::NotAsked);
         }
         self.record(&provider, &user, &known, said, now).await
     }
 
-    fn known(&self, whom: &Whom) -> Option<(Arc<User>, ProviderIdentity)> {
-        let user = self.hub.stores().users.by_uid(&whom.user)?;
-        let identity = identity_status::identity(&user, &whom.provider)?.clone();
+    fn known(&self, key: &IdentityKey) -> Option<(Arc<User>, ProviderIdentity)> {
+        let user = self.hub.stores().users.by_uid(&key.user)?;
+        let identity = identity_status::identity(&user, &key.provider)?.clone();
         Some((user, identity))
     }
 
-    fn current(&self, whom: &Whom) -> Option<Arc<AuthProvider>> {
+    fn current(&self, key: &IdentityKey) -> Option<Arc<AuthProvider>> {
         let providers = &self.hub.stores().auth_providers;
-        let current = providers.by_uid(whom.provider.as_str());
+        let current = providers.by_uid(key.provider.as_str());
         current.filter(|current| current.spec.enabled && is_there(current))
     }
 
@@ -194,28 +194,28 @@ impl Refresher {
         known: &ProviderIdentity,
         now: Timestamp,
     ) -> Result<Option<Result<Person, ProviderError>>, RefreshError> {
-        let _turn = match provider.turn(now).await {
+        let _permit = match provider.acquire(now).await {
             Ok(turn) => turn,
             Err(error) => return Ok(Some(Err(error))),
         };
-        let said = match &provider.speaker {
-            Speaker::Ldap(directory) => directory.refresh(&known.id).await,
-            Speaker::Github(github) => {
-                let kept = kept::read(&self.hub, user, &known.provider_uid).await?;
-                let Some(token) = &kept.renews else {
+        let said = match &provider.client {
+            ProtocolClient::Ldap(directory) => directory.refresh(&known.id).await,
+            ProtocolClient::Github(github) => {
+                let kept = provider_tokens::read(&self.hub, user, &known.provider_uid).await?;
+                let Some(token) = &kept.refresh_token else {
                     return Ok(None);
                 };
                 let seen = github.refresh(token, &known.id, now).await;
                 seen.map(|seen| seen.person)
             }
-            Speaker::Oidc(oidc) => {
-                let kept = kept::read(&self.hub, user, &known.provider_uid).await?;
-                let Some(token) = &kept.renews else {
+            ProtocolClient::Oidc(oidc) => {
+                let kept = provider_tokens::read(&self.hub, user, &known.provider_uid).await?;
+                let Some(token) = &kept.refresh_token else {
                     return Ok(None);
                 };
                 let renewed = oidc.refresh(token, &known.id, now).await;
-                let new = Kept {
-                    renews: renewed.refresh_token,
+                let new = ProviderTokens {
+                    refresh_token: renewed.refresh_token,
                     id_token: renewed.id_token,
                 };
                 if !new.is_empty() {
@@ -224,7 +224,7 @@ impl Refresher {
                 renewed.outcome
             }
         };
-        provider.heard(said.as_ref(), now);
+        provider.record_answer(said.as_ref(), now);
         Ok(Some(said))
     }
 
@@ -233,12 +233,12 @@ impl Refresher {
         &self,
         user: &User,
         provider: &ProviderUid,
-        new: &Kept,
+        new: &ProviderTokens,
     ) -> Result<(), RefreshError> {
         let mut backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(5));
         let mut tries = 1;
         loop {
-            match kept::write(&self.hub, user, provider, new).await {
+            match provider_tokens::write(&self.hub, user, provider, new).await {
                 Ok(()) => return Ok(()),
                 Err(error) if tries == KEEP_TRIES => return Err(error.into()),
                 Err(_) => tries += 1,
@@ -261,14 +261,14 @@ impl Refresher {
                     name: provider.name_any(),
                     uid: known.provider_uid.clone(),
                 };
-                let new = seen::identity(&reference, &person, now);
-                match allowed::check(provider.spec.allowed.as_ref(), &seen::person(&new)) {
+                let new = mapping::identity(&reference, &person, now);
+                match allowed::check(provider.spec.allowed.as_ref(), &mapping::person(&new)) {
                     Ok(()) => (new, Outcome::Confirmed),
-                    Err(_) => (seen::refused(&new, NOT_ALLOWED, now), Outcome::Refused),
+                    Err(_) => (mapping::refused(&new, NOT_ALLOWED, now), Outcome::Refused),
                 }
             }
             Err(ProviderError::Refused(why)) => {
-                let refused = seen::refused(known, &why.to_string(), now);
+                let refused = mapping::refused(known, &why.to_string(), now);
                 (refused, Outcome::Refused)
             }
             Err(error) => {
@@ -280,7 +280,7 @@ impl Refresher {
                     user.name = user,
                     "a provider says nothing of somebody"
                 );
-                let silent = seen::unreachable(known, &error.to_string(), now);
+                let silent = mapping::unreachable(known, &error.to_string(), now);
                 let outcome = not_before(&error, RequestedAs::Person);
                 (
                     silent,
@@ -289,11 +289,11 @@ impl Refresher {
             }
         };
         if identity != *known {
-            people::write(&self.hub, user, &identity).await?;
+            users::write_identity(&self.hub, user, &identity).await?;
         }
         // The list may have changed meanwhile, and whoever applied it has not seen this.
-        let whom = Whom::of(user, &identity);
-        if outcome == Outcome::Confirmed && !self.is_listed(&whom, &identity) {
+        let key = IdentityKey::of(user, &identity);
+        if outcome == Outcome::Confirmed && !self.is_listed(&key, &identity) {
             self.refuse(user, &identity).await?;
             return Ok(Outcome::Refused);
         }
@@ -305,14 +305,14 @@ impl Refresher {
                 why = identity.message,
                 "a provider refuses somebody"
             );
-            kept::forget(&self.hub, user, &known.provider_uid).await?;
+            provider_tokens::forget(&self.hub, user, &known.provider_uid).await?;
         }
         Ok(outcome)
     }
 
     /// Runs the controllers that refresh the identities that are due.
     pub async fn run(self, runtime: Runtime) {
-        let agenda: Arc<Mutex<Agenda>> = Arc::default();
+        let schedule: Arc<Mutex<RefreshSchedule>> = Arc::default();
         let plan = runtime.trigger(Options {
             debounce: DEBOUNCE,
             ..Options::new("identity-refresh-plan")
@@ -326,13 +326,13 @@ impl Refresher {
         });
         let due = DueIdentities {
             refresher: self.clone(),
-            agenda: Arc::clone(&agenda),
+            schedule: Arc::clone(&schedule),
             applied: tokio::sync::Mutex::default(),
             refresh: refresh.clone(),
         };
         let identities = Identities {
             refresher: self.clone(),
-            agenda,
+            schedule,
             plan: plan.clone(),
         };
         let changed = self.hub.stores().changed();
@@ -381,10 +381,10 @@ impl Refresher {
         let unlisted = users.filter_map(|user| {
             let known = identity_status::identity(&user, provider)?;
             let stays = known.state == IdentityState::Refused
-                || allowed::check(list, &seen::person(known)).is_ok();
-            (!stays).then(|| Whom::of(&user, known))
+                || allowed::check(list, &mapping::person(known)).is_ok();
+            (!stays).then(|| IdentityKey::of(&user, known))
         });
-        let applying = unlisted.map(|whom| async move { self.apply_to(&whom).await });
+        let applying = unlisted.map(|key| async move { self.apply_to(&key).await });
         let mut applying = futures::stream::iter(applying).buffer_unordered(CONCURRENCY);
         let mut outcome = Ok(());
         while let Some(applied) = applying.next().await {
@@ -394,14 +394,14 @@ impl Refresher {
     }
 
     /// Refuses somebody who is not in the list, when nobody else is at them.
-    async fn apply_to(&self, whom: &Whom) -> Result<(), RefreshError> {
-        let Some((_, known)) = self.known(whom) else {
+    async fn apply_to(&self, key: &IdentityKey) -> Result<(), RefreshError> {
+        let Some((_, known)) = self.known(key) else {
             return Ok(());
         };
-        let _alone = self.people.alone(&whom.provider, &known.id).await;
-        match self.known(whom) {
+        let _alone = self.locks.lock_identity(&key.provider, &known.id).await;
+        match self.known(key) {
             Some((user, known))
-                if known.state != IdentityState::Refused && !self.is_listed(whom, &known) =>
+                if known.state != IdentityState::Refused && !self.is_listed(key, &known) =>
             {
                 self.refuse(&user, &known).await
             }
@@ -411,19 +411,19 @@ impl Refresher {
 
     /// Whether the provider's list, as it is now, has this person; that of one that is gone has
     /// nobody to refuse.
-    fn is_listed(&self, whom: &Whom, identity: &ProviderIdentity) -> bool {
+    fn is_listed(&self, key: &IdentityKey, identity: &ProviderIdentity) -> bool {
         let providers = &self.hub.stores().auth_providers;
-        let provider = providers.by_uid(whom.provider.as_str());
+        let provider = providers.by_uid(key.provider.as_str());
         provider.is_none_or(|provider| {
-            allowed::check(provider.spec.allowed.as_ref(), &seen::person(identity)).is_ok()
+            allowed::check(provider.spec.allowed.as_ref(), &mapping::person(identity)).is_ok()
         })
     }
 
     /// Writes that somebody is not in the list, and forgets what they are asked about with.
     async fn refuse(&self, user: &User, identity: &ProviderIdentity) -> Result<(), RefreshError> {
-        let refused = seen::refused(identity, NOT_ALLOWED, Timestamp::now());
-        people::write(&self.hub, user, &refused).await?;
-        kept::forget(&self.hub, user, &identity.provider_uid).await?;
+        let refused = mapping::refused(identity, NOT_ALLOWED, Timestamp::now());
+        users::write_identity(&self.hub, user, &refused).await?;
+        provider_tokens::forget(&self.hub, user, &identity.provider_uid).await?;
         Ok(())
     }
 }
@@ -431,10 +431,10 @@ impl Refresher {
 /// Applies lists of allowed users, and enqueues the identities that are due.
 struct DueIdentities {
     refresher: Refresher,
-    agenda: Arc<Mutex<Agenda>>,
+    schedule: Arc<Mutex<RefreshSchedule>>,
     /// The list of each provider that is in force.
     applied: tokio::sync::Mutex<HashMap<String, Option<Allowed>>>,
-    refresh: Trigger<Whom>,
+    refresh: Trigger<IdentityKey>,
 }
 
 impl Reconciler for DueIdentities {
@@ -450,34 +450,34 @@ impl Reconciler for DueIdentities {
             .refresher
             .apply_lists(&mut *self.applied.lock().await)
             .await;
-        let due = self.agenda.lock().due(hub, CONCURRENCY, Timestamp::now());
-        for whom in due {
-            self.refresh.enqueue(whom);
+        let due = self.schedule.lock().due(hub, CONCURRENCY, Timestamp::now());
+        for key in due {
+            self.refresh.enqueue(key);
         }
         applied?;
         Ok(Action::requeue(LOOK_EVERY))
     }
 }
 
-/// Refreshes identities that the agenda has as being asked about.
+/// Refreshes identities that the schedule has as being asked about.
 struct Identities {
     refresher: Refresher,
-    agenda: Arc<Mutex<Agenda>>,
+    schedule: Arc<Mutex<RefreshSchedule>>,
     plan: Trigger<()>,
 }
 
 impl Reconciler for Identities {
-    type Key = Whom;
+    type Key = IdentityKey;
     type Error = RefreshError;
 
-    async fn reconcile(&self, whom: &Whom, _: &Attempt) -> Result<Action, RefreshError> {
-        // The agenda decides about retries: it knows which providers do not answer.
-        if !self.agenda.lock().is_asking(whom) {
+    async fn reconcile(&self, key: &IdentityKey, _: &Attempt) -> Result<Action, RefreshError> {
+        // The schedule decides about retries: it knows which providers do not answer.
+        if !self.schedule.lock().is_asking(key) {
             return Ok(Action::await_change());
         }
-        let refreshed = self.refresher.refresh(whom).await;
+        let refreshed = self.refresher.refresh(key).await;
         let outcome = refreshed.as_ref().ok().copied();
-        self.agenda.lock().heard(whom, outcome, Timestamp::now());
+        self.schedule.lock().heard(key, outcome, Timestamp::now());
         self.plan.enqueue(());
         refreshed.map(|_| Action::await_change())
     }

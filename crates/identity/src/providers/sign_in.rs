@@ -18,22 +18,22 @@ use tokio::sync::SemaphorePermit;
 use tracing::Instrument as _;
 
 pub use self::error::SignInError;
-use super::begun::{Begun, Ended, EndedBefore, Pending, WayBack};
-use super::configured::{Configured, Providers, Speaker, is_there};
-use super::kept::{self, Kept};
-use super::one_by_one::OneByOne;
-use super::{people, seen};
-use crate::By;
+use super::configured::{Configured, ProtocolClient, Providers, is_there};
+use super::keyed_lock::KeyedLock;
+use super::login_state::{Ended, EndedBefore, LoginState, Pending, ReturnPath};
+use super::provider_tokens::{self, ProviderTokens};
+use super::{mapping, users};
+use crate::LoginClient;
 use crate::limits::{LoginLimits, RetryAfter};
 use crate::tokens;
-use crate::tokens::TokenWish;
+use crate::tokens::NewToken;
 use drover_hub::Hub;
 use drover_hub::settings::Settings;
 use drover_hub::stores::identity_status;
 
 /// A sign-in that a browser is to go on with.
 #[derive(Debug)]
-pub struct Sent {
+pub struct LoginRedirect {
     /// Where it goes.
     pub url: Url,
     /// What it keeps until it comes back.
@@ -42,7 +42,7 @@ pub struct Sent {
 
 /// Somebody who signed in.
 #[derive(Debug)]
-pub struct Entered {
+pub struct CompletedLogin {
     /// The token's text.
     pub secret: SecretString,
     /// The token.
@@ -51,16 +51,16 @@ pub struct Entered {
 
 /// Signing in with providers; cheap to clone.
 #[derive(Clone, Debug)]
-pub struct SignIns {
+pub struct ProviderLogins {
     hub: Hub,
     settings: Settings,
     providers: Providers,
     limits: LoginLimits,
     ended: Ended,
-    people: OneByOne,
+    locks: KeyedLock,
 }
 
-impl SignIns {
+impl ProviderLogins {
     /// Sign-ins on a hub; `limits` are those of passwords.
     pub fn new(hub: Hub, settings: Settings, providers: Providers, limits: LoginLimits) -> Self {
         Self {
@@ -69,7 +69,7 @@ impl SignIns {
             providers,
             limits,
             ended: Ended::default(),
-            people: OneByOne::default(),
+            locks: KeyedLock::default(),
         }
     }
 
@@ -79,12 +79,12 @@ impl SignIns {
     }
 
     /// People whose identities change one after another.
-    pub fn people(&self) -> &OneByOne {
-        &self.people
+    pub fn locks(&self) -> &KeyedLock {
+        &self.locks
     }
 
     /// Providers that people can sign in with now.
-    pub fn open(&self) -> Vec<Arc<AuthProvider>> {
+    pub fn enabled_providers(&self) -> Vec<Arc<AuthProvider>> {
         let all = self.hub.stores().auth_providers.all().into_iter();
         all.filter(|one| one.spec.enabled && is_there(one))
             .collect()
@@ -94,67 +94,72 @@ impl SignIns {
     pub async fn begin(
         &self,
         name: &str,
-        way_back: WayBack,
-        former: Option<String>,
+        return_path: ReturnPath,
+        previous_session: Option<String>,
         address: IpAddr,
-    ) -> Result<Sent, SignInError> {
+    ) -> Result<LoginRedirect, SignInError> {
         self.check_open(name)?;
         self.limits
             .check_begin(address)
             .map_err(SignInError::TooMany)?;
         let provider = self.providers.enabled(name).await?;
-        let (back, now) = (self.back(name)?, Timestamp::now());
-        let (url, pending) = match &provider.speaker {
-            Speaker::Oidc(oidc) => {
-                let _talking = talk(&provider)?;
+        let (back, now) = (self.callback_url(name)?, Timestamp::now());
+        let (url, pending) = match &provider.client {
+            ProtocolClient::Oidc(oidc) => {
+                let _permit = acquire_login_permit(&provider)?;
                 let (url, pending) = oidc.authorize(&back, now).await?;
                 (url, Pending::Oidc(pending))
             }
-            Speaker::Github(github) => {
+            ProtocolClient::Github(github) => {
                 let (url, pending) = github.authorize(&back, now);
                 (url, Pending::Github(pending))
             }
-            Speaker::Ldap(_) => return Err(SignInError::OtherWay("login and password")),
+            ProtocolClient::Ldap(_) => return Err(SignInError::OtherWay("login and password")),
         };
-        let begun = Begun::new(pending, way_back, former)?;
-        let cookie = begun.seal(self.hub.keys().login_state(), &provider.reference.uid)?;
-        Ok(Sent { url, cookie })
+        let login_state = LoginState::new(pending, return_path, previous_session)?;
+        let cookie = login_state.seal(self.hub.keys().login_state(), &provider.reference.uid)?;
+        Ok(LoginRedirect { url, cookie })
     }
 
     /// Ends a sign-in in the browser that began it; `query` is what it came back with.
-    pub async fn end(
+    pub async fn finish(
         &self,
         name: &str,
         cookie: Option<&SecretString>,
         query: &str,
         address: IpAddr,
-    ) -> Result<(Entered, Begun), SignInError> {
+    ) -> Result<(CompletedLogin, LoginState), SignInError> {
         self.check_open(name)?;
         self.limits
             .check_begin(address)
             .map_err(SignInError::TooMany)?;
         let provider = self.providers.enabled(name).await?;
         let (seal, uid) = (self.hub.keys().login_state(), &provider.reference.uid);
-        let begun = cookie.and_then(|cookie| Begun::open(seal, uid, cookie));
-        let begun = begun.ok_or(SignInError::NotBegunHere)?;
+        let login_state = cookie.and_then(|cookie| LoginState::open(seal, uid, cookie));
+        let login_state = login_state.ok_or(SignInError::NotBegunHere)?;
         // A stranger's link ends nobody's sign-in.
-        if !begun.pending.matches_state(query) {
+        if !login_state.pending.matches_state(query) {
             return Err(SignInError::OtherSignIn);
         }
         let now = Timestamp::now();
-        let ending = self.ended.end(&begun, now).map_err(|ended| match ended {
-            EndedBefore::Yes => SignInError::EndedBefore,
-            EndedBefore::Unknown => SignInError::TooMany(RetryAfter::A_MINUTE),
-        })?;
+        let ending = self
+            .ended
+            .end(&login_state, now)
+            .map_err(|ended| match ended {
+                EndedBefore::Yes => SignInError::EndedBefore,
+                EndedBefore::Unknown => SignInError::TooMany(RetryAfter::A_MINUTE),
+            })?;
         let (person, kept) = {
-            let _talking = talk(&provider)?;
-            let redeemed = redeem(&provider, &begun.pending, query, now).await;
+            let _permit = acquire_login_permit(&provider)?;
+            let redeemed = redeem(&provider, &login_state.pending, query, now).await;
             self.hear(&provider, &redeemed, now);
             redeemed?
         };
         ending.is_over();
-        let entered = self.enter(&provider, person, kept, By::Browser).await?;
-        Ok((entered, begun))
+        let entered = self
+            .enter(&provider, person, kept, LoginClient::Browser)
+            .await?;
+        Ok((entered, login_state))
     }
 
     /// Lets the provider learn from what came of a sign-in: nothing of somebody who may not sign in,
@@ -162,19 +167,21 @@ impl SignIns {
     fn hear(
         &self,
         provider: &Configured,
-        redeemed: &Result<(Person, Kept), SignInError>,
+        redeemed: &Result<(Person, ProviderTokens), SignInError>,
         now: Timestamp,
     ) {
         match redeemed {
             Ok((person, _)) => {
-                let identity = seen::identity(&provider.reference, person, now);
-                let listed = self.check_allowed(&provider.reference, &seen::person(&identity));
+                let identity = mapping::identity(&provider.reference, person, now);
+                let listed = self.check_allowed(&provider.reference, &mapping::person(&identity));
                 if listed.is_ok() {
-                    provider.heard(Ok::<_, &ProviderError>(person), now);
+                    provider.record_answer(Ok::<_, &ProviderError>(person), now);
                 }
             }
             Err(SignInError::Provider(ProviderError::Refused(_))) => {}
-            Err(SignInError::Provider(error)) => provider.heard(Err::<&Person, _>(error), now),
+            Err(SignInError::Provider(error)) => {
+                provider.record_answer(Err::<&Person, _>(error), now)
+            }
             Err(_) => {}
         }
     }
@@ -186,8 +193,8 @@ impl SignIns {
         login: &str,
         password: &SecretString,
         address: IpAddr,
-        by: By,
-    ) -> Result<Entered, SignInError> {
+        by: LoginClient,
+    ) -> Result<CompletedLogin, SignInError> {
         self.check_open(name)?;
         if !can_sign_in(login, password) {
             return Err(ProviderError::Refused(Refusal::Credentials).into());
@@ -207,7 +214,9 @@ impl SignIns {
                 return Err(error);
             }
         };
-        let entered = self.enter(&provider, person, Kept::default(), by).await?;
+        let entered = self
+            .enter(&provider, person, ProviderTokens::default(), by)
+            .await?;
         self.limits.succeeded_at(name, login, address);
         Ok(entered)
     }
@@ -221,16 +230,16 @@ impl SignIns {
         sent: &mut bool,
     ) -> Result<(Arc<Configured>, Person), SignInError> {
         let provider = self.providers.enabled(name).await?;
-        let Speaker::Ldap(directory) = &provider.speaker else {
+        let ProtocolClient::Ldap(directory) = &provider.client else {
             return Err(SignInError::OtherWay("a page of its own"));
         };
         let now = Timestamp::now();
         let said = {
-            let _talking = talk(&provider)?;
-            let _turn = provider.turn(now).await?;
+            let _permit = acquire_login_permit(&provider)?;
+            let _permit = provider.acquire(now).await?;
             let sending = || *sent = true;
             let said = directory.sign_in_with_hook(login, password, sending).await;
-            provider.heard(said.as_ref(), now);
+            provider.record_answer(said.as_ref(), now);
             said?
         };
         Ok((provider, said))
@@ -242,12 +251,12 @@ impl SignIns {
         &self,
         provider: &Configured,
         person: Person,
-        kept: Kept,
-        by: By,
-    ) -> Result<Entered, SignInError> {
-        let (sign_ins, reference) = (self.clone(), provider.reference.clone());
+        kept: ProviderTokens,
+        by: LoginClient,
+    ) -> Result<CompletedLogin, SignInError> {
+        let (provider_logins, reference) = (self.clone(), provider.reference.clone());
         let entering = async move {
-            sign_ins
+            provider_logins
                 .enter_to_the_end(&reference, &person, kept, by)
                 .await
         };
@@ -258,36 +267,36 @@ impl SignIns {
         &self,
         reference: &TokenProvider,
         person: &Person,
-        kept: Kept,
-        by: By,
-    ) -> Result<Entered, SignInError> {
-        let _alone = self.people.alone(&reference.uid, &person.id).await;
+        kept: ProviderTokens,
+        by: LoginClient,
+    ) -> Result<CompletedLogin, SignInError> {
+        let _alone = self.locks.lock_identity(&reference.uid, &person.id).await;
         let now = Timestamp::now();
-        let identity = seen::identity(reference, person, now);
+        let identity = mapping::identity(reference, person, now);
         // What counts here is all that the list can look at.
-        let counts = seen::person(&identity);
+        let counts = mapping::person(&identity);
         if let Err(error) = self.check_allowed(reference, &counts) {
             // As memory has it: a stranger costs no list of everybody.
-            let known = people::known(&self.hub, &reference.uid, &person.id);
+            let known = users::find_in_store(&self.hub, &reference.uid, &person.id);
             return Err(self.refuse(known.as_deref(), &identity, error).await?);
         }
-        let user = match people::find(&self.hub, &reference.uid, &person.id).await? {
+        let user = match users::find(&self.hub, &reference.uid, &person.id).await? {
             Some(user) if !may_enter(&user) => return Err(SignInError::Disabled),
-            Some(user) => people::write(&self.hub, &user, &identity).await?,
-            None => people::make(&self.hub, person, &identity).await?,
+            Some(user) => users::write_identity(&self.hub, &user, &identity).await?,
+            None => users::create_with_roles(&self.hub, person, &identity).await?,
         };
         // The list may have changed meanwhile, and whoever applied it has not seen this.
         if let Err(error) = self.check_allowed(reference, &counts) {
             return Err(self.refuse(Some(&user), &identity, error).await?);
         }
         if !kept.is_empty() {
-            let before = kept::read(&self.hub, &user, &reference.uid).await?;
-            kept::write(&self.hub, &user, &reference.uid, &kept.or(before)).await?;
+            let before = provider_tokens::read(&self.hub, &user, &reference.uid).await?;
+            provider_tokens::write(&self.hub, &user, &reference.uid, &kept.or(before)).await?;
         }
         let wish = self.wish(by, reference.clone());
         let (secret, token) = tokens::create(&self.hub, &user, wish).await?;
-        people::record_login(&self.hub, &user).await;
-        Ok(Entered { secret, token })
+        users::record_login(&self.hub, &user).await;
+        Ok(CompletedLogin { secret, token })
     }
 
     /// Writes that somebody is not in the list, if that is the error, which is given back.
@@ -298,9 +307,9 @@ impl SignIns {
         error: SignInError,
     ) -> Result<SignInError, SignInError> {
         if let (Some(user), SignInError::NotAllowed(_)) = (user, &error) {
-            let refused = seen::refused(identity, NOT_ALLOWED, Timestamp::now());
-            people::write(&self.hub, user, &refused).await?;
-            kept::forget(&self.hub, user, &identity.provider_uid).await?;
+            let refused = mapping::refused(identity, NOT_ALLOWED, Timestamp::now());
+            users::write_identity(&self.hub, user, &refused).await?;
+            provider_tokens::forget(&self.hub, user, &identity.provider_uid).await?;
         }
         Ok(error)
     }
@@ -326,14 +335,14 @@ impl SignIns {
         Ok(allowed::check(current.spec.allowed.as_ref(), person)?)
     }
 
-    fn wish(&self, by: By, provider: TokenProvider) -> TokenWish {
+    fn wish(&self, by: LoginClient, provider: TokenProvider) -> NewToken {
         let longest = self.settings.ttl(Setting::SessionTtl);
         let idle = self.settings.ttl(Setting::SessionIdleTtl);
         let (purpose, idle) = match by {
-            By::Program => (TokenPurpose::Session, None),
-            By::Browser => (TokenPurpose::Browser, Some(idle)),
+            LoginClient::Program => (TokenPurpose::Session, None),
+            LoginClient::Browser => (TokenPurpose::Browser, Some(idle)),
         };
-        TokenWish {
+        NewToken {
             purpose,
             cluster: None,
             provider: Some(provider),
@@ -344,7 +353,7 @@ impl SignIns {
     }
 
     /// Where providers send browsers back to.
-    pub fn back(&self, name: &str) -> Result<Url, ProviderError> {
+    pub fn callback_url(&self, name: &str) -> Result<Url, ProviderError> {
         let url = format!(
             "{}/v1/providers/{name}/callback",
             self.settings.server_url()
@@ -357,9 +366,9 @@ impl SignIns {
 }
 
 /// Room for one more conversation with a provider.
-fn talk(provider: &Configured) -> Result<SemaphorePermit<'_>, SignInError> {
-    let talking = provider.talking.try_acquire();
-    talking.map_err(|_| SignInError::TooMany(RetryAfter::A_SECOND))
+fn acquire_login_permit(provider: &Configured) -> Result<SemaphorePermit<'_>, SignInError> {
+    let permit = provider.login_permits.try_acquire();
+    permit.map_err(|_| SignInError::TooMany(RetryAfter::A_SECOND))
 }
 
 /// What stands in the identity of who is not in the list any more.
@@ -376,20 +385,20 @@ async fn redeem(
     pending: &Pending,
     query: &str,
     now: Timestamp,
-) -> Result<(Person, Kept), SignInError> {
-    match (&provider.speaker, pending) {
-        (Speaker::Oidc(oidc), Pending::Oidc(pending)) => {
+) -> Result<(Person, ProviderTokens), SignInError> {
+    match (&provider.client, pending) {
+        (ProtocolClient::Oidc(oidc), Pending::Oidc(pending)) => {
             let signed_in = oidc.redeem(query, pending, now).await?;
-            let kept = Kept {
-                renews: signed_in.refresh_token,
+            let kept = ProviderTokens {
+                refresh_token: signed_in.refresh_token,
                 id_token: signed_in.id_token,
             };
             Ok((signed_in.person, kept))
         }
-        (Speaker::Github(github), Pending::Github(pending)) => {
+        (ProtocolClient::Github(github), Pending::Github(pending)) => {
             let signed_in = github.redeem(query, pending, now).await?;
-            let kept = Kept {
-                renews: Some(signed_in.access_token),
+            let kept = ProviderTokens {
+                refresh_token: Some(signed_in.access_token),
                 id_token: None,
             };
             Ok((signed_in.person, kept))
@@ -399,7 +408,7 @@ async fn redeem(
 }
 
 /// Whether what stands on a provider may be handed on for this user, such as to a program.
-pub fn still_stands(
+pub fn is_login_valid(
     hub: &Hub,
     user: &User,
     provider: Option<&TokenProvider>,

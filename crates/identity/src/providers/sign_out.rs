@@ -23,9 +23,9 @@ use thiserror::Error;
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
-use super::configured::{Configured, Providers, Speaker, UseError, is_there};
-use super::kept::{self, KeptError};
-use super::one_by_one::OneByOne;
+use super::configured::{Configured, ProtocolClient, Providers, UseError, is_there};
+use super::keyed_lock::KeyedLock;
+use super::provider_tokens::{self, ProviderTokensError};
 use super::sign_in;
 use drover_hub::Hub;
 use drover_hub::settings::Settings;
@@ -51,7 +51,7 @@ enum SignOutError {
     Provider(#[from] ProviderError),
     /// What it gave could not be read.
     #[error(transparent)]
-    Kept(#[from] KeptError),
+    ProviderTokens(#[from] ProviderTokensError),
     /// It took too long.
     #[error("it took longer than {} s", .0.as_secs())]
     Slow(Duration),
@@ -70,21 +70,21 @@ pub struct Form {
 
 /// Signs out at providers; cheap to clone.
 #[derive(Clone, Debug)]
-pub struct SignOuts {
+pub struct ProviderLogouts {
     hub: Hub,
     settings: Settings,
     providers: Providers,
-    people: OneByOne,
+    locks: KeyedLock,
 }
 
-impl SignOuts {
+impl ProviderLogouts {
     /// On a hub; `people` is shared with sign-ins.
-    pub fn new(hub: Hub, settings: Settings, providers: Providers, people: OneByOne) -> Self {
+    pub fn new(hub: Hub, settings: Settings, providers: Providers, locks: KeyedLock) -> Self {
         Self {
             hub,
             settings,
             providers,
-            people,
+            locks,
         }
     }
 
@@ -108,15 +108,18 @@ impl SignOuts {
         let (Some(user), Some(provider)) = (users.by_uid(user.as_str()), self.wanted(on)) else {
             return Ok(None);
         };
-        let stands = sign_in::still_stands(&self.hub, &user, Some(on), Timestamp::now());
+        let stands = sign_in::is_login_valid(&self.hub, &user, Some(on), Timestamp::now());
         if provider.spec.oidc.is_none() || !stands {
             return Ok(None);
         }
-        let Some(id_token) = kept::read(&self.hub, &user, &on.uid).await?.id_token else {
+        let Some(id_token) = provider_tokens::read(&self.hub, &user, &on.uid)
+            .await?
+            .id_token
+        else {
             return Ok(None);
         };
         let configured = self.providers.configured(&provider).await?;
-        let Speaker::Oidc(oidc) = &configured.speaker else {
+        let ProtocolClient::Oidc(oidc) = &configured.client else {
             return Ok(None);
         };
         let (url, home) = (oidc.end_session(Timestamp::now()).await?, self.home()?);
@@ -142,9 +145,9 @@ impl SignOuts {
             if !of_github || self.stands(&user, &on) {
                 continue;
             }
-            let (sign_outs, user) = (self.clone(), Arc::clone(&user));
+            let (provider_logouts, user) = (self.clone(), Arc::clone(&user));
             let withdrawing = async move {
-                let withdrawn = sign_outs.withdraw_to_the_end(&user, &on);
+                let withdrawn = provider_logouts.withdraw_to_the_end(&user, &on);
                 let withdrawn = timeout(ANSWERED_WITHIN, withdrawn).await;
                 if let Err(error) = withdrawn.unwrap_or(Err(SignOutError::Slow(ANSWERED_WITHIN))) {
                     unwell(&on.name, &error);
@@ -163,15 +166,15 @@ impl SignOuts {
             return Ok(());
         };
         // Whoever signs in at this moment has a new token kept, and something that stands on it.
-        let _alone = self.people.alone(&on.uid, &identity.id).await;
+        let _alone = self.locks.lock_identity(&on.uid, &identity.id).await;
         let Some(provider) = self.wanted(on).filter(|_| !self.stands(user, on)) else {
             return Ok(());
         };
-        let kept = kept::read(&self.hub, user, &on.uid).await?;
+        let kept = provider_tokens::read(&self.hub, user, &on.uid).await?;
         let configured = self.providers.configured(&provider).await?;
-        if let (Some(token), Some(github)) = (kept.renews, github(&configured)) {
+        if let (Some(token), Some(github)) = (kept.refresh_token, github(&configured)) {
             github.revoke(&token, Timestamp::now()).await?;
-            kept::forget(&self.hub, user, &on.uid).await?;
+            provider_tokens::forget(&self.hub, user, &on.uid).await?;
         }
         Ok(())
     }
@@ -210,7 +213,7 @@ impl SignOuts {
     ) {
         let changed = self.hub.stores().auth_providers.changed();
         let reconciler = FormOrigins {
-            sign_outs: self,
+            provider_logouts: self,
             tell,
         };
         let options = Options {
@@ -250,7 +253,7 @@ impl SignOuts {
 
     async fn origin(&self, provider: &AuthProvider) -> Result<Option<String>, SignOutError> {
         let configured = self.providers.configured(provider).await?;
-        let Speaker::Oidc(oidc) = &configured.speaker else {
+        let ProtocolClient::Oidc(oidc) = &configured.client else {
             return Ok(None);
         };
         let url = oidc.end_session(Timestamp::now()).await?;
@@ -260,7 +263,7 @@ impl SignOuts {
 
 /// Tells the origins of the providers' logout forms.
 struct FormOrigins<F> {
-    sign_outs: SignOuts,
+    provider_logouts: ProviderLogouts,
     tell: F,
 }
 
@@ -269,15 +272,15 @@ impl<F: Fn(&BTreeSet<String>) + Send + Sync + 'static> Reconciler for FormOrigin
     type Error = Infallible;
 
     async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, Infallible> {
-        (self.tell)(&self.sign_outs.origins().await);
+        (self.tell)(&self.provider_logouts.origins().await);
         Ok(Action::requeue(LOOK_EVERY))
     }
 }
 
 fn github(provider: &Configured) -> Option<&Github> {
-    match &provider.speaker {
-        Speaker::Github(github) => Some(github),
-        Speaker::Oidc(_) | Speaker::Ldap(_) => None,
+    match &provider.client {
+        ProtocolClient::Github(github) => Some(github),
+        ProtocolClient::Oidc(_) | ProtocolClient::Ldap(_) => None,
     }
 }
 

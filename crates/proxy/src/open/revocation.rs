@@ -20,7 +20,7 @@ use drover_audit::Audit;
 use drover_hub::Stores;
 use drover_hub::stores::groups::groups_of;
 use drover_hub::stores::identity_status;
-use drover_identity::accounts::Standing;
+use drover_identity::accounts::TokenValidity;
 use drover_identity::{Accounts, Authenticator, LastUse};
 
 /// Interval of checks without a change: tokens expire by the clock alone.
@@ -203,10 +203,10 @@ fn withdrawn(
                 Err(verdict) => verdict,
             }
         }
-        Holder::Account(account) => match accounts.standing(account.token) {
-            Standing::Good => Verdict::Holds,
-            Standing::Withdrawn => Verdict::Withdrawn(AbortReason::TokenRevoked),
-            Standing::Unsure => Verdict::Withdrawn(AbortReason::HubUnreachable),
+        Holder::Account(account) => match accounts.validity(account.token) {
+            TokenValidity::Valid => Verdict::Holds,
+            TokenValidity::Revoked => Verdict::Withdrawn(AbortReason::TokenRevoked),
+            TokenValidity::Unknown => Verdict::Withdrawn(AbortReason::HubUnreachable),
         },
     };
     let (Verdict::Holds, Target::Cluster(uid)) = (&right, permit.target()) else {

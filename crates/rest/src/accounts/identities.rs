@@ -65,7 +65,7 @@ pub(crate) async fn unlink(
 }
 
 fn links(state: &RestState) -> Links {
-    Links::new(state.hub.clone(), state.sign_ins.people().clone())
+    Links::new(state.hub.clone(), state.provider_logins.locks().clone())
 }
 
 /// The provider of this name whose identity a user has, or of the only one.

@@ -22,7 +22,7 @@ use drover_http_edge::status::Status;
 use drover_hub::visibility::{Visibility, created_at};
 use drover_identity::caller::Caller;
 use drover_identity::tokens as store;
-use drover_identity::tokens::TokenWish;
+use drover_identity::tokens::NewToken;
 
 /// Life of a token for kubectl that asks for none.
 const CREDENTIAL_TTL: Duration = Duration::from_mins(15);
@@ -106,11 +106,11 @@ pub(crate) async fn delete(
         .filter(|token| any || token.spec.user_uid == caller.user_uid)
         .ok_or_else(|| Status::not_found("Token", &id))?;
     store::delete(&state.hub, &token).await?;
-    state.sign_outs.withdraw(&token.spec.user_uid);
+    state.provider_logouts.withdraw(&token.spec.user_uid);
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn wish(state: &RestState, caller: &Identity, request: TokenCreate) -> Result<TokenWish, Status> {
+fn wish(state: &RestState, caller: &Identity, request: TokenCreate) -> Result<NewToken, Status> {
     let default_ttl = match request.purpose {
         TokenPurpose::Api => state.settings.ttl(Setting::TokenDefaultTtl),
         TokenPurpose::Kubeconfig => state.settings.ttl(Setting::KubeconfigTokenTtl),
@@ -133,7 +133,7 @@ fn wish(state: &RestState, caller: &Identity, request: TokenCreate) -> Result<To
         ));
     }
     let asked = request.ttl_seconds.map(Duration::from_secs);
-    Ok(TokenWish {
+    Ok(NewToken {
         idle: None,
         purpose: request.purpose,
         cluster: request

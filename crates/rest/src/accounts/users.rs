@@ -23,7 +23,7 @@ use drover_hub::visibility::{Visibility, created_at};
 use drover_hub::{Stores, Writer, call};
 use drover_identity::administrators::NO_OWNERS;
 use drover_identity::caller::Administrator;
-use drover_identity::providers::people;
+use drover_identity::providers::users as provider_users;
 use drover_identity::tokens;
 
 /// Longest display name, in characters.
@@ -140,7 +140,7 @@ pub(crate) async fn create(
         _ => error.into(),
     })?;
     noted.about(&created.name_any());
-    people::welcome(&state.hub, &created).await?;
+    provider_users::grant_default_roles(&state.hub, &created).await?;
     // Without its password the user could not log in until an administrator resets it: no door
     // stays open when this fails.
     state.logins.set_first_password(&created, &phc).await?;
@@ -223,7 +223,10 @@ pub(crate) async fn reset_password(
     user_rights::check_password(&visibility, stores, &user)?;
     let new = SecretString::from(request.new.expose());
     if request.revoke_tokens {
-        state.logins.start_afresh(&user, new).await?;
+        state
+            .logins
+            .reset_password_and_revoke_tokens(&user, new)
+            .await?;
         withdraw(&state, &user);
     } else {
         state.logins.reset_password(&user, new).await?;
@@ -242,7 +245,7 @@ pub(crate) async fn revoke_tokens(
 ) -> Result<StatusCode, Status> {
     let user = find(&state, &name)?;
     let uid = UserUid::new(user.uid().unwrap_or_default());
-    tokens::end_all(&state.hub, &uid).await?;
+    tokens::revoke_all(&state.hub, &uid).await?;
     withdraw(&state, &user);
     Ok(StatusCode::NO_CONTENT)
 }
@@ -250,7 +253,7 @@ pub(crate) async fn revoke_tokens(
 /// Gives back what identity providers gave for a user who has no tokens any more.
 fn withdraw(state: &RestState, user: &User) {
     let uid = UserUid::new(user.uid().unwrap_or_default());
-    state.sign_outs.withdraw(&uid);
+    state.provider_logouts.withdraw(&uid);
 }
 
 /// Asks the identity providers of a user anew who they are and which groups they are in.

@@ -29,7 +29,7 @@ use drover_hub::visibility::created_at;
 use drover_hub::{HubError, call, only};
 use drover_identity::caller::Administrator;
 use drover_identity::providers::configured::{UseError, secret_of};
-use drover_identity::providers::trial;
+use drover_identity::providers::connection_test;
 
 /// Longest that a trial may take.
 const TRIAL: Duration = Duration::from_mins(1);
@@ -240,16 +240,20 @@ pub(crate) async fn test(
         (None, Some(_)) => return Err(Status::invalid("login", "say whose password it is")),
         (Some(_), None) => return Err(Status::invalid("password", "is missing")),
     };
-    let configured = state.sign_ins.providers().configured(&provider).await;
+    let configured = state
+        .provider_logins
+        .providers()
+        .configured(&provider)
+        .await;
     let configured = configured.map_err(|error| match error {
         // What is wrong with it is what the test is for, and only administrators ask.
-        UseError::Provider(error) => Status::invalid("spec", trial::reasons(&error)),
+        UseError::Provider(error) => Status::invalid("spec", connection_test::reasons(&error)),
         UseError::NoSuch(name) => Status::not_found("AuthProvider", &name),
         UseError::Hub(error) => error.into(),
     })?;
-    let back = state.sign_ins.back(&name);
-    let back = back.map_err(|error| Status::conflict(trial::reasons(&error)))?;
-    let trying = trial::of(&configured, &back, login, Timestamp::now());
+    let back = state.provider_logins.callback_url(&name);
+    let back = back.map_err(|error| Status::conflict(connection_test::reasons(&error)))?;
+    let trying = connection_test::run(&configured, &back, login, Timestamp::now());
     let tried = tokio::time::timeout(TRIAL, Box::pin(trying)).await;
     let tried = tried.map_err(|_| {
         let seconds = TRIAL.as_secs();

@@ -17,7 +17,7 @@ use drover_http_edge::body::Name;
 use drover_http_edge::status::Status;
 use drover_http_edge::unauthenticated::UnauthenticatedJson;
 use drover_identity::caller::Caller;
-use drover_identity::device::{INTERVAL_SECONDS, LIFE};
+use drover_identity::device::{INTERVAL_SECONDS, LOGIN_TTL};
 
 /// Begins the log-in of a program that a person confirms.
 #[utoipa::path(post, path = "/v1/device", tag = "me",
@@ -32,7 +32,7 @@ pub(crate) async fn begin(
         user_code: codes.user,
         // Without the code: whoever types it has seen it where the log-in was begun.
         verification_url: format!("{}/device", state.settings.server_url()),
-        expires_in_seconds: u32::try_from(LIFE.as_secs()).unwrap_or(u32::MAX),
+        expires_in_seconds: u32::try_from(LOGIN_TTL.as_secs()).unwrap_or(u32::MAX),
         interval_seconds: INTERVAL_SECONDS,
     };
     Ok((StatusCode::CREATED, axum::Json(code)))
@@ -74,12 +74,12 @@ pub(crate) async fn look(
     Caller(caller): Caller,
     Name(code): Name,
 ) -> Result<axum::Json<DeviceView>, Status> {
-    let (user_code, shown) = state.devices.look(&code, &caller, Timestamp::now())?;
+    let (user_code, shown) = state.devices.find(&code, &caller, Timestamp::now())?;
     Ok(axum::Json(DeviceView {
         user_code,
         source: shown.source.to_string(),
         requested_at: shown.requested_at,
-        expires_at: shown.requested_at + LIFE,
+        expires_at: shown.requested_at + LOGIN_TTL,
     }))
 }
 

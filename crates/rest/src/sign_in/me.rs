@@ -19,8 +19,8 @@ use drover_http_edge::status::Status;
 use drover_http_edge::unauthenticated::UnauthenticatedJson;
 use drover_hub::Stores;
 use drover_hub::visibility::Visibility;
-use drover_identity::caller::{AnyToken, Held};
-use drover_identity::{By, tokens};
+use drover_identity::caller::{AnyToken, PresentedToken};
+use drover_identity::{LoginClient, tokens};
 
 /// Logs a local user in with a password.
 #[utoipa::path(post, path = "/v1/login", tag = "me", request_body = LoginRequest,
@@ -31,7 +31,7 @@ pub(crate) async fn login(
     noted: Noted,
     UnauthenticatedJson(request): UnauthenticatedJson<LoginRequest>,
 ) -> Result<(StatusCode, axum::Json<IssuedToken>), Status> {
-    let (secret, token) = log_in(&state, peer, &noted, request, By::Program).await?;
+    let (secret, token) = log_in(&state, peer, &noted, request, LoginClient::Program).await?;
     let issued = IssuedToken {
         token: Secret::new(secret.expose_secret()),
         metadata: view(&token),
@@ -45,7 +45,7 @@ pub(crate) async fn log_in(
     peer: SocketAddr,
     noted: &Noted,
     request: LoginRequest,
-    by: By,
+    by: LoginClient,
 ) -> Result<(SecretString, Token), Status> {
     state.hub.stores().health().check()?;
     // A name that nobody has may be a password typed in the wrong place: no record holds it.
@@ -78,10 +78,10 @@ pub(crate) fn signed_in(state: &RestState, peer: SocketAddr, noted: &Noted, toke
 #[utoipa::path(post, path = "/v1/logout", tag = "me", responses((status = 204)))]
 pub(crate) async fn logout(
     State(state): State<RestState>,
-    Held(token): Held,
+    PresentedToken(token): PresentedToken,
 ) -> Result<StatusCode, Status> {
     tokens::delete(&state.hub, &token).await?;
-    state.sign_outs.withdraw(&token.spec.user_uid);
+    state.provider_logouts.withdraw(&token.spec.user_uid);
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -24,13 +24,13 @@ use drover_audit::Noted;
 use drover_http_edge::body::Name;
 use drover_http_edge::status::Status;
 use drover_http_edge::unauthenticated::UnauthenticatedJson;
-use drover_identity::By;
+use drover_identity::LoginClient;
 use drover_identity::providers::SignInError;
-use drover_identity::providers::begun::WayBack;
 use drover_identity::providers::configured::title;
-use drover_identity::providers::sign_in::Entered;
+use drover_identity::providers::login_state::ReturnPath;
+use drover_identity::providers::sign_in::CompletedLogin;
 
-/// Begins the name of the cookie that keeps a sign-in that was begun, before the provider's: the
+/// Begins the name of the cookie that keeps a sign-in that was login_state, before the provider's: the
 /// prefix `__Host-` keeps what another host of the same domain sets from taking its place. It comes
 /// along when the provider sends the browser back, which is another site's doing, so it is `Lax`.
 const BEGUN_COOKIE: &str = "__Host-drover-sign-in-";
@@ -41,7 +41,7 @@ const BEGUN_SECONDS: u32 = 600;
 #[utoipa::path(get, path = "/v1/providers", tag = "me",
     responses((status = 200, body = List<ProviderView>)))]
 pub(crate) async fn list(State(state): State<RestState>) -> axum::Json<List<ProviderView>> {
-    let open = state.sign_ins.open();
+    let open = state.provider_logins.enabled_providers();
     let mut items: Vec<_> = open.iter().map(|provider| shown(provider)).collect();
     items.sort_by(|one, other| one.name.cmp(&other.name));
     axum::Json(List {
@@ -85,7 +85,7 @@ impl FromRequestParts<RestState> for FromOwnPage {
     request_body = ProviderSignIn,
     responses(
         (status = 200, body = ProviderRedirect, description = "The browser goes there"),
-        (status = 201, body = IssuedToken, description = "By a program; a browser gets a Session"),
+        (status = 201, body = IssuedToken, description = "LoginClient a program; a browser gets a Session"),
     ))]
 pub(crate) async fn sign_in(
     State(state): State<RestState>,
@@ -105,10 +105,12 @@ pub(crate) async fn sign_in(
     let (login, password) = match (&request.login, &request.password, request.by) {
         (Some(login), Some(password), _) => (login, password),
         (None, None, SignInBy::Browser) => {
-            let way_back = way_back(request.return_to.as_deref())?;
-            let former = state.authenticator.session_held(&headers);
-            let begun = state.sign_ins.begin(&name, way_back, former, peer.ip());
-            let sent = begun.await.map_err(refuse)?;
+            let return_path = return_path(request.return_to.as_deref())?;
+            let former = state.authenticator.presented_session_id(&headers);
+            let login_state = state
+                .provider_logins
+                .begin(&name, return_path, former, peer.ip());
+            let sent = login_state.await.map_err(refuse)?;
             let url = sent.url.to_string();
             let cookie = begun_cookie(&name, sent.cookie.expose_secret(), BEGUN_SECONDS)?;
             let cookie = [(SET_COOKIE, cookie)];
@@ -125,20 +127,20 @@ pub(crate) async fn sign_in(
     };
     let password = SecretString::from(password.expose());
     let by = match request.by {
-        SignInBy::Browser => By::Browser,
-        SignInBy::Program => By::Program,
+        SignInBy::Browser => LoginClient::Browser,
+        SignInBy::Program => LoginClient::Program,
     };
     let entering = state
-        .sign_ins
+        .provider_logins
         .with_password(&name, login, &password, peer.ip(), by);
-    let Entered { secret, token } = entering.await.map_err(refuse)?;
+    let CompletedLogin { secret, token } = entering.await.map_err(refuse)?;
     signed_in(&state, peer, &noted, &token);
     match by {
-        By::Browser => {
-            end_former(&state, state.authenticator.session_held(&headers)).await;
+        LoginClient::Browser => {
+            end_former(&state, state.authenticator.presented_session_id(&headers)).await;
             Ok(begin(&state, &secret, &token)?.into_response())
         }
-        By::Program => {
+        LoginClient::Program => {
             let issued = IssuedToken {
                 token: Secret::new(secret.expose_secret()),
                 metadata: view(&token),
@@ -213,18 +215,20 @@ async fn end(
     state.hub.stores().health().check()?;
     let cookie = kept_cookie(headers, name);
     let query = query.unwrap_or_default();
-    let ending = state.sign_ins.end(name, cookie.as_ref(), &query, peer.ip());
-    let (entered, begun) = ending.await.map_err(|error| Failed {
+    let ending = state
+        .provider_logins
+        .finish(name, cookie.as_ref(), &query, peer.ip());
+    let (entered, login_state) = ending.await.map_err(|error| Failed {
         is_final: error.is_final(),
         status: refused(state, noted, name, error),
     })?;
     signed_in(state, peer, noted, &entered.token);
-    end_former(state, begun.former).await;
+    end_former(state, login_state.previous_session).await;
     let cookie = set_cookie(&entered.secret, &entered.token)?;
     let page = page(
         "Signed in",
         "You are signed in.",
-        begun.way_back.as_str(),
+        login_state.return_path.as_str(),
         Moves::OnByItself,
     );
     Ok((cookie, page).into_response())
@@ -252,11 +256,11 @@ fn refused(state: &RestState, noted: &Noted, name: &str, error: SignInError) -> 
     error.into_status(title)
 }
 
-fn way_back(text: Option<&str>) -> Result<WayBack, Status> {
+fn return_path(text: Option<&str>) -> Result<ReturnPath, Status> {
     let Some(text) = text else {
-        return Ok(WayBack::default());
+        return Ok(ReturnPath::default());
     };
-    WayBack::parse(text).ok_or_else(|| {
+    ReturnPath::parse(text).ok_or_else(|| {
         Status::invalid(
             "returnTo",
             "must be a path of this server's page such as /clusters, of at most 512 letters, \
@@ -265,7 +269,7 @@ fn way_back(text: Option<&str>) -> Result<WayBack, Status> {
     })
 }
 
-/// The sign-in that this browser has begun; `None` also if there are two, for one is somebody
+/// The sign-in that this browser has login_state; `None` also if there are two, for one is somebody
 /// else's.
 fn kept_cookie(headers: &HeaderMap, provider: &str) -> Option<SecretString> {
     let lines = headers.get_all(COOKIE).iter();

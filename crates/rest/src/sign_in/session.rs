@@ -25,8 +25,8 @@ use drover_audit::Noted;
 use drover_http_edge::status::Status;
 use drover_http_edge::unauthenticated::UnauthenticatedJson;
 use drover_hub::Stores;
-use drover_identity::caller::{AnyToken, Caller, Held};
-use drover_identity::{By, tokens};
+use drover_identity::caller::{AnyToken, Caller, PresentedToken};
+use drover_identity::{LoginClient, tokens};
 
 /// What browsers are told of the cookie: for this host and TLS only, and for no script and no
 /// other site's page.
@@ -80,8 +80,8 @@ pub(crate) async fn sign_in(
     headers: HeaderMap,
     UnauthenticatedJson(request): UnauthenticatedJson<LoginRequest>,
 ) -> Result<(StatusCode, SetCookie, axum::Json<Session>), Status> {
-    let (secret, token) = log_in(&state, peer, &noted, request, By::Browser).await?;
-    end_former(&state, state.authenticator.session_held(&headers)).await;
+    let (secret, token) = log_in(&state, peer, &noted, request, LoginClient::Browser).await?;
+    end_former(&state, state.authenticator.presented_session_id(&headers)).await;
     begin(&state, &secret, &token)
 }
 
@@ -135,10 +135,10 @@ pub(crate) async fn read(
     responses((status = 200, body = ProviderSignOut), (status = 204)))]
 pub(crate) async fn sign_out(
     State(state): State<RestState>,
-    held: Result<Held, Status>,
+    held: Result<PresentedToken, Status>,
 ) -> Result<Response, Response> {
     let ended = match held {
-        Ok(Held(token)) => tokens::delete(&state.hub, &token)
+        Ok(PresentedToken(token)) => tokens::delete(&state.hub, &token)
             .await
             .map_err(Status::from)
             .map(|()| token),
@@ -162,9 +162,9 @@ pub(crate) async fn sign_out(
 
 /// What a browser is told whose session has ended.
 async fn leave(state: &RestState, user: &UserUid, on: Option<&TokenProvider>) -> Response {
-    state.sign_outs.withdraw(user);
+    state.provider_logouts.withdraw(user);
     let form = match on {
-        Some(on) => state.sign_outs.form(user, on).await,
+        Some(on) => state.provider_logouts.form(user, on).await,
         None => None,
     };
     let Some(form) = form else {
@@ -189,7 +189,7 @@ pub(crate) async fn sign_out_everywhere(
     State(state): State<RestState>,
     Caller(caller): Caller,
 ) -> Result<Response, Status> {
-    tokens::end_sessions(&state.hub, &caller.user_uid, None).await?;
+    tokens::revoke_sessions(&state.hub, &caller.user_uid, None).await?;
     let browser = caller.token.purpose == TokenPurpose::Browser;
     let on = caller.token.provider.as_ref().filter(|_| browser);
     Ok(leave(&state, &caller.user_uid, on).await)

@@ -14,7 +14,7 @@ use drover_api::kinds::{
 };
 use drover_audit::{Audit, Destination};
 use drover_hub::{Hub, Keys, Stores};
-use drover_identity::accounts::Followable;
+use drover_identity::accounts::WatchableKinds;
 use drover_identity::{Authenticator, LastUse};
 use drover_proxy as proxy;
 use drover_proxy::{OpenStreams, Proxy, run_revocation};
@@ -175,7 +175,7 @@ impl Rig {
         };
         let revocation = run_revocation(open.clone(), stores.clone(), watched, runtime.clone());
         tokio::spawn(revocation);
-        tokio::spawn(accounts.run(Followable::Everything, runtime));
+        tokio::spawn(accounts.run(WatchableKinds::All, runtime));
         let address = listen(proxy::router(road), stop.clone()).await;
         Self {
             stores,

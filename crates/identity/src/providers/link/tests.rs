@@ -4,7 +4,7 @@ use super::*;
 use crate::silent_hub::silent_hub;
 use drover_testkit::kinds::{person, provider};
 
-/// Whom the provider `p1` confirmed so many hours ago.
+/// IdentityKey the provider `p1` confirmed so many hours ago.
 fn confirmed(hours: i64) -> User {
     let mut user = person();
     let identity = &mut user.status.as_mut().unwrap().identities[0];
@@ -33,7 +33,7 @@ fn said(enabled: bool, from: &User, to: &User) -> Result<(), String> {
     };
     let grace = drover_api::kinds::Setting::new("provider-grace", grace);
     hub.stores().settings.apply(grace);
-    let links = Links::new(hub, OneByOne::default());
+    let links = Links::new(hub, KeyedLock::default());
     let moved = identity(from, &ProviderUid::new("p1")).map_err(|error| error.to_string())?;
     let checked = links.check(from, to, &moved);
     checked.map_err(|error| error.to_string())

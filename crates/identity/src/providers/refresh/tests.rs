@@ -18,7 +18,7 @@ fn refresher() -> (Refresher, Arc<Mutex<BTreeSet<String>>>) {
     });
     let client = kube::Client::new(service, "default");
     let hub = Hub::new(client, Stores::synced_empty(), Keys::generate().unwrap());
-    let refresher = Refresher::new(hub.clone(), Providers::new(hub), OneByOne::default());
+    let refresher = Refresher::new(hub.clone(), Providers::new(hub), KeyedLock::default());
     (refresher, asked)
 }
 
@@ -66,7 +66,7 @@ async fn whoever_is_listed_again_once_nobody_is_at_them_is_not_refused() {
     stores.users.apply(somebody("ann"));
     stores.auth_providers.apply(with_list(&[]));
     let uid = ProviderUid::new("p1");
-    let busy = refresher.people.alone(&uid, "ann").await;
+    let busy = refresher.locks.lock_identity(&uid, "ann").await;
     let old = with_list(&["nobody"]).spec.allowed;
     let applying = refresher.apply_list(&uid, old.as_ref());
     let change = async {

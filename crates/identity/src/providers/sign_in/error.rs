@@ -9,8 +9,8 @@ use tokio::task::JoinError;
 
 use crate::limits::RetryAfter;
 use crate::providers::configured::UseError;
-use crate::providers::kept::KeptError;
-use crate::providers::people::PeopleError;
+use crate::providers::provider_tokens::ProviderTokensError;
+use crate::providers::users::ProviderUserError;
 use crate::tokens::TokenError;
 use drover_entropy::NoRandomness;
 use drover_http_edge::status::Status;
@@ -48,10 +48,10 @@ pub enum SignInError {
     Disabled,
     /// There is no user for them.
     #[error(transparent)]
-    People(#[from] PeopleError),
+    People(#[from] ProviderUserError),
     /// What is needed to ask again could not be kept.
     #[error(transparent)]
-    Kept(#[from] KeptError),
+    ProviderTokens(#[from] ProviderTokensError),
     /// No token could be made.
     #[error(transparent)]
     Token(#[from] TokenError),
@@ -78,7 +78,7 @@ impl SignInError {
             Self::NotBegunHere | Self::OtherSignIn | Self::EndedBefore => unauthorized(&self),
             Self::Provider(ProviderError::Refused(refusal)) => unauthorized(&refusal),
             Self::Provider(ProviderError::InvalidResponse { .. }) => unauthorized(&ASK),
-            Self::Provider(_) | Self::People(_) | Self::Kept(_) | Self::Hub(_) => {
+            Self::Provider(_) | Self::People(_) | Self::ProviderTokens(_) | Self::Hub(_) => {
                 Status::unavailable(failed(&ASK), 5)
             }
             Self::NotAllowed(_) => Status::forbidden(failed(
@@ -103,7 +103,7 @@ impl SignInError {
             Self::Provider(ProviderError::InvalidResponse { .. }) => "ProviderUnbelievable",
             Self::NotAllowed(_) => "NotAllowed",
             Self::Disabled => "UserDisabled",
-            Self::People(_) | Self::Kept(_) | Self::Hub(_) => "HubFailed",
+            Self::People(_) | Self::ProviderTokens(_) | Self::Hub(_) => "HubFailed",
             Self::NoSuch(_)
             | Self::OtherWay(_)
             | Self::TooMany(_)
@@ -122,7 +122,7 @@ impl SignInError {
             | Self::OtherSignIn
             | Self::Provider(ProviderError::Unavailable { .. })
             | Self::People(_)
-            | Self::Kept(_)
+            | Self::ProviderTokens(_)
             | Self::Hub(_) => false,
             Self::NoSuch(_)
             | Self::OtherWay(_)

@@ -13,14 +13,14 @@ fn corp() -> TokenProvider {
     }
 }
 
-fn sign_outs() -> SignOuts {
+fn provider_logouts() -> ProviderLogouts {
     let hub = silent_hub();
     let settings = Settings::new(hub.stores().clone(), "https://127.0.0.1:8443");
-    SignOuts::new(
+    ProviderLogouts::new(
         hub.clone(),
         settings,
         Providers::new(hub),
-        OneByOne::default(),
+        KeyedLock::default(),
     )
 }
 
@@ -32,19 +32,19 @@ async fn nobody_is_signed_out_at_a_provider_that_does_not_say_so_or_is_another()
         (false, true, "p1", false),
         (true, true, "p2", false),
     ] {
-        let sign_outs = sign_outs();
+        let provider_logouts = provider_logouts();
         let mut provider = provider("corp", uid, enabled);
         provider.spec.sign_out_there = there;
-        sign_outs.hub.stores().auth_providers.apply(provider);
-        let is_wanted = sign_outs.wanted(&corp()).is_some();
+        provider_logouts.hub.stores().auth_providers.apply(provider);
+        let is_wanted = provider_logouts.wanted(&corp()).is_some();
         assert_eq!(is_wanted, wanted, "{enabled} {there} {uid}");
     }
 }
 
 #[tokio::test]
 async fn what_a_provider_gave_is_withdrawn_once_nothing_of_its_person_stands_on_it() {
-    let sign_outs = sign_outs();
-    let tokens = &sign_outs.hub.stores().tokens;
+    let provider_logouts = provider_logouts();
+    let tokens = &provider_logouts.hub.stores().tokens;
     // Somebody else's on it, and one of theirs on another provider.
     for (id, user, uid) in [("bcdfghjkmnpq", "u2", "p1"), ("cdfghjkmnpqr", "u1", "p2")] {
         let mut other = token(id, user);
@@ -59,8 +59,8 @@ async fn what_a_provider_gave_is_withdrawn_once_nothing_of_its_person_stands_on_
     let expired = Time(Timestamp::now() - SignedDuration::from_secs(1));
     let later = std::mem::replace(&mut own.spec.expires_at, expired);
     tokens.apply(own.clone());
-    assert!(!sign_outs.stands(&person(), &corp()));
+    assert!(!provider_logouts.stands(&person(), &corp()));
     own.spec.expires_at = later;
     tokens.apply(own);
-    assert!(sign_outs.stands(&person(), &corp()));
+    assert!(provider_logouts.stands(&person(), &corp()));
 }

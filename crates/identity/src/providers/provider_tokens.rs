@@ -22,7 +22,7 @@ const TRIES: usize = 5;
 
 /// Why it could not be kept or read.
 #[derive(Debug, Error)]
-pub enum KeptError {
+pub enum ProviderTokensError {
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
@@ -33,32 +33,32 @@ pub enum KeptError {
 
 /// What one provider gave for one person.
 #[derive(Clone, Default)]
-pub struct Kept {
+pub struct ProviderTokens {
     /// OpenID Connect's refresh token, or GitHub's access token.
-    pub renews: Option<SecretString>,
+    pub refresh_token: Option<SecretString>,
     /// What tells an OpenID provider who signs out.
     pub id_token: Option<SecretString>,
 }
 
-impl fmt::Debug for Kept {
+impl fmt::Debug for ProviderTokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Kept(hidden)")
     }
 }
 
-impl Kept {
+impl ProviderTokens {
     /// This, with what it lacks from before: many providers give a thing only once.
     #[must_use]
     pub fn or(self, before: Self) -> Self {
         Self {
-            renews: self.renews.or(before.renews),
+            refresh_token: self.refresh_token.or(before.refresh_token),
             id_token: self.id_token.or(before.id_token),
         }
     }
 
     /// Whether there is nothing to keep.
     pub fn is_empty(&self) -> bool {
-        self.renews.is_none() && self.id_token.is_none()
+        self.refresh_token.is_none() && self.id_token.is_none()
     }
 }
 
@@ -66,12 +66,17 @@ impl Kept {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Plain {
-    renews: Option<String>,
+    #[serde(rename = "renews")]
+    refresh_token: Option<String>,
     id_token: Option<String>,
 }
 
 /// What is kept; nothing if it was sealed with a key that is no more.
-pub async fn read(hub: &Hub, user: &User, provider: &ProviderUid) -> Result<Kept, KeptError> {
+pub async fn read(
+    hub: &Hub,
+    user: &User,
+    provider: &ProviderUid,
+) -> Result<ProviderTokens, ProviderTokensError> {
     let name = secret_name(user);
     let found = call("read what a provider gave", hub.secrets().get_opt(&name)).await?;
     let opened = found.as_ref().and_then(|secret| {
@@ -82,10 +87,12 @@ pub async fn read(hub: &Hub, user: &User, provider: &ProviderUid) -> Result<Kept
             .open(&of(user, provider), sealed)?;
         serde_json::from_slice::<Plain>(&plain).ok()
     });
-    Ok(opened.map_or_else(Kept::default, |plain| Kept {
-        renews: plain.renews.map(SecretString::from),
-        id_token: plain.id_token.map(SecretString::from),
-    }))
+    Ok(
+        opened.map_or_else(ProviderTokens::default, |plain| ProviderTokens {
+            refresh_token: plain.refresh_token.map(SecretString::from),
+            id_token: plain.id_token.map(SecretString::from),
+        }),
+    )
 }
 
 /// Keeps it in place of what there was of this provider.
@@ -93,12 +100,12 @@ pub async fn write(
     hub: &Hub,
     user: &User,
     provider: &ProviderUid,
-    kept: &Kept,
-) -> Result<(), KeptError> {
+    kept: &ProviderTokens,
+) -> Result<(), ProviderTokensError> {
     let text =
         |secret: &Option<SecretString>| secret.as_ref().map(|s| s.expose_secret().to_owned());
     let plain = Plain {
-        renews: text(&kept.renews),
+        refresh_token: text(&kept.refresh_token),
         id_token: text(&kept.id_token),
     };
     let plain = serde_json::to_vec(&plain).unwrap_or_default();
@@ -111,7 +118,11 @@ pub async fn write(
 }
 
 /// Forgets what is kept of this provider.
-pub async fn forget(hub: &Hub, user: &User, provider: &ProviderUid) -> Result<(), KeptError> {
+pub async fn forget(
+    hub: &Hub,
+    user: &User,
+    provider: &ProviderUid,
+) -> Result<(), ProviderTokensError> {
     change(hub, user, provider, None).await?;
     Ok(())
 }

@@ -14,7 +14,7 @@ use kube::{Api, Resource as _, ResourceExt as _};
 use serde_json::json;
 use thiserror::Error;
 
-use super::seen;
+use super::mapping;
 use drover_entropy::{NoRandomness, random};
 use drover_hub::stores::identity_status;
 use drover_hub::{Hub, HubError, Writer, call, only};
@@ -28,7 +28,7 @@ const DISPLAY_NAME: usize = 256;
 
 /// Why there is no user for somebody.
 #[derive(Debug, Error)]
-pub enum PeopleError {
+pub enum ProviderUserError {
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
@@ -44,7 +44,7 @@ pub enum PeopleError {
 }
 
 /// The user of a provider's person, if memory has one.
-pub fn known(hub: &Hub, provider: &ProviderUid, id: &str) -> Option<Arc<User>> {
+pub fn find_in_store(hub: &Hub, provider: &ProviderUid, id: &str) -> Option<Arc<User>> {
     let users = hub.stores().users.all();
     users.into_iter().find(|user| is(user, provider, id))
 }
@@ -56,7 +56,7 @@ pub async fn find(
     provider: &ProviderUid,
     id: &str,
 ) -> Result<Option<Arc<User>>, HubError> {
-    if let Some(user) = known(hub, provider, id) {
+    if let Some(user) = find_in_store(hub, provider, id) {
         return Ok(Some(user));
     }
     let mut params = ListParams::default().limit(PAGE);
@@ -77,16 +77,16 @@ fn is(user: &User, provider: &ProviderUid, id: &str) -> bool {
 }
 
 /// Makes the user of somebody who was never here, with the roles that everybody new is given.
-pub async fn make(
+pub async fn create_with_roles(
     hub: &Hub,
     person: &Person,
     identity: &ProviderIdentity,
-) -> Result<Arc<User>, PeopleError> {
+) -> Result<Arc<User>, ProviderUserError> {
     let made = create(hub, person).await?;
     let finished = finish(hub, &made, identity).await;
     if finished.is_err() {
         // One that cannot be found again would stay without its person.
-        take_back(hub, &made).await;
+        delete_unfinished(hub, &made).await;
     }
     finished
 }
@@ -96,22 +96,22 @@ async fn finish(
     hub: &Hub,
     made: &User,
     identity: &ProviderIdentity,
-) -> Result<Arc<User>, PeopleError> {
-    welcome(hub, made).await?;
-    write(hub, made, identity).await
+) -> Result<Arc<User>, ProviderUserError> {
+    grant_default_roles(hub, made).await?;
+    write_identity(hub, made, identity).await
 }
 
 /// Gives a new user the roles that everybody new is given; they hold as soon as this returns.
-pub async fn welcome(hub: &Hub, user: &User) -> Result<(), HubError> {
+pub async fn grant_default_roles(hub: &Hub, user: &User) -> Result<(), HubError> {
     for role in hub.stores().global_roles.all() {
         if role.spec.new_user_default && role.metadata.deletion_timestamp.is_none() {
-            give(hub, user, &role).await?;
+            bind_role(hub, user, &role).await?;
         }
     }
     Ok(())
 }
 
-async fn create(hub: &Hub, person: &Person) -> Result<User, PeopleError> {
+async fn create(hub: &Hub, person: &Person) -> Result<User, ProviderUserError> {
     let shown = person.display_name.as_ref();
     let spec = UserSpec {
         display_name: shown.map(|name| name.chars().take(DISPLAY_NAME).collect()),
@@ -121,7 +121,7 @@ async fn create(hub: &Hub, person: &Person) -> Result<User, PeopleError> {
     };
     let (api, params) = (hub.users(), PostParams::default());
     for number in 0..NAMES {
-        let user = User::new(&seen::name(&person.login, number), spec.clone());
+        let user = User::new(&mapping::name(&person.login, number), spec.clone());
         match call("create a user", api.create(&params, &user)).await {
             // Somebody's, whoever that is.
             Err(error) if error.is_conflict() => {}
@@ -129,14 +129,14 @@ async fn create(hub: &Hub, person: &Person) -> Result<User, PeopleError> {
         }
     }
     let drawn = usize::from(u16::from_be_bytes(random()?)) + NAMES;
-    let user = User::new(&seen::name(&person.login, drawn), spec);
+    let user = User::new(&mapping::name(&person.login, drawn), spec);
     match call("create a user", api.create(&params, &user)).await {
-        Err(error) if error.is_conflict() => Err(PeopleError::NoName(user.name_any())),
+        Err(error) if error.is_conflict() => Err(ProviderUserError::NoName(user.name_any())),
         answer => Ok(answer?),
     }
 }
 
-async fn take_back(hub: &Hub, user: &User) {
+async fn delete_unfinished(hub: &Hub, user: &User) {
     let params = only(user.uid());
     let name = user.name_any();
     if let Err(error) = call("delete a user", hub.users().delete(&name, &params)).await {
@@ -146,7 +146,7 @@ async fn take_back(hub: &Hub, user: &User) {
 }
 
 /// Gives a role that everybody new is given; the binding goes with the user.
-async fn give(hub: &Hub, user: &User, role: &GlobalRole) -> Result<(), HubError> {
+async fn bind_role(hub: &Hub, user: &User, role: &GlobalRole) -> Result<(), HubError> {
     let (uid, role_uid) = (
         user.uid().unwrap_or_default(),
         role.uid().unwrap_or_default(),
@@ -176,11 +176,11 @@ async fn give(hub: &Hub, user: &User, role: &GlobalRole) -> Result<(), HubError>
 
 /// Writes who a user is to a provider in place of what was known before; counts as soon as this
 /// returns.
-pub async fn write(
+pub async fn write_identity(
     hub: &Hub,
     user: &User,
     identity: &ProviderIdentity,
-) -> Result<Arc<User>, PeopleError> {
+) -> Result<Arc<User>, ProviderUserError> {
     let put = |identities: &mut Vec<ProviderIdentity>| {
         let place = identities.iter_mut().find(|one| is_same(one, identity));
         match place {
@@ -192,11 +192,11 @@ pub async fn write(
 }
 
 /// Takes it from them; counts as soon as this returns.
-pub async fn take(
+pub async fn remove_identity(
     hub: &Hub,
     user: &User,
     identity: &ProviderIdentity,
-) -> Result<Arc<User>, PeopleError> {
+) -> Result<Arc<User>, ProviderUserError> {
     change(hub, user, |identities| {
         identities.retain(|one| !is_same(one, identity));
     })
@@ -211,7 +211,7 @@ async fn change(
     hub: &Hub,
     user: &User,
     change: impl Fn(&mut Vec<ProviderIdentity>),
-) -> Result<Arc<User>, PeopleError> {
+) -> Result<Arc<User>, ProviderUserError> {
     let (name, uid) = (user.name_any(), user.uid());
     let writer = Writer::new(hub.users(), &hub.stores().users);
     let patch = |current: &User| {
@@ -225,7 +225,7 @@ async fn change(
     };
     let written = writer.update_status("write a user's identities", &name, patch);
     match written.await {
-        Err(error) if error.is_conflict() => Err(PeopleError::Changing),
+        Err(error) if error.is_conflict() => Err(ProviderUserError::Changing),
         answer => Ok(Arc::new(answer?)),
     }
 }

@@ -1,7 +1,7 @@
 //! The objects that service accounts' tokens are bound to, followed on the hub by their metadata.
 //!
 //! A kind is followed from the first accepted token on that is bound to an object of the kind. As
-//! long as a token's objects are followed, the hub need not be asked about the token.
+//! long as a token's objects are watched, the hub need not be asked about the token.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,17 +23,17 @@ const CURRENT_FOR: Duration = Duration::from_secs(90);
 
 /// Which kinds the server may list on its hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Followable {
+pub enum WatchableKinds {
     /// All that tokens can be bound to: the embedded hub.
-    Everything,
+    All,
     /// Service accounts and Pods. A hub elsewhere gives the server no right to list all Secrets.
     AccountsAndPods,
 }
 
-impl Followable {
+impl WatchableKinds {
     fn includes(self, kind: BoundKind) -> bool {
         match (self, kind) {
-            (Self::Everything, _) | (_, BoundKind::ServiceAccount | BoundKind::Pod) => true,
+            (Self::All, _) | (_, BoundKind::ServiceAccount | BoundKind::Pod) => true,
             (Self::AccountsAndPods, BoundKind::Secret | BoundKind::Node) => false,
         }
     }
@@ -41,11 +41,11 @@ impl Followable {
 
 /// Whether the objects that a token is bound to are still there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Bond {
+pub(super) enum BoundState {
     /// All of them are.
-    Stands,
+    Present,
     /// An object that was there is deleted.
-    Gone,
+    Deleted,
     /// Only the hub can tell.
     Unknown,
 }
@@ -72,17 +72,17 @@ impl From<&BoundObject> for Bound {
 
 /// The followed objects of every kind; cheap to clone.
 #[derive(Clone, Default)]
-pub(super) struct Followed(Arc<[FollowedKind; BoundKind::ALL.len()]>);
+pub(super) struct WatchedObjects(Arc<[WatchedKind; BoundKind::ALL.len()]>);
 
 #[derive(Default)]
-struct FollowedKind {
+struct WatchedKind {
     wanted: AtomicBool,
     begun: AtomicBool,
-    seen: RwLock<Seen>,
+    seen: RwLock<KindState>,
 }
 
 #[derive(Default)]
-struct Seen {
+struct KindState {
     /// When the hub last proved that the objects are current.
     contact: Option<Instant>,
     objects: HashMap<String, Object>,
@@ -98,7 +98,7 @@ pub(super) struct Object {
     at: Instant,
 }
 
-impl Followed {
+impl WatchedObjects {
     /// Has the kinds of these objects followed from now on.
     pub(super) fn want(&self, bound: &[Bound]) {
         for one in bound {
@@ -107,12 +107,17 @@ impl Followed {
     }
 
     /// Begins to follow, until `stop`, each kind that is wanted and not followed yet.
-    pub(super) fn begin(&self, hub: &Hub, followable: Followable, stop: &CancellationToken) {
+    pub(super) fn begin(
+        &self,
+        hub: &Hub,
+        watchable_kinds: WatchableKinds,
+        stop: &CancellationToken,
+    ) {
         for kind in BoundKind::ALL {
-            let followed = self.kind(kind);
-            if followable.includes(kind)
-                && followed.wanted.load(Ordering::Relaxed)
-                && !followed.begun.swap(true, Ordering::Relaxed)
+            let watched = self.kind(kind);
+            if watchable_kinds.includes(kind)
+                && watched.wanted.load(Ordering::Relaxed)
+                && !watched.begun.swap(true, Ordering::Relaxed)
             {
                 let (resource, sink) = (resource(kind), self.sink(kind));
                 tokio::spawn(reflect_into(hub.client(), resource, sink, stop.clone()));
@@ -125,17 +130,21 @@ impl Followed {
     ///
     /// An object that was seen with its UID and is not there any more never comes back. A Secret
     /// that the token names without UID counts in the version that the review saw.
-    pub(super) fn bond(&self, bound: &mut [Bound], reviewed: Instant) -> (Bond, Option<Instant>) {
+    pub(super) fn state(
+        &self,
+        bound: &mut [Bound],
+        reviewed: Instant,
+    ) -> (BoundState, Option<Instant>) {
         if bound.is_empty() {
-            return (Bond::Unknown, None);
+            return (BoundState::Unknown, None);
         }
-        let (mut strength, mut since) = (Bond::Stands, None);
+        let (mut strength, mut since) = (BoundState::Present, None);
         for one in bound {
             let seen = self.kind(one.kind).seen.read();
-            match seen.bond(one, reviewed) {
-                Bond::Gone => return (Bond::Gone, None),
-                Bond::Unknown => strength = Bond::Unknown,
-                Bond::Stands => {
+            match seen.state(one, reviewed) {
+                BoundState::Deleted => return (BoundState::Deleted, None),
+                BoundState::Unknown => strength = BoundState::Unknown,
+                BoundState::Present => {
                     one.seen = true;
                     since = since.map_or(seen.contact, |since| seen.contact.min(Some(since)));
                 }
@@ -149,7 +158,7 @@ impl Followed {
         Of(self.clone(), kind)
     }
 
-    fn kind(&self, kind: BoundKind) -> &FollowedKind {
+    fn kind(&self, kind: BoundKind) -> &WatchedKind {
         let [account, secret, pod, node] = &*self.0;
         match kind {
             BoundKind::ServiceAccount => account,
@@ -160,16 +169,16 @@ impl Followed {
     }
 }
 
-impl Seen {
-    fn bond(&self, bound: &Bound, reviewed: Instant) -> Bond {
+impl KindState {
+    fn state(&self, bound: &Bound, reviewed: Instant) -> BoundState {
         let current = |at: Instant| at.elapsed() < CURRENT_FOR;
         if !self.contact.is_some_and(current) {
-            return Bond::Unknown;
+            return BoundState::Unknown;
         }
         let lost = if bound.seen && bound.uid.is_some() {
-            Bond::Gone
+            BoundState::Deleted
         } else {
-            Bond::Unknown
+            BoundState::Unknown
         };
         let Some(object) = self.objects.get(&bound.key) else {
             return lost;
@@ -178,18 +187,18 @@ impl Seen {
             Some(uid) if *uid != object.uid => lost,
             Some(_) if object.deleting && bound.kind == BoundKind::ServiceAccount => lost,
             // The API server accepts the token until some time after this.
-            _ if object.deleting => Bond::Unknown,
-            None if object.at > reviewed => Bond::Unknown,
-            Some(_) | None => Bond::Stands,
+            _ if object.deleting => BoundState::Unknown,
+            None if object.at > reviewed => BoundState::Unknown,
+            Some(_) | None => BoundState::Present,
         }
     }
 }
 
 /// The objects of one kind.
-pub(super) struct Of(Followed, BoundKind);
+pub(super) struct Of(WatchedObjects, BoundKind);
 
 impl Of {
-    fn seen(&self) -> parking_lot::RwLockWriteGuard<'_, Seen> {
+    fn seen(&self) -> parking_lot::RwLockWriteGuard<'_, KindState> {
         self.0.kind(self.1).seen.write()
     }
 }
@@ -285,53 +294,57 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_object_that_was_seen_and_is_not_there_any_more_ends_the_bond() {
         for kind in BoundKind::ALL {
-            let followed = Followed::default();
-            let (hub, mut bound) = (followed.sink(kind), [bound(kind, Some("u1"))]);
-            let mut now = || followed.bond(&mut bound, Instant::now()).0;
-            assert_eq!(now(), Bond::Unknown, "nothing is listed yet");
+            let watched = WatchedObjects::default();
+            let (hub, mut bound) = (watched.sink(kind), [bound(kind, Some("u1"))]);
+            let mut now = || watched.state(&mut bound, Instant::now()).0;
+            assert_eq!(now(), BoundState::Unknown, "nothing is listed yet");
             hub.replace(Vec::new());
             assert_eq!(
                 now(),
-                Bond::Unknown,
+                BoundState::Unknown,
                 "the list may be older than the object"
             );
             hub.replace(one(Object::new("u1", "1")));
-            assert_eq!(now(), Bond::Stands);
+            assert_eq!(now(), BoundState::Present);
             let mut deleting = Object::new("u1", "2");
             deleting.deleting = true;
             hub.replace(one(deleting));
             let wanted = match kind {
-                BoundKind::ServiceAccount => Bond::Gone,
-                BoundKind::Secret | BoundKind::Pod | BoundKind::Node => Bond::Unknown,
+                BoundKind::ServiceAccount => BoundState::Deleted,
+                BoundKind::Secret | BoundKind::Pod | BoundKind::Node => BoundState::Unknown,
             };
             assert_eq!(now(), wanted, "it is being deleted");
             hub.replace(one(Object::new("u2", "3")));
-            assert_eq!(now(), Bond::Gone, "another object has its name");
+            assert_eq!(now(), BoundState::Deleted, "another object has its name");
             hub.remove(Some("apps"), "a");
-            assert_eq!(now(), Bond::Gone);
+            assert_eq!(now(), BoundState::Deleted);
             tokio::time::advance(CURRENT_FOR).await;
-            assert_eq!(now(), Bond::Unknown, "the hub is silent");
+            assert_eq!(now(), BoundState::Unknown, "the hub is silent");
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_secret_without_uid_counts_in_the_version_that_was_reviewed() {
-        let followed = Followed::default();
-        let hub = followed.sink(BoundKind::Secret);
+        let watched = WatchedObjects::default();
+        let hub = watched.sink(BoundKind::Secret);
         let mut bound = [bound(BoundKind::Secret, None)];
-        let mut since = |reviewed| followed.bond(&mut bound, reviewed).0;
+        let mut since = |reviewed| watched.state(&mut bound, reviewed).0;
         let before = Instant::now();
         tokio::time::advance(Duration::from_secs(1)).await;
         hub.replace(one(Object::new("u1", "1")));
-        assert_eq!(since(before), Bond::Unknown);
+        assert_eq!(since(before), BoundState::Unknown);
         let reviewed = Instant::now();
-        assert_eq!(since(reviewed), Bond::Stands);
+        assert_eq!(since(reviewed), BoundState::Present);
         tokio::time::advance(Duration::from_secs(1)).await;
         hub.replace(one(Object::new("u1", "1")));
-        assert_eq!(since(reviewed), Bond::Stands, "it is listed again");
+        assert_eq!(since(reviewed), BoundState::Present, "it is listed again");
         hub.replace(one(Object::new("u1", "2")));
-        assert_eq!(since(reviewed), Bond::Unknown, "another token may be in it");
+        assert_eq!(
+            since(reviewed),
+            BoundState::Unknown,
+            "another token may be in it"
+        );
         hub.remove(Some("apps"), "a");
-        assert_eq!(since(Instant::now()), Bond::Unknown);
+        assert_eq!(since(Instant::now()), BoundState::Unknown);
     }
 }

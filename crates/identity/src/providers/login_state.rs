@@ -41,32 +41,34 @@ impl Pending {
     }
 }
 
-/// A sign-in that was begun.
+/// A login that has started and not finished.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Begun {
+pub struct LoginState {
     /// Names it, so that it ends once.
     id: String,
     /// What the provider sends back is judged with this.
     pub pending: Pending,
     /// Where in the page the person goes on.
-    pub way_back: WayBack,
+    #[serde(rename = "way_back")]
+    pub return_path: ReturnPath,
     /// Id of the session that the browser had, which ends then: on the way back from another site
     /// browsers do not show it.
-    pub former: Option<String>,
+    #[serde(rename = "former")]
+    pub previous_session: Option<String>,
 }
 
-impl Begun {
+impl LoginState {
     /// A sign-in that begins now.
     pub fn new(
         pending: Pending,
-        way_back: WayBack,
-        former: Option<String>,
+        return_path: ReturnPath,
+        previous_session: Option<String>,
     ) -> Result<Self, NoRandomness> {
         Ok(Self {
             id: URL_SAFE_NO_PAD.encode(random::<16>()?),
             pending,
-            way_back,
-            former,
+            return_path,
+            previous_session,
         })
     }
 
@@ -87,15 +89,15 @@ impl Begun {
 
 /// A place in Drover's own page, and nowhere else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WayBack(String);
+pub struct ReturnPath(String);
 
-impl Default for WayBack {
+impl Default for ReturnPath {
     fn default() -> Self {
         Self("/".to_owned())
     }
 }
 
-impl WayBack {
+impl ReturnPath {
     /// Takes a path with its query; `None` if that could lead a browser elsewhere.
     pub fn parse(text: &str) -> Option<Self> {
         let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-_.~?=&%:,@+".contains(&b);
@@ -148,22 +150,22 @@ impl Drop for Ending {
 
 impl Ended {
     /// Takes note that a sign-in ends; refused if it has ended before, or just does.
-    pub fn end(&self, begun: &Begun, now: Timestamp) -> Result<Ending, EndedBefore> {
+    pub fn end(&self, login_state: &LoginState, now: Timestamp) -> Result<Ending, EndedBefore> {
         let mut ended = self.0.lock();
         if ended.len() >= REMEMBERED {
             // The sealed sign-in says itself when it is too old.
             ended.retain(|_, at| now.duration_since(*at) <= MAX_SIGN_IN_DURATION * 2);
         }
-        if ended.contains_key(&begun.id) {
+        if ended.contains_key(&login_state.id) {
             return Err(EndedBefore::Yes);
         }
         if ended.len() >= REMEMBERED {
             return Err(EndedBefore::Unknown);
         }
-        ended.insert(begun.id.clone(), now);
+        ended.insert(login_state.id.clone(), now);
         Ok(Ending {
             ended: self.clone(),
-            id: Some(begun.id.clone()),
+            id: Some(login_state.id.clone()),
         })
     }
 }
@@ -173,47 +175,52 @@ mod tests {
     use super::*;
     use drover_hub::Keys;
 
-    fn begun() -> Begun {
+    fn login_state() -> LoginState {
         let pending = code_flow::Pending::begin("https://drover.test/back", Timestamp::now());
-        Begun::new(Pending::Github(pending), WayBack::default(), None).unwrap()
+        LoginState::new(Pending::Github(pending), ReturnPath::default(), None).unwrap()
     }
 
     #[test]
     fn a_sign_in_ends_once() {
-        let (ended, another, begun, now) = (Ended::default(), begun(), begun(), Timestamp::now());
-        ended.end(&begun, now).unwrap().is_over();
-        let again = ended.end(&begun.clone(), now);
+        let (ended, another, login_state, now) = (
+            Ended::default(),
+            login_state(),
+            login_state(),
+            Timestamp::now(),
+        );
+        ended.end(&login_state, now).unwrap().is_over();
+        let again = ended.end(&login_state.clone(), now);
         assert_eq!(again.unwrap_err(), EndedBefore::Yes);
         ended.end(&another, now).unwrap().is_over();
     }
 
     #[test]
     fn a_sign_in_that_failed_can_end_again_and_takes_no_room() {
-        let (ended, begun, now) = (Ended::default(), begun(), Timestamp::now());
-        let first = ended.end(&begun, now).unwrap();
-        let meanwhile = ended.end(&begun, now);
+        let (ended, login_state, now) = (Ended::default(), login_state(), Timestamp::now());
+        let first = ended.end(&login_state, now).unwrap();
+        let meanwhile = ended.end(&login_state, now);
         assert_eq!(meanwhile.unwrap_err(), EndedBefore::Yes, "one at a time");
         drop(first);
         assert!(ended.0.lock().is_empty());
-        ended.end(&begun, now).unwrap().is_over();
+        ended.end(&login_state, now).unwrap().is_over();
     }
 
     #[test]
     fn what_a_browser_keeps_is_for_one_provider_and_shows_nothing() {
-        let (keys, begun) = (Keys::generate().unwrap(), begun());
+        let (keys, login_state) = (Keys::generate().unwrap(), login_state());
         let (corp, other) = (ProviderUid::new("p1"), ProviderUid::new("p2"));
-        let cookie = begun.seal(keys.login_state(), &corp).unwrap();
-        let opened = Begun::open(keys.login_state(), &corp, &cookie).unwrap();
-        assert_eq!(opened.id, begun.id);
-        assert!(Begun::open(keys.login_state(), &other, &cookie).is_none());
-        let Pending::Github(pending) = &begun.pending else {
+        let cookie = login_state.seal(keys.login_state(), &corp).unwrap();
+        let opened = LoginState::open(keys.login_state(), &corp, &cookie).unwrap();
+        assert_eq!(opened.id, login_state.id);
+        assert!(LoginState::open(keys.login_state(), &other, &cookie).is_none());
+        let Pending::Github(pending) = &login_state.pending else {
             unreachable!("it is GitHub's");
         };
         let bytes = URL_SAFE_NO_PAD.decode(cookie.expose_secret()).unwrap();
         let verifier = pending.verifier().expose_secret().as_bytes();
         assert!(!bytes.windows(verifier.len()).any(|part| part == verifier));
         for forged in ["", "AAAA", "no base64!"] {
-            assert!(Begun::open(keys.login_state(), &corp, &forged.into()).is_none());
+            assert!(LoginState::open(keys.login_state(), &corp, &forged.into()).is_none());
         }
     }
 
@@ -232,8 +239,8 @@ mod tests {
             ("/;url=x", false),
             ("/a b", false),
         ] {
-            assert_eq!(WayBack::parse(text).is_some(), good, "{text:?}");
+            assert_eq!(ReturnPath::parse(text).is_some(), good, "{text:?}");
         }
-        assert!(WayBack::parse(&format!("/{}", "a".repeat(WAY_BACK))).is_none());
+        assert!(ReturnPath::parse(&format!("/{}", "a".repeat(WAY_BACK))).is_none());
     }
 }

@@ -8,22 +8,22 @@ use parking_lot::Mutex;
 
 /// Lets what concerns one person of a provider happen one after another; clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct OneByOne(Arc<Mutex<HashMap<ByProvider, Turn>>>);
+pub struct KeyedLock(Arc<Mutex<HashMap<ByProvider, Turn>>>);
 
 /// UID of a provider, and a person's id there.
 type ByProvider = (String, String);
 /// Held by whoever is at a person.
 type Turn = Weak<tokio::sync::Mutex<()>>;
 
-impl OneByOne {
+impl KeyedLock {
     /// Waits until nobody else says whose an identity is.
-    pub async fn linking(&self) -> tokio::sync::OwnedMutexGuard<()> {
+    pub async fn lock_links(&self) -> tokio::sync::OwnedMutexGuard<()> {
         // A person of no provider, which nobody is.
-        self.alone(&ProviderUid::new(""), "").await
+        self.lock_identity(&ProviderUid::new(""), "").await
     }
 
     /// Waits until nobody else is at this person.
-    pub async fn alone(
+    pub async fn lock_identity(
         &self,
         provider: &ProviderUid,
         id: &str,

@@ -7,7 +7,7 @@ async fn one_id_at_two_providers_is_two_people_and_a_login_is_nobodys_id() {
     let hub = silent_hub();
     hub.stores().users.apply(person());
     let found = |provider: &str, id: &str| {
-        let user = known(&hub, &ProviderUid::new(provider), id);
+        let user = find_in_store(&hub, &ProviderUid::new(provider), id);
         user.map(|user| user.name_any())
     };
     assert_eq!(found("p1", "583231").as_deref(), Some("ann"));

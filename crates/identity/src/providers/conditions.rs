@@ -19,9 +19,9 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::time::{Instant, timeout};
 
-use super::SignIns;
+use super::ProviderLogins;
 use super::configured::{Configured, UseError, is_there};
-use super::trial::{self, Trial, reasons};
+use super::connection_test::{self, ConnectionTest, reasons};
 use drover_hub::{Hub, HubError, call};
 
 /// Between two looks at what has changed; a Secret tells nobody that it has.
@@ -42,7 +42,7 @@ const MESSAGE: usize = 1024;
 /// Keeps the condition of each provider.
 struct ProviderConditions {
     hub: Hub,
-    sign_ins: SignIns,
+    provider_logins: ProviderLogins,
     tried: Mutex<HashMap<String, Arc<Tried>>>,
 }
 
@@ -67,18 +67,18 @@ impl Reconciler for ProviderConditions {
 impl ProviderConditions {
     async fn judge_and_write(&self, uid: &str, provider: &AuthProvider) -> Result<(), HubError> {
         let before = self.tried.lock().get(uid).cloned();
-        let tried = match judge(&self.sign_ins, provider, before.as_deref()).await {
+        let tried = match judge(&self.provider_logins, provider, before.as_deref()).await {
             Some(new) => Some(Arc::new(new)),
             None => before,
         };
         let Some(tried) = tried else { return Ok(()) };
         self.tried.lock().insert(uid.to_owned(), Arc::clone(&tried));
-        write(&self.hub, &self.sign_ins, provider, &tried.verdict).await
+        write(&self.hub, &self.provider_logins, provider, &tried.verdict).await
     }
 }
 
 /// Runs the controller.
-pub async fn run(hub: Hub, sign_ins: SignIns, runtime: Runtime) {
+pub async fn run(hub: Hub, provider_logins: ProviderLogins, runtime: Runtime) {
     let options = Options {
         concurrency: CONCURRENCY,
         debounce: DEBOUNCE,
@@ -92,7 +92,7 @@ pub async fn run(hub: Hub, sign_ins: SignIns, runtime: Runtime) {
     let changed = hub.stores().auth_providers.changed();
     let reconciler = ProviderConditions {
         hub,
-        sign_ins,
+        provider_logins,
         tried: Mutex::default(),
     };
     let controller = Controller::new(runtime.trigger(options), reconciler)
@@ -111,7 +111,7 @@ struct Tried {
 
 /// What a provider is like now; `None` if that is known from before.
 async fn judge(
-    sign_ins: &SignIns,
+    provider_logins: &ProviderLogins,
     provider: &AuthProvider,
     before: Option<&Tried>,
 ) -> Option<Tried> {
@@ -131,7 +131,7 @@ async fn judge(
             ),
         )));
     }
-    let configured = match sign_ins.providers().configured(provider).await {
+    let configured = match provider_logins.providers().configured(provider).await {
         Ok(configured) => configured,
         Err(error) => return Some(not_tried(of_use(&error))),
     };
@@ -142,12 +142,12 @@ async fn judge(
     if unchanged.is_some() {
         return None;
     }
-    let verdict = match sign_ins.back(&provider.name_any()) {
+    let verdict = match provider_logins.callback_url(&provider.name_any()) {
         Err(error) => of_error(&error),
         Ok(back) => {
-            let trying = trial::of(&configured, &back, None, Timestamp::now());
+            let trying = connection_test::run(&configured, &back, None, Timestamp::now());
             match timeout(TRIAL, Box::pin(trying)).await {
-                Ok(trial) => of_trial(&trial),
+                Ok(test) => of_test(&test),
                 Err(_) => no(
                     "Unavailable",
                     "it did not answer within a minute".to_owned(),
@@ -163,8 +163,8 @@ async fn judge(
     })
 }
 
-fn of_trial(trial: &Trial) -> Verdict {
-    match (trial.works, trial.problem()) {
+fn of_test(test: &ConnectionTest) -> Verdict {
+    match (test.works, test.problem()) {
         (true, None) => yes("it answers, and people can sign in".to_owned()),
         (true, Some((check, _))) => yes(format!(
             "people can sign in, but {}: {}",
@@ -220,14 +220,14 @@ fn no(reason: &'static str, message: String) -> Verdict {
 
 async fn write(
     hub: &Hub,
-    sign_ins: &SignIns,
+    provider_logins: &ProviderLogins,
     provider: &AuthProvider,
     verdict: &Verdict,
 ) -> Result<(), HubError> {
     let now = Timestamp::now();
     let before = provider.status.clone().unwrap_or_default();
     let uid = provider.uid().unwrap_or_default();
-    let answered = sign_ins.providers().last_answer(&uid);
+    let answered = provider_logins.providers().last_answer(&uid);
     let Some(after) = wanted(
         &before,
         verdict,

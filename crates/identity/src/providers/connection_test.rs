@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use reqwest::Url;
 use secrecy::SecretString;
 
-use super::configured::{Configured, Speaker};
+use super::configured::{Configured, ProtocolClient};
 
 /// One thing that was tried.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct Check {
 
 /// What a trial showed.
 #[derive(Debug)]
-pub struct Trial {
+pub struct ConnectionTest {
     /// In the order in which they were made.
     pub checks: Vec<Check>,
     /// Whether people could sign in.
@@ -28,44 +28,44 @@ pub struct Trial {
 }
 
 /// Tries a provider, and somebody's login and password with it where it takes them.
-pub async fn of(
+pub async fn run(
     provider: &Configured,
     back: &Url,
     login: Option<(&str, &SecretString)>,
     now: Timestamp,
-) -> Trial {
-    let _turn = match provider.turn(now).await {
+) -> ConnectionTest {
+    let _permit = match provider.acquire(now).await {
         Ok(turn) => turn,
-        Err(error) => return Trial::of_all(vec![Check::new("Asking", Err(error))]),
+        Err(error) => return ConnectionTest::of_all(vec![Check::new("Asking", Err(error))]),
     };
-    let trial = match &provider.speaker {
-        Speaker::Oidc(oidc) => {
+    let test = match &provider.client {
+        ProtocolClient::Oidc(oidc) => {
             let checks = oidc.check(back, now).await.into_iter();
             let checks = checks.map(|check| Check::new(check.what, check.found));
-            Trial::of_all(checks.collect())
+            ConnectionTest::of_all(checks.collect())
         }
-        Speaker::Github(github) => {
+        ProtocolClient::Github(github) => {
             let checks = github.check(now).await.into_iter();
             let answers = |()| "answers, and knows the client".to_owned();
             let checks = checks.map(|check| Check::new(check.what, check.outcome.map(answers)));
-            Trial::of_all(checks.collect())
+            ConnectionTest::of_all(checks.collect())
         }
-        Speaker::Ldap(directory) => {
-            let trial = directory.check(login).await;
+        ProtocolClient::Ldap(directory) => {
+            let test = directory.check(login).await;
             // One server of several is enough.
-            let works = trial.works();
-            let checks = trial.checks.into_iter();
+            let works = test.works();
+            let checks = test.checks.into_iter();
             let checks = checks.map(|check| Check::new(name(&check.what), check.outcome));
-            Trial {
+            ConnectionTest {
                 checks: checks.collect(),
                 works,
             }
         }
     };
-    for check in &trial.checks {
-        provider.heard(check.outcome.as_ref(), now);
+    for check in &test.checks {
+        provider.record_answer(check.outcome.as_ref(), now);
     }
-    trial
+    test
 }
 
 impl Check {
@@ -85,7 +85,7 @@ impl Check {
     }
 }
 
-impl Trial {
+impl ConnectionTest {
     fn of_all(checks: Vec<Check>) -> Self {
         let works = checks.iter().all(|check| check.outcome.is_ok());
         Self { checks, works }
@@ -101,15 +101,15 @@ impl Trial {
     }
 }
 
-impl From<Trial> for ProviderTrial {
-    fn from(trial: Trial) -> Self {
-        let checks = trial.checks.iter().map(|check| ProviderCheck {
+impl From<ConnectionTest> for ProviderTrial {
+    fn from(test: ConnectionTest) -> Self {
+        let checks = test.checks.iter().map(|check| ProviderCheck {
             what: check.what.clone(),
             works: check.outcome.is_ok(),
             found: check.sentence(),
         });
         Self {
-            works: trial.works,
+            works: test.works,
             checks: checks.collect(),
         }
     }

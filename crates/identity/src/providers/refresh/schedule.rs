@@ -9,7 +9,7 @@ use drover_api::kinds::{IdentityState, ProviderIdentity};
 use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt as _;
 
-use super::{Outcome, Whom};
+use super::{IdentityKey, Outcome};
 use drover_entropy::backoff::Backoff;
 use drover_hub::Hub;
 
@@ -20,10 +20,10 @@ const AGAIN: (Duration, Duration) = (Duration::from_mins(2), Duration::from_mins
 
 /// Who is asked about when.
 #[derive(Debug, Default)]
-pub(super) struct Agenda {
-    asking: HashSet<Whom>,
+pub(super) struct RefreshSchedule {
+    asking: HashSet<IdentityKey>,
     /// Those about whom nothing could be found out.
-    later: HashMap<Whom, Later>,
+    later: HashMap<IdentityKey, Later>,
     /// Providers that do not answer.
     resting: HashMap<ProviderUid, Later>,
 }
@@ -49,14 +49,14 @@ impl Later {
     }
 }
 
-impl Agenda {
+impl RefreshSchedule {
     /// Whether somebody is being asked about.
-    pub(super) fn is_asking(&self, whom: &Whom) -> bool {
-        self.asking.contains(whom)
+    pub(super) fn is_asking(&self, key: &IdentityKey) -> bool {
+        self.asking.contains(key)
     }
 
     /// Identities that are due now; with those that are being asked about, `most` at most.
-    pub(super) fn due(&mut self, hub: &Hub, most: usize, now: Timestamp) -> Vec<Whom> {
+    pub(super) fn due(&mut self, hub: &Hub, most: usize, now: Timestamp) -> Vec<IdentityKey> {
         let stores = hub.stores();
         let room = most.saturating_sub(self.asking.len());
         let every = stores.duration(Setting::GroupsRefresh);
@@ -67,7 +67,7 @@ impl Agenda {
         let in_use: HashSet<String> = living
             .map(|token| token.spec.user_uid.to_string())
             .collect();
-        self.later.retain(|whom, _| in_use.contains(&whom.user));
+        self.later.retain(|key, _| in_use.contains(&key.user));
         let mut due = Vec::new();
         for user in stores.users.all() {
             let uid = user.uid().unwrap_or_default();
@@ -76,13 +76,13 @@ impl Agenda {
             }
             let identities = user.status.iter().flat_map(|status| &status.identities);
             for identity in identities {
-                let whom = Whom {
+                let key = IdentityKey {
                     user: uid.clone(),
                     provider: identity.provider_uid.clone(),
                 };
-                if due.len() < room && self.is_due(&whom, identity, every, now) {
-                    self.asking.insert(whom.clone());
-                    due.push(whom);
+                if due.len() < room && self.is_due(&key, identity, every, now) {
+                    self.asking.insert(key.clone());
+                    due.push(key);
                 }
             }
         }
@@ -91,7 +91,7 @@ impl Agenda {
 
     fn is_due(
         &self,
-        whom: &Whom,
+        key: &IdentityKey,
         identity: &ProviderIdentity,
         every: SignedDuration,
         now: Timestamp,
@@ -99,40 +99,40 @@ impl Agenda {
         let waits = |later: Option<&Later>| later.is_some_and(|later| now < later.not_before);
         identity.state != IdentityState::Refused
             && now.duration_since(identity.confirmed_at.0) >= every
-            && !self.asking.contains(whom)
-            && !waits(self.later.get(whom))
-            && !waits(self.resting.get(&whom.provider))
+            && !self.asking.contains(key)
+            && !waits(self.later.get(key))
+            && !waits(self.resting.get(&key.provider))
     }
 
     /// Learns from what came of it; `None` if the hub failed.
-    pub(super) fn heard(&mut self, whom: &Whom, outcome: Option<Outcome>, now: Timestamp) {
-        self.asking.remove(whom);
+    pub(super) fn heard(&mut self, key: &IdentityKey, outcome: Option<Outcome>, now: Timestamp) {
+        self.asking.remove(key);
         match outcome {
             Some(Outcome::Confirmed | Outcome::Refused) => {
-                self.later.remove(whom);
-                self.resting.remove(&whom.provider);
+                self.later.remove(key);
+                self.resting.remove(&key.provider);
             }
             Some(Outcome::Unreachable) => {
                 let (least, _) = REST;
-                let resting = self.resting.entry(whom.provider.clone());
+                let resting = self.resting.entry(key.provider.clone());
                 resting
                     .or_insert_with(|| Later::new(REST))
                     .put_off(least, now);
-                self.put_off(whom, now);
+                self.put_off(key, now);
             }
             Some(Outcome::NotYet(until)) => {
-                self.put_off(whom, now);
-                if let Some(later) = self.later.get_mut(whom) {
+                self.put_off(key, now);
+                if let Some(later) = self.later.get_mut(key) {
                     later.not_before = later.not_before.max(until);
                 }
             }
-            Some(Outcome::NotAsked) | None => self.put_off(whom, now),
+            Some(Outcome::NotAsked) | None => self.put_off(key, now),
         }
     }
 
-    fn put_off(&mut self, whom: &Whom, now: Timestamp) {
+    fn put_off(&mut self, key: &IdentityKey, now: Timestamp) {
         let (least, _) = AGAIN;
-        let later = self.later.entry(whom.clone());
+        let later = self.later.entry(key.clone());
         later
             .or_insert_with(|| Later::new(AGAIN))
             .put_off(least, now);
