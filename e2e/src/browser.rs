@@ -17,7 +17,7 @@ use crate::tools::{BuildError, Tool};
 const PROJECT_TIMEOUT: Duration = Duration::from_mins(10);
 /// Timeout of the package installation.
 const INSTALL_TIMEOUT: Duration = Duration::from_mins(5);
-/// One cluster of each kind: small, large and failing.
+/// Number of simulated clusters, one of each kind: small, large and failing.
 const DEMO_CLUSTERS: u32 = 3;
 /// The environment variables that the tests' programs inherit.
 const INHERITED: [&str; 4] = ["PATH", "HOME", "XDG_CACHE_HOME", "TMPDIR"];
@@ -44,7 +44,7 @@ pub enum BrowserError {
     /// A program failed; its output was printed.
     #[error("{what} failed ({status}), see above")]
     Failed {
-        /// What.
+        /// The command.
         what: String,
         /// The exit status.
         status: ExitStatus,
@@ -52,7 +52,7 @@ pub enum BrowserError {
     /// A program timed out.
     #[error("{what} did not end in {} s", limit.as_secs())]
     Endless {
-        /// What.
+        /// The command.
         what: String,
         /// The time limit.
         limit: Duration,
@@ -78,7 +78,8 @@ pub struct Playwright {
 impl Playwright {
     /// Installs the packages of the lock file, if necessary.
     ///
-    /// Results (pictures of failures, figures) are written to `browser` in the target folder.
+    /// Results (screenshots of failures, measurements) are written to `browser` in the target
+    /// folder.
     pub async fn prepare(results: &Path) -> Result<Self, BrowserError> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("browser");
         let playwright = Self {
@@ -114,20 +115,20 @@ impl Playwright {
         let password = server.log_in().await?;
         server.wait_for_clusters(DEMO_CLUSTERS as usize).await?;
         let kubectl = Tool::Kubectl.locate().await?;
-        let told = server.told_to_browser(&password, &kubectl);
-        self.run(project, told).await?;
+        let environment = server.browser_environment(&password, &kubectl);
+        self.run(project, environment).await?;
         server.stop().await?;
         Ok(())
     }
 
-    /// Runs the tests of a project with `told` in their environment.
+    /// Runs the tests of a project with the additional variables `environment`.
     ///
     /// `DROVER_BROWSER_ONLY` selects tests by a part of their names, and `DROVER_BROWSER_UPDATE`
     /// updates their snapshots.
     pub async fn run(
         &self,
         project: &str,
-        told: impl IntoIterator<Item = (&'static str, OsString)>,
+        environment: impl IntoIterator<Item = (&'static str, OsString)>,
     ) -> Result<(), BrowserError> {
         let mut command = self.node("@playwright/test/cli.js");
         command.args(["test", "--project", project]);
@@ -137,12 +138,12 @@ impl Playwright {
         if std::env::var_os("DROVER_BROWSER_UPDATE").is_some() {
             command.arg("--update-snapshots=all");
         } else {
-            // A missing snapshot is a failure.
+            // Without this flag Playwright would create a missing snapshot instead of failing.
             command.arg("--update-snapshots=none");
         }
         command
             .env("DROVER_TEST_RESULTS", &self.results)
-            .envs(told)
+            .envs(environment)
             .env("FORCE_COLOR", "0");
         let what = format!("the browser tests of {project}");
         finish(&what, "node", command, PROJECT_TIMEOUT).await
@@ -160,7 +161,7 @@ impl Playwright {
         let mut command = self.command("npm");
         command
             .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
-            // Debian's browser is used.
+            // The tests use Debian's browser.
             .env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1");
         finish("npm ci", "npm", command, INSTALL_TIMEOUT).await?;
         fs::write(&have, lock).map_err(prepare(&have))
@@ -174,8 +175,8 @@ impl Playwright {
 
     /// Runs a program in the folder of the tests and shows its output.
     fn command(&self, program: &str) -> Command {
-        // The kernel ends it with this process, whose main thread starts it: a test that is
-        // interrupted runs no destructors.
+        // The kernel kills the program when this process ends, whose main thread starts it: an
+        // interrupted test runs no destructors.
         let mut command = Command::new("setpriv");
         let inherited = INHERITED.map(|name| (name, std::env::var_os(name)));
         command

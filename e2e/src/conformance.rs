@@ -1,5 +1,5 @@
-//! Compares two Kubernetes API servers: the same request scripts run on both, and their responses must be
-//! equal after UIDs, times, versions and generated names are normalized.
+//! Compares two Kubernetes API servers. The same request scripts run on both servers. The responses
+//! must be equal after UIDs, times, versions and generated names are normalized.
 //!
 //! `e2e/conformance/README.md` describes the scripts. This module does not start the servers:
 //! [`Pair`] contains two [`Side`]s.

@@ -1,4 +1,4 @@
-//! A real control plane: etcd, kube-apiserver, kube-controller-manager and, if wanted,
+//! A real control plane: etcd, kube-apiserver, kube-controller-manager and optionally
 //! kube-scheduler.
 
 pub(crate) mod audit;
@@ -24,9 +24,9 @@ use audit::AuditEvent;
 use credentials::Credentials;
 use folder::{Folder, Ports};
 
-/// The addresses of Services in every cluster started here.
+/// The address range of Services in every cluster of this crate.
 pub(crate) const SERVICE_RANGE: &str = "10.96.0.0/16";
-/// The `ClusterIP` of the API server in every cluster started here.
+/// The `ClusterIP` of the API server in every cluster of this crate.
 pub(crate) const API_SERVICE_IP: &str = "10.96.0.1";
 /// Start timeout; several clusters can start at the same time on two cores.
 const READY: Duration = Duration::from_mins(3);
@@ -34,23 +34,23 @@ const READY: Duration = Duration::from_mins(3);
 /// The options of a control plane.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Name of the cluster in kubeconfigs and errors.
+    /// Name of the cluster, used in kubeconfigs and errors.
     pub name: String,
-    /// The folder that keeps the cluster's state, certificates and ports over restarts. `None` is
-    /// a temporary folder, removed at the end.
+    /// The folder that keeps the cluster's state, certificates and ports over restarts. `None`
+    /// selects a temporary folder, which is removed at the end.
     pub folder: Option<PathBuf>,
-    /// The address at which the API server listens: loopback, or that of a
-    /// [`NodeNetwork`](crate::NodeNetwork) for a cluster that a node joins.
+    /// The listen address of the API server: loopback, or the address of a
+    /// [`NodeNetwork`](crate::NodeNetwork) for a cluster with a node.
     pub address: IpAddr,
-    /// Whether to run kube-scheduler, which only a cluster with nodes needs.
+    /// True to run kube-scheduler, which only a cluster with nodes needs.
     pub scheduler: bool,
-    /// Whether the API server writes an audit log, for [`ControlPlane::audit_events`].
+    /// True if the API server writes an audit log for [`ControlPlane::audit_events`].
     pub audit: bool,
-    /// Whether etcd uses fsync; only measurements need that.
+    /// True if etcd uses fsync, which only benchmarks need.
     pub durable: bool,
-    /// Further flags of kube-apiserver, for example `--v=4`.
+    /// Additional flags of kube-apiserver, such as `--v=4`.
     pub api_server_flags: Vec<String>,
-    /// Further flags of kube-controller-manager, for example `--controllers=…`.
+    /// Additional flags of kube-controller-manager, such as `--controllers=…`.
     pub controller_manager_flags: Vec<String>,
 }
 
@@ -72,22 +72,22 @@ impl Default for Options {
 /// A program of a [`ControlPlane`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Component {
-    /// etcd.
+    /// The store, etcd.
     Etcd,
-    /// kube-apiserver.
+    /// The API server, kube-apiserver.
     ApiServer,
-    /// kube-controller-manager.
+    /// The controllers, kube-controller-manager.
     ControllerManager,
-    /// kube-scheduler, when [`Options::scheduler`] asked for it.
+    /// The scheduler, kube-scheduler; requires [`Options::scheduler`].
     Scheduler,
 }
 
-/// A running control plane; dropping it ends its programs and removes its folder, unless
-/// [`Options::folder`] named one.
+/// A running control plane. Dropping it ends its programs and removes its folder, unless
+/// [`Options::folder`] is set.
 ///
-/// When it is dropped while a test panics, the end of each program's log is printed.
+/// If a test panics, dropping the control plane prints the last lines of each program's log.
 pub struct ControlPlane {
-    // Dropped in this order: what uses the API server first, the store late, the folder last.
+    // The fields are dropped in this order: clients of the API server, the store, the folder.
     scheduler: Option<Running>,
     controller_manager: Running,
     api_server: Running,
@@ -117,7 +117,7 @@ impl ControlPlane {
         launch::start(options).await
     }
 
-    /// The name given in [`Options::name`].
+    /// Returns the name in [`Options::name`].
     pub fn name(&self) -> &str {
         &self.options.name
     }
@@ -132,17 +132,17 @@ impl ControlPlane {
         format!("https://{}", self.api_address())
     }
 
-    /// The certificate authority that the API server's certificate is checked with, as PEM.
+    /// Returns the certificate authority of the API server's certificate, as PEM.
     pub fn ca(&self) -> &str {
         &self.credentials.ca
     }
 
-    /// The administrator's kubeconfig (group `system:masters`).
+    /// Returns the administrator's kubeconfig (group `system:masters`).
     pub fn kubeconfig_path(&self) -> &Path {
         &self.folder.kubeconfig
     }
 
-    /// The administrator's client.
+    /// Returns the administrator's client.
     pub fn client(&self) -> Client {
         self.client.clone()
     }
@@ -171,13 +171,12 @@ impl ControlPlane {
         self.command_line().run(arguments).await
     }
 
-    /// The kubectl of this cluster, as the administrator; see [`CommandLine`] for other ways to
-    /// run it.
+    /// Returns kubectl of this cluster as administrator; [`CommandLine`] has further options.
     pub fn command_line(&self) -> CommandLine {
         CommandLine::new(&self.kubectl, self.kubeconfig_path(), &self.folder.home())
     }
 
-    /// Helm as the administrator.
+    /// Returns Helm as administrator.
     pub async fn helm(&self) -> Result<CommandLine, StartError> {
         let helm = Tool::Helm.locate().await?;
         Ok(CommandLine::new(
@@ -189,7 +188,8 @@ impl ControlPlane {
 
     /// Returns the audit events of the API server, oldest first; requires [`Options::audit`].
     ///
-    /// A request is in here when its answer has begun (watches, upgrades) and when it has ended.
+    /// A request has an event when its response starts (watches, upgrades) and another one when it
+    /// ends.
     pub fn audit_events(&self) -> Result<Vec<AuditEvent>, StartError> {
         audit::read(&self.folder.audit_log())
     }
@@ -209,7 +209,7 @@ impl ControlPlane {
         Ok(self.program(component)?.id())
     }
 
-    /// Kills a program: an API server that is down. Its port stays reserved for
+    /// Kills a program, to simulate a failed API server. The port stays reserved for
     /// [`ControlPlane::restart`].
     pub fn kill(&mut self, component: Component) -> Result<(), StartError> {
         self.program_mut(component)?.kill()?;
@@ -222,13 +222,13 @@ impl ControlPlane {
         self.wait_until_ready().await
     }
 
-    /// Waits for the API.
+    /// Waits until the API server is ready.
     pub async fn wait_until_ready(&mut self) -> Result<(), StartError> {
         launch::wait_for_api(&mut self.api_server, &self.client).await?;
         Ok(())
     }
 
-    /// Returns an error with the end of its log if a program has ended.
+    /// Returns an error with the last log lines if a program has ended.
     pub fn check(&mut self) -> Result<(), ProgramError> {
         self.etcd.check()?;
         self.api_server.check()?;
@@ -236,7 +236,7 @@ impl ControlPlane {
         self.scheduler.as_mut().map_or(Ok(()), Running::check)
     }
 
-    /// Stops the programs gracefully. A fixed folder keeps the state.
+    /// Stops the programs gracefully. A fixed folder keeps its state.
     pub async fn stop(mut self) -> Result<(), ProgramError> {
         let limit = Duration::from_secs(5);
         if let Some(scheduler) = &mut self.scheduler {
@@ -248,12 +248,13 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// The file of the authority that clients of this cluster are certified by.
+    /// Returns the file of the authority that issues client certificates of this cluster.
     pub(crate) fn ca_file(&self) -> &Path {
         &self.credentials.ca_file
     }
 
-    /// Certifies a server of this cluster other than the API server, such as a kubelet.
+    /// Creates a certificate for a server of this cluster other than the API server, such as a
+    /// kubelet.
     pub(crate) fn server_certificate(
         &self,
         name: &str,

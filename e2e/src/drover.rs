@@ -1,4 +1,4 @@
-//! Drover's programs, started like users start them.
+//! Drover's programs, started as users start them.
 
 mod agent;
 mod demo;
@@ -48,7 +48,7 @@ pub enum DroverError {
     /// A client could not be created.
     #[error("cannot create a client of {url}")]
     Client {
-        /// The subject.
+        /// The URL of the server.
         url: String,
         /// The error of the library.
         source: Box<kube::Error>,

@@ -25,7 +25,7 @@ pub enum ImageError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// A program that is needed could not be started.
+    /// A required program could not be started.
     #[error("cannot start {program}: apt-get install buildah busybox-static")]
     Start {
         /// The program.
@@ -36,9 +36,9 @@ pub enum ImageError {
     /// buildah failed.
     #[error("`buildah {command}` failed: {output}")]
     Buildah {
-        /// Its arguments.
+        /// The arguments of buildah.
         command: String,
-        /// Its output.
+        /// The output of buildah.
         output: String,
     },
 }
@@ -52,11 +52,11 @@ pub struct Image {
 }
 
 impl Image {
-    /// The name of [`Image::tools`].
+    /// The name of the image [`Image::tools`].
     pub const TOOLS: &'static str = "drover-e2e/tools:1";
 
-    /// A small image for test pods: busybox with all its commands (`sh`, `sleep`, `tar`, `nc`,
-    /// `httpd`, `wget`, …); sleeps by default.
+    /// Builds a small image for test pods: busybox with all its commands (`sh`, `sleep`, `tar`,
+    /// `nc`, `httpd`, `wget`, …). The default command sleeps.
     pub async fn tools() -> Result<Self, ImageError> {
         let files = Scratch::make("image")?;
         let root = files.path();
@@ -92,7 +92,7 @@ impl Image {
 
     /// Builds an image with the files in `root` and the default command `command`.
     ///
-    /// `name` has a tag: `drover-agent:test`.
+    /// `name` contains a tag, such as `drover-agent:test`.
     pub async fn from_folder(
         name: &str,
         root: &Path,
@@ -131,19 +131,19 @@ impl Image {
         })
     }
 
-    /// Returns the image name for pods, with `imagePullPolicy: Never`.
+    /// Returns the image name for pods with `imagePullPolicy: Never`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The archive, for [`Node::load_image`](crate::Node::load_image).
+    /// Returns the archive for [`Node::load_image`](crate::Node::load_image).
     pub fn archive(&self) -> &Path {
         &self.archive
     }
 }
 
-/// What another tool makes of an image in an archive, which it takes for this form of one:
-/// `docker-archive` or `oci-archive`.
+/// Returns the description of an image archive by another tool. `form` is the format of the
+/// archive: `docker-archive` or `oci-archive`.
 pub async fn inspect_image(archive: &Path, form: &str) -> Result<String, ImageError> {
     let folder = Scratch::make("image")?;
     let source = format!("{form}:{}", archive.display());

@@ -11,7 +11,7 @@ use tokio::process::Command;
 
 use crate::program::{Program, ProgramError, Running};
 
-/// Default timeout; long enough for a chart's installation with `--wait`.
+/// Default timeout; sufficient for a chart installation with `--wait`.
 const COMMAND_TIMEOUT: Duration = Duration::from_mins(3);
 
 /// The error of a command.
@@ -48,9 +48,9 @@ pub enum CommandError {
 pub struct Output {
     /// The exit status.
     pub status: ExitStatus,
-    /// Its standard output; bytes that are not UTF-8 are replaced.
+    /// Standard output; bytes that are not UTF-8 are replaced.
     pub stdout: String,
-    /// Its standard error.
+    /// Standard error; bytes that are not UTF-8 are replaced.
     pub stderr: String,
 }
 
@@ -64,7 +64,8 @@ pub struct CommandLine {
 }
 
 impl CommandLine {
-    /// `program` with `KUBECONFIG` and `HOME` set; of this process's environment it gets `PATH`.
+    /// Creates `program` with `KUBECONFIG`, `HOME` and the `PATH` of this process as its
+    /// environment.
     pub fn new(program: &Path, kubeconfig: &Path, home: &Path) -> Self {
         let mut environment = vec![
             ("KUBECONFIG".into(), kubeconfig.into()),
@@ -79,20 +80,20 @@ impl CommandLine {
         }
     }
 
-    /// The same tool with another kubeconfig, for example one of Drover's.
+    /// Returns the same tool with another kubeconfig, such as a kubeconfig of Drover.
     #[must_use]
     pub fn with_kubeconfig(self, kubeconfig: &Path) -> Self {
         self.env("KUBECONFIG", kubeconfig)
     }
 
-    /// Another tool with the same kubeconfig and home, for example a shell.
+    /// Returns another tool with the same kubeconfig and home, such as a shell.
     #[must_use]
     pub fn with_program(mut self, program: &Path) -> Self {
         program.clone_into(&mut self.program);
         self
     }
 
-    /// Sets a variable of its environment.
+    /// Sets an environment variable of the command.
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         let name = name.into();
@@ -101,21 +102,21 @@ impl CommandLine {
         self
     }
 
-    /// Gives it standard input, for example a manifest to `apply -f -`.
+    /// Sets the standard input, such as a manifest for `apply -f -`.
     #[must_use]
     pub fn with_stdin(mut self, stdin: impl Into<Vec<u8>>) -> Self {
         self.stdin = stdin.into();
         self
     }
 
-    /// Sets the timeout; 3 minutes by default.
+    /// Sets the timeout; the default is 3 minutes.
     #[must_use]
     pub fn with_limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Runs the command; a non-zero exit code is an error.
+    /// Runs the command. A non-zero exit code is an error.
     pub async fn run<A: AsRef<str>>(
         &self,
         arguments: impl IntoIterator<Item = A>,
@@ -142,9 +143,10 @@ impl CommandLine {
         self.finish(command, &self.show(&arguments)).await
     }
 
-    /// Runs the command in a terminal (`exec -it`); `stdout` contains the output of the terminal.
+    /// Runs the command in a pseudo-terminal (`exec -it`). `stdout` contains the output of the
+    /// terminal.
     ///
-    /// The input given by [`CommandLine::with_stdin`] is typed into the terminal.
+    /// The input of [`CommandLine::with_stdin`] is typed into the terminal.
     pub async fn in_terminal<A: AsRef<str>>(
         &self,
         arguments: impl IntoIterator<Item = A>,
@@ -160,8 +162,8 @@ impl CommandLine {
         self.finish(command, &self.show(&arguments)).await
     }
 
-    /// Starts it and lets it run (`logs -f`, `port-forward`); its output goes to `NAME.log` in
-    /// the folder `logs`.
+    /// Starts the command in the background (`logs -f`, `port-forward`). The output is written to
+    /// `NAME.log` in the folder `logs`.
     pub fn start<A: AsRef<str>>(
         &self,
         name: &str,
@@ -195,7 +197,7 @@ impl CommandLine {
         let stdin = child.stdin.take();
         let feed = async {
             if let Some(mut stdin) = stdin {
-                // Errors are ignored: a command can end without reading its input.
+                // Write errors are ignored: a command can end without reading its input.
                 let _ = stdin.write_all(&self.stdin).await;
             }
         };

@@ -1,8 +1,8 @@
-//! Real Kubernetes for tests, demonstrations and benches.
+//! Real Kubernetes for tests, demonstrations and benchmarks.
 //!
-//! [`ControlPlane::start`] gives a real API server, with its store and controllers, in a
-//! temporary folder on free ports; any number of them run side by side, and need no root. What a
-//! handle started ends with that handle, and leaves nothing behind. `e2e/README.md` shows the use.
+//! [`ControlPlane::start`] starts a real API server with its store and controllers in a temporary
+//! folder on free ports. Control planes run in parallel and need no root. Dropping a handle stops
+//! its programs and removes its files. `e2e/README.md` contains examples.
 
 mod browser;
 pub mod conformance;

@@ -14,7 +14,7 @@ use crate::ports::{NoFreePort, PortLease};
 use crate::program::{Program, ProgramError, Running};
 use crate::tools::{BuildError, Tool};
 
-/// Start timeout, including two measurements at an interval of 10 s.
+/// Start timeout, including two measurements with an interval of 10 s.
 const READY: Duration = Duration::from_mins(3);
 const SERVICE: &str = "metrics-server.kube-system.svc";
 
@@ -30,7 +30,7 @@ pub enum MetricsError {
     /// No port is free.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),
-    /// The program did not run as it should.
+    /// The program failed.
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// The API could not be registered.
@@ -46,7 +46,8 @@ pub struct MetricsServer {
 }
 
 impl MetricsServer {
-    /// Starts it for a cluster with a node, and waits until it knows the node's usage.
+    /// Starts metrics-server for a cluster with a node, and waits for the first usage metrics of
+    /// the node.
     pub async fn start(
         cluster: &ControlPlane,
         network: &NodeNetwork,

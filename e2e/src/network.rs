@@ -1,7 +1,7 @@
-//! The network between this host and the one real node: a namespace of its own and a veth pair.
+//! The network between this host and the real node: a network namespace and a veth pair.
 //!
-//! Everything that a node does to the network (bridge, nftables, routes) happens inside the
-//! namespace, and is gone with it.
+//! All network changes of the node (bridge, nftables, routes) are inside the namespace and are
+//! removed with it.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
@@ -16,7 +16,7 @@ const NAMESPACE: &str = "drover-e2e";
 const HOST_LINK: &str = "drover-e2e0";
 const HOST: Ipv4Addr = Ipv4Addr::new(10, 213, 0, 1);
 const NODE: Ipv4Addr = Ipv4Addr::new(10, 213, 0, 2);
-/// The addresses of pods.
+/// The address range of pods.
 pub(crate) const POD_RANGE: &str = "10.214.0.0/16";
 /// Timeout of waiting for the node.
 const NODE_TIMEOUT: Duration = Duration::from_mins(20);
@@ -40,16 +40,16 @@ const PROGRAMS: [(&str, &str); 11] = [
 #[derive(Debug, thiserror::Error)]
 pub enum NetworkError {
     /// The process has no permission to create namespaces.
-    #[error("a real node needs root: run the tests that use one as root")]
+    #[error("cannot create a real node without root; run these tests as root")]
     NotRoot,
     /// Programs are not installed.
-    #[error("a real node needs more programs: apt-get install {}", packages.join(" "))]
+    #[error("cannot create a real node: programs are missing; run apt-get install {}", packages.join(" "))]
     MissingPackages {
-        /// The Debian packages that have them.
+        /// The Debian packages of the missing programs.
         packages: Vec<&'static str>,
     },
     /// Another test uses the node.
-    #[error("another test uses the node of this machine")]
+    #[error("cannot use the node of this machine: another test uses it; run the test again later")]
     Busy(#[source] TimedOut),
     /// A network command failed.
     #[error("`{command}` failed: {output}")]
@@ -69,23 +69,23 @@ pub enum NetworkError {
     },
 }
 
-/// The network of the machine's one real node, and the right to run that node.
+/// The network of the real node, and a lock on the only node of the machine.
 ///
-/// Only one exists at a time on a machine; others wait for it. Dropping it removes the namespace
-/// with all that is in it.
+/// Only one exists at a time on a machine; further calls wait. Dropping it removes the namespace
+/// with its content.
 #[derive(Debug)]
 pub struct NodeNetwork {
-    // A name in the kernel, gone with the process however it ends.
+    // An abstract socket as a lock. The kernel releases the lock when the process ends.
     _turn: UnixListener,
 }
 
 impl NodeNetwork {
-    /// Waits until the node is free, and creates the network.
+    /// Waits until the node is free and creates the network.
     ///
-    /// Needs root and some Debian packages; the error names those that are missing.
+    /// Requires root and some Debian packages. The error lists the missing packages.
     pub async fn acquire() -> Result<Self, NetworkError> {
         check_machine()?;
-        let turn = eventually("the machine's one node", NODE_TIMEOUT, async || {
+        let lock = eventually("the node of the machine", NODE_TIMEOUT, async || {
             let name = SocketAddr::from_abstract_name("drover-e2e-node")?;
             UnixListener::bind_addr(&name)
         })
@@ -93,23 +93,23 @@ impl NodeNetwork {
         .map_err(NetworkError::Busy)?;
         // Remove the remains of a killed test run.
         remove();
-        let network = Self { _turn: turn };
+        let network = Self { _turn: lock };
         create()?;
         Ok(network)
     }
 
-    /// Returns the address of this host for pods and the node. Programs that they must reach, such as
-    /// the cluster's API server or a Drover server, listen here.
+    /// Returns the address of this host for pods and the node. Programs that pods must reach, such
+    /// as the cluster's API server or a Drover server, listen on this address.
     pub const fn host_address(&self) -> IpAddr {
         IpAddr::V4(HOST)
     }
 
-    /// The node's address.
+    /// Returns the node's address.
     pub const fn node_address(&self) -> IpAddr {
         IpAddr::V4(NODE)
     }
 
-    /// The file by which the namespace is entered.
+    /// Returns the file of the network namespace.
     pub(crate) fn namespace_file() -> String {
         format!("/run/netns/{NAMESPACE}")
     }
@@ -132,7 +132,7 @@ fn create() -> Result<(), NetworkError> {
         node(&format!("address add {NODE}/24 dev eth0")),
         node("link set eth0 up"),
         node(&format!("route add default via {HOST}")),
-        // So that the API server reaches pods that serve webhooks and aggregated APIs.
+        // Lets the API server reach pods that serve webhooks and aggregated APIs.
         format!("route add {POD_RANGE} via {NODE}"),
     ] {
         ip(&command)?;
@@ -167,13 +167,13 @@ fn run(command: &mut Command) -> Result<(), NetworkError> {
     })
 }
 
-/// The search path with the administrator's folders, which `su` and CI leave out.
+/// Returns the search path including the administrator's folders, which `su` and CI omit.
 pub(crate) fn search_path() -> String {
     let own = std::env::var("PATH").unwrap_or_default();
     format!("{own}:/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin")
 }
 
-/// The folder of the CNI plug-ins.
+/// Returns the folder of the CNI plug-ins.
 pub(crate) fn plugin_folder() -> Option<&'static str> {
     ["/usr/lib/cni", "/opt/cni/bin"]
         .into_iter()

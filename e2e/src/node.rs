@@ -26,20 +26,20 @@ use namespaces::Namespaces;
 
 /// Start timeout, on a busy machine.
 const READY: Duration = Duration::from_mins(3);
-/// Inside the node's own `/run`.
+/// The socket path of containerd in the node's `/run`.
 const CONTAINERD: &str = "/run/containerd/containerd.sock";
 
 /// The error of starting a node.
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
-    /// The control plane listens where the node cannot reach it.
+    /// The control plane listens on an address that the node cannot reach.
     #[error(
         "the node cannot reach {cluster} at {address}: start it with `address: network.host_address()`"
     )]
     Unreachable {
         /// The cluster's name.
         cluster: String,
-        /// Where its API server listens.
+        /// The address of the API server.
         address: std::net::IpAddr,
     },
     /// A temporary folder could not be created.
@@ -84,7 +84,7 @@ pub enum JoinError {
 /// The options of the node.
 #[derive(Clone, Debug)]
 pub struct NodeOptions {
-    /// The node's name, also its host name.
+    /// The node's name, which is also its host name.
     pub name: String,
 }
 
@@ -96,12 +96,12 @@ impl Default for NodeOptions {
     }
 }
 
-/// A running node; dropping it ends every pod and program on it and removes all it made.
+/// A running node. Dropping it ends all its pods and programs and removes its files.
 ///
-/// When it is dropped while a test panics, the end of each program's log is printed.
+/// If a test panics, dropping the node prints the last lines of each program's log.
 #[derive(Debug)]
 pub struct Node {
-    // Dropped in this order: the processes, then what they have used.
+    // The fields are dropped in this order: the processes, then the resources that they use.
     kube_proxy: Running,
     kubelet: Running,
     containerd: Running,
@@ -112,9 +112,9 @@ pub struct Node {
     name: String,
 }
 
-/// A control plane with a scheduler, and a node in it: a whole cluster.
+/// Starts a control plane with a scheduler and a node.
 ///
-/// Of `options`, `address` and `scheduler` are set here.
+/// The function sets `address` and `scheduler` of `options`.
 pub async fn cluster_with_node(options: Options) -> Result<(ControlPlane, Node), JoinError> {
     let network = NodeNetwork::acquire().await?;
     let options = Options {
@@ -130,7 +130,7 @@ pub async fn cluster_with_node(options: Options) -> Result<(ControlPlane, Node),
 impl Node {
     /// Starts a node, joins it to `cluster`, and waits until it is Ready.
     ///
-    /// [`Image::TOOLS`] is loaded already.
+    /// The image [`Image::TOOLS`] is already loaded.
     pub async fn join(
         cluster: &ControlPlane,
         network: NodeNetwork,
@@ -168,12 +168,12 @@ impl Node {
         Ok(node)
     }
 
-    /// The node's name.
+    /// Returns the node's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The network between this host and the node.
+    /// Returns the network between this host and the node.
     pub const fn network(&self) -> &NodeNetwork {
         &self.network
     }
@@ -183,7 +183,8 @@ impl Node {
         self.folder.path().join("logs")
     }
 
-    /// Loads an image from a docker or OCI archive; pods use it with `imagePullPolicy: Never`.
+    /// Loads an image from a docker or OCI archive. Pods use the image with `imagePullPolicy:
+    /// Never`.
     pub async fn load_image(&self, archive: &Path) -> Result<(), JoinError> {
         load(&self.namespaces, archive).await
     }
@@ -198,7 +199,7 @@ impl Node {
         Ok(self.namespaces.resume()?)
     }
 
-    /// Fails when one of the node's programs has ended, with the end of its log.
+    /// Returns an error with the last log lines if a program of the node has ended.
     pub fn check(&mut self) -> Result<(), ProgramError> {
         self.containerd.check()?;
         self.kubelet.check()?;
@@ -220,11 +221,11 @@ impl Node {
     }
 }
 
-/// Returns why a node is not Ready and schedulable.
+/// Returns the reason why a node is not Ready or not schedulable.
 fn readiness(node: &NodeObject) -> Result<(), String> {
     let taints = node.spec.as_ref().and_then(|spec| spec.taints.as_ref());
     if let Some(taint) = taints.and_then(|taints| taints.first()) {
-        return Err(format!("it is tainted {}", taint.key));
+        return Err(format!("the node has the taint {}", taint.key));
     }
     let conditions = node
         .status
@@ -238,11 +239,11 @@ fn readiness(node: &NodeObject) -> Result<(), String> {
     match ready {
         Some(ready) if ready.status == "True" => Ok(()),
         Some(ready) => Err(ready.message.clone().unwrap_or_default()),
-        None => Err("it has not reported yet".to_owned()),
+        None => Err("the node has no Ready condition yet".to_owned()),
     }
 }
 
-/// Starts containerd, with the image of every pod's sandbox in it.
+/// Starts containerd with the sandbox image of pods.
 async fn start_containerd(
     namespaces: &Namespaces,
     settings: &Settings,
@@ -299,7 +300,7 @@ async fn load(namespaces: &Namespaces, archive: &Path) -> Result<(), JoinError> 
     })
 }
 
-/// Runs containerd's own client on the node.
+/// Returns a function that runs `ctr`, the client of containerd, on the node.
 fn ctr(namespaces: &Namespaces) -> impl AsyncFn(&[&str]) -> Result<(), CommandError> {
     let enter = namespaces.enter_arguments();
     async move |arguments| {

@@ -56,7 +56,7 @@ pub(crate) struct CertificateFiles {
 }
 
 impl CertificateFiles {
-    /// The folder that holds both.
+    /// Returns the folder that contains both files.
     pub(crate) fn folder(&self) -> &Path {
         self.key.parent().unwrap_or_else(|| Path::new("."))
     }
@@ -81,7 +81,7 @@ pub(crate) struct Authority {
 }
 
 impl Authority {
-    /// The authority whose key lies in `folder`, made when there is none.
+    /// Opens the authority whose key is in `folder`, or creates a new key.
     ///
     /// The certificate is created from the key and written to the same folder.
     pub(crate) fn open(folder: &Path, name: &str) -> Result<Self, PkiError> {
@@ -99,12 +99,13 @@ impl Authority {
         Ok(Self { issuer })
     }
 
-    /// The authority's certificate as PEM.
+    /// Returns the authority's certificate as PEM.
     pub(crate) fn certificate(&self) -> String {
         self.issuer.pem()
     }
 
-    /// Certifies a client: its user name, and at most one group (the library writes one only).
+    /// Creates a client certificate for a user name and at most one group, because the library
+    /// writes only one.
     pub(crate) fn client(
         &self,
         user: &str,
@@ -115,7 +116,7 @@ impl Authority {
         self.sign(user, params)
     }
 
-    /// Certifies a server for DNS names and IP addresses.
+    /// Creates a server certificate for DNS names and IP addresses.
     pub(crate) fn server(
         &self,
         name: &str,
@@ -151,7 +152,7 @@ impl Authority {
     }
 }
 
-/// The private key (P-256, PKCS #8) at `path`, made when there is none.
+/// Reads the private key (P-256, PKCS #8) at `path`, or creates a new one.
 pub(crate) fn open_key(path: &Path) -> Result<KeyPair, PkiError> {
     let failed = |source| PkiError::Sign {
         subject: path.display().to_string(),

@@ -83,7 +83,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Describes the program at `path`; what it prints goes to `NAME.log` in the folder `logs`.
+    /// Describes the program at `path`. The output is written to `NAME.log` in the folder `logs`.
     ///
     /// The program inherits only `PATH` from the environment.
     pub fn new(name: &str, path: impl Into<PathBuf>, logs: &Path) -> Self {
@@ -113,14 +113,14 @@ impl Program {
         self
     }
 
-    /// Sets a variable of its environment.
+    /// Sets an environment variable of the program.
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.environment.push((name.into(), value.into()));
         self
     }
 
-    /// Starts it.
+    /// Starts the program.
     pub fn start(self) -> Result<Running, ProgramError> {
         let child = self.spawn()?;
         Ok(Running {
@@ -144,8 +144,8 @@ impl Program {
             .open(&self.log)
             .map_err(make_log)?;
         let stderr = log.try_clone().map_err(make_log)?;
-        // setpriv arranges that the kernel kills the program when this process ends, in whatever
-        // way: a test that is interrupted runs no destructors.
+        // With setpriv the kernel kills the program when this process ends in any way. An
+        // interrupted test runs no destructors.
         let mut command = Command::new("setpriv");
         command
             .args(["--pdeathsig", "KILL", "--"])
@@ -153,7 +153,7 @@ impl Program {
             .args(&self.arguments)
             .env_clear()
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
-            // Ctrl-C must reach only this process, which stops its programs gracefully.
+            // Ctrl-C must reach only this process, which then stops its programs gracefully.
             .process_group(0)
             .stdin(Stdio::null())
             .stdout(log)
@@ -168,7 +168,7 @@ impl Program {
 
 /// A running program. It is killed when it is dropped.
 ///
-/// When it is dropped while a test panics, the end of its log is printed.
+/// If a test panics, dropping the program prints the last lines of its log.
 #[derive(Debug)]
 pub struct Running {
     program: Program,
@@ -176,7 +176,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// The name it was described with.
+    /// Returns the name of the program in errors and logs.
     pub fn name(&self) -> &str {
         &self.program.name
     }
@@ -191,14 +191,14 @@ impl Running {
         &self.program.log
     }
 
-    /// What it printed so far, also before a restart.
+    /// Returns the complete output, including the output before a restart.
     pub fn log(&self) -> String {
         fs::read(&self.program.log)
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             .unwrap_or_default()
     }
 
-    /// The last lines of what it printed.
+    /// Returns the last lines of the output.
     pub fn log_tail(&self) -> String {
         last_lines(&self.log(), SHOWN_LINES).to_owned()
     }
@@ -222,12 +222,12 @@ impl Running {
 
     /// Pauses the program with its connections open (`SIGSTOP`).
     ///
-    /// On a busy machine its threads run on for a while after the signal; this returns when the
-    /// last of them has stopped.
+    /// On a busy machine threads continue for a while after the signal. The method returns when the
+    /// last thread has stopped.
     pub fn pause(&self) -> Result<(), ProgramError> {
         self.signal(Signal::STOP)?;
-        // EXITED, so that one that ends instead of stopping is not waited for; NOWAIT leaves that
-        // for whoever asks how it ended.
+        // EXITED ends the wait if the program ends instead of stopping. NOWAIT keeps the exit
+        // status for later calls.
         let stopped = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         let it = WaitId::Pid(Pid::from_child(&self.child));
         rustix::process::waitid(it, stopped).map_err(|source| ProgramError::Signal {
@@ -248,7 +248,7 @@ impl Running {
             self.signal(Signal::TERM)?;
         }
         let ended = eventually("its end", limit, async || {
-            self.exited().ok_or("it is still running")
+            self.exited().ok_or("the program is still running")
         })
         .await;
         match ended {
@@ -267,7 +267,7 @@ impl Running {
         self.child.wait().map_err(signalled)
     }
 
-    /// Kills it if it still runs, and starts it again with the same arguments.
+    /// Kills the program if it is running, and starts it again with the same arguments.
     pub fn restart(&mut self) -> Result<(), ProgramError> {
         self.kill()?;
         self.child = self.program.spawn()?;
@@ -285,14 +285,14 @@ impl Running {
             log.lines()
                 .find(|line| line.contains(text))
                 .map(str::to_owned)
-                .ok_or("no such line")
+                .ok_or("the log does not contain the line")
         })
         .await
     }
 
     /// Repeats `attempt` until it succeeds or the program ends.
     ///
-    /// `what` names what is waited for.
+    /// `what` describes the condition in errors.
     pub async fn wait_until<T, E: std::fmt::Display>(
         &mut self,
         what: &str,
@@ -308,7 +308,7 @@ impl Running {
             Ok(Some(value)) => Ok(value),
             Ok(None) => Err(self.check().err().unwrap_or_else(|| ProgramError::Signal {
                 name: self.program.name.clone(),
-                source: io::Error::other("it ended and yet runs"),
+                source: io::Error::other("the program has ended, but its exit status is unknown"),
             })),
             Err(source) => Err(ProgramError::NotReady {
                 name: self.program.name.clone(),
@@ -333,12 +333,12 @@ impl Drop for Running {
         if std::thread::panicking() {
             eprintln!("--- {}:\n{}", self.program.name, self.log_tail());
         }
-        // Errors are ignored: the program may have ended.
+        // The error is ignored: the program may have ended.
         let _ = self.kill();
     }
 }
 
-/// The last `count` lines of `text`.
+/// Returns the last `count` lines of `text`.
 pub(crate) fn last_lines(text: &str, count: usize) -> &str {
     let start = text
         .trim_end()

@@ -1,7 +1,7 @@
 //! Compares the permissions of roles with their use in the audit log, to find unused permissions.
 //!
-//! Pure. An allowed request would fail without its permission: a permission with such a request is
-//! required.
+//! The functions have no side effects. A permission is required if an allowed request would fail
+//! without the permission.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,53 +13,53 @@ use crate::{AuditEvent, AuditObject, AuditUser};
 /// A single permission of a role.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Right {
-    /// What may be done.
+    /// The verb and the resource.
     pub deed: Deed,
-    /// Where; everywhere if there is none.
+    /// The namespace; `None` for all namespaces.
     pub namespace: Option<String>,
-    /// The object; any if there is none.
+    /// The object name; `None` for all names.
     pub name: Option<String>,
 }
 
-/// A verb and what it is done to.
+/// A verb and a resource.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Deed {
-    /// For example `get`.
+    /// The verb, such as `get`.
     pub verb: String,
-    /// The group of the API; empty for Kubernetes' core.
+    /// The API group; empty for the core group.
     pub group: String,
-    /// The resource, with its subresource after a slash; a path where there is none.
+    /// The resource, with its subresource after a slash; a path for non-resource requests.
     pub resource: String,
 }
 
-/// Something that an account did, as far as RBAC can tell it from others.
+/// A permission that a request of an account has used.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Use {
-    /// What was done.
+    /// The verb and the resource.
     pub deed: Deed,
-    /// Where; empty where there are no namespaces.
+    /// The namespace; empty for objects without a namespace.
     pub namespace: String,
-    /// The object, if the request named it: a list, or a creation by POST does not.
+    /// The object name. Lists and creations by POST do not name an object.
     pub name: Option<String>,
 }
 
-/// How a permission exceeds its use.
+/// The reason why a permission is wider than its use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Excess {
     /// The permission was never used.
     Idle,
-    /// The permission applies to all namespaces, and was used in one only.
+    /// The permission applies to all namespaces, but was used in one namespace only.
     OneNamespace(String),
-    /// The permission applies to all names, and was used for one only.
+    /// The permission applies to all names, but was used for one name only.
     OneName(String),
 }
 
-/// A right that is wider than its use.
+/// A permission that is wider than its use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TooWide {
-    /// The path.
+    /// The permission.
     pub right: Right,
-    /// How.
+    /// The reason.
     pub excess: Excess,
 }
 
@@ -72,7 +72,7 @@ impl Deed {
         }
     }
 
-    /// `GROUP/RESOURCE`; only the resource where it is of the core.
+    /// Returns `GROUP/RESOURCE`, or only the resource for the core group.
     pub fn to_what(&self) -> String {
         let slash = if self.group.is_empty() { "" } else { "/" };
         format!("{}{slash}{}", self.group, self.resource)
@@ -103,7 +103,8 @@ impl fmt::Display for TooWide {
     }
 }
 
-/// What a role allows that is bound in this namespace, or everywhere.
+/// Returns the permissions of a role that is bound in this namespace, or in all namespaces for
+/// `None`.
 pub fn granted(role: &Value, namespace: Option<&str>) -> Vec<Right> {
     let rules = role["rules"].as_array().into_iter().flatten();
     rules.flat_map(|rule| of_rule(rule, namespace)).collect()
@@ -138,7 +139,7 @@ fn of_rule(rule: &Value, namespace: Option<&str>) -> Vec<Right> {
     rights
 }
 
-/// What a request needed that the API server allowed.
+/// Returns the permissions that an allowed request required.
 pub fn used(event: &AuditEvent) -> Vec<Use> {
     if let Some(person) = &event.impersonated_user {
         return impersonated(person);
@@ -157,7 +158,7 @@ pub fn used(event: &AuditEvent) -> Vec<Use> {
     };
     let own = of_object(&event.verb, object);
     let status = event.response_status.as_ref();
-    // What is applied and was not there is created, by another right, which sees the name.
+    // An apply request that creates the object also needs the permission to create, with the name.
     let created = event.verb == "patch" && status.is_some_and(|status| status.code == 201);
     let also = created.then(|| {
         let mut also = own.clone();
@@ -172,7 +173,7 @@ fn of_object(verb: &str, object: &AuditObject) -> Use {
         "" => object.resource.clone(),
         subresource => format!("{}/{subresource}", object.resource),
     };
-    // The log completes the name from what was sent, where the request itself has none.
+    // For requests without a name in the path, the audit log contains the name of the request body.
     let nameless = ["list", "watch", "deletecollection"].contains(&verb)
         || (verb == "create" && object.subresource.is_empty());
     let named = !nameless && !object.name.is_empty();

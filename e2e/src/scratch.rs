@@ -9,30 +9,30 @@ use tempfile::TempDir;
 
 const PREFIX: &str = "drover-e2e-";
 const LOCK: &str = ".in-use";
-/// A folder this young may not have its lock yet.
+/// Minimum age of a removable folder. A younger folder may not have its lock yet.
 const YOUNG: Duration = Duration::from_mins(5);
 
 /// A temporary folder could not be created.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot create a temporary folder in {parent}")]
 pub struct ScratchError {
-    /// The location.
+    /// The parent folder.
     pub parent: PathBuf,
     /// The error of the operating system.
     pub source: io::Error,
 }
 
-/// A temporary folder, removed at the end; also after this process was killed, by the next one
-/// that makes such a folder.
+/// A temporary folder that is removed when it is dropped. If this process is killed, the next
+/// process that creates such a folder removes it.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     folder: TempDir,
-    // Held as long as this process lives.
+    // The lock of the folder until this process ends.
     _lock: File,
 }
 
 impl Scratch {
-    /// Creates a folder, and removes those of ended processes.
+    /// Creates a folder and removes the folders of ended processes.
     pub(crate) fn make(what: &str) -> Result<Self, ScratchError> {
         let parent = std::env::temp_dir();
         sweep(&parent, YOUNG);
@@ -58,7 +58,7 @@ impl Scratch {
     }
 }
 
-/// Removes the unused folders in `parent`. Errors are ignored.
+/// Removes unused folders in `parent` and ignores errors.
 fn sweep(parent: &Path, young: Duration) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -98,7 +98,7 @@ mod tests {
         let (foreign, _) = folder_with_lock(parent.path(), "somebody-elses");
 
         sweep(parent.path(), YOUNG);
-        assert!(abandoned.exists(), "too young to be removed");
+        assert!(abandoned.exists(), "a young folder must not be removed");
 
         sweep(parent.path(), Duration::ZERO);
         assert!(!abandoned.exists());

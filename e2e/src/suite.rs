@@ -1,7 +1,7 @@
-//! Runs the tests of one binary sequentially in one environment.
+//! Runs the tests of one binary one after the other in one environment.
 //!
-//! The ordinary test harness would start a world for each test, or keep one that is never ended.
-//! This one speaks like it: filters, `--exact`, `--list`, and a line for each test.
+//! The standard test harness would start an environment for each test, or never stop a shared one.
+//! This harness has the same interface: filters, `--exact`, `--list`, and a line for each test.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -14,11 +14,11 @@ use futures::future::LocalBoxFuture;
 
 use crate::error::with_causes;
 
-/// A test that takes longer hangs; far more than the longest takes on a slow machine, since the
-/// suite's own budget is what bounds the whole.
+/// Timeout of a test, much longer than the longest test on a slow machine. The time limit of the
+/// complete suite is set elsewhere.
 const LIMIT: Duration = Duration::from_mins(15);
 
-/// Set where the suites are run by the gate.
+/// Environment variable that the gate sets when it runs the suites.
 const GATE: &str = "DROVER_SUITES";
 
 /// The environment of tests.
@@ -29,9 +29,9 @@ pub trait Stage {
 
 /// A test and its name, made by [`test!`](crate::test).
 pub struct Test<S> {
-    /// Its path in the binary.
+    /// The path of the test in the binary.
     pub name: &'static str,
-    /// The test; it panics to fail.
+    /// The test function, which panics to fail.
     pub run: for<'a> fn(&'a mut S) -> LocalBoxFuture<'a, ()>,
 }
 
@@ -41,7 +41,7 @@ impl<S> std::fmt::Debug for Test<S> {
     }
 }
 
-/// A [`suite::Test`](crate::suite::Test) of a function `async fn(&mut S)`.
+/// Creates a [`suite::Test`](crate::suite::Test) from a function `async fn(&mut S)`.
 #[macro_export]
 macro_rules! test {
     ($path:path) => {
@@ -52,7 +52,7 @@ macro_rules! test {
     };
 }
 
-/// Which tests the command line asks for.
+/// The tests that the command line selects.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Choice {
     filters: Vec<String>,
@@ -87,7 +87,7 @@ impl Choice {
         }
     }
 
-    /// What was asked for and is not there.
+    /// Returns a requested name that matches no test.
     fn unmatched<'a, S>(&'a self, tests: &[Test<S>]) -> Option<&'a str> {
         let unmatched = |pattern: &&String| !tests.iter().any(|test| self.fits(pattern, test.name));
         self.filters.iter().find(unmatched).map(String::as_str)
@@ -99,10 +99,10 @@ impl Choice {
     }
 }
 
-/// The `main` of a binary without the ordinary harness: runs `tests` on the stage that `start`
-/// makes, and prints what came out.
+/// The `main` function of a binary without the standard harness. Runs `tests` on the stage that
+/// `start` creates, and prints the results.
 ///
-/// A test that fails may leave the stage in any state, so the next one gets a new stage.
+/// A failed test can leave the stage in any state, so the next test gets a new stage.
 pub fn main<S: Stage, E: Error>(
     tests: &[Test<S>],
     start: impl AsyncFn() -> Result<S, E>,
@@ -119,11 +119,11 @@ pub fn main<S: Stage, E: Error>(
         }
         return ExitCode::SUCCESS;
     }
-    // The gate names tests that must be there; by hand one name may be meant for other binaries.
+    // The gate lists tests that must exist. In a manual run a name may belong to another binary.
     if let Some(pattern) = choice.unmatched(tests)
         && std::env::var_os(GATE).is_some()
     {
-        say(&mut out, &format!("no test is named {pattern:?}"));
+        say(&mut out, &format!("no test matches {pattern:?}"));
         return ExitCode::FAILURE;
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread()
@@ -158,7 +158,10 @@ async fn run<S: Stage, E: Error>(
                 Err(error) => {
                     say(
                         out,
-                        &format!("no stage for the tests: {}", with_causes(&error)),
+                        &format!(
+                            "cannot start the stage of the tests: {}",
+                            with_causes(&error)
+                        ),
                     );
                     say(out, &format!("test {} ... FAILED", test.name));
                     failed.push(test.name);
@@ -217,11 +220,11 @@ async fn attempt<S>(test: &Test<S>, stage: &mut S) -> Result<(), String> {
     match tokio::time::timeout(LIMIT, guarded).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(_)) => Err("panicked, see above".to_owned()),
-        Err(_) => Err(format!("did not end in {} s", LIMIT.as_secs())),
+        Err(_) => Err(format!("the test did not end within {} s", LIMIT.as_secs())),
     }
 }
 
-/// Prints a line; a closed standard output is no reason to stop testing.
+/// Prints a line and ignores a closed standard output.
 fn say(out: &mut impl Write, line: &str) {
     let _ = writeln!(out, "{line}");
 }
@@ -276,7 +279,7 @@ mod tests {
     }
 
     async fn fails(count: &mut Count) {
-        assert_eq!(count.0, 7, "as it shall");
+        assert_eq!(count.0, 7, "the test fails intentionally");
     }
 
     async fn needs_a_new_stage(count: &mut Count) {

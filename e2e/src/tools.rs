@@ -1,5 +1,5 @@
-//! The real Kubernetes programs: declared as Go `tool`s in `e2e/kubernetes/go.mod`, built once and
-//! cached outside the checkout, by the hash of what they are built from.
+//! The real Kubernetes programs. They are declared as Go tools in `e2e/kubernetes/go.mod`, built
+//! once, and cached outside of the checkout under a hash of their build inputs.
 
 mod build;
 
@@ -7,31 +7,31 @@ use std::path::PathBuf;
 
 pub use build::BuildError;
 
-/// A program of a real Kubernetes cluster, or one that talks to it.
+/// A program of a real Kubernetes cluster, or a client of such a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tool {
-    /// The cluster's store.
+    /// etcd, the store of the cluster.
     Etcd,
-    /// The Kubernetes API server.
+    /// kube-apiserver, the Kubernetes API server.
     KubeApiserver,
-    /// The Kubernetes controllers.
+    /// kube-controller-manager, the Kubernetes controllers.
     KubeControllerManager,
-    /// The Kubernetes command line.
+    /// kubectl, the Kubernetes command line.
     Kubectl,
-    /// The program that places pods on nodes.
+    /// kube-scheduler, which assigns pods to nodes.
     KubeScheduler,
-    /// The program that runs pods on a node.
+    /// kubelet, which runs pods on a node.
     Kubelet,
-    /// The program that makes Service addresses reachable on a node.
+    /// kube-proxy, which makes Service addresses reachable on a node.
     KubeProxy,
-    /// Helm 3.
+    /// Helm 3, the package manager.
     Helm,
-    /// The provider of the `metrics.k8s.io` API.
+    /// metrics-server, which serves the `metrics.k8s.io` API.
     MetricsServer,
 }
 
 impl Tool {
-    /// Every tool.
+    /// All tools.
     pub const ALL: [Self; 9] = [
         Self::Etcd,
         Self::KubeApiserver,
@@ -44,7 +44,7 @@ impl Tool {
         Self::MetricsServer,
     ];
 
-    /// The program's file name.
+    /// Returns the program's file name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Etcd => "etcd",
@@ -59,7 +59,7 @@ impl Tool {
         }
     }
 
-    /// What Go names it, which is after its package.
+    /// Returns the file name that Go derives from the package.
     const fn built_as(self) -> &'static str {
         match self {
             Self::Etcd => "server",
@@ -81,9 +81,9 @@ impl Tool {
         }
     }
 
-    /// Finds the built program, and builds all of them first when the cache does not have them.
+    /// Returns the path of the program. Builds all programs if the cache does not contain them.
     ///
-    /// A cold build takes some minutes and prints its progress. Concurrent tests build once.
+    /// A cold build takes some minutes and prints its progress. Concurrent tests share one build.
     pub async fn locate(self) -> Result<PathBuf, BuildError> {
         tokio::task::spawn_blocking(move || self.locate_blocking())
             .await
@@ -93,7 +93,7 @@ impl Tool {
             })?
     }
 
-    /// Does what [`Tool::locate`] does, on the calling thread.
+    /// Blocking variant of [`Tool::locate`], for synchronous callers.
     pub fn locate_blocking(self) -> Result<PathBuf, BuildError> {
         build::locate(self)
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// A condition was not met in time.
+/// A condition was not met before the timeout.
 #[derive(Debug, thiserror::Error)]
 #[error("timed out after {} s while waiting for {what}; last state: {last_seen}", limit.as_secs())]
 pub struct TimedOut {
@@ -17,9 +17,9 @@ pub struct TimedOut {
     pub last_seen: String,
 }
 
-/// Repeats `attempt` until it succeeds, at most for `limit`.
+/// Repeats `attempt` until it succeeds or `limit` has passed.
 ///
-/// An attempt that hangs is cut off at the limit too. The pauses grow from 50 ms to 1 s.
+/// The limit also aborts a hanging attempt. The pauses grow from 50 ms to 1 s.
 pub async fn eventually<T, E, F>(what: &str, limit: Duration, mut attempt: F) -> Result<T, TimedOut>
 where
     E: Display,
@@ -27,12 +27,14 @@ where
 {
     let deadline = Instant::now() + limit;
     let mut pause = Duration::from_millis(50);
-    let mut last_seen = "the first attempt did not end".to_owned();
+    let mut last_seen = "the first attempt is still running".to_owned();
     loop {
         match tokio::time::timeout_at(deadline, attempt()).await {
             Ok(Ok(value)) => return Ok(value),
             Ok(Err(error)) => last_seen = error.to_string(),
-            Err(_) => last_seen = format!("an attempt did not end; before it: {last_seen}"),
+            Err(_) => {
+                last_seen = format!("an attempt is still running; previous state: {last_seen}")
+            }
         }
         if Instant::now() + pause >= deadline {
             return Err(TimedOut {

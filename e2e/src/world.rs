@@ -28,25 +28,25 @@ use error::prepare;
 /// The administrator's password after the first login.
 const PASSWORD: &str = "a long password for tests";
 
-/// How the agents of the managed cluster run.
+/// The way to run the agents of the managed cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorldOptions {
-    /// Two agents as programs of this machine: quick, and needs no root.
+    /// Runs two agents as programs of this machine; fast and without root.
     Programs,
-    /// Two agents as pods on a real node, installed by the manifest alone.
+    /// Runs two agents as pods on a real node, installed by the manifest.
     Node,
 }
 
 /// A complete environment. Its programs stop and its files are removed when it is dropped.
 #[derive(Debug)]
 pub struct World {
-    // Dropped in this order: clients before what they use.
+    // The fields are dropped in this order: clients before servers.
     metrics: Option<MetricsServer>,
     /// The managed cluster `east`.
     pub east: Member,
-    /// The server.
+    /// The Drover server.
     pub server: Server,
-    /// The hub.
+    /// The hub of the server.
     pub hub: Hub,
     /// The administrator, logged in.
     pub admin: Person,
@@ -63,7 +63,7 @@ impl Stage for World {
 }
 
 impl World {
-    /// Starts everything, and waits until the administrator can use the cluster.
+    /// Starts all programs and waits until the administrator can use the cluster.
     pub async fn start(options: WorldOptions) -> Result<Self, WorldError> {
         match options {
             WorldOptions::Programs => Box::pin(Self::with_programs()).await,
@@ -142,27 +142,28 @@ impl World {
         })
     }
 
-    /// kubectl straight to `east`, with the rights that the administrator has through Drover.
+    /// Returns kubectl with a direct connection to `east`, with the permissions that the
+    /// administrator has through Drover.
     pub fn direct(&self) -> CommandLine {
         self.direct.clone()
     }
 
-    /// kubectl to `east` through Drover, with a token of the administrator in its kubeconfig.
+    /// Returns kubectl with a connection to `east` through Drover and a token of the administrator.
     pub fn through(&self) -> CommandLine {
         self.through.clone()
     }
 
-    /// The kubeconfig of [`World::through`].
+    /// Returns the kubeconfig of [`World::through`].
     pub fn kubeconfig(&self) -> &std::path::Path {
         &self.kubeconfig
     }
 
-    /// Whether the cluster serves the metrics API.
+    /// Returns whether the cluster serves the metrics API.
     pub const fn has_metrics(&self) -> bool {
         self.metrics.is_some()
     }
 
-    /// A second person, logged in with a password of their own.
+    /// Creates a user and logs the user in with a new password.
     pub async fn person(&self, name: &str, administrator: bool) -> Result<Person, WorldError> {
         let create = ["user", "create", name, "--new-password-stdin"];
         let first = format!("the first password of {name}");
@@ -189,7 +190,7 @@ impl World {
         Ok(())
     }
 
-    /// A folder for files of a test; it goes with the world.
+    /// Creates a folder for the files of a test. The folder is removed with the world.
     pub fn scratch(&self, test: &str) -> Result<PathBuf, WorldError> {
         let folder = self.hub.folder().join("scratch").join(test);
         std::fs::create_dir_all(&folder).map_err(prepare(&folder))?;

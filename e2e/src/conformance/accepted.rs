@@ -43,7 +43,7 @@ pub struct Accepted(Vec<Entry>);
 struct Entry {
     script: String,
     step: String,
-    /// Exactly these places.
+    /// Paths of the difference; no other path is accepted.
     paths: Vec<String>,
     #[serde(rename = "reason")]
     _reason: String,
@@ -61,7 +61,7 @@ pub struct Judgement {
 }
 
 impl Accepted {
-    /// Reads the file; a folder without it accepts no differences.
+    /// Reads the file. A folder without the file accepts no differences.
     pub fn load(path: &Path) -> Result<Self, AcceptedError> {
         let text = match fs::read_to_string(path) {
             Ok(text) => text,

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// Headers with compared values: those that clients read.
+/// Headers whose values are compared, because clients read them.
 const COMPARED: [&str; 8] = [
     "allow",
     "cache-control",

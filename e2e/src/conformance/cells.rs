@@ -50,7 +50,7 @@ pub struct Cells {
 #[serde(deny_unknown_fields)]
 struct Group {
     title: String,
-    /// Feature and its verbs.
+    /// Verbs by feature.
     features: BTreeMap<String, Vec<String>>,
 }
 

@@ -53,11 +53,11 @@ pub enum SideError {
 pub enum Credential {
     /// A bearer token, over plain HTTP on this machine.
     Token(String),
-    /// A client certificate, and the authority that certified the server, as PEM.
+    /// A client certificate with its key, and the authority of the server's certificate, as PEM.
     Certificate {
         /// The authority.
         ca: String,
-        /// The administrator's.
+        /// The client certificate and key of the administrator.
         client: KeyedCertificate,
     },
 }
@@ -76,7 +76,7 @@ impl fmt::Debug for Credential {
 pub struct Side {
     pub(super) name: &'static str,
     base: String,
-    /// Client with the administrator's certificate, if that is the credential.
+    /// Client with the administrator's certificate, if the credential is a certificate.
     admin: reqwest::Client,
     /// Client without a certificate.
     stranger: reqwest::Client,
@@ -103,7 +103,7 @@ impl Side {
         })
     }
 
-    /// Host and port.
+    /// Returns host and port of the URL.
     pub(super) fn host(&self) -> &str {
         self.base
             .split_once("//")
@@ -143,7 +143,7 @@ impl Side {
         }
         tokio::time::timeout(RESPONSE_TIMEOUT, read_when_ready(built))
             .await
-            .map_err(|_| format!("no answer in {} s", RESPONSE_TIMEOUT.as_secs()))?
+            .map_err(|_| format!("no response within {} s", RESPONSE_TIMEOUT.as_secs()))?
     }
 
     /// Adds the credential headers, and returns the client for the caller.
@@ -154,8 +154,9 @@ impl Side {
         headers: &mut HeaderMap,
     ) -> Result<&reqwest::Client, String> {
         let bearer = |token: &str| {
-            HeaderValue::try_from(format!("Bearer {token}"))
-                .map_err(|_| "a token that fits no header".to_owned())
+            HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| {
+                "the token contains characters that a header cannot contain".to_owned()
+            })
         };
         match caller {
             Caller::Nobody => return Ok(&self.stranger),
@@ -178,13 +179,13 @@ impl Side {
     }
 }
 
-/// Sends a request, and repeats a read while the server reports that its storage is not ready, as
-/// clients do. kube-apiserver reports that after a compaction.
+/// Sends a request. Repeats a read while the server reports that its storage is not ready, as
+/// kube-apiserver does after a compaction.
 async fn read_when_ready(request: reqwest::RequestBuilder) -> Result<reqwest::Response, String> {
     loop {
         let attempt = request
             .try_clone()
-            .ok_or("a body that cannot be repeated")?;
+            .ok_or("the request body cannot be sent twice")?;
         let built = request.try_clone().and_then(|clone| clone.build().ok());
         let reads = built.is_some_and(|built| built.method() == Method::GET);
         let answer = attempt.send().await.map_err(|error| with_causes(&error))?;

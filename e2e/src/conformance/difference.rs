@@ -15,9 +15,9 @@ const MAX_SHOWN: usize = 900;
 pub struct Difference {
     /// The path, such as `body.metadata.labels`.
     pub path: String,
-    /// The value of the server under test.
+    /// The value in the response of the server under test.
     pub ours: Option<Value>,
-    /// The value of the reference.
+    /// The value in the response of the reference.
     pub real: Option<Value>,
 }
 
@@ -42,13 +42,13 @@ fn shown(value: Option<&Value>) -> String {
     text
 }
 
-/// A list whose items have this is sorted by it, and compared name by name: one that is missing is
-/// one difference, not a shift of all that follow.
+/// The key of list items. Lists are sorted and compared by this key, so that a missing item is one
+/// difference and does not shift the following items.
 const NAMED_BY: &str = "subresource";
 /// The field of discovery responses with such lists.
 const NAMED_IN: &str = ".subresources";
 
-/// None where not each has a name of its own.
+/// Returns the items by key, or `None` if a key is missing or duplicate.
 fn named(items: &[Value]) -> Option<BTreeMap<&str, &Value>> {
     items
         .iter()
@@ -134,7 +134,7 @@ mod tests {
             paths(&listed(&ours), &listed(&real)),
             ["r.subresources[subresource=attach]"]
         );
-        // Lists with duplicate names, or elsewhere, are compared by index.
+        // Lists with duplicate keys, and lists in other fields, are compared by index.
         let twice = [one("binding"), one("binding"), one("status")];
         assert_ne!(paths(&listed(&ours), &listed(&twice)), [""; 0]);
         assert_ne!(paths(&json!(ours), &json!(real)), ["[subresource=attach]"]);

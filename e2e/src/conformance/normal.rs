@@ -22,7 +22,7 @@ static CURRENT: LazyLock<Regex> = LazyLock::new(|| pattern(r"current: \d+"));
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b\d{3,}\b"));
 /// Text after a number that is a limit.
 const LIMITED: [&str; 4] = [" bytes", " characters", " items", " properties"];
-/// The volumes with a pod's token.
+/// Names of the volumes that contain a pod's token.
 static ACCESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"kube-api-access-[0-9a-z]{5}"));
 static PEM: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"-----BEGIN ([A-Z ]+)-----[A-Za-z0-9+/=\s]+-----END [A-Z ]+-----\n?")
@@ -93,8 +93,8 @@ impl Normal {
         }
     }
 
-    /// Returns the normalized response. `newest` is the highest version of an object in this or an earlier
-    /// response.
+    /// Returns the normalized response. `newest` is the highest object version in this or an
+    /// earlier response.
     pub(super) fn apply(&self, value: &Value, newest: u64) -> Value {
         self.walk("", value, newest)
     }
@@ -161,7 +161,7 @@ impl Normal {
                 .replace_all(&text, |found: &Captures<'_>| {
                     let version = found[0].parse().unwrap_or(0);
                     let end = found.get(0).map_or(text.len(), |found| found.end());
-                    // A limit can be equal to the version of an object.
+                    // A limit can equal the version of an object.
                     let is_limit = LIMITED.iter().any(|unit| text[end..].starts_with(unit));
                     if !is_limit && self.versions.contains(&version) {
                         self.rank(version)
@@ -185,7 +185,7 @@ impl Normal {
         let text = UID.replace_all(&text, |found: &Captures<'_>| {
             match self.uids.get(&found[0]) {
                 Some(number) => format!("<uid {number}>"),
-                // Only in a token: its own.
+                // Fractions of seconds occur only in tokens.
                 None => "<uid>".to_owned(),
             }
         });
@@ -208,17 +208,16 @@ impl Normal {
     }
 }
 
-/// Managers in the order of their names, those that apply before the others as they are: they are
-/// sorted by the second of their writes, and one of the two servers may meet the next second between
-/// two requests where the other does not.
+/// Sorts the field managers by name, except those that apply. Managers are ordered by the second of
+/// their writes, and the second can change between two requests on one server only.
 fn sort_managers(managers: &mut [Value]) {
     for alike in managers.chunk_by_mut(|one, other| one["operation"] == other["operation"]) {
         alike.sort_by_cached_key(ordered);
     }
 }
 
-/// A Status with its causes in the order of their names, in the message too: kube-apiserver finds
-/// those of custom objects in the order of a Go map, which is none.
+/// Sorts the causes of a Status by name, also in the message. kube-apiserver lists the causes of
+/// custom objects in the random order of a Go map.
 fn sort_causes(mut status: Value) -> Value {
     let Some(causes) = status.pointer_mut("/details/causes") else {
         return status;
@@ -242,7 +241,7 @@ fn sort_causes(mut status: Value) -> Value {
     status
 }
 
-/// The text with objects that it quotes as JSON written with their members in order.
+/// Sorts the members of JSON objects that are quoted in the text.
 fn in_order(text: &str) -> String {
     QUOTED
         .replace_all(text, |found: &Captures<'_>| {
@@ -309,7 +308,7 @@ fn is_list(members: &Map<String, Value>) -> bool {
         })
 }
 
-/// Normalizes the version of a list: whether the list is as new as the observed objects.
+/// Normalizes the version of a list to whether the list is as new as the observed objects.
 fn list_version(normal: &mut Value, raw: &Value, newest: u64) {
     let Some(version) = raw["resourceVersion"].as_str() else {
         return;

@@ -1,20 +1,20 @@
 //! Paths in a JSON document, in scripts and reports: `body.items[0].metadata.name`.
 //!
-//! `[key=value]` picks the first item of a list that has this member; a key with dots in it stands
-//! in brackets and quotes: `metadata.labels["a.b/c"]`. `[*]` is every item, and gives a list.
+//! `[key=value]` selects the first item of a list that has this member. A key with dots is written
+//! in brackets and quotes: `metadata.labels["a.b/c"]`. `[*]` selects every item and returns a list.
 
 use serde_json::Value;
 
 /// A segment of a path.
 #[derive(Debug, PartialEq, Eq)]
-enum Part {
+enum Segment {
     Key(String),
     Index(usize),
     Which(String, String),
     Each,
 }
 
-fn parse(place: &str) -> Result<Vec<Part>, String> {
+fn parse(place: &str) -> Result<Vec<Segment>, String> {
     let mut parts = Vec::new();
     let mut rest = place;
     while !rest.is_empty() {
@@ -22,7 +22,7 @@ fn parse(place: &str) -> Result<Vec<Part>, String> {
             let end = tail
                 .find("\"]")
                 .ok_or_else(|| format!("{place}: a quote without an end"))?;
-            parts.push(Part::Key(tail[..end].to_owned()));
+            parts.push(Segment::Key(tail[..end].to_owned()));
             rest = &tail[end + 2..];
         } else if let Some(tail) = rest.strip_prefix('[') {
             let end = tail
@@ -36,21 +36,21 @@ fn parse(place: &str) -> Result<Vec<Part>, String> {
             if end == 0 {
                 return Err(format!("{place}: not a place"));
             }
-            parts.push(Part::Key(rest_of[..end].to_owned()));
+            parts.push(Segment::Key(rest_of[..end].to_owned()));
             rest = &rest_of[end..];
         }
     }
     Ok(parts)
 }
 
-fn bracket(inside: &str) -> Option<Part> {
+fn bracket(inside: &str) -> Option<Segment> {
     if inside == "*" {
-        return Some(Part::Each);
+        return Some(Segment::Each);
     }
     if let Some((key, value)) = inside.split_once('=') {
-        return Some(Part::Which(key.to_owned(), value.to_owned()));
+        return Some(Segment::Which(key.to_owned(), value.to_owned()));
     }
-    inside.parse().ok().map(Part::Index)
+    inside.parse().ok().map(Segment::Index)
 }
 
 /// Returns the value at a path of a document.
@@ -58,21 +58,21 @@ pub(super) fn find(document: &Value, place: &str) -> Result<Option<Value>, Strin
     Ok(follow(document, &parse(place)?))
 }
 
-fn follow(value: &Value, parts: &[Part]) -> Option<Value> {
+fn follow(value: &Value, parts: &[Segment]) -> Option<Value> {
     let Some((part, rest)) = parts.split_first() else {
         return Some(value.clone());
     };
     match part {
-        Part::Key(key) => follow(value.get(key)?, rest),
-        Part::Index(index) => follow(value.get(index)?, rest),
-        Part::Which(key, wanted) => {
+        Segment::Key(key) => follow(value.get(key)?, rest),
+        Segment::Index(index) => follow(value.get(index)?, rest),
+        Segment::Which(key, wanted) => {
             let item = value
                 .as_array()?
                 .iter()
                 .find(|item| item.get(key).and_then(Value::as_str) == Some(wanted))?;
             follow(item, rest)
         }
-        Part::Each => Some(Value::Array(
+        Segment::Each => Some(Value::Array(
             value
                 .as_array()?
                 .iter()

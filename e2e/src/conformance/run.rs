@@ -16,11 +16,11 @@ use super::streams::Stream;
 use super::substitute::Variables;
 use crate::error::with_causes;
 
-/// Timeout of conditions that controllers must meet.
+/// Timeout of conditions that depend on controllers.
 const CONDITION_TIMEOUT: Duration = Duration::from_secs(20);
 /// Maximum number of parallel requests in one step.
 const CONCURRENCY: usize = 16;
-/// Polling interval.
+/// Interval between two attempts of a repeated request.
 const POLL_INTERVAL: Duration = Duration::from_millis(60);
 
 /// The reference does not meet the expectations of a script.
@@ -34,7 +34,7 @@ pub struct RunError {
 /// The result of a script.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Its name.
+    /// Name of the script.
     pub script: String,
     /// Number of compared steps.
     pub steps: usize,
@@ -42,7 +42,7 @@ pub struct Outcome {
     pub differences: Vec<(String, Vec<Difference>)>,
 }
 
-/// The compared servers.
+/// The two servers to compare.
 #[derive(Debug)]
 pub struct Pair {
     /// The server under test.
@@ -129,7 +129,7 @@ fn compare_all(
         .collect()
 }
 
-/// Returns the parts of the response that the step compares.
+/// Returns the values at the paths of the response that the step compares.
 fn chosen(step: &Step, answer: &Value) -> Value {
     if step.only.is_empty() {
         return answer.clone();
@@ -185,7 +185,7 @@ impl<'a> Walk<'a> {
         Err(format!("{}: no default account: {answer}", self.side.name))
     }
 
-    /// Executes a step and stores the response.
+    /// Executes a step and stores its response.
     async fn take(&mut self, step: &Step) -> Result<(), String> {
         let answer = match &step.action {
             Action::Ask {
@@ -232,8 +232,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Sends a request many times; the answer says how many answers were alike, and how many
-    /// names there are in them.
+    /// Sends a request many times. The response contains the number of equal responses and the
+    /// number of distinct names in them.
     async fn ask_together(&self, request: &Request, count: usize) -> Result<Value, String> {
         let asks = (0..count).map(|index| {
             let mut variables = self.variables.clone();
@@ -276,7 +276,7 @@ impl<'a> Walk<'a> {
     fn capture(&mut self, step: &Step, answer: &Value) -> Result<(), String> {
         for (name, wanted) in &step.capture {
             let found = place::find(answer, wanted)?
-                .ok_or_else(|| format!("the answer has no {wanted}: {answer}"))?;
+                .ok_or_else(|| format!("the response has no {wanted}: {answer}"))?;
             let text = match found {
                 Value::String(text) => text,
                 other => other.to_string(),
@@ -298,7 +298,7 @@ impl<'a> Walk<'a> {
                 if codes.is_some_and(|codes| codes.contains(&json!(expect))) {
                     return Ok(());
                 }
-                return Err(format!("no answer has the code {expect}: {answer}"));
+                return Err(format!("no response has the code {expect}: {answer}"));
             }
             _ => return Ok(()),
         };

@@ -31,14 +31,14 @@ pub enum ScriptError {
     Empty(PathBuf),
 }
 
-/// A script: steps and covered cells.
+/// A script: its steps and the cells that it covers.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
     /// File name without extension; also the name of the namespace.
     #[serde(skip)]
     pub name: String,
-    /// A sentence about the behavior of Kubernetes.
+    /// Description of the tested behavior of Kubernetes, one sentence.
     pub about: String,
     /// The covered cells, such as `create dry-run`.
     #[serde(default)]
@@ -55,7 +55,7 @@ pub(super) struct Step {
     pub(super) action: Action,
     /// Variables for later steps, and their paths in the response.
     pub(super) capture: BTreeMap<String, String>,
-    /// Compared paths of the response; all if empty.
+    /// Compared paths of the response. An empty list compares the complete response.
     pub(super) only: Vec<String>,
 }
 
@@ -73,7 +73,7 @@ pub(super) enum Action {
     /// Sends a request many times in parallel; `${i}` is its number.
     Together {
         request: Request,
-        /// A status code that at least one response has.
+        /// A status code that at least one response must have.
         expect: u16,
         count: usize,
     },
@@ -89,7 +89,7 @@ const MAX_REQUESTS: usize = 1000;
 /// The events that a step reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Events {
-    /// This number of events.
+    /// The number of events to read.
     Count(usize),
     /// All events until the server ends the stream.
     Rest,
@@ -112,18 +112,18 @@ pub(super) enum Caller {
     /// A member of `system:masters`.
     #[default]
     Admin,
-    /// Without a credential.
+    /// A client without a credential.
     Nobody,
-    /// The administrator, impersonating this user.
+    /// A user whom the administrator impersonates.
     User(String),
-    /// The owner of the bearer token.
+    /// The owner of this bearer token.
     Token(String),
 }
 
 /// The body of a request.
 #[derive(Clone, Debug)]
 pub(super) enum Body {
-    /// No body.
+    /// An empty body.
     None,
     /// A document, sent as JSON.
     Document(Value),
@@ -135,16 +135,16 @@ pub(super) enum Body {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Until {
-    /// The status code; by default that of the step.
+    /// The status code; the default is the status code of the step.
     #[serde(default)]
     pub(super) code: Option<u16>,
-    /// A path in the body.
+    /// A path in the response body.
     #[serde(default)]
     pub(super) at: Option<String>,
-    /// The expected value at the path. Without it the path must exist.
+    /// The expected value at the path. Without a value the path must exist.
     #[serde(default)]
     pub(super) is: Option<Value>,
-    /// A path in the body that must not exist.
+    /// A path that must not exist in the response body.
     #[serde(default)]
     pub(super) without: Option<String>,
 }
@@ -198,9 +198,9 @@ impl TryFrom<Written> for Step {
         let action = match (asked, watched, read) {
             (Some(line), None, None) => {
                 let request = request(&line, &mut written).map_err(|why| wrong(&why))?;
-                let expect = written
-                    .expect
-                    .ok_or_else(|| wrong("`expect` says with which code Kubernetes answers"))?;
+                let expect = written.expect.ok_or_else(|| {
+                    wrong("`expect` is missing: add the status code of Kubernetes")
+                })?;
                 match (written.together, written.until.take()) {
                     (None, until) => Action::Ask {
                         request,
@@ -214,7 +214,7 @@ impl TryFrom<Written> for Step {
                     },
                     (Some(_), None) => return Err(wrong("`together` is 1 to 1000")),
                     (Some(_), Some(_)) => {
-                        return Err(wrong("it has both `together` and `until`"));
+                        return Err(wrong("`together` and `until` exclude each other"));
                     }
                 }
             }
@@ -224,13 +224,13 @@ impl TryFrom<Written> for Step {
                 id: written
                     .id
                     .take()
-                    .ok_or_else(|| wrong("`as` names the watch"))?,
+                    .ok_or_else(|| wrong("`as` is missing: add the name of the watch"))?,
             },
             (None, None, Some(id)) => Action::Read {
                 id,
                 events: written.events.map_or(Events::Rest, Events::Count),
             },
-            _ => return Err(wrong("it needs one of `request`, `watch`, `read`")),
+            _ => return Err(wrong("one of `request`, `watch`, `read` is required")),
         };
         Ok(Self {
             name: written.step,
@@ -244,9 +244,9 @@ impl TryFrom<Written> for Step {
 fn request(line: &str, written: &mut Written) -> Result<Request, String> {
     let (method, path) = line
         .split_once(' ')
-        .ok_or("`request` is a method and a path, as in `GET /api/v1/namespaces`")?;
+        .ok_or("`request` must be a method and a path, such as `GET /api/v1/namespaces`")?;
     if !path.starts_with(['/', '$']) {
-        return Err(format!("the path {path:?} does not begin with a slash"));
+        return Err(format!("the path {path:?} must start with a slash"));
     }
     let mut headers = std::mem::take(&mut written.headers);
     let kind = match written.patch.as_deref() {
@@ -257,7 +257,7 @@ fn request(line: &str, written: &mut Written) -> Result<Request, String> {
         Some("apply") => "application/apply-patch+yaml",
         Some(other) => {
             return Err(format!(
-                "`patch` is json, merge, strategic or apply, not {other:?}"
+                "`patch` must be json, merge, strategic or apply, not {other:?}"
             ));
         }
     };
@@ -265,7 +265,7 @@ fn request(line: &str, written: &mut Written) -> Result<Request, String> {
         (None, None) => Body::None,
         (Some(document), None) => Body::Document(document),
         (None, Some(text)) => Body::Text(text),
-        (Some(_), Some(_)) => return Err("it has both `body` and `text`".to_owned()),
+        (Some(_), Some(_)) => return Err("`body` and `text` exclude each other".to_owned()),
     };
     let named = headers
         .keys()
@@ -352,7 +352,7 @@ mod tests {
     fn parallel_requests_are_not_repeated() {
         let text = "{step: p, request: GET /x, expect: 200, together: 3}";
         let Action::Together { count, .. } = step(text).unwrap().action else {
-            panic!("it sends several");
+            panic!("the step must send parallel requests");
         };
         assert_eq!(count, 3);
         let error = step("{step: p, request: GET /x, expect: 200, together: 0}").unwrap_err();

@@ -7,18 +7,18 @@ use serde_json::Value;
 use super::script::Events;
 use crate::error::with_causes;
 
-/// Timeout of events.
+/// Timeout of the next event.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// An open watch.
 #[derive(Debug)]
 pub(super) struct Stream {
     answer: reqwest::Response,
-    /// Received bytes without a complete line.
+    /// Received bytes after the last complete line.
     begun: Vec<u8>,
 }
 
-/// Whether both events are bookmarks of the same revision.
+/// Returns whether both events are bookmarks of the same revision.
 fn repeats_bookmark(last: Option<&Value>, event: &Value) -> bool {
     event["type"] == "BOOKMARK" && last == Some(event)
 }
@@ -31,7 +31,7 @@ impl Stream {
         }
     }
 
-    /// Returns the next events as a list. Missing events show up in the comparison.
+    /// Returns the next events as a list. The comparison reports missing events.
     pub(super) async fn read(&mut self, wanted: Events) -> Result<Value, String> {
         let mut events = Vec::new();
         let end = tokio::time::Instant::now() + LIMIT;
@@ -40,7 +40,8 @@ impl Stream {
                 break;
             }
             match tokio::time::timeout_at(end, self.line()).await {
-                // kube-apiserver sends one or two bookmarks before the end, by its timer's phase.
+                // kube-apiserver sends one or two bookmarks before the end, depending on the phase
+                // of its timer.
                 Ok(Ok(Some(event))) if repeats_bookmark(events.last(), &event) => {}
                 Ok(Ok(Some(event))) => events.push(event),
                 Ok(Ok(None)) => {
@@ -63,7 +64,7 @@ impl Stream {
                 let line: Vec<u8> = self.begun.drain(..=end).collect();
                 return serde_json::from_slice(&line)
                     .map(Some)
-                    .map_err(|error| format!("an event that is no JSON: {error}"));
+                    .map_err(|error| format!("cannot parse an event as JSON: {error}"));
             }
             let chunk = self.answer.chunk().await;
             match chunk.map_err(|error| with_causes(&error))? {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// The variables of one side.
+/// The values of variables by name, for one server.
 pub(super) type Variables = BTreeMap<String, String>;
 
 /// Replaces `${name}` by values, and `${fill:N}` by N letters.

@@ -9,7 +9,8 @@ use serde::Deserialize;
 use super::error::StartError;
 use super::folder::prepare;
 
-/// Metadata of everything; the stage before the answer would only double the events.
+/// Logs the metadata of all requests. The policy omits the stage before the response, which would
+/// double the events.
 pub(super) const POLICY: &str = r#"{
   "apiVersion": "audit.k8s.io/v1", "kind": "Policy",
   "omitStages": ["RequestReceived"],
@@ -29,7 +30,8 @@ pub struct AuditEvent {
     /// The path with its query.
     #[serde(rename = "requestURI")]
     pub request_uri: String,
-    /// The Kubernetes verb, for example `list`; the HTTP method in lower case where there is none.
+    /// The Kubernetes verb, such as `list`, or the HTTP method in lower case for paths without
+    /// resource.
     pub verb: String,
     /// The authenticated user.
     pub user: AuditUser,
@@ -45,7 +47,7 @@ pub struct AuditEvent {
     pub response_status: Option<AuditStatus>,
     /// The object of the request.
     pub object_ref: Option<AuditObject>,
-    /// Annotations, for example why a request was allowed.
+    /// Annotations, such as the reason why a request was allowed.
     #[serde(default)]
     pub annotations: BTreeMap<String, String>,
 }
@@ -76,11 +78,11 @@ pub struct AuditStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AuditObject {
-    /// The group of its API; empty for Kubernetes' core.
+    /// The API group; empty for the core group.
     pub api_group: String,
-    /// The resource, in the plural.
+    /// The plural name of the resource.
     pub resource: String,
-    /// The subresource, for example `exec`.
+    /// The subresource, such as `exec`.
     pub subresource: String,
     /// The namespace.
     pub namespace: String,
@@ -88,7 +90,7 @@ pub struct AuditObject {
     pub name: String,
 }
 
-/// Reads the log without an incomplete last line.
+/// Reads the audit log and ignores an incomplete last line.
 pub(super) fn read(path: &Path) -> Result<Vec<AuditEvent>, StartError> {
     let text = fs::read_to_string(path).map_err(prepare(path))?;
     parse(&text)

@@ -83,7 +83,8 @@ impl Credentials {
         })
     }
 
-    /// Certifies a server of this cluster other than the API server, such as a kubelet.
+    /// Creates a certificate for a server of this cluster other than the API server, such as a
+    /// kubelet.
     pub(super) fn server(
         &self,
         name: &str,

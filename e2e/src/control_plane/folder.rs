@@ -50,7 +50,8 @@ impl Folder {
         self.root.join("logs")
     }
 
-    /// The home folder of kubectl and helm, so that the user's own is neither read nor written.
+    /// Returns the home folder of kubectl and helm, which keeps them away from the home folder of
+    /// the user.
     pub(super) fn home(&self) -> PathBuf {
         self.root.join("home")
     }
@@ -88,7 +89,7 @@ struct RememberedPorts {
 }
 
 impl Ports {
-    /// Reserves the stored ports of the folder, or free ones.
+    /// Reserves the stored ports of the folder, or free ports for a new folder.
     pub(super) fn take(folder: &Folder, address: IpAddr) -> Result<Self, StartError> {
         let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let path = folder.root.join("ports.json");

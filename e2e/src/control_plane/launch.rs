@@ -14,8 +14,8 @@ use crate::pki::CertificateFiles;
 use crate::program::{Program, ProgramError, Running};
 use crate::tools::Tool;
 
-/// kube-apiserver refuses to announce a loopback address, although nothing uses it without a
-/// node. This one is for documentation (RFC 5737) and reaches nothing.
+/// The advertised address of an API server without nodes. kube-apiserver rejects a loopback address
+/// here. No program connects to this documentation address (RFC 5737).
 const UNREACHABLE: &str = "203.0.113.1";
 
 pub(super) async fn start(options: Options) -> Result<ControlPlane, StartError> {
@@ -38,7 +38,7 @@ pub(super) async fn start(options: Options) -> Result<ControlPlane, StartError> 
     let api_server = api_server(&folder, &ports, &credentials, &options).await?;
     let mut api_server = api_server.start()?;
     wait_for_api(&mut api_server, &client).await?;
-    // Both programs exit without the API, so that they start after it.
+    // These two programs exit if the API is unavailable, so they start after the API server.
     let user = "system:kube-controller-manager";
     let kubeconfig = identify("controller-manager.kubeconfig", user, None)?;
     let program = controller_manager(&folder, &credentials, &kubeconfig).await?;
@@ -109,7 +109,8 @@ async fn api_server(
         .arg("--enable-admission-plugins=NodeRestriction")
         .arg("--allow-privileged=true")
         .arg("--kubelet-preferred-address-types=InternalIP")
-        // Aggregated APIs and webhooks are dialled at their endpoints: this host has no kube-proxy.
+        // Connects to aggregated APIs and webhooks at their endpoints, because this host has no
+        // kube-proxy.
         .arg("--enable-aggregator-routing=true")
         .arg("--requestheader-allowed-names=front-proxy-client")
         .arg("--requestheader-username-headers=X-Remote-User")
@@ -131,7 +132,7 @@ fn with_audit(program: Program, folder: &Folder) -> Result<Program, StartError> 
         .arg(policy)
         .arg("--audit-log-path")
         .arg(folder.audit_log())
-        // The log then contains a request before its response.
+        // In blocking mode the log contains a request before its response.
         .arg("--audit-log-mode=blocking"))
 }
 
@@ -202,7 +203,7 @@ async fn scheduler(folder: &Folder, kubeconfig: &Path) -> Result<Program, StartE
 }
 
 async fn client(kubeconfig: &Path) -> Result<Client, StartError> {
-    // Errors are ignored: a provider is already installed.
+    // The error is ignored: it means that a provider is already installed.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let text = std::fs::read_to_string(kubeconfig).map_err(prepare(kubeconfig))?;
     let kubeconfig = kube::config::Kubeconfig::from_yaml(&text).map_err(StartError::Kubeconfig)?;
@@ -230,7 +231,7 @@ pub(super) async fn wait_for_api(
             match answer.await {
                 Ok(Ok(_)) => Ok(()),
                 Ok(Err(error)) => Err(error.to_string()),
-                Err(_) => Err("no answer in 5 s".to_owned()),
+                Err(_) => Err("no response within 5 s".to_owned()),
             }
         })
         .await

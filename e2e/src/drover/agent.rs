@@ -11,7 +11,7 @@ use super::{DroverError, Programs};
 use crate::ports::PortLease;
 use crate::program::{Program, Running};
 
-/// Timeout of the connection.
+/// Timeout until the agent is connected.
 const CONNECT_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// The options of an agent.
@@ -36,7 +36,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Starts an agent. The import manifest of the cluster must be applied before.
+    /// Starts an agent. The import manifest of the cluster must already be applied.
     pub fn start(options: AgentOptions) -> Result<Self, DroverError> {
         let programs = Programs::find()?;
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -67,7 +67,7 @@ impl Agent {
         self.running.id()
     }
 
-    /// The process.
+    /// Returns the process.
     pub fn running(&mut self) -> &mut Running {
         &mut self.running
     }

@@ -23,15 +23,15 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 /// The options of the server.
 #[derive(Clone, Debug)]
 pub struct DemoOptions {
-    /// Folder of the state, which the next start uses.
+    /// Folder of the server's state, which later starts reuse.
     pub folder: PathBuf,
-    /// Port on loopback; `None` for a free one.
+    /// Port on loopback; `None` selects a free port.
     pub port: Option<u16>,
-    /// Number of clusters.
+    /// Number of simulated clusters.
     pub clusters: u32,
 }
 
-/// A running server with simulated clusters. It stops when it is dropped.
+/// A running server with simulated clusters. Dropping it stops the server.
 #[derive(Debug)]
 pub struct DemoServer {
     running: Running,
@@ -48,7 +48,8 @@ impl DemoServer {
         let programs = Programs::find()?;
         let folder = options.folder;
         fs::create_dir_all(folder.join("home")).map_err(prepare(&folder))?;
-        // The log contains the authority to trust; remove the log of earlier starts.
+        // The fingerprint of the authority is read from the log, so remove the log of earlier
+        // starts.
         let _ = fs::remove_file(folder.join("drover-server.log"));
         let lease = match options.port {
             Some(_) => None,
@@ -89,22 +90,22 @@ impl DemoServer {
         &self.fingerprint
     }
 
-    /// Its folder.
+    /// Returns the folder of the server's state.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The process.
+    /// Returns the process.
     pub fn running(&mut self) -> &mut Running {
         &mut self.running
     }
 
-    /// The process's id.
+    /// Returns the process ID.
     pub fn id(&self) -> u32 {
         self.running.id()
     }
 
-    /// The program `drover`.
+    /// Returns the path of the program `drover`.
     pub fn program(&self) -> &Path {
         &self.programs.drover
     }
@@ -115,14 +116,14 @@ impl DemoServer {
         CommandLine::new(&self.programs.drover, &home.join("kubeconfig"), &home)
     }
 
-    /// Logs the first administrator in and returns the password.
+    /// Logs the first administrator in and returns the new password.
     pub async fn log_in(&self) -> Result<String, DroverError> {
         let trust = ["--ca-fingerprint", &self.fingerprint];
         log_in(&self.folder, &self.url(), trust, &self.command_line()).await
     }
 
     /// Returns the environment of the browser tests, which `e2e/browser/stage/stage.ts` reads.
-    pub(crate) fn told_to_browser(
+    pub(crate) fn browser_environment(
         &self,
         password: &str,
         kubectl: &Path,
@@ -154,7 +155,7 @@ impl DemoServer {
         items.ok_or_else(|| unreadable(output.stdout))
     }
 
-    /// Waits until exactly this number of clusters exists and is ready.
+    /// Waits until the number of clusters is `wanted` and all are ready.
     pub async fn wait_for_clusters(&self, wanted: usize) -> Result<(), DroverError> {
         let what = format!("{wanted} clusters that are ready");
         Ok(eventually(&what, CLUSTERS_TIMEOUT, async || {

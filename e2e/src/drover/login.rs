@@ -13,8 +13,8 @@ use crate::wait::eventually;
 /// Timeout of the first password, including the Lease of a killed server.
 const FIRST_PASSWORD_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Logs in at `url` with the password that `folder` keeps, and from the first one, which the server
-/// has written there, to one of its own; gives it.
+/// Logs the first administrator in at `url` and returns the password. Uses the password stored in
+/// `folder`, or replaces the first password that the server wrote there.
 pub(super) async fn log_in(
     folder: &Path,
     url: &str,
@@ -30,12 +30,13 @@ pub(super) async fn log_in(
         return Ok(password);
     }
     let first = folder.join("first-password");
-    // The server makes its first administrator once it leads, shortly after it is ready.
+    // The server creates its first administrator after it becomes leader, shortly after it is
+    // ready.
     let first = eventually("the first password", FIRST_PASSWORD_TIMEOUT, async || {
         let text = fs::read_to_string(&first).map_err(|error| error.to_string())?;
         // The file is created before the password is written.
         let whole = text.ends_with('\n').then(|| text.trim().to_owned());
-        whole.ok_or_else(|| "the file is not written yet".to_owned())
+        whole.ok_or_else(|| "the password file is incomplete".to_owned())
     })
     .await?;
     // Stored before the change, so that a crash does not lock the administrator out.

@@ -10,17 +10,17 @@ pub struct MissingProgram {
     pub path: PathBuf,
 }
 
-/// The programs that cargo has built.
+/// The paths of the programs that cargo has built.
 #[derive(Clone, Debug)]
 pub struct Programs {
-    /// `drover`: server and command line.
+    /// `drover`: the server and the command line.
     pub drover: PathBuf,
-    /// `drover-agent`, for this machine.
+    /// `drover-agent` for this machine.
     pub agent: PathBuf,
 }
 
 impl Programs {
-    /// Finds the programs in the folder of the current program: a test, xtask or a bench.
+    /// Finds the programs next to the current executable: a test, xtask or a benchmark.
     pub fn find() -> Result<Self, MissingProgram> {
         let own = std::env::current_exe().unwrap_or_default();
         let folder = own.parent().unwrap_or_else(|| Path::new("."));

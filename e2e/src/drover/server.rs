@@ -1,4 +1,4 @@
-//! `drover server` on a hub, and `drover` as its first administrator.
+//! `drover server` on a hub, with `drover` logged in as its first administrator.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
@@ -18,23 +18,23 @@ use crate::ports::PortLease;
 use crate::program::{Program, Running};
 use crate::wait::eventually;
 
-/// Start timeout: the first start also creates custom resources and hashes a password.
+/// Start timeout. The first start also creates custom resource definitions and hashes a password.
 const READY: Duration = Duration::from_mins(2);
 /// Timeout until the agent is connected and roles are applied.
 const CLUSTER_READY: Duration = Duration::from_mins(2);
-/// The namespace in which the server keeps its own objects, and the Secret of its authority.
+/// The namespace of the server's own objects.
 const HUB_NAMESPACE: &str = "drover-system";
 const AUTHORITY_SECRET: &str = "server-ca";
 
 /// The options of the server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// The listen address.
+    /// The listen address of the server.
     pub address: IpAddr,
-    /// Port; `None` for a free one.
+    /// Port of the server; `None` selects a free port.
     pub port: Option<u16>,
-    /// The folder of its log, its audit log, the command line's home and the password; the hub's
-    /// own if there is none. One folder holds one server.
+    /// The folder of the server's log, its audit log, the command line's home and the password; the
+    /// default is the hub's folder. A folder supports one server.
     pub folder: Option<PathBuf>,
     /// Additional arguments.
     pub arguments: Vec<String>,
@@ -51,7 +51,7 @@ impl Default for ServerOptions {
     }
 }
 
-/// A running server. It stops when it is dropped.
+/// A running server. Dropping it stops the server.
 pub struct Server {
     running: Running,
     programs: Programs,
@@ -139,7 +139,7 @@ impl Server {
         &self.authority
     }
 
-    /// Its folder, with its log, its audit log and the command line's home.
+    /// Returns the folder with the server's log, its audit log and the command line's home.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -149,7 +149,7 @@ impl Server {
         self.folder.join("audit.jsonl")
     }
 
-    /// The process.
+    /// Returns the process.
     pub fn running(&mut self) -> &mut Running {
         &mut self.running
     }
@@ -176,21 +176,21 @@ impl Server {
 
     /// Returns the command line `drover` with a separate home folder that stores the administrator's login.
     pub fn command_line(&self) -> CommandLine {
-        // kubeconfigs that it writes go there too.
+        // The command line also writes kubeconfigs into this home folder.
         let home = self.folder.join("home");
         CommandLine::new(&self.programs.drover, &home.join("kubeconfig"), &home)
     }
 
-    /// Logs the first administrator in, with a password of its own from the first time on, and
-    /// gives that password.
+    /// Logs the first administrator in, changes the password at the first login, and returns the
+    /// password.
     pub async fn log_in(&self) -> Result<String, DroverError> {
         let ca = self.authority.display().to_string();
         let trust = ["--ca-file", &ca];
         log_in(&self.folder, &self.url(), trust, &self.command_line()).await
     }
 
-    /// Registers `cluster` under `name`, as a person does: `drover cluster import NAME |
-    /// kubectl apply -f -`. Needs [`Server::log_in`]; repeating it changes nothing.
+    /// Registers `cluster` under `name` with `drover cluster import NAME | kubectl apply -f -`.
+    /// Requires [`Server::log_in`]. A repetition changes nothing.
     pub async fn import(&self, name: &str, cluster: &ControlPlane) -> Result<(), DroverError> {
         let manifest = self
             .command_line()
@@ -202,7 +202,7 @@ impl Server {
         Ok(())
     }
 
-    /// Waits until the cluster `name` is ready: its agent is connected, and roles are applied.
+    /// Waits until the cluster `name` is ready: its agent is connected and roles are applied.
     pub async fn wait_for_cluster(&self, name: &str) -> Result<(), DroverError> {
         let what = format!("cluster {name}");
         Ok(eventually(&what, CLUSTER_READY, async || {
@@ -222,7 +222,7 @@ impl Server {
     }
 }
 
-/// Whether a cluster, as `drover cluster get --output json` prints it, is ready.
+/// Returns whether a cluster is ready, from the output of `drover cluster get --output json`.
 fn is_ready(cluster: &str) -> bool {
     let cluster: serde_json::Value = serde_json::from_str(cluster).unwrap_or_default();
     cluster["conditions"].as_array().is_some_and(|conditions| {
@@ -232,7 +232,7 @@ fn is_ready(cluster: &str) -> bool {
     })
 }
 
-/// The server's authority, which it keeps on its hub.
+/// Returns the server's authority from its hub.
 async fn authority(hub: &ControlPlane) -> Result<String, DroverError> {
     let secrets: kube::Api<k8s_openapi::api::core::v1::Secret> =
         kube::Api::namespaced(hub.client(), HUB_NAMESPACE);
@@ -254,7 +254,7 @@ async fn authority(hub: &ControlPlane) -> Result<String, DroverError> {
     })
 }
 
-/// Creates a client that trusts only `pem`, without a credential.
+/// Creates a client without a credential that trusts only the authority `pem`.
 fn anonymous(url: &str, pem: &str) -> Result<Client, DroverError> {
     let unreadable = |text: String| DroverError::Unreadable {
         what: "the server's address or authority",

@@ -11,7 +11,7 @@ use crate::image::Image;
 use crate::network::{NodeNetwork, POD_RANGE, plugin_folder};
 use crate::pki::write;
 
-/// The node's files.
+/// The paths of the node's configuration files.
 #[derive(Debug)]
 pub(super) struct Settings {
     pub(super) folder: PathBuf,
@@ -23,7 +23,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Writes them into `folder`.
+    /// Writes the configuration files into `folder`.
     pub(super) fn write(
         cluster: &ControlPlane,
         network: &NodeNetwork,
@@ -72,8 +72,8 @@ fn containerd(folder: &Path) -> String {
     let cni = folder.join("cni");
     let plug_ins = plugin_folder().unwrap_or("/usr/lib/cni");
     let cri = r#"[plugins."io.containerd.grpc.v1.cri"#;
-    // A root without CAP_SYS_RESOURCE cannot lower an OOM score; without the restriction every
-    // sandbox would die.
+    // Without this setting containerd would lower OOM scores, which needs CAP_SYS_RESOURCE. In an
+    // environment without this capability every sandbox would fail.
     format!(
         r#"version = 2
 root = "{root}"
@@ -110,7 +110,7 @@ fn plug_ins() -> Value {
                 "bridge": "cni0",
                 "isGateway": true,
                 "hairpinMode": true,
-                // The host has a route to the pods, so they keep their own addresses.
+                // The host has a route to the pods, so address translation is not needed.
                 "ipMasq": false,
                 "ipam": {
                     "type": "host-local",
@@ -150,7 +150,7 @@ fn kubelet(
         "failSwapOn": false,
         "enforceNodeAllocatable": [],
         "localStorageCapacityIsolation": false,
-        // The disk is the machine's; how full it is must not decide about pods.
+        // The disk belongs to the machine, so its free space must not evict pods.
         "evictionHard": {"nodefs.available": "0%", "imagefs.available": "0%"},
         "imageGCHighThresholdPercent": 100,
         "nodeStatusUpdateFrequency": "4s",
@@ -166,7 +166,8 @@ fn kube_proxy(node: &str, kubeconfig: &Path) -> Value {
         "clientConnection": {"kubeconfig": kubeconfig},
         "clusterCIDR": POD_RANGE,
         "conntrack": {"maxPerCore": 0, "min": 0},
-        // Answers between pods of one bridge would bypass the address translation otherwise.
+        // Without this setting responses between pods of one bridge would bypass the address
+        // translation.
         "nftables": {"masqueradeAll": true},
     })
 }

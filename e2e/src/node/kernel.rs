@@ -1,5 +1,5 @@
-//! What a node changes in the machine's kernel outside any namespace: control groups, and a few
-//! settings that kubelet insists on.
+//! Changes of a node in the machine's kernel outside of namespaces: control groups, and settings
+//! that kubelet requires.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use super::{JoinError, make_folder, prepare};
 
-/// The control group that all pods are in.
+/// The control group of all pods.
 pub(super) const CONTROL_GROUP: &str = "drover-e2e";
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 
-/// Settings of the whole machine that kubelet changes.
+/// Kernel settings of the machine that kubelet changes.
 const SETTINGS: [&str; 6] = [
     "/proc/sys/vm/overcommit_memory",
     "/proc/sys/vm/panic_on_oom",
@@ -21,7 +21,7 @@ const SETTINGS: [&str; 6] = [
     "/proc/sys/kernel/keys/root_maxbytes",
 ];
 
-/// The kernel's state before the node; dropping it puts that back.
+/// The state of the kernel before the node started. Dropping it restores the state.
 #[derive(Debug)]
 pub(super) struct KernelState {
     settings: Vec<(&'static str, String)>,
@@ -29,7 +29,7 @@ pub(super) struct KernelState {
 }
 
 impl KernelState {
-    /// Remembers the settings and makes the control group.
+    /// Saves the settings and creates the control group.
     pub(super) fn prepare() -> Result<Self, JoinError> {
         let settings = SETTINGS
             .into_iter()
@@ -55,7 +55,7 @@ impl Drop for KernelState {
         for (path, value) in &self.settings {
             let _ = fs::write(path, value);
         }
-        // A group stays busy for a moment after its last process has ended.
+        // A control group stays busy for a moment after its last process has ended.
         let deadline = Instant::now() + Duration::from_secs(5);
         while self.groups.iter().any(|group| group.exists()) && Instant::now() < deadline {
             for group in &self.groups {
@@ -66,7 +66,7 @@ impl Drop for KernelState {
     }
 }
 
-/// The roots of the control group hierarchies: one with cgroup v2, several with v1.
+/// Returns the roots of the control group hierarchies: one with cgroup v2, several with v1.
 fn hierarchies() -> Result<Vec<PathBuf>, JoinError> {
     let root = Path::new(CONTROL_GROUPS);
     if root.join("cgroup.controllers").exists() {
@@ -75,7 +75,7 @@ fn hierarchies() -> Result<Vec<PathBuf>, JoinError> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root).map_err(prepare(root))? {
         let path = entry.map_err(prepare(root))?.path();
-        // Links are other names of hierarchies that are listed anyway.
+        // Symbolic links are other names of hierarchies that the list contains anyway.
         if path.join("cgroup.procs").exists() && !path.is_symlink() {
             found.push(path);
         }
@@ -84,7 +84,8 @@ fn hierarchies() -> Result<Vec<PathBuf>, JoinError> {
     Ok(found)
 }
 
-/// cgroup v1: a new cpuset takes no process until its processors and memory are set.
+/// Copies processors and memory into a new cpuset of cgroup v1, which accepts no processes without
+/// them.
 fn inherit_cpuset(group: &Path) -> Result<(), JoinError> {
     for name in ["cpuset.cpus", "cpuset.mems"] {
         let (own, parent) = (group.join(name), group.with_file_name(name));
@@ -96,7 +97,7 @@ fn inherit_cpuset(group: &Path) -> Result<(), JoinError> {
     Ok(())
 }
 
-/// Removes a control group and those below it, as far as they are empty of processes.
+/// Removes a control group and its children if they contain no processes.
 fn remove_group(group: &Path) {
     for entry in fs::read_dir(group).into_iter().flatten().flatten() {
         if entry.path().is_dir() {

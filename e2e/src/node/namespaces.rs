@@ -1,7 +1,7 @@
 //! The node's namespaces: mounts, host name, processes, network.
 //!
-//! The first process in the process namespace takes all others with it when it ends, so that no
-//! pod outlives the node; the mounts that they made go with the last of them.
+//! When the first process of the process namespace ends, the kernel kills all other processes in
+//! it. So no pod outlives the node. The mounts are removed with the last process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,9 @@ use super::{JoinError, READY, make_folder};
 use crate::network::{NodeNetwork, search_path};
 use crate::program::{Program, ProgramError, Running};
 
-/// Runs as the first process. `$1` is the node's folder, `$2` its host name.
+/// The script of the first process. `$1` is the node's folder, `$2` its host name.
 ///
-/// `/run` and the folders with fixed places become the node's own. The loop collects processes
-/// whose parents are gone.
+/// Mounts private folders over `/run` and other fixed paths. The loop reaps orphaned processes.
 const FIRST: &str = r#"set -e
 mount -t tmpfs -o mode=755 node-run /run
 mount --bind "$1/var-log" /var/log
@@ -29,10 +28,10 @@ echo namespaces are ready
 while :; do sleep 3600 & wait; done
 "#;
 
-/// Folders with fixed places that the node's own are mounted over.
+/// Folders with fixed paths, over which the node's own folders are mounted.
 const COVERED: [&str; 2] = ["/var/lib/cni", "/var/lib/kubelet"];
 
-/// The namespaces of a node; dropping them ends every process in them.
+/// The namespaces of a node. Dropping them ends every process in them.
 #[derive(Debug)]
 pub(super) struct Namespaces {
     outer: Running,
@@ -42,7 +41,7 @@ pub(super) struct Namespaces {
 }
 
 impl Namespaces {
-    /// Makes the namespaces around the network's.
+    /// Creates the namespaces inside the network namespace.
     pub(super) async fn enter(settings: &Settings) -> Result<Self, JoinError> {
         let mut made = Vec::new();
         for folder in COVERED.map(PathBuf::from) {
@@ -84,7 +83,7 @@ impl Namespaces {
         })
     }
 
-    /// The arguments by which `nsenter` runs something on the node.
+    /// Returns the arguments of `nsenter` for the node.
     pub(super) fn enter_arguments(&self) -> Vec<String> {
         let target = self.first.as_raw_nonzero();
         let mut arguments = vec![format!("--target={target}")];
@@ -92,7 +91,7 @@ impl Namespaces {
         arguments
     }
 
-    /// A program on the node.
+    /// Returns a program that runs on the node.
     pub(super) fn program(&self, name: &str, path: &Path) -> Program {
         Program::new(name, "nsenter", &self.logs)
             .env("PATH", search_path())
@@ -105,7 +104,7 @@ impl Namespaces {
         self.signal_all(Signal::STOP)
     }
 
-    /// Lets every process on the node run on.
+    /// Resumes every process on the node.
     pub(super) fn resume(&self) -> Result<(), ProgramError> {
         self.signal_all(Signal::CONT)
     }
@@ -133,7 +132,7 @@ impl Namespaces {
 
 impl Drop for Namespaces {
     fn drop(&mut self) {
-        // The kernel lets the first process go only after all others.
+        // The kernel ends the first process only after all other processes.
         let _ = kill_process(self.first, Signal::KILL);
         let process = PathBuf::from(format!("/proc/{}", self.first.as_raw_nonzero()));
         let deadline = Instant::now() + Duration::from_secs(30);
@@ -141,7 +140,7 @@ impl Drop for Namespaces {
             std::thread::sleep(Duration::from_millis(20));
         }
         for folder in &self.made {
-            // Not empty when something else began to use it meanwhile.
+            // The folder is not empty if another process has started to use it.
             let _ = fs::remove_dir(folder);
         }
     }

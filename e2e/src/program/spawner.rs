@@ -1,8 +1,8 @@
-//! The thread that starts every child.
+//! The thread that starts every child process.
 //!
-//! The kernel delivers a child's parent-death signal when the *thread* that started it ends. A
-//! test's thread, or one of a runtime's, can end before the child may; this one lives as long as
-//! the process.
+//! The kernel sends the parent-death signal to a child when the *thread* that started the child
+//! ends. Threads of tests and runtimes can end before the child. This thread runs until the process
+//! ends.
 
 use std::io;
 use std::process::{Child, Command};
@@ -11,10 +11,10 @@ use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 
 type Request = (Command, SyncSender<io::Result<Child>>);
 
-/// Starts `command` on the thread that never ends.
+/// Starts `command` on the spawner thread.
 pub(super) fn spawn(command: Command) -> io::Result<Child> {
     static SPAWNER: OnceLock<Sender<Request>> = OnceLock::new();
-    let gone = || io::Error::other("the thread that starts programs is gone");
+    let gone = || io::Error::other("the thread that starts programs has ended");
     let (answer, answered) = sync_channel(1);
     SPAWNER
         .get_or_init(start)

@@ -1,4 +1,4 @@
-//! Programs that start, pause, restart and end.
+//! Start, pause, restart and end of programs.
 
 use super::*;
 
@@ -61,7 +61,7 @@ async fn paused_program_runs_on_when_resumed() {
     running.wait_for_log("up", SOON).await.unwrap();
     running.pause().unwrap();
     let stat = fs::read_to_string(format!("/proc/{}/stat", running.id())).unwrap();
-    assert!(stat.contains(") T "), "it runs on: {stat}");
+    assert!(stat.contains(") T "), "the program is not stopped: {stat}");
     running.signal(Signal::TERM).unwrap();
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert!(!running.log().contains("asked"));

@@ -1,10 +1,10 @@
-//! Roles that are as narrow as their use, and roles that are not.
+//! Roles that are as narrow as their use, and roles that are wider.
 
 use serde_json::json;
 
 use super::*;
 
-/// What is wrong with a rule that holds in `namespace` when an account did this.
+/// Returns the excess permissions of a rule in `namespace` if an account sent these requests.
 fn wrong(rule: &Value, namespace: Option<&str>, events: &[Value]) -> Vec<String> {
     let rights = granted(&json!({ "rules": [rule] }), namespace);
     let events = events.iter().map(|event| {

@@ -9,10 +9,10 @@ use std::time::Instant;
 
 use super::Tool;
 
-/// Arguments of the compiler, one per line. They omit debug information, which would take a tenth of
-/// the build time.
+/// The file with the arguments of the compiler, one per line. The arguments omit debug information,
+/// which would take a tenth of the build time.
 const FLAGS: &str = "build-flags";
-/// The files that determine the programs; their hash is the cache key.
+/// The input files of the build. Their hash is the cache key.
 const INPUTS: [&str; 3] = ["go.mod", "go.sum", FLAGS];
 
 /// The error of building the [`Tool`]s.
@@ -22,7 +22,7 @@ pub enum BuildError {
     #[error("cannot locate the cache of built programs: set XDG_CACHE_HOME or HOME")]
     NoCacheFolder,
     /// The Go module's files could not be read.
-    #[error("cannot read {path}, which says what to build")]
+    #[error("cannot read the build input {path}")]
     ReadModule {
         /// The file.
         path: PathBuf,
@@ -37,16 +37,16 @@ pub enum BuildError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// There is no Go compiler.
+    /// The Go compiler is not installed.
     #[error("cannot start `go`: install Go 1.26 or newer and put it on PATH")]
     StartGo {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The compiler refused.
+    /// The compiler failed.
     #[error("`go build` of the Kubernetes programs failed:\n{output}")]
     Compile {
-        /// The end of what the compiler printed.
+        /// The last lines of the compiler's output.
         output: String,
     },
     /// The task that waits for the build was cancelled or panicked.
@@ -54,12 +54,12 @@ pub enum BuildError {
     Interrupted {
         /// The program.
         tool: &'static str,
-        /// How the task ended.
+        /// The error of the task.
         source: tokio::task::JoinError,
     },
 }
 
-/// Finds `tool` in the cache, or builds all of them there.
+/// Returns the path of `tool` in the cache. Builds all tools if they are missing.
 pub(super) fn locate(tool: Tool) -> Result<PathBuf, BuildError> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("kubernetes");
     let folder = cache_folder()?.join(key(&sources)?);
@@ -76,9 +76,10 @@ pub(super) fn locate(tool: Tool) -> Result<PathBuf, BuildError> {
     let lock_path = folder.join("lock");
     let lock = File::create(&lock_path).map_err(write(&lock_path))?;
     lock.lock().map_err(write(&lock_path))?;
-    // Another process may have built it while this one waited for the lock.
+    // Another process may have built the tools while this process waited for the lock.
     if !built.is_file() {
-        // Renamed at the end, so that a build that was cut off leaves no half programs behind.
+        // The folder is renamed at the end, so that an interrupted build leaves no incomplete
+        // programs.
         let unfinished = folder.join("unfinished");
         fs::create_dir_all(&unfinished).map_err(write(&unfinished))?;
         compile(&sources, &unfinished)?;
@@ -87,11 +88,12 @@ pub(super) fn locate(tool: Tool) -> Result<PathBuf, BuildError> {
     Ok(built)
 }
 
-/// All at once: most of their packages are the same, and one is linked while others are compiled.
+/// Compiles all programs with one command, because they share most packages and linking overlaps
+/// with compilation.
 fn compile(sources: &Path, folder: &Path) -> Result<(), BuildError> {
     let started = Instant::now();
     let flags = String::from_utf8_lossy(&input(sources, FLAGS)?).into_owned();
-    tell("building Kubernetes, etcd, helm and metrics-server from their Go modules, once");
+    tell("building Kubernetes, etcd, helm and metrics-server from their Go modules");
     let result = Command::new("go")
         .args(["build", "-mod=readonly", "-trimpath", "-buildvcs=false"])
         .args(flags.lines())
@@ -101,7 +103,7 @@ fn compile(sources: &Path, folder: &Path) -> Result<(), BuildError> {
         .current_dir(sources)
         .env("CGO_ENABLED", "0")
         .env("GOWORK", "off")
-        // The compiler lives for seconds: memory is cheaper than the time to collect it.
+        // The compiler runs for seconds, so memory is cheaper than garbage collection.
         .env("GOGC", "400")
         .output()
         .map_err(|source| BuildError::StartGo { source })?;
@@ -111,7 +113,7 @@ fn compile(sources: &Path, folder: &Path) -> Result<(), BuildError> {
         return Err(BuildError::Compile { output });
     }
     let seconds = started.elapsed().as_secs();
-    tell(&format!("built them in {seconds} s"));
+    tell(&format!("built the programs in {seconds} s"));
     Ok(())
 }
 
@@ -134,7 +136,7 @@ fn input(sources: &Path, name: &str) -> Result<Vec<u8>, BuildError> {
     fs::read(&path).map_err(|source| BuildError::ReadModule { path, source })
 }
 
-/// What the programs are cached by.
+/// Returns the cache key of the programs.
 fn key(sources: &Path) -> Result<String, BuildError> {
     let mut context = aws_lc_rs::digest::Context::new(&aws_lc_rs::digest::SHA256);
     for name in INPUTS {

@@ -28,29 +28,29 @@ pub enum WorldError {
     /// The node did not join.
     #[error(transparent)]
     Node(#[from] JoinError),
-    /// There are no metrics.
+    /// metrics-server did not start.
     #[error(transparent)]
     Metrics(#[from] MetricsError),
     /// No port is free.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),
-    /// The server or an agent did not run as it should.
+    /// The server or an agent failed.
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// A command of a user failed.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// Something did not come in time.
+    /// A condition was not met before the timeout.
     #[error(transparent)]
     TimedOut(#[from] TimedOut),
-    /// A program did not print what a user needs.
+    /// The output of a program lacks a value.
     #[error("{program} did not print {what}; it printed:\n{printed}")]
     NotPrinted {
         /// The program.
         program: &'static str,
-        /// What was missing.
+        /// The missing value.
         what: &'static str,
-        /// What it printed instead.
+        /// The output of the program.
         printed: String,
     },
     /// A file of the world could not be written or read.

@@ -9,16 +9,16 @@ use crate::kubectl::{CommandError, CommandLine, Output};
 use crate::scratch::Scratch;
 use crate::tools::Tool;
 
-/// Which hub a world has; `DROVER_TEST_HUB=embedded` chooses the server's own.
+/// The kind of hub. `DROVER_TEST_HUB=embedded` selects the embedded hub.
 #[derive(Debug)]
 pub enum Hub {
-    /// A real control plane.
+    /// An external control plane.
     Kubernetes(Box<ControlPlane>),
-    /// The server's own.
+    /// The embedded hub of the server.
     Embedded(EmbeddedHub),
 }
 
-/// The folder of an embedded hub, and kubectl to it as cluster `local`.
+/// The folder of an embedded hub, and kubectl for it as cluster `local`.
 #[derive(Debug)]
 pub struct EmbeddedHub {
     folder: Scratch,
@@ -26,7 +26,7 @@ pub struct EmbeddedHub {
 }
 
 impl Hub {
-    /// Starts the chosen one.
+    /// Starts the selected hub.
     pub(super) async fn start() -> Result<Self, WorldError> {
         if std::env::var("DROVER_TEST_HUB").as_deref() != Ok("embedded") {
             let options = Options {
@@ -40,7 +40,7 @@ impl Hub {
         Self::embedded().await
     }
 
-    /// The server's own: a folder for it.
+    /// Creates a folder for an embedded hub.
     pub async fn embedded() -> Result<Self, WorldError> {
         let folder = Scratch::make("hub").map_err(crate::control_plane::StartError::from)?;
         let kubectl = Tool::Kubectl
@@ -57,7 +57,7 @@ impl Hub {
         Ok(Self::Embedded(hub))
     }
 
-    /// The control plane, where the hub is one.
+    /// Returns the control plane of an external hub.
     pub fn control_plane(&mut self) -> Option<&mut ControlPlane> {
         match self {
             Self::Kubernetes(hub) => Some(hub),
@@ -96,7 +96,8 @@ impl Hub {
         }
     }
 
-    /// kubectl: of a control plane's administrator, or of the server's through `local`.
+    /// Returns kubectl: as administrator of the control plane, or through the server for the
+    /// cluster `local`.
     pub fn command_line(&self) -> CommandLine {
         match self {
             Self::Kubernetes(hub) => hub.command_line(),
@@ -107,7 +108,7 @@ impl Hub {
         }
     }
 
-    /// Runs kubectl, and fails when it does.
+    /// Runs kubectl. A non-zero exit code is an error.
     pub async fn kubectl<A: AsRef<str>>(
         &self,
         arguments: impl IntoIterator<Item = A>,
@@ -115,7 +116,8 @@ impl Hub {
         self.command_line().run(arguments).await
     }
 
-    /// Gives kubectl the way to an embedded hub: the administrator's, as cluster `local`.
+    /// Gives kubectl access to an embedded hub with the administrator's credential for the cluster
+    /// `local`.
     pub(super) async fn open_to(&self, admin: &Person, server: &Server) -> Result<(), WorldError> {
         if let Self::Kubernetes(_) = self {
             return Ok(());
@@ -129,7 +131,7 @@ impl Hub {
             printed: String::new(),
         })?;
         let url = format!("{}/k8s/clusters/local", server.url());
-        // This connection is a tool of the tests; other tests are about the server's certificate.
+        // This connection skips certificate checks. Other tests check the server's certificate.
         let text = serde_json::json!({
             "apiVersion": "v1", "kind": "Config", "current-context": "local",
             "clusters": [{ "name": "local", "cluster": {

@@ -1,8 +1,8 @@
-//! The images, built beforehand.
+//! The image archives that `xtask images` has built.
 
 use std::path::{Path, PathBuf};
 
-/// The target folder that this test was built in: tests lie in `target/debug/deps`.
+/// Returns the target folder of this test binary, which is in `target/debug/deps`.
 pub fn target_of_tests() -> PathBuf {
     let own = std::env::current_exe().unwrap_or_default();
     own.ancestors()
@@ -10,25 +10,25 @@ pub fn target_of_tests() -> PathBuf {
         .map_or_else(PathBuf::new, Path::to_path_buf)
 }
 
-/// An image is not there.
+/// An image archive is missing.
 #[derive(Debug, thiserror::Error)]
 #[error("{} is missing: run `cargo run -p xtask -- images`", path.display())]
 pub struct MissingImage {
-    /// Where it was looked for.
+    /// The expected path of the archive.
     pub path: PathBuf,
 }
 
-/// An image that `xtask images` makes.
+/// An image that `xtask images` builds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BuiltImage {
-    /// The server's.
+    /// The image of the server.
     Server,
-    /// The agent's.
+    /// The image of the agent.
     Agent,
 }
 
 impl BuiltImage {
-    /// Its archive in cargo's target folder.
+    /// Returns the image archive in cargo's target folder.
     pub fn archive(self) -> Result<PathBuf, MissingImage> {
         let name = match self {
             Self::Server => "drover.tar",

@@ -21,19 +21,19 @@ const DIRECT_USER: &str = "direct-user";
 /// The conditions of a usable cluster.
 const USABLE: [&str; 4] = ["Connected", "Registered", "APIServerReady", "AccessApplied"];
 
-/// A managed cluster; its agents run as programs of this machine or as pods on its node.
+/// A managed cluster. Its agents run as programs of this machine or as pods on its node.
 #[derive(Debug)]
 pub struct Member {
     agents: Vec<Running>,
     manifest: String,
-    /// Its node, if it has one.
+    /// The node of the cluster, if any.
     pub node: Option<Node>,
-    /// The cluster itself, as its owner reaches it.
+    /// The control plane of the cluster.
     pub cluster: ControlPlane,
 }
 
 impl Member {
-    /// A cluster that no server knows yet.
+    /// Creates a member from a cluster that is not registered at a server.
     pub const fn new(cluster: ControlPlane, node: Option<Node>) -> Self {
         Self {
             agents: Vec::new(),
@@ -43,12 +43,12 @@ impl Member {
         }
     }
 
-    /// Its name at the server.
+    /// Returns the name of the cluster at the server.
     pub fn name(&self) -> &str {
         self.cluster.name()
     }
 
-    /// `drover cluster import NAME | kubectl apply -f -`.
+    /// Runs `drover cluster import NAME | kubectl apply -f -`.
     pub async fn import(&mut self, administrator: &Person) -> Result<(), WorldError> {
         let drover = administrator.drover();
         let manifest = drover.run(["cluster", "import", self.name()]).await?.stdout;
@@ -58,7 +58,7 @@ impl Member {
         Ok(())
     }
 
-    /// The manifest that was imported last.
+    /// Returns the manifest of the last import.
     pub fn manifest(&self) -> &str {
         &self.manifest
     }
@@ -81,12 +81,12 @@ impl Member {
         Ok(())
     }
 
-    /// The agents that run as programs.
+    /// Returns the agents that run as programs.
     pub fn agents(&mut self) -> &mut [Running] {
         &mut self.agents
     }
 
-    /// Ends the agents that run as programs.
+    /// Stops the agents that run as programs.
     pub fn end_agents(&mut self) {
         self.agents.clear();
     }
@@ -108,8 +108,8 @@ impl Member {
         Ok(outcome?)
     }
 
-    /// kubectl straight to the cluster, as a user who may do there what an administrator of the
-    /// server may do through it.
+    /// Returns kubectl with a direct connection to the cluster, as a user with the permissions that
+    /// an administrator of the server has through Drover.
     pub async fn direct(&self) -> Result<CommandLine, WorldError> {
         let file = self.cluster.folder().join("direct.kubeconfig");
         let identity = self.cluster.identity(DIRECT_USER, None);
@@ -132,7 +132,7 @@ impl Member {
         Ok(kubectl.with_kubeconfig(&file))
     }
 
-    /// The ends of the agents' logs.
+    /// Returns the last lines of the agents' logs.
     pub fn story(&self) -> String {
         let tails = self.agents.iter().map(|agent| {
             let (name, tail) = (agent.name(), agent.log_tail());
@@ -141,7 +141,7 @@ impl Member {
         tails.collect::<Vec<_>>().join("\n")
     }
 
-    /// A kubeconfig of the agent's service account.
+    /// Creates a kubeconfig of the agent's service account.
     async fn agent_kubeconfig(&self) -> Result<PathBuf, WorldError> {
         let file = self.cluster.folder().join("agent.kubeconfig");
         let create = [
@@ -168,13 +168,13 @@ impl Member {
     }
 }
 
-/// Whether a condition of a cluster, as `drover cluster get` prints it, is `True`.
+/// Checks that a condition of a cluster is `True` in the output of `drover cluster get`.
 fn holds(view: &Value, kind: &str) -> Result<(), String> {
     let conditions = view["conditions"].as_array().into_iter().flatten();
     let found = conditions.filter(|c| c["type"] == kind).collect::<Vec<_>>();
     match found.first() {
         Some(condition) if condition["status"] == "True" => Ok(()),
         Some(condition) => Err(format!("{kind}: {condition}")),
-        None => Err(format!("there is no condition {kind}")),
+        None => Err(format!("the condition {kind} is missing")),
     }
 }

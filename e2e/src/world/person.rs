@@ -6,12 +6,12 @@ use super::error::{WorldError, prepare};
 use crate::drover::Programs;
 use crate::kubectl::CommandLine;
 
-/// A person with a password and, after its first log-in, a login.
+/// A user with a password, a home folder and, after the first login, a stored login.
 #[derive(Clone, Debug)]
 pub struct Person {
-    /// What they type to log in.
+    /// The user name for the login.
     pub name: String,
-    /// Their password now.
+    /// The current password.
     pub password: String,
     home: PathBuf,
     drover: CommandLine,
@@ -21,7 +21,7 @@ pub struct Person {
 impl Person {
     /// Creates a user with an existing password and a new home in `folder`.
     ///
-    /// `kubectl` is the program to use for their kubectl; it finds `drover` as a user's does.
+    /// `kubectl` is the kubectl program of the user. It finds `drover` on its search path.
     pub fn new(
         name: &str,
         password: &str,
@@ -51,27 +51,28 @@ impl Person {
         })
     }
 
-    /// Their home folder.
+    /// Returns the user's home folder.
     pub fn home(&self) -> &Path {
         &self.home
     }
 
-    /// `drover` as they run it.
+    /// Returns `drover` with the user's home folder.
     pub fn drover(&self) -> CommandLine {
         self.drover.clone()
     }
 
-    /// kubectl as they run it: with what `drover cluster kubeconfig --merge` put into their home.
+    /// Returns kubectl with the kubeconfig that `drover cluster kubeconfig --merge` wrote into the
+    /// user's home folder.
     pub fn kubectl(&self) -> CommandLine {
         self.kubectl.clone()
     }
 
-    /// Their kubectl with another kubeconfig.
+    /// Returns the user's kubectl with another kubeconfig.
     pub fn kubectl_with(&self, kubeconfig: &Path) -> CommandLine {
         self.kubectl.clone().with_kubeconfig(kubeconfig)
     }
 
-    /// Logs in for the first time, with the change of password that the server demands.
+    /// Logs the user in for the first time and changes the password, as the server requires.
     pub async fn log_in_first(
         &mut self,
         url: &str,
@@ -97,7 +98,7 @@ impl Person {
         Ok(())
     }
 
-    /// Writes a kubeconfig of one cluster with a token inside to a new file, and gives its path.
+    /// Writes a kubeconfig with a token for one cluster to a new file, and returns its path.
     pub async fn token_kubeconfig(&self, cluster: &str) -> Result<PathBuf, WorldError> {
         let file = (0..1000)
             .map(|number| self.home.join(format!("{cluster}-{number}.yaml")))

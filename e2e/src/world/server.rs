@@ -15,7 +15,7 @@ use crate::program::{Program, ProgramError, Running};
 
 const READY: Duration = Duration::from_mins(1);
 
-/// A running server with its hub's kubeconfig, on a free port.
+/// A running server on a free port, with the kubeconfig of its hub.
 #[derive(Debug)]
 pub struct Server {
     running: Running,
@@ -26,7 +26,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts one on a hub, and waits until it is ready.
+    /// Starts a server on a hub and waits until it is ready.
     pub async fn start(hub: &Hub, address: IpAddr) -> Result<Self, WorldError> {
         let port = PortLease::take(address)?;
         let address = SocketAddr::new(address, port.port());
@@ -54,32 +54,33 @@ impl Server {
         Ok(server)
     }
 
-    /// The listen address.
+    /// Returns the listen address.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// `https://HOST:PORT`.
+    /// Returns the URL, `https://HOST:PORT`.
     pub fn url(&self) -> String {
         format!("https://{}", self.address)
     }
 
-    /// The program.
+    /// Returns the process.
     pub const fn running(&mut self) -> &mut Running {
         &mut self.running
     }
 
-    /// What it printed: its log, and to a user the password and the authority's fingerprint.
+    /// Returns the output of the server: its log, the first password and the fingerprint of the
+    /// authority.
     pub fn printed(&self) -> String {
         self.running.log()
     }
 
-    /// The end of what it printed.
+    /// Returns the last lines of the output.
     pub fn log_tail(&self) -> String {
         self.running.log_tail()
     }
 
-    /// Kilobytes of memory that it holds now.
+    /// Returns the resident memory of the process in KiB.
     pub fn resident_kib(&self) -> Result<u64, WorldError> {
         resident_kib(&self.running)
     }
@@ -96,7 +97,7 @@ impl Server {
             .await
     }
 
-    /// Kills it, starts it again at the same address, and waits until it is ready.
+    /// Kills the server, restarts it at the same address, and waits until it is ready.
     pub async fn restart(&mut self) -> Result<(), ProgramError> {
         self.running.restart()?;
         self.wait_until_ready().await
@@ -108,7 +109,7 @@ impl Server {
         Ok(())
     }
 
-    /// The password of the first administrator, as a user finds it in what was printed.
+    /// Returns the password of the first administrator from the output.
     pub fn first_password(&self) -> Result<String, WorldError> {
         let printed = self.printed();
         let password = printed
@@ -123,7 +124,7 @@ impl Server {
             })
     }
 
-    /// The fingerprint of its authority, as a user finds it in what was printed.
+    /// Returns the fingerprint of the server's authority from the output.
     pub fn fingerprint(&self) -> Result<String, WorldError> {
         let printed = self.printed();
         let at = printed.find("SHA256:").ok_or(WorldError::NotPrinted {
@@ -137,7 +138,7 @@ impl Server {
         Ok(text[..end].to_owned())
     }
 
-    /// Everything in the audit log, oldest first.
+    /// Returns all records of the audit log, oldest first.
     pub fn audit(&self) -> Result<Vec<Value>, WorldError> {
         let text = std::fs::read_to_string(&self.audit).map_err(prepare(&self.audit))?;
         let lines = text
@@ -160,7 +161,7 @@ impl Server {
     }
 }
 
-/// The kilobytes of memory that a program holds now.
+/// Returns the resident memory of a program in KiB.
 pub(crate) fn resident_kib(running: &Running) -> Result<u64, WorldError> {
     let path = format!("/proc/{}/status", running.id());
     let status = std::fs::read_to_string(&path).map_err(prepare(&path))?;

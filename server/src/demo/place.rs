@@ -119,7 +119,10 @@ mod tests {
         let foreign = data.path().join("demo/demo-small/notes");
         fs::write(&foreign, "").unwrap();
         assert!(small.remove().is_err());
-        assert!(foreign.exists(), "it is not ours");
+        assert!(
+            foreign.exists(),
+            "a folder of another program must not be removed"
+        );
         fs::remove_file(foreign).unwrap();
         small.remove().unwrap();
         assert!(folder.names().is_empty());

@@ -119,7 +119,7 @@ async fn page_can_run_only_its_own_files() {
     ] {
         assert_eq!(header(&response, HeaderName::from_static(name)), wanted);
     }
-    // The page must comply with its own policy, or it would stay blank.
+    // The page must comply with its own policy, or browsers would show an empty page.
     let text = String::from_utf8(body(response).await).unwrap();
     for inline in [
         "<style", "style=", "onload=", "onclick=", "<script>", "http://", "https://",

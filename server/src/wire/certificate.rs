@@ -260,7 +260,7 @@ mod tests {
         for authority in [&ours.pem(), &both] {
             assert!(open(&leaf, Some(authority)).is_ok());
         }
-        // The CA is public, so clients trust it already.
+        // Clients already trust a public CA.
         assert_eq!(open(&leaf, None).unwrap().trust(), None);
     }
 
@@ -272,7 +272,7 @@ mod tests {
             key,
         } = ours.certify("d.example");
         let folder = tempfile::tempdir().unwrap();
-        let before = format!("what people wrote down\n{}", ours.pem());
+        let before = format!("a comment before the certificate\n{}", ours.pem());
         let files = files(folder.path(), &leaf, &key, Some(&before));
         let told = of_files(&files).unwrap().authority_fingerprint().unwrap();
         let (_, pem) = parse_x509_pem(ours.pem().as_bytes()).unwrap();

@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn expired_certificate_is_always_replaced() {
         let folder = tempfile::tempdir().unwrap();
-        // A certificate of another CA stands for an expired one.
+        // A certificate of another CA replaces an expired certificate in this test.
         write(folder.path(), &Authority::new());
         let (mut watched_files, shown) = watched_files(folder.path(), &Authority::new());
         let next = write(folder.path(), &Authority::new());

@@ -1,4 +1,4 @@
-//! Tests of the whole server through its routes.
+//! Tests of the complete server through its routes.
 
 mod changes;
 mod global_roles;
@@ -48,29 +48,29 @@ use drover_identity::{Passwords, SignInSources};
 use drover_rest::routes;
 use drover_telemetry::LogFilter;
 
-/// The whole server with a fake hub.
-struct Whole {
+/// The complete server with a fake hub.
+struct TestServer {
     router: Router,
     stores: Stores,
-    /// Counts writes to a hub without objects.
+    /// Number of writes to a fake hub without objects.
     writes: Arc<AtomicUsize>,
     folder: tempfile::TempDir,
     sources: SignInSources,
 }
 
-impl Whole {
-    /// With a hub without objects.
+impl TestServer {
+    /// Creates a server whose hub contains no objects.
     fn new() -> Self {
         let writes = Arc::new(AtomicUsize::new(0));
         let client = kube::Client::new(empty_hub(Arc::clone(&writes)), "default");
         Self {
             writes,
-            ..Self::before(client)
+            ..Self::with_client(client)
         }
     }
 
-    /// With this hub; the stores contain one cluster.
-    fn before(client: kube::Client) -> Self {
+    /// Creates a server with this hub. The stores contain one cluster.
+    fn with_client(client: kube::Client) -> Self {
         let stores = Stores::synced_empty();
         stores.clusters.replace(vec![cluster()]);
         let hub = Hub::new(client, stores.clone(), Keys::generate().unwrap());
@@ -79,8 +79,8 @@ impl Whole {
         let base = Base {
             hub,
             hub_metrics: HubMetrics::default(),
-            // A hub that calls the webhook over HTTP needs one more route, so this covers all
-            // routes.
+            // A hub that calls the webhook over HTTP needs an additional route, so this option
+            // includes all routes.
             hub_is_embedded: false,
             settings: Settings::new(stores.clone(), "https://127.0.0.1:8443"),
             sign_in_sources: sources.clone(),
@@ -110,7 +110,7 @@ impl Whole {
         }
     }
 
-    /// Puts a user with one token into the stores, and returns the token.
+    /// Creates a user with one token in the stores and returns the token.
     fn person(&self, administrator: bool, purpose: TokenPurpose, scope: Option<&str>) -> String {
         let number = u8::try_from(self.stores.tokens.len()).unwrap();
         let issued = issue::<ForUsers>(&[number + 1; 32]);
@@ -198,7 +198,7 @@ impl Whole {
     }
 }
 
-/// A path of a route, with a valid value for each parameter.
+/// Returns the path of a route with a valid value for each parameter.
 fn path_of(route: &Route) -> String {
     let path = route.path.replace("{name}", "shop");
     let path = path.replace("{id}", "bcdfghjkmnpq");
@@ -235,7 +235,7 @@ fn options(folder: &Path) -> ServerOptions {
     }
 }
 
-/// A hub without objects.
+/// Returns a fake hub without objects.
 fn empty_hub(
     writes: Arc<AtomicUsize>,
 ) -> impl tower::Service<

@@ -5,7 +5,7 @@ use super::*;
 
 const NAME: &str = "registry.example.com/drover-agent:0.1.0";
 
-/// Every file of an archive by its path, with its mode and times checked.
+/// Returns every file of an archive by its path, and asserts its mode and times.
 fn read(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in tar::Archive::new(bytes).entries().unwrap() {
@@ -19,7 +19,7 @@ fn read(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
             entry.read_to_end(&mut content).unwrap();
             assert!(
                 files.insert(path, content).is_none(),
-                "twice in the archive"
+                "the archive contains the path twice"
             );
         }
     }
@@ -43,7 +43,7 @@ fn json_of(files: &BTreeMap<String, Vec<u8>>, path: &str) -> Value {
     serde_json::from_slice(&files[path]).unwrap()
 }
 
-/// The blob of a descriptor, with its digest and size verified.
+/// Returns the blob of a descriptor, and asserts its digest and size.
 fn follow<'a>(files: &'a BTreeMap<String, Vec<u8>>, descriptor: &Value) -> &'a [u8] {
     let named = descriptor["digest"].as_str().unwrap();
     let bytes = &files[&format!("blobs/{}", named.replace(':', "/"))];

@@ -10,31 +10,31 @@ use serde_json::json;
 
 use super::*;
 
-/// A fake hub that stores objects by path. The server's stores see an object only after the test
-/// puts it there.
+/// A fake hub that stores objects by path. The server's stores contain an object only after the
+/// test adds it.
 #[derive(Clone, Default)]
-pub(super) struct Kept(Arc<Mutex<BTreeMap<String, Value>>>);
+pub(super) struct FakeHub(Arc<Mutex<BTreeMap<String, Value>>>);
 
-impl Kept {
+impl FakeHub {
     pub(super) fn put(&self, plural: &str, object: &Value) {
         let name = object["metadata"]["name"].as_str().unwrap();
         self.0.lock().insert(path_of(plural, name), object.clone());
     }
 
     pub(super) fn get<K: DeserializeOwned>(&self, plural: &str, name: &str) -> Option<K> {
-        let kept = self.0.lock().get(&path_of(plural, name)).cloned();
-        kept.map(|object| serde_json::from_value(object).unwrap())
+        let hub = self.0.lock().get(&path_of(plural, name)).cloned();
+        hub.map(|object| serde_json::from_value(object).unwrap())
     }
 
     pub(super) fn client(&self) -> kube::Client {
-        let kept = self.clone();
+        let hub = self.clone();
         let service = tower::service_fn(move |request: Request<KubeBody>| {
-            let kept = kept.clone();
+            let hub = hub.clone();
             async move {
                 let (parts, body) = request.into_parts();
                 let body = body.collect_bytes().await?;
                 let body = serde_json::from_slice(&body).unwrap_or_default();
-                let (code, said) = kept.answer(&parts.method, parts.uri.path(), body);
+                let (code, said) = hub.answer(&parts.method, parts.uri.path(), body);
                 let mut response =
                     http::Response::new(KubeBody::from(said.to_string().into_bytes()));
                 *response.status_mut() = code;
@@ -45,14 +45,14 @@ impl Kept {
     }
 
     fn answer(&self, method: &Method, path: &str, mut body: Value) -> (StatusCode, Value) {
-        let mut kept = self.0.lock();
+        let mut hub = self.0.lock();
         let refused = |status: Status| {
             let said = serde_json::to_value(status.to_meta()).unwrap();
             (status.code(), said)
         };
         if *method == Method::GET && path.ends_with('s') {
             let within = format!("{path}/");
-            let items = kept.iter().filter(|(path, _)| path.starts_with(&within));
+            let items = hub.iter().filter(|(path, _)| path.starts_with(&within));
             let items: Vec<_> = items.map(|(_, object)| object).collect();
             return (StatusCode::OK, json!({ "metadata": {}, "items": items }));
         }
@@ -61,26 +61,26 @@ impl Kept {
             body["metadata"]["uid"] = name.as_str().into();
             body["metadata"]["generation"] = 1.into();
             body["metadata"]["resourceVersion"] = "1".into();
-            kept.insert(format!("{path}/{name}"), body.clone());
+            hub.insert(format!("{path}/{name}"), body.clone());
             return (StatusCode::CREATED, body);
         }
-        let Some(old) = kept.get(path).cloned() else {
+        let Some(old) = hub.get(path).cloned() else {
             return refused(Status::not_found("Thing", path));
         };
         if *method == Method::PUT {
             let (now, sent) = (&old["metadata"], &body["metadata"]);
             if now["resourceVersion"] != sent["resourceVersion"] {
-                return refused(Status::conflict("it is another by now"));
+                return refused(Status::conflict("the object has another UID or version"));
             }
             let after = |field: &str| now[field].as_i64().unwrap_or_default() + 1;
             let version = now["resourceVersion"].as_str().unwrap().to_owned() + "1";
             body["metadata"]["generation"] = after("generation").into();
             body["metadata"]["resourceVersion"] = version.into();
-            kept.insert(path.to_owned(), body.clone());
+            hub.insert(path.to_owned(), body.clone());
             return (StatusCode::OK, body);
         }
         if *method == Method::DELETE {
-            kept.remove(path);
+            hub.remove(path);
         }
         if *method == Method::PATCH {
             let mut changed = old;
@@ -88,7 +88,7 @@ impl Kept {
             if let (Some(spec), Some(wanted)) = (spec, wanted) {
                 spec.extend(wanted.clone());
             }
-            kept.insert(path.to_owned(), changed.clone());
+            hub.insert(path.to_owned(), changed.clone());
             return (StatusCode::OK, changed);
         }
         (StatusCode::OK, old)
@@ -114,19 +114,19 @@ fn read<K: DeserializeOwned>(object: &Value) -> K {
 
 #[tokio::test(start_paused = true)]
 async fn second_of_two_concurrent_project_changes_gets_a_conflict() {
-    let kept = Kept::default();
-    let whole = Whole::before(kept.client());
-    let admin = whole.person(true, TokenPurpose::Session, None);
+    let hub = FakeHub::default();
+    let server = TestServer::with_client(hub.client());
+    let admin = server.person(true, TokenPurpose::Session, None);
     let spec = json!({ "cluster": { "name": "shop", "uid": "shop-uid" }, "namespaces": [] });
     let till = object("Project", "till", &spec);
-    kept.put("projects", &till);
+    hub.put("projects", &till);
     let heard = || {
-        let project: Project = kept.get("projects", "till").unwrap();
-        whole.stores.projects.apply(project);
+        let project: Project = hub.get("projects", "till").unwrap();
+        server.stores.projects.apply(project);
     };
     heard();
     let patch = async |change: Value| {
-        let (code, body) = whole
+        let (code, body) = server
             .send(Method::PATCH, "/v1/projects/till", &admin, change)
             .await;
         heard();
@@ -142,25 +142,25 @@ async fn second_of_two_concurrent_project_changes_gets_a_conflict() {
         "{body}"
     );
     let name = || {
-        kept.get::<Project>("projects", "till")
+        hub.get::<Project>("projects", "till")
             .unwrap()
             .spec
             .display_name
     };
     assert_eq!(name().as_deref(), Some("Ann's"));
     // The server's own write to the status is not a user's change.
-    let mut written: Value = kept.get("projects", "till").unwrap();
+    let mut written: Value = hub.get("projects", "till").unwrap();
     written["metadata"]["resourceVersion"] = json!("7");
-    kept.put("projects", &written);
+    hub.put("projects", &written);
     heard();
     let (code, body) = patch(json!({ "generation": 2, "displayName": "Bob's" })).await;
     assert_eq!((code, &body["generation"]), (200, &json!(3)), "{body}");
     assert_eq!(name().as_deref(), Some("Bob's"));
     // The hub detects the conflict before the stores see the other change.
-    let mut unheard: Value = kept.get("projects", "till").unwrap();
+    let mut unheard: Value = hub.get("projects", "till").unwrap();
     unheard["metadata"]["resourceVersion"] = json!("8");
     unheard["metadata"]["generation"] = json!(4);
-    kept.put("projects", &unheard);
+    hub.put("projects", &unheard);
     let (code, body) = patch(json!({ "generation": 3, "displayName": "Eve's" })).await;
     assert_eq!(code, 409, "{body}");
     assert_eq!(name().as_deref(), Some("Bob's"));
@@ -168,9 +168,9 @@ async fn second_of_two_concurrent_project_changes_gets_a_conflict() {
 
 #[tokio::test(start_paused = true)]
 async fn deleting_a_role_requires_its_current_rules() {
-    let kept = Kept::default();
-    let whole = Whole::before(kept.client());
-    let keeper = whole.person(false, TokenPurpose::Session, None);
+    let hub = FakeHub::default();
+    let server = TestServer::with_client(hub.client());
+    let keeper = server.person(false, TokenPurpose::Session, None);
     let rules = |group: &str, resource: &str| json!([{ "apiGroups": [group], "resources": [resource], "verbs": ["*"] }]);
     let role = |resource: &str| {
         let spec = json!({ "context": "Cluster", "rules": rules("", resource) });
@@ -178,33 +178,33 @@ async fn deleting_a_role_requires_its_current_rules() {
     };
     let pods = json!({ "context": "Cluster", "rules": rules("", "pods") });
     let pods: RoleTemplate = read(&object("RoleTemplate", "pods", &pods));
-    whole.stores.role_templates.apply(pods);
+    server.stores.role_templates.apply(pods);
     let keeps = json!({ "rules": rules("management.drover.dev", "*"), "inEveryCluster": ["pods"] });
     let keeps: GlobalRole = read(&object("GlobalRole", "keeper", &keeps));
-    whole.stores.global_roles.apply(keeps);
+    server.stores.global_roles.apply(keeps);
     let bound = json!({
         "role": { "name": "keeper", "uid": "keeper" },
         "subject": { "user": { "name": "user-0", "uid": "user-0" } },
     });
     let bound: GlobalRoleBinding = read(&object("GlobalRoleBinding", "keeper", &bound));
-    whole.stores.global_role_bindings.apply(bound);
+    server.stores.global_role_bindings.apply(bound);
     // The stores have not seen the latest rules yet.
-    whole
+    server
         .stores
         .role_templates
         .apply(read::<RoleTemplate>(&role("pods")));
-    kept.put("roletemplates", &role("secrets"));
+    hub.put("roletemplates", &role("secrets"));
     let delete = async || {
         let path = "/v1/roles/victim";
-        let (code, body) = whole.send(Method::DELETE, path, &keeper, json!({})).await;
+        let (code, body) = server.send(Method::DELETE, path, &keeper, json!({})).await;
         (code.as_u16(), body)
     };
     let (code, body) = delete().await;
     assert_eq!(code, 403, "{body}");
     assert!(body["message"].as_str().unwrap().contains("lack"), "{body}");
-    assert!(kept.get::<Value>("roletemplates", "victim").is_some());
-    kept.put("roletemplates", &role("pods"));
+    assert!(hub.get::<Value>("roletemplates", "victim").is_some());
+    hub.put("roletemplates", &role("pods"));
     let (code, body) = delete().await;
     assert_eq!(code, 204, "{body}");
-    assert!(kept.get::<Value>("roletemplates", "victim").is_none());
+    assert!(hub.get::<Value>("roletemplates", "victim").is_none());
 }

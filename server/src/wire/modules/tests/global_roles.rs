@@ -5,22 +5,22 @@ use serde_json::json;
 
 use super::*;
 
-/// Creates a user with a global role of one rule about kinds of Drover; returns the token.
-fn with_global_role(whole: &Whole, role: &str, resources: &[&str], verbs: &[&str]) -> String {
+/// Creates a user with a global role that has one rule for kinds of Drover, and returns the token.
+fn with_global_role(server: &TestServer, role: &str, resources: &[&str], verbs: &[&str]) -> String {
     let rules = json!([{ "apiGroups": [GROUP], "resources": resources, "verbs": verbs }]);
-    with_rules(whole, role, &rules)
+    with_rules(server, role, &rules)
 }
 
 /// Creates a user with a global role of these rules; returns the token.
-fn with_rules(whole: &Whole, role: &str, rules: &Value) -> String {
+fn with_rules(server: &TestServer, role: &str, rules: &Value) -> String {
     let object = |kind: &str, spec: &Value| {
         json!({
             "apiVersion": "management.drover.dev/v1alpha1", "kind": kind,
             "metadata": { "name": role, "uid": role }, "spec": spec,
         })
     };
-    let user = format!("user-{}", whole.stores.tokens.len());
-    let token = whole.person(false, TokenPurpose::Session, None);
+    let user = format!("user-{}", server.stores.tokens.len());
+    let token = server.person(false, TokenPurpose::Session, None);
     let global = object("GlobalRole", &json!({ "rules": rules }));
     let binding = object(
         "GlobalRoleBinding",
@@ -29,7 +29,7 @@ fn with_rules(whole: &Whole, role: &str, rules: &Value) -> String {
             "subject": { "user": { "name": user, "uid": user } },
         }),
     );
-    let stores = &whole.stores;
+    let stores = &server.stores;
     stores
         .global_roles
         .apply(serde_json::from_value(global).unwrap());
@@ -39,8 +39,8 @@ fn with_rules(whole: &Whole, role: &str, rules: &Value) -> String {
     token
 }
 
-/// Waits until the task that records the last use of tokens ends. It writes once more when it
-/// stops, and would write what the requests of the test recorded.
+/// Waits until the task that records the last use of tokens ends. The task writes once more when it
+/// stops, and would write the tokens used by the test.
 async fn last_use_task_ends() {
     tokio::task::yield_now().await;
 }
@@ -61,75 +61,70 @@ fn new_user(administrator: bool) -> Value {
 fn refused_requests() -> Vec<(&'static str, Method, &'static str, Value)> {
     vec![
         (
-            "an administrator is made",
+            "create an administrator",
             Method::POST,
             "/v1/users",
             new_user(true),
         ),
         (
-            "somebody becomes one",
+            "promote a user to administrator",
             Method::PATCH,
             "/v1/users/user-2",
             json!({ "administrator": true }),
         ),
         (
-            "one is disabled",
+            "disable an administrator",
             Method::PATCH,
             "/v1/users/user-0",
             json!({ "enabled": false }),
         ),
         (
-            "one is deleted",
+            "delete an administrator",
             Method::DELETE,
             "/v1/users/user-0",
             Value::Null,
         ),
         (
-            "the password of one is set",
+            "set the password of an administrator",
             Method::POST,
             "/v1/users/user-0/password",
             new_password(),
         ),
         (
-            "the password of a user with other rights is set",
+            "set the password of a user with other permissions",
             Method::POST,
             "/v1/users/user-1/password",
             new_password(),
         ),
         (
-            "an identity is linked",
+            "link an identity",
             Method::POST,
             "/v1/users/user-2/identities",
             json!({ "from": "user-1" }),
         ),
         (
-            "a cluster is made",
+            "create a cluster",
             Method::POST,
             "/v1/clusters",
             json!({ "name": "b" }),
         ),
-        (
-            "settings are read",
-            Method::GET,
-            "/v1/settings",
-            Value::Null,
-        ),
+        ("read settings", Method::GET, "/v1/settings", Value::Null),
     ]
 }
 
 #[tokio::test]
 async fn holder_of_manage_users_changes_users_but_no_administrator() {
-    let whole = Whole::new();
+    let server = TestServer::new();
     last_use_task_ends().await;
     // user-0 is administrator, user-1 imports clusters, user-2 has no role, user-3 manages users.
-    let _admin = whole.person(true, TokenPurpose::Session, None);
-    let _importer = with_global_role(&whole, "clusters-import", &["clusters"], &["create"]);
-    let _bob = whole.person(false, TokenPurpose::Session, None);
-    let manager = with_global_role(&whole, "users-manage", &["users"], MANAGE);
+    let _admin = server.person(true, TokenPurpose::Session, None);
+    let _importer = with_global_role(&server, "clusters-import", &["clusters"], &["create"]);
+    let _bob = server.person(false, TokenPurpose::Session, None);
+    let manager = with_global_role(&server, "users-manage", &["users"], MANAGE);
     let send = async |method: Method, path: &str, body: Value| {
-        let before = whole.writes.load(Ordering::SeqCst);
-        let (code, answer) = whole.send(method, path, &manager, body).await;
-        let wrote = whole.writes.load(Ordering::SeqCst) > before;
+        let before = server.writes.load(Ordering::SeqCst);
+        let (code, answer) = server.send(method, path, &manager, body).await;
+        let wrote = server.writes.load(Ordering::SeqCst) > before;
         (code.as_u16(), wrote, answer)
     };
     let (code, _, list) = send(Method::GET, "/v1/users", Value::Null).await;
@@ -173,13 +168,13 @@ async fn holder_of_manage_users_changes_users_but_no_administrator() {
 
 #[tokio::test]
 async fn routes_follow_the_rights_of_global_roles() {
-    let whole = Whole::new();
+    let server = TestServer::new();
     last_use_task_ends().await;
-    let importer = with_global_role(&whole, "clusters-import", &["clusters"], &["create"]);
+    let importer = with_global_role(&server, "clusters-import", &["clusters"], &["create"]);
     let kinds = ["users", "settings", "authproviders", "tokens", "clusters"];
-    let viewer = with_global_role(&whole, "viewer", &kinds, &["get", "list", "watch"]);
+    let viewer = with_global_role(&server, "viewer", &kinds, &["get", "list", "watch"]);
     let code = async |token: &str, method: Method, path: &str, body: Value| {
-        let (code, _) = whole.send(method, path, token, body).await;
+        let (code, _) = server.send(method, path, token, body).await;
         code.as_u16()
     };
     for (path, imports, views) in [
@@ -195,10 +190,10 @@ async fn routes_follow_the_rights_of_global_roles() {
         );
         assert_eq!(got, (imports, views), "{path}");
     }
-    let (_, own) = whole
+    let (_, own) = server
         .send(Method::GET, "/v1/tokens", &importer, Value::Null)
         .await;
-    let (_, all) = whole
+    let (_, all) = server
         .send(Method::GET, "/v1/tokens", &viewer, Value::Null)
         .await;
     let count = |list: &Value| list["items"].as_array().map(Vec::len);
@@ -219,7 +214,7 @@ async fn routes_follow_the_rights_of_global_roles() {
         let refused = code(&viewer, method.clone(), path, body).await;
         assert_eq!(refused, 403, "{method} {path}");
     }
-    assert_eq!(whole.writes.load(Ordering::SeqCst), 0);
+    assert_eq!(server.writes.load(Ordering::SeqCst), 0);
     // The fake hub refuses writes, but counts the attempts.
     code(
         &importer,
@@ -228,18 +223,18 @@ async fn routes_follow_the_rights_of_global_roles() {
         json!({ "name": "b" }),
     )
     .await;
-    assert_eq!(whole.writes.load(Ordering::SeqCst), 1);
+    assert_eq!(server.writes.load(Ordering::SeqCst), 1);
 }
 
-// The clock is paused: each write waits its full timeout for the stores.
+// The clock is paused, so each write waits its full timeout for the stores without delay.
 #[tokio::test(start_paused = true)]
 async fn token_is_deleted_by_its_user_and_with_the_right_to_delete_it() {
-    let whole = Whole::new();
+    let server = TestServer::new();
     last_use_task_ends().await;
     // Token names follow the order of creation.
-    let user = whole.person(false, TokenPurpose::Session, None);
-    let other = whole.person(false, TokenPurpose::Session, None);
-    let (_, own) = whole
+    let user = server.person(false, TokenPurpose::Session, None);
+    let other = server.person(false, TokenPurpose::Session, None);
+    let (_, own) = server
         .send(Method::GET, "/v1/tokens", &user, Value::Null)
         .await;
     let id = own["items"][0]["id"].as_str().unwrap().to_owned();
@@ -250,10 +245,10 @@ async fn token_is_deleted_by_its_user_and_with_the_right_to_delete_it() {
         }
         json!([rule])
     };
-    let lister = with_rules(&whole, "lister", &rule("list", None));
-    let named = with_rules(&whole, "named", &rule("delete", Some(&id)));
-    let elsewhere = with_rules(&whole, "elsewhere", &rule("delete", Some("another")));
-    let deleter = with_rules(&whole, "deleter", &rule("delete", None));
+    let lister = with_rules(&server, "lister", &rule("list", None));
+    let named = with_rules(&server, "named", &rule("delete", Some(&id)));
+    let elsewhere = with_rules(&server, "elsewhere", &rule("delete", Some("another")));
+    let deleter = with_rules(&server, "deleter", &rule("delete", None));
     let path = format!("/v1/tokens/{id}");
     for (who, token, deletes) in [
         ("another user", &other, false),
@@ -263,9 +258,9 @@ async fn token_is_deleted_by_its_user_and_with_the_right_to_delete_it() {
         ("a user who deletes tokens", &deleter, true),
         ("the user of the token", &user, true),
     ] {
-        let before = whole.writes.load(Ordering::SeqCst);
-        let (code, answer) = whole.send(Method::DELETE, &path, token, Value::Null).await;
-        let wrote = whole.writes.load(Ordering::SeqCst) > before;
+        let before = server.writes.load(Ordering::SeqCst);
+        let (code, answer) = server.send(Method::DELETE, &path, token, Value::Null).await;
+        let wrote = server.writes.load(Ordering::SeqCst) > before;
         let wanted = if deletes { 204 } else { 404 };
         assert_eq!((code.as_u16(), wrote), (wanted, deletes), "{who}: {answer}");
     }

@@ -1,17 +1,18 @@
-//! Every route is in the table, and every route responds as its table entry demands.
+//! Tests that the route table is complete and that every route responds as its table entry
+//! requires.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::*;
 
-// The clock is paused: each write waits its full timeout for the stores.
+// The clock is paused, so each write waits its full timeout for the stores without delay.
 #[tokio::test(start_paused = true)]
 async fn listed_routes_exist_and_unlisted_routes_return_404() {
-    let whole = Whole::new();
-    let admin = whole.person(true, TokenPurpose::Session, None);
+    let server = TestServer::new();
+    let admin = server.person(true, TokenPurpose::Session, None);
     for route in &routes::all() {
-        let (code, body) = whole.call(route, Some(&admin)).await;
+        let (code, body) = server.call(route, Some(&admin)).await;
         let message = body["message"].as_str().unwrap_or_default();
         assert!(
             !message.contains("no route has this path"),
@@ -31,7 +32,7 @@ async fn listed_routes_exist_and_unlisted_routes_return_404() {
             path: path.into(),
             right: Right::Anyone,
         };
-        let (code, body) = whole.call(&route, None).await;
+        let (code, body) = server.call(&route, None).await;
         assert_eq!(
             (code.as_u16(), &body["kind"]),
             (wanted, &Value::from("Status")),
@@ -42,13 +43,13 @@ async fn listed_routes_exist_and_unlisted_routes_return_404() {
 
 #[tokio::test]
 async fn name_that_is_not_utf8_gets_a_status_error() {
-    let whole = Whole::new();
-    let admin = whole.person(true, TokenPurpose::Session, None);
+    let server = TestServer::new();
+    let admin = server.person(true, TokenPurpose::Session, None);
     for route in routes::all()
         .iter()
         .filter(|route| route.path.contains('{'))
     {
-        // A route without authentication has no names to hide.
+        // A route without authentication does not have to hide names.
         if route.path.starts_with("/k8s/") || route.right == Right::Anyone {
             continue;
         }
@@ -61,11 +62,11 @@ async fn name_that_is_not_utf8_gets_a_status_error() {
             path: path.into(),
             right: route.right,
         };
-        let (code, body) = whole.call(&junk, Some(&admin)).await;
+        let (code, body) = server.call(&junk, Some(&admin)).await;
         assert_eq!(body["kind"], "Status", "{junk:?}: {code} {body}");
         assert_eq!(code, StatusCode::BAD_REQUEST, "{junk:?}: {body}");
-        // An unauthenticated caller learns nothing about the path.
-        let (code, body) = whole.call(&junk, None).await;
+        // The response to an unauthenticated caller does not depend on the path.
+        let (code, body) = server.call(&junk, None).await;
         assert_eq!(code, StatusCode::UNAUTHORIZED, "{junk:?}: {body}");
     }
 }
@@ -144,18 +145,18 @@ fn every_route_in_the_source_is_in_the_table() {
         missing.is_empty(),
         "add to OTHER_ROUTES of drover-rest: {missing:?}"
     );
-    assert!(found >= 4, "the search finds routes at all");
+    assert!(found >= 4, "the search must find at least five routes");
 }
 
 #[tokio::test]
 async fn api_responses_cannot_run_in_a_browser() {
-    let whole = Whole::new();
+    let server = TestServer::new();
     for (path, kind) in [
         ("/v1/version", "application/json"),
         ("/v1/me", "application/json"),
     ] {
         let request = Request::get(path).body(Body::empty()).unwrap();
-        let response = whole.router.clone().oneshot(request).await.unwrap();
+        let response = server.router.clone().oneshot(request).await.unwrap();
         let header = |name: &str| response.headers().get(name).map(|v| v.to_str().unwrap());
         assert_eq!(header("content-type"), Some(kind));
         assert_eq!(header("x-content-type-options"), Some("nosniff"));
@@ -183,7 +184,7 @@ async fn api_responses_cannot_run_in_a_browser() {
                 .header("accept", accept)
                 .extension(ConnectInfo(SocketAddr::from(([192, 0, 2, 1], 4711))));
             let request = request.body(Body::empty()).unwrap();
-            let response = whole.router.clone().oneshot(request).await.unwrap();
+            let response = server.router.clone().oneshot(request).await.unwrap();
             let headers = response.headers();
             let policies: Vec<_> = headers.get_all("content-security-policy").iter().collect();
             let [policy] = policies[..] else {
@@ -207,7 +208,7 @@ async fn api_responses_cannot_run_in_a_browser() {
 
 #[tokio::test]
 async fn endless_body_is_rejected_at_its_limit() {
-    let whole = Whole::new();
+    let server = TestServer::new();
     let sent = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&sent);
     let endless = futures::stream::repeat_with(move || {
@@ -219,7 +220,7 @@ async fn endless_body_is_rejected_at_its_limit() {
         .extension(ConnectInfo(SocketAddr::from(([192, 0, 2, 1], 4711))))
         .body(Body::from_stream(endless))
         .unwrap();
-    let response = whole.router.clone().oneshot(request).await.unwrap();
+    let response = server.router.clone().oneshot(request).await.unwrap();
     assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
     assert!(sent.load(Ordering::SeqCst) <= 128 * 1024);
 }

@@ -1,4 +1,4 @@
-//! The audit record of each change names the changed object.
+//! Tests that the audit record of each change names the changed object.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,11 @@ use drover_api::kinds::{
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::changes::{Kept, object};
+use super::changes::{FakeHub, object};
 use super::recorded::recorded;
 use super::*;
 
-/// Changing routes that this test cannot call, and the reason.
+/// Routes of changes that this test cannot call, with the reason.
 const ELSEWHERE: &[(&str, &str, &str)] = &[
     (
         "post",
@@ -32,27 +32,27 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     (
         "post",
         "/v1/device",
-        "there is no object yet, and its code is a secret",
+        "the object does not exist yet, and its code is a secret",
     ),
     (
         "post",
         "/v1/device/token",
-        "needs a confirmed log-in; the handler names the token",
+        "needs a confirmed login; the handler names the token",
     ),
     (
         "post",
         "/v1/device/{code}/confirm",
-        "needs a log-in that waits; the caller is the object",
+        "needs a pending login; the object is the caller",
     ),
     (
         "post",
         "/v1/login",
-        "needs a password; another test sees the name",
+        "needs a password; another test checks the name",
     ),
     (
         "post",
         "/v1/me/password",
-        "needs a password; the caller is the object",
+        "needs a password; the object is the caller",
     ),
     (
         "post",
@@ -62,12 +62,12 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     (
         "post",
         "/v1/session",
-        "needs a password; another test sees the name",
+        "needs a password; another test checks the name",
     ),
     (
         "delete",
         "/v1/session",
-        "needs a browser; the caller is the object",
+        "needs a browser; the object is the caller",
     ),
     (
         "post",
@@ -81,7 +81,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// A change: method, route, parameters of the path, body, object, cluster.
+/// A change: method, route, path parameters, body, object and cluster.
 type Change<'a> = (&'a str, &'a str, [&'a str; 2], Value, &'a str, &'a str);
 
 fn path(route: &str, parameters: [&str; 2]) -> String {
@@ -329,30 +329,30 @@ fn changes() -> Vec<Change<'static>> {
     ]
 }
 
-/// Puts an object into the hub and into the server's stores.
+/// Adds an object to the hub and to the server's stores.
 fn known<K: DeserializeOwned>(
-    kept: &Kept,
+    hub: &FakeHub,
     plural: &str,
     kind: &str,
     name: &str,
     spec: &Value,
 ) -> K {
     let object = object(kind, name, spec);
-    kept.put(plural, &object);
+    hub.put(plural, &object);
     serde_json::from_value(object).unwrap()
 }
 
-/// Creates the objects of the changes.
-fn create_objects(kept: &Kept, whole: &Whole) {
-    let stores = &whole.stores;
+/// Creates the objects that the changes need.
+fn create_objects(hub: &FakeHub, server: &TestServer) {
+    let stores = &server.stores;
     let rules = json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] }]);
     for (name, context) in [("viewer", "Cluster"), ("desk", "Project")] {
         let spec = json!({ "context": context, "rules": rules });
-        let role: RoleTemplate = known(kept, "roletemplates", "RoleTemplate", name, &spec);
+        let role: RoleTemplate = known(hub, "roletemplates", "RoleTemplate", name, &spec);
         stores.role_templates.apply(role);
     }
     let role: GlobalRole = known(
-        kept,
+        hub,
         "globalroles",
         "GlobalRole",
         "all",
@@ -361,46 +361,46 @@ fn create_objects(kept: &Kept, whole: &Whole) {
     stores.global_roles.apply(role);
     let shop = json!({ "name": "shop", "uid": "shop-uid" });
     let spec = json!({ "cluster": shop, "namespaces": [] });
-    let project: Project = known(kept, "projects", "Project", "desk", &spec);
+    let project: Project = known(hub, "projects", "Project", "desk", &spec);
     stores.projects.apply(project);
     let spec = json!({ "oidc": { "issuer": "https://id.example", "clientId": "drover" } });
-    let provider: AuthProvider = known(kept, "authproviders", "AuthProvider", "work", &spec);
+    let provider: AuthProvider = known(hub, "authproviders", "AuthProvider", "work", &spec);
     stores.auth_providers.apply(provider);
     let subject = json!({ "user": { "name": "user-1", "uid": "user-1" } });
     let role = |name: &str| json!({ "name": name, "uid": name });
     let spec = json!({ "cluster": shop, "role": role("viewer"), "subject": subject });
     let plural = "clusterroletemplatebindings";
     let bound: ClusterRoleTemplateBinding =
-        known(kept, plural, "ClusterRoleTemplateBinding", "b", &spec);
+        known(hub, plural, "ClusterRoleTemplateBinding", "b", &spec);
     stores.cluster_role_template_bindings.apply(bound);
     let desk = json!({ "name": "desk", "uid": "desk" });
     let spec = json!({ "project": desk, "role": role("desk"), "subject": subject });
     let plural = "projectroletemplatebindings";
-    let bound = known(kept, plural, "ProjectRoleTemplateBinding", "p", &spec);
+    let bound = known(hub, plural, "ProjectRoleTemplateBinding", "p", &spec);
     stores.project_role_template_bindings.apply(bound);
     let spec = json!({ "role": role("all"), "subject": subject });
-    let bound = known(kept, "globalrolebindings", "GlobalRoleBinding", "g", &spec);
+    let bound = known(hub, "globalrolebindings", "GlobalRoleBinding", "g", &spec);
     stores.global_role_bindings.apply(bound);
     let mut shop = object("Cluster", "shop", &json!({}));
     shop["metadata"]["uid"] = "shop-uid".into();
-    kept.put("clusters", &shop);
+    hub.put("clusters", &shop);
     for name in ["user-0", "user-1"] {
         let spec = json!({ "enabled": true, "administrator": name == "user-0" });
-        kept.put("users", &object("User", name, &spec));
+        hub.put("users", &object("User", name, &spec));
     }
     let spec = json!({ "value": "16h" });
-    kept.put("settings", &object("Setting", "session-ttl", &spec));
+    hub.put("settings", &object("Setting", "session-ttl", &spec));
 }
 
-// The clock is paused: each write waits its full timeout for the stores.
+// The clock is paused, so each write waits its full timeout for the stores without delay.
 #[tokio::test(start_paused = true)]
 async fn every_change_is_recorded_with_the_name_of_its_object() {
-    let kept = Kept::default();
-    let whole = Whole::before(kept.client());
-    let admin = whole.person(true, TokenPurpose::Session, None);
-    let other = whole.person(false, TokenPurpose::Session, None);
+    let hub = FakeHub::default();
+    let server = TestServer::with_client(hub.client());
+    let admin = server.person(true, TokenPurpose::Session, None);
+    let other = server.person(false, TokenPurpose::Session, None);
     let other = drover_access::token::UserToken::parse(&other).unwrap();
-    create_objects(&kept, &whole);
+    create_objects(&hub, &server);
     let changes = changes();
     let (mut wanted, mut failed) = (Vec::new(), Vec::new());
     for (method, route, parameters, body, object, cluster) in &changes {
@@ -414,7 +414,7 @@ async fn every_change_is_recorded_with_the_name_of_its_object() {
         let [first, second] = [real(&parameters[0]), real(&parameters[1])];
         let path = path(route, [&first, &second]);
         let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
-        let (code, said) = whole
+        let (code, said) = server
             .send(method.clone(), &path, &admin, body.clone())
             .await;
         if !code.is_success() {
@@ -429,7 +429,7 @@ async fn every_change_is_recorded_with_the_name_of_its_object() {
     }
     // The thread that writes the audit log needs real time.
     tokio::time::resume();
-    let lines = recorded(&whole, |lines| lines.len() >= wanted.len()).await;
+    let lines = recorded(&server, |lines| lines.len() >= wanted.len()).await;
     for ((method, route, object, cluster), line) in wanted.iter().zip(&lines) {
         assert_eq!(
             (line["method"].as_str(), line["path"].as_str()),

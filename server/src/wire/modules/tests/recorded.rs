@@ -1,12 +1,12 @@
-//! The audit records of requests to the whole server.
+//! Tests of the audit records of requests to the complete server.
 
 use super::*;
 
 /// Waits for audit records that satisfy `wanted`.
-pub(super) async fn recorded(whole: &Whole, wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+pub(super) async fn recorded(server: &TestServer, wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
     let reading = async {
         loop {
-            let text = std::fs::read_to_string(whole.folder.path().join("audit.log")).unwrap();
+            let text = std::fs::read_to_string(server.folder.path().join("audit.log")).unwrap();
             let lines: Vec<Value> = text
                 .lines()
                 .filter_map(|line| serde_json::from_str(line).ok())
@@ -19,31 +19,35 @@ pub(super) async fn recorded(whole: &Whole, wanted: impl Fn(&[Value]) -> bool) -
     };
     let limit = std::time::Duration::from_secs(20);
     let read = tokio::time::timeout(limit, reading).await;
-    read.expect("the records come")
+    read.expect("the audit log contains the records before the timeout")
 }
 
 #[tokio::test]
 async fn every_change_and_refusal_under_v1_is_recorded_with_its_caller() {
-    let whole = Whole::new();
-    let admin = whole.person(true, TokenPurpose::Session, None);
-    let person = whole.person(false, TokenPurpose::Session, None);
+    let server = TestServer::new();
+    let admin = server.person(true, TokenPurpose::Session, None);
+    let person = server.person(false, TokenPurpose::Session, None);
     let mut wanted = 0;
     for route in &routes::all() {
-        // These routes delete the token, or are for agents.
+        // The excluded routes delete the token or are for agents.
         let special = ["/v1/logout", "/v1/me/password"].contains(&&*route.path);
         let people = matches!(route.right, Right::Person | Right::Administrator);
         if special || !people || !route.path.starts_with("/v1/") {
             continue;
         }
-        let (code, _) = whole.call(route, Some(&admin)).await;
+        let (code, _) = server.call(route, Some(&admin)).await;
         wanted += usize::from(route.method != Method::GET);
         let refused = [401, 403, 429].contains(&code.as_u16());
         assert!(!refused, "{route:?}: {code}");
-        let (code, _) = whole.call(route, Some(&person)).await;
+        let (code, _) = server.call(route, Some(&person)).await;
         wanted += usize::from(route.method != Method::GET || code == StatusCode::FORBIDDEN);
     }
-    let lines = recorded(&whole, |lines| lines.len() >= wanted).await;
-    assert_eq!(lines.len(), wanted, "nothing else is recorded: {lines:#?}");
+    let lines = recorded(&server, |lines| lines.len() >= wanted).await;
+    assert_eq!(
+        lines.len(),
+        wanted,
+        "the audit log must not contain other records: {lines:#?}"
+    );
     for line in &lines {
         let (path, method) = (line["path"].as_str(), line["method"].as_str());
         let listed =
@@ -58,35 +62,38 @@ async fn every_change_and_refusal_under_v1_is_recorded_with_its_caller() {
 
 #[tokio::test]
 async fn administrator_reads_refusals_in_the_audit_log() {
-    let whole = Whole::new();
-    let admin = whole.person(true, TokenPurpose::Session, None);
-    let person = whole.person(false, TokenPurpose::Session, None);
+    let server = TestServer::new();
+    let admin = server.person(true, TokenPurpose::Session, None);
+    let person = server.person(false, TokenPurpose::Session, None);
     let route = |path: &str| Route {
         method: Method::GET,
         path: path.to_owned().into(),
         right: Right::Administrator,
     };
-    whole.call(&route("/v1/users"), Some(&person)).await;
-    whole.call(&route("/v1/settings"), Some(&person)).await;
-    recorded(&whole, |lines| lines.len() >= 2).await;
+    server.call(&route("/v1/users"), Some(&person)).await;
+    server.call(&route("/v1/settings"), Some(&person)).await;
+    recorded(&server, |lines| lines.len() >= 2).await;
     let page = route("/v1/audit?user=user-1&code=403&limit=1");
-    let (code, body) = whole.call(&page, Some(&admin)).await;
+    let (code, body) = server.call(&page, Some(&admin)).await;
     assert_eq!(code, StatusCode::OK, "{body}");
     let (items, source) = (&body["items"], &body["source"]);
     assert_eq!(
         (&items[0]["path"], source),
         (&"/v1/settings".into(), &"file".into())
     );
-    assert!(items[1].is_null(), "one was asked for: {body}");
+    assert!(
+        items[1].is_null(),
+        "the page must contain one record: {body}"
+    );
     let next = body["continue"].as_str().unwrap();
     let next = format!("/v1/audit?user=user-1&continue={next}");
-    let (_, body) = whole.call(&route(&next), Some(&admin)).await;
+    let (_, body) = server.call(&route(&next), Some(&admin)).await;
     assert_eq!(body["items"][0]["path"], "/v1/users", "{body}");
     assert_eq!(body["continue"], Value::Null, "{body}");
-    let (code, body) = whole.call(&page, Some(&person)).await;
+    let (code, body) = server.call(&page, Some(&person)).await;
     assert_eq!(code, StatusCode::FORBIDDEN, "{body}");
     let gone = route("/v1/audit?continue=f-1-1");
-    let (code, body) = whole.call(&gone, Some(&admin)).await;
+    let (code, body) = server.call(&gone, Some(&admin)).await;
     assert_eq!(
         (code, &body["reason"]),
         (StatusCode::GONE, &"Expired".into())
@@ -95,8 +102,8 @@ async fn administrator_reads_refusals_in_the_audit_log() {
 
 #[tokio::test]
 async fn failed_login_is_recorded_without_the_typed_text() {
-    let whole = Whole::new();
-    whole.person(false, TokenPurpose::Session, None);
+    let server = TestServer::new();
+    server.person(false, TokenPurpose::Session, None);
     for name in ["user-0", "hunter2-hunter2"] {
         let request = Request::post("/v1/login")
             .header(CONTENT_TYPE, "application/json")
@@ -105,11 +112,11 @@ async fn failed_login_is_recorded_without_the_typed_text() {
                 r#"{{"username":"{name}","password":"hunter2-hunter2"}}"#
             )))
             .unwrap();
-        let response = whole.router.clone().oneshot(request).await.unwrap();
+        let response = server.router.clone().oneshot(request).await.unwrap();
         assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
     }
     let counted = |lines: &[Value]| lines.iter().any(|line| line["count"] == 1);
-    let lines = recorded(&whole, counted).await;
+    let lines = recorded(&server, counted).await;
     assert_eq!(lines[0]["path"], "/v1/login");
     assert_eq!(
         (&lines[0]["object"], &lines[0]["user"]),

@@ -1,36 +1,36 @@
-//! Tokens that an administrator revokes.
+//! Revocation of tokens by an administrator.
 
 use serde_json::json;
 
-use super::changes::{Kept, object};
+use super::changes::{FakeHub, object};
 use super::*;
 
 /// Creates a token of each purpose for user-1 on the hub.
-fn give_tokens(kept: &Kept) {
+fn give_tokens(hub: &FakeHub) {
     for purpose in ["Session", "Browser", "Api", "Kubeconfig"] {
         let spec = json!({
             "userName": "user-1", "userUid": "user-1", "purpose": purpose, "hash": "x",
             "expiresAt": "2100-01-01T00:00:00Z",
         });
-        kept.put("tokens", &object("Token", &purpose.to_lowercase(), &spec));
+        hub.put("tokens", &object("Token", &purpose.to_lowercase(), &spec));
     }
 }
 
-fn left(kept: &Kept) -> Vec<&'static str> {
+fn left(hub: &FakeHub) -> Vec<&'static str> {
     let all = ["session", "browser", "api", "kubeconfig"];
-    let is_left = |name: &&str| kept.get::<Value>("tokens", name).is_some();
+    let is_left = |name: &&str| hub.get::<Value>("tokens", name).is_some();
     all.into_iter().filter(is_left).collect()
 }
 
-// The clock is paused: each write waits its full timeout for the stores.
+// The clock is paused, so each write waits its full timeout for the stores without delay.
 #[tokio::test(start_paused = true)]
 async fn password_reset_revokes_all_tokens_unless_the_administrator_keeps_them() {
-    let kept = Kept::default();
-    let whole = Whole::before(kept.client());
-    let admin = whole.person(true, TokenPurpose::Session, None);
-    whole.person(false, TokenPurpose::Session, None);
+    let hub = FakeHub::default();
+    let server = TestServer::with_client(hub.client());
+    let admin = server.person(true, TokenPurpose::Session, None);
+    server.person(false, TokenPurpose::Session, None);
     let spec = json!({ "enabled": true, "administrator": false });
-    kept.put("users", &object("User", "user-1", &spec));
+    hub.put("users", &object("User", "user-1", &spec));
     let (post, path) = (Method::POST, "/v1/users/user-1/password");
     for (body, wanted) in [
         (json!({ "new": "long enough it is" }), vec![]),
@@ -39,22 +39,22 @@ async fn password_reset_revokes_all_tokens_unless_the_administrator_keeps_them()
             vec!["api", "kubeconfig"],
         ),
     ] {
-        give_tokens(&kept);
-        let (code, said) = whole.send(post.clone(), path, &admin, body.clone()).await;
+        give_tokens(&hub);
+        let (code, said) = server.send(post.clone(), path, &admin, body.clone()).await;
         assert_eq!(code, StatusCode::NO_CONTENT, "{said}");
-        assert_eq!(left(&kept), wanted, "{body}");
+        assert_eq!(left(&hub), wanted, "{body}");
     }
 }
 
 #[tokio::test]
 async fn administrator_revokes_all_tokens_of_a_user() {
-    let kept = Kept::default();
-    let whole = Whole::before(kept.client());
-    let admin = whole.person(true, TokenPurpose::Session, None);
-    whole.person(false, TokenPurpose::Session, None);
-    give_tokens(&kept);
+    let hub = FakeHub::default();
+    let server = TestServer::with_client(hub.client());
+    let admin = server.person(true, TokenPurpose::Session, None);
+    server.person(false, TokenPurpose::Session, None);
+    give_tokens(&hub);
     let path = "/v1/users/user-1/tokens";
-    let (code, said) = whole.send(Method::DELETE, path, &admin, json!({})).await;
+    let (code, said) = server.send(Method::DELETE, path, &admin, json!({})).await;
     assert_eq!(code, StatusCode::NO_CONTENT, "{said}");
-    assert!(left(&kept).is_empty());
+    assert!(left(&hub).is_empty());
 }

@@ -1,4 +1,4 @@
-//! Every route, called without the permission that it requires, or with exactly that permission.
+//! Calls every route without its required permission, and with exactly that permission.
 
 use drover_access::token::UserToken;
 use drover_api::group::GROUP;
@@ -13,15 +13,16 @@ use super::*;
 
 #[tokio::test]
 async fn no_route_serves_an_unauthenticated_caller() {
-    let whole = Whole::new();
+    let server = TestServer::new();
     let unknown = issue::<ForUsers>(&[99; 32]);
     for route in &routes::all() {
         for token in [None, Some(unknown.token.expose_secret()), Some("nonsense")] {
-            let (code, body) = whole.call(route, token).await;
+            let (code, body) = server.call(route, token).await;
             let what = format!("{route:?} with {token:?}: {code} {body}");
             match route.right {
                 Right::Anyone => assert_ne!(code, StatusCode::UNAUTHORIZED, "{what}"),
-                // Agents authenticate by a signature in the body, so the body may be parsed first.
+                // Agents authenticate by a signature in the body, so the handler may parse the body
+                // first.
                 Right::Agent => {
                     assert!(code.is_client_error(), "{what}");
                     assert_ne!(code, StatusCode::NOT_FOUND, "{what}");
@@ -39,17 +40,17 @@ async fn no_route_serves_an_unauthenticated_caller() {
         }
     }
     assert_eq!(
-        whole.writes.load(Ordering::SeqCst),
+        server.writes.load(Ordering::SeqCst),
         0,
-        "the hub is as it was"
+        "the hub must be unchanged"
     );
 }
 
 #[tokio::test]
 async fn no_route_serves_a_cross_site_or_invalid_session() {
-    let whole = Whole::new();
-    let session = whole.person(true, TokenPurpose::Browser, None);
-    let program = whole.person(true, TokenPurpose::Session, None);
+    let server = TestServer::new();
+    let session = server.person(true, TokenPurpose::Browser, None);
+    let program = server.person(true, TokenPurpose::Session, None);
     let unknown = issue::<ForUsers>(&[99; 32]);
     let cookie = |token: &str| format!("__Host-drover={token}");
     let csrf = |token: &str| UserToken::parse(token).unwrap().csrf_token();
@@ -93,7 +94,7 @@ async fn no_route_serves_a_cross_site_or_invalid_session() {
             refused.push((vec![("cookie", &*cookie_of), host, shown], 403));
         }
         for (headers, wanted) in refused {
-            let (code, body) = whole.call_with(route, &headers).await;
+            let (code, body) = server.call_with(route, &headers).await;
             assert_eq!(code.as_u16(), wanted, "{route:?} {headers:?}: {body}");
         }
     }
@@ -102,31 +103,35 @@ async fn no_route_serves_a_cross_site_or_invalid_session() {
         path: "/v1/session".into(),
         right: Right::Anyone,
     };
-    let (code, body) = whole.call_with(&sign_in, &[host, evil]).await;
+    let (code, body) = server.call_with(&sign_in, &[host, evil]).await;
     assert_eq!(code, StatusCode::FORBIDDEN, "{body}");
     assert_eq!(
-        whole.writes.load(Ordering::SeqCst),
+        server.writes.load(Ordering::SeqCst),
         0,
-        "the hub is as it was"
+        "the hub must be unchanged"
     );
 }
 
 #[tokio::test]
 async fn token_opens_only_the_routes_of_its_purpose() {
-    let whole = Whole::new();
-    let person = whole.person(false, TokenPurpose::Session, None);
-    let change = whole.person(true, TokenPurpose::PasswordChange, None);
-    let elsewhere = whole.person(true, TokenPurpose::Kubeconfig, Some("another-uid"));
-    let here = whole.person(true, TokenPurpose::Kubeconfig, Some("shop-uid"));
-    let credential = whole.person(true, TokenPurpose::Credential, None);
+    let server = TestServer::new();
+    let person = server.person(false, TokenPurpose::Session, None);
+    let change = server.person(true, TokenPurpose::PasswordChange, None);
+    let elsewhere = server.person(true, TokenPurpose::Kubeconfig, Some("another-uid"));
+    let here = server.person(true, TokenPurpose::Kubeconfig, Some("shop-uid"));
+    let credential = server.person(true, TokenPurpose::Credential, None);
     for route in &routes::all() {
         for (who, token, opens) in [
             (
-                "a person without a role",
+                "the token of a user without a role",
                 &person,
                 vec![Right::Person, Right::AnyToken],
             ),
-            ("a password to be changed", &change, vec![Right::AnyToken]),
+            (
+                "a token for a password change",
+                &change,
+                vec![Right::AnyToken],
+            ),
             (
                 "a token of another cluster",
                 &elsewhere,
@@ -143,7 +148,7 @@ async fn token_opens_only_the_routes_of_its_purpose() {
                 vec![Right::AnyToken, Right::Permit],
             ),
         ] {
-            // These routes delete the token, or return 403 for another reason.
+            // The excluded routes delete the token, or return 403 for another reason.
             let special = [
                 "/v1/logout",
                 "/v1/me/password",
@@ -154,7 +159,7 @@ async fn token_opens_only_the_routes_of_its_purpose() {
             if special || matches!(route.right, Right::Anyone | Right::Agent) {
                 continue;
             }
-            let (code, body) = whole.call(route, Some(token)).await;
+            let (code, body) = server.call(route, Some(token)).await;
             let refused = code == StatusCode::FORBIDDEN;
             assert_eq!(
                 refused,
@@ -164,16 +169,16 @@ async fn token_opens_only_the_routes_of_its_purpose() {
         }
     }
     assert_eq!(
-        whole.writes.load(Ordering::SeqCst),
+        server.writes.load(Ordering::SeqCst),
         0,
-        "the hub is as it was"
+        "the hub must be unchanged"
     );
 }
 
 #[tokio::test]
 async fn cluster_owner_imports_it_and_viewer_does_not() {
     use serde_json::json;
-    let whole = Whole::new();
+    let server = TestServer::new();
     let import = Route {
         method: Method::POST,
         path: "/v1/clusters/{name}/import".into(),
@@ -191,7 +196,7 @@ async fn cluster_owner_imports_it_and_viewer_does_not() {
             "spec": { "context": "Cluster", "rules": rules },
         });
         let template = serde_json::from_value(template).unwrap();
-        whole.stores.role_templates.apply(template);
+        server.stores.role_templates.apply(template);
     }
     for (number, (role, wanted, writes)) in [
         (None, StatusCode::NOT_FOUND, false),
@@ -202,7 +207,7 @@ async fn cluster_owner_imports_it_and_viewer_does_not() {
     .into_iter()
     .enumerate()
     {
-        let token = whole.person(false, TokenPurpose::Session, None);
+        let token = server.person(false, TokenPurpose::Session, None);
         let user = format!("user-{number}");
         if let Some(role) = role {
             let binding = json!({
@@ -216,18 +221,18 @@ async fn cluster_owner_imports_it_and_viewer_does_not() {
                 },
             });
             let binding = serde_json::from_value(binding).unwrap();
-            let store = &whole.stores.cluster_role_template_bindings;
+            let store = &server.stores.cluster_role_template_bindings;
             store.apply(binding);
         }
-        let (code, body) = whole.call(&import, Some(&token)).await;
+        let (code, body) = server.call(&import, Some(&token)).await;
         assert_eq!(code, wanted, "{role:?}: {body}");
-        let wrote = whole.writes.load(Ordering::SeqCst) > 0;
+        let wrote = server.writes.load(Ordering::SeqCst) > 0;
         assert_eq!(wrote, writes, "{role:?}");
     }
 }
 
 /// Creates a role on the hub that allows this user every verb on settings.
-fn lets_write_settings(whole: &Whole, user: &str) {
+fn lets_write_settings(server: &TestServer, user: &str) {
     let rules = vec![PolicyRule {
         api_groups: Some(vec![GROUP.to_owned()]),
         resources: Some(vec!["settings".to_owned()]),
@@ -255,18 +260,18 @@ fn lets_write_settings(whole: &Whole, user: &str) {
     };
     let mut binding = GlobalRoleBinding::new("one", spec);
     binding.metadata.uid = Some("binding-uid".to_owned());
-    whole.stores.global_roles.apply(role);
-    whole.stores.global_role_bindings.apply(binding);
+    server.stores.global_roles.apply(role);
+    server.stores.global_role_bindings.apply(binding);
 }
 
 #[tokio::test]
 async fn settings_that_affect_security_are_read_only_without_administration() {
-    let whole = Whole::new();
-    let admin = whole.person(true, TokenPurpose::Session, None);
-    let clerk = whole.person(false, TokenPurpose::Session, None);
-    lets_write_settings(&whole, "user-1");
+    let server = TestServer::new();
+    let admin = server.person(true, TokenPurpose::Session, None);
+    let clerk = server.person(false, TokenPurpose::Session, None);
+    lets_write_settings(&server, "user-1");
     for (token, administers) in [(&admin, true), (&clerk, false)] {
-        let (code, list) = whole
+        let (code, list) = server
             .send(Method::GET, "/v1/settings", token, Value::Null)
             .await;
         assert_eq!(code, StatusCode::OK, "{list}");
@@ -277,7 +282,7 @@ async fn settings_that_affect_security_are_read_only_without_administration() {
             assert_eq!(setting["readOnly"].is_null(), writable, "{setting}");
             let path = format!("/v1/settings/{name}");
             let body = serde_json::json!({ "value": "" });
-            let (code, answer) = whole.send(Method::PUT, &path, token, body).await;
+            let (code, answer) = server.send(Method::PUT, &path, token, body).await;
             // The fake hub has no objects.
             let wanted = if writable {
                 StatusCode::NOT_FOUND

@@ -1,4 +1,4 @@
-//! The warning that most users share an address.
+//! The warning that most users share a client address.
 
 use std::net::IpAddr;
 
@@ -8,34 +8,34 @@ use super::*;
 
 #[tokio::test]
 async fn only_administrators_see_the_address_that_most_users_share() {
-    let whole = Whole::new();
+    let server = TestServer::new();
     let version = routes::all()
         .into_iter()
         .find(|route| route.path == "/v1/version");
     let version = &version.unwrap();
-    let administrator = whole.person(true, Session, None);
-    let (_, body) = whole.call(version, Some(&administrator)).await;
+    let administrator = server.person(true, Session, None);
+    let (_, body) = server.call(version, Some(&administrator)).await;
     assert_eq!(body["sharedAddress"], Value::Null);
 
     let proxy = IpAddr::from([192, 0, 2, 7]);
     for user in ["a", "b", "c", "d", "e"] {
-        whole.sources.record(&UserUid::new(user), proxy);
+        server.sources.record(&UserUid::new(user), proxy);
     }
-    let (_, body) = whole.call(version, Some(&administrator)).await;
+    let (_, body) = server.call(version, Some(&administrator)).await;
     let shared = serde_json::json!({ "address": "192.0.2.7", "users": 5 });
     assert_eq!(body["sharedAddress"], shared);
 
     let others = [
         None,
         Some("no token".to_owned()),
-        Some(whole.person(false, Session, None)),
-        Some(whole.person(false, Browser, None)),
-        Some(whole.person(true, PasswordChange, None)),
-        Some(whole.person(true, Kubeconfig, None)),
-        Some(whole.person(true, Session, Some("other"))),
+        Some(server.person(false, Session, None)),
+        Some(server.person(false, Browser, None)),
+        Some(server.person(true, PasswordChange, None)),
+        Some(server.person(true, Kubeconfig, None)),
+        Some(server.person(true, Session, Some("other"))),
     ];
     for token in others {
-        let (code, body) = whole.call(version, token.as_deref()).await;
+        let (code, body) = server.call(version, token.as_deref()).await;
         assert_eq!(code, StatusCode::OK, "{token:?}");
         assert!(body["version"].is_string(), "{token:?}: {body}");
         assert!(!body.to_string().contains("192.0.2.7"), "{token:?}: {body}");
