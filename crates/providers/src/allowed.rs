@@ -1,27 +1,28 @@
-//! Who of a provider's people may sign in.
+//! Check of a user against `allowed` of an AuthProvider.
 
 use drover_api::kinds::auth_provider::Allowed;
 use thiserror::Error;
 
 use crate::Person;
 
-/// Somebody is who they say, but is not among those who may sign in.
+/// The user is authenticated but not in the list of allowed users and groups.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "{login} is not among those who may sign in here: an administrator can add the id {id:?} to \
-     allowed.users, or the id of one of their groups to allowed.groups"
+    "user {login} is not allowed to sign in: an administrator can add the ID {id:?} to \
+     allowed.users, or the ID of a group of this user to allowed.groups"
 )]
 pub struct NotAllowed {
-    /// What they typed to sign in; for people only.
+    /// Login name at the provider, for display only.
     pub login: String,
-    /// What would have to be in the list.
+    /// The user ID to add to `allowed.users`.
     pub id: String,
 }
 
-/// Whether a person may sign in: everybody without a list; with one, whoever is one of its users or in
-/// one of its groups, and nobody if it is empty.
+/// Checks whether a user may sign in. Without a list, every user may sign in. With a list, only the
+/// listed users and the members of the listed groups may sign in. An empty list allows no user.
 ///
-/// Ids are compared as they are, and names never: a login or a group's name can become another's.
+/// Only IDs are compared, byte for byte. Names are ignored because another user or group can take
+/// over a name.
 pub fn check(allowed: Option<&Allowed>, person: &Person) -> Result<(), NotAllowed> {
     let Some(Allowed { users, groups }) = allowed else {
         return Ok(());
@@ -65,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_listed_by_id_signs_in_and_nobody_else() {
+    fn only_users_listed_by_id_are_allowed_to_sign_in() {
         assert_eq!(check(None, &alice()), Ok(()));
         let table = [
             (listed(&["583231"], &[]), true),
@@ -73,19 +74,19 @@ mod tests {
             (listed(&[], &["team:19", "team:20"]), true),
             (listed(&["1"], &["team:20"]), true),
             (listed(&["583231"], &["org:11"]), true),
-            // An empty list allows nobody, since it is there.
+            // An empty list allows no user.
             (listed(&[], &[]), false),
             (
                 listed(&["1", "58323", "5832310"], &["org:1", "org:100"]),
                 false,
             ),
-            // What people are called, and where mail reaches them, is nobody's.
+            // Login names, display names and email addresses do not match.
             (
                 listed(&["alice", "Alice Liddell", "alice@acme.example"], &[]),
                 false,
             ),
             (listed(&[], &["acme", "acme/platform"]), false),
-            // A user is no group, and a team no organization.
+            // User IDs do not match in `groups`, and team IDs do not match organizations.
             (listed(&["org:10", "team:20"], &["583231"]), false),
             (listed(&[], &["team:10", "org:20"]), false),
             (listed(&[""], &[""]), false),
@@ -98,12 +99,12 @@ mod tests {
     }
 
     #[test]
-    fn who_is_in_no_group_is_in_none_of_the_list() {
-        let nobody = Person {
+    fn user_without_groups_matches_no_listed_group() {
+        let groupless = Person {
             groups: Vec::new(),
             ..alice()
         };
-        let error = check(Some(&listed(&["1"], &["org:10", ""])), &nobody).unwrap_err();
+        let error = check(Some(&listed(&["1"], &["org:10", ""])), &groupless).unwrap_err();
         assert!(error.to_string().contains("\"583231\""), "{error}");
     }
 }

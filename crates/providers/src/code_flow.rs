@@ -1,5 +1,5 @@
-//! The authorization code flow (RFC 6749 §4.1) with proof keys (RFC 7636): what is kept between
-//! sending somebody to their provider and their coming back, and what they come back with.
+//! The authorization code flow (RFC 6749 §4.1) with PKCE (RFC 7636): the state stored between the
+//! redirect to the provider and the callback, and the validation of the callback query.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
@@ -11,18 +11,19 @@ use subtle::ConstantTimeEq as _;
 use thiserror::Error;
 use url::{Origin, form_urlencoded};
 
-/// How long somebody may take at their provider; GitHub's codes live as long (RFC 6749 §4.1.2).
+/// Maximum time between the redirect to the provider and the callback. GitHub's codes have the secrets_equal
+/// lifetime (RFC 6749 §4.1.2).
 pub const MAX_SIGN_IN_DURATION: SignedDuration = SignedDuration::from_mins(10);
-/// How far the clocks of two servers may be apart.
+/// Maximum clock difference between two servers.
 const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(1);
-/// What comes back is longer than this only if somebody plays with it.
-const MOST_QUERY_BYTES: usize = 8 * 1024;
-/// Bytes of each random value: 256 bits.
+/// Maximum length of a callback query, in bytes. Real providers send less.
+const MAX_QUERY_BYTES: usize = 8 * 1024;
+/// Length of each random value in bytes (256 bits).
 const ENTROPY_BYTES: usize = 32;
 
-/// A sign-in that was begun: what must be known when somebody comes back.
+/// State of a sign-in in progress, needed to validate the callback.
 ///
-/// Its serialized form holds secrets, so it goes to the browser only if it is sealed.
+/// The serialized form contains secrets. Encrypt it before sending it to the browser.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pending {
@@ -34,28 +35,29 @@ pub struct Pending {
     issued_at: Timestamp,
 }
 
-/// What somebody came back with is not the end of the sign-in that was begun.
+/// Error of a callback that does not complete the sign-in.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ReturnError {
-    /// It is not what a provider sends: a part is there twice, not there, or far too long.
+    /// The query is too long, or a parameter is missing or duplicated.
     #[error("{0}")]
     Malformed(&'static str),
-    /// Somebody else began the sign-in, or nobody: the defence against forged returns.
-    #[error("its state is not the one that this sign-in was begun with")]
+    /// The state does not match: defends against forged callbacks (login CSRF).
+    #[error("the state parameter does not match this sign-in")]
     Foreign,
-    /// It was begun more than ten minutes ago.
-    #[error("the sign-in was begun too long ago")]
+    /// The sign-in started more than ten minutes ago.
+    #[error("the sign-in took longer than 10 minutes")]
     Late,
-    /// Another provider sent it: the defence against mixing providers up (RFC 9207 §2.4).
-    #[error("another provider than the one that was asked sent it")]
+    /// The response comes from another provider: defends against mix-up attacks (RFC 9207 §2.4).
+    #[error("the response comes from another provider")]
     OtherIssuer,
-    /// The provider says that it went wrong (RFC 6749 §4.1.2.1); a word such as `access_denied`.
-    #[error("the provider says {0:?}")]
+    /// The provider reports an error code such as `access_denied` (RFC 6749 §4.1.2.1).
+    #[error("the provider reports the error {0:?}")]
     Failed(String),
 }
 
 impl Pending {
-    /// Begins a sign-in whose end is sent to `redirect_uri`.
+    /// Starts a sign-in with a new state and a new verifier. The provider redirects the browser to
+    /// `redirect_uri`.
     pub fn begin(redirect_uri: impl Into<String>, now: Timestamp) -> Self {
         Self {
             state: random(),
@@ -65,88 +67,90 @@ impl Pending {
         }
     }
 
-    /// What must come back as it is; 43 characters.
+    /// The `state` parameter, which the callback must repeat; 43 characters.
     pub fn state(&self) -> &SecretString {
         &self.state
     }
 
-    /// What proves to the provider that who redeems the code is who began (RFC 7636 §4.1).
+    /// The PKCE code verifier, sent with the code to the token endpoint (RFC 7636 §4.1).
     pub fn verifier(&self) -> &SecretString {
         &self.verifier
     }
 
-    /// Where the provider sends somebody back to.
+    /// The callback URL at Drover.
     pub fn redirect_uri(&self) -> &str {
         &self.redirect_uri
     }
 
-    /// What the provider is told of the verifier beforehand: its S256 (RFC 7636 §4.2).
+    /// The PKCE code challenge: S256 of the verifier (RFC 7636 §4.2).
     pub fn challenge(&self) -> String {
         URL_SAFE_NO_PAD.encode(digest(&SHA256, self.verifier.expose_secret().as_bytes()))
     }
 
-    /// Whether what came back is the state that was sent.
+    /// Compares a `state` parameter in constant time.
     pub(crate) fn is_state(&self, state: &str) -> bool {
-        same(state, self.state.expose_secret())
+        secrets_equal(state, self.state.expose_secret())
     }
 
-    /// Whether what somebody came back with belongs to this sign-in: a stranger cannot forge that.
+    /// Reports whether the callback query carries the state of this sign-in. An attacker cannot
+    /// guess the state.
     pub fn matches_state(&self, query: &str) -> bool {
-        let state = once(query, ["state"]);
+        let state = unique_parameters(query, ["state"]);
         state.is_some_and(|[state]| self.is_state(&state.unwrap_or_default()))
     }
 
-    /// Whether it may still end.
+    /// Reports whether the sign-in has not expired.
     pub(crate) fn is_current(&self, now: Timestamp) -> bool {
         let age = now.duration_since(self.issued_at);
         (-CLOCK_SKEW..=MAX_SIGN_IN_DURATION).contains(&age)
     }
 
-    /// The code in what somebody came back with, if it is the end of this very sign-in.
+    /// Validates the callback and returns its authorization code.
     ///
-    /// `query` is what stands behind the question mark; `issuer` is where the provider's own pages
-    /// are. The order is that of trust: what a stranger can forge is looked at after the state.
+    /// `query` is the query string without the question mark; `issuer` is the origin of the
+    /// provider's pages. The state is checked first, because an attacker can forge all other
+    /// parameters.
     pub fn code(
         &self,
         query: &str,
         issuer: &Origin,
         now: Timestamp,
     ) -> Result<SecretString, ReturnError> {
-        let returned = Returned::read(query)?;
-        if !self.is_state(&returned.state.unwrap_or_default()) {
+        let parameters = CallbackParameters::read(query)?;
+        if !self.is_state(&parameters.state.unwrap_or_default()) {
             return Err(ReturnError::Foreign);
         }
         if !self.is_current(now) {
             return Err(ReturnError::Late);
         }
-        if let Some(iss) = returned.iss
+        if let Some(iss) = parameters.iss
             && url::Url::parse(&iss).map(|iss| iss.origin()).as_ref() != Ok(issuer)
         {
             return Err(ReturnError::OtherIssuer);
         }
-        match (returned.error, returned.code) {
-            (Some(error), _) => Err(ReturnError::Failed(word(&error))),
+        match (parameters.error, parameters.code) {
+            (Some(error), _) => Err(ReturnError::Failed(displayable_error_code(&error))),
             (None, Some(code)) if !code.is_empty() => Ok(SecretString::from(code)),
-            (None, _) => Err(ReturnError::Malformed("it has no code")),
+            (None, _) => Err(ReturnError::Malformed("the code parameter is missing")),
         }
     }
 }
 
-/// The parameters that are looked at; all others are ignored (RFC 6749 §4.1.2).
-struct Returned {
+/// The known callback parameters; all others are ignored (RFC 6749 §4.1.2).
+struct CallbackParameters {
     state: Option<String>,
     iss: Option<String>,
     error: Option<String>,
     code: Option<String>,
 }
 
-impl Returned {
+impl CallbackParameters {
     fn read(query: &str) -> Result<Self, ReturnError> {
-        if query.len() > MOST_QUERY_BYTES {
-            return Err(ReturnError::Malformed("it is too long"));
+        if query.len() > MAX_QUERY_BYTES {
+            return Err(ReturnError::Malformed("the query is too long"));
         }
-        let [state, iss, error, code] = once(query, ["state", "iss", "error", "code"])
-            .ok_or(ReturnError::Malformed("a parameter is there twice"))?;
+        let [state, iss, error, code] = unique_parameters(query, ["state", "iss", "error", "code"])
+            .ok_or(ReturnError::Malformed("a parameter is duplicated"))?;
         Ok(Self {
             state,
             iss,
@@ -156,9 +160,12 @@ impl Returned {
     }
 }
 
-/// The values of these parameters; `None` if one is there twice, because two readers could each
-/// believe another one (RFC 6749 §3.1).
-pub(crate) fn once<const N: usize>(query: &str, names: [&str; N]) -> Option<[Option<String>; N]> {
+/// Returns the values of the named parameters. Returns `None` if a parameter is duplicated, because
+/// two parsers could each use a different value (RFC 6749 §3.1).
+pub(crate) fn unique_parameters<const N: usize>(
+    query: &str,
+    names: [&str; N],
+) -> Option<[Option<String>; N]> {
     let mut values = names.map(|_| None);
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
         let Some(place) = names.iter().position(|known| *known == name) else {
@@ -171,30 +178,30 @@ pub(crate) fn once<const N: usize>(query: &str, names: [&str; N]) -> Option<[Opt
     Some(values)
 }
 
-/// What a provider calls an error, as far as it is a word of the protocol: whoever makes the link can
-/// write anything else there, and it is shown.
-fn word(error: &str) -> String {
+/// Returns an OAuth error code for display. Replaces text that is not an error code, because an
+/// attacker can put any text into a callback link.
+fn displayable_error_code(error: &str) -> String {
     let is_word = |c: char| c.is_ascii_lowercase() || c == '_';
     if error.len() <= 64 && error.chars().all(is_word) {
         error.to_owned()
     } else {
-        "something that is no error code".to_owned()
+        "an invalid error code".to_owned()
     }
 }
 
-/// Whether two secrets are one, in a time that tells nothing of where they differ.
-pub(crate) fn same(one: &str, other: &str) -> bool {
+/// Compares two secrets in constant time.
+pub(crate) fn secrets_equal(one: &str, other: &str) -> bool {
     one.as_bytes().ct_eq(other.as_bytes()).into()
 }
 
-/// 256 random bits as text that needs no escaping.
+/// Returns 256 random bits as base64url text.
 pub(crate) fn random() -> SecretString {
     let mut bytes = [0; ENTROPY_BYTES];
-    aws_lc_rs::rand::fill(&mut bytes).expect("Linux gives random bytes once it has started");
+    aws_lc_rs::rand::fill(&mut bytes).expect("the system's random number generator is available");
     SecretString::from(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// Secrets of what is sealed as a whole.
+/// Serde functions for secrets in a structure that is encrypted as a whole.
 pub(crate) mod exposed {
     use secrecy::{ExposeSecret as _, SecretString};
     use serde::{Deserialize as _, Deserializer, Serializer};
@@ -228,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_challenge_is_the_hash_of_the_verifier() {
+    fn code_challenge_is_s256_of_the_verifier() {
         // The example of RFC 7636, appendix B.
         let pending = Pending {
             verifier: SecretString::from("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"),
@@ -241,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_sign_ins_share_a_secret_and_none_shows_one() {
+    fn sign_ins_use_distinct_secrets_and_debug_output_hides_them() {
         let [one, other] = [(); 2].map(|()| Pending::begin(BACK, now()));
         let secrets = |of: &Pending| {
             [&of.state, &of.verifier].map(|secret| secret.expose_secret().to_owned())
@@ -256,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_has_its_state_belongs_to_a_sign_in() {
+    fn only_query_with_matching_state_belongs_to_the_sign_in() {
         let [one, other] = [(); 2].map(|()| Pending::begin(BACK, now()));
         let with = |pending: &Pending| format!("code=c&state={}", pending.state.expose_secret());
         assert!(one.matches_state(&with(&one)));
@@ -267,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sealed_sign_in_is_the_same_when_it_is_opened() {
+    fn deserialized_sign_in_equals_the_serialized_sign_in() {
         let pending = Pending::begin(BACK, now());
         let sealed = serde_json::to_string(&pending).unwrap();
         let opened: Pending = serde_json::from_str(&sealed).unwrap();
@@ -276,13 +283,13 @@ mod tests {
     }
 
     #[test]
-    fn only_the_end_of_the_same_sign_in_has_a_code() {
+    fn only_callback_of_the_same_sign_in_returns_the_code() {
         let pending = Pending::begin(BACK, now());
         let state = pending.state.expose_secret();
         let other = Pending::begin(BACK, now()).state.expose_secret().to_owned();
         let malformed = |what| Err(ReturnError::Malformed(what));
         let failed = |word: &str| Err(ReturnError::Failed(word.to_owned()));
-        let twice = "a parameter is there twice";
+        let twice = "a parameter is duplicated";
         let table = [
             (format!("code=c&state={state}"), Ok("c")),
             (format!("state={state}&x=1&x=2&code=c%2B+d"), Ok("c+ d")),
@@ -298,7 +305,7 @@ mod tests {
                 Err(ReturnError::Foreign),
             ),
             (format!("code=c&state={state}A"), Err(ReturnError::Foreign)),
-            // What a stranger says went wrong is not even read.
+            // The error of a callback with another state is ignored.
             (
                 format!("error=access_denied&state={other}"),
                 Err(ReturnError::Foreign),
@@ -325,18 +332,24 @@ mod tests {
             ),
             (
                 format!("error=Call+0800+now%21&state={state}"),
-                failed("something that is no error code"),
+                failed("an invalid error code"),
             ),
-            (format!("state={state}"), malformed("it has no code")),
-            (format!("code=&state={state}"), malformed("it has no code")),
+            (
+                format!("state={state}"),
+                malformed("the code parameter is missing"),
+            ),
+            (
+                format!("code=&state={state}"),
+                malformed("the code parameter is missing"),
+            ),
             (format!("code=c&code=d&state={state}"), malformed(twice)),
             (
                 format!("code=c&state={other}&state={state}"),
                 malformed(twice),
             ),
             (
-                "a".repeat(MOST_QUERY_BYTES + 1),
-                malformed("it is too long"),
+                "a".repeat(MAX_QUERY_BYTES + 1),
+                malformed("the query is too long"),
             ),
             (String::new(), Err(ReturnError::Foreign)),
         ];
@@ -348,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_in_ends_within_ten_minutes() {
+    fn sign_in_expires_after_ten_minutes() {
         let pending = Pending::begin(BACK, now());
         let query = format!("code=c&state={}", pending.state.expose_secret());
         for (seconds, in_time) in [
@@ -360,7 +373,7 @@ mod tests {
         ] {
             let later = now() + SignedDuration::from_secs(seconds);
             let code = pending.code(&query, &provider(), later);
-            assert_eq!(code.is_ok(), in_time, "after {seconds} s");
+            assert_eq!(code.is_ok(), in_time, "callback after {seconds} s");
         }
     }
 }

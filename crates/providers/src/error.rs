@@ -1,63 +1,65 @@
-//! Why a provider did not say who somebody is.
+//! Errors of requests to identity providers.
 
 use std::error::Error;
 
 use thiserror::Error;
 
-/// Why a provider did not say who somebody is; decides what becomes of what they had before.
+/// Error of a request to an identity provider. The variant decides whether existing sessions of the
+/// user end.
 #[derive(Debug, Error)]
 pub enum ProviderError {
-    /// It says no: a wrong password, an account that is disabled or gone, an access that was
-    /// withdrawn. What they had ends at once.
+    /// The provider rejects the user: wrong password, disabled or deleted account, or revoked
+    /// consent. Existing sessions of the user end immediately.
     #[error("{0}")]
     Refused(Refusal),
-    /// It does not answer, or not now. What they had stays for a bounded time, from the last time
-    /// that it said who they are.
-    #[error("{provider} cannot be asked: could not {what}")]
+    /// The provider is unreachable or temporarily fails. Existing sessions stay valid for a limited
+    /// time after the last successful refresh.
+    #[error("{provider} is unavailable: cannot {what}")]
     Unavailable {
-        /// Which one, for people: a URL without credentials.
+        /// Display name of the provider: a URL without credentials.
         provider: String,
-        /// Completes "could not …".
+        /// The failed action as an infinitive that completes "cannot …", such as `fetch the signing
+        /// keys`.
         what: String,
-        /// What the client said.
+        /// The error of the HTTP or LDAP client.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// An administrator must put its configuration right. What they had stays as long as if it did
-    /// not answer.
+    /// The provider's configuration is invalid. An administrator must correct it. Existing sessions
+    /// are treated as in [`Self::Unavailable`].
     #[error("{field}: {problem}")]
     Misconfigured {
-        /// Of the AuthProvider's spec, such as `oidc.issuer`.
+        /// Path of the field in the AuthProvider's spec, such as `oidc.issuer`.
         field: &'static str,
-        /// What is wrong and what to do.
+        /// The problem and its fix.
         problem: String,
     },
-    /// Its answer breaks the protocol, or is about somebody else: nothing of it is believed, and what
-    /// they had stays as long as if it did not answer.
-    #[error("what {provider} answered is not to be believed: {problem}")]
+    /// The provider's response violates the protocol or describes another user. The response is
+    /// discarded. Existing sessions are treated as in [`Self::Unavailable`].
+    #[error("invalid response from {provider}: {problem}")]
     InvalidResponse {
-        /// Which one, for people: a URL without credentials.
+        /// Display name of the provider: a URL without credentials.
         provider: String,
-        /// What is wrong with it; never a part of the answer that could be a secret.
+        /// The problem. Contains no part of the response that could be secret.
         problem: String,
     },
 }
 
-/// What a provider said no to.
+/// Reason for which a provider rejects a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// Name or password; which of them is not said.
-    #[error("the name or the password is wrong")]
+    /// Wrong login name or password. The provider does not report which of the two is wrong.
+    #[error("wrong user name or password")]
     Credentials,
-    /// The account is disabled, locked or expired there.
+    /// The account is disabled, locked or expired at the provider.
     #[error("the account is disabled at the provider")]
     Disabled,
-    /// There is no such account, or not any more.
-    #[error("the provider does not know the account any more")]
+    /// The account does not exist at the provider, or was deleted.
+    #[error("the account does not exist at the provider")]
     Gone,
-    /// The person, or an administrator there, withdrew what they had allowed Drover.
-    #[error("the provider takes the sign-in no more: sign in again")]
+    /// The user or an administrator of the provider revoked Drover's access.
+    #[error("the provider revoked the sign-in: sign in again")]
     Withdrawn,
-    /// They said no when they were asked whether Drover may know who they are.
-    #[error("the sign-in was not allowed at the provider")]
+    /// The user denied consent at the provider.
+    #[error("the user denied the sign-in at the provider")]
     Denied,
 }

@@ -1,8 +1,9 @@
-//! GitHub and GitHub Enterprise: an OAuth app's web flow, and the REST API for who it is.
+//! GitHub and GitHub Enterprise client: the web flow of an OAuth app, and the REST API for the user
+//! and the memberships.
 //!
-//! A person is their number, never their login, which they can change and somebody else can take
-//! then. GitHub's access tokens do not expire; they end when the person or an organization withdraws
-//! them, and that is how a refresh learns of it.
+//! A user is identified by the numeric ID, never by the login, which can change and be taken over.
+//! GitHub's access tokens do not expire. They end when the user or an organization revokes them,
+//! which the next refresh detects.
 
 mod client;
 mod endpoints;
@@ -33,30 +34,30 @@ use self::verdict::Verdict;
 use crate::code_flow::{self, Pending};
 use crate::{Person, ProviderError};
 
-/// One GitHub, and the OAuth app as which Drover is known there.
+/// Client for one GitHub server and one OAuth app.
 pub struct Github {
     client: Client,
     client_id: String,
     client_secret: SecretString,
 }
 
-/// Somebody who has signed in.
+/// An authenticated user.
 #[derive(Clone, Debug)]
 pub struct SignedIn {
-    /// Who they are.
+    /// The user with groups.
     pub person: Person,
-    /// Organizations that keep back whether they are in them; see [`UserProfile::withheld`].
+    /// Organizations that hide the user's membership; see [`UserProfile::withheld`].
     pub withheld: Vec<String>,
-    /// Asks GitHub in their name from now on; it may read who they are and what they are in.
+    /// Access token of the user, with read access to the profile and the memberships.
     pub access_token: SecretString,
 }
 
-/// One thing that was tried before a provider is enabled.
+/// Result of one step of the connection test.
 #[derive(Debug)]
 pub struct Check {
-    /// For people, such as `sign-in at https://github.com`.
+    /// Description for administrators, such as `sign-in at https://github.com`.
     pub what: String,
-    /// What is wrong with it, if something is.
+    /// The error of a failed step.
     pub outcome: Result<(), ProviderError>,
 }
 
@@ -69,25 +70,25 @@ impl fmt::Debug for Github {
     }
 }
 
-/// What the API takes beside an app's own name and secret.
+/// Request body of the token endpoints of the REST API.
 #[derive(Serialize)]
-struct OfToken<'a> {
+struct TokenBody<'a> {
     access_token: &'a str,
 }
 
 impl Github {
-    /// The GitHub that an AuthProvider describes; nothing is asked of it yet.
+    /// Creates a client from the spec without sending a request.
     pub fn new(spec: &GithubSpec, client_secret: SecretString) -> Result<Self, ProviderError> {
         let endpoints = Endpoints::of(spec.url.as_deref())?;
         Self::at(endpoints, spec, client_secret, Timeouts::default())
     }
 
-    /// The same somewhere else (the spec's `url` is not looked at), and with other limits of time.
+    /// Creates a client for other endpoints and timeouts, for tests. Ignores the spec's `url`.
     pub fn at(
         endpoints: Endpoints,
         spec: &GithubSpec,
         client_secret: SecretString,
-        patience: Timeouts,
+        timeouts: Timeouts,
     ) -> Result<Self, ProviderError> {
         let wrong = |field, problem: &str| {
             Err(ProviderError::Misconfigured {
@@ -95,14 +96,14 @@ impl Github {
                 problem: problem.to_owned(),
             })
         };
-        // It becomes a part of a path.
-        let is_of_an_id = |c: char| c.is_ascii_alphanumeric() || ['.', '_', '-'].contains(&c);
-        if !spec.client_id.chars().all(is_of_an_id)
+        // The client ID becomes a path segment.
+        let is_id_char = |c: char| c.is_ascii_alphanumeric() || ['.', '_', '-'].contains(&c);
+        if !spec.client_id.chars().all(is_id_char)
             || !spec.client_id.contains(|c: char| c.is_ascii_alphanumeric())
         {
             return wrong(
                 "github.clientId",
-                "it is no client id: copy it from the OAuth app's page, where it looks like \
+                "the value is not a client ID: copy it from the OAuth app's page, where it looks like \
                  Ov23liA1b2C3d4E5f6G7",
             );
         }
@@ -111,19 +112,19 @@ impl Github {
         {
             return wrong(
                 "github.clientSecret",
-                "the Secret's key holds nothing, or blanks or a line's end around it: put in only \
-                 what the OAuth app's page shows",
+                "the key of the Secret is empty, or has leading or trailing whitespace: write exactly \
+                 the client secret of the OAuth app's page",
             );
         }
         Ok(Self {
-            client: Client::new(endpoints, spec.ca_bundle.as_deref(), patience)?,
+            client: Client::new(endpoints, spec.ca_bundle.as_deref(), timeouts)?,
             client_id: spec.client_id.clone(),
             client_secret,
         })
     }
 
-    /// Tries, without anybody, what a sign-in needs: that its pages and its API answer, and know the
-    /// client with this secret.
+    /// Runs the connection test: the web pages and the REST API respond and accept the client ID
+    /// and secret.
     pub async fn check(&self, now: Timestamp) -> Vec<Check> {
         let endpoints = &self.client.endpoints;
         let sign_in = self.check_sign_in(now).await;
@@ -131,42 +132,43 @@ impl Github {
         vec![
             Check {
                 what: format!("sign-in at {}", endpoints.name()),
-                outcome: sign_in.map_err(problem::or_certificate),
+                outcome: sign_in.map_err(problem::certificate_as_misconfigured),
             },
             Check {
                 what: format!(
                     "REST API at {}",
                     endpoints.api.as_str().trim_end_matches('/')
                 ),
-                outcome: api.map_err(problem::or_certificate),
+                outcome: api.map_err(problem::certificate_as_misconfigured),
             },
         ]
     }
 
-    /// A code that nobody was given is stale, if the client is right.
+    /// Sends an invalid code. GitHub reports a stale code if the client ID and secret are valid.
     async fn check_sign_in(&self, now: Timestamp) -> Result<(), ProviderError> {
         let code = code_flow::random();
         match self
-            .ask_for_token(&[("code", code.expose_secret())], now)
+            .exchange_code(&[("code", code.expose_secret())], now)
             .await?
         {
             (Grant::Stale, _) => Ok(()),
-            (Grant::Token(_) | Grant::TooLittle(_), _) => Err(self
+            (Grant::Token(_) | Grant::MissingScope(_), _) => Err(self
                 .client
-                .invalid_response("it gave a token for a code that nobody has")),
-            (other, what) => Err(self.refused(other, what)),
+                .invalid_response("the token endpoint returned a token for an invalid code")),
+            (other, what) => Err(self.grant_error(other, what)),
         }
     }
 
-    /// A token that nobody was given is unknown, if the client is right.
+    /// Sends an invalid token. GitHub reports an unknown token if the client ID and secret are
+    /// valid.
     async fn check_api(&self, now: Timestamp) -> Result<(), ProviderError> {
-        let what = "try the client's secret at the REST API";
+        let what = "test the client secret at the REST API";
         let token = code_flow::random();
-        self.about_token(Method::POST, what, &token, now).await
+        self.token_request(Method::POST, what, &token, now).await
     }
 
-    /// Begins a sign-in: where the browser goes, and what must be known when it comes back to
-    /// `redirect_uri`, which is the app's callback URL or below it.
+    /// Starts a sign-in. Returns the authorization URL and the state needed for the callback at
+    /// `redirect_uri`, which must be the app's callback URL or below it.
     pub fn authorize(&self, redirect_uri: &Url, now: Timestamp) -> (Url, Pending) {
         let pending = Pending::begin(redirect_uri.as_str(), now);
         let mut url = self.client.endpoints.page("login/oauth/authorize");
@@ -177,16 +179,15 @@ impl Github {
             .append_pair("state", pending.state().expose_secret())
             .append_pair("code_challenge", &pending.challenge())
             .append_pair("code_challenge_method", "S256")
-            // Whoever has no account there is not somebody yet.
+            // Only existing GitHub accounts can sign in.
             .append_pair("allow_signup", "false");
         (url, pending)
     }
 
-    /// Ends a sign-in: `query` is what stands behind the question mark of where the browser came
-    /// back to.
+    /// Completes a sign-in. `query` is the query string of the callback without the question mark.
     ///
-    /// Refused with [`Refusal::Withdrawn`] if the sign-in took too long or its code was used before:
-    /// they can begin again.
+    /// Returns [`Refusal::Withdrawn`] if the sign-in expired or the code was used before. The user
+    /// can sign in again.
     ///
     /// [`Refusal::Withdrawn`]: crate::error::Refusal::Withdrawn
     pub async fn redeem(
@@ -197,25 +198,25 @@ impl Github {
     ) -> Result<SignedIn, ProviderError> {
         let issuer = self.client.endpoints.web.origin();
         let code = pending.code(query, &issuer, now);
-        let code = code.map_err(|error| self.not_returned(&error, pending))?;
+        let code = code.map_err(|error| self.callback_error(&error, pending))?;
         let all = async {
             let access_token = self.exchange(&code, pending, now).await?;
-            let seen = reading::read(&self.client, &access_token, now).await?;
+            let profile = reading::read(&self.client, &access_token, now).await?;
             Ok(SignedIn {
-                person: seen.person,
-                withheld: seen.withheld,
+                person: profile.person,
+                withheld: profile.withheld,
                 access_token,
             })
         };
         self.client
-            .within_patience("end a sign-in in time", all)
+            .with_timeout("complete the sign-in in time", all)
             .await
     }
 
-    /// Asks anew who it is whose token this is; it must be the person with this id.
+    /// Reads the current profile of the token's user, who must have this ID.
     ///
-    /// Refused with [`Refusal::Withdrawn`] if the token was withdrawn or the account deleted, which
-    /// GitHub does not tell apart, and with [`Refusal::Disabled`] if the account is suspended.
+    /// Returns [`Refusal::Withdrawn`] if the token was revoked or the account deleted, which GitHub
+    /// does not distinguish, and [`Refusal::Disabled`] if the account is suspended.
     ///
     /// [`Refusal::Withdrawn`]: crate::error::Refusal::Withdrawn
     /// [`Refusal::Disabled`]: crate::error::Refusal::Disabled
@@ -226,35 +227,35 @@ impl Github {
         now: Timestamp,
     ) -> Result<UserProfile, ProviderError> {
         let all = reading::read(&self.client, access_token, now);
-        let seen = self
+        let profile = self
             .client
-            .within_patience("read a person in time", all)
+            .with_timeout("read the user's profile in time", all)
             .await?;
-        if seen.person.id == id {
-            Ok(seen)
+        if profile.person.id == id {
+            Ok(profile)
         } else {
-            Err(self
-                .client
-                .invalid_response(format!("the token of {id} is {}'s now", seen.person.id)))
+            Err(self.client.invalid_response(format!(
+                "the token of user {id} now belongs to user {}",
+                profile.person.id
+            )))
         }
     }
 
-    /// Ends a token, and with it what Drover may do in the person's name. What they allowed the app
-    /// stays, so that they need not allow it again when they sign in again. No error if the token has
-    /// ended before.
+    /// Revokes a token. The user's authorization of the app stays, so that the next sign-in needs
+    /// no new consent. A token that is already revoked is not an error.
     pub async fn revoke(
         &self,
         access_token: &SecretString,
         now: Timestamp,
     ) -> Result<(), ProviderError> {
-        let what = "end a token";
-        self.about_token(Method::DELETE, what, access_token, now)
+        let what = "revoke a token";
+        self.token_request(Method::DELETE, what, access_token, now)
             .await
     }
 
-    /// Asks something about a token as the client, which is right if it is not refused; whether there
-    /// is such a token makes no difference.
-    async fn about_token(
+    /// Sends a request about a token, authenticated as the OAuth app. Succeeds whether or not the
+    /// token exists.
+    async fn token_request(
         &self,
         method: Method,
         what: &str,
@@ -267,19 +268,19 @@ impl Github {
             .client
             .rest(method, self.client.endpoints.rest(&path))
             .basic_auth(&self.client_id, Some(self.client_secret.expose_secret()))
-            .json(&OfToken { access_token });
+            .json(&TokenBody { access_token });
         let answer = self.client.send(what, request).await?;
         match (answer.status, verdict::of(&answer, now)) {
-            (401, _) => Err(self.refused(Grant::WrongSecret, what)),
+            (401, _) => Err(self.grant_error(Grant::WrongSecret, what)),
             (204, _) => Ok(()),
-            // There is no such token. Any web server has something that is not there; GitHub says so in
-            // its own form.
-            (404 | 422, _) if verdict::is_in_words(&answer) => Ok(()),
+            // The token does not exist. The JSON form distinguishes GitHub's 404 from that of another
+            // web server.
+            (404 | 422, _) if verdict::has_error_message(&answer) => Ok(()),
             (_, Verdict::TemporaryFailure(not_now)) => {
-                Err(self.client.unavailable(what, not_now.to_the_client()))
+                Err(self.client.unavailable(what, not_now.as_app()))
             }
-            (_, Verdict::Strange(problem)) => Err(self.client.invalid_response(problem)),
-            // These are about people, and the client is none.
+            (_, Verdict::Unexpected(problem)) => Err(self.client.invalid_response(problem)),
+            // Both results apply to users, not to the OAuth app.
             (status, Verdict::Refused(_) | Verdict::Withheld) => {
                 let not_now = TemporaryFailure {
                     status,
@@ -290,7 +291,7 @@ impl Github {
             }
             (status, Verdict::Answered | Verdict::Absent) => {
                 Err(self.client.invalid_response(format!(
-                    "asked about a token, it answered {status}; is github.url the address of a GitHub?"
+                    "the token endpoint returned {status}; check that github.url is the address of a GitHub server"
                 )))
             }
         }
@@ -307,14 +308,14 @@ impl Github {
             ("redirect_uri", pending.redirect_uri()),
             ("code_verifier", pending.verifier().expose_secret()),
         ];
-        match self.ask_for_token(&fields, now).await? {
+        match self.exchange_code(&fields, now).await? {
             (Grant::Token(token), _) => Ok(token),
             (Grant::WrongRedirect, _) => Err(problem::wrong_redirect(pending)),
-            (other, what) => Err(self.refused(other, what)),
+            (other, what) => Err(self.grant_error(other, what)),
         }
     }
 
-    async fn ask_for_token(
+    async fn exchange_code(
         &self,
         fields: &[(&str, &str)],
         now: Timestamp,

@@ -1,10 +1,10 @@
-//! Directories: LDAP (RFC 4511) and Active Directory.
+//! LDAP (RFC 4511) and Active Directory client.
 //!
-//! Somebody signs in in two steps. The service account looks for the one entry that has the login
-//! that was typed; then the password is tried for that entry, on a connection of its own. Later the
-//! service account alone finds the entry again, by the id that never changes, and says what has
-//! become of it. Nothing is said before TLS stands, and each conversation has a new connection, so
-//! that nobody's bind is ever left over for another.
+//! A sign-in has two steps. First the service account searches for the single entry with the
+//! entered login name. Then Drover binds with that entry's name and the password on a separate
+//! connection. A refresh uses only the service account: it finds the entry by its immutable ID.
+//! Drover sends no request before TLS is established, and opens a new connection for each
+//! operation, so that no operation inherits another user's bind.
 
 use std::time::Duration;
 
@@ -35,13 +35,13 @@ use wire::filter::Filter;
 
 pub use trial::{Check, CheckKind, ConnectionTest};
 
-/// How long a sign-in or a refresh may take, however many servers are tried.
+/// Timeout of a sign-in or a refresh over all servers.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(30);
-/// Nobody types more.
+/// Maximum length of a login name, in bytes.
 const MAX_LOGIN_BYTES: usize = 256;
 const MAX_PASSWORD_BYTES: usize = 1024;
 
-/// A directory whose people can sign in.
+/// Client for one LDAP directory.
 pub struct Directory {
     settings: Settings,
     password: SecretString,
@@ -56,15 +56,15 @@ impl std::fmt::Debug for Directory {
 }
 
 impl Directory {
-    /// Checks a configuration, `bind_password` being what its `bindPassword` names; says nothing to
-    /// the directory yet.
+    /// Validates a configuration without connecting. `bind_password` is the value of the spec's
+    /// `bindPassword`.
     pub fn new(spec: &LdapSpec, bind_password: SecretString) -> Result<Self, ProviderError> {
         if !can_be_password(&bind_password) {
             return Err(ProviderError::Misconfigured {
                 field: "ldap.bindPassword",
                 problem: format!(
                     "the key of the Secret is empty, longer than {MAX_PASSWORD_BYTES} bytes, or \
-                     holds a zero byte: put the password of ldap.bindDn there"
+                     contains a zero byte: write the password of ldap.bindDn into the Secret"
                 ),
             });
         }
@@ -74,11 +74,11 @@ impl Directory {
         })
     }
 
-    /// Finds out who somebody is by what they typed.
+    /// Authenticates a user by login name and password.
     ///
-    /// An unknown name and a wrong password have the same answer,
-    /// [`Credentials`](Refusal::Credentials), after the same conversation; that an account is
-    /// disabled is told after its right password only.
+    /// An unknown login name and a wrong password return the same error,
+    /// [`Credentials`](Refusal::Credentials), after the same requests. Only the correct password
+    /// reveals that an account is disabled.
     pub async fn sign_in(
         &self,
         login: &str,
@@ -87,26 +87,26 @@ impl Directory {
         self.sign_in_with_hook(login, password, || ()).await
     }
 
-    /// As [`Self::sign_in`]; calls `sending` just before the directory is sent the password, which it
-    /// may count against the account.
+    /// Authenticates a user like [`Self::sign_in`] and calls `sending` immediately before the
+    /// password is sent. The directory may count the attempt against the account.
     pub async fn sign_in_with_hook(
         &self,
         login: &str,
         password: &SecretString,
         sending: impl FnOnce() + Send,
     ) -> Result<Person, ProviderError> {
-        // With an empty password a directory says yes and means nobody (RFC 4513 §5.1.2), and some
-        // take what follows a zero byte for no part of it.
+        // A bind with an empty password succeeds as an anonymous bind (RFC 4513 §5.1.2). Some
+        // directories ignore the part of a password after a zero byte.
         if !can_sign_in(login, password) {
             return Err(ProviderError::Refused(Refusal::Credentials));
         }
-        self.in_time(self.sign_in_unbounded(login, password, sending))
+        self.with_timeout(self.sign_in_unbounded(login, password, sending))
             .await
     }
 
-    /// Finds out what has become of somebody who signed in before, by [`Person::id`].
+    /// Reads the current state of a user with this [`Person::id`] who signed in before.
     pub async fn refresh(&self, id: &str) -> Result<Person, ProviderError> {
-        self.in_time(self.refresh_unbounded(id)).await
+        self.with_timeout(self.refresh_unbounded(id)).await
     }
 
     async fn sign_in_unbounded(
@@ -117,16 +117,16 @@ impl Directory {
     ) -> Result<Person, ProviderError> {
         let mut session = Session::open(&self.settings, &self.password).await?;
         let attribute = &self.settings.people.login_attribute;
-        let typed = Filter::Equal(attribute.clone(), login.as_bytes().to_vec());
+        let login_filter = Filter::Equal(attribute.clone(), login.as_bytes().to_vec());
         let ambiguous = || ProviderError::Misconfigured {
             field: "ldap.users.loginAttribute",
             problem: format!(
-                "several people have the same {attribute}, and none of them can sign in with it; \
-                 choose an attribute that is each person's own, or narrow ldap.users.base or \
+                "several users have the same {attribute}, so none of them can sign in; \
+                 choose an attribute with a unique value per user, or narrow ldap.users.base or \
                  ldap.users.filter"
             ),
         };
-        let found = session.person(typed, ambiguous).await?;
+        let found = session.person(login_filter, ambiguous).await?;
         self.try_password(&session, found.as_ref(), password, sending)
             .await?;
         match found {
@@ -135,8 +135,8 @@ impl Directory {
         }
     }
 
-    /// Tries a password on a connection of its own. Where there is nobody, it is tried for an entry
-    /// that nobody has, so that it cannot be heard whether a name is known.
+    /// Binds with the password on a separate connection. If the account does not exist, binds with
+    /// a name that no entry has, so that the requests do not reveal whether the account exists.
     async fn try_password(
         &self,
         session: &Session<'_>,
@@ -145,21 +145,22 @@ impl Directory {
         sending: impl FnOnce() + Send,
     ) -> Result<(), ProviderError> {
         let provider = session.provider();
-        let nobody = format!("cn=nobody-of-drover,{}", self.settings.people.base);
-        let (name, standing) = match account {
-            Some(account) => (&account.name, account.standing),
-            None => (&nobody, AccountStatus::Active),
+        let unknown = format!("cn=drover-unknown-user,{}", self.settings.people.base);
+        let (name, status) = match account {
+            Some(account) => (&account.name, account.status),
+            None => (&unknown, AccountStatus::Active),
         };
         let opened = Connection::open(session.server(), &self.settings.tls).await;
-        let mut connection = opened.map_err(|error| session::unopened(session.server(), error))?;
+        let mut connection =
+            opened.map_err(|error| session::connect_error(session.server(), error))?;
         sending();
         let outcome = connection
             .bind(name, password)
             .await
-            .map_err(|failure| verdict::unanswered(&provider, "check a password", failure))?;
-        let verdict = verdict::of_person_bind(&provider, self.settings.schema, standing, outcome);
+            .map_err(|failure| verdict::request_error(&provider, "check a password", failure))?;
+        let verdict = verdict::user_bind_result(&provider, self.settings.schema, status, outcome);
         match (account, verdict) {
-            // Whatever is said of nobody's password, they are not let in.
+            // A missing account is rejected for every result of the bind.
             (None, Ok(()) | Err(ProviderError::Refused(_))) => {
                 Err(ProviderError::Refused(Refusal::Credentials))
             }
@@ -176,28 +177,28 @@ impl Directory {
         let ambiguous = || ProviderError::Misconfigured {
             field: id_attribute.field,
             problem: format!(
-                "several people have the same {}; choose an attribute that is each person's own",
+                "several users have the same {}; choose an attribute with a unique value per user",
                 id_attribute.name
             ),
         };
         let Some(account) = session.person(condition, ambiguous).await? else {
-            // A directory shows an empty place, too, to whoever may not look there any more, and
-            // that is no word about anybody.
+            // A service account without read permission also receives an empty result, which does not
+            // mean that the user was deleted.
             session
                 .base(SearchBase::People, session::NO_ATTRIBUTES)
                 .await?;
-            if !session.sees_people().await? {
-                return Err(unseen(id_attribute));
+            if !session.has_visible_users().await? {
+                return Err(no_visible_user(id_attribute));
             }
             return Err(ProviderError::Refused(Refusal::Gone));
         };
         if account.id != id {
             return Err(ProviderError::InvalidResponse {
                 provider: session.provider(),
-                problem: "it answers with another person than it was asked about".to_owned(),
+                problem: "the directory returned another user".to_owned(),
             });
         }
-        match account.standing {
+        match account.status {
             AccountStatus::Disabled => Err(ProviderError::Refused(Refusal::Disabled)),
             AccountStatus::Active => self.describe(&mut session, account).await,
         }
@@ -221,12 +222,12 @@ impl Directory {
         })
     }
 
-    async fn in_time<T>(
+    async fn with_timeout<T>(
         &self,
-        asked: impl Future<Output = Result<T, ProviderError>>,
+        operation: impl Future<Output = Result<T, ProviderError>>,
     ) -> Result<T, ProviderError> {
-        // On the heap, for conversations are long and callers' own futures should stay small.
-        match timeout(TOTAL_TIMEOUT, Box::pin(asked)).await {
+        // Boxed to keep the futures of callers small.
+        match timeout(TOTAL_TIMEOUT, Box::pin(operation)).await {
             Ok(answer) => answer,
             Err(elapsed) => Err(ProviderError::Unavailable {
                 provider: self.settings.provider(),
@@ -238,20 +239,21 @@ impl Directory {
 }
 
 impl Settings {
-    /// All servers, for errors.
+    /// All server URLs, for error messages.
     fn provider(&self) -> String {
         let servers: Vec<String> = self.servers.iter().map(ToString::to_string).collect();
         servers.join(", ")
     }
 }
 
-/// Whether this is a login and a password that a directory is asked about at all; it is told nothing
-/// of others, and they are nobody's.
+/// Reports whether Drover sends this login name and password to a directory. All others are
+/// rejected locally.
 pub fn can_sign_in(login: &str, password: &SecretString) -> bool {
     can_be_login(login) && can_be_password(password)
 }
 
-/// Some directories, Samba for one, compare up to a zero byte only: one name would be many.
+/// Validates a login name. Some directories, such as Samba, compare only up to a zero byte, so that
+/// several names would match one entry.
 fn can_be_login(login: &str) -> bool {
     !login.trim().is_empty() && login.len() <= MAX_LOGIN_BYTES && !login.contains(char::is_control)
 }
@@ -261,14 +263,14 @@ fn can_be_password(password: &SecretString) -> bool {
     !password.is_empty() && password.len() <= MAX_PASSWORD_BYTES && !password.contains('\0')
 }
 
-/// Nobody at all: one right or one word of the configuration that is missing would otherwise end
-/// everybody's access at once.
-fn unseen(id: &settings::IdAttribute) -> ProviderError {
+/// Error if the service account finds no user at all. A missing permission or a wrong setting must
+/// not end the access of all users.
+fn no_visible_user(id: &settings::IdAttribute) -> ProviderError {
     ProviderError::Misconfigured {
         field: id.field,
         problem: format!(
-            "nobody is seen who has {}; correct the attribute or ldap.users.filter, or let the \
-             service account read it",
+            "no visible user has {}; correct the attribute or ldap.users.filter, or grant the \
+             service account read access",
             id.name
         ),
     }

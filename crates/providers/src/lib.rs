@@ -1,8 +1,8 @@
-//! Identity providers: who somebody is, by OpenID Connect, GitHub and LDAP.
+//! Identity providers: clients for OpenID Connect, GitHub and LDAP that authenticate users.
 //!
-//! *Owns* what is said to providers, and what of their answers is believed. *Never* decides what
-//! somebody may do, keeps nothing, and knows neither the hub nor a browser's request: the server
-//! hands in configuration, secrets and what came back, and is told who it is.
+//! *Owns* the requests to providers and the validation of their responses. *Never* authorizes a
+//! user and stores no state. The crate does not depend on the hub or on HTTP requests of browsers:
+//! the server passes configuration, secrets and callback queries, and receives the user.
 
 pub mod allowed;
 pub mod code_flow;

@@ -1,20 +1,21 @@
-//! OpenID Connect: people sign in at a provider, by code, with PKCE.
+//! OpenID Connect client: authorization code flow with PKCE.
 //!
-//! Core 1.0 and Discovery 1.0 of OpenID Connect, RFC 6749, RFC 7636 (PKCE), RFC 9207 (mix-ups) and
-//! RP-Initiated Logout 1.0, as a client, and as much of them as Drover needs. The pure parts, from
-//! bytes to what is believed of them, are modules of their own; here is the order in which they are
-//! asked. Time is handed in; nothing here reads a clock.
+//! Implements the client parts of OpenID Connect Core 1.0, Discovery 1.0, RP-Initiated Logout 1.0,
+//! RFC 6749, RFC 7636 (PKCE) and RFC 9207 (issuer identification) that Drover needs. This module
+//! contains the order of the requests. The submodules contain pure parsing and validation. Callers
+//! pass the current time; no function reads a clock.
 //!
-//! Only a provider's own no is `Refused`: `access_denied` by the person, and `invalid_grant` and
-//! its like by the token endpoint. What cannot be reached or answers 5xx is `Unavailable`.
+//! Only a rejection by the provider is `Refused`: `access_denied` at the authorization endpoint,
+//! and `invalid_grant` and similar codes at the token endpoint. Connection failures and 5xx
+//! responses are `Unavailable`.
 
+mod cache;
 mod check;
 pub mod claims;
 mod exchange;
 pub mod id_token;
 pub mod issuer;
 pub mod keys;
-mod known;
 pub mod metadata;
 mod object;
 pub mod pending;
@@ -33,46 +34,46 @@ pub use pending::Pending;
 
 use crate::error::Refusal;
 use crate::{Person, ProviderError};
+use cache::MetadataCache;
 use claims::{ClaimMapping, ClaimPath, is_about};
 use exchange::{Grant, Registration, Tokens, exchange};
 use id_token::{Claims, Expected, TokenError, verify};
 use issuer::{Issuer, quoted};
-use known::Known;
 use metadata::{Metadata, has_offline};
 use pending::Callback;
 use web::Web;
 
-/// An OpenID provider.
+/// Client for one OpenID provider.
 #[derive(Debug)]
 pub struct Oidc {
     issuer: Issuer,
     client: Registration,
     scopes: Vec<String>,
-    meaning: ClaimMapping,
+    mapping: ClaimMapping,
     web: Web,
-    known: Known,
+    cache: MetadataCache,
 }
 
-/// Somebody whom the provider signed in.
+/// A user whom the provider authenticated.
 #[derive(Debug)]
 pub struct SignedIn {
-    /// Who it is.
+    /// The authenticated user.
     pub person: Person,
-    /// What renews the sign-in, if it can be renewed.
+    /// Refresh token, if the provider issued one.
     pub refresh_token: Option<SecretString>,
-    /// What tells the provider who signs out.
+    /// ID token, used as the hint for logout at the provider.
     pub id_token: Option<SecretString>,
 }
 
-/// What came of renewing a sign-in.
+/// Result of a refresh.
 #[derive(Debug)]
 pub struct Renewed {
-    /// What renews it next time: to be kept at once and whatever the outcome is, because many
-    /// providers take the former one no more. The former stays if this is `None`.
+    /// New refresh token. The caller must store it immediately, even after an error, because many
+    /// providers invalidate the previous one. `None` if the previous refresh token stays valid.
     pub refresh_token: Option<SecretString>,
-    /// What tells the provider who signs out; the former serves if this is `None`.
+    /// New ID token for logout; `None` if the previous one stays in use.
     pub id_token: Option<SecretString>,
-    /// Who it is now, or why that could not be found out.
+    /// The updated user, or the error.
     pub outcome: Result<Person, ProviderError>,
 }
 
@@ -87,9 +88,9 @@ impl Renewed {
 }
 
 impl Oidc {
-    /// A provider of this configuration; nothing is sent yet.
+    /// Creates a client from the spec without sending a request.
     ///
-    /// `Misconfigured` names the field that cannot be.
+    /// Returns `Misconfigured` with the name of an invalid field.
     pub fn new(
         spec: &OidcSpec,
         client_secret: Option<SecretString>,
@@ -99,18 +100,18 @@ impl Oidc {
         Ok(Self {
             client: registration(spec, client_secret)?,
             scopes: scopes(spec)?,
-            meaning: ClaimMapping {
+            mapping: ClaimMapping {
                 groups: ClaimPath::parse("oidc.groupsClaim", &spec.groups_claim)?,
                 login: ClaimPath::parse("oidc.loginClaim", &spec.login_claim)?,
             },
             web,
             issuer,
-            known: Known::default(),
+            cache: MetadataCache::default(),
         })
     }
 
-    /// Begins a sign-in: where the browser is to go, and what must be there when it comes back to
-    /// `redirect_uri`.
+    /// Starts a sign-in. Returns the authorization URL for the browser and the state needed for the
+    /// callback at `redirect_uri`.
     pub async fn authorize(
         &self,
         redirect_uri: &Url,
@@ -119,7 +120,7 @@ impl Oidc {
         let metadata = self.metadata(now).await?;
         let pending = Pending::begin(self.issuer.as_str(), redirect_uri, now);
         let mut url = metadata.authorization.clone();
-        // The address may have a query of its own, which stays (RFC 6749 §3.1).
+        // Keeps the existing query of the authorization endpoint (RFC 6749 §3.1).
         url.query_pairs_mut()
             .append_pair("response_type", "code")
             .append_pair("client_id", &self.client.id)
@@ -130,15 +131,15 @@ impl Oidc {
             .append_pair("code_challenge", &pending.flow.challenge())
             .append_pair("code_challenge_method", "S256");
         if has_offline(&self.scopes) {
-            // Without it the scope is ignored (OpenID Connect Core §11).
+            // Providers ignore offline_access without prompt=consent (OpenID Connect Core §11).
             url.query_pairs_mut().append_pair("prompt", "consent");
         }
         Ok((url, pending))
     }
 
-    /// Ends a sign-in with the query that the browser came back with.
+    /// Completes a sign-in with the callback query.
     ///
-    /// `Refused(Denied)` if the person said no at the provider.
+    /// Returns `Refused(Denied)` if the user denied consent.
     pub async fn redeem(
         &self,
         query: &str,
@@ -146,12 +147,12 @@ impl Oidc {
         now: Timestamp,
     ) -> Result<SignedIn, ProviderError> {
         let metadata = self.metadata(now).await?;
-        let (issuer, names_itself) = (self.issuer.as_str(), metadata.names_itself);
-        let callback = Callback::read(query, pending, issuer, names_itself, now)
+        let (issuer, sends_iss) = (self.issuer.as_str(), metadata.sends_iss);
+        let callback = Callback::read(query, pending, issuer, sends_iss, now)
             .map_err(|error| self.web.invalid_response(&error.to_string()))?;
         let code = match callback {
             Callback::Code(code) => code,
-            Callback::Error(error) => return Err(self.not_signed_in(&error)),
+            Callback::Error(error) => return Err(self.authorization_error(&error)),
         };
         let grant = Grant::Code {
             code: &code,
@@ -159,21 +160,28 @@ impl Oidc {
         };
         let tokens = exchange(&self.web, &metadata, &self.client, grant).await?;
         let nonce = Some(pending.nonce.expose_secret());
-        let claims = self.believed(&metadata, &tokens, nonce, now).await?;
-        let claims = claims.ok_or_else(|| self.web.invalid_response("it sent no ID token"))?;
-        let beside = self.beside(&metadata, &tokens, &claims).await?;
+        let claims = self
+            .validated_claims(&metadata, &tokens, nonce, now)
+            .await?;
+        let claims = claims.ok_or_else(|| {
+            self.web
+                .invalid_response("the token response has no ID token")
+        })?;
+        let userinfo = self.missing_claims(&metadata, &tokens, &claims).await?;
         Ok(SignedIn {
-            person: self.meaning.person(&claims.subject, &claims.all, &beside)?,
+            person: self
+                .mapping
+                .person(&claims.subject, &claims.all, &userinfo)?,
             refresh_token: tokens.refresh,
             id_token: tokens.id,
         })
     }
 
-    /// Renews the sign-in of the person with this id: who they are now, and in which groups.
+    /// Refreshes the user with this ID and the user's groups.
     ///
-    /// `Refused(Withdrawn)` if the provider takes the refresh token no more. A provider that sends
-    /// no new ID token (OpenID Connect Core §12.2) must say at its userinfo endpoint that the
-    /// access token is the same person's.
+    /// Returns `Refused(Withdrawn)` if the provider rejects the refresh token. If the provider
+    /// sends no new ID token (OpenID Connect Core §12.2), its userinfo endpoint must confirm the
+    /// user.
     pub async fn refresh(&self, refresh_token: &SecretString, id: &str, now: Timestamp) -> Renewed {
         let exchanged = async {
             let metadata = self.metadata(now).await?;
@@ -184,47 +192,47 @@ impl Oidc {
         match exchanged.await {
             Err(error) => Renewed::failed(error),
             Ok((metadata, tokens)) => Renewed {
-                outcome: self.renewed(&metadata, &tokens, id, now).await,
+                outcome: self.refreshed_user(&metadata, &tokens, id, now).await,
                 refresh_token: tokens.refresh,
                 id_token: tokens.id,
             },
         }
     }
 
-    async fn renewed(
+    async fn refreshed_user(
         &self,
         metadata: &Metadata,
         tokens: &Tokens,
         id: &str,
         now: Timestamp,
     ) -> Result<Person, ProviderError> {
-        let (token, beside) = match self.believed(metadata, tokens, None, now).await? {
+        let (token, userinfo) = match self.validated_claims(metadata, tokens, None, now).await? {
             Some(claims) if claims.subject == id => {
-                let beside = self.beside(metadata, tokens, &claims).await?;
-                (claims.all, beside)
+                let userinfo = self.missing_claims(metadata, tokens, &claims).await?;
+                (claims.all, userinfo)
             }
             Some(_) => {
                 return Err(self
                     .web
-                    .invalid_response("it renewed somebody else's sign-in"));
+                    .invalid_response("the refresh returned another user"));
             }
             None => {
                 let url = metadata.userinfo.as_ref().ok_or_else(|| {
-                    let problem = "it renewed a sign-in and does not say whose";
+                    let problem = "the refresh returned no ID token, and the provider has no userinfo endpoint";
                     self.web.invalid_response(problem)
                 })?;
                 (Map::new(), self.userinfo(url, &tokens.access, id).await?)
             }
         };
-        self.meaning.person(id, &token, &beside)
+        self.mapping.person(id, &token, &userinfo)
     }
 
-    /// Where browsers sign out at the provider too; `None` if that has no such address.
+    /// Returns the logout endpoint for browsers; `None` if the provider has none.
     pub async fn end_session(&self, now: Timestamp) -> Result<Option<Url>, ProviderError> {
         Ok(self.metadata(now).await?.end_session.clone())
     }
 
-    /// What a browser posts there, so that the ID token is in no URL.
+    /// Returns the form fields of a logout request. The form keeps the ID token out of URLs.
     pub fn end_session_fields(
         &self,
         id_token: &SecretString,
@@ -241,11 +249,11 @@ impl Oidc {
     }
 
     async fn metadata(&self, now: Timestamp) -> Result<Arc<Metadata>, ProviderError> {
-        self.known.metadata(&self.web, &self.issuer, now).await
+        self.cache.metadata(&self.web, &self.issuer, now).await
     }
 
-    /// The claims of the ID token, if there is one.
-    async fn believed(
+    /// Validates the ID token of a token response. Returns `None` without an ID token.
+    async fn validated_claims(
         &self,
         metadata: &Metadata,
         tokens: &Tokens,
@@ -262,35 +270,35 @@ impl Oidc {
             nonce,
             access_token: tokens.access.expose_secret(),
         };
-        let keys = self.known.keys(&self.web, metadata, now).await?;
-        let mut believed = verify(token, &keys, &expected, now);
-        if believed == Err(TokenError::UnknownKey) {
-            let newer = self.known.newer_keys(&self.web, metadata, &keys, now);
+        let keys = self.cache.keys(&self.web, metadata, now).await?;
+        let mut claims = verify(token, &keys, &expected, now);
+        if claims == Err(TokenError::UnknownKey) {
+            let newer = self.cache.newer_keys(&self.web, metadata, &keys, now);
             if let Some(keys) = newer.await? {
-                believed = verify(token, &keys, &expected, now);
+                claims = verify(token, &keys, &expected, now);
             }
         }
-        believed
+        claims
             .map(Some)
             .map_err(|error| self.web.invalid_response(&error.to_string()))
     }
 
-    /// What an ID token leaves out, if the provider can be asked for it.
-    async fn beside(
+    /// Fetches userinfo if the ID token lacks claims and the provider has a userinfo endpoint.
+    async fn missing_claims(
         &self,
         metadata: &Metadata,
         tokens: &Tokens,
         claims: &Claims,
     ) -> Result<Map<String, Value>, ProviderError> {
         match &metadata.userinfo {
-            Some(url) if self.meaning.is_incomplete(&claims.all) => {
+            Some(url) if self.mapping.is_incomplete(&claims.all) => {
                 self.userinfo(url, &tokens.access, &claims.subject).await
             }
             _ => Ok(Map::new()),
         }
     }
 
-    /// What the provider says of a person beside the ID token (OpenID Connect Core §5.3).
+    /// Fetches the claims of the userinfo endpoint (OpenID Connect Core §5.3).
     async fn userinfo(
         &self,
         url: &Url,
@@ -299,54 +307,60 @@ impl Oidc {
     ) -> Result<Map<String, Value>, ProviderError> {
         let request = self.web.client.get(url.clone());
         let request = request.bearer_auth(access_token.expose_secret());
-        let answer = self.web.send("ask who somebody is", request).await?;
+        let answer = self.web.send("fetch userinfo", request).await?;
         if answer.status != StatusCode::OK {
-            let problem = format!("its userinfo endpoint answered {}", answer.status);
+            let problem = format!("the userinfo endpoint returned {}", answer.status);
             return Err(self.web.invalid_response(&problem));
         }
         if answer.media_type() != Some("application/json") {
-            let problem = "what its userinfo endpoint says is not JSON: let it not be signed or \
-                           encrypted";
+            let problem = "the userinfo response is not JSON: disable its signing and encryption at the \
+                           provider";
             return Err(self.web.invalid_response(problem));
         }
-        let claims: Map<String, Value> = serde_json::from_slice(&answer.body)
-            .map_err(|_| self.web.invalid_response("its userinfo is no JSON object"))?;
+        let claims: Map<String, Value> = serde_json::from_slice(&answer.body).map_err(|_| {
+            self.web
+                .invalid_response("the userinfo response is not a JSON object")
+        })?;
         if !is_about(&claims, id) {
-            let problem = "its userinfo is about somebody else";
+            let problem = "the userinfo response describes another user";
             return Err(self.web.invalid_response(problem));
         }
         Ok(claims)
     }
 
-    /// What it means that the provider signed nobody in (RFC 6749 §4.1.2.1).
-    fn not_signed_in(&self, error: &str) -> ProviderError {
+    /// Maps an error code of the authorization endpoint (RFC 6749 §4.1.2.1).
+    fn authorization_error(&self, error: &str) -> ProviderError {
         let misconfigured = |field: &'static str, problem: &str| ProviderError::Misconfigured {
             field,
             problem: problem.to_owned(),
         };
         match error {
             "access_denied" => ProviderError::Refused(Refusal::Denied),
-            "temporarily_unavailable" | "server_error" => self
-                .web
-                .unavailable("sign anybody in", "it says that it cannot now".into()),
+            "temporarily_unavailable" | "server_error" => self.web.unavailable(
+                "sign in users",
+                "the provider reports a temporary failure".into(),
+            ),
             "invalid_scope" => misconfigured(
                 "oidc.scopes",
-                "the provider does not know one of them, or does not allow it: remove it here or \
-                 allow it there",
+                "the provider does not support or allow one of the scopes: remove the scope, or \
+                 allow it at the provider",
             ),
             "unauthorized_client" | "unsupported_response_type" => misconfigured(
                 "oidc.clientId",
-                "the provider does not let this client sign people in by code: allow it there",
+                "the provider does not allow the authorization code flow for this client: allow it at the provider",
             ),
             other => {
-                let problem = format!("it signed nobody in, with the error {}", quoted(other));
+                let problem = format!(
+                    "the authorization endpoint returned the error {}",
+                    quoted(other)
+                );
                 self.web.invalid_response(&problem)
             }
         }
     }
 }
 
-/// What Drover is to the provider, if that can be.
+/// Validates the client registration in the spec.
 fn registration(
     spec: &OidcSpec,
     secret: Option<SecretString>,
@@ -356,12 +370,12 @@ fn registration(
         problem: problem.to_owned(),
     };
     if spec.client_id.is_empty() {
-        let problem = "is empty: copy it from the provider";
+        let problem = "is empty: copy the client ID from the provider";
         return Err(misconfigured("oidc.clientId", problem));
     }
     let is_empty = |secret: &SecretString| secret.expose_secret().is_empty();
     if secret.as_ref().is_some_and(is_empty) || secret.is_some() != spec.client_secret.is_some() {
-        let problem = "names a Secret that holds nothing, or none: write the client's secret there";
+        let problem = "names a missing or empty Secret: write the client secret into the Secret";
         return Err(misconfigured("oidc.clientSecret", problem));
     }
     Ok(Registration {
@@ -370,16 +384,19 @@ fn registration(
     })
 }
 
-/// `openid` and what else is asked for, each once.
+/// Returns `openid` and the configured scopes without duplicates.
 fn scopes(spec: &OidcSpec) -> Result<Vec<String>, ProviderError> {
     let mut scopes = vec!["openid".to_owned()];
     for scope in &spec.scopes {
-        // What a scope may be made of (RFC 6749 §3.3).
+        // Characters allowed in a scope (RFC 6749 §3.3).
         let fits = |byte: u8| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\';
         if scope.is_empty() || !scope.bytes().all(fits) {
             return Err(ProviderError::Misconfigured {
                 field: "oidc.scopes",
-                problem: format!("{} is no scope: write one in each line", quoted(scope)),
+                problem: format!(
+                    "{} is not a valid scope: write one scope per line",
+                    quoted(scope)
+                ),
             });
         }
         if !scopes.contains(scope) {

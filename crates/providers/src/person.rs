@@ -1,32 +1,32 @@
-//! Somebody, as their provider knows them.
+//! Users and groups as reported by an identity provider.
 
-/// Somebody, as their provider knows them.
+/// A user as reported by an identity provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
-    /// Stays the same for ever and is never another's: `sub`, GitHub's number, `entryUUID` or
-    /// `objectGUID`.
+    /// Immutable identifier that the provider never reassigns: `sub`, GitHub's user ID, `entryUUID`
+    /// or `objectGUID`.
     pub id: String,
-    /// What they type there to sign in; it can change, and become another's.
+    /// Login name at the provider. The name can change, and another user can take it over.
     pub login: String,
-    /// What others see.
+    /// Name shown in the UI.
     pub display_name: Option<String>,
-    /// Where mail reaches them; never an identity.
+    /// Email address. Never used to identify the user.
     pub email: Option<String>,
-    /// Which groups they are in, each once, sorted by id.
+    /// Groups of the user, sorted by ID, without duplicates.
     pub groups: Vec<Group>,
 }
 
-/// A group of people, as their provider knows it.
+/// A group as reported by an identity provider.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Group {
-    /// Stays the same for ever and is never another's, where the provider has such a thing.
+    /// Immutable identifier, if the provider has one.
     pub id: String,
-    /// What people call it.
+    /// Display name.
     pub name: String,
 }
 
-/// Whether a text can be shown beside others: nothing in it moves the cursor, hides, or turns the
-/// direction of what follows, to look like somebody else.
+/// Reports whether a text is safe to display: without control, invisible or bidirectional
+/// formatting characters, which could make one name look like another.
 pub(crate) fn is_plain(text: &str) -> bool {
     let disguises = |c| matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
     !text.chars().any(|c| c.is_control() || disguises(c))

@@ -20,7 +20,7 @@ pub(crate) fn message(data: &[u8]) {
         return;
     };
     match message.answer {
-        Answer::Bound(outcome) | Answer::Extended(outcome) | Answer::Done { outcome, .. } => {
+        Answer::BindResult(outcome) | Answer::Extended(outcome) | Answer::Done { outcome, .. } => {
             assert!(!outcome.diagnostic.contains(char::is_control));
         }
         Answer::Entry(entry) => assert!(entry.name.len() < length),

@@ -1,4 +1,4 @@
-//! Requests to a GitHub: each with a limit of time and of size, and nowhere else.
+//! HTTP client for one GitHub server, with timeouts and a maximum response size.
 
 use std::time::Duration;
 
@@ -12,63 +12,63 @@ use url::Url;
 use super::endpoints::Endpoints;
 use super::verdict::{self, Verdict};
 use crate::ProviderError;
-use crate::http::{self, MOST_BYTES};
+use crate::http::{self, MAX_BYTES};
 
-/// The version that these requests are written for; github.com keeps it until March 2028 at least,
-/// and Enterprise Servers of 2023 know it. Without it, an answer is of whatever version is the first
-/// that is kept.
+/// REST API version of the requests; supported by github.com until at least March 2028 and by
+/// Enterprise Servers since 2023. Without this header, GitHub uses its oldest supported version.
 const API_VERSION: &str = "2022-11-28";
 
-/// How long a GitHub may take.
+/// Timeouts of requests to GitHub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For one answer, to its last byte.
+    /// Timeout of one request, until the last byte of the response.
     pub request: Duration,
-    /// For all that one question to this library asks of it: some answers have many pages.
-    pub whole: Duration,
+    /// Timeout of one operation, which may need many pages.
+    pub operation: Duration,
 }
 
 impl Default for Timeouts {
     fn default() -> Self {
         Self {
             request: Duration::from_secs(10),
-            whole: Duration::from_secs(30),
+            operation: Duration::from_secs(30),
         }
     }
 }
 
-/// Asks one GitHub.
+/// HTTP client for one GitHub server.
 #[derive(Clone, Debug)]
 pub(super) struct Client {
     http: reqwest::Client,
     pub(super) endpoints: Endpoints,
-    whole: Duration,
+    operation: Duration,
 }
 
-/// What it answered. Not for logs: it may hold a token.
+/// A response. Do not log it, because it may contain a token.
 pub(super) struct Answer {
     /// HTTP status code.
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
-    /// At most 1 MiB.
+    /// Response body, at most 1 MiB.
     pub(super) body: Vec<u8>,
 }
 
-/// What became of reading something.
-pub(super) enum Got {
+/// Result of reading a resource.
+pub(super) enum ReadResult {
     Answer(Answer),
-    /// An organization keeps it back from Drover.
+    /// The rules of an organization hide the resource from Drover.
     Withheld,
-    /// The person may not know of it, or it is not there.
+    /// The resource does not exist, or the user cannot see it.
     Absent,
 }
 
 impl Client {
-    /// A client that believes the authorities in `ca_bundle` (PEM), or else the system's.
+    /// Creates a client that trusts only the certificate authorities of `ca_bundle` (PEM), or the
+    /// system's if `ca_bundle` is `None`.
     pub(super) fn new(
         endpoints: Endpoints,
         ca_bundle: Option<&str>,
-        patience: Timeouts,
+        timeouts: Timeouts,
     ) -> Result<Self, ProviderError> {
         let misconfigured = |problem: String| ProviderError::Misconfigured {
             field: "github.caBundle",
@@ -77,19 +77,19 @@ impl Client {
         let authorities = ca_bundle.map(|bundle| {
             http::authorities(bundle).ok_or_else(|| {
                 misconfigured(
-                    "it holds no certificate in PEM form: give the authority's, which begins with \
+                    "the bundle contains no PEM certificate: enter the certificate of the authority, which begins with \
                      -----BEGIN CERTIFICATE-----"
                         .to_owned(),
                 )
             })
         });
-        let builder = http::client(authorities.transpose()?, patience.request);
+        let builder = http::client(authorities.transpose()?, timeouts.request);
         let http = builder.build().map_err(|error| {
             misconfigured(match ca_bundle {
-                Some(_) => format!("its certificates cannot be authorities ({error})"),
+                Some(_) => format!("the certificates are not certificate authorities ({error})"),
                 None => format!(
-                    "this system has no authorities for certificates ({error}): give those of \
-                     {} here",
+                    "the system has no certificate authorities ({error}): enter those of \
+                     {}",
                     endpoints.name()
                 ),
             })
@@ -97,22 +97,22 @@ impl Client {
         Ok(Self {
             http,
             endpoints,
-            whole: patience.whole,
+            operation: timeouts.operation,
         })
     }
 
-    /// Gives one question to this library its time; `what` completes "could not …".
-    pub(super) async fn within_patience<T>(
+    /// Applies the timeout of one operation. `what` is an infinitive that completes "cannot …".
+    pub(super) async fn with_timeout<T>(
         &self,
         what: &str,
-        asked: impl Future<Output = Result<T, ProviderError>>,
+        future: impl Future<Output = Result<T, ProviderError>>,
     ) -> Result<T, ProviderError> {
-        tokio::time::timeout(self.whole, asked)
+        tokio::time::timeout(self.operation, future)
             .await
             .unwrap_or_else(|elapsed| Err(self.unavailable(what, elapsed)))
     }
 
-    /// A request to its API, as whom is for the caller to add.
+    /// Builds a REST API request. The caller adds the credentials.
     pub(super) fn rest(&self, method: Method, url: Url) -> RequestBuilder {
         self.http
             .request(method, url)
@@ -120,7 +120,7 @@ impl Client {
             .header("X-GitHub-Api-Version", API_VERSION)
     }
 
-    /// A form for its pages that programs answer with JSON, if they are asked for it.
+    /// Builds a form request to a web page that returns JSON.
     pub(super) fn form(&self, url: Url, fields: &[(&str, &str)]) -> RequestBuilder {
         let mut body = url::form_urlencoded::Serializer::new(String::new());
         body.extend_pairs(fields);
@@ -131,7 +131,7 @@ impl Client {
             .body(body.finish())
     }
 
-    /// Sends a request and reads the whole answer; whatever its status says, it is one.
+    /// Sends a request and reads the complete response with any status.
     pub(super) async fn send(
         &self,
         what: &str,
@@ -140,8 +140,9 @@ impl Client {
         let failed = |error: reqwest::Error| self.unavailable(what, error.without_url());
         let mut response = request.send().await.map_err(failed)?;
         let body = http::body(&mut response).await.map_err(failed)?;
-        let body = body
-            .ok_or_else(|| self.invalid_response(format!("it has more than {MOST_BYTES} bytes")))?;
+        let body = body.ok_or_else(|| {
+            self.invalid_response(format!("the response has more than {MAX_BYTES} bytes"))
+        })?;
         Ok(Answer {
             status: response.status().as_u16(),
             headers: std::mem::take(response.headers_mut()),
@@ -149,33 +150,33 @@ impl Client {
         })
     }
 
-    /// Reads something of the API as the person whose token it is.
+    /// Reads a REST API resource as the user of the token.
     pub(super) async fn get(
         &self,
         what: &str,
         url: Url,
         token: &SecretString,
         now: Timestamp,
-    ) -> Result<Got, ProviderError> {
+    ) -> Result<ReadResult, ProviderError> {
         let request = self.rest(Method::GET, url);
         let request = request.bearer_auth(token.expose_secret());
         let answer = self.send(what, request).await?;
         match verdict::of(&answer, now) {
-            Verdict::Answered => Ok(Got::Answer(answer)),
-            Verdict::Withheld => Ok(Got::Withheld),
-            Verdict::Absent => Ok(Got::Absent),
+            Verdict::Answered => Ok(ReadResult::Answer(answer)),
+            Verdict::Withheld => Ok(ReadResult::Withheld),
+            Verdict::Absent => Ok(ReadResult::Absent),
             Verdict::Refused(refusal) => Err(ProviderError::Refused(refusal)),
             Verdict::TemporaryFailure(not_now) => Err(self.unavailable(what, not_now)),
-            Verdict::Strange(problem) => Err(self.invalid_response(problem)),
+            Verdict::Unexpected(problem) => Err(self.invalid_response(problem)),
         }
     }
 
-    /// Understands an answer.
+    /// Parses a JSON response.
     pub(super) fn parse<T: DeserializeOwned>(&self, answer: &Answer) -> Result<T, ProviderError> {
-        // The decoder's own words may quote the answer.
+        // The decoder's own message may quote the response.
         serde_json::from_slice(&answer.body).map_err(|error| {
             self.invalid_response(format!(
-                "it is not what the REST API answers (line {}, column {})",
+                "the response does not match the REST API (line {}, column {})",
                 error.line(),
                 error.column()
             ))

@@ -1,70 +1,72 @@
-//! Where a GitHub is.
+//! Addresses of a GitHub server.
 
 use url::{Host, Url};
 
 use crate::ProviderError;
 
-/// Of the AuthProvider's spec.
+/// Field of the AuthProvider's spec.
 const FIELD: &str = "github.url";
 
-/// Where a GitHub is: its pages, and its REST API.
+/// Addresses of a GitHub server: web pages and REST API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoints {
-    /// Its pages; its path ends in a slash.
+    /// Base URL of the web pages; the path ends in a slash.
     pub web: Url,
-    /// Its REST API; its path ends in a slash, and everything below it is the API.
+    /// Base URL of the REST API; the path ends in a slash.
     pub api: Url,
 }
 
 impl Endpoints {
-    /// Those of github.com, of a GitHub Enterprise Server (`https://host`, whose API is below
-    /// `/api/v3`), or of an enterprise with data residency (`https://name.ghe.com`, whose API is at
-    /// `https://api.name.ghe.com`).
+    /// Returns the endpoints of github.com, of a GitHub Enterprise Server (`https://host`, with its
+    /// API below `/api/v3`), or of an enterprise with data residency (`https://name.ghe.com`, with
+    /// its API at `https://api.name.ghe.com`).
     pub fn of(url: Option<&str>) -> Result<Self, ProviderError> {
         let wrong = |problem: &str| ProviderError::Misconfigured {
             field: FIELD,
-            problem: format!("{problem}; write https:// and the name of the server, nothing else"),
+            problem: format!("{problem}; enter only https:// and the host name of the server"),
         };
         let web = Url::parse(url.unwrap_or("https://github.com"))
-            .map_err(|error| wrong(&format!("it is no URL ({error})")))?;
+            .map_err(|error| wrong(&format!("the value is not a URL ({error})")))?;
         if web.scheme() != "https" {
-            return Err(wrong("it does not begin with https://"));
+            return Err(wrong("the value does not begin with https://"));
         }
         if !web.username().is_empty() || web.password().is_some() {
-            return Err(wrong("it holds a name or a password"));
+            return Err(wrong("the value contains a user name or a password"));
         }
         if web.path() != "/" || web.query().is_some() || web.fragment().is_some() {
-            return Err(wrong("something stands behind the server's name"));
+            return Err(wrong("the value has a path, a query or a fragment"));
         }
         let api = match web.host() {
-            Some(Host::Domain(name)) if of_the_api(name) => {
+            Some(Host::Domain(name)) if is_api_host(name) => {
                 return Err(wrong(
-                    "this is where its API is, and people sign in elsewhere",
+                    "the value is the address of the REST API, not of the web pages",
                 ));
             }
             Some(Host::Domain(name)) if name == "github.com" || name.ends_with(".ghe.com") => {
                 let mut api = web.clone();
                 api.set_host(Some(&format!("api.{name}")))
-                    .map_err(|error| wrong(&format!("it is no server's name ({error})")))?;
+                    .map_err(|error| {
+                        wrong(&format!("the value has an invalid host name ({error})"))
+                    })?;
                 api
             }
             Some(_) => below(&web, "api/v3/"),
-            None => return Err(wrong("it names no server")),
+            None => return Err(wrong("the value has no host name")),
         };
         Ok(Self { web, api })
     }
 
-    /// One of its pages.
+    /// Returns the URL of a web page.
     pub(super) fn page(&self, path: &str) -> Url {
         below(&self.web, path)
     }
 
-    /// Something of its API.
+    /// Returns the URL of a REST API resource.
     pub(super) fn rest(&self, path: &str) -> Url {
         below(&self.api, path)
     }
 
-    /// Where its pages are, for people.
+    /// Returns the base URL of the web pages for display.
     pub(super) fn name(&self) -> String {
         self.web.as_str().trim_end_matches('/').to_owned()
     }
@@ -76,8 +78,8 @@ fn below(base: &Url, path: &str) -> Url {
     url
 }
 
-/// Whether a name is that of an API, which somebody might take for the server's.
-fn of_the_api(name: &str) -> bool {
+/// Reports whether a host name is that of a REST API, which users may confuse with the server.
+fn is_api_host(name: &str) -> bool {
     name == "api.github.com" || (name.starts_with("api.") && name.ends_with(".ghe.com"))
 }
 
@@ -86,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_of_github_has_its_api_somewhere_else() {
+    fn api_endpoint_depends_on_the_type_of_github_server() {
         let table = [
             (None, "https://github.com/", "https://api.github.com/"),
             (
@@ -119,7 +121,7 @@ mod tests {
                 "https://192.0.2.7/",
                 "https://192.0.2.7/api/v3/",
             ),
-            // Somebody else's, whatever it ends in.
+            // A host of another owner that ends in github.com.
             (
                 Some("https://notgithub.com"),
                 "https://notgithub.com/",
@@ -133,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_not_one_says_what_to_write() {
+    fn invalid_address_error_describes_the_expected_format() {
         for url in [
             "",
             "github.com",
@@ -151,7 +153,7 @@ mod tests {
         ] {
             let error = Endpoints::of(Some(url)).unwrap_err().to_string();
             assert!(
-                error.starts_with("github.url: ") && error.contains("write https://"),
+                error.starts_with("github.url: ") && error.contains("enter only https://"),
                 "{url}: {error}"
             );
             assert!(!error.contains("secret"));

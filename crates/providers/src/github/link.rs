@@ -1,25 +1,25 @@
-//! Headers that GitHub puts beside a page of a list: where it goes on, and what is not in it.
+//! Headers of a page of a list: the next page and the withheld organizations.
 
 use std::num::NonZeroU64;
 
 use thiserror::Error;
 use url::Url;
 
-/// Why a list cannot be followed to its end.
+/// Reason for which the next page cannot be requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LinkError {
-    /// It is not what RFC 8288 describes, or names two next pages.
-    #[error("its Link header cannot be read")]
+    /// The header is not valid under RFC 8288, or names two next pages.
+    #[error("the Link header is invalid")]
     Malformed,
-    /// The next page is not the API's, so it is not given somebody's token.
-    #[error("its Link header leads away from the API")]
-    Elsewhere,
+    /// The next page is outside the API, so it must not receive the user's token.
+    #[error("the Link header points outside the API")]
+    OutsideApi,
 }
 
-/// The next page of a list, from the value of a page's `Link` header (RFC 8288 §3); `None` after the
-/// last one. Several headers are one value, with commas in between (RFC 9110 §5.3).
+/// Returns the URL of the next page from the value of a `Link` header (RFC 8288 §3), or `None` on
+/// the last page. Several headers are joined with commas (RFC 9110 §5.3).
 ///
-/// It is always below `api`, whatever the header says.
+/// The returned URL is always below `api`.
 pub fn next(value: &str, api: &Url) -> Result<Option<Url>, LinkError> {
     let mut found = None;
     let mut rest = value.trim_matches(is_blank);
@@ -42,18 +42,19 @@ pub fn next(value: &str, api: &Url) -> Result<Option<Url>, LinkError> {
     if below {
         Ok(Some(target))
     } else {
-        Err(LinkError::Elsewhere)
+        Err(LinkError::OutsideApi)
     }
 }
 
-/// One link, as far as it matters.
+/// Parsed link: target and relation.
 struct Link<'a> {
     target: &'a str,
     is_next: bool,
 }
 
 impl<'a> Link<'a> {
-    /// Reads one from the start of the text, and says what is left: nothing, or a comma and more.
+    /// Parses the first link. Returns the link and the rest of the text, which is empty or begins
+    /// with a comma.
     fn read(text: &'a str) -> Result<(Self, &'a str), LinkError> {
         let (target, mut rest) = text
             .strip_prefix('<')
@@ -67,7 +68,7 @@ impl<'a> Link<'a> {
             }
             let (name, value, after) =
                 parameter(rest.strip_prefix(';').ok_or(LinkError::Malformed)?)?;
-            // All but the first are to be ignored (RFC 8288 §3.3).
+            // Only the first `rel` counts (RFC 8288 §3.3).
             if name.eq_ignore_ascii_case("rel") && relation.is_none() {
                 relation = Some(value);
             }
@@ -79,7 +80,7 @@ impl<'a> Link<'a> {
     }
 }
 
-/// Name, value and what follows, of what stands behind a semicolon.
+/// Parses the parameter after a semicolon. Returns name, value and the rest of the text.
 fn parameter(text: &str) -> Result<(&str, &str, &str), LinkError> {
     let text = text.trim_start_matches(is_blank);
     let end = text.find(['=', ';', ',']).unwrap_or(text.len());
@@ -98,7 +99,8 @@ fn parameter(text: &str) -> Result<(&str, &str, &str), LinkError> {
     Ok((name, value.trim_end_matches(is_blank), rest))
 }
 
-/// Where a quoted text ends; a backslash takes the meaning from what follows it (RFC 9110 §5.6.4).
+/// Returns the position of the closing quote. A backslash escapes the next character (RFC 9110
+/// §5.6.4).
 fn closing_quote(text: &str) -> Option<usize> {
     let mut escaped = false;
     text.bytes().position(|byte| {
@@ -112,9 +114,9 @@ fn is_blank(c: char) -> bool {
     c == ' ' || c == '\t'
 }
 
-/// The ids of organizations of which a list holds nothing since they ask for their single sign-on
-/// first, from the value of its `X-GitHub-SSO` header
-/// (`partial-results; organizations=21955855,20582480`); none if it says something else.
+/// Returns the IDs of organizations whose single sign-on hides them from a list, from the value of
+/// an `X-GitHub-SSO` header such as `partial-results; organizations=21955855,20582480`. Returns an
+/// empty list for other values.
 pub fn withheld(value: &str) -> Vec<NonZeroU64> {
     let mut parts = value.split(';').map(str::trim);
     if parts.next() != Some("partial-results") {
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_goes_on_where_its_header_says_below_the_api() {
+    fn next_page_is_read_from_the_link_header() {
         let at = "https://api.github.com/user/teams?page=2";
         let table = [
             ("", None),
@@ -190,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn somebodys_token_goes_nowhere_else() {
+    fn next_page_outside_the_api_is_rejected() {
         for header in [
             "<https://evil.example/user/teams?page=2>; rel=next",
             "<//evil.example/user/teams>; rel=next",
@@ -201,12 +203,12 @@ mod tests {
             "<https://me@api.github.com/user/teams>; rel=next",
             "<data:text/plain,x>; rel=next",
         ] {
-            assert_eq!(next(header, &api()), Err(LinkError::Elsewhere), "{header}");
+            assert_eq!(next(header, &api()), Err(LinkError::OutsideApi), "{header}");
         }
     }
 
     #[test]
-    fn a_list_whose_end_is_not_known_is_not_believed() {
+    fn malformed_link_header_is_rejected() {
         for header in [
             "<https://api.github.com/user/teams?page=2",
             "https://api.github.com/user/teams?page=2; rel=next",
@@ -221,9 +223,9 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_an_enterprise_server_is_below_its_api() {
+    fn next_page_of_an_enterprise_server_must_be_below_its_api() {
         let api = Url::parse("https://git.acme.example/api/v3/").unwrap();
-        for (target, believed) in [
+        for (target, accepted) in [
             ("https://git.acme.example/api/v3/user/teams?page=2", true),
             ("/api/v3/user/teams?page=2", true),
             ("https://git.acme.example/acme/pages/collect", false),
@@ -235,12 +237,12 @@ mod tests {
             ("https://git.acme.example/api/v33/user/teams", false),
         ] {
             let found = next(&format!("<{target}>; rel=\"next\""), &api);
-            assert_eq!(found.is_ok(), believed, "{target}: {found:?}");
+            assert_eq!(found.is_ok(), accepted, "{target}: {found:?}");
         }
     }
 
     #[test]
-    fn organizations_that_ask_for_their_own_sign_on_are_known_by_id() {
+    fn sso_header_returns_the_ids_of_withheld_organizations() {
         for (header, ids) in [
             (
                 "partial-results; organizations=21955855,20582480",

@@ -1,4 +1,4 @@
-//! What the REST API says of people, and who that makes them.
+//! Mapping of REST API responses to a user and groups.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -8,34 +8,34 @@ use serde::Deserialize;
 use crate::person::is_plain;
 use crate::{Group, Person};
 
-/// Organizations and teams of one person.
-pub(super) const MOST_GROUPS: usize = 1000;
-/// Characters of a name that is shown; GitHub's own limits are lower.
-const MOST_NAME_CHARS: usize = 255;
+/// Maximum number of organizations and teams of one user.
+pub(super) const MAX_GROUPS: usize = 1000;
+/// Maximum length of a displayed name in characters; GitHub's limits are lower.
+const MAX_NAME_CHARS: usize = 255;
 
-/// What GitHub says of a person.
+/// Profile of a user at GitHub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserProfile {
-    /// Who they are. The id is GitHub's number; groups are `org:<number>`, called like `acme`, and
-    /// `team:<number>`, called like `acme/platform`.
+    /// The user. The ID is GitHub's numeric user ID. Groups are `org:<number>` with names such as
+    /// `acme`, and `team:<number>` with names such as `acme/platform`.
     pub person: Person,
-    /// Organizations (`org:<number>`) that keep back whether the person is in them until the person
-    /// has signed in to them; they and their teams are not among the groups. Sorted.
+    /// Organizations (`org:<number>`) that hide the membership until the user signs in with their
+    /// single sign-on. These organizations and their teams are not in the groups. Sorted.
     pub withheld: Vec<String>,
 }
 
-/// `GET /user`.
+/// Response of `GET /user`.
 #[derive(Deserialize)]
 pub(super) struct User {
     pub(super) id: NonZeroU64,
     pub(super) login: String,
     pub(super) name: Option<String>,
     pub(super) email: Option<String>,
-    /// Enterprise Servers say so before they refuse.
+    /// Time of suspension, which Enterprise Servers report.
     pub(super) suspended_at: Option<String>,
 }
 
-/// One of `GET /user/memberships/orgs`.
+/// Item of `GET /user/memberships/orgs`.
 #[derive(Deserialize)]
 pub(super) struct Membership {
     pub(super) state: String,
@@ -48,14 +48,14 @@ pub(super) struct Organization {
     pub(super) login: String,
 }
 
-/// One of `GET /user/teams`, or `GET /organizations/{id}/team/{id}`.
+/// Item of `GET /user/teams`, or response of `GET /organizations/{id}/team/{id}`.
 #[derive(Deserialize)]
 pub(super) struct Team {
     #[serde(flatten)]
     pub(super) itself: TeamName,
-    /// None if it is an enterprise's.
+    /// Organization of the team; `None` for a team of an enterprise.
     pub(super) organization: Option<Organization>,
-    /// One level only; it does not say what is above that.
+    /// Direct parent team, without its own parents.
     pub(super) parent: Option<TeamName>,
 }
 
@@ -65,13 +65,13 @@ pub(super) struct TeamName {
     pub(super) slug: String,
 }
 
-/// The id of an organization as a group.
+/// Returns the group ID of an organization.
 pub(super) fn organization(id: NonZeroU64) -> String {
     format!("org:{id}")
 }
 
-/// Names of the organizations that the person is a member of, by number. The state was asked for, but
-/// whoever is only invited is no member, even if they are listed.
+/// Returns the names of the organizations of active memberships by ID. The request already filters
+/// by state, but invited users must not count as members even if GitHub lists them.
 pub(super) fn active(memberships: Vec<Membership>) -> BTreeMap<NonZeroU64, String> {
     memberships
         .into_iter()
@@ -80,7 +80,7 @@ pub(super) fn active(memberships: Vec<Membership>) -> BTreeMap<NonZeroU64, Strin
         .collect()
 }
 
-/// Puts a person together, or says what is not to be believed.
+/// Builds the user, or returns the reason for which the response is invalid.
 pub(super) fn person(
     user: User,
     organizations: &BTreeMap<NonZeroU64, String>,
@@ -98,27 +98,27 @@ pub(super) fn person(
         })
         .collect();
     groups.sort();
-    if groups.len() > MOST_GROUPS {
+    if groups.len() > MAX_GROUPS {
         return Err(
-            "the person is in more than 1,000 organizations and teams; let them leave some",
+            "the user is in more than 1,000 organizations and teams; remove the user from some",
         );
     }
     if !is_name(&user.login) || !groups.iter().all(|group| is_name(&group.name)) {
-        return Err("a login, or the name of an organization or a team, is no name");
+        return Err("a login, organization name or team name is invalid");
     }
     Ok(Person {
         id: user.id.to_string(),
         login: user.login,
-        // People write these as they like.
+        // Users choose these values freely.
         display_name: user.name.filter(|name| is_name(name)),
         email: user.email.filter(|email| is_name(email)),
         groups,
     })
 }
 
-/// Whether it is a name: not empty, not long, and one that can be shown.
+/// Reports whether a name is not empty, not too long and safe to display.
 fn is_name(name: &str) -> bool {
-    !name.trim().is_empty() && name.chars().count() <= MOST_NAME_CHARS && is_plain(name)
+    !name.trim().is_empty() && name.chars().count() <= MAX_NAME_CHARS && is_plain(name)
 }
 
 #[cfg(test)]
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_is_their_number() {
+    fn user_id_is_the_numeric_github_id() {
         let person = user(serde_json::json!({
             "id": 583_231, "login": "octocat", "node_id": "MDQ6", "name": null, "email": null,
         }));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_nobody() {
+    fn user_without_a_positive_numeric_id_is_rejected() {
         for id in [
             serde_json::json!(0),
             serde_json::json!(-1),
@@ -155,8 +155,8 @@ mod tests {
     }
 
     #[test]
-    fn names_are_shown_only_if_they_change_nothing_beside_them() {
-        let long = "a".repeat(MOST_NAME_CHARS + 1);
+    fn names_with_control_or_bidirectional_characters_are_not_displayed() {
+        let long = "a".repeat(MAX_NAME_CHARS + 1);
         for (name, plain) in [
             ("octocat", true),
             ("Zoë Ünal 山田", true),
@@ -170,15 +170,18 @@ mod tests {
         ] {
             let json = serde_json::json!({ "id": 1, "login": "l", "name": name, "email": name });
             let person = user(json).unwrap();
-            let shown = plain.then(|| name.to_owned());
-            assert_eq!((person.display_name, person.email), (shown.clone(), shown));
+            let displayed = plain.then(|| name.to_owned());
+            assert_eq!(
+                (person.display_name, person.email),
+                (displayed.clone(), displayed)
+            );
             let person = user(serde_json::json!({ "id": 1, "login": name }));
             assert_eq!(person.is_ok(), plain, "{name:?}");
         }
     }
 
     #[test]
-    fn an_invitation_is_no_membership() {
+    fn pending_invitation_is_not_a_membership() {
         let memberships = ["active", "pending", "", "Active"].iter().zip(1..);
         let memberships = memberships.map(|(state, id)| Membership {
             state: (*state).to_owned(),
@@ -192,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_sorted_and_an_organization_is_no_team() {
+    fn groups_are_sorted_and_ids_distinguish_organizations_and_teams() {
         let number = |id| NonZeroU64::new(id).unwrap();
         let named = |of: &[(u64, &str)]| {
             of.iter()

@@ -1,4 +1,4 @@
-//! Reading who the person is whose token it is, and which organizations and teams they are in.
+//! ProfileReader of a user's profile, organizations and teams.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
@@ -9,53 +9,53 @@ use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use super::client::{Answer, Client, Got};
+use super::client::{Answer, Client, ReadResult};
 use super::link;
 use super::people::{
-    MOST_GROUPS, Membership, Team, User, UserProfile, active, organization, person,
+    MAX_GROUPS, Membership, Team, User, UserProfile, active, organization, person,
 };
 use super::verdict::{RequestedAs, TemporaryFailure};
 use crate::ProviderError;
 use crate::error::Refusal;
 
-/// Pages, and teams above teams, that are read for one person.
-const MOST_REQUESTS: u32 = 100;
+/// Maximum number of requests for one user: pages and parent teams.
+const MAX_REQUESTS: u32 = 100;
 
-/// Reads all of it: `GET /user`, the memberships of organizations, the teams, and the teams above
-/// those, whose members they are as well.
+/// Reads `GET /user`, the organization memberships, the teams, and their parent teams, of which the
+/// user is also a member.
 pub(super) async fn read(
     client: &Client,
     token: &SecretString,
     now: Timestamp,
 ) -> Result<UserProfile, ProviderError> {
-    let mut reading = Reading {
+    let mut reader = ProfileReader {
         client,
         token,
         now,
-        requests_left: MOST_REQUESTS,
+        requests_left: MAX_REQUESTS,
         withheld: BTreeSet::new(),
     };
-    let user = reading.user().await?;
+    let user = reader.user().await?;
     if user.suspended_at.is_some() {
         return Err(ProviderError::Refused(Refusal::Disabled));
     }
-    let memberships: Vec<Membership> = reading
+    let memberships: Vec<Membership> = reader
         .list("user/memberships/orgs", "state=active&per_page=100")
         .await?;
     let mut organizations = active(memberships);
-    let teams: Vec<Team> = reading.list("user/teams", "per_page=50").await?;
-    organizations.retain(|id, _| !reading.withheld.contains(&organization(*id)));
-    let teams = reading.with_those_above(teams, &organizations).await?;
+    let teams: Vec<Team> = reader.list("user/teams", "per_page=50").await?;
+    organizations.retain(|id, _| !reader.withheld.contains(&organization(*id)));
+    let teams = reader.with_parent_teams(teams, &organizations).await?;
     person(user, &organizations, &teams)
         .map(|person| UserProfile {
             person,
-            withheld: reading.withheld.into_iter().collect(),
+            withheld: reader.withheld.into_iter().collect(),
         })
         .map_err(|problem| client.invalid_response(problem))
 }
 
-/// What is read of one person.
-struct Reading<'a> {
+/// State of reader one user.
+struct ProfileReader<'a> {
     client: &'a Client,
     token: &'a SecretString,
     now: Timestamp,
@@ -63,28 +63,28 @@ struct Reading<'a> {
     withheld: BTreeSet<String>,
 }
 
-impl Reading<'_> {
-    async fn get(&mut self, what: &str, url: Url) -> Result<Got, ProviderError> {
+impl ProfileReader<'_> {
+    async fn get(&mut self, what: &str, url: Url) -> Result<ReadResult, ProviderError> {
         self.requests_left = self
             .requests_left
             .checked_sub(1)
-            .ok_or_else(|| self.too_many(&format!("{MOST_REQUESTS} pages")))?;
+            .ok_or_else(|| self.too_many(&format!("{MAX_REQUESTS} pages")))?;
         self.client.get(what, url, self.token, self.now).await
     }
 
     fn too_many(&self, limit: &str) -> ProviderError {
         self.client.invalid_response(format!(
-            "the person is in more organizations and teams than Drover takes in ({limit}); let \
-             them leave some"
+            "the user is in more organizations and teams than the limit of Drover ({limit}); remove \
+             the user from some"
         ))
     }
 
     async fn user(&mut self) -> Result<User, ProviderError> {
-        let what = "read who the person is";
+        let what = "read the user's profile";
         match self.get(what, self.client.endpoints.rest("user")).await? {
-            Got::Answer(answer) => self.client.parse(&answer),
-            // An enterprise's list of addresses can hold for everything that its people do.
-            Got::Withheld => Err(self.client.unavailable(
+            ReadResult::Answer(answer) => self.client.parse(&answer),
+            // The IP allow list of an enterprise can apply to all requests of its users.
+            ReadResult::Withheld => Err(self.client.unavailable(
                 what,
                 TemporaryFailure {
                     status: 403,
@@ -92,13 +92,13 @@ impl Reading<'_> {
                     requested_as: RequestedAs::Person,
                 },
             )),
-            Got::Absent => Err(self.client.invalid_response(
-                "it answered 404 to who the person is; is github.url the address of a GitHub?",
+            ReadResult::Absent => Err(self.client.invalid_response(
+                "GET /user returned 404; check that github.url is the address of a GitHub server",
             )),
         }
     }
 
-    /// All pages of a list.
+    /// Reads all pages of a list.
     async fn list<T: DeserializeOwned>(
         &mut self,
         path: &str,
@@ -109,22 +109,22 @@ impl Reading<'_> {
         first.set_query(Some(query));
         let mut next = Some(first);
         while let Some(url) = next {
-            let what = "read which organizations and teams the person is in";
+            let what = "read the organizations and teams of the user";
             let answer = match self.get(what, url).await? {
-                Got::Answer(answer) => answer,
-                Got::Withheld => break,
-                // Not an empty list, for which access would end.
-                Got::Absent => {
-                    return Err(self.client.invalid_response(
-                        "it answered 404 to which organizations and teams the person is in",
-                    ));
+                ReadResult::Answer(answer) => answer,
+                ReadResult::Withheld => break,
+                // A 404 is not an empty list, which would end the user's access.
+                ReadResult::Absent => {
+                    return Err(self
+                        .client
+                        .invalid_response("the list of organizations and teams returned 404"));
                 }
             };
             items.append(&mut self.client.parse::<Vec<T>>(&answer)?);
-            if items.len() > MOST_GROUPS {
-                return Err(self.too_many(&format!("{MOST_GROUPS} of them")));
+            if items.len() > MAX_GROUPS {
+                return Err(self.too_many(&format!("{MAX_GROUPS} of them")));
             }
-            self.note_withheld(&answer);
+            self.record_withheld(&answer);
             next = self.following(&answer)?;
         }
         Ok(items)
@@ -139,23 +139,23 @@ impl Reading<'_> {
             .map_err(|error| self.client.invalid_response(error.to_string()))
     }
 
-    fn note_withheld(&mut self, answer: &Answer) {
+    fn record_withheld(&mut self, answer: &Answer) {
         let values = answer.headers.get_all("x-github-sso").iter();
         let ids = values.filter_map(|value| value.to_str().ok());
         self.withheld
             .extend(ids.flat_map(link::withheld).map(organization));
     }
 
-    /// The teams of these organizations by number, with their organizations' names, and every team
-    /// above them. GitHub takes the members of a team for members of all that are above it, but lists
-    /// them only in the lowest, and names one parent of each.
-    async fn with_those_above(
+    /// Returns the teams of these organizations and all their parent teams by ID, with names.
+    /// GitHub treats members of a team as members of its parent teams, but lists them only in the
+    /// lowest team and names one parent per team.
+    async fn with_parent_teams(
         &mut self,
         teams: Vec<Team>,
         organizations: &BTreeMap<NonZeroU64, String>,
     ) -> Result<BTreeMap<NonZeroU64, String>, ProviderError> {
         let mut found = BTreeMap::new();
-        let mut above = Vec::new();
+        let mut parents = Vec::new();
         for team in teams {
             let organization = team.organization.map(|organization| organization.id);
             let Some((id, name)) = organization.and_then(|id| organizations.get_key_value(&id))
@@ -163,26 +163,26 @@ impl Reading<'_> {
                 continue;
             };
             found.insert(team.itself.id, format!("{name}/{}", team.itself.slug));
-            above.extend(team.parent.map(|parent| (*id, name, parent)));
+            parents.extend(team.parent.map(|parent| (*id, name, parent)));
         }
-        while let Some((organization, name, team)) = above.pop() {
+        while let Some((organization, name, team)) = parents.pop() {
             if found.contains_key(&team.id) {
                 continue;
             }
             found.insert(team.id, format!("{name}/{}", team.slug));
-            if found.len() > MOST_GROUPS {
-                return Err(self.too_many(&format!("{MOST_GROUPS} of them")));
+            if found.len() > MAX_GROUPS {
+                return Err(self.too_many(&format!("{MAX_GROUPS} of them")));
             }
             let path = format!("organizations/{organization}/team/{}", team.id);
             let url = self.client.endpoints.rest(&path);
-            // What the person may not see of it, they are not in.
-            if let Got::Answer(answer) = self.get("read a team that is above another", url).await? {
+            // A parent team that the user cannot see does not count.
+            if let ReadResult::Answer(answer) = self.get("read a parent team", url).await? {
                 let answer: Team = self.client.parse(&answer)?;
                 if answer.itself.id != team.id {
-                    let problem = "asked for one team, it answered another";
+                    let problem = "the REST API returned another team than requested";
                     return Err(self.client.invalid_response(problem));
                 }
-                above.extend(answer.parent.map(|parent| (organization, name, parent)));
+                parents.extend(answer.parent.map(|parent| (organization, name, parent)));
             }
         }
         Ok(found)

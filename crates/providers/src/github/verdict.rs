@@ -1,4 +1,4 @@
-//! What an answer of the REST API means: a no, a "not now", or neither.
+//! Classification of REST API responses: success, rejection or temporary failure.
 
 use jiff::{SignedDuration, Timestamp};
 use reqwest::header::{HeaderMap, RETRY_AFTER};
@@ -8,34 +8,34 @@ use thiserror::Error;
 use super::client::Answer;
 use crate::error::Refusal;
 
-/// GitHub's limits are of one hour; whatever it says, it is asked again after one.
-const LONGEST_WAIT: SignedDuration = SignedDuration::from_hours(1);
+/// Maximum wait before the next request. GitHub's rate limits reset hourly.
+const MAX_WAIT: SignedDuration = SignedDuration::from_hours(1);
 
-/// It did not answer what it was asked, but may do so later: the source of
+/// A temporary failure, the source of
 /// [`ProviderError::Unavailable`](crate::ProviderError::Unavailable).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("it answered {status}{}", until.map(|at| format!("; ask again after {at}")).unwrap_or_default())]
+#[error("the server returned {status}{}", until.map(|at| format!("; retry after {at}")).unwrap_or_default())]
 pub struct TemporaryFailure {
     /// HTTP status code.
     pub status: u16,
-    /// It does not want to be asked before; at most an hour away.
+    /// Earliest time of the next request, at most one hour in the future.
     pub until: Option<Timestamp>,
-    /// Whom it does not want to be asked by.
+    /// Credentials to which the rate limit applies.
     pub requested_as: RequestedAs,
 }
 
-/// With whose credentials a GitHub was asked: it counts what each may ask apart.
+/// Credentials of a request. GitHub has a separate rate limit for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestedAs {
-    /// With the client's own.
+    /// Client ID and secret of the OAuth app.
     Client,
-    /// With the token of one person.
+    /// Access token of a user.
     Person,
 }
 
 impl TemporaryFailure {
-    /// The same answer to what was asked with the client's own credentials.
-    pub(super) fn to_the_client(self) -> Self {
+    /// Returns the same failure for a request with the credentials of the OAuth app.
+    pub(super) fn as_app(self) -> Self {
         Self {
             requested_as: RequestedAs::Client,
             ..self
@@ -43,28 +43,28 @@ impl TemporaryFailure {
     }
 }
 
-/// What an answer means.
+/// Meaning of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It holds what was asked for.
+    /// Success: the response contains the resource.
     Answered,
-    /// No.
+    /// GitHub rejects the user.
     Refused(Refusal),
-    /// It does not say.
+    /// A temporary failure.
     TemporaryFailure(TemporaryFailure),
-    /// An organization's rules keep it back from Drover: its single sign-on, its list of
-    /// applications or of addresses.
+    /// The rules of an organization hide the resource from Drover: single sign-on, OAuth app
+    /// restrictions or an IP allow list.
     Withheld,
-    /// There is no such thing, or none that the person may know of.
+    /// The resource does not exist, or the user cannot see it.
     Absent,
-    /// The API does not answer like this.
-    Strange(String),
+    /// A response that the REST API never sends.
+    Unexpected(String),
 }
 
-/// What an answer to a request with somebody's token means.
+/// Classifies the response to a request with a user's token.
 ///
-/// Only words that are about the account itself are a no. A 403 has many causes, and one that is not
-/// known is none of them: a firewall in between answers like that, too.
+/// Only messages about the account itself are a rejection. A 403 has many causes, and an unknown
+/// cause is a temporary failure, because a firewall can also return 403.
 pub(super) fn of(answer: &Answer, now: Timestamp) -> Verdict {
     let status = answer.status;
     let headers = &answer.headers;
@@ -77,19 +77,20 @@ pub(super) fn of(answer: &Answer, now: Timestamp) -> Verdict {
     };
     match status {
         200..=299 => Verdict::Answered,
-        300..=399 => Verdict::Strange(format!(
-            "it answered {status}, which leads elsewhere, and Drover does not follow; is github.url \
-             the address that it has now?"
+        300..=399 => Verdict::Unexpected(format!(
+            "the server returned the redirect {status}, which Drover does not follow; check that github.url \
+             is the current address of the server"
         )),
-        // Whoever stands in front of an Enterprise Server may answer so, too, in other words.
-        401 if is_in_words(answer) => Verdict::Refused(Refusal::Withdrawn),
+        // A proxy in front of an Enterprise Server may also return 401, without GitHub's JSON form.
+        401 if has_error_message(answer) => Verdict::Refused(Refusal::Withdrawn),
         403 => {
             let message = message(&answer.body);
             if is_about_suspension(&message) {
                 Verdict::Refused(Refusal::Disabled)
-            } else if is_limited(headers) || speaks_of_limits(&message) {
+            } else if is_limited(headers) || mentions_limits(&message) {
                 not_now()
-            } else if headers.contains_key("x-github-sso") || speaks_of_an_organization(&message) {
+            } else if headers.contains_key("x-github-sso") || mentions_organization_rules(&message)
+            {
                 Verdict::Withheld
             } else {
                 not_now()
@@ -97,23 +98,24 @@ pub(super) fn of(answer: &Answer, now: Timestamp) -> Verdict {
         }
         404 => Verdict::Absent,
         401 | 408 | 425 | 429 | 500..=599 => not_now(),
-        _ => Verdict::Strange(format!("it answered {status}")),
+        _ => Verdict::Unexpected(format!("the server returned {status}")),
     }
 }
 
-/// What GitHub says in words, in lower case; nothing if it is not GitHub's form.
+/// Returns GitHub's error message in lower case. Returns an empty string for a body of another
+/// form.
 fn message(body: &[u8]) -> String {
     #[derive(Deserialize)]
-    struct Said {
+    struct ErrorBody {
         message: String,
     }
-    serde_json::from_slice::<Said>(body)
-        .map(|said| said.message.to_lowercase())
+    serde_json::from_slice::<ErrorBody>(body)
+        .map(|time| time.message.to_lowercase())
         .unwrap_or_default()
 }
 
-/// Whether an answer is of GitHub's form for what went wrong.
-pub(super) fn is_in_words(answer: &Answer) -> bool {
+/// Reports whether a response has GitHub's error form.
+pub(super) fn has_error_message(answer: &Answer) -> bool {
     !message(&answer.body).is_empty()
 }
 
@@ -127,37 +129,37 @@ fn is_limited(headers: &HeaderMap) -> bool {
     headers.contains_key(RETRY_AFTER) || number(headers, "x-ratelimit-remaining") == Some(0)
 }
 
-/// Limits on how often one may ask (secondary ones have no header), and on wrong tokens, after which
-/// right ones are refused for a while.
-fn speaks_of_limits(message: &str) -> bool {
+/// Reports whether a message is about a rate limit (secondary limits have no header) or about too
+/// many invalid tokens, after which GitHub temporarily rejects valid tokens.
+fn mentions_limits(message: &str) -> bool {
     ["rate limit", "abuse detection", "login attempts exceeded"]
         .iter()
         .any(|words| message.contains(words))
 }
 
+/// Recognizes the messages of OAuth app restrictions, IP allow lists and SAML enforcement:
 /// "Although you appear to have the correct authorization credentials, the `acme` organization has
-/// enabled OAuth App access restrictions", or "has an IP allow list enabled"; and "Resource protected
-/// by organization SAML enforcement".
-fn speaks_of_an_organization(message: &str) -> bool {
+/// …" and "Resource protected by organization SAML enforcement".
+fn mentions_organization_rules(message: &str) -> bool {
     message.starts_with("although you appear to have the correct authorization credentials")
         || message.starts_with("resource protected by organization saml enforcement")
 }
 
-/// When it wants to be asked again.
+/// Returns the earliest time of the next request.
 fn until(headers: &HeaderMap, now: Timestamp) -> Option<Timestamp> {
-    let latest = now.checked_add(LONGEST_WAIT).ok()?;
-    let said = match number(headers, RETRY_AFTER.as_str()) {
+    let latest = now.checked_add(MAX_WAIT).ok()?;
+    let time = match number(headers, RETRY_AFTER.as_str()) {
         Some(seconds) => now.checked_add(SignedDuration::from_secs(seconds)),
         None if number(headers, "x-ratelimit-remaining") == Some(0) => {
             Timestamp::from_second(number(headers, "x-ratelimit-reset")?)
         }
         None => return None,
     };
-    // One that cannot be reckoned with is as far away as one may be.
-    Some(said.unwrap_or(latest).clamp(now, latest))
+    // An overflowing value becomes the maximum wait.
+    Some(time.unwrap_or(latest).clamp(now, latest))
 }
 
-/// A header that is a number of seconds, or a count.
+/// Parses a header with a non-negative number of seconds or requests.
 fn number(headers: &HeaderMap, name: &str) -> Option<i64> {
     let value = headers.get(name)?.to_str().ok()?;
     value.trim().parse().ok().filter(|number| *number >= 0)
@@ -195,7 +197,7 @@ mod tests {
         })
     }
 
-    /// Status, headers, message, and until when is to be waited.
+    /// Status, headers, message, and the earliest time of the next request.
     type Row<'a> = (u16, &'a [(&'static str, &'a str)], &'a str, Option<&'a str>);
 
     const SUSPENDED: &str = "Sorry. Your account was suspended.";
@@ -209,7 +211,7 @@ mod tests {
         OAuth token access to this organization.";
 
     #[test]
-    fn a_no_is_about_the_account_itself() {
+    fn messages_about_the_account_reject_the_user() {
         let table = [
             (401, "Bad credentials", Refusal::Withdrawn),
             (401, "Requires authentication", Refusal::Withdrawn),
@@ -221,7 +223,7 @@ mod tests {
             let found = verdict(status, &[], message);
             assert_eq!(found, Verdict::Refused(refusal), "{status} {message}");
         }
-        // A suspended account is refused also by the last answer of an hour.
+        // A suspended account is rejected even if the response exhausts the rate limit.
         let last = [("x-ratelimit-remaining", "0")];
         assert_eq!(
             verdict(403, &last, SUSPENDED),
@@ -230,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_asked_too_often_or_is_down_says_neither_yes_nor_no() {
+    fn rate_limits_and_outages_are_temporary_failures() {
         let limited = [
             ("x-ratelimit-remaining", "0"),
             ("x-ratelimit-reset", "1795338600"),
@@ -274,7 +276,7 @@ mod tests {
             ),
             (429, &[("retry-after", "-5")], "", None),
             (429, &[("retry-after", "soon")], "", None),
-            // Nothing that is said makes it be asked never again.
+            // Huge values do not block requests forever.
             (429, &[("retry-after", "9223372036854775807")], "", hour),
             (429, &[("retry-after", "86400")], "", hour),
             (
@@ -292,7 +294,7 @@ mod tests {
                 "",
                 Some("2026-11-22T09:00:00Z"),
             ),
-            // A cause that is not known is not held against the person.
+            // An unknown cause does not reject the user.
             (403, &[], "Request forbidden by administrative rules.", None),
             (403, &[("x-ratelimit-remaining", "4999")], "Forbidden", None),
             (403, &[], "", None),
@@ -314,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn an_organization_keeps_back_what_is_its_own_and_nothing_else() {
+    fn organization_rules_withhold_only_the_resource() {
         let sso = [(
             "x-github-sso",
             "required; url=https://github.com/orgs/acme/sso?authorization_request=A",
@@ -334,16 +336,17 @@ mod tests {
     }
 
     #[test]
-    fn what_the_api_never_answers_is_not_believed() {
+    fn unexpected_status_is_an_invalid_response() {
         for status in [301, 302, 304, 307, 308, 400, 405, 407, 410, 415, 422, 451] {
             let found = verdict(status, &[], "Moved Permanently");
-            let says = matches!(&found, Verdict::Strange(it) if it.contains(&status.to_string()));
+            let says =
+                matches!(&found, Verdict::Unexpected(it) if it.contains(&status.to_string()));
             assert!(says, "{found:?}");
         }
     }
 
     #[test]
-    fn an_answer_that_is_no_json_is_judged_by_its_status() {
+    fn response_without_json_is_classified_by_its_status() {
         for (status, expected) in [
             (401, not_now(401, None)),
             (403, not_now(403, None)),

@@ -1,4 +1,4 @@
-//! What an entry says about somebody.
+//! Mapping of an LDAP entry to a user account.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,48 +11,49 @@ use crate::person::is_plain;
 
 /// `UF_ACCOUNTDISABLE` of `userAccountControl` (MS-ADTS §2.2.16).
 const ACCOUNT_DISABLED: i64 = 0x2;
-/// From 1601, where Active Directory's time begins, to 1970.
+/// Time from 1601, the epoch of Active Directory, to 1970.
 const FROM_1601: Duration = Duration::from_hours(3_234_576);
-/// Locked by an administrator, for ever (draft-behera-ldap-password-policy §5.3.3).
-const LOCKED_FOR_EVER: &[u8] = b"000001010000Z";
+/// Value of an account that an administrator locked permanently (draft-behera-ldap-password-policy
+/// §5.3.3).
+const LOCKED_PERMANENTLY: &[u8] = b"000001010000Z";
 const SECONDS_OF_A_DAY: u64 = 24 * 60 * 60;
-/// Longer names are not shown.
+/// Maximum length of a displayed name, in characters.
 const MAX_SHOWN_CHARS: usize = 256;
 
-/// Whether the directory lets somebody in, apart from their password.
+/// Account status in the directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AccountStatus {
     Active,
-    /// Disabled or expired.
+    /// The account is disabled or expired.
     Disabled,
 }
 
-/// Somebody, as their entry describes them.
+/// A user account read from an LDAP entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Account {
-    /// Distinguished name; never empty.
+    /// Distinguished name, never empty.
     pub(super) name: String,
     pub(super) id: String,
-    /// What they can type to sign in, sorted; one at least.
+    /// Login names, sorted, at least one.
     pub(super) logins: Vec<String>,
     pub(super) display_name: Option<String>,
     pub(super) email: Option<String>,
-    pub(super) standing: AccountStatus,
-    /// `objectSid` of the group that Active Directory does not list them in.
+    pub(super) status: AccountStatus,
+    /// `objectSid` of the primary group, which Active Directory does not list as a membership.
     pub(super) primary_group: Option<Vec<u8>>,
 }
 
-/// What must be asked for so that [`Account::read`] can say something.
+/// Returns the attributes that [`Account::read`] needs.
 pub(super) fn attributes(settings: &Settings) -> Vec<&str> {
     let people = &settings.people;
-    let mut wanted = vec![
+    let mut attributes = vec![
         people.id.name.as_str(),
         people.login_attribute.as_str(),
         "displayName",
         "cn",
         "mail",
     ];
-    wanted.extend_from_slice(match settings.schema {
+    attributes.extend_from_slice(match settings.schema {
         LdapSchema::Posix => &["pwdAccountLockedTime", "shadowExpire", "nsAccountLock"],
         LdapSchema::ActiveDirectory => &[
             "userAccountControl",
@@ -61,33 +62,33 @@ pub(super) fn attributes(settings: &Settings) -> Vec<&str> {
             "primaryGroupID",
         ],
     });
-    wanted
+    attributes
 }
 
 impl Account {
-    /// Reads an entry of `provider`.
+    /// Parses an entry of `provider`.
     pub(super) fn read(
         entry: &Entry,
         settings: &Settings,
         provider: &str,
         now: SystemTime,
     ) -> Result<Self, ProviderError> {
-        // A bind with an empty name is nobody's, whatever the password (RFC 4513 §5.1.1).
+        // A bind with an empty name is anonymous with any password (RFC 4513 §5.1.1).
         if entry.name.is_empty() {
             return Err(ProviderError::InvalidResponse {
                 provider: provider.to_owned(),
-                problem: "somebody's entry has no name".to_owned(),
+                problem: "an entry has no distinguished name".to_owned(),
             });
         }
         let logins = entry.values(&settings.people.login_attribute).iter();
-        let mut logins: Vec<String> = logins.filter_map(|value| shown(value)).collect();
+        let mut logins: Vec<String> = logins.filter_map(|value| displayable(value)).collect();
         logins.sort();
         if logins.is_empty() {
             return Err(ProviderError::Misconfigured {
                 field: "ldap.users.loginAttribute",
                 problem: format!(
-                    "{} has no value that ldap.bindDn may see and that can be shown, in one of \
-                     the entries at least; let it be readable, or choose another attribute",
+                    "at least one entry has no displayable {} that ldap.bindDn can read; \
+                     grant read access, or choose another attribute",
                     settings.people.login_attribute
                 ),
             });
@@ -96,7 +97,7 @@ impl Account {
             entry
                 .values(attribute)
                 .iter()
-                .find_map(|value| shown(value))
+                .find_map(|value| displayable(value))
         };
         Ok(Self {
             name: entry.name.clone(),
@@ -104,23 +105,23 @@ impl Account {
             logins,
             display_name: one("displayName").or_else(|| one("cn")),
             email: one("mail"),
-            standing: match settings.schema {
-                LdapSchema::Posix => posix_standing(entry, now),
-                LdapSchema::ActiveDirectory => active_directory_standing(entry, now)?,
+            status: match settings.schema {
+                LdapSchema::Posix => posix_status(entry, now),
+                LdapSchema::ActiveDirectory => active_directory_status(entry, now)?,
             },
             primary_group: primary_group(entry),
         })
     }
 }
 
-/// A value that people can be shown.
-pub(super) fn shown(value: &[u8]) -> Option<String> {
+/// Returns a value as text that is safe to display.
+pub(super) fn displayable(value: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(value).ok()?.trim();
     let good = !text.is_empty() && is_plain(text) && text.chars().count() <= MAX_SHOWN_CHARS;
     good.then(|| text.to_owned())
 }
 
-/// A number in an attribute that has one value; what is no number is `Err`.
+/// Reads a single-valued numeric attribute. Returns `Err` for a value that is not a number.
 fn number(entry: &Entry, attribute: &str) -> Result<Option<i64>, ()> {
     match entry.values(attribute) {
         [] => Ok(None),
@@ -132,18 +133,18 @@ fn number(entry: &Entry, attribute: &str) -> Result<Option<i64>, ()> {
     }
 }
 
-/// A lock after wrong guesses, which has a time in `pwdAccountLockedTime`, is no word about the
-/// account: whoever guesses at somebody's password must not end what they have open.
-fn posix_standing(entry: &Entry, now: SystemTime) -> AccountStatus {
+/// Reads the status in the POSIX schema. A temporary lock after wrong passwords, with a time in
+/// `pwdAccountLockedTime`, does not count: password guesses must not end a user's sessions.
+fn posix_status(entry: &Entry, now: SystemTime) -> AccountStatus {
     let locked = entry
         .values("pwdAccountLockedTime")
         .iter()
-        .any(|time| time == LOCKED_FOR_EVER);
+        .any(|time| time == LOCKED_PERMANENTLY);
     let inactive = entry
         .values("nsAccountLock")
         .iter()
         .any(|value| value.eq_ignore_ascii_case(b"true"));
-    // On that day, counted from 1970, the account is expired; a negative one is none (shadow(5)).
+    // shadowExpire is a day since 1970 (shadow(5)); a negative value means no expiry.
     let today = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / SECONDS_OF_A_DAY;
     let expired = match number(entry, "shadowExpire") {
         Ok(Some(day)) => u64::try_from(day).is_ok_and(|day| day <= today),
@@ -156,19 +157,16 @@ fn posix_standing(entry: &Entry, now: SystemTime) -> AccountStatus {
     AccountStatus::Active
 }
 
-fn active_directory_standing(
-    entry: &Entry,
-    now: SystemTime,
-) -> Result<AccountStatus, ProviderError> {
-    // Everybody has it there: without it nobody could be known to be disabled.
+fn active_directory_status(entry: &Entry, now: SystemTime) -> Result<AccountStatus, ProviderError> {
+    // Each user in Active Directory has userAccountControl, which contains the disabled flag.
     let control = number(entry, "userAccountControl").ok().flatten();
     let control = control.ok_or_else(|| ProviderError::Misconfigured {
         field: "ldap.bindDn",
-        problem: "it may not read userAccountControl of people, which says who is disabled; let \
-                  it, or set ldap.schema to Posix if this is no Active Directory"
+        problem: "the account cannot read userAccountControl of users, which marks disabled \
+                  users; grant read access, or set ldap.schema to Posix if the directory is not Active Directory"
             .to_owned(),
     })?;
-    // Tenths of microseconds; these two mean never (MS-ADA1 §2.3).
+    // Unit: 100 ns. The values 0 and i64::MAX mean no expiry (MS-ADA1 §2.3).
     let expired = match number(entry, "accountExpires") {
         Ok(None | Some(0 | i64::MAX)) => false,
         Ok(Some(at)) => {
@@ -183,8 +181,9 @@ fn active_directory_standing(
     Ok(AccountStatus::Active)
 }
 
-/// The primary group has the person's `objectSid` with another last number (MS-DTYP §2.4.2.2: one
-/// byte of revision, one of how many numbers, six of authority, then the numbers, little-endian).
+/// Computes the SID of the primary group: the user's `objectSid` with another last number. Layout
+/// (MS-DTYP §2.4.2.2): one byte revision, one byte count, six bytes authority, then little-endian
+/// numbers.
 fn primary_group(entry: &Entry) -> Option<Vec<u8>> {
     let [sid] = entry.values("objectSid") else {
         return None;

@@ -1,4 +1,4 @@
-//! A connection to a directory: under TLS always, with a bound time for everything.
+//! A connection to a directory server, always with TLS and with a timeout for each operation.
 
 use std::io;
 use std::time::Duration;
@@ -17,71 +17,72 @@ use super::wire::message::{
     self, Answer, Entry, MAX_HEADER_BYTES, Message, Outcome, Page, Query, START_TLS_ID,
 };
 
-/// How long it may take until TLS stands.
+/// Timeout for connecting, including the TLS handshake.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long one request may take until its last answer is there.
+/// Timeout of one request, until its last response arrives.
 pub(super) const OPERATION_TIMEOUT: Duration = Duration::from_secs(10);
-/// All answers of one connection are no longer; 5,000 groups have 2 MiB.
+/// Maximum bytes received on one connection; 5,000 groups need about 2 MiB.
 const MAX_RECEIVED_BYTES: usize = 32 * 1024 * 1024;
-/// Of references to elsewhere, no more are skipped in one search.
-const MAX_ELSEWHERE: usize = 100;
+/// Maximum number of skipped references in one search.
+const MAX_REFERENCES: usize = 100;
 
-/// Why there is no connection. Nothing of it is a directory's word: TLS does not stand yet.
+/// Error of opening a connection. No variant contains data that can be trusted, because TLS is not
+/// established.
 #[derive(Debug, Error)]
 pub(super) enum OpenError {
-    #[error("no connection is taken")]
+    #[error("the server does not accept the connection")]
     Connect(#[source] io::Error),
-    #[error("TLS does not stand after {} s", CONNECT_TIMEOUT.as_secs())]
-    Slow,
+    #[error("no TLS connection after {} s", CONNECT_TIMEOUT.as_secs())]
+    Timeout,
     #[error(
-        "StartTLS is not spoken ({0}), and nothing is said without TLS: have it switched on \
-         there, or write ldaps:// in ldap.servers"
+        "the server does not support StartTLS ({0}), which Drover requires: enable StartTLS \
+         at the server, or enter an ldaps:// URL in ldap.servers"
     )]
     NoStartTls(Outcome),
-    #[error("StartTLS is not answered as it must be, and nothing is said without TLS")]
+    #[error("invalid response to StartTLS, which Drover requires")]
     StartTls(#[source] Failure),
     #[error(
-        "no TLS that can be trusted: the certificate must be of an authority in ldap.caBundle \
-         and for the host in ldap.servers"
+        "the TLS certificate is not trusted: it must be signed by an authority in ldap.caBundle \
+         and be valid for the host in ldap.servers"
     )]
     Tls(#[source] io::Error),
 }
 
-/// Why a request was not answered.
+/// Error of a request.
 #[derive(Debug, Error)]
 pub(super) enum Failure {
-    #[error("the connection broke")]
+    #[error("the connection failed")]
     Broken(#[source] io::Error),
-    #[error("no answer after {} s", OPERATION_TIMEOUT.as_secs())]
-    Slow,
-    #[error("it ends the connection with {0}")]
+    #[error("no response after {} s", OPERATION_TIMEOUT.as_secs())]
+    Timeout,
+    #[error("the server closed the connection with {0}")]
     Ended(Outcome),
-    #[error("it answers what is no answer")]
+    #[error("the response is malformed")]
     Malformed(#[from] Malformed),
-    #[error("it answers with {0}")]
+    #[error("unexpected response: {0}")]
     Unexpected(&'static str),
 }
 
 impl Failure {
-    /// Whether it broke the protocol, rather than be out of reach.
+    /// Reports whether the server violated the protocol, as opposed to being unreachable.
     pub(super) fn is_protocol_error(&self) -> bool {
         match self {
-            Self::Broken(_) | Self::Slow | Self::Ended(_) => false,
+            Self::Broken(_) | Self::Timeout | Self::Ended(_) => false,
             Self::Malformed(_) | Self::Unexpected(_) => true,
         }
     }
 }
 
-/// What a search, or a page of it, found.
+/// Result of a search or of one page.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct SearchResult {
     pub(super) entries: Vec<Entry>,
     pub(super) outcome: Outcome,
-    /// What the next page is asked for with.
+    /// Cookie for the next page.
     pub(super) next: Option<Vec<u8>>,
 }
 
-/// A connection under TLS; there is no other kind, so nothing can be said without.
+/// A connection with TLS. No request is sent without TLS, because no other connection type exists.
 pub(super) struct Connection {
     stream: TlsStream<TcpStream>,
     last_id: u32,
@@ -89,20 +90,20 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Connects, and speaks StartTLS where TLS does not come first.
+    /// Connects, with StartTLS if configured.
     pub(super) async fn open(server: &Server, tls: &TlsConnector) -> Result<Self, OpenError> {
         timeout(CONNECT_TIMEOUT, Self::open_unbounded(server, tls))
             .await
-            .unwrap_or(Err(OpenError::Slow))
+            .unwrap_or(Err(OpenError::Timeout))
     }
 
     async fn open_unbounded(server: &Server, tls: &TlsConnector) -> Result<Self, OpenError> {
         let mut tcp = TcpStream::connect((server.host(), server.port()))
             .await
             .map_err(OpenError::Connect)?;
-        // One small request waits for the answer to another.
+        // Each small request waits for the response to the previous one.
         tcp.set_nodelay(true).map_err(OpenError::Connect)?;
-        if server.tls() == Tls::AfterStart {
+        if server.tls() == Tls::AfterStartTls {
             let outcome = start_tls(&mut tcp).await.map_err(OpenError::StartTls)?;
             if outcome.code != 0 {
                 return Err(OpenError::NoStartTls(outcome));
@@ -116,8 +117,8 @@ impl Connection {
         })
     }
 
-    /// Asks to be somebody, by a password that must not be empty: with an empty one a directory
-    /// says yes, and means nobody (RFC 4513 §5.1.2).
+    /// Sends a bind request. The password must not be empty: a bind with an empty password succeeds
+    /// as an anonymous bind (RFC 4513 §5.1.2).
     pub(super) async fn bind(
         &mut self,
         name: &str,
@@ -128,55 +129,57 @@ impl Connection {
         let exchange = async {
             send(&mut self.stream, &request).await?;
             match self.answer(id).await? {
-                Answer::Bound(outcome) => Ok(outcome),
-                _ => Err(Failure::Unexpected("another thing to a bind")),
+                Answer::BindResult(outcome) => Ok(outcome),
+                _ => Err(Failure::Unexpected("a response of another type to a bind")),
             }
         };
         timeout(OPERATION_TIMEOUT, exchange)
             .await
-            .unwrap_or(Err(Failure::Slow))
+            .unwrap_or(Err(Failure::Timeout))
     }
 
-    /// Searches, for as many entries as there may be in the answer: `max`.
+    /// Sends a search request. Returns an error if the response has more than `max` entries.
     pub(super) async fn search(
         &mut self,
         query: &Query<'_>,
         page: Option<&Page>,
         max: usize,
-    ) -> Result<Found, Failure> {
+    ) -> Result<SearchResult, Failure> {
         let id = self.next_id();
         let request = message::search(id, query, page);
         let exchange = async {
             send(&mut self.stream, &request).await?;
-            self.found(id, max).await
+            self.search_result(id, max).await
         };
         timeout(OPERATION_TIMEOUT, exchange)
             .await
-            .unwrap_or(Err(Failure::Slow))
+            .unwrap_or(Err(Failure::Timeout))
     }
 
-    async fn found(&mut self, id: u32, max: usize) -> Result<Found, Failure> {
+    async fn search_result(&mut self, id: u32, max: usize) -> Result<SearchResult, Failure> {
         let mut entries = Vec::new();
-        let mut elsewhere = 0;
+        let mut references = 0;
         loop {
             match self.answer(id).await? {
                 Answer::Entry(_) if entries.len() == max => {
-                    return Err(Failure::Unexpected("more entries than were asked for"));
+                    return Err(Failure::Unexpected("more entries than requested"));
                 }
                 Answer::Entry(entry) => entries.push(entry),
-                Answer::Reference if elsewhere == MAX_ELSEWHERE => {
-                    return Err(Failure::Unexpected("references without end"));
+                Answer::Reference if references == MAX_REFERENCES => {
+                    return Err(Failure::Unexpected("too many references"));
                 }
-                Answer::Reference => elsewhere += 1,
+                Answer::Reference => references += 1,
                 Answer::Done { outcome, next } => {
-                    return Ok(Found {
+                    return Ok(SearchResult {
                         entries,
                         outcome,
                         next,
                     });
                 }
-                Answer::Bound(_) | Answer::Extended(_) => {
-                    return Err(Failure::Unexpected("another thing to a search"));
+                Answer::BindResult(_) | Answer::Extended(_) => {
+                    return Err(Failure::Unexpected(
+                        "a response of another type to a search",
+                    ));
                 }
             }
         }
@@ -186,7 +189,9 @@ impl Connection {
         let (message, length) = receive(&mut self.stream).await?;
         self.received_bytes += length;
         if self.received_bytes > MAX_RECEIVED_BYTES {
-            return Err(Failure::Unexpected("more than anybody could be asking for"));
+            return Err(Failure::Unexpected(
+                "more data than allowed on one connection",
+            ));
         }
         answer_to(id, message)
     }
@@ -197,23 +202,25 @@ impl Connection {
     }
 }
 
-/// Asks to go on under TLS. Exactly the answer's bytes are read, so that nothing that was sent
-/// along with it without TLS can be taken for something that was said under it.
+/// Sends StartTLS. Reads exactly the bytes of the response, so that plaintext bytes after it are
+/// not interpreted as TLS data.
 async fn start_tls(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> Result<Outcome, Failure> {
     send(stream, &message::start_tls()).await?;
     let (message, _) = receive(stream).await?;
     match answer_to(START_TLS_ID, message)? {
         Answer::Extended(outcome) => Ok(outcome),
-        _ => Err(Failure::Unexpected("another thing to StartTLS")),
+        _ => Err(Failure::Unexpected(
+            "a response of another type to StartTLS",
+        )),
     }
 }
 
 fn answer_to(id: u32, message: Message) -> Result<Answer, Failure> {
     match message.answer {
-        // A notice of disconnection (RFC 4511 §4.4.1).
+        // Notice of disconnection (RFC 4511 §4.4.1).
         Answer::Extended(outcome) if message.id == 0 => Err(Failure::Ended(outcome)),
         answer if message.id == id => Ok(answer),
-        _ => Err(Failure::Unexpected("what is for another request")),
+        _ => Err(Failure::Unexpected("a response to another request")),
     }
 }
 
@@ -222,7 +229,7 @@ async fn send(stream: &mut (impl AsyncWrite + Unpin), request: &[u8]) -> Result<
     stream.flush().await.map_err(Failure::Broken)
 }
 
-/// Reads one message, and no byte after it; how many it has.
+/// Reads exactly one message. Returns the message and its length in bytes.
 async fn receive(stream: &mut (impl AsyncRead + Unpin)) -> Result<(Message, usize), Failure> {
     let mut bytes = Vec::with_capacity(MAX_HEADER_BYTES);
     let length = loop {

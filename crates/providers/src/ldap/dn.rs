@@ -1,9 +1,9 @@
-//! Distinguished names (RFC 4514), as far as a configuration can have them wrong.
+//! Validation of distinguished names (RFC 4514) in the configuration.
 
 use super::wire::filter::is_attribute;
 
-/// Whether a text looks like a distinguished name with one part at least: `attribute=value`, more
-/// of them after `,` or `+`, with `\` before what would end a value.
+/// Reports whether a text is a distinguished name with at least one `attribute=value` part. Parts
+/// are separated by `,` or `+`; `\\\\` escapes a separator.
 pub(super) fn is_name(text: &str) -> bool {
     parts(text).iter().all(|part| {
         let (attribute, value) = part.split_once('=').unwrap_or_default();
@@ -11,7 +11,7 @@ pub(super) fn is_name(text: &str) -> bool {
     })
 }
 
-/// Cuts at each `,` and `+` that is not escaped.
+/// Splits a name at each `,` and `+` that is not escaped.
 fn parts(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut start, mut escaped) = (0, false);
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_from_what_is_none() {
+    fn distinguished_names_are_accepted_and_other_text_is_rejected() {
         for name in [
             "dc=example",
             "cn=drover,ou=services,dc=example,dc=org",

@@ -1,80 +1,80 @@
-//! Which groups somebody is in.
+//! Search for the groups of a user.
 
 use std::collections::BTreeMap;
 
-use super::account::{Account, shown};
+use super::account::{Account, displayable};
 use super::session::Session;
-use super::settings::{GroupsOf, Members};
+use super::settings::{GroupSettings, Members};
 use super::verdict::SearchBase;
 use super::wire::filter::Filter;
 use super::wire::message::Entry;
 use crate::{Group, ProviderError};
 
-/// Somebody is in no more groups.
+/// Maximum number of groups per user.
 const MAX_GROUPS: usize = 5_000;
-/// Groups that are in groups are followed up to so many; each is a question of its own.
+/// Maximum number of groups visited for nested memberships. Each group needs a search.
 const MAX_NESTED_GROUPS: usize = 1_000;
-/// And so far from the person.
+/// Maximum nesting depth of groups.
 const MAX_LEVELS: usize = 16;
-/// Names that are asked about at once.
-const NAMES_AT_ONCE: usize = 50;
+/// Maximum number of names in one search.
+const MAX_NAMES_PER_SEARCH: usize = 50;
 
 /// LDAP_MATCHING_RULE_IN_CHAIN: members of members (MS-ADTS §3.1.1.3.4.4.3).
 const IN_CHAIN: &str = "1.2.840.113556.1.4.1941";
-/// LDAP_CAP_ACTIVE_DIRECTORY_OID: it is Active Directory (MS-ADTS §3.1.1.3.4.3.1).
+/// LDAP_CAP_ACTIVE_DIRECTORY_OID: the capability of Active Directory (MS-ADTS §3.1.1.3.4.3.1).
 const ACTIVE_DIRECTORY: &[u8] = b"1.2.840.113556.1.4.800";
 
-/// Groups by id.
-type Found = BTreeMap<String, Group>;
+/// Groups by ID.
+type GroupsById = BTreeMap<String, Group>;
 
-/// What is known on the way from somebody to the groups they are in. The configuration's filter
-/// says which of them count; by the others there is still a way, as Active Directory has it.
+/// State of a nested search. `matching` contains the groups that match the configured filter.
+/// `visited` also contains the others, whose parent groups may match, as in Active Directory.
 #[derive(Default)]
-struct Way {
-    counted: Found,
-    passed: Found,
+struct NestedSearch {
+    matching: GroupsById,
+    visited: GroupsById,
 }
 
-/// Which groups somebody is in, sorted by id.
+/// Returns the groups of a user, sorted by ID.
 pub(super) async fn of(
     session: &mut Session<'_>,
-    groups: &GroupsOf,
-    who: &Account,
+    groups: &GroupSettings,
+    account: &Account,
 ) -> Result<Vec<Group>, ProviderError> {
-    let mut way = Way::default();
+    let mut nested_search = NestedSearch::default();
     match &groups.members {
         Members::Logins(attribute) => {
-            let logins = who.logins.iter();
+            let logins = account.logins.iter();
             let logins = logins.map(|login| equal(attribute, login)).collect();
-            let filter = groups.like(Filter::Or(logins));
-            search(session, groups, &filter, &mut way.counted).await?;
+            let filter = groups.and(Filter::Or(logins));
+            search(session, groups, &filter, &mut nested_search.matching).await?;
         }
         Members::Names { attribute, nested } => {
-            let mut names = vec![who.name.clone()];
-            if let Some(sid) = &who.primary_group {
+            let mut names = vec![account.name.clone()];
+            if let Some(sid) = &account.primary_group {
                 let primary = Filter::Equal("objectSid".to_owned(), sid.clone());
-                names.extend(step(session, groups, &primary, &mut way).await?);
+                names.extend(visit(session, groups, &primary, &mut nested_search).await?);
             }
             if !nested {
-                let filter = groups.like(equal(attribute, &who.name));
-                search(session, groups, &filter, &mut way.counted).await?;
-            } else if follows_chains(session).await? {
-                let filter = groups.like(chains(attribute, &names));
-                search(session, groups, &filter, &mut way.counted).await?;
+                let filter = groups.and(equal(attribute, &account.name));
+                search(session, groups, &filter, &mut nested_search.matching).await?;
+            } else if supports_chain_rule(session).await? {
+                let filter = groups.and(chains(attribute, &names));
+                search(session, groups, &filter, &mut nested_search.matching).await?;
             } else {
-                walk(session, groups, attribute, names, &mut way).await?;
+                visit_all_levels(session, groups, attribute, names, &mut nested_search).await?;
             }
         }
     }
-    Ok(way.counted.into_values().collect())
+    Ok(nested_search.matching.into_values().collect())
 }
 
 fn chains(attribute: &str, names: &[String]) -> Filter {
-    let chain = |name: &String| Filter::Rule {
+    let chain = |name: &String| Filter::Extensible {
         rule: Some(IN_CHAIN.to_owned()),
         attribute: Some(attribute.to_owned()),
         value: name.clone().into_bytes(),
-        name_too: false,
+        dn_attributes: false,
     };
     Filter::Or(names.iter().map(chain).collect())
 }
@@ -83,12 +83,12 @@ fn equal(attribute: &str, value: &str) -> Filter {
     Filter::Equal(attribute.to_owned(), value.as_bytes().to_vec())
 }
 
-/// Whether the directory itself can say which groups somebody is in by way of others.
-async fn follows_chains(session: &mut Session<'_>) -> Result<bool, ProviderError> {
+/// Reports whether the directory resolves nested memberships itself (matching rule in chain).
+async fn supports_chain_rule(session: &mut Session<'_>) -> Result<bool, ProviderError> {
     let capabilities = "supportedCapabilities";
     let root = match session.base(SearchBase::Root, &[capabilities]).await {
         Ok(root) => root,
-        // Whoever may not see it asks for each level.
+        // Without permission to read the root entry, search level by level.
         Err(ProviderError::Misconfigured { .. }) => return Ok(false),
         Err(error) => return Err(error),
     };
@@ -98,71 +98,71 @@ async fn follows_chains(session: &mut Session<'_>) -> Result<bool, ProviderError
         .any(|capability| capability == ACTIVE_DIRECTORY))
 }
 
-/// Goes from groups to the groups that they are in, level by level; each is asked about once, so
-/// groups that are in each other end.
-async fn walk(
+/// Searches the parent groups level by level. Each group is searched once, so that cyclic groups
+/// terminate.
+async fn visit_all_levels(
     session: &mut Session<'_>,
-    groups: &GroupsOf,
+    groups: &GroupSettings,
     member: &str,
     mut names: Vec<String>,
-    way: &mut Way,
+    nested_search: &mut NestedSearch,
 ) -> Result<(), ProviderError> {
     for _ in 0..MAX_LEVELS {
-        let mut above = Vec::new();
-        for some in names.chunks(NAMES_AT_ONCE) {
+        let mut parents = Vec::new();
+        for some in names.chunks(MAX_NAMES_PER_SEARCH) {
             let any = some.iter().map(|name| equal(member, name)).collect();
-            above.extend(step(session, groups, &Filter::Or(any), way).await?);
-            if way.passed.len() > MAX_NESTED_GROUPS {
-                return Err(unending(&format!(
-                    "somebody is in more than {MAX_NESTED_GROUPS} groups"
+            parents.extend(visit(session, groups, &Filter::Or(any), nested_search).await?);
+            if nested_search.visited.len() > MAX_NESTED_GROUPS {
+                return Err(nesting_error(&format!(
+                    "a user is in more than {MAX_NESTED_GROUPS} groups"
                 )));
             }
         }
-        if above.is_empty() {
+        if parents.is_empty() {
             return Ok(());
         }
-        names = above;
+        names = parents;
     }
-    Err(unending(&format!(
-        "somebody is in groups that are nested more than {} deep",
+    Err(nesting_error(&format!(
+        "a user is in groups with more than {} nesting levels",
         MAX_LEVELS - 1
     )))
 }
 
-fn unending(what: &str) -> ProviderError {
+fn nesting_error(what: &str) -> ProviderError {
     ProviderError::Misconfigured {
         field: "ldap.groups.nested",
         problem: format!(
-            "{what}; narrow ldap.groups.filter or ldap.groups.base, nest groups less, or switch \
-             this off"
+            "{what}; narrow ldap.groups.filter or ldap.groups.base, reduce nesting, or disable \
+             nested groups"
         ),
     }
 }
 
-/// Passes the groups that are like this, and counts those of them that the configuration allows;
-/// the names of those that were not passed before.
-async fn step(
+/// Visits the groups that match the condition and records those that match the configured filter.
+/// Returns the names of groups that were not visited before.
+async fn visit(
     session: &mut Session<'_>,
-    groups: &GroupsOf,
+    groups: &GroupSettings,
     condition: &Filter,
-    way: &mut Way,
+    nested_search: &mut NestedSearch,
 ) -> Result<Vec<String>, ProviderError> {
-    let new = search(session, groups, condition, &mut way.passed).await?;
+    let new = search(session, groups, condition, &mut nested_search.visited).await?;
     if groups.filter.is_some() {
-        let filter = groups.like(condition.clone());
-        search(session, groups, &filter, &mut way.counted).await?;
+        let filter = groups.and(condition.clone());
+        search(session, groups, &filter, &mut nested_search.matching).await?;
     } else {
-        way.counted.clone_from(&way.passed);
+        nested_search.matching.clone_from(&nested_search.visited);
     }
     Ok(new)
 }
 
-/// Adds the groups that a filter matches; the names of those that were not known before.
+/// Adds the groups that match the filter. Returns the names of the added groups.
 async fn search(
     session: &mut Session<'_>,
-    groups: &GroupsOf,
+    groups: &GroupSettings,
     filter: &Filter,
-    found: &mut Found,
+    found: &mut GroupsById,
 ) -> Result<Vec<String>, ProviderError> {
     let attributes = [groups.id.name.as_str(), "cn"];
     let entries = session
@@ -181,9 +181,12 @@ async fn search(
     Ok(new)
 }
 
-fn group(groups: &GroupsOf, entry: &Entry) -> Result<Group, ProviderError> {
+fn group(groups: &GroupSettings, entry: &Entry) -> Result<Group, ProviderError> {
     let id = groups.id.read(entry)?;
-    let name = entry.values("cn").iter().find_map(|value| shown(value));
+    let name = entry
+        .values("cn")
+        .iter()
+        .find_map(|value| displayable(value));
     Ok(Group {
         name: name.unwrap_or_else(|| id.clone()),
         id,

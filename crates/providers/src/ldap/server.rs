@@ -1,4 +1,4 @@
-//! Where a directory is, and by whom its certificate may be signed.
+//! Server address and TLS configuration of a directory.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use url::{Host, Url};
 
 use crate::ProviderError;
 
-/// When TLS begins.
+/// Time at which TLS starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tls {
-    /// With the connection: `ldaps://`.
-    First,
-    /// After StartTLS (RFC 4511 §4.14): `ldap://`.
-    AfterStart,
+    /// TLS from the start: `ldaps://`.
+    Immediate,
+    /// TLS after the StartTLS operation (RFC 4511 §4.14): `ldap://`.
+    AfterStartTls,
 }
 
-/// Where a directory is.
+/// Address of a directory server.
 #[derive(Clone, Debug)]
 pub(super) struct Server {
     tls: Tls,
@@ -32,32 +32,32 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Reads `ldaps://host[:port]` or `ldap://host[:port]`.
+    /// Parses `ldaps://host[:port]` or `ldap://host[:port]`.
     pub(super) fn parse(text: &str) -> Result<Self, ProviderError> {
         let wrong = |problem: &str| ProviderError::Misconfigured {
             field: "ldap.servers",
             problem: format!("{problem}; write ldaps://host or ldap://host, with :port if needed"),
         };
-        let url = Url::parse(text).map_err(|_| wrong("one is no URL"))?;
+        let url = Url::parse(text).map_err(|_| wrong("a server is not a URL"))?;
         let (tls, port) = match url.scheme() {
-            "ldaps" => (Tls::First, 636),
-            "ldap" => (Tls::AfterStart, 389),
-            _ => return Err(wrong("one has another scheme")),
+            "ldaps" => (Tls::Immediate, 636),
+            "ldap" => (Tls::AfterStartTls, 389),
+            _ => return Err(wrong("a server has another scheme")),
         };
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(wrong("one holds a name or a password"));
+            return Err(wrong("a server contains a user name or a password"));
         }
         if !matches!(url.path(), "" | "/") || url.query().is_some() || url.fragment().is_some() {
-            return Err(wrong("one has more than a host and a port"));
+            return Err(wrong("a server has more than a host and a port"));
         }
         let host = match url.host() {
             Some(Host::Domain(name)) if !name.is_empty() => name.to_ascii_lowercase(),
             Some(Host::Ipv4(address)) => address.to_string(),
             Some(Host::Ipv6(address)) => address.to_string(),
-            _ => return Err(wrong("one has no host")),
+            _ => return Err(wrong("a server has no host")),
         };
         let certificate_name = ServerName::try_from(host.clone())
-            .map_err(|_| wrong("one has a host that no certificate can be for"))?;
+            .map_err(|_| wrong("a server has an invalid host name"))?;
         Ok(Self {
             tls,
             host,
@@ -86,8 +86,8 @@ impl Server {
 impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = match self.tls {
-            Tls::First => "ldaps",
-            Tls::AfterStart => "ldap",
+            Tls::Immediate => "ldaps",
+            Tls::AfterStartTls => "ldap",
         };
         if self.host.contains(':') {
             return write!(f, "{scheme}://[{}]:{}", self.host, self.port);
@@ -96,21 +96,22 @@ impl fmt::Display for Server {
     }
 }
 
-/// Makes TLS that believes these authorities only, or the system's.
-pub(super) fn tls_that_believes(ca_bundle: Option<&str>) -> Result<TlsConnector, ProviderError> {
+/// Creates a TLS connector that trusts only the certificate authorities of `ca_bundle`, or the
+/// system's if `ca_bundle` is `None`.
+pub(super) fn tls_connector(ca_bundle: Option<&str>) -> Result<TlsConnector, ProviderError> {
     let wrong = |problem: String| ProviderError::Misconfigured {
         field: "ldap.caBundle",
         problem,
     };
     let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(|error| wrong(format!("TLS cannot be had: {error}")))?;
+        .map_err(|error| wrong(format!("cannot configure TLS: {error}")))?;
     let builder = match ca_bundle {
         Some(pem) => builder.with_root_certificates(roots(pem).map_err(wrong)?),
         None => builder.with_platform_verifier().map_err(|error| {
             wrong(format!(
-                "no authorities can be had from the system ({error}); give those of the \
-                 directory's certificates, PEM"
+                "cannot load the certificate authorities of the system ({error}); enter those of the \
+                 directory in PEM format"
             ))
         })?,
     };
@@ -121,13 +122,16 @@ fn roots(pem: &str) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
         let certificate = certificate
-            .map_err(|_| "it is not PEM: give certificates of authorities".to_owned())?;
-        roots
-            .add(certificate)
-            .map_err(|error| format!("one of its certificates is no authority's: {error}"))?;
+            .map_err(|_| "the bundle is not PEM: enter certificates of authorities".to_owned())?;
+        roots.add(certificate).map_err(|error| {
+            format!("a certificate of the bundle is not a certificate authority: {error}")
+        })?;
     }
     if roots.is_empty() {
-        return Err("it holds no certificate: give those of authorities, PEM".to_owned());
+        return Err(
+            "the bundle contains no certificate: enter certificates of authorities in PEM format"
+                .to_owned(),
+        );
     }
     Ok(roots)
 }

@@ -1,4 +1,4 @@
-//! A connection on which the service account is signed in, and what it is asked.
+//! A connection bound as the service account, and its searches.
 
 use std::error::Error;
 use std::fmt;
@@ -15,51 +15,51 @@ use super::wire::filter::Filter;
 use super::wire::message::{Entry, Page, Query, Scope};
 use crate::ProviderError;
 
-/// Entries of one page; Active Directory gives 1,000 at most.
+/// Number of entries per page; Active Directory returns at most 1,000.
 const PAGE: u32 = 500;
-/// Of pages, no more are asked for, however few entries they have.
+/// Maximum number of pages per search, regardless of their size.
 const MAX_PAGES: usize = 100;
-/// Entries in one answer, of a directory that has no pages.
-const MAX_AT_ONCE: usize = 10_000;
-/// No attributes (RFC 4511 §4.5.1.8).
+/// Maximum number of entries in one response of a directory without paging.
+const MAX_ENTRIES_PER_RESPONSE: usize = 10_000;
+/// Requests no attributes (RFC 4511 §4.5.1.8).
 pub(super) const NO_ATTRIBUTES: &[&str] = &["1.1"];
 
-/// A connection on which the service account is signed in.
+/// A connection bound as the service account.
 pub(super) struct Session<'a> {
     settings: &'a Settings,
     server: &'a Server,
     connection: Connection,
 }
 
-/// What a search was able to find.
+/// Entries of a paged search.
 pub(super) struct Pages {
     pub(super) entries: Vec<Entry>,
     pub(super) complete: Complete,
 }
 
-/// Whether a search found all that there is.
+/// Completeness of a search result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Complete {
     Yes,
-    /// There is more than Drover takes.
+    /// Drover's limit truncated the result.
     Bounded,
-    /// There is more than the directory gives.
+    /// The directory's limit truncated the result.
     Limited,
 }
 
-/// None of the servers can be reached; each with its reasons.
+/// Error if no server is reachable, with the reason per server.
 #[derive(Debug)]
-struct Unreached(Vec<String>);
+struct NoServerReachable(Vec<String>);
 
-impl fmt::Display for Unreached {
+impl fmt::Display for NoServerReachable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.join("; "))
     }
 }
 
-impl Error for Unreached {}
+impl Error for NoServerReachable {}
 
-/// An error and what it comes from, as one line.
+/// Formats an error and its sources as one line.
 pub(super) fn reasons(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -70,8 +70,8 @@ pub(super) fn reasons(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// A server does not take a connection.
-pub(super) fn unopened(server: &Server, error: OpenError) -> ProviderError {
+/// Maps a connection error of one server.
+pub(super) fn connect_error(server: &Server, error: OpenError) -> ProviderError {
     ProviderError::Unavailable {
         provider: server.to_string(),
         what: "connect".to_owned(),
@@ -80,7 +80,7 @@ pub(super) fn unopened(server: &Server, error: OpenError) -> ProviderError {
 }
 
 impl<'a> Session<'a> {
-    /// Signs in at the first server that can be asked.
+    /// Binds at the first reachable server.
     pub(super) async fn open(
         settings: &'a Settings,
         password: &SecretString,
@@ -94,8 +94,8 @@ impl<'a> Session<'a> {
         }
         Err(ProviderError::Unavailable {
             provider: settings.provider(),
-            what: "reach any server".to_owned(),
-            source: Box::new(Unreached(unreached)),
+            what: "reach a server".to_owned(),
+            source: Box::new(NoServerReachable(unreached)),
         })
     }
 
@@ -105,11 +105,11 @@ impl<'a> Session<'a> {
         password: &SecretString,
     ) -> Result<Self, ProviderError> {
         let connection = Connection::open(server, &settings.tls).await;
-        let connection = connection.map_err(|error| unopened(server, error))?;
+        let connection = connection.map_err(|error| connect_error(server, error))?;
         Self::over(connection, settings, server, password).await
     }
 
-    /// Signs in on a connection to `server`.
+    /// Binds on an open connection to `server`.
     pub(super) async fn over(
         mut connection: Connection,
         settings: &'a Settings,
@@ -118,10 +118,9 @@ impl<'a> Session<'a> {
     ) -> Result<Self, ProviderError> {
         let provider = server.to_string();
         let bound = connection.bind(&settings.bind_dn, password).await;
-        let bound = bound.map_err(|failure| {
-            verdict::unanswered(&provider, "sign in with ldap.bindDn", failure)
-        })?;
-        verdict::of_service_bind(&provider, bound)?;
+        let bound = bound
+            .map_err(|failure| verdict::request_error(&provider, "bind as ldap.bindDn", failure))?;
+        verdict::service_bind_result(&provider, bound)?;
         Ok(Self {
             settings,
             server,
@@ -133,12 +132,12 @@ impl<'a> Session<'a> {
         self.server
     }
 
-    /// Which one, for errors.
+    /// Server URL, for error messages.
     pub(super) fn provider(&self) -> String {
         self.server.to_string()
     }
 
-    /// The only person that is like this, if there is one, with what to say if there are several.
+    /// Returns the single user that matches the condition, or `ambiguous()` if several match.
     pub(super) async fn person(
         &mut self,
         condition: Filter,
@@ -146,56 +145,56 @@ impl<'a> Session<'a> {
     ) -> Result<Option<Account>, ProviderError> {
         let settings = self.settings;
         let attributes = account::attributes(settings);
-        let filter = settings.people.like(condition);
+        let filter = settings.people.and(condition);
         let query = Query {
             size_limit: 2,
             ..self.query(SearchBase::People, Scope::Subtree, &filter, &attributes)
         };
         let found = self.connection.search(&query, None, 2).await;
         let mut found =
-            found.map_err(|failure| verdict::unanswered(&self.provider(), "search", failure))?;
+            found.map_err(|failure| verdict::request_error(&self.provider(), "search", failure))?;
         if found.entries.len() > 1 {
             return Err(ambiguous());
         }
         let count = found.entries.len();
-        verdict::of_search(&self.provider(), SearchBase::People, count, found.outcome)?;
+        verdict::search_result(&self.provider(), SearchBase::People, count, found.outcome)?;
         let read =
             |entry: &Entry| Account::read(entry, settings, &self.provider(), SystemTime::now());
         found.entries.pop().map(|entry| read(&entry)).transpose()
     }
 
-    /// Whether the service account sees anybody at all with the attribute that people are known by.
+    /// Reports whether the service account can read at least one user with the ID attribute.
     ///
-    /// By pages, although one would do: Samba heeds no limit on a search's size.
-    pub(super) async fn sees_people(&mut self) -> Result<bool, ProviderError> {
+    /// Uses paging because Samba ignores the size limit of a search.
+    pub(super) async fn has_visible_users(&mut self) -> Result<bool, ProviderError> {
         let people = &self.settings.people;
-        let filter = people.like(Filter::Present(people.id.name.clone()));
+        let filter = people.and(Filter::Present(people.id.name.clone()));
         let pages = self
             .pages(SearchBase::People, &filter, NO_ATTRIBUTES, 1)
             .await?;
         Ok(!pages.entries.is_empty())
     }
 
-    /// All that are like this, which must be no more than `max`.
+    /// Returns all matching entries. More than `max` entries are an error.
     pub(super) async fn all(
         &mut self,
-        place: SearchBase,
+        search_base: SearchBase,
         filter: &Filter,
         attributes: &[&str],
         max: usize,
     ) -> Result<Vec<Entry>, ProviderError> {
-        let pages = self.pages(place, filter, attributes, max).await?;
+        let pages = self.pages(search_base, filter, attributes, max).await?;
         match pages.complete {
             Complete::Yes => Ok(pages.entries),
-            Complete::Bounded => Err(place.too_many(max)),
-            Complete::Limited => Err(place.limited(pages.entries.len())),
+            Complete::Bounded => Err(search_base.too_many(max)),
+            Complete::Limited => Err(search_base.limited(pages.entries.len())),
         }
     }
 
-    /// Those that are like this, `max` of them at most (RFC 2696).
+    /// Returns up to `max` matching entries, with paging (RFC 2696).
     pub(super) async fn pages(
         &mut self,
-        place: SearchBase,
+        search_base: SearchBase,
         filter: &Filter,
         attributes: &[&str],
         max: usize,
@@ -206,14 +205,14 @@ impl<'a> Session<'a> {
             cookie: Vec::new(),
         };
         for _ in 0..MAX_PAGES {
-            let query = self.query(place, Scope::Subtree, filter, attributes);
-            // A directory that has no pages gives everything at once.
+            let query = self.query(search_base, Scope::Subtree, filter, attributes);
+            // A directory without paging returns all entries in one response.
             let found = self
                 .connection
-                .search(&query, Some(&page), MAX_AT_ONCE)
+                .search(&query, Some(&page), MAX_ENTRIES_PER_RESPONSE)
                 .await;
             let found = found
-                .map_err(|failure| verdict::unanswered(&self.provider(), "search", failure))?;
+                .map_err(|failure| verdict::request_error(&self.provider(), "search", failure))?;
             entries.extend(found.entries);
             let complete = if entries.len() > max {
                 entries.truncate(max);
@@ -221,7 +220,12 @@ impl<'a> Session<'a> {
             } else if verdict::is_limit(&found.outcome) {
                 Complete::Limited
             } else {
-                verdict::of_search(&self.provider(), place, entries.len(), found.outcome)?;
+                verdict::search_result(
+                    &self.provider(),
+                    search_base,
+                    entries.len(),
+                    found.outcome,
+                )?;
                 if let Some(cookie) = found.next {
                     page.cookie = cookie;
                     continue;
@@ -232,29 +236,29 @@ impl<'a> Session<'a> {
         }
         Err(ProviderError::InvalidResponse {
             provider: self.provider(),
-            problem: "a search has pages without end".to_owned(),
+            problem: "a search has too many pages".to_owned(),
         })
     }
 
-    /// The entry that a place begins with.
+    /// Reads the base entry of a search.
     pub(super) async fn base(
         &mut self,
-        place: SearchBase,
+        search_base: SearchBase,
         attributes: &[&str],
     ) -> Result<Entry, ProviderError> {
         let anything = Filter::Present("objectClass".to_owned());
-        let query = self.query(place, Scope::Base, &anything, attributes);
+        let query = self.query(search_base, Scope::Base, &anything, attributes);
         let found = self.connection.search(&query, None, 1).await;
         let mut found =
-            found.map_err(|failure| verdict::unanswered(&self.provider(), "search", failure))?;
+            found.map_err(|failure| verdict::request_error(&self.provider(), "search", failure))?;
         let count = found.entries.len();
-        verdict::of_search(&self.provider(), place, count, found.outcome)?;
-        found.entries.pop().ok_or_else(|| place.unseen())
+        verdict::search_result(&self.provider(), search_base, count, found.outcome)?;
+        found.entries.pop().ok_or_else(|| search_base.unreadable())
     }
 
     fn query<'q>(
         &self,
-        place: SearchBase,
+        search_base: SearchBase,
         scope: Scope,
         filter: &'q Filter,
         attributes: &'q [&'q str],
@@ -264,7 +268,7 @@ impl<'a> Session<'a> {
     {
         let groups = self.settings.groups.as_ref();
         Query {
-            base: match place {
+            base: match search_base {
                 SearchBase::People => &self.settings.people.base,
                 SearchBase::Groups => groups.map_or("", |groups| &groups.base),
                 SearchBase::Root => "",

@@ -1,105 +1,105 @@
-//! The configuration, once it is known to make sense.
+//! Validated LDAP configuration.
 
 use drover_api::kinds::{LdapGroups, LdapSchema, LdapSpec, LdapUsers};
 use tokio_rustls::TlsConnector;
 use uuid::Uuid;
 
 use super::dn;
-use super::server::{Server, tls_that_believes};
+use super::server::{Server, tls_connector};
 use super::wire::filter::{Filter, is_attribute};
 use super::wire::message::Entry;
 use crate::ProviderError;
 
-/// An id that is longer is none; those of the AuthProvider's `allowed` are bounded alike.
+/// Maximum length of an ID in characters, equal to the limit in `allowed` of an AuthProvider.
 const MAX_ID_CHARS: usize = 253;
 
-/// The configuration, once it is known to make sense.
+/// Validated LDAP configuration.
 #[derive(Clone)]
 pub(super) struct Settings {
     pub(super) schema: LdapSchema,
-    /// One at least.
+    /// At least one server.
     pub(super) servers: Vec<Server>,
     pub(super) tls: TlsConnector,
     pub(super) bind_dn: String,
-    pub(super) people: People,
-    pub(super) groups: Option<GroupsOf>,
+    pub(super) people: UserSettings,
+    pub(super) groups: Option<GroupSettings>,
 }
 
-/// Where people are, and how they are told apart.
+/// Search settings for users.
 #[derive(Clone, Debug)]
-pub(super) struct People {
+pub(super) struct UserSettings {
     pub(super) base: String,
-    /// Who counts: what the configuration says, and what the schema says of people.
+    /// The configured filter and the filter of the schema.
     filters: Vec<Filter>,
     pub(super) login_attribute: String,
     pub(super) id: IdAttribute,
 }
 
-/// Where groups are, and who is in them.
+/// Search settings for groups.
 #[derive(Clone, Debug)]
-pub(super) struct GroupsOf {
+pub(super) struct GroupSettings {
     pub(super) base: String,
     pub(super) filter: Option<Filter>,
     pub(super) members: Members,
     pub(super) id: IdAttribute,
 }
 
-/// How a group names its members.
+/// Format of the membership attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Members {
-    /// By what they type to sign in, as `memberUid` does; such groups hold no groups.
+    /// Login names, as in `memberUid`. Such groups contain no groups.
     Logins(String),
-    /// By distinguished names.
+    /// Distinguished names.
     Names {
         attribute: String,
-        /// Whether members of a group that is in a group are in both.
+        /// True if members of nested groups count as members of the parent group.
         nested: bool,
     },
 }
 
-/// An attribute that never changes and is never another's.
+/// Attribute with an immutable, unique identifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct IdAttribute {
     pub(super) name: String,
-    /// Which field of the spec says so.
+    /// Spec field that configures the attribute.
     pub(super) field: &'static str,
     form: IdForm,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum IdForm {
-    /// `entryUUID`: a UUID's text.
+    /// `entryUUID`: text of a UUID.
     Uuid,
-    /// `objectGUID`: 16 bytes, of which the first three fields are little-endian (MS-DTYP §2.3.4).
+    /// `objectGUID`: 16 bytes; the first three fields are little-endian (MS-DTYP §2.3.4).
     Guid,
     Text,
 }
 
 impl Settings {
-    /// Checks what a schema cannot.
+    /// Validates the constraints that the CRD schema cannot express.
     pub(super) fn of(spec: &LdapSpec) -> Result<Self, ProviderError> {
         let servers: Result<Vec<_>, _> =
             spec.servers.iter().map(|url| Server::parse(url)).collect();
         let servers = servers?;
         if servers.is_empty() {
-            return Err(wrong("ldap.servers", "name one server at least"));
+            return Err(wrong("ldap.servers", "enter at least one server"));
         }
         Ok(Self {
             schema: spec.schema,
             servers,
-            tls: tls_that_believes(spec.ca_bundle.as_deref())?,
+            tls: tls_connector(spec.ca_bundle.as_deref())?,
             bind_dn: name("ldap.bindDn", &spec.bind_dn)?,
-            people: People::of(&spec.users, spec.schema)?,
+            people: UserSettings::of(&spec.users, spec.schema)?,
             groups: spec
                 .groups
                 .as_ref()
-                .map(|groups| GroupsOf::of(groups, spec.schema))
+                .map(|groups| GroupSettings::of(groups, spec.schema))
                 .transpose()?,
         })
     }
 }
 
-impl People {
+impl UserSettings {
     fn of(users: &LdapUsers, schema: LdapSchema) -> Result<Self, ProviderError> {
         let login = match schema {
             LdapSchema::Posix => "uid",
@@ -118,15 +118,15 @@ impl People {
         })
     }
 
-    /// Those that the configuration allows, and that are like this.
-    pub(super) fn like(&self, condition: Filter) -> Filter {
+    /// Combines the configured filter with a condition.
+    pub(super) fn and(&self, condition: Filter) -> Filter {
         let filters = self.filters.iter().cloned();
         Filter::And(filters.chain([condition]).collect())
     }
 }
 
-/// Groups and computers of Active Directory have the login attribute as well, and computers have
-/// passwords.
+/// Returns filters that exclude groups and computers of Active Directory, which also have the login
+/// attribute. Computers also have passwords.
 fn only_people(schema: LdapSchema) -> Vec<Filter> {
     let class = |name: &[u8]| Filter::Equal("objectClass".to_owned(), name.to_vec());
     match schema {
@@ -137,7 +137,7 @@ fn only_people(schema: LdapSchema) -> Vec<Filter> {
     }
 }
 
-impl GroupsOf {
+impl GroupSettings {
     fn of(groups: &LdapGroups, schema: LdapSchema) -> Result<Self, ProviderError> {
         let member = groups.member_attribute.as_deref().unwrap_or("member");
         let member = attribute("ldap.groups.memberAttribute", member)?;
@@ -145,8 +145,8 @@ impl GroupsOf {
             if groups.nested {
                 return Err(wrong(
                     "ldap.groups.nested",
-                    "memberUid names people only, so no group is in another; switch it off, or \
-                     set ldap.groups.memberAttribute to one that holds distinguished names",
+                    "memberUid contains login names, so groups cannot be nested; disable nesting, or \
+                     set ldap.groups.memberAttribute to an attribute with distinguished names",
                 ));
             }
             Members::Logins(member)
@@ -165,8 +165,8 @@ impl GroupsOf {
         })
     }
 
-    /// Those that the configuration allows, and that are like this.
-    pub(super) fn like(&self, condition: Filter) -> Filter {
+    /// Combines the configured filter with a condition.
+    pub(super) fn and(&self, condition: Filter) -> Filter {
         match &self.filter {
             Some(filter) => Filter::And(vec![filter.clone(), condition]),
             None => condition,
@@ -177,14 +177,14 @@ impl GroupsOf {
 impl IdAttribute {
     fn of(
         field: &'static str,
-        given: Option<&str>,
+        configured: Option<&str>,
         schema: LdapSchema,
     ) -> Result<Self, ProviderError> {
         let default = match schema {
             LdapSchema::Posix => "entryUUID",
             LdapSchema::ActiveDirectory => "objectGUID",
         };
-        let name = attribute(field, given.unwrap_or(default))?;
+        let name = attribute(field, configured.unwrap_or(default))?;
         let form = match name.to_ascii_lowercase().as_str() {
             "entryuuid" => IdForm::Uuid,
             "objectguid" => IdForm::Guid,
@@ -193,22 +193,22 @@ impl IdAttribute {
         Ok(Self { name, field, form })
     }
 
-    /// An entry's id.
+    /// Reads the ID of an entry.
     pub(super) fn read(&self, entry: &Entry) -> Result<String, ProviderError> {
         let Self { name, field, .. } = self;
         let problem = match entry.values(name) {
             [value] => match self.text(value) {
                 Some(id) => return Ok(id),
-                None => "a value that is no text that could be an id",
+                None => "an invalid value",
             },
-            [] => "no value that ldap.bindDn may see",
+            [] => "no value that ldap.bindDn can read",
             _ => "several values",
         };
         Err(ProviderError::Misconfigured {
             field,
             problem: format!(
-                "{name} has {problem}, in one of the entries at least; let it be readable, or \
-                 choose an attribute that has one value in each and never changes"
+                "{name} has {problem} in at least one entry; grant read access, or \
+                 choose an attribute with exactly one value that never changes"
             ),
         })
     }
@@ -225,7 +225,7 @@ impl IdAttribute {
         }
     }
 
-    /// Whom an id belongs to; nothing if it can be nobody's.
+    /// Returns a filter for the entry with this ID. Returns `None` for an invalid ID.
     pub(super) fn filter(&self, id: &str) -> Option<Filter> {
         let value = match self.form {
             IdForm::Guid => Uuid::try_parse(id).ok()?.to_bytes_le().to_vec(),
@@ -251,7 +251,7 @@ fn name(field: &'static str, text: &str) -> Result<String, ProviderError> {
     if !dn::is_name(text) {
         return Err(wrong(
             field,
-            "it is no distinguished name; write one such as ou=people,dc=example,dc=org",
+            "the value is not a distinguished name, such as ou=people,dc=example,dc=org",
         ));
     }
     Ok(text.to_owned())
@@ -261,7 +261,7 @@ fn attribute(field: &'static str, text: &str) -> Result<String, ProviderError> {
     if !is_attribute(text) {
         return Err(wrong(
             field,
-            "it is no attribute's name; write one such as uid",
+            "the value is not an attribute name, such as uid",
         ));
     }
     Ok(text.to_owned())

@@ -1,131 +1,138 @@
-//! "Test before enabling": whether a configuration works, in words for whoever sets it up.
+//! Connection test of an LDAP configuration, with results for administrators.
 
 use futures::future::join_all;
 use secrecy::SecretString;
 
 use super::Directory;
 use super::connection::Connection;
-use super::session::{Complete, NO_ATTRIBUTES, Session, reasons, unopened};
-use super::settings::{GroupsOf, Settings};
+use super::session::{Complete, NO_ATTRIBUTES, Session, connect_error, reasons};
+use super::settings::{GroupSettings, Settings};
 use super::verdict::SearchBase;
 use super::wire::filter::Filter;
 use crate::{Person, ProviderError};
 
-/// Nobody counts further.
+/// Maximum number of counted users and groups.
 const MAX_COUNTED: usize = 1_000;
 
-/// What a trial of a configuration showed.
+/// Result of a connection test.
 #[derive(Debug)]
 pub struct ConnectionTest {
-    /// In the order in which they were made; those that could not be made are missing.
+    /// Executed steps in order. Steps that could not run are missing.
     pub checks: Vec<Check>,
-    /// Who signed in, if somebody tried to and could.
+    /// The user of the test sign-in, if it succeeded.
     pub person: Option<Person>,
 }
 
 impl ConnectionTest {
-    /// Whether people could sign in: one server at least can be asked, and everything else is well.
+    /// Reports whether users can sign in: at least one server is reachable, and all other steps
+    /// succeeded.
     pub fn works(&self) -> bool {
-        let well = |check: &Check| check.outcome.is_ok();
+        let passed = |check: &Check| check.outcome.is_ok();
         let servers = |check: &&Check| matches!(check.what, CheckKind::Server(_));
-        self.checks.iter().filter(servers).any(well)
+        self.checks.iter().filter(servers).any(passed)
             && self
                 .checks
                 .iter()
                 .any(|check| check.what == CheckKind::People)
-            && self.checks.iter().filter(|check| !servers(check)).all(well)
+            && self
+                .checks
+                .iter()
+                .filter(|check| !servers(check))
+                .all(passed)
     }
 
     fn add(&mut self, what: CheckKind, outcome: Result<String, ProviderError>) -> bool {
-        let well = outcome.is_ok();
+        let passed = outcome.is_ok();
         self.checks.push(Check { what, outcome });
-        well
+        passed
     }
 }
 
-/// One thing that was tried.
+/// Result of one test step.
 #[derive(Debug)]
 pub struct Check {
-    /// What.
+    /// The tested item.
     pub what: CheckKind,
-    /// A sentence about what was found, or why it does not work.
+    /// A sentence about the result, or the error.
     pub outcome: Result<String, ProviderError>,
 }
 
-/// What can be tried.
+/// Steps of a connection test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckKind {
-    /// Whether the server with this URL speaks TLS.
+    /// TLS connection to the server with this URL.
     Server(String),
-    /// Whether the service account can sign in.
+    /// Bind as the service account.
     ServiceAccount,
-    /// Whether people are found.
+    /// Search for users.
     People,
-    /// Whether groups are found.
+    /// Search for groups.
     Groups,
-    /// Whether somebody can sign in.
+    /// Sign-in of a user.
     SignIn,
 }
 
 impl Directory {
-    /// Tries the configuration, and somebody's name and password with it if they are given.
+    /// Tests the configuration, and a sign-in if a login name and password are given.
     ///
-    /// The service account signs in at one server, whatever their number, so that a wrong password
-    /// does not lock it.
-    pub async fn check(&self, try_login: Option<(&str, &SecretString)>) -> ConnectionTest {
-        let mut trial = ConnectionTest {
+    /// The service account binds at one server only, so that a wrong password does not lock the
+    /// account.
+    pub async fn check(&self, login: Option<(&str, &SecretString)>) -> ConnectionTest {
+        let mut test = ConnectionTest {
             checks: Vec::new(),
             person: None,
         };
-        if self.look_around(&mut trial).await
-            && let Some((login, password)) = try_login
+        if self.test_configuration(&mut test).await
+            && let Some((name, password)) = login
         {
-            let signed_in = self.sign_in(login, password).await.map(|person| {
-                let (login, groups) = (&person.login, person.groups.len());
-                let sentence =
-                    format!("{login} has the id {} and is in {groups} groups", person.id);
-                trial.person = Some(person);
+            let signed_in = self.sign_in(name, password).await.map(|user| {
+                let (login, groups) = (&user.login, user.groups.len());
+                let sentence = format!("{login} has the ID {} and is in {groups} groups", user.id);
+                test.person = Some(user);
                 sentence
             });
-            trial.add(CheckKind::SignIn, signed_in);
+            test.add(CheckKind::SignIn, signed_in);
         }
-        trial
+        test
     }
 
-    /// Whether nothing is in the way of signing in.
-    async fn look_around(&self, trial: &mut ConnectionTest) -> bool {
+    /// Runs the steps before a sign-in. Returns true if all succeeded.
+    async fn test_configuration(&self, test: &mut ConnectionTest) -> bool {
         let settings = &self.settings;
         let opened = settings.servers.iter().map(|server| async move {
             let connection = Connection::open(server, &settings.tls).await;
-            (server, connection.map_err(|error| unopened(server, error)))
+            (
+                server,
+                connection.map_err(|error| connect_error(server, error)),
+            )
         });
         let mut first = None;
         for (server, opened) in join_all(opened).await {
-            let sentence = "answers, and TLS stands".to_owned();
+            let sentence = "the server is reachable with TLS".to_owned();
             let outcome = opened.map(|connection| {
                 first.get_or_insert((server, connection));
                 sentence
             });
-            trial.add(CheckKind::Server(server.to_string()), outcome);
+            test.add(CheckKind::Server(server.to_string()), outcome);
         }
         let Some((server, connection)) = first else {
             return false;
         };
         match Session::over(connection, settings, server, &self.password).await {
             Ok(mut session) => {
-                let sentence = format!("can sign in at {server}");
-                trial.add(CheckKind::ServiceAccount, Ok(sentence));
-                let people = self.in_time(people(&mut session, settings)).await;
-                let well = trial.add(CheckKind::People, people);
+                let sentence = format!("bind succeeded at {server}");
+                test.add(CheckKind::ServiceAccount, Ok(sentence));
+                let people = self.with_timeout(people(&mut session, settings)).await;
+                let passed = test.add(CheckKind::People, people);
                 match &settings.groups {
                     Some(groups) => {
-                        let groups = self.in_time(self::groups(&mut session, groups)).await;
-                        trial.add(CheckKind::Groups, groups) && well
+                        let groups = self.with_timeout(self::groups(&mut session, groups)).await;
+                        test.add(CheckKind::Groups, groups) && passed
                     }
-                    None => well,
+                    None => passed,
                 }
             }
-            Err(error) => trial.add(CheckKind::ServiceAccount, Err(error)),
+            Err(error) => test.add(CheckKind::ServiceAccount, Err(error)),
         }
     }
 }
@@ -133,7 +140,7 @@ impl Directory {
 async fn people(session: &mut Session<'_>, settings: &Settings) -> Result<String, ProviderError> {
     session.base(SearchBase::People, NO_ATTRIBUTES).await?;
     let with_login = Filter::Present(settings.people.login_attribute.clone());
-    let filter = settings.people.like(with_login);
+    let filter = settings.people.and(with_login);
     let id = [settings.people.id.name.as_str()];
     let pages = session
         .pages(SearchBase::People, &filter, &id, MAX_COUNTED)
@@ -142,8 +149,8 @@ async fn people(session: &mut Session<'_>, settings: &Settings) -> Result<String
         return Err(ProviderError::Misconfigured {
             field: "ldap.users.filter",
             problem: format!(
-                "nobody beneath ldap.users.base matches and has {}; widen it, or let ldap.bindDn \
-                 read there",
+                "no user below ldap.users.base matches the filter and has {}; change the filter, or grant \
+                 ldap.bindDn read access",
                 settings.people.login_attribute
             ),
         });
@@ -154,13 +161,16 @@ async fn people(session: &mut Session<'_>, settings: &Settings) -> Result<String
     Ok(counted(
         pages.entries.len(),
         pages.complete,
-        "people can sign in",
+        "users can sign in",
     ))
 }
 
-async fn groups(session: &mut Session<'_>, groups: &GroupsOf) -> Result<String, ProviderError> {
+async fn groups(
+    session: &mut Session<'_>,
+    groups: &GroupSettings,
+) -> Result<String, ProviderError> {
     session.base(SearchBase::Groups, NO_ATTRIBUTES).await?;
-    let filter = groups.like(Filter::Present("objectClass".to_owned()));
+    let filter = groups.and(Filter::Present("objectClass".to_owned()));
     let pages = session
         .pages(SearchBase::Groups, &filter, NO_ATTRIBUTES, MAX_COUNTED)
         .await?;
@@ -175,13 +185,13 @@ fn counted(count: usize, complete: Complete, what: &str) -> String {
     match complete {
         Complete::Yes => format!("{count} {what}"),
         Complete::Bounded => format!("more than {count} {what}"),
-        Complete::Limited => format!("{count} {what}, and more that the directory does not list"),
+        Complete::Limited => format!("{count} {what}; the directory limits the list"),
     }
 }
 
-/// What went wrong, with what it comes from, as one line for a screen.
+/// Formatting of test results.
 impl Check {
-    /// The sentence to be shown.
+    /// Returns the result, or the error with its sources, as one line.
     pub fn sentence(&self) -> String {
         match &self.outcome {
             Ok(sentence) => sentence.clone(),

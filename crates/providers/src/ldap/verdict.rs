@@ -1,4 +1,4 @@
-//! What result codes mean (RFC 4511 Appendix A): who says no, who is down, what is set up wrong.
+//! Mapping of LDAP result codes to errors (RFC 4511 Appendix A).
 
 use drover_api::kinds::LdapSchema;
 
@@ -24,12 +24,12 @@ const CONFIDENTIALITY_REQUIRED: u32 = 13;
 const UNDEFINED_ATTRIBUTE_TYPE: u32 = 17;
 const INAPPROPRIATE_MATCHING: u32 = 18;
 
-/// What was searched, for errors.
+/// Base of a search, which selects the spec field named in errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SearchBase {
     People,
     Groups,
-    /// The directory's own entry (RFC 4512 §5.1).
+    /// The root DSE (RFC 4512 §5.1).
     Root,
 }
 
@@ -50,31 +50,33 @@ impl SearchBase {
         }
     }
 
-    /// The base cannot be searched.
-    pub(super) fn unseen(self) -> ProviderError {
+    /// Error: the search base does not exist or is not readable.
+    pub(super) fn unreadable(self) -> ProviderError {
         misconfigured(
             self.base(),
-            "the directory knows no such entry, or ldap.bindDn may not see it",
+            "the entry does not exist, or ldap.bindDn cannot read it",
         )
     }
 
-    /// There is more than can be had.
+    /// Error: the directory's size limit truncated the result.
     pub(super) fn limited(self, count: usize) -> ProviderError {
         misconfigured(
             self.filter(),
             &format!(
-                "the directory has more to give than the {count} entries that it gives to \
-                 ldap.bindDn; narrow the filter, or raise that account's limit (OpenLDAP: \
+                "the directory returns only {count} entries to ldap.bindDn, and more exist; \
+                 narrow the filter, or raise the limit of this account (OpenLDAP: \
                  `limits dn.exact=\"…\" size.prtotal=unlimited`)"
             ),
         )
     }
 
-    /// There is more than Drover takes.
+    /// Error: the result exceeds Drover's limit.
     pub(super) fn too_many(self, max: usize) -> ProviderError {
         misconfigured(
             self.filter(),
-            &format!("it matches more than the {max} that Drover takes; narrow it"),
+            &format!(
+                "the filter matches more than {max} entries, the maximum of Drover; narrow the filter"
+            ),
         )
     }
 }
@@ -86,21 +88,21 @@ fn misconfigured(field: &'static str, problem: &str) -> ProviderError {
     }
 }
 
-/// What a code that Drover has no other meaning for is the source of.
+/// Error source for a result code without a special meaning.
 #[derive(Debug, thiserror::Error)]
-#[error("it answers with {0}")]
-struct Answered(Outcome);
+#[error("the directory returned {0}")]
+struct UnexpectedResult(Outcome);
 
 pub(super) fn unavailable(provider: &str, what: &str, outcome: Outcome) -> ProviderError {
     ProviderError::Unavailable {
         provider: provider.to_owned(),
         what: what.to_owned(),
-        source: Box::new(Answered(outcome)),
+        source: Box::new(UnexpectedResult(outcome)),
     }
 }
 
-/// A request was not answered.
-pub(super) fn unanswered(provider: &str, what: &str, failure: Failure) -> ProviderError {
+/// Maps a failed request to a provider error.
+pub(super) fn request_error(provider: &str, what: &str, failure: Failure) -> ProviderError {
     if failure.is_protocol_error() {
         return ProviderError::InvalidResponse {
             provider: provider.to_owned(),
@@ -117,41 +119,45 @@ pub(super) fn unanswered(provider: &str, what: &str, failure: Failure) -> Provid
     }
 }
 
-/// Whether the service account was taken. It is never a person that is refused here.
-pub(super) fn of_service_bind(provider: &str, outcome: Outcome) -> Result<(), ProviderError> {
+/// Maps the result of the service account's bind. Never returns `Refused`, because the service
+/// account is not a user.
+pub(super) fn service_bind_result(provider: &str, outcome: Outcome) -> Result<(), ProviderError> {
     match outcome.code {
         SUCCESS => Ok(()),
         INVALID_CREDENTIALS => Err(misconfigured(
             "ldap.bindPassword",
-            "the directory does not take it for ldap.bindDn; put both right, and see whether that \
+            "the directory rejects it for ldap.bindDn; correct both, and check whether the \
              account is locked or its password has expired",
         )),
         INVALID_DN_SYNTAX | NO_SUCH_OBJECT | INAPPROPRIATE_AUTHENTICATION => Err(misconfigured(
             "ldap.bindDn",
-            &format!("the directory takes no password for it ({outcome})"),
+            &format!("the directory accepts no password for this entry ({outcome})"),
         )),
         STRONGER_AUTH_REQUIRED | CONFIDENTIALITY_REQUIRED | INSUFFICIENT_ACCESS_RIGHTS => {
             Err(misconfigured(
                 "ldap.bindDn",
-                &format!("the directory does not let it sign in with a password ({outcome})"),
+                &format!(
+                    "the directory does not allow this account to bind with a password ({outcome})"
+                ),
             ))
         }
-        _ => Err(unavailable(provider, "sign in with ldap.bindDn", outcome)),
+        _ => Err(unavailable(provider, "bind as ldap.bindDn", outcome)),
     }
 }
 
-/// Whether a person's password was taken. Only a right one is told that the account is disabled.
-pub(super) fn of_person_bind(
+/// Maps the result of a user's bind. Only the correct password reveals that the account is
+/// disabled.
+pub(super) fn user_bind_result(
     provider: &str,
     schema: LdapSchema,
-    standing: AccountStatus,
+    status: AccountStatus,
     outcome: Outcome,
 ) -> Result<(), ProviderError> {
-    let refusal = match (outcome.code, standing) {
+    let refusal = match (outcome.code, status) {
         (SUCCESS, AccountStatus::Active) => return Ok(()),
         (SUCCESS, AccountStatus::Disabled) => Refusal::Disabled,
         (INVALID_CREDENTIALS, _) if schema == LdapSchema::ActiveDirectory => {
-            of_sub_code(&outcome.diagnostic)
+            refusal_of_sub_code(&outcome.diagnostic)
         }
         (
             INVALID_CREDENTIALS
@@ -160,7 +166,7 @@ pub(super) fn of_person_bind(
             | CONSTRAINT_VIOLATION,
             _,
         )
-        // 389 Directory Server says so of accounts that are switched off, before it looks at the
+        // 389 Directory Server returns this code for disabled accounts before it checks the
         // password.
         | (UNWILLING_TO_PERFORM, AccountStatus::Disabled) => Refusal::Credentials,
         _ => return Err(unavailable(provider, "check a password", outcome)),
@@ -168,10 +174,11 @@ pub(super) fn of_person_bind(
     Err(ProviderError::Refused(refusal))
 }
 
-/// Active Directory's reason, which stands in `… AcceptSecurityContext error, data 533, v4563`
-/// (Windows error codes, hexadecimal). Of the codes of accounts, only those that it gives to a right
-/// password are told: 775, locked, comes with a wrong one too.
-fn of_sub_code(diagnostic: &str) -> Refusal {
+/// Parses Active Directory's sub-code in a diagnostic such as `… AcceptSecurityContext error, data
+/// 533, v4563` (Windows error codes, hexadecimal). Only codes that Active Directory returns after a
+/// correct password reveal the account status. Code 775 (locked) also occurs after a wrong
+/// password.
+fn refusal_of_sub_code(diagnostic: &str) -> Refusal {
     let code = diagnostic
         .split_once(" data ")
         .and_then(|(_, rest)| rest.split([',', ' ']).next());
@@ -182,38 +189,38 @@ fn of_sub_code(diagnostic: &str) -> Refusal {
     }
 }
 
-/// Whether a search found all that there is.
-pub(super) fn of_search(
+/// Maps the result of a search. Returns an error for an incomplete result.
+pub(super) fn search_result(
     provider: &str,
-    place: SearchBase,
-    found: usize,
+    base: SearchBase,
+    count: usize,
     outcome: Outcome,
 ) -> Result<(), ProviderError> {
     match outcome.code {
         SUCCESS => Ok(()),
-        SIZE_LIMIT_EXCEEDED | ADMIN_LIMIT_EXCEEDED => Err(place.limited(found)),
-        NO_SUCH_OBJECT => Err(place.unseen()),
+        SIZE_LIMIT_EXCEEDED | ADMIN_LIMIT_EXCEEDED => Err(base.limited(count)),
+        NO_SUCH_OBJECT => Err(base.unreadable()),
         INVALID_DN_SYNTAX => Err(misconfigured(
-            place.base(),
-            "the directory says that this is no distinguished name",
+            base.base(),
+            "the directory rejects it as a distinguished name",
         )),
         INSUFFICIENT_ACCESS_RIGHTS => Err(misconfigured(
-            place.base(),
-            "ldap.bindDn may not search there; let it read",
+            base.base(),
+            "ldap.bindDn is not allowed to search this base; grant read access",
         )),
         REFERRAL => Err(misconfigured(
-            place.base(),
-            "the directory says that another server has it; name that one in ldap.servers",
+            base.base(),
+            "the directory refers to another server; enter that server in ldap.servers",
         )),
         UNDEFINED_ATTRIBUTE_TYPE | INAPPROPRIATE_MATCHING => Err(misconfigured(
-            place.filter(),
-            &format!("the directory cannot compare an attribute that is searched by ({outcome})"),
+            base.filter(),
+            &format!("the directory cannot compare an attribute of the filter ({outcome})"),
         )),
         _ => Err(unavailable(provider, "search", outcome)),
     }
 }
 
-/// Whether a search ended because it had found enough.
+/// Reports whether a size limit of the directory ended the search.
 pub(super) fn is_limit(outcome: &Outcome) -> bool {
     matches!(outcome.code, SIZE_LIMIT_EXCEEDED | ADMIN_LIMIT_EXCEEDED)
 }

@@ -1,11 +1,10 @@
-//! LDAP's messages and their bytes (RFC 4511 §4, §5.1), with no network in it.
+//! Encoding and decoding of LDAP messages (RFC 4511 §4, §5.1) without I/O.
 //!
-//! Drover speaks LDAP itself because what a directory answers is read before it is believed, on the
-//! way to StartTLS even before it has shown a certificate. The client that there is, ldap3 0.12,
-//! panics on answers it does not expect, `30 00` for one, which ends a program built with
-//! `panic = "abort"`; it follows nested elements by recursion and keeps answers of any length.
-//! Here every length is bounded, nothing recurses over what was received, and anything unexpected
-//! is an error.
+//! Drover has its own LDAP codec because it parses untrusted responses, before StartTLS even from a
+//! server without a verified certificate. The crate ldap3 0.12 panics on unexpected responses such
+//! as `30 00`, which aborts a program built with `panic = "abort"`. ldap3 also parses nested
+//! elements recursively and accepts responses of any length. In this module each length is bounded,
+//! no function recurses over received data, and unexpected data is an error.
 
 pub(crate) mod ber;
 pub mod filter;
@@ -13,7 +12,7 @@ pub mod message;
 
 use thiserror::Error;
 
-/// Bytes that are no LDAP message that Drover expects.
+/// Error of parsing bytes that are not an expected LDAP message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct Malformed(pub(crate) &'static str);

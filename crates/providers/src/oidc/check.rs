@@ -1,28 +1,28 @@
-//! Whether a provider can be used, before anybody depends on it.
+//! Connection test of an OpenID provider.
 
 use jiff::Timestamp;
 use reqwest::Url;
 use secrecy::SecretString;
 
 use super::Oidc;
+use super::cache::{fetch_keys, fetch_metadata};
 use super::exchange::{self, Grant};
 use super::issuer::quoted;
-use super::known::{fetch_keys, fetch_metadata};
 use super::metadata::{ClientAuthentication, Metadata, has_offline};
 use super::pending::Pending;
 use crate::ProviderError;
 
-/// One thing that was tried, for people.
+/// Result of one test step.
 #[derive(Debug)]
 pub struct Check {
-    /// What, in a few words.
+    /// Short name of the step, such as `Discovery`.
     pub what: &'static str,
-    /// What was found, or what is wrong.
+    /// A sentence about the result, or the error.
     pub found: Result<String, ProviderError>,
 }
 
 impl Check {
-    fn good(what: &'static str, found: impl Into<String>) -> Self {
+    fn passed(what: &'static str, found: impl Into<String>) -> Self {
         Self {
             what,
             found: Ok(found.into()),
@@ -31,11 +31,11 @@ impl Check {
 }
 
 impl Oidc {
-    /// Tries everything that can be tried without a person, in the order in which it is needed;
-    /// ends with the first thing without which the rest cannot be tried.
+    /// Runs all test steps that need no user, in the order of a sign-in. Stops at the first failure
+    /// that makes the following steps impossible.
     ///
-    /// Nothing of what is kept is asked or changed. The token endpoint is sent a code that nobody
-    /// was given, for `redirect_uri`, to learn whether it takes the client.
+    /// The test neither uses nor changes the metadata cache. The token endpoint receives an invalid
+    /// code for `redirect_uri`, which shows whether the provider accepts the client.
     pub async fn check(&self, redirect_uri: &Url, now: Timestamp) -> Vec<Check> {
         let metadata = match fetch_metadata(&self.web, &self.issuer).await {
             Ok(metadata) => metadata,
@@ -46,98 +46,105 @@ impl Oidc {
                 }];
             }
         };
-        let found = format!("{} describes itself", self.issuer);
-        let mut checks = vec![Check::good("Discovery", found), sign_in(&metadata)];
+        let found = format!("{} publishes its metadata", self.issuer);
+        let mut checks = vec![Check::passed("Discovery", found), test_sign_in(&metadata)];
         checks.push(Check {
             what: "Keys",
-            found: self.keys(&metadata).await,
+            found: self.test_keys(&metadata).await,
         });
         checks.push(Check {
             what: "Client",
-            found: self.client(&metadata, redirect_uri, now).await,
+            found: self.test_client(&metadata, redirect_uri, now).await,
         });
-        checks.push(self.renewing(&metadata));
-        checks.push(Check::good(
-            "Signing out",
+        checks.push(self.test_refresh(&metadata));
+        checks.push(Check::passed(
+            "Sign-out",
             match metadata.end_session {
-                Some(_) => "signs out at the provider too",
-                None => "ends here only: the provider has no address for it",
+                Some(_) => "also signs out at the provider",
+                None => "signs out of Drover only: the provider has no end_session_endpoint",
             },
         ));
         checks
     }
 
-    async fn keys(&self, metadata: &Metadata) -> Result<String, ProviderError> {
+    async fn test_keys(&self, metadata: &Metadata) -> Result<String, ProviderError> {
         let keys = fetch_keys(&self.web, metadata).await?;
         let algorithms = metadata.algorithms.iter();
         let algorithms: Vec<String> = algorithms.map(|one| format!("{one:?}")).collect();
         let (count, algorithms) = (keys.len(), algorithms.join(", "));
         Ok(format!(
-            "{count} that Drover can use; tokens are signed with {algorithms}"
+            "{count} keys supported by Drover; signature algorithms: {algorithms}"
         ))
     }
 
-    /// Whether the provider takes the client: one that does refuses the code and not the client.
-    async fn client(
+    /// Tests whether the provider accepts the client. A provider that accepts the client rejects
+    /// only the invalid code.
+    async fn test_client(
         &self,
         metadata: &Metadata,
         redirect_uri: &Url,
         now: Timestamp,
     ) -> Result<String, ProviderError> {
         let pending = Pending::begin(self.issuer.as_str(), redirect_uri, now);
-        let code = SecretString::from("drover-tries-its-client");
+        let code = SecretString::from("drover-connection-test");
         let grant = Grant::Code {
             code: &code,
             pending: &pending,
         };
-        let way = match (&self.client.secret, metadata.authentication) {
+        let method = match (&self.client.secret, metadata.authentication) {
             (None, _) => "without a secret",
-            (Some(_), Some(ClientAuthentication::Basic)) => "by client_secret_basic",
-            (Some(_), Some(ClientAuthentication::Post)) => "by client_secret_post",
-            (Some(_), None) => return Err(exchange::no_way()),
+            (Some(_), Some(ClientAuthentication::Basic)) => "with client_secret_basic",
+            (Some(_), Some(ClientAuthentication::Post)) => "with client_secret_post",
+            (Some(_), None) => return Err(exchange::no_client_authentication()),
         };
         let id = quoted(&self.client.id);
         match exchange::exchange(&self.web, metadata, &self.client, grant).await {
-            Err(ProviderError::Refused(_)) => Ok(format!("{id} is taken, {way}")),
+            Err(ProviderError::Refused(_)) => Ok(format!("the provider accepts {id}, {method}")),
             Ok(_) => Err(self
                 .web
-                .invalid_response("it gives tokens for a code that it never gave")),
-            // What it says of such a code is its own affair; whom it takes, it does not say.
+                .invalid_response("the token endpoint returned tokens for an invalid code")),
+            // The response to an invalid code does not show whether the client is accepted.
             Err(ProviderError::InvalidResponse { .. }) => Ok(format!(
-                "{id} will be tried {way} by the first sign-in: the provider does not say whether \
-                 it takes it"
+                "the first sign-in tests {id} {method}: the provider does not report whether it \
+                 accepts the client"
             )),
             Err(error) => Err(error),
         }
     }
 
-    /// Whether groups can be renewed while nobody is there.
-    fn renewing(&self, metadata: &Metadata) -> Check {
-        let found = match (has_offline(&self.scopes), metadata.offers_offline) {
-            (true, _) => "with offline_access, for which people are asked to agree",
+    /// Tests whether Drover can refresh groups without the user.
+    fn test_refresh(&self, metadata: &Metadata) -> Check {
+        let found = match (
+            has_offline(&self.scopes),
+            metadata.advertises_offline_access,
+        ) {
+            (true, _) => "with offline_access: the provider asks users for consent",
             (false, true) => {
-                "only if the provider gives refresh tokens without being asked: else add \
-                 offline_access to oidc.scopes, or people have to sign in again"
+                "only if the provider issues refresh tokens without offline_access: otherwise add \
+                 offline_access to oidc.scopes, or users have to sign in again"
             }
             (false, false) => {
-                "only if the provider gives refresh tokens, which the first sign-in shows: else \
-                 people have to sign in again"
+                "only if the provider issues refresh tokens, which the first sign-in shows: otherwise \
+                 users have to sign in again"
             }
         };
-        Check::good("Renewing", found)
+        Check::passed("Refresh", found)
     }
 }
 
-fn sign_in(metadata: &Metadata) -> Check {
-    let pkce = if metadata.says_pkce {
+fn test_sign_in(metadata: &Metadata) -> Check {
+    let pkce = if metadata.advertises_pkce {
         "with PKCE (S256)"
     } else {
-        "with PKCE (S256), of which the provider says nothing"
+        "with PKCE (S256), which the provider does not advertise"
     };
-    let names_itself = if metadata.names_itself {
-        "; answers name their issuer"
+    let sends_iss = if metadata.sends_iss {
+        "; responses contain the issuer"
     } else {
         ""
     };
-    Check::good("Signing in", format!("by code, {pkce}{names_itself}"))
+    Check::passed(
+        "Sign-in",
+        format!("authorization code flow {pkce}{sends_iss}"),
+    )
 }

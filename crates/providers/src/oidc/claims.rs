@@ -1,4 +1,4 @@
-//! Who the claims of a provider are about.
+//! Mapping of claims to a user and groups.
 
 use std::fmt::Write as _;
 
@@ -8,35 +8,36 @@ use super::id_token::subject;
 use crate::person::is_plain;
 use crate::{Group, Person, ProviderError};
 
-/// Most groups of one person.
-const MOST_GROUPS: usize = 1000;
-/// Longest id of a group, in bytes: what may stand in a group's name in clusters.
-const LONGEST_GROUP: usize = 253;
-/// Longest name or mail address that is shown, in characters.
-const LONGEST_TEXT: usize = 253;
+/// Maximum number of groups per user.
+const MAX_GROUPS: usize = 1000;
+/// Maximum length of a group ID in bytes, so that the ID fits into a group name in clusters.
+const MAX_GROUP_ID_BYTES: usize = 253;
+/// Maximum length of a displayed name or email address, in characters.
+const MAX_DISPLAY_CHARS: usize = 253;
 
-/// Where a claim is found: its name, or the names of objects that lead to it with dots between.
+/// Path of a claim: its name, or the names of nested objects separated by dots.
 ///
-/// A claim whose whole name has the dots goes first: providers that want a URL as the name of a
-/// claim of one's own are common.
+/// A claim whose full name contains the dots takes precedence, because many providers require a URL
+/// as the name of a custom claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimPath(String);
 
 impl ClaimPath {
-    /// Reads a field of the spec; `Misconfigured` if a name in it is empty.
+    /// Parses a claim path in the spec field `field`. Returns `Misconfigured` if a segment is
+    /// empty.
     pub fn parse(field: &'static str, text: &str) -> Result<Self, ProviderError> {
         if text.split('.').any(str::is_empty) {
             return Err(ProviderError::Misconfigured {
                 field,
-                problem: "is not the name of a claim, or of objects that lead to one with dots \
-                          between, such as realm_access.roles"
+                problem: "is not a claim name, or a path of names separated by dots such as \
+                          realm_access.roles"
                     .to_owned(),
             });
         }
         Ok(Self(text.to_owned()))
     }
 
-    /// What is there; `null` is nothing.
+    /// Returns the value at the path. `null` counts as missing.
     fn find<'a>(&self, claims: &'a Map<String, Value>) -> Option<&'a Value> {
         let whole = claims.get(&self.0);
         let found = whole.or_else(|| {
@@ -47,93 +48,93 @@ impl ClaimPath {
         found.filter(|value| !value.is_null())
     }
 
-    /// Whether the provider says that it is elsewhere, as some do with groups that are too many
-    /// (OpenID Connect Core §5.6.2).
-    fn is_elsewhere(&self, claims: &Map<String, Value>) -> bool {
+    /// Reports whether the claim is a distributed claim in `_claim_names` (OpenID Connect Core
+    /// §5.6.2). Some providers use these for users with too many groups.
+    fn is_distributed(&self, claims: &Map<String, Value>) -> bool {
         let names = claims.get("_claim_names").and_then(Value::as_object);
         let first = self.0.split('.').next().unwrap_or_default();
         names.is_some_and(|names| names.contains_key(&self.0) || names.contains_key(first))
     }
 }
 
-/// Which claims say what of a person.
+/// Claims that contain the groups and the login name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimMapping {
-    /// Which groups they are in: a text, or a list of texts.
+    /// Groups of the user: a string, or an array of strings.
     pub groups: ClaimPath,
-    /// What they type to sign in.
+    /// Login name of the user.
     pub login: ClaimPath,
 }
 
 impl ClaimMapping {
-    /// Whether an ID token leaves something out that the provider may say elsewhere.
+    /// Reports whether the ID token lacks the groups or the login, which the userinfo endpoint may
+    /// return.
     pub fn is_incomplete(&self, claims: &Map<String, Value>) -> bool {
         self.groups.find(claims).is_none() || self.login.find(claims).is_none()
     }
 
-    /// Reads who the claims are about; those of the ID token go before what is said beside it.
+    /// Builds the user from the claims. Claims of the ID token take precedence over userinfo.
     ///
-    /// Who has no groups claim is in no group. A group that no role could name, because its id
-    /// would be empty or too long, is left out: it can mean nothing here. More than 1,000 groups,
-    /// and a claim that is no list of texts, are errors: a part of them would be arbitrary.
+    /// A user without a groups claim has no groups. Groups with an empty or too long ID are
+    /// dropped, because no role can refer to them. More than 1,000 groups, or a claim that is not
+    /// an array of strings, are errors, because a subset would be arbitrary.
     pub fn person(
         &self,
         id: &str,
         token: &Map<String, Value>,
-        beside: &Map<String, Value>,
+        userinfo: &Map<String, Value>,
     ) -> Result<Person, ProviderError> {
         let shown = |find: &dyn Fn(&Map<String, Value>) -> Option<String>| {
-            find(token).or_else(|| find(beside))
+            find(token).or_else(|| find(userinfo))
         };
         let member = |name: &'static str| {
-            move |claims: &Map<String, Value>| claims.get(name).and_then(showable)
+            move |claims: &Map<String, Value>| claims.get(name).and_then(displayable)
         };
-        let login = shown(&|claims| self.login.find(claims).and_then(showable));
-        let doubted = [token, beside]
+        let login = shown(&|claims| self.login.find(claims).and_then(displayable));
+        let unverified = [token, userinfo]
             .iter()
             .any(|claims| claims.get("email_verified") == Some(&Value::Bool(false)));
         Ok(Person {
             id: id.to_owned(),
             login: login.unwrap_or_else(|| id.to_owned()),
             display_name: shown(&member("name")),
-            email: shown(&member("email")).filter(|_| !doubted),
-            groups: self.groups(token, beside)?,
+            email: shown(&member("email")).filter(|_| !unverified),
+            groups: self.groups(token, userinfo)?,
         })
     }
 
     fn groups(
         &self,
         token: &Map<String, Value>,
-        beside: &Map<String, Value>,
+        userinfo: &Map<String, Value>,
     ) -> Result<Vec<Group>, ProviderError> {
         let problem = |problem: &str| ProviderError::Misconfigured {
             field: "oidc.groupsClaim",
             problem: problem.to_owned(),
         };
         let found = self.groups.find(token);
-        let Some(found) = found.or_else(|| self.groups.find(beside)) else {
-            if self.groups.is_elsewhere(token) || self.groups.is_elsewhere(beside) {
+        let Some(found) = found.or_else(|| self.groups.find(userinfo)) else {
+            if self.groups.is_distributed(token) || self.groups.is_distributed(userinfo) {
                 return Err(problem(
-                    "the provider left a person's groups out, as it does when they are too many: \
-                     let it send only those that Drover needs",
+                    "the provider omits the groups of a user with too many groups: configure it to \
+                     send only the groups that Drover needs",
                 ));
             }
             return Ok(Vec::new());
         };
         let texts: Option<Vec<&str>> = match found {
             Value::String(one) => Some(vec![one]),
-            Value::Array(many) if many.len() > MOST_GROUPS => {
+            Value::Array(many) if many.len() > MAX_GROUPS => {
                 return Err(problem(
-                    "lists more than 1,000 groups of a person: let the provider send only those \
-                     that Drover needs",
+                    "contains more than 1,000 groups of a user: configure the provider to send only \
+                     the groups that Drover needs",
                 ));
             }
             Value::Array(many) => many.iter().map(Value::as_str).collect(),
             _ => None,
         };
-        let texts = texts.ok_or_else(|| {
-            problem("is neither a text nor a list of texts: name a claim that is")
-        })?;
+        let texts = texts
+            .ok_or_else(|| problem("is not a string or an array of strings: name another claim"))?;
         let mut groups: Vec<Group> = texts.into_iter().filter_map(group).collect();
         groups.sort();
         groups.dedup();
@@ -141,16 +142,16 @@ impl ClaimMapping {
     }
 }
 
-/// Whether what a provider says beside the ID token is about the same person (OpenID Connect Core
+/// Reports whether a userinfo response describes the user with this ID (OpenID Connect Core
 /// §5.3.2).
 pub(super) fn is_about(claims: &Map<String, Value>, id: &str) -> bool {
     subject(claims) == Some(id)
 }
 
-/// A group, whose id is the claim's value where it is visible ASCII without `%`.
+/// Builds a group. The ID is the claim's value if it is visible ASCII without `%`.
 ///
-/// Every other byte is written as `%` and two digits, so that groups with spaces or umlauts can
-/// stand in clusters' names and no two become one.
+/// All other bytes are percent-encoded, so that group names with spaces or umlauts are valid in
+/// clusters and distinct names stay distinct.
 fn group(text: &str) -> Option<Group> {
     let mut id = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -160,7 +161,7 @@ fn group(text: &str) -> Option<Group> {
             // Writing to a String cannot fail.
             let _ = write!(id, "%{byte:02X}");
         }
-        if id.len() > LONGEST_GROUP {
+        if id.len() > MAX_GROUP_ID_BYTES {
             return None;
         }
     }
@@ -169,9 +170,9 @@ fn group(text: &str) -> Option<Group> {
     (!id.is_empty()).then_some(Group { id, name })
 }
 
-/// A text that can be shown to others, if it is one.
-fn showable(value: &Value) -> Option<String> {
+/// Returns a string value that is safe to display.
+fn displayable(value: &Value) -> Option<String> {
     let text = value.as_str()?.trim();
-    let fits = !text.is_empty() && text.chars().count() <= LONGEST_TEXT && is_plain(text);
+    let fits = !text.is_empty() && text.chars().count() <= MAX_DISPLAY_CHARS && is_plain(text);
     fits.then(|| text.to_owned())
 }

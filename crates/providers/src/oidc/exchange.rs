@@ -13,15 +13,15 @@ use super::web::{Answer, Web};
 use crate::ProviderError;
 use crate::error::Refusal;
 
-/// What Drover is to the provider.
+/// Drover's client registration at the provider.
 #[derive(Debug)]
 pub(super) struct Registration {
     pub(super) id: String,
-    /// A public client if it has none.
+    /// Client secret; `None` for a public client.
     pub(super) secret: Option<SecretString>,
 }
 
-/// What tokens are asked for with.
+/// The grant of a token request.
 #[derive(Clone, Copy)]
 pub(super) enum Grant<'a> {
     Code {
@@ -41,13 +41,13 @@ impl Grant<'_> {
 
     fn what(self) -> &'static str {
         match self {
-            Self::Code { .. } => "redeem the code of a sign-in",
-            Self::Refresh(_) => "renew a sign-in",
+            Self::Code { .. } => "exchange the authorization code",
+            Self::Refresh(_) => "refresh the tokens",
         }
     }
 }
 
-/// What a provider gives for a grant.
+/// Tokens of a successful token response.
 pub(super) struct Tokens {
     pub(super) access: SecretString,
     pub(super) id: Option<SecretString>,
@@ -62,7 +62,7 @@ struct Document {
     refresh_token: Option<String>,
 }
 
-/// Asks for tokens.
+/// Sends a token request and parses the response.
 pub(super) async fn exchange(
     web: &Web,
     metadata: &Metadata,
@@ -72,13 +72,12 @@ pub(super) async fn exchange(
     let request = request(web, metadata, client, grant)?;
     let answer = web.send(grant.what(), request).await?;
     if answer.status != StatusCode::OK {
-        return Err(verdict(web, &answer, grant));
+        return Err(error_of(web, &answer, grant));
     }
-    let document: Document = object(&answer.body).ok_or_else(|| {
-        web.invalid_response("its token endpoint did not answer with tokens as JSON")
-    })?;
+    let document: Document = object(&answer.body)
+        .ok_or_else(|| web.invalid_response("the token endpoint returned no tokens as JSON"))?;
     if !document.token_type.eq_ignore_ascii_case("Bearer") {
-        return Err(web.invalid_response("its access token is no bearer token (RFC 6750)"));
+        return Err(web.invalid_response("the access token is not a bearer token (RFC 6750)"));
     }
     let filled = |token: Option<String>| token.filter(|token| !token.is_empty());
     Ok(Tokens {
@@ -109,7 +108,7 @@ fn request(
             form.append_pair("client_id", &client.id);
         }
         (Some(secret), Some(ClientAuthentication::Basic)) => {
-            // Both are encoded before they are joined (RFC 6749 §2.3.1).
+            // The client ID and the secret are form-encoded before basic authentication (RFC 6749 §2.3.1).
             let encoded = |text: &str| -> String {
                 url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
             };
@@ -120,28 +119,30 @@ fn request(
             form.append_pair("client_id", &client.id)
                 .append_pair("client_secret", secret.expose_secret());
         }
-        (Some(_), None) => return Err(no_way()),
+        (Some(_), None) => return Err(no_client_authentication()),
     }
     Ok(request
         .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
         .body(form.finish()))
 }
 
-/// A client with a secret, at a provider that takes none.
-pub(super) fn no_way() -> ProviderError {
+/// Error for a client with a secret at a provider that supports neither supported authentication
+/// method.
+pub(super) fn no_client_authentication() -> ProviderError {
     ProviderError::Misconfigured {
         field: "oidc.clientSecret",
-        problem: "the provider takes neither client_secret_basic nor client_secret_post: allow \
-                  one of them there, or register a public client and leave the secret out"
-            .to_owned(),
+        problem:
+            "the provider supports neither client_secret_basic nor client_secret_post: enable \
+                  one of them at the provider, or register a public client and remove the secret"
+                .to_owned(),
     }
 }
 
-/// What an answer means that gives no tokens (RFC 6749 §5.2, OpenID Connect Core §3.1.2.6).
+/// Maps an error response of the token endpoint (RFC 6749 §5.2, OpenID Connect Core §3.1.2.6).
 ///
-/// Only the words that say no of this grant are a refusal. That the provider cannot answer now, or
-/// that Drover is set up wrongly, takes nothing from anybody.
-fn verdict(web: &Web, answer: &Answer, grant: Grant<'_>) -> ProviderError {
+/// Only error codes about the grant itself become `Refused`. A temporary failure or a wrong
+/// configuration does not end sessions.
+fn error_of(web: &Web, answer: &Answer, grant: Grant<'_>) -> ProviderError {
     #[derive(Deserialize)]
     struct Document {
         error: String,
@@ -158,38 +159,38 @@ fn verdict(web: &Web, answer: &Answer, grant: Grant<'_>) -> ProviderError {
             | "interaction_required"
             | "consent_required",
         ) => ProviderError::Refused(Refusal::Withdrawn),
-        Some("temporarily_unavailable" | "server_error" | "slow_down") => {
-            web.unavailable(grant.what(), "it says that it cannot now".into())
-        }
+        Some("temporarily_unavailable" | "server_error" | "slow_down") => web.unavailable(
+            grant.what(),
+            "the provider reports a temporary failure".into(),
+        ),
         Some("invalid_client") => misconfigured(
             "oidc.clientSecret",
-            "the provider does not take it, or does not know oidc.clientId: copy both from there"
-                .to_owned(),
+            "the provider rejects it or oidc.clientId: copy both from the provider".to_owned(),
         ),
         Some("unauthorized_client" | "unsupported_grant_type") => misconfigured(
             "oidc.clientId",
             format!(
-                "the provider does not allow this client the grant {}: allow it there",
+                "the provider does not allow the grant type {} for this client: allow it at the provider",
                 grant.name()
             ),
         ),
         Some("invalid_scope") => misconfigured(
             "oidc.scopes",
-            "the provider does not know one of them, or does not allow it: remove it here or \
-             allow it there"
+            "the provider does not support or allow one of the scopes: remove the scope, or \
+             allow it at the provider"
                 .to_owned(),
         ),
         None if answer.status == StatusCode::UNAUTHORIZED => misconfigured(
             "oidc.clientSecret",
-            "the provider does not take it (401): copy it from there".to_owned(),
+            "the provider rejects it (401): copy it from the provider".to_owned(),
         ),
         Some(error) => web.invalid_response(&format!(
-            "its token endpoint answered {} with the error {}",
+            "the token endpoint returned {} with the error {}",
             answer.status,
             quoted(error)
         )),
         None => web.invalid_response(&format!(
-            "its token endpoint answered {} without an error as JSON",
+            "the token endpoint returned {} without an error as JSON",
             answer.status
         )),
     }

@@ -1,6 +1,6 @@
-//! What is believed of an ID token (OpenID Connect Core 1.0 §3.1.3.7, RFC 8725).
+//! Validation of ID tokens (OpenID Connect Core 1.0 §3.1.3.7, RFC 8725).
 //!
-//! Pure: keys, time and what was asked for come in, claims or a reason come out.
+//! Pure functions: keys, time and expected values are parameters.
 
 use aws_lc_rs::digest;
 use base64::Engine as _;
@@ -13,85 +13,84 @@ use thiserror::Error;
 
 use super::keys::{self, Algorithm, KeySet, NoKey};
 use super::object::object;
-use crate::code_flow::same;
+use crate::code_flow::secrets_equal;
 
-/// Longest token that is read, in bytes.
-const LONGEST: usize = 64 * 1024;
-/// How far the provider's clock and ours may be apart.
+/// Maximum length of a token, in bytes.
+const MAX_TOKEN_BYTES: usize = 64 * 1024;
+/// Maximum clock difference between the provider and Drover.
 const LEEWAY: SignedDuration = SignedDuration::from_secs(60);
-/// Longest id of a person, in bytes; the specification has 255.
-const LONGEST_SUBJECT: usize = 253;
+/// Maximum length of a subject in bytes; the specification allows 255.
+const MAX_SUBJECT_BYTES: usize = 253;
 
-/// What a token must say to be believed.
+/// Values that a valid token must contain.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected<'a> {
-    /// The provider's name of itself.
+    /// Issuer of the provider.
     pub issuer: &'a str,
-    /// As which Drover is known there.
+    /// Drover's client ID at the provider.
     pub client_id: &'a str,
-    /// What was sent with the request that began the sign-in; nothing when it is renewed
-    /// (OpenID Connect Core §12.2).
+    /// Nonce of the authorization request; `None` for a refresh (OpenID Connect Core §12.2).
     pub nonce: Option<&'a str>,
-    /// What came with it.
+    /// Access token of the same token response, for `at_hash`.
     pub access_token: &'a str,
 }
 
-/// The claims of a token that is believed.
+/// Claims of a valid token.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claims {
-    /// Who it is about: 1 to 253 visible ASCII characters.
+    /// The `sub` claim: 1 to 253 visible ASCII characters.
     pub subject: String,
-    /// All that it says.
+    /// All claims of the token.
     pub all: Map<String, Value>,
 }
 
-/// Why a token is not believed.
+/// Reason for which a token is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum TokenError {
-    /// It is no signed token in compact form (RFC 7515 §7.1).
-    #[error("its ID token is not a signed JSON Web Token")]
+    /// The token is not a JWS in compact serialization (RFC 7515 §7.1).
+    #[error("the ID token is not a signed JSON Web Token")]
     Shape,
-    /// It is signed with nothing, with a shared secret, or with something unknown.
-    #[error("its ID token is signed with an algorithm that is not believed")]
+    /// The token is unsigned, or signed with a symmetric or unknown algorithm.
+    #[error("the ID token has an unsupported signature algorithm")]
     Algorithm,
-    /// It asks for what Drover does not know (RFC 7515 §4.1.11).
-    #[error("its ID token has critical extensions")]
+    /// The header has critical extensions, which Drover does not support (RFC 7515 §4.1.11).
+    #[error("the ID token has critical extensions")]
     Critical,
-    /// It is another kind of token (RFC 8725 §3.11).
-    #[error("what it sent as an ID token is another kind of token")]
+    /// The `typ` header names another type of token (RFC 8725 §3.11).
+    #[error("the ID token has another token type")]
     Kind,
-    /// No key of this id is published; newer keys could hold it.
-    #[error("its ID token is signed with a key that it does not publish")]
+    /// The key set has no key with this ID. A newer key set may have it.
+    #[error("the ID token is signed with a key that the provider does not publish")]
     UnknownKey,
-    /// The key is for something else.
-    #[error("its ID token names a key that is for something else")]
-    UnfitKey,
-    /// It names no key, and there are several.
-    #[error("its ID token does not say which of its keys signed it")]
+    /// The key is for another purpose or algorithm.
+    #[error("the ID token names a key for another purpose")]
+    UnsuitableKey,
+    /// The token has no key ID, and several keys match.
+    #[error("the ID token does not name one of several keys")]
     AmbiguousKey,
-    /// Somebody else signed it, or it was changed.
-    #[error("the signature of its ID token is wrong")]
+    /// The signature does not match the key.
+    #[error("the signature of the ID token is invalid")]
     Signature,
-    /// `iss` is another's.
-    #[error("its ID token is another issuer's")]
+    /// `iss` names another issuer.
+    #[error("the ID token names another issuer")]
     Issuer,
-    /// `aud` or `azp` is another's.
-    #[error("its ID token is for another client")]
+    /// `aud` or `azp` names another client.
+    #[error("the ID token is for another client")]
     Audience,
-    /// `exp` is over, or missing.
-    #[error("its ID token has expired, or one of the clocks is wrong")]
+    /// `exp` is in the past or missing.
+    #[error("the ID token has expired, or a clock is wrong")]
     Expired,
     /// `nbf` or `iat` is in the future, or `iat` is missing.
-    #[error("its ID token is from the future, or one of the clocks is wrong")]
+    #[error("the ID token is not valid yet, or a clock is wrong")]
     Early,
-    /// `nonce` is not what was sent.
-    #[error("its ID token belongs to another sign-in")]
+    /// `nonce` does not match the authorization request.
+    #[error("the ID token belongs to another sign-in")]
     Nonce,
-    /// `at_hash` is of another access token.
-    #[error("its ID token belongs to another access token")]
+    /// `at_hash` does not match the access token.
+    #[error("the ID token belongs to another access token")]
     AccessToken,
-    /// `sub` cannot be anybody's id.
-    #[error("the subject of its ID token is not 1 to 253 visible ASCII characters")]
+    /// `sub` is not a valid subject.
+    #[error("the subject of the ID token is not 1 to 253 visible ASCII characters")]
     Subject,
 }
 
@@ -103,11 +102,10 @@ struct Header {
     crit: Option<Value>,
 }
 
-/// Believes a token, or says why not.
+/// Validates a token and returns its claims.
 ///
-/// A signature is checked before anything that it signs is looked at. An unusual `sub` is refused
-/// and not encoded: it goes into lists and names that people write by hand, and no provider is
-/// known that has one.
+/// The signature is verified before any claim is read. An unusual `sub` is rejected, not encoded:
+/// users write subjects by hand in lists and names, and no known provider uses other characters.
 pub fn verify(
     token: &str,
     keys: &KeySet,
@@ -123,13 +121,15 @@ pub fn verify(
     }
     check_times(&claims, now)?;
     if let Some(nonce) = expected.nonce {
-        let same = text(&claims, "nonce").is_some_and(|said| same(said, nonce));
-        same.then_some(()).ok_or(TokenError::Nonce)?;
+        let matches = text(&claims, "nonce").is_some_and(|claim| secrets_equal(claim, nonce));
+        matches.then_some(()).ok_or(TokenError::Nonce)?;
     }
     if let Some(hash) = claims.get("at_hash") {
-        let wanted = half_hash(algorithm, expected.access_token);
-        let same = hash.as_str().is_some_and(|said| same(said, &wanted));
-        same.then_some(()).ok_or(TokenError::AccessToken)?;
+        let expected_hash = half_hash(algorithm, expected.access_token);
+        let matches = hash
+            .as_str()
+            .is_some_and(|claim| secrets_equal(claim, &expected_hash));
+        matches.then_some(()).ok_or(TokenError::AccessToken)?;
     }
     let subject = subject(&claims).ok_or(TokenError::Subject)?.to_owned();
     Ok(Claims {
@@ -138,17 +138,17 @@ pub fn verify(
     })
 }
 
-/// The id of whom claims are about, if it can be one.
+/// Returns the `sub` claim if it is a valid subject.
 pub(super) fn subject(claims: &Map<String, Value>) -> Option<&str> {
     let subject = text(claims, "sub")?;
-    let fits = (1..=LONGEST_SUBJECT).contains(&subject.len())
+    let fits = (1..=MAX_SUBJECT_BYTES).contains(&subject.len())
         && subject.bytes().all(|byte| byte.is_ascii_graphic());
     fits.then_some(subject)
 }
 
-/// The claims of a token whose signature is right.
+/// Verifies the signature and returns the algorithm and the claims.
 fn signed(token: &str, keys: &KeySet) -> Result<(Algorithm, Map<String, Value>), TokenError> {
-    if token.len() > LONGEST {
+    if token.len() > MAX_TOKEN_BYTES {
         return Err(TokenError::Shape);
     }
     let (message, signature) = token.rsplit_once('.').ok_or(TokenError::Shape)?;
@@ -165,13 +165,13 @@ fn signed(token: &str, keys: &KeySet) -> Result<(Algorithm, Map<String, Value>),
     let id = header.kid.as_deref();
     let key = keys.find(id, algorithm).map_err(|none| match none {
         NoKey::Unknown => TokenError::UnknownKey,
-        NoKey::Unfit => TokenError::UnfitKey,
+        NoKey::Unsuitable => TokenError::UnsuitableKey,
         NoKey::Ambiguous => TokenError::AmbiguousKey,
     })?;
     let right = jsonwebtoken::crypto::verify(signature, message.as_bytes(), key, algorithm);
     match (right, id) {
         (Ok(true), _) => {}
-        // The only key may have been replaced by another.
+        // The provider may have replaced its only key.
         (_, None) => return Err(TokenError::UnknownKey),
         (_, Some(_)) => return Err(TokenError::Signature),
     }
@@ -188,8 +188,8 @@ fn text<'a>(claims: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     claims.get(name)?.as_str()
 }
 
-/// Whether the client is meant, and was the one that asked: Drover trusts no other audience, so
-/// where there are several, `azp` must name it.
+/// Reports whether the token is for this client. With several audiences, `azp` must name the
+/// client, because Drover trusts no other audience.
 fn is_for(claims: &Map<String, Value>, client_id: &str) -> bool {
     let alone = match claims.get("aud") {
         Some(Value::String(audience)) if audience == client_id => true,
@@ -223,7 +223,7 @@ fn check_times(claims: &Map<String, Value>, now: Timestamp) -> Result<(), TokenE
     }
 }
 
-/// Seconds since 1970, which may have a fraction (RFC 7519 §2).
+/// Converts seconds since 1970, possibly with a fraction (RFC 7519 §2).
 fn instant(value: &Value) -> Option<Timestamp> {
     if let Some(whole) = value.as_i64() {
         return Timestamp::from_second(whole).ok();
@@ -232,8 +232,8 @@ fn instant(value: &Value) -> Option<Timestamp> {
     Timestamp::UNIX_EPOCH.checked_add(since).ok()
 }
 
-/// The left half of the hash that belongs to the signature's algorithm (OpenID Connect Core
-/// §3.1.3.6); Ed25519's is SHA-512.
+/// Returns the left half of the access token's hash. The hash function belongs to the signature
+/// algorithm (OpenID Connect Core §3.1.3.6); Ed25519 uses SHA-512.
 fn half_hash(algorithm: Algorithm, access_token: &str) -> String {
     let hash = match algorithm {
         Algorithm::RS384 | Algorithm::PS384 | Algorithm::ES384 => &digest::SHA384,

@@ -1,4 +1,4 @@
-//! The address by which a provider names itself.
+//! The issuer URL of a provider.
 
 use std::fmt;
 
@@ -6,15 +6,15 @@ use reqwest::Url;
 
 use crate::ProviderError;
 
-/// Longest issuer, as the schema of AuthProvider has it.
-const LONGEST: usize = 2048;
-/// Longest part of a provider's words that an error repeats, in characters.
-const LONGEST_QUOTE: usize = 120;
+/// Maximum length of the issuer in bytes, equal to the limit in the schema of AuthProvider.
+const MAX_BYTES: usize = 2048;
+/// Maximum length of a provider's text quoted in an error, in characters.
+const MAX_QUOTED_CHARS: usize = 120;
 
-/// The address by which a provider names itself: `https`, and nothing that could hide a secret.
+/// The issuer URL of a provider: `https`, without user info, query or fragment.
 ///
-/// It is compared byte for byte (OpenID Connect Discovery 1.0 §4.3), so its text is kept as it was
-/// written.
+/// Issuers are compared byte for byte (OpenID Connect Discovery 1.0 §4.3), so the original text is
+/// kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issuer {
     text: String,
@@ -22,40 +22,43 @@ pub struct Issuer {
 }
 
 impl Issuer {
-    /// Reads `oidc.issuer`; `Misconfigured` unless it can be an issuer (Discovery §2 and §3).
+    /// Parses `oidc.issuer`. Returns `Misconfigured` unless the text is a valid issuer (Discovery
+    /// §2 and §3).
     pub fn parse(text: &str) -> Result<Self, ProviderError> {
         let problem = |problem: &str| ProviderError::Misconfigured {
             field: "oidc.issuer",
             problem: problem.to_owned(),
         };
-        if text.len() > LONGEST {
-            return Err(problem("has more than 2048 bytes"));
+        if text.len() > MAX_BYTES {
+            return Err(problem("is longer than 2048 bytes"));
         }
         let url = Url::parse(text).map_err(|_| {
-            problem("is not a URL; write it as the provider does, such as https://id.example.com")
+            problem("is not a URL; copy it from the provider, such as https://id.example.com")
         })?;
-        if let Some(wrong) = unfit(&url) {
+        if let Some(wrong) = url_problem(&url) {
             return Err(problem(wrong));
         }
         if url.query().is_some() {
-            return Err(problem("must have no query: remove everything from ? on"));
+            return Err(problem(
+                "must not contain a query: remove the text from ? on",
+            ));
         }
         // "Any terminating / MUST be removed before appending" (Discovery §4.1).
         let base = text.trim_end_matches('/');
         let discovery = Url::parse(&format!("{base}/.well-known/openid-configuration"))
-            .map_err(|_| problem("is not a URL that a path can be appended to"))?;
+            .map_err(|_| problem("is not a URL that accepts a path"))?;
         Ok(Self {
             text: text.to_owned(),
             discovery,
         })
     }
 
-    /// As it was written.
+    /// Returns the issuer exactly as configured.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Where the provider describes itself (Discovery §4).
+    /// Returns the URL of the discovery document (Discovery §4).
     pub fn discovery(&self) -> &Url {
         &self.discovery
     }
@@ -67,22 +70,22 @@ impl fmt::Display for Issuer {
     }
 }
 
-/// What forbids to send anything to this address, if something does.
-pub(super) fn unfit(url: &Url) -> Option<&'static str> {
+/// Returns the reason for which Drover sends no request to this URL, if there is one.
+pub(super) fn url_problem(url: &Url) -> Option<&'static str> {
     if url.scheme() != "https" {
-        Some("must begin with https://: whoever can change its answers can be anybody")
+        Some("must begin with https://")
     } else if !url.username().is_empty() || url.password().is_some() {
-        Some("must hold no name and no password")
+        Some("must not contain a user name or a password")
     } else if url.fragment().is_some() {
-        Some("must have no fragment: remove everything from # on")
+        Some("must not contain a fragment: remove the text from # on")
     } else {
         None
     }
 }
 
-/// A provider's words in an error: cut, and with nothing in them that a terminal or a log obeys.
+/// Quotes a provider's text for an error message: truncated, with control characters escaped.
 pub(super) fn quoted(text: &str) -> String {
-    let start: String = text.chars().take(LONGEST_QUOTE).collect();
+    let start: String = text.chars().take(MAX_QUOTED_CHARS).collect();
     let rest = if start.len() < text.len() { "…" } else { "" };
     format!("{start:?}{rest}")
 }

@@ -1,4 +1,4 @@
-//! A provider's public keys (RFC 7517), and which of them may have signed something.
+//! A provider's public keys (RFC 7517) and the selection of the key for a signature.
 
 pub use jsonwebtoken::Algorithm;
 
@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use super::object::object;
 
-/// Most keys that are kept; a provider has two or three.
-const MOST_KEYS: usize = 100;
+/// Maximum number of keys in a key set. Providers usually publish two or three.
+const MAX_KEYS: usize = 100;
 
-/// What ID tokens may be signed with: what needs a private key to sign and a public one to check.
+/// Accepted signature algorithms for ID tokens: only asymmetric ones.
 ///
-/// Never `none`, and never an HMAC, whose key would be one that everybody can read (RFC 8725 §2.1
-/// and §3.1). ES512 is not in jsonwebtoken; every provider has RS256 (OpenID Connect Core §15.1).
+/// Never `none`, and never an HMAC: its key would be a public key (RFC 8725 §2.1 and §3.1).
+/// jsonwebtoken does not support ES512; every provider supports RS256 (OpenID Connect Core §15.1).
 const ALGORITHMS: [(Algorithm, &str); 10] = [
     (Algorithm::RS256, "RS256"),
     (Algorithm::RS384, "RS384"),
@@ -26,33 +26,33 @@ const ALGORITHMS: [(Algorithm, &str); 10] = [
     (Algorithm::ES256, "ES256"),
     (Algorithm::ES384, "ES384"),
     (Algorithm::EdDSA, "EdDSA"),
-    // The newer name of the same (RFC 9864 §2.2).
+    // Newer name of EdDSA with Ed25519 (RFC 9864 §2.2).
     (Algorithm::EdDSA, "Ed25519"),
 ];
 
-/// The algorithm of this name (RFC 7518 §3.1), if it is one that is believed.
+/// Returns the accepted algorithm with this name (RFC 7518 §3.1).
 pub fn algorithm(name: &str) -> Option<Algorithm> {
     let found = ALGORITHMS.iter().find(|(_, known)| *known == name);
     found.map(|(algorithm, _)| *algorithm)
 }
 
-/// The names of all that are believed.
+/// Returns the names of all accepted algorithms, separated by commas.
 pub(super) fn names() -> String {
     ALGORITHMS.map(|(_, name)| name).join(", ")
 }
 
-/// Why no key is to be used.
+/// Reason for which no key matches a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoKey {
-    /// None has this id; a newer set could hold it.
+    /// The key set has no key with this ID. A newer key set may have it.
     Unknown,
-    /// One has this id, and is for something else.
-    Unfit,
-    /// The token names none, and more than one would do (OpenID Connect Core §10.1).
+    /// The key with this ID is for another purpose or algorithm.
+    Unsuitable,
+    /// The token has no key ID, and several keys match (OpenID Connect Core §10.1).
     Ambiguous,
 }
 
-/// What a provider signs with, as it published it.
+/// Published keys of a provider.
 #[derive(Clone, Debug)]
 pub struct KeySet {
     keys: Vec<Key>,
@@ -62,12 +62,12 @@ pub struct KeySet {
 struct Key {
     id: Option<String>,
     kind: Kind,
-    /// The only algorithm that it is for, if it says one.
+    /// The `alg` member: the only algorithm for this key; `None` for any.
     only: Option<String>,
     decoding: DecodingKey,
 }
 
-/// What a key is, which decides what it can have signed.
+/// Key type, which determines the possible algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Rsa,
@@ -77,34 +77,34 @@ enum Kind {
 }
 
 impl KeySet {
-    /// Reads a set; `None` if it is none, or has more than 100 keys.
+    /// Parses a key set. Returns `None` if the document is not a key set or has more than 100 keys.
     ///
-    /// Keys that cannot sign an ID token are left out: others' kinds, secrets, and those that are
-    /// for encryption (RFC 7517 §5: what is not understood is ignored).
+    /// Keys that cannot sign an ID token are dropped: unknown types, symmetric keys and encryption
+    /// keys (RFC 7517 §5: ignore unknown keys).
     pub fn parse(document: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
         struct Document {
             keys: Vec<Value>,
         }
         let document: Document = object(document)?;
-        if document.keys.len() > MOST_KEYS {
+        if document.keys.len() > MAX_KEYS {
             return None;
         }
         let keys = document.keys.into_iter().filter_map(Key::read).collect();
         Some(Self { keys })
     }
 
-    /// How many keys can have signed an ID token.
+    /// Number of keys that can sign ID tokens.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// Whether nothing that the provider signs could be believed.
+    /// True if the set has no key that can sign ID tokens.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// The key that signed with `algorithm` and calls itself `id`.
+    /// Finds the key for `algorithm` with the key ID `id`.
     pub(super) fn find(
         &self,
         id: Option<&str>,
@@ -123,15 +123,15 @@ impl KeySet {
             (Some(key), None) => Ok(&key.decoding),
             (Some(_), Some(_)) => Err(NoKey::Ambiguous),
             (None, _) if id.is_none() => Err(NoKey::Unknown),
-            (None, _) => Err(NoKey::Unfit),
+            (None, _) => Err(NoKey::Unsuitable),
         }
     }
 }
 
 impl Key {
-    /// `None` if it cannot have signed an ID token.
+    /// Parses one key. Returns `None` if the key cannot sign an ID token.
     fn read(value: Value) -> Option<Self> {
-        // The library does not know the newer names.
+        // jsonwebtoken does not know the newer algorithm names.
         let only = value.get("alg").map(|name| name.as_str().unwrap_or(""));
         let only = only.map(str::to_owned);
         let jwk: Jwk = serde_json::from_value(value).ok()?;

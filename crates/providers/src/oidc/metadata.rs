@@ -1,48 +1,50 @@
-//! What a provider says of itself (OpenID Connect Discovery 1.0 §3).
+//! The discovery document of a provider (OpenID Connect Discovery 1.0 §3).
 
 use reqwest::Url;
 use serde::Deserialize;
 
-use super::issuer::{Issuer, quoted, unfit};
+use super::issuer::{Issuer, quoted, url_problem};
 use super::keys::{self, Algorithm};
 use super::object::object;
 use crate::ProviderError;
 
-/// How Drover proves to the token endpoint who it is (OpenID Connect Core 1.0 §9).
+/// Client authentication method at the token endpoint (OpenID Connect Core 1.0 §9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientAuthentication {
-    /// The secret in the header `Authorization`: `client_secret_basic`.
+    /// `client_secret_basic`: the secret in the `Authorization` header.
     Basic,
-    /// The secret in the form: `client_secret_post`.
+    /// `client_secret_post`: the secret in the form body.
     Post,
 }
 
-/// What a provider says of itself, checked.
+/// Validated provider metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metadata {
-    /// Where people are sent to sign in.
+    /// Authorization endpoint, to which browsers are redirected.
     pub authorization: Url,
-    /// Where a code becomes tokens.
+    /// Token endpoint.
     pub token: Url,
-    /// Where its keys are.
+    /// URL of the JSON Web Key Set.
     pub jwks: Url,
-    /// Where it says more of a person than in an ID token.
+    /// Userinfo endpoint, which may return claims that the ID token omits.
     pub userinfo: Option<Url>,
-    /// Where people are sent to sign out (OpenID Connect RP-Initiated Logout 1.0).
+    /// Logout endpoint for browsers (OpenID Connect RP-Initiated Logout 1.0).
     pub end_session: Option<Url>,
-    /// What it may sign ID tokens with, of what Drover believes.
+    /// Signature algorithms for ID tokens that both the provider and Drover support.
     pub algorithms: Vec<Algorithm>,
-    /// How a client with a secret proves itself; `None` if in no way that Drover knows.
+    /// Authentication method for a client with a secret; `None` if Drover supports no method of the
+    /// provider.
     pub authentication: Option<ClientAuthentication>,
-    /// Whether it says that it knows PKCE's S256; many that do say nothing.
-    pub says_pkce: bool,
-    /// Whether it says that it gives tokens that outlive a session there, for `offline_access`.
-    pub offers_offline: bool,
-    /// Whether each of its callbacks names it (RFC 9207), which ends mix-ups.
-    pub names_itself: bool,
+    /// True if the provider advertises PKCE with S256. Many providers support PKCE without
+    /// advertising it.
+    pub advertises_pkce: bool,
+    /// True if the provider advertises the scope `offline_access` for refresh tokens.
+    pub advertises_offline_access: bool,
+    /// True if each callback contains `iss`, which prevents mix-up attacks (RFC 9207).
+    pub sends_iss: bool,
 }
 
-/// The document, of which nothing is believed yet.
+/// The unvalidated document.
 #[derive(Deserialize)]
 struct Document {
     issuer: String,
@@ -62,21 +64,21 @@ struct Document {
 }
 
 impl Metadata {
-    /// Reads the document that `issuer` publishes.
+    /// Parses and validates the document of `issuer`.
     ///
-    /// `Misconfigured` if it belongs to another issuer or cannot do what Drover needs;
-    /// `InvalidResponse` if it is no such document.
+    /// Returns `Misconfigured` if the document belongs to another issuer or lacks a required
+    /// capability, and `InvalidResponse` if it is not a discovery document.
     pub fn parse(issuer: &Issuer, document: &[u8]) -> Result<Self, ProviderError> {
         let document: Document = object(document).ok_or_else(|| {
             invalid_response(
                 issuer,
-                "its discovery document is not JSON with the members of OpenID Connect Discovery",
+                "the discovery document is not JSON with the members of OpenID Connect Discovery",
             )
         })?;
         if document.issuer != issuer.as_str() {
             let name = quoted(&document.issuer);
             return Err(misconfigured(format!(
-                "the provider there calls itself {name}: write exactly that, if it is the one"
+                "the discovery document names the issuer {name}: enter exactly this value if it is the right provider"
             )));
         }
         let lacks = |list: &Option<Vec<String>>, wanted: &str| {
@@ -85,21 +87,20 @@ impl Metadata {
         };
         if lacks(&document.response_types_supported, "code") {
             return Err(misconfigured(
-                "the provider does not offer the response type \"code\", the only one that \
-                 Drover uses"
+                "the provider does not support the response type \"code\", which Drover requires"
                     .to_owned(),
             ));
         }
         if lacks(&document.code_challenge_methods_supported, "S256") {
             return Err(misconfigured(
-                "the provider does not offer PKCE with S256 (RFC 7636): allow it there".to_owned(),
+                "the provider does not support PKCE with S256 (RFC 7636): enable it at the provider".to_owned(),
             ));
         }
         let algorithms = algorithms(document.id_token_signing_alg_values_supported.as_deref());
         if algorithms.is_empty() {
             return Err(misconfigured(format!(
-                "the provider signs ID tokens with nothing that Drover believes: let it sign with \
-                 one of {}",
+                "the provider supports no signature algorithm for ID tokens that Drover accepts: \
+                 enable one of {}",
                 keys::names()
             )));
         }
@@ -107,7 +108,7 @@ impl Metadata {
             |name, text: Option<String>| text.map(|text| endpoint(issuer, name, &text)).transpose();
         let required = |name, text: Option<String>| {
             optional(name, text)?.ok_or_else(|| {
-                invalid_response(issuer, &format!("its discovery document has no {name}"))
+                invalid_response(issuer, &format!("the discovery document has no {name}"))
             })
         };
         Ok(Self {
@@ -120,14 +121,15 @@ impl Metadata {
             authentication: authentication(
                 document.token_endpoint_auth_methods_supported.as_deref(),
             ),
-            says_pkce: document.code_challenge_methods_supported.is_some(),
-            offers_offline: has_offline(&document.scopes_supported),
-            names_itself: document.authorization_response_iss_parameter_supported,
+            advertises_pkce: document.code_challenge_methods_supported.is_some(),
+            advertises_offline_access: has_offline(&document.scopes_supported),
+            sends_iss: document.authorization_response_iss_parameter_supported,
         })
     }
 }
 
-/// What both believe; a provider that lists nothing signs with RS256, which each must have.
+/// Returns the algorithms that both support. A provider without a list uses RS256, which each
+/// provider must support.
 fn algorithms(listed: Option<&[String]>) -> Vec<Algorithm> {
     match listed {
         None => vec![Algorithm::RS256],
@@ -143,7 +145,8 @@ fn algorithms(listed: Option<&[String]>) -> Vec<Algorithm> {
     }
 }
 
-/// `client_secret_basic` is what a provider takes that lists nothing (Discovery §3).
+/// Selects the client authentication method. `client_secret_basic` is the default of a provider
+/// without a list (Discovery §3).
 fn authentication(listed: Option<&[String]>) -> Option<ClientAuthentication> {
     let Some(listed) = listed else {
         return Some(ClientAuthentication::Basic);
@@ -158,20 +161,16 @@ fn authentication(listed: Option<&[String]>) -> Option<ClientAuthentication> {
     }
 }
 
-/// Whether a refresh token is among what is offered or asked for (OpenID Connect Core §11).
+/// Reports whether a list of scopes contains `offline_access` (OpenID Connect Core §11).
 pub(super) fn has_offline(scopes: &[String]) -> bool {
     scopes.iter().any(|scope| scope == "offline_access")
 }
 
 fn endpoint(issuer: &Issuer, name: &str, text: &str) -> Result<Url, ProviderError> {
-    let url = Url::parse(text).map_err(|_| {
-        invalid_response(
-            issuer,
-            &format!("its {name} is not a URL: {}", quoted(text)),
-        )
-    })?;
-    match unfit(&url) {
-        Some(wrong) => Err(invalid_response(issuer, &format!("its {name} {wrong}"))),
+    let url = Url::parse(text)
+        .map_err(|_| invalid_response(issuer, &format!("{name} is not a URL: {}", quoted(text))))?;
+    match url_problem(&url) {
+        Some(wrong) => Err(invalid_response(issuer, &format!("{name} {wrong}"))),
         None => Ok(url),
     }
 }

@@ -1,8 +1,8 @@
-//! JSON objects of a provider.
+//! Parsing of JSON objects in provider responses.
 
 use serde::de::DeserializeOwned;
 
-/// Reads an object; serde alone would take a list of its members' values for one too.
+/// Parses a JSON object. serde alone would also accept an array of the members' values.
 pub(super) fn object<T: DeserializeOwned>(json: &[u8]) -> Option<T> {
     let start = json.iter().find(|byte| !byte.is_ascii_whitespace());
     (start == Some(&b'{'))

@@ -1,4 +1,4 @@
-//! A sign-in that was begun, and what the browser brings back of it.
+//! State of an OpenID Connect sign-in in progress, and the parsing of its callback.
 
 use std::fmt;
 
@@ -8,20 +8,20 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::code_flow::{self, exposed, once, random};
+use crate::code_flow::{self, exposed, random, unique_parameters};
 
-/// Longest query of a callback, in bytes.
-const LONGEST_QUERY: usize = 16 * 1024;
+/// Maximum length of a callback query, in bytes.
+const MAX_QUERY_BYTES: usize = 16 * 1024;
 
-/// A sign-in that was begun.
+/// State of an OpenID Connect sign-in in progress.
 ///
-/// It serialises with its secrets, so that the server can seal it and give it to the browser; its
-/// `Debug` shows none.
+/// The serialized form contains secrets, so that the server can encrypt it and store it in the
+/// browser. The `Debug` output hides them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pending {
-    /// At whom it was begun; nobody else's answer is for it.
+    /// Issuer at which the sign-in started. Responses of other issuers are rejected.
     issuer: String,
-    /// What the ID token must repeat (OpenID Connect Core 1.0 §3.1.2.1).
+    /// The `nonce` claim that the ID token must repeat (OpenID Connect Core 1.0 §3.1.2.1).
     #[serde(with = "exposed")]
     pub(super) nonce: SecretString,
     #[serde(flatten)]
@@ -29,7 +29,7 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Begins one with three secrets of 256 bits.
+    /// Starts a sign-in with three new secrets of 256 bits: state, nonce and verifier.
     pub(super) fn begin(issuer: &str, redirect_uri: &Url, now: Timestamp) -> Self {
         Self {
             issuer: issuer.to_owned(),
@@ -38,18 +38,18 @@ impl Pending {
         }
     }
 
-    /// Whether what the browser brought belongs to this sign-in: a stranger cannot forge that.
+    /// Reports whether the callback query carries the state of this sign-in. An attacker cannot
+    /// guess the state.
     pub fn matches_state(&self, query: &str) -> bool {
         self.flow.matches_state(query)
     }
 }
 
-/// What the browser brought back.
+/// A validated callback.
 pub enum Callback {
-    /// A code, for tokens.
+    /// The authorization code to exchange for tokens.
     Code(SecretString),
-    /// The provider signed nobody in; what it says is one of the words of RFC 6749 §4.1.2.1, or
-    /// anything else.
+    /// The provider's error code. Usually a code of RFC 6749 §4.1.2.1, but any text is possible.
     Error(String),
 }
 
@@ -62,36 +62,38 @@ impl fmt::Debug for Callback {
     }
 }
 
-/// Why what the browser brought back is not used.
+/// Error of a callback that is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum CallbackError {
-    /// It was begun at another provider.
-    #[error("the sign-in was begun at another provider: sign in again")]
+    /// The sign-in started at another provider.
+    #[error("the sign-in started at another provider: sign in again")]
     OtherProvider,
-    /// Too long ago.
+    /// The sign-in started more than 10 minutes ago.
     #[error("the sign-in took more than 10 minutes: sign in again")]
     Late,
-    /// Longer than any, or with a parameter twice.
-    #[error("the answer that the browser brought is malformed: sign in again")]
+    /// The query is too long, or a parameter is missing or duplicated.
+    #[error("the callback query is malformed: sign in again")]
     Malformed,
-    /// `state` is not what was sent: somebody may have made the browser come with their own code.
-    #[error("the answer that the browser brought belongs to another sign-in: sign in again")]
+    /// The `state` parameter does not match: defends against login CSRF.
+    #[error("the callback belongs to another sign-in: sign in again")]
     State,
-    /// `iss` is missing or another's: two providers may have been mixed up (RFC 9207).
-    #[error("the answer that the browser brought is another issuer's: sign in again")]
+    /// The `iss` parameter is missing or names another issuer: defends against mix-up attacks (RFC
+    /// 9207).
+    #[error("the callback comes from another issuer: sign in again")]
     Issuer,
 }
 
 impl Callback {
-    /// Reads the query of a callback that ends `pending` at `issuer`.
+    /// Parses and validates the callback query for the sign-in `pending` at `issuer`.
     ///
-    /// `names_itself` is whether the provider says that it always sends `iss` (RFC 9207 §2.4). All
-    /// of it holds for errors too, so that nobody can end another's sign-in.
+    /// `sends_iss` is true if the provider declares that each response contains `iss` (RFC 9207
+    /// §2.4). Error responses are validated in the same way, so that no other site can abort a
+    /// user's sign-in.
     pub fn read(
         query: &str,
         pending: &Pending,
         issuer: &str,
-        names_itself: bool,
+        sends_iss: bool,
         now: Timestamp,
     ) -> Result<Self, CallbackError> {
         if pending.issuer != issuer {
@@ -100,15 +102,15 @@ impl Callback {
         if !pending.flow.is_current(now) {
             return Err(CallbackError::Late);
         }
-        if query.len() > LONGEST_QUERY {
+        if query.len() > MAX_QUERY_BYTES {
             return Err(CallbackError::Malformed);
         }
-        let [state, iss, code, error] =
-            once(query, ["state", "iss", "code", "error"]).ok_or(CallbackError::Malformed)?;
+        let [state, iss, code, error] = unique_parameters(query, ["state", "iss", "code", "error"])
+            .ok_or(CallbackError::Malformed)?;
         if !state.is_some_and(|state| pending.flow.is_state(&state)) {
             return Err(CallbackError::State);
         }
-        if iss.map_or(names_itself, |iss| iss != issuer) {
+        if iss.map_or(sends_iss, |iss| iss != issuer) {
             return Err(CallbackError::Issuer);
         }
         match (code, error) {

@@ -1,4 +1,5 @@
-//! Requests to a provider: bounded in time and size, and never sent on to anybody else.
+//! HTTP client for one OpenID provider, with timeouts and a maximum response size, without
+//! redirects.
 
 use std::error::Error;
 use std::io;
@@ -12,10 +13,10 @@ use super::issuer::Issuer;
 use crate::ProviderError;
 use crate::http;
 
-/// How long one request may take, from its connection to the last byte of its answer.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout of one request, from connecting to the last byte of the response.
+pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a provider answered: anything but that it cannot now, and but a redirect.
+/// A response that is neither a redirect nor a temporary failure (408, 429, 5xx).
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: StatusCode,
@@ -24,14 +25,14 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Its media type, without parameters.
+    /// Returns the media type without parameters.
     pub(super) fn media_type(&self) -> Option<&str> {
         let value = self.headers.get(CONTENT_TYPE)?.to_str().ok()?;
         value.split(';').next().map(str::trim)
     }
 }
 
-/// A client of one provider.
+/// HTTP client for one provider.
 #[derive(Clone, Debug)]
 pub(super) struct Web {
     pub(super) client: Client,
@@ -39,7 +40,8 @@ pub(super) struct Web {
 }
 
 impl Web {
-    /// A client that believes the authorities of `ca_bundle` only, or the system's.
+    /// Creates a client that trusts only the certificate authorities of `ca_bundle`, or the
+    /// system's if `ca_bundle` is `None`.
     pub(super) fn new(issuer: Issuer, ca_bundle: Option<&str>) -> Result<Self, ProviderError> {
         let misconfigured = |problem: String| ProviderError::Misconfigured {
             field: "oidc.caBundle",
@@ -47,23 +49,23 @@ impl Web {
         };
         let authorities = ca_bundle.map(|bundle| {
             http::authorities(bundle)
-                .ok_or_else(|| misconfigured("holds no certificates: write them as PEM".to_owned()))
+                .ok_or_else(|| misconfigured("contains no certificates in PEM format".to_owned()))
         });
-        let builder = http::client(authorities.transpose()?, PATIENCE);
+        let builder = http::client(authorities.transpose()?, REQUEST_TIMEOUT);
         let client = builder.build().map_err(|error| {
             let problem = innermost(&error);
             misconfigured(format!(
-                "no TLS client can be made with it ({problem}): name the authority of the \
-                 provider's certificate, as PEM"
+                "cannot create a TLS client with these certificates ({problem}): enter the authority \
+                 of the provider's certificate in PEM format"
             ))
         })?;
         Ok(Self { client, issuer })
     }
 
-    /// Sends a request; `what` completes "could not …".
+    /// Sends a request. `what` is an infinitive that completes "cannot …".
     ///
-    /// `Unavailable` if it cannot be sent, is not answered in time, or with 408, 429 or 5xx;
-    /// `InvalidResponse` for a redirect and for an answer that is too long.
+    /// Returns `Unavailable` if the request fails, times out, or is answered with 408, 429 or 5xx.
+    /// Returns `InvalidResponse` for a redirect and for a response that is too long.
     pub(super) async fn send(
         &self,
         what: &str,
@@ -73,23 +75,23 @@ impl Web {
         let mut response = request
             .send()
             .await
-            .map_err(|error| self.unsent(what, error))?;
+            .map_err(|error| self.transport_error(what, error))?;
         let status = response.status();
         if status.is_server_error()
             || status == StatusCode::TOO_MANY_REQUESTS
             || status == StatusCode::REQUEST_TIMEOUT
         {
-            return Err(self.unavailable(what, format!("it answered {status}").into()));
+            return Err(self.unavailable(what, format!("the provider returned {status}").into()));
         }
         if status.is_redirection() {
-            let problem = format!("it redirects where Drover would {what}");
+            let problem = format!("cannot {what}: the provider sent a redirect");
             return Err(self.invalid_response(&problem));
         }
         let headers = response.headers().clone();
         let body = http::body(&mut response).await;
         let body = body
-            .map_err(|error| self.unsent(what, error))?
-            .ok_or_else(|| self.invalid_response("its answer is longer than 1 MiB"))?;
+            .map_err(|error| self.transport_error(what, error))?
+            .ok_or_else(|| self.invalid_response("the response is longer than 1 MiB"))?;
         Ok(Answer {
             status,
             headers,
@@ -116,30 +118,33 @@ impl Web {
         }
     }
 
-    /// An impostor's certificate, too, takes nothing from anybody: whoever stands between could
-    /// else end all sign-ins.
-    fn unsent(&self, what: &str, error: reqwest::Error) -> ProviderError {
-        let untrusted = below(&error).any(|error| {
+    /// Maps a transport error to `Unavailable`. An untrusted certificate also maps to
+    /// `Unavailable`: an attacker on the network must not be able to end sessions.
+    fn transport_error(&self, what: &str, error: reqwest::Error) -> ProviderError {
+        let untrusted = error_chain(&error).any(|error| {
             matches!(
                 error.downcast_ref(),
                 Some(rustls::Error::InvalidCertificate(
-                    // The latter where another authority has the same name.
+                    // BadSignature occurs if another authority has the same name.
                     CertificateError::UnknownIssuer | CertificateError::BadSignature
                 ))
             )
         });
         let advice = if untrusted {
-            ": put the authority of its certificate into oidc.caBundle"
+            ": add the authority of the provider's certificate to oidc.caBundle"
         } else {
             ""
         };
-        // The address is no secret, but a long one, and `provider` says it.
+        // The URL is omitted because `provider` names the server.
         self.unavailable(&format!("{what}{advice}"), error.without_url().into())
     }
 }
 
-/// Every error below the given one; `io::Error` hides one that only `get_ref` shows.
-fn below<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+/// Iterates over an error and its sources. `io::Error` exposes its inner error only through
+/// `get_ref`.
+fn error_chain<'a>(
+    error: &'a (dyn Error + 'static),
+) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&error| {
         error
             .downcast_ref::<io::Error>()
@@ -150,7 +155,7 @@ fn below<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn 
 }
 
 fn innermost(error: &reqwest::Error) -> String {
-    below(error)
+    error_chain(error)
         .last()
         .map_or_else(String::new, ToString::to_string)
 }

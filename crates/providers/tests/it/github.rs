@@ -47,7 +47,7 @@ fn endpoints(fake: &Fake) -> Endpoints {
 fn patience() -> Timeouts {
     Timeouts {
         request: Duration::from_mins(1),
-        whole: Duration::from_mins(2),
+        operation: Duration::from_mins(2),
     }
 }
 

@@ -56,7 +56,7 @@ enum Verdict {
     Refused(Refusal),
     Unavailable,
     Misconfigured(&'static str),
-    Unbelievable,
+    InvalidResponse,
 }
 
 fn verdict<T>(result: &Result<T, ProviderError>) -> Verdict {
@@ -65,7 +65,7 @@ fn verdict<T>(result: &Result<T, ProviderError>) -> Verdict {
         Err(ProviderError::Refused(refusal)) => Verdict::Refused(*refusal),
         Err(ProviderError::Unavailable { .. }) => Verdict::Unavailable,
         Err(ProviderError::Misconfigured { field, .. }) => Verdict::Misconfigured(field),
-        Err(ProviderError::InvalidResponse { .. }) => Verdict::Unbelievable,
+        Err(ProviderError::InvalidResponse { .. }) => Verdict::InvalidResponse,
     }
 }
 

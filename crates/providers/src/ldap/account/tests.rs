@@ -61,7 +61,7 @@ fn read(schema: LdapSchema, more: &[(&str, &[u8])]) -> Result<Account, ProviderE
 }
 
 #[test]
-fn an_id_is_the_usual_text_of_a_uuid_and_leads_back_to_the_same_bytes() {
+fn uuid_attribute_round_trips_between_id_text_and_bytes() {
     let id = |schema| read(schema, &[("userAccountControl", b"512")]).unwrap().id;
     let posix = id(LdapSchema::Posix);
     assert_eq!(posix, "b0e1b1f4-7b4c-103e-8f0a-6d2b1c1e3a55");
@@ -78,7 +78,7 @@ fn an_id_is_the_usual_text_of_a_uuid_and_leads_back_to_the_same_bytes() {
 }
 
 #[test]
-fn posix_accounts_are_disabled_by_any_of_their_marks() {
+fn each_posix_lock_attribute_disables_the_account() {
     let tomorrow = (DAYS + 1).to_string();
     for (attribute, value, expected) in [
         ("cn", &b"Jane"[..], AccountStatus::Active),
@@ -94,7 +94,7 @@ fn posix_accounts_are_disabled_by_any_of_their_marks() {
             b"000001010000Z",
             AccountStatus::Disabled,
         ),
-        // Whoever guesses at a password ends nothing.
+        // A temporary lock after wrong passwords does not disable the account.
         (
             "pwdAccountLockedTime",
             b"20261121235959Z",
@@ -102,13 +102,13 @@ fn posix_accounts_are_disabled_by_any_of_their_marks() {
         ),
     ] {
         let account = read(LdapSchema::Posix, &[(attribute, value)]).unwrap();
-        assert_eq!(account.standing, expected, "{attribute}: {value:?}");
+        assert_eq!(account.status, expected, "{attribute}: {value:?}");
     }
 }
 
 #[test]
-fn active_directory_accounts_are_disabled_or_expire() {
-    // 2026-11-22 and a second later.
+fn active_directory_flags_and_expiry_disable_the_account() {
+    // 2026-11-22, and one second later.
     let (then, later) = ("134397792000000000", "134397792010000000");
     for (control, expires, expected) in [
         ("512", "9223372036854775807", AccountStatus::Active),
@@ -127,7 +127,7 @@ fn active_directory_accounts_are_disabled_or_expire() {
             ("accountExpires", expires.as_bytes()),
         ];
         let account = read(LdapSchema::ActiveDirectory, more).unwrap();
-        assert_eq!(account.standing, expected, "{control}, {expires}");
+        assert_eq!(account.status, expected, "{control}, {expires}");
     }
     for more in [&[][..], &[("userAccountControl", &b"many"[..])]] {
         let error = read(LdapSchema::ActiveDirectory, more).unwrap_err();
@@ -139,7 +139,7 @@ fn active_directory_accounts_are_disabled_or_expire() {
 }
 
 #[test]
-fn the_primary_group_is_found_by_its_sid() {
+fn primary_group_sid_is_derived_from_the_object_sid() {
     let sid: &[u8] = &[1, 2, 0, 0, 0, 0, 0, 5, 21, 0, 0, 0, 0x51, 4, 0, 0];
     let primary = |sid: &[u8], group: &[u8]| {
         let more: &[(&str, &[u8])] = &[
@@ -166,7 +166,7 @@ fn the_primary_group_is_found_by_its_sid() {
 }
 
 #[test]
-fn an_entry_without_name_login_or_id_is_nobody() {
+fn entry_without_name_login_or_id_returns_an_error() {
     let settings = settings(LdapSchema::Posix);
     let id: (&str, &[u8]) = ("entryUUID", b"b0e1b1f4-7b4c-103e-8f0a-6d2b1c1e3a55");
     let login: (&str, &[u8]) = ("uid", b"jane");
@@ -184,7 +184,7 @@ fn an_entry_without_name_login_or_id_is_nobody() {
 }
 
 #[test]
-fn what_cannot_be_shown_is_left_out() {
+fn values_unsafe_to_display_are_omitted() {
     for (name, expected) in [
         (&b" Jane Doe "[..], Some("Jane Doe")),
         ("Jäne".as_bytes(), Some("Jäne")),

@@ -12,8 +12,8 @@ fn outcome(code: u32, diagnostic: &str) -> Outcome {
     }
 }
 
-/// What becomes of somebody, in a word.
-fn word(verdict: &Result<(), ProviderError>) -> String {
+/// Short name of a result.
+fn outcome_name(verdict: &Result<(), ProviderError>) -> String {
     match verdict {
         Ok(()) => "yes".to_owned(),
         Err(ProviderError::Refused(refusal)) => format!("{refusal:?}"),
@@ -24,36 +24,39 @@ fn word(verdict: &Result<(), ProviderError>) -> String {
 }
 
 #[test]
-fn a_directory_that_is_down_refuses_nobody() {
+fn unavailable_directory_rejects_no_user() {
     // timeLimitExceeded, busy, unavailable, unwillingToPerform, operationsError, other, and codes
     // that do not exist.
     for code in [3, 51, 52, 53, 1, 80, 12_345] {
         let outcome = outcome(code, "");
-        let bind = of_service_bind(PROVIDER, outcome.clone());
-        assert_eq!(word(&bind), "down", "{code}");
-        let search = of_search(PROVIDER, SearchBase::People, 0, outcome.clone());
-        assert_eq!(word(&search), "down", "{code}");
-        let person = of_person_bind(PROVIDER, LdapSchema::Posix, AccountStatus::Active, outcome);
-        assert_eq!(word(&person), "down", "{code}");
+        let bind = service_bind_result(PROVIDER, outcome.clone());
+        assert_eq!(outcome_name(&bind), "down", "{code}");
+        let search = search_result(PROVIDER, SearchBase::People, 0, outcome.clone());
+        assert_eq!(outcome_name(&search), "down", "{code}");
+        let person = user_bind_result(PROVIDER, LdapSchema::Posix, AccountStatus::Active, outcome);
+        assert_eq!(outcome_name(&person), "down", "{code}");
     }
     for failure in [
         Failure::Broken(io::ErrorKind::ConnectionReset.into()),
-        Failure::Slow,
+        Failure::Timeout,
         Failure::Ended(outcome(52, "")),
     ] {
-        assert_eq!(word(&Err(unanswered(PROVIDER, "search", failure))), "down");
+        assert_eq!(
+            outcome_name(&Err(request_error(PROVIDER, "search", failure))),
+            "down"
+        );
     }
     for failure in [
-        Failure::Malformed(Malformed("it does not speak LDAP")),
-        Failure::Unexpected("what is for another request"),
+        Failure::Malformed(Malformed("the server does not speak LDAP")),
+        Failure::Unexpected("a response to another request"),
     ] {
-        let verdict = Err(unanswered(PROVIDER, "search", failure));
-        assert_eq!(word(&verdict), "invalid_response");
+        let verdict = Err(request_error(PROVIDER, "search", failure));
+        assert_eq!(outcome_name(&verdict), "invalid_response");
     }
 }
 
 #[test]
-fn a_service_account_that_is_not_taken_refuses_nobody() {
+fn rejected_service_account_is_a_configuration_error() {
     for (code, expected) in [
         (0, "yes"),
         (49, "ldap.bindPassword"),
@@ -63,16 +66,16 @@ fn a_service_account_that_is_not_taken_refuses_nobody() {
         (8, "ldap.bindDn"),
         (13, "ldap.bindDn"),
     ] {
-        let verdict = of_service_bind(PROVIDER, outcome(code, ""));
-        assert_eq!(word(&verdict), expected, "{code}");
+        let verdict = service_bind_result(PROVIDER, outcome(code, ""));
+        assert_eq!(outcome_name(&verdict), expected, "{code}");
     }
 }
 
 #[test]
-fn a_person_learns_that_an_account_is_disabled_by_its_right_password_only() {
+fn only_the_correct_password_reveals_a_disabled_account() {
     let of =
-        |code, standing| of_person_bind(PROVIDER, LdapSchema::Posix, standing, outcome(code, ""));
-    for (code, standing, expected) in [
+        |code, status| user_bind_result(PROVIDER, LdapSchema::Posix, status, outcome(code, ""));
+    for (code, status, expected) in [
         (0, AccountStatus::Active, "yes"),
         (0, AccountStatus::Disabled, "Disabled"),
         (49, AccountStatus::Active, "Credentials"),
@@ -83,13 +86,17 @@ fn a_person_learns_that_an_account_is_disabled_by_its_right_password_only() {
         (53, AccountStatus::Disabled, "Credentials"),
         (52, AccountStatus::Disabled, "down"),
     ] {
-        assert_eq!(word(&of(code, standing)), expected, "{code} {standing:?}");
+        assert_eq!(
+            outcome_name(&of(code, status)),
+            expected,
+            "{code} {status:?}"
+        );
     }
 }
 
 #[test]
-fn active_directorys_reasons_are_told_where_it_gives_them_to_right_passwords_only() {
-    let said = |code: &str| {
+fn active_directory_sub_codes_reveal_the_status_only_after_a_correct_password() {
+    let diagnostic = |code: &str| {
         format!(
             "80090308: LdapErr: DSID-0C09042A, comment: AcceptSecurityContext error, data {code}, v4563"
         )
@@ -106,18 +113,27 @@ fn active_directorys_reasons_are_told_where_it_gives_them_to_right_passwords_onl
         ("5330", "Credentials"),
         ("", "Credentials"),
     ] {
-        let outcome = outcome(49, &said(code));
-        let of = |schema| of_person_bind(PROVIDER, schema, AccountStatus::Active, outcome.clone());
-        assert_eq!(word(&of(LdapSchema::ActiveDirectory)), expected, "{code}");
-        assert_eq!(word(&of(LdapSchema::Posix)), "Credentials", "{code}");
+        let outcome = outcome(49, &diagnostic(code));
+        let of =
+            |schema| user_bind_result(PROVIDER, schema, AccountStatus::Active, outcome.clone());
+        assert_eq!(
+            outcome_name(&of(LdapSchema::ActiveDirectory)),
+            expected,
+            "{code}"
+        );
+        assert_eq!(
+            outcome_name(&of(LdapSchema::Posix)),
+            "Credentials",
+            "{code}"
+        );
     }
     for other in ["", " data ", "data 533", "Invalid credentials"] {
-        assert_eq!(of_sub_code(other), Refusal::Credentials, "{other}");
+        assert_eq!(refusal_of_sub_code(other), Refusal::Credentials, "{other}");
     }
 }
 
 #[test]
-fn a_search_that_cannot_be_made_names_the_field() {
+fn failed_search_names_the_spec_field() {
     for (code, people, groups) in [
         (0, "yes", "yes"),
         (4, "ldap.users.filter", "ldap.groups.filter"),
@@ -128,9 +144,9 @@ fn a_search_that_cannot_be_made_names_the_field() {
         (50, "ldap.users.base", "ldap.groups.base"),
         (18, "ldap.users.filter", "ldap.groups.filter"),
     ] {
-        for (place, expected) in [(SearchBase::People, people), (SearchBase::Groups, groups)] {
-            let verdict = of_search(PROVIDER, place, 0, outcome(code, ""));
-            assert_eq!(word(&verdict), expected, "{code}");
+        for (base, expected) in [(SearchBase::People, people), (SearchBase::Groups, groups)] {
+            let verdict = search_result(PROVIDER, base, 0, outcome(code, ""));
+            assert_eq!(outcome_name(&verdict), expected, "{code}");
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The Basic Encoding Rules, as far as LDAP goes (RFC 4511 §5.1): one byte of tag, definite lengths.
+//! The subset of the Basic Encoding Rules that LDAP uses (RFC 4511 §5.1): one-byte tags, definite
+//! lengths.
 
 use super::Malformed;
 
@@ -9,28 +10,28 @@ pub(crate) const ENUMERATED: u8 = 0x0a;
 pub(crate) const SEQUENCE: u8 = 0x30;
 pub(crate) const SET: u8 = 0x31;
 
-/// Bits of a tag's first byte which, all set, say that its number follows: LDAP has no such tag.
+/// Bits that are all set in the first byte of a multi-byte tag. LDAP has no such tags.
 const LONG_TAG: u8 = 0x1f;
-/// Of a length's first byte: how many bytes of length follow.
+/// Bit of the first length byte: the low bits contain the number of following length bytes.
 const LONG_LENGTH: u8 = 0x80;
 
-/// What stands before an element's content.
+/// Tag and length of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) tag: u8,
-    /// Bytes of the header itself.
+    /// Length of the header in bytes.
     pub(crate) length: usize,
-    /// Bytes of the content after it.
+    /// Length of the content in bytes.
     pub(crate) content: usize,
 }
 
-/// Reads a header; nothing if more bytes are needed.
+/// Parses a header. Returns `None` if more bytes are needed.
 pub(crate) fn header(bytes: &[u8]) -> Result<Option<Header>, Malformed> {
     let [tag, first, rest @ ..] = bytes else {
         return Ok(None);
     };
     if tag & LONG_TAG == LONG_TAG {
-        return Err(Malformed("a tag is of a kind that LDAP does not have"));
+        return Err(Malformed("a tag is invalid in LDAP"));
     }
     if first & LONG_LENGTH == 0 {
         return Ok(Some(Header {
@@ -40,9 +41,11 @@ pub(crate) fn header(bytes: &[u8]) -> Result<Option<Header>, Malformed> {
         }));
     }
     let count = usize::from(first & !LONG_LENGTH);
-    // Zero is the indefinite form, which RFC 4511 §5.1 forbids.
+    // Count zero is the indefinite form, which RFC 4511 §5.1 forbids.
     if !(1..=4).contains(&count) {
-        return Err(Malformed("a length is of a form that LDAP does not have"));
+        return Err(Malformed(
+            "a length has an encoding that is invalid in LDAP",
+        ));
     }
     let Some(digits) = rest.get(..count) else {
         return Ok(None);
@@ -53,11 +56,11 @@ pub(crate) fn header(bytes: &[u8]) -> Result<Option<Header>, Malformed> {
     Ok(Some(Header {
         tag: *tag,
         length: 2 + count,
-        content: usize::try_from(content).map_err(|_| Malformed("a length is too great"))?,
+        content: usize::try_from(content).map_err(|_| Malformed("a length is too large"))?,
     }))
 }
 
-/// Takes one element after the other off some bytes.
+/// Reads consecutive elements of a byte slice.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader<'a>(&'a [u8]);
 
@@ -70,9 +73,9 @@ impl<'a> Reader<'a> {
         self.0.is_empty()
     }
 
-    /// The next element: its tag and its content.
+    /// Reads the next element. Returns its tag and content.
     pub(crate) fn element(&mut self) -> Result<(u8, &'a [u8]), Malformed> {
-        let short = Malformed("an element ends too early");
+        let short = Malformed("an element is truncated");
         let header = header(self.0)?.ok_or(short)?;
         let (_, rest) = self.0.split_at_checked(header.length).ok_or(short)?;
         let (content, rest) = rest.split_at_checked(header.content).ok_or(short)?;
@@ -80,32 +83,32 @@ impl<'a> Reader<'a> {
         Ok((header.tag, content))
     }
 
-    /// The next element's content, if it has this tag.
+    /// Reads the next element, which must have this tag. Returns its content.
     pub(crate) fn expect(&mut self, tag: u8) -> Result<&'a [u8], Malformed> {
         match self.element()? {
             (found, content) if found == tag => Ok(content),
-            _ => Err(Malformed("an element is not what is expected there")),
+            _ => Err(Malformed("an element has an unexpected tag")),
         }
     }
 
-    /// A number from 0 to 2³¹ − 1, which all of LDAP's are (RFC 4511 §4.1.1, `maxInt`).
+    /// Reads a number from 0 to 2³¹ − 1, the range of all LDAP numbers (RFC 4511 §4.1.1, `maxInt`).
     pub(crate) fn number(&mut self, tag: u8) -> Result<u32, Malformed> {
         let digits = self.expect(tag)?;
         if digits.is_empty() || digits.len() > 4 || digits[0] & 0x80 != 0 {
-            return Err(Malformed("a number is none that LDAP has"));
+            return Err(Malformed("a number is out of range"));
         }
         Ok(digits
             .iter()
             .fold(0, |sum, digit| (sum << 8) | u32::from(*digit)))
     }
 
-    /// An `LDAPString`.
+    /// Reads an `LDAPString`.
     pub(crate) fn text(&mut self) -> Result<&'a str, Malformed> {
         std::str::from_utf8(self.expect(OCTETS)?).map_err(|_| Malformed("a text is not UTF-8"))
     }
 }
 
-/// An element whose content is these parts, one after the other.
+/// Encodes an element with the concatenated parts as content.
 pub(crate) fn element(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     let content: usize = parts.iter().map(|part| part.len()).sum();
     let mut bytes = vec![tag];
@@ -115,7 +118,7 @@ pub(crate) fn element(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     } else {
         let zeros = digits.iter().take_while(|digit| **digit == 0).count();
         let digits = &digits[zeros..];
-        let count = u8::try_from(digits.len()).expect("a usize has a few bytes");
+        let count = u8::try_from(digits.len()).expect("a usize has at most 8 bytes");
         bytes.push(LONG_LENGTH | count);
         bytes.extend_from_slice(digits);
     }
@@ -125,7 +128,7 @@ pub(crate) fn element(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// A number from 0 to 2³¹ − 1.
+/// Encodes a number from 0 to 2³¹ − 1.
 pub(crate) fn number(tag: u8, value: u32) -> Vec<u8> {
     let digits = value.to_be_bytes();
     let zeros = digits
@@ -133,7 +136,7 @@ pub(crate) fn number(tag: u8, value: u32) -> Vec<u8> {
         .take(3)
         .take_while(|digit| **digit == 0)
         .count();
-    // A first bit that is set would make it negative.
+    // A leading zero byte keeps a number with a set first bit positive.
     let sign: &[u8] = if digits[zeros] & 0x80 == 0 { &[] } else { &[0] };
     element(tag, &[sign, &digits[zeros..]])
 }
@@ -151,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_read_as_they_were_written() {
+    fn decoded_numbers_equal_the_encoded_numbers() {
         for value in [
             0,
             1,
@@ -172,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_are_read_as_they_were_written() {
+    fn decoded_elements_equal_the_encoded_elements() {
         for length in [0, 1, 127, 128, 255, 256, 65_535, 65_536] {
             let content = vec![7; length];
             let bytes = element(SEQUENCE, &[&content, &[1]]);
@@ -182,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_early_or_has_another_form_is_refused() {
+    fn truncated_and_invalid_elements_are_rejected() {
         for bytes in [
             &[0x30][..],
             &[0x30, 0x80, 0, 0],

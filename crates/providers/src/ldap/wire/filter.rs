@@ -1,73 +1,73 @@
-//! Search filters (RFC 4511 §4.5.1.7) and their text (RFC 4515).
+//! LDAP search filters (RFC 4511 §4.5.1.7) and their text form (RFC 4515).
 //!
-//! Drover writes no filter as text: what somebody typed is put into [`Filter::Equal`] and sent in a
-//! field of its own with its length before it, so no character of it can mean anything. Text is
-//! only read, from an administrator's configuration.
+//! Drover never builds filter text from user input. A login name becomes the value of
+//! [`Filter::Equal`], which is sent with its length, so that no character has a special meaning.
+//! Only filters of the administrator's configuration are parsed from text.
 
 use thiserror::Error;
 
 use super::ber;
 
-/// A filter of the configuration has no more levels.
+/// Maximum nesting depth of a configured filter.
 const MAX_DEPTH: usize = 32;
-/// What must be escaped in a value (RFC 4515 §3).
+/// Characters that must be escaped in a value (RFC 4515 §3).
 const SPECIAL: &[u8] = b"()*\\\0";
 
-/// What an entry must be like.
+/// A condition on entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Filter {
-    /// Like all of these; any entry is like none of them.
+    /// All filters match. An empty list matches each entry.
     And(Vec<Self>),
-    /// Like one of these.
+    /// At least one filter matches.
     Or(Vec<Self>),
-    /// Not like this.
+    /// The filter does not match.
     Not(Box<Self>),
-    /// It has the attribute.
+    /// The attribute is present.
     Present(String),
-    /// The attribute has the value.
+    /// The attribute has this value.
     Equal(String, Vec<u8>),
-    /// The attribute has the value or one that comes after it.
+    /// The attribute has this value or a greater one.
     AtLeast(String, Vec<u8>),
-    /// The attribute has the value or one that comes before it.
+    /// The attribute has this value or a smaller one.
     AtMost(String, Vec<u8>),
-    /// The attribute has about this value.
-    About(String, Vec<u8>),
-    /// The attribute has a value with these parts.
-    Parts {
-        /// Which attribute.
+    /// The attribute approximately matches this value.
+    Approximate(String, Vec<u8>),
+    /// The attribute has a value with these substrings.
+    Substrings {
+        /// Name of the attribute.
         attribute: String,
-        /// What the value begins with, if not empty.
+        /// Start of the value; may be empty.
         begin: Vec<u8>,
-        /// What follows somewhere, in this order; none is empty.
+        /// Substrings in this order, each not empty.
         middle: Vec<Vec<u8>>,
-        /// What it ends with, if not empty.
+        /// End of the value; may be empty.
         end: Vec<u8>,
     },
-    /// A matching rule says that the value matches.
-    Rule {
-        /// Which rule, by name or number; the attribute's own if unset.
+    /// A matching rule matches the value.
+    Extensible {
+        /// Name or OID of the matching rule; `None` for the rule of the attribute.
         rule: Option<String>,
-        /// Which attribute; any that the rule is for if unset.
+        /// Name of the attribute; `None` for all attributes that support the rule.
         attribute: Option<String>,
-        /// What is compared.
+        /// Value to compare.
         value: Vec<u8>,
-        /// Whether the entry's name is looked at as well.
-        name_too: bool,
+        /// True if the rule also applies to the attributes of the distinguished name.
+        dn_attributes: bool,
     },
 }
 
-/// A text is no filter.
+/// Error of parsing filter text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("{problem}, at character {at} of the filter (RFC 4515)")]
+#[error("invalid filter: {problem} at character {at} (RFC 4515)")]
 pub struct FilterError {
-    /// Which byte, counted from 1.
+    /// Position of the error in bytes, counted from 1.
     pub at: usize,
-    /// What is wrong.
+    /// Description of the error.
     pub problem: &'static str,
 }
 
 impl Filter {
-    /// Reads a filter's text.
+    /// Parses filter text.
     pub fn parse(text: &str) -> Result<Self, FilterError> {
         let mut parser = Parser {
             text: text.as_bytes(),
@@ -75,12 +75,12 @@ impl Filter {
         };
         let filter = parser.filter(0)?;
         if parser.at != parser.text.len() {
-            return Err(parser.error("there is more after the last \")\""));
+            return Err(parser.error("unexpected text after the last \")\""));
         }
         Ok(filter)
     }
 
-    /// The filter's bytes in a request.
+    /// Encodes the filter for a search request.
     pub fn encode(&self) -> Vec<u8> {
         match self {
             Self::And(filters) => list(0xa0, filters),
@@ -90,28 +90,32 @@ impl Filter {
             Self::Equal(attribute, value) => assertion(0xa3, attribute, value),
             Self::AtLeast(attribute, value) => assertion(0xa5, attribute, value),
             Self::AtMost(attribute, value) => assertion(0xa6, attribute, value),
-            Self::About(attribute, value) => assertion(0xa8, attribute, value),
-            Self::Parts {
+            Self::Approximate(attribute, value) => assertion(0xa8, attribute, value),
+            Self::Substrings {
                 attribute,
                 begin,
                 middle,
                 end,
             } => parts(attribute, begin, middle, end),
-            Self::Rule {
+            Self::Extensible {
                 rule,
                 attribute,
                 value,
-                name_too,
+                dn_attributes,
             } => {
                 let field = |tag, text: &Option<String>| {
                     let text = text.as_ref();
                     text.map_or_else(Vec::new, |text| ber::element(tag, &[text.as_bytes()]))
                 };
-                // FALSE is the default, which need not be sent.
-                let name_too: &[u8] = if *name_too { &[0x84, 1, 0xff] } else { &[] };
+                // FALSE is the default and is omitted.
+                let dn_attributes: &[u8] = if *dn_attributes {
+                    &[0x84, 1, 0xff]
+                } else {
+                    &[]
+                };
                 let value = ber::element(0x83, &[value]);
                 let (rule, attribute) = (field(0x81, rule), field(0x82, attribute));
-                ber::element(0xa9, &[&rule, &attribute, &value, name_too])
+                ber::element(0xa9, &[&rule, &attribute, &value, dn_attributes])
             }
         }
     }
@@ -142,7 +146,7 @@ fn parts(attribute: &str, begin: &[u8], middle: &[Vec<u8>], end: &[u8]) -> Vec<u
     ber::element(0xa4, &[&ber::octets(attribute.as_bytes()), &found])
 }
 
-/// Whether a text can name an attribute: a name or number, with options (RFC 4512 §2.5).
+/// Reports whether a text is an attribute name or OID, with options (RFC 4512 §2.5).
 pub fn is_attribute(text: &str) -> bool {
     let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-.;_".contains(&byte);
     text.starts_with(|first: char| first.is_ascii_alphanumeric()) && text.bytes().all(letters)
@@ -175,7 +179,7 @@ impl Parser<'_> {
 
     fn filter(&mut self, depth: usize) -> Result<Filter, FilterError> {
         if depth == MAX_DEPTH {
-            return Err(self.error("it is nested too deep"));
+            return Err(self.error("the nesting is too deep"));
         }
         self.take(b'(', "a filter must begin with \"(\"")?;
         let filter = match self.text.get(self.at) {
@@ -191,7 +195,7 @@ impl Parser<'_> {
         Ok(filter)
     }
 
-    /// What follows `&` or `|`.
+    /// Parses the filters after `&` or `|`.
     fn filters(&mut self, depth: usize) -> Result<Vec<Filter>, FilterError> {
         self.at += 1;
         let mut filters = Vec::new();
@@ -208,10 +212,10 @@ impl Parser<'_> {
             .take_while(|byte| !b"=()".contains(byte))
             .count();
         if rest.get(length) != Some(&b'=') {
-            return Err(self.error("there is no \"=\" after an attribute"));
+            return Err(self.error("missing \"=\" after an attribute"));
         }
         let left = std::str::from_utf8(&rest[..length]);
-        let left = left.map_err(|_| self.error("an attribute's name has other letters"))?;
+        let left = left.map_err(|_| self.error("invalid character in an attribute name"))?;
         let (kind, attribute) = match left.as_bytes().last() {
             Some(sign @ (b'>' | b'<' | b'~' | b':')) => (*sign, &left[..length - 1]),
             _ => (b'=', left),
@@ -220,7 +224,7 @@ impl Parser<'_> {
             self.rule(attribute)?
         } else {
             if !is_attribute(attribute) {
-                return Err(self.error("an attribute's name has other letters"));
+                return Err(self.error("invalid character in an attribute name"));
             }
             Filter::Present(attribute.to_owned())
         };
@@ -228,12 +232,12 @@ impl Parser<'_> {
         self.assert(kind, filter)
     }
 
-    /// `attribute:dn:rule`, each of which may be missing, but not both attribute and rule.
+    /// Parses `attribute:dn:rule`. Each part is optional, but an attribute or a rule is required.
     fn rule(&self, left: &str) -> Result<Filter, FilterError> {
         let mut fields = left.split(':');
         let attribute = fields.next().filter(|name| !name.is_empty());
         let mut fields = fields.peekable();
-        let name_too = fields
+        let dn_attributes = fields
             .next_if(|field| field.eq_ignore_ascii_case("dn"))
             .is_some();
         let rule = fields.next();
@@ -243,17 +247,17 @@ impl Parser<'_> {
             || !attribute.iter().all(good)
             || !rule.iter().all(good)
         {
-            return Err(self.error("a matching rule is written attribute:rule:=value"));
+            return Err(self.error("a matching rule must have the form attribute:rule:=value"));
         }
-        Ok(Filter::Rule {
+        Ok(Filter::Extensible {
             rule: rule.map(str::to_owned),
             attribute: attribute.map(str::to_owned),
             value: Vec::new(),
-            name_too,
+            dn_attributes,
         })
     }
 
-    /// Reads the value, and puts it into what was read of the filter before it.
+    /// Parses the value and adds it to the parsed part of the filter.
     fn assert(&mut self, kind: u8, filter: Filter) -> Result<Filter, FilterError> {
         let mut parts = vec![self.value()?];
         while kind == b'=' && self.next_is(b'*') {
@@ -266,7 +270,7 @@ impl Parser<'_> {
                 match kind {
                     b'>' => Filter::AtLeast(name, value),
                     b'<' => Filter::AtMost(name, value),
-                    b'~' => Filter::About(name, value),
+                    b'~' => Filter::Approximate(name, value),
                     _ => Filter::Equal(name, value),
                 }
             }
@@ -275,7 +279,7 @@ impl Parser<'_> {
                 let end = parts.remove(count - 1);
                 let begin = parts.remove(0);
                 parts.retain(|part| !part.is_empty());
-                Filter::Parts {
+                Filter::Substrings {
                     attribute,
                     begin,
                     middle: parts,
@@ -283,24 +287,24 @@ impl Parser<'_> {
                 }
             }
             (
-                Filter::Rule {
+                Filter::Extensible {
                     rule,
                     attribute,
-                    name_too,
+                    dn_attributes,
                     ..
                 },
                 _,
-            ) => Filter::Rule {
+            ) => Filter::Extensible {
                 rule,
                 attribute,
                 value: parts.remove(0),
-                name_too,
+                dn_attributes,
             },
             (other, _) => other,
         })
     }
 
-    /// Reads up to what ends a value, or a part of it.
+    /// Parses a value, or a part of it, up to its delimiter.
     fn value(&mut self) -> Result<Vec<u8>, FilterError> {
         let mut value = Vec::new();
         while let Some(byte) = self.text.get(self.at) {

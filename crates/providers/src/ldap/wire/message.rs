@@ -1,4 +1,4 @@
-//! Requests that Drover makes, and answers that it understands (RFC 4511 §4).
+//! LDAP requests of Drover and the responses that it parses (RFC 4511 §4).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,54 +7,55 @@ use super::filter::Filter;
 use super::{Malformed, ber};
 use ber::{ENUMERATED, INTEGER, OCTETS, Reader, SEQUENCE, SET};
 
-/// A longer answer is not read; an entry of what is asked for has a few kilobytes.
+/// Maximum length of a response. Entries with the requested attributes have a few kilobytes.
 pub const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
-/// No header of an answer of that length is longer.
+/// Maximum length of the header of a response with at most [`MAX_MESSAGE_BYTES`].
 pub(crate) const MAX_HEADER_BYTES: usize = 6;
-/// Of what a directory says for people, no more is shown.
+/// Maximum length of a displayed diagnostic message, in characters.
 const MAX_DIAGNOSTIC: usize = 200;
 
-/// "Start TLS" (RFC 4511 §4.14.1).
+/// OID of StartTLS (RFC 4511 §4.14.1).
 const START_TLS: &str = "1.3.6.1.4.1.1466.20037";
-/// Pages (RFC 2696).
+/// OID of the paged results control (RFC 2696).
 const PAGED_RESULTS: &str = "1.2.840.113556.1.4.319";
 
-/// How far below its base a search goes.
+/// Depth of a search below its base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The base itself.
+    /// The base entry only.
     Base = 0,
-    /// The base and everything beneath it.
+    /// The base entry and all entries below it.
     Subtree = 2,
 }
 
-/// A page that is asked for.
+/// Request for one page of results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// Entries at most.
+    /// Maximum number of entries.
     pub size: u32,
-    /// What came with the page before; empty for the first.
+    /// Cookie of the previous page; empty for the first page.
     pub cookie: Vec<u8>,
 }
 
-/// What is searched for. Aliases are not followed: who can write one decides where it leads.
+/// Parameters of a search. Aliases are not dereferenced, because a user with write access could
+/// point an alias at any entry.
 #[derive(Clone, Debug)]
 pub struct Query<'a> {
-    /// Distinguished name.
+    /// Distinguished name of the base entry.
     pub base: &'a str,
-    /// How far below it.
+    /// Depth of the search.
     pub scope: Scope,
-    /// What entries must be like.
+    /// Condition on the entries.
     pub filter: &'a Filter,
-    /// Which attributes are wanted; `1.1` for none.
+    /// Requested attributes; `1.1` for none.
     pub attributes: &'a [&'a str],
-    /// Entries at most; 0 for as many as there are.
+    /// Maximum number of entries; 0 for no limit.
     pub size_limit: u32,
-    /// Seconds at most.
+    /// Maximum duration in seconds.
     pub time_limit: u32,
 }
 
-/// Asks to be somebody (RFC 4511 §4.2, simple authentication).
+/// Encodes a bind request (RFC 4511 §4.2, simple authentication).
 pub(crate) fn bind(id: u32, name: &str, password: &str) -> Vec<u8> {
     let version = ber::number(INTEGER, 3);
     let name = ber::octets(name.as_bytes());
@@ -62,16 +63,16 @@ pub(crate) fn bind(id: u32, name: &str, password: &str) -> Vec<u8> {
     request(id, &ber::element(0x60, &[&version, &name, &password]), &[])
 }
 
-/// Of the request to go on under TLS, which is the first of a connection.
+/// Message ID of the StartTLS request, the first request of a connection.
 pub(crate) const START_TLS_ID: u32 = 1;
 
-/// Asks to go on under TLS.
+/// Encodes a StartTLS request.
 pub(crate) fn start_tls() -> Vec<u8> {
     let name = ber::element(0x80, &[START_TLS.as_bytes()]);
     request(START_TLS_ID, &ber::element(0x77, &[&name]), &[])
 }
 
-/// Asks for entries, or a page of them.
+/// Encodes a search request, optionally for one page.
 pub fn search(id: u32, query: &Query<'_>, page: Option<&Page>) -> Vec<u8> {
     let attributes: Vec<u8> = query
         .attributes
@@ -94,8 +95,8 @@ pub fn search(id: u32, query: &Query<'_>, page: Option<&Page>) -> Vec<u8> {
     let control = page.map_or_else(Vec::new, |page| {
         let parts = [ber::number(INTEGER, page.size), ber::octets(&page.cookie)];
         let value = ber::element(SEQUENCE, &[&parts[0], &parts[1]]);
-        // Not critical: a directory without pages answers with everything, or says that it is more
-        // than it gives.
+        // The control is not critical: a directory without paging returns all entries, or a
+        // size limit error.
         let name = ber::octets(PAGED_RESULTS.as_bytes());
         let control = ber::element(SEQUENCE, &[&name, &ber::octets(&value)]);
         ber::element(0xa0, &[&control])
@@ -107,12 +108,12 @@ fn request(id: u32, operation: &[u8], controls: &[u8]) -> Vec<u8> {
     ber::element(SEQUENCE, &[&ber::number(INTEGER, id), operation, controls])
 }
 
-/// How an operation ended (RFC 4511 §4.1.9).
+/// Result of an operation (RFC 4511 §4.1.9).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Of Appendix A.
+    /// Result code (RFC 4511 Appendix A).
     pub code: u32,
-    /// What the directory says for people: one line, shortened.
+    /// Diagnostic message of the directory: one line, truncated.
     pub diagnostic: String,
 }
 
@@ -126,78 +127,80 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// An entry, with what was asked for and may be seen.
+/// An entry with the requested attributes that the service account may read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its distinguished name.
+    /// Distinguished name of the entry.
     pub name: String,
-    /// Values by the attribute's name in lower case.
+    /// Values by attribute name in lower case.
     attributes: BTreeMap<String, Vec<Vec<u8>>>,
 }
 
 impl Entry {
-    /// The values of an attribute; none if it has none, or they may not be seen.
+    /// Returns the values of an attribute. Returns an empty slice if the attribute is missing or
+    /// not readable.
     pub fn values(&self, attribute: &str) -> &[Vec<u8>] {
         let found = self.attributes.get(&attribute.to_ascii_lowercase());
         found.map_or(&[], Vec::as_slice)
     }
 }
 
-/// What an answer is.
+/// Content of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// To a bind.
-    Bound(Outcome),
-    /// One of what was searched for.
+    /// Response to a bind.
+    BindResult(Outcome),
+    /// An entry of a search result.
     Entry(Entry),
-    /// That something may be found elsewhere; never followed.
+    /// A reference to another server, which Drover does not follow.
     Reference,
-    /// There are no more, or no more in this page.
+    /// End of a search or of one page.
     Done {
-        /// How the search ended.
+        /// Result of the search.
         outcome: Outcome,
-        /// What the next page is asked for with; nothing if there is none.
+        /// Cookie for the next page; `None` after the last page.
         next: Option<Vec<u8>>,
     },
-    /// To an extended operation; with the id 0, that the directory ends the connection.
+    /// Response to an extended operation. With the message ID 0, a notice of disconnection.
     Extended(Outcome),
 }
 
-/// An answer and the request that it is for.
+/// A response and the ID of its request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// The request's; 0 if nobody asked.
+    /// Message ID of the request; 0 for an unsolicited notification.
     pub id: u32,
-    /// What it says.
+    /// Content of the response.
     pub answer: Answer,
 }
 
-/// How many bytes the message has that begins with these; nothing if more are needed to know.
+/// Returns the length of the message that begins with these bytes. Returns `None` if more bytes are
+/// needed.
 pub fn length(bytes: &[u8]) -> Result<Option<usize>, Malformed> {
     let Some(header) = ber::header(bytes)? else {
         return Ok(None);
     };
     if header.tag != SEQUENCE {
-        return Err(Malformed("it does not speak LDAP"));
+        return Err(Malformed("the server does not speak LDAP"));
     }
     match header.length.checked_add(header.content) {
         Some(length) if length <= MAX_MESSAGE_BYTES => Ok(Some(length)),
-        _ => Err(Malformed("an answer is too long")),
+        _ => Err(Malformed("a response is too long")),
     }
 }
 
 impl Message {
-    /// Reads one whole message.
+    /// Parses one complete message.
     pub fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut whole = Reader::new(bytes);
         let mut fields = Reader::new(whole.expect(SEQUENCE)?);
         if !whole.is_empty() {
-            return Err(Malformed("there is more after a message"));
+            return Err(Malformed("unexpected bytes after a message"));
         }
         let id = fields.number(INTEGER)?;
         let (tag, content) = fields.element()?;
         let answer = match tag {
-            0x61 => Answer::Bound(outcome(content)?),
+            0x61 => Answer::BindResult(outcome(content)?),
             0x64 => Answer::Entry(entry(content)?),
             0x65 => Answer::Done {
                 outcome: outcome(content)?,
@@ -205,7 +208,7 @@ impl Message {
             },
             0x73 => Answer::Reference,
             0x78 => Answer::Extended(outcome(content)?),
-            _ => return Err(Malformed("an answer is of a kind that was not asked for")),
+            _ => return Err(Malformed("a response has an unexpected type")),
         };
         Ok(Self { id, answer })
     }
@@ -215,7 +218,7 @@ fn outcome(content: &[u8]) -> Result<Outcome, Malformed> {
     let mut fields = Reader::new(content);
     let code = fields.number(ENUMERATED)?;
     fields.expect(OCTETS)?;
-    // Some directories write it in another encoding, which is no reason not to hear the code.
+    // Some directories use another encoding; the result code is still valid.
     let diagnostic = String::from_utf8_lossy(fields.expect(OCTETS)?);
     let shown = diagnostic.chars().filter(|letter| !letter.is_control());
     Ok(Outcome {
@@ -233,7 +236,7 @@ fn entry(content: &[u8]) -> Result<Entry, Malformed> {
         let mut attribute = Reader::new(list.expect(SEQUENCE)?);
         let name = attribute.text()?.to_ascii_lowercase();
         let mut set = Reader::new(attribute.expect(SET)?);
-        // Some directories name one twice, which adds to its values.
+        // Some directories list an attribute twice; the values are merged.
         let values: &mut Vec<_> = attributes.entry(name).or_default();
         while !set.is_empty() {
             values.push(set.expect(OCTETS)?.to_vec());
@@ -242,7 +245,7 @@ fn entry(content: &[u8]) -> Result<Entry, Malformed> {
     Ok(Entry { name, attributes })
 }
 
-/// The cookie in the controls after an answer, if there is one.
+/// Returns the paging cookie in the controls of a response.
 fn next_page(mut rest: Reader<'_>) -> Result<Option<Vec<u8>>, Malformed> {
     if rest.is_empty() {
         return Ok(None);
@@ -258,7 +261,7 @@ fn next_page(mut rest: Reader<'_>) -> Result<Option<Vec<u8>>, Malformed> {
             (tag, content) = control.element()?;
         }
         if tag != OCTETS {
-            return Err(Malformed("a control has another form"));
+            return Err(Malformed("a control is malformed"));
         }
         let mut fields = Reader::new(Reader::new(content).expect(SEQUENCE)?);
         fields.expect(INTEGER)?;

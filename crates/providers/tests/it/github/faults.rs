@@ -136,7 +136,7 @@ async fn many_answers_together_have_a_limit_of_time_too() {
     people(&fake);
     let alice = sign_in(&fake, &github(&fake), 1).await.unwrap();
     let patience = Timeouts {
-        whole: Duration::from_millis(400),
+        operation: Duration::from_millis(400),
         ..super::patience()
     };
     fake.break_at(READ[2], Fault::Silence);

@@ -154,7 +154,7 @@ async fn what_github_says_of_the_app_is_for_the_administrator() {
     for (word, expected, says) in [
         ("redirect_uri_mismatch", "misconfigured", BACK),
         ("application_suspended", "misconfigured", "github.clientId"),
-        ("temporarily_unavailable", "unavailable", "cannot be asked"),
+        ("temporarily_unavailable", "unavailable", "is unavailable"),
         ("invalid_scope", "invalid_response", "invalid_scope"),
     ] {
         let query = format!("error={word}&state={state}");
@@ -177,7 +177,7 @@ async fn an_app_with_another_callback_says_what_to_put_there() {
 async fn a_smaller_grant_is_not_mistaken_for_somebody_without_organizations() {
     let (fake, github) = with_octocat().await;
     for (scope, named) in [
-        ("", "allows Drover nothing"),
+        ("", "grants no scope"),
         ("repo,user:email", "repo,user:email"),
     ] {
         fake.world().scope = scope.to_owned();

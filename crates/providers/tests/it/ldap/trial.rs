@@ -39,11 +39,11 @@ async fn a_configuration_that_works_says_what_it_found() {
     assert_eq!(
         sentences,
         [
-            "answers, and TLS stands".to_owned(),
-            format!("can sign in at {}", slapd.ldaps()),
-            "2 people can sign in".to_owned(),
+            "the server is reachable with TLS".to_owned(),
+            format!("bind succeeded at {}", slapd.ldaps()),
+            "2 users can sign in".to_owned(),
             "2 entries match".to_owned(),
-            format!("jane has the id {} and is in 1 groups", person.id),
+            format!("jane has the ID {} and is in 1 groups", person.id),
         ]
     );
     assert_eq!(person.groups[0].name, "admins");
@@ -118,6 +118,6 @@ async fn a_trial_with_a_wrong_password_says_so() {
         .await;
     let last = trial.checks.last().unwrap();
     assert_eq!(last.what, CheckKind::SignIn);
-    assert_eq!(last.sentence(), "the name or the password is wrong");
+    assert_eq!(last.sentence(), "wrong user name or password");
     assert!(!trial.works() && trial.person.is_none());
 }

@@ -81,7 +81,7 @@ async fn somebody_signs_in_and_their_groups_are_renewed_with_tokens_that_serve_o
 
     // Not hers to the provider, so not hers here.
     let result = refresh(&oidc, &third, "bob").await;
-    assert_eq!(verdict(&result), Verdict::Unbelievable);
+    assert_eq!(verdict(&result), Verdict::InvalidResponse);
 
     // One that was used before was stolen: the provider ends what it belongs to.
     let withdrawn = Verdict::Refused(Refusal::Withdrawn);
@@ -143,7 +143,7 @@ async fn a_code_serves_only_who_began() {
     // And a sign-in in another browser does not take it.
     let (_, other) = oidc.authorize(&back(), Timestamp::now()).await.unwrap();
     let result = oidc.redeem(query, &other, Timestamp::now()).await;
-    assert_eq!(verdict(&result), Verdict::Unbelievable);
+    assert_eq!(verdict(&result), Verdict::InvalidResponse);
 }
 
 #[tokio::test]

@@ -38,7 +38,7 @@ fn a_provider_that_says_the_least_is_taken_as_the_specification_says() {
     assert_eq!(metadata.authentication, basic);
     assert_eq!(metadata.userinfo, None);
     assert_eq!(metadata.end_session, None);
-    assert!(!metadata.names_itself && !metadata.says_pkce);
+    assert!(!metadata.sends_iss && !metadata.advertises_pkce);
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_provider_is_used_only_as_itself_over_tls_by_code_with_pkce_and_signatures()
             issuer,
         ),
         (json!({"issuer": ""}), issuer),
-        (json!({"issuer": null}), Verdict::Unbelievable),
+        (json!({"issuer": null}), Verdict::InvalidResponse),
         (
             json!({"response_types_supported": ["id_token", "code token"]}),
             issuer,
@@ -71,49 +71,49 @@ fn a_provider_is_used_only_as_itself_over_tls_by_code_with_pkce_and_signatures()
             issuer,
         ),
         (json!({"id_token_signing_alg_values_supported": []}), issuer),
-        (json!({"token_endpoint": null}), Verdict::Unbelievable),
-        (json!({"jwks_uri": null}), Verdict::Unbelievable),
+        (json!({"token_endpoint": null}), Verdict::InvalidResponse),
+        (json!({"jwks_uri": null}), Verdict::InvalidResponse),
         (
             json!({"authorization_endpoint": null}),
-            Verdict::Unbelievable,
+            Verdict::InvalidResponse,
         ),
         (
             json!({"token_endpoint": "http://id.example.com/t"}),
-            Verdict::Unbelievable,
+            Verdict::InvalidResponse,
         ),
         (
             json!({"jwks_uri": "file:///etc/passwd"}),
-            Verdict::Unbelievable,
+            Verdict::InvalidResponse,
         ),
-        (json!({"jwks_uri": "/k"}), Verdict::Unbelievable),
+        (json!({"jwks_uri": "/k"}), Verdict::InvalidResponse),
         (
             json!({"userinfo_endpoint": "http://id.example.com/u"}),
-            Verdict::Unbelievable,
+            Verdict::InvalidResponse,
         ),
         (
             json!({"end_session_endpoint": "javascript:alert(1)"}),
-            Verdict::Unbelievable,
+            Verdict::InvalidResponse,
         ),
         (
             json!({"authorization_endpoint": "javascript:alert(1)"}),
-            Verdict::Unbelievable,
+            Verdict::InvalidResponse,
         ),
         (
             json!({"authorization_endpoint": "https://u:p@id.example.com/a"}),
-            Verdict::Unbelievable,
+            Verdict::InvalidResponse,
         ),
         (
             json!({"authorization_endpoint": "https://id.example.com/a#b"}),
-            Verdict::Unbelievable,
+            Verdict::InvalidResponse,
         ),
-        (json!({"token_endpoint": 7}), Verdict::Unbelievable),
+        (json!({"token_endpoint": 7}), Verdict::InvalidResponse),
     ] {
         assert_eq!(verdict(&read(&document(&change))), wanted, "{change}");
     }
     for text in ["", "[]", "<html>", "{\"issuer\":\"a\",\"issuer\":\"b\"}"] {
         let issuer = Issuer::parse(ISSUER).unwrap();
         let result = Metadata::parse(&issuer, text.as_bytes());
-        assert_eq!(verdict(&result), Verdict::Unbelievable, "{text}");
+        assert_eq!(verdict(&result), Verdict::InvalidResponse, "{text}");
     }
 }
 

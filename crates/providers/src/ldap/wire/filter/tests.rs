@@ -5,14 +5,16 @@ fn equal(attribute: &str, value: &[u8]) -> Filter {
 }
 
 #[test]
-fn the_examples_of_rfc_4515_are_read() {
-    let rule = |rule: Option<&str>, attribute: Option<&str>, value: &[u8], name_too| Filter::Rule {
-        rule: rule.map(str::to_owned),
-        attribute: attribute.map(str::to_owned),
-        value: value.to_vec(),
-        name_too,
+fn rfc_4515_examples_are_parsed() {
+    let rule = |rule: Option<&str>, attribute: Option<&str>, value: &[u8], dn_attributes| {
+        Filter::Extensible {
+            rule: rule.map(str::to_owned),
+            attribute: attribute.map(str::to_owned),
+            value: value.to_vec(),
+            dn_attributes,
+        }
     };
-    let parts = |attribute: &str, begin: &str, middle: &[&str], end: &str| Filter::Parts {
+    let parts = |attribute: &str, begin: &str, middle: &[&str], end: &str| Filter::Substrings {
         attribute: attribute.to_owned(),
         begin: begin.into(),
         middle: middle.iter().map(|part| part.as_bytes().to_vec()).collect(),
@@ -72,7 +74,10 @@ fn the_examples_of_rfc_4515_are_read() {
         (r"(sn=Lu\c4\8di\c4\87)", equal("sn", "Lučić".as_bytes())),
         ("(age>=18)", Filter::AtLeast("age".into(), b"18".to_vec())),
         ("(age<=18)", Filter::AtMost("age".into(), b"18".to_vec())),
-        ("(sn~=Smith)", Filter::About("sn".into(), b"Smith".to_vec())),
+        (
+            "(sn~=Smith)",
+            Filter::Approximate("sn".into(), b"Smith".to_vec()),
+        ),
         ("(&)", Filter::And(Vec::new())),
     ] {
         assert_eq!(Filter::parse(text), Ok(expected), "{text}");
@@ -80,7 +85,7 @@ fn the_examples_of_rfc_4515_are_read() {
 }
 
 #[test]
-fn what_is_no_filter_is_refused_and_the_place_is_named() {
+fn invalid_filter_is_rejected_with_the_error_position() {
     for (text, at) in [
         ("", 1),
         ("cn=a", 1),
@@ -107,14 +112,14 @@ fn what_is_no_filter_is_refused_and_the_place_is_named() {
 }
 
 #[test]
-fn a_filter_nested_without_end_is_refused() {
+fn too_deeply_nested_filter_is_rejected() {
     let text = "(!".repeat(100_000);
     let error = Filter::parse(&text).unwrap_err();
     assert!(error.problem.contains("too deep"), "{error}");
 }
 
 #[test]
-fn a_filter_is_sent_as_rfc_4511_says() {
+fn filter_encoding_matches_rfc_4511() {
     let filter = Filter::parse("(&(a=b)(!(c=*))(d=e*f*g)(h:1.2:=i))").unwrap();
     let expected: &[u8] = &[
         0xa0, 44, //

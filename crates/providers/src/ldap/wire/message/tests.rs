@@ -21,7 +21,7 @@ fn entry_of(attributes: &[Vec<u8>]) -> Vec<u8> {
 }
 
 #[test]
-fn an_entry_has_its_values_by_names_in_any_letters() {
+fn attribute_names_of_an_entry_are_case_insensitive() {
     let bytes = answer(
         &entry_of(&[
             attribute("objectGUID", &[&[0, 255]]),
@@ -41,7 +41,7 @@ fn an_entry_has_its_values_by_names_in_any_letters() {
 }
 
 #[test]
-fn the_next_page_is_found_among_other_controls() {
+fn paging_cookie_is_found_among_other_controls() {
     let cookie = |cookie: &[u8]| {
         let value = [ber::number(INTEGER, 0), ber::octets(cookie)].concat();
         ber::octets(&ber::element(SEQUENCE, &[&value]))
@@ -67,11 +67,11 @@ fn the_next_page_is_found_among_other_controls() {
 }
 
 #[test]
-fn what_a_directory_says_is_one_short_line() {
+fn diagnostic_message_is_truncated_to_one_line() {
     let said = format!("no\r\n\u{1b}[31m{}", "x".repeat(1000));
     let bytes = answer(&result(0x61, 49, said.as_bytes()), &[]);
-    let Answer::Bound(outcome) = Message::parse(&bytes).unwrap().answer else {
-        panic!("no answer to a bind")
+    let Answer::BindResult(outcome) = Message::parse(&bytes).unwrap().answer else {
+        panic!("the message is not a bind response")
     };
     assert_eq!(outcome.code, 49);
     assert_eq!(outcome.diagnostic.chars().count(), MAX_DIAGNOSTIC);
@@ -79,11 +79,11 @@ fn what_a_directory_says_is_one_short_line() {
 }
 
 #[test]
-fn what_is_no_answer_is_an_error() {
+fn invalid_response_returns_an_error() {
     let done = result(0x65, 0, b"");
     let long = ber::element(SEQUENCE, &[&ber::number(INTEGER, 7), &done, &[0xa0, 0x7f]]);
     for bytes in [
-        // This ends a program that uses ldap3 0.12.
+        // These bytes abort a program that uses ldap3 0.12.
         vec![0x30, 0],
         vec![0x30, 3, 2, 1, 7],
         vec![],
@@ -104,7 +104,7 @@ fn what_is_no_answer_is_an_error() {
 }
 
 #[test]
-fn a_length_is_known_early_and_bounded() {
+fn message_length_is_read_from_the_header_and_bounded() {
     assert_eq!(length(&[]), Ok(None));
     assert_eq!(length(&[0x30]), Ok(None));
     assert_eq!(length(&[0x30, 0x83, 0]), Ok(None));
@@ -115,7 +115,7 @@ fn a_length_is_known_early_and_bounded() {
 }
 
 #[test]
-fn requests_are_as_rfc_4511_says() {
+fn request_encoding_matches_rfc_4511() {
     let bound = bind(1, "cn=a", "p");
     let expected: &[u8] = &[
         0x30, 17, 2, 1, 1, 0x60, 12, 2, 1, 3, 4, 4, b'c', b'n', b'=', b'a', 0x80, 1, b'p',

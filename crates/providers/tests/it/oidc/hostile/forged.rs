@@ -33,14 +33,14 @@ async fn only_the_own_answer_ends_a_sign_in() {
         format!("code={}&state={state}", "c".repeat(20_000)),
     ] {
         let result = world.oidc.redeem(&query, &begun.pending, now()).await;
-        assert_eq!(verdict(&result), Verdict::Unbelievable, "{query:.200}");
+        assert_eq!(verdict(&result), Verdict::InvalidResponse, "{query:.200}");
         let text = shown(result);
         assert!(!text.contains(state.as_str()), "{text}");
     }
     let good = format!("code=a-code&state={state}&iss={}", world.issuer.url);
     for late in [601, -61] {
         let result = world.oidc.redeem(&good, &begun.pending, after(late)).await;
-        assert_eq!(verdict(&result), Verdict::Unbelievable, "{late} s");
+        assert_eq!(verdict(&result), Verdict::InvalidResponse, "{late} s");
     }
     assert!(world.issuer.asked("/token").is_empty(), "no code was sent");
     let result = world.oidc.redeem(&good, &begun.pending, after(300)).await;
@@ -55,7 +55,7 @@ async fn one_providers_answer_is_no_answer_of_another() {
     evil.gives(&evil.claims(begun.nonce()));
     // The same state and the same nonce, at the other.
     let result = begun.ends(&evil.oidc).await;
-    assert_eq!(verdict(&result), Verdict::Unbelievable);
+    assert_eq!(verdict(&result), Verdict::InvalidResponse);
     assert!(evil.issuer.asked("/token").is_empty(), "it got the code");
 
     // One that says that it names itself must.
@@ -63,7 +63,7 @@ async fn one_providers_answer_is_no_answer_of_another() {
     world.issuer.describes_itself_with(&says);
     let oidc = client(&world.issuer);
     let result = begun.ends(&oidc).await;
-    assert_eq!(verdict(&result), Verdict::Unbelievable);
+    assert_eq!(verdict(&result), Verdict::InvalidResponse);
     let named = format!(
         "code=c&state={}&iss={}",
         begun.sent["state"], world.issuer.url
@@ -80,7 +80,7 @@ async fn no_redirect_is_followed_anywhere() {
             .issuer
             .says("/elsewhere", Answer::Json(200, json!({})));
         let result = sign_in_to_the_end(&world, path, Answer::Redirect("/elsewhere")).await;
-        assert_eq!(verdict(&result), Verdict::Unbelievable, "{path}");
+        assert_eq!(verdict(&result), Verdict::InvalidResponse, "{path}");
         assert!(world.issuer.asked("/elsewhere").is_empty(), "{path}");
     }
 }
@@ -90,7 +90,7 @@ async fn an_answer_without_an_end_is_not_read_to_its_end() {
     for path in [DISCOVERY, "/keys", "/token", "/me"] {
         let world = World::start().await;
         let result = sign_in_to_the_end(&world, path, Answer::Endless).await;
-        assert_eq!(verdict(&result), Verdict::Unbelievable, "{path}");
+        assert_eq!(verdict(&result), Verdict::InvalidResponse, "{path}");
     }
 }
 
@@ -140,7 +140,7 @@ async fn a_token_for_somebody_or_something_else_signs_nobody_in() {
         ),
         ("that is none", world.sign_in_with(|_| String::new()).await),
     ] {
-        assert_eq!(verdict(&result), Verdict::Unbelievable, "{what}");
+        assert_eq!(verdict(&result), Verdict::InvalidResponse, "{what}");
         let text = shown(result);
         assert!(!text.contains("eyJ"), "a token is in the error: {text}");
     }

@@ -27,9 +27,9 @@ async fn only_a_persons_own_no_is_a_refusal_of_the_sign_in() {
             "unsupported_response_type",
             Verdict::Misconfigured("oidc.clientId"),
         ),
-        ("invalid_request", Verdict::Unbelievable),
-        ("", Verdict::Unbelievable),
-        ("Access_Denied", Verdict::Unbelievable),
+        ("invalid_request", Verdict::InvalidResponse),
+        ("", Verdict::InvalidResponse),
+        ("Access_Denied", Verdict::InvalidResponse),
     ] {
         let begun = Begun::at(&world.oidc).await;
         let query = format!("error={error}&state={}", begun.sent["state"]);
@@ -84,22 +84,22 @@ async fn only_a_providers_own_no_is_a_refusal_of_a_renewal() {
             Verdict::Misconfigured("oidc.scopes"),
         ),
         // Anything else says nothing of the person.
-        (error(400, "invalid_request"), Verdict::Unbelievable),
-        (error(400, "INVALID_GRANT"), Verdict::Unbelievable),
-        (page(400), Verdict::Unbelievable),
-        (page(403), Verdict::Unbelievable),
-        (page(404), Verdict::Unbelievable),
-        (page(200), Verdict::Unbelievable),
+        (error(400, "invalid_request"), Verdict::InvalidResponse),
+        (error(400, "INVALID_GRANT"), Verdict::InvalidResponse),
+        (page(400), Verdict::InvalidResponse),
+        (page(403), Verdict::InvalidResponse),
+        (page(404), Verdict::InvalidResponse),
+        (page(200), Verdict::InvalidResponse),
         (
             Answer::Json(400, json!(["invalid_grant"])),
-            Verdict::Unbelievable,
+            Verdict::InvalidResponse,
         ),
-        (error(200, "invalid_grant"), Verdict::Unbelievable),
+        (error(200, "invalid_grant"), Verdict::InvalidResponse),
         (
             Answer::Raw(400, "text/plain", b"{\"error\":\"invalid_grant\"".to_vec()),
-            Verdict::Unbelievable,
+            Verdict::InvalidResponse,
         ),
-        (Answer::Redirect("/keys"), Verdict::Unbelievable),
+        (Answer::Redirect("/keys"), Verdict::InvalidResponse),
     ] {
         let said = match &answer {
             Answer::Json(status, body) => format!("{status} {body}"),

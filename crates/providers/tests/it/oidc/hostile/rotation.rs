@@ -24,7 +24,11 @@ async fn a_new_key_is_fetched_once_and_made_up_ones_cause_no_flood() {
     world.gives(&world.claims(begun.nonce()));
     let query = format!("code=a-code&state={}", begun.sent["state"]);
     let result = world.oidc.redeem(&query, &begun.pending, now()).await;
-    assert_eq!(verdict(&result), Verdict::Unbelievable, "within the minute");
+    assert_eq!(
+        verdict(&result),
+        Verdict::InvalidResponse,
+        "within the minute"
+    );
     for _ in 0..3 {
         let result = world.oidc.redeem(&query, &begun.pending, after(60)).await;
         assert_eq!(verdict(&result), Verdict::Good);
@@ -40,7 +44,7 @@ async fn a_new_key_is_fetched_once_and_made_up_ones_cause_no_flood() {
     for number in 0..1000 {
         world.gives_token(&made_up(number));
         let result = world.oidc.redeem(&query, &begun.pending, after(121)).await;
-        assert_eq!(verdict(&result), Verdict::Unbelievable);
+        assert_eq!(verdict(&result), Verdict::InvalidResponse);
     }
     assert_eq!(world.issuer.asked("/keys").len(), 3, "one in that minute");
 }
@@ -92,7 +96,7 @@ async fn a_withdrawn_key_is_believed_no_longer_than_an_hour() {
     let result = as_sign_in(world.oidc.refresh(&token, "ann-1", after(3599)).await);
     assert_eq!(verdict(&result), Verdict::Good);
     let result = as_sign_in(world.oidc.refresh(&token, "ann-1", after(3600)).await);
-    assert_eq!(verdict(&result), Verdict::Unbelievable);
+    assert_eq!(verdict(&result), Verdict::InvalidResponse);
 }
 
 #[tokio::test]
@@ -119,6 +123,6 @@ async fn keys_that_nothing_can_be_checked_with_sign_nobody_in() {
         let world = World::start().await;
         world.issuer.says("/keys", answer);
         let result = world.sign_in().await;
-        assert_eq!(verdict(&result), Verdict::Unbelievable, "{what}");
+        assert_eq!(verdict(&result), Verdict::InvalidResponse, "{what}");
     }
 }

@@ -166,7 +166,7 @@ async fn groups_come_from_userinfo_if_the_token_has_none_and_only_of_the_same_pe
     ] {
         world.issuer.says("/me", answer);
         let result = world.sign_in_with(without_groups).await;
-        assert_eq!(verdict(&result), Verdict::Unbelievable, "{what}");
+        assert_eq!(verdict(&result), Verdict::InvalidResponse, "{what}");
     }
 }
 
@@ -194,7 +194,7 @@ async fn a_renewal_is_about_the_same_person_or_not_believed() {
         other[name] = value.into();
         world.gives(&other);
         let result = world.refresh().await;
-        assert_eq!(verdict(&result), Verdict::Unbelievable, "{name}");
+        assert_eq!(verdict(&result), Verdict::InvalidResponse, "{name}");
     }
 }
 
@@ -209,7 +209,7 @@ async fn a_token_that_renewed_a_sign_in_is_kept_though_the_rest_of_the_renewal_f
         (Answer::Json(503, json!({})), Verdict::Unavailable),
         (
             Answer::Json(200, json!({"sub": "eve-1"})),
-            Verdict::Unbelievable,
+            Verdict::InvalidResponse,
         ),
     ] {
         world.issuer.says("/me", answer);
@@ -235,14 +235,14 @@ async fn a_renewal_without_an_id_token_is_believed_if_userinfo_says_whose_it_is(
     assert_eq!(renewed.person.groups[0].id, "team-d");
     assert!(renewed.refresh_token.is_none() && renewed.id_token.is_none());
     world.issuer.says("/me", me("eve-1"));
-    assert_eq!(verdict(&world.refresh().await), Verdict::Unbelievable);
+    assert_eq!(verdict(&world.refresh().await), Verdict::InvalidResponse);
 
     let silent = json!({"userinfo_endpoint": null});
     world.issuer.describes_itself_with(&silent);
     let oidc = client(&world.issuer);
     let token = SecretString::from("refresh-1");
     let result = as_sign_in(oidc.refresh(&token, "ann-1", now()).await);
-    assert_eq!(verdict(&result), Verdict::Unbelievable);
+    assert_eq!(verdict(&result), Verdict::InvalidResponse);
 }
 
 #[tokio::test]
@@ -282,11 +282,11 @@ async fn a_test_before_enabling_says_what_was_found_and_what_is_wrong() {
     let checks = words(&world.oidc).await;
     let all = [
         "Discovery",
-        "Signing in",
+        "Sign-in",
         "Keys",
         "Client",
-        "Renewing",
-        "Signing out",
+        "Refresh",
+        "Sign-out",
     ];
     assert_eq!(checks, all.map(|what| (what, Verdict::Good)));
     assert_eq!(world.issuer.asked("/keys").len(), 1);

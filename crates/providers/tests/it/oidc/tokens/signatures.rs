@@ -94,22 +94,22 @@ fn a_key_signs_only_what_it_is_for() {
         (
             "for another algorithm",
             change("alg", "ES384".into()),
-            TokenError::UnfitKey,
+            TokenError::UnsuitableKey,
         ),
         (
             "for an unknown algorithm",
             change("alg", "X".into()),
-            TokenError::UnfitKey,
+            TokenError::UnsuitableKey,
         ),
         (
             "of another curve",
             change("crv", "P-384".into()),
-            TokenError::UnfitKey,
+            TokenError::UnsuitableKey,
         ),
         (
             "of another kind",
             set(&[Signer::new("one", Algorithm::RS256).published()]),
-            TokenError::UnfitKey,
+            TokenError::UnsuitableKey,
         ),
         (
             "no point of the curve",

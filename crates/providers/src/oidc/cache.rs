@@ -1,4 +1,4 @@
-//! What is known of a provider, kept for a while.
+//! Cache of a provider's metadata and keys.
 
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use tokio::time::timeout;
 use super::issuer::Issuer;
 use super::keys::KeySet;
 use super::metadata::Metadata;
-use super::web::{PATIENCE, Web};
+use super::web::{REQUEST_TIMEOUT, Web};
 use crate::ProviderError;
 
-/// How long a provider's words about itself, and its keys, are believed; a key that it withdrew is
-/// believed no longer.
-const KEPT: SignedDuration = SignedDuration::from_hours(1);
-/// How often keys are fetched again for signatures of keys that are unknown.
-const KEYS_EVERY: SignedDuration = SignedDuration::from_mins(1);
+/// Lifetime of cached metadata and keys. A key that the provider withdraws stays trusted for at
+/// most this time.
+const METADATA_LIFETIME: SignedDuration = SignedDuration::from_hours(1);
+/// Minimum interval between key fetches that unknown key IDs cause.
+const MIN_KEY_FETCH_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 
-/// One provider's words about itself, and its keys; whoever comes while they are fetched waits.
+/// Cached metadata and keys of one provider. Concurrent callers wait for one fetch.
 #[derive(Debug, Default)]
-pub(super) struct Known(Mutex<Option<Entry>>);
+pub(super) struct MetadataCache(Mutex<Option<Entry>>);
 
 #[derive(Debug)]
 struct Entry {
@@ -36,13 +36,14 @@ struct Keys {
     fetched_at: Timestamp,
 }
 
-/// A clock that was put back makes nothing young again.
+/// Reports whether less than `age` has passed since `since`. A clock that moved backwards counts as
+/// expired.
 fn is_within(since: Timestamp, age: SignedDuration, now: Timestamp) -> bool {
     (SignedDuration::ZERO..age).contains(&now.duration_since(since))
 }
 
-impl Known {
-    /// The provider's words about itself.
+impl MetadataCache {
+    /// Returns the cached metadata, or fetches it.
     pub(super) async fn metadata(
         &self,
         web: &Web,
@@ -51,7 +52,7 @@ impl Known {
     ) -> Result<Arc<Metadata>, ProviderError> {
         let mut entry = self.lock(web).await?;
         if let Some(entry) = &*entry
-            && is_within(entry.fetched_at, KEPT, now)
+            && is_within(entry.fetched_at, METADATA_LIFETIME, now)
         {
             return Ok(entry.metadata.clone());
         }
@@ -64,7 +65,7 @@ impl Known {
         Ok(metadata)
     }
 
-    /// The provider's keys.
+    /// Returns the cached keys, or fetches them.
     pub(super) async fn keys(
         &self,
         web: &Web,
@@ -78,11 +79,12 @@ impl Known {
         fetch_into(&mut entry, web, metadata, now).await
     }
 
-    /// Newer keys than `old`, which do not hold the one that signed something; `None` if they were
-    /// fetched within the last minute: whoever makes up key ids causes no more requests than that.
+    /// Returns newer keys than `old`, which lack the key of a signature. Returns `None` if the keys
+    /// were fetched within the last minute, so that invented key IDs cause at most one request per
+    /// minute.
     ///
-    /// A fetch that failed does not count, so that nobody waits a minute for a provider that is
-    /// there again.
+    /// A failed fetch does not start this interval, so that sign-ins succeed as soon as the
+    /// provider recovers.
     pub(super) async fn newer_keys(
         &self,
         web: &Web,
@@ -95,18 +97,20 @@ impl Known {
             if !Arc::ptr_eq(&keys.set, old) {
                 return Ok(Some(keys.set.clone()));
             }
-            if is_within(keys.fetched_at, KEYS_EVERY, now) {
+            if is_within(keys.fetched_at, MIN_KEY_FETCH_INTERVAL, now) {
                 return Ok(None);
             }
         }
         fetch_into(&mut entry, web, metadata, now).await.map(Some)
     }
 
-    /// Waits for another's fetch no longer than for one of its own.
+    /// Waits for a concurrent fetch, at most as long as one request may take.
     async fn lock(&self, web: &Web) -> Result<MutexGuard<'_, Option<Entry>>, ProviderError> {
-        timeout(PATIENCE, self.0.lock())
+        timeout(REQUEST_TIMEOUT, self.0.lock())
             .await
-            .map_err(|elapsed| web.unavailable("learn what it says of itself", elapsed.into()))
+            .map_err(|elapsed| {
+                web.unavailable("fetch the discovery document in time", elapsed.into())
+            })
     }
 }
 
@@ -129,12 +133,12 @@ async fn fetch_into(
 /// Fetches the discovery document (OpenID Connect Discovery 1.0 §4).
 pub(super) async fn fetch_metadata(web: &Web, issuer: &Issuer) -> Result<Metadata, ProviderError> {
     let request = web.client.get(issuer.discovery().clone());
-    let answer = web.send("fetch its discovery document", request).await?;
+    let answer = web.send("fetch the discovery document", request).await?;
     if answer.status != StatusCode::OK {
         return Err(ProviderError::Misconfigured {
             field: "oidc.issuer",
             problem: format!(
-                "is no OpenID provider: {} answered {}",
+                "is not an OpenID provider: {} returned {}",
                 issuer.discovery(),
                 answer.status
             ),
@@ -143,14 +147,16 @@ pub(super) async fn fetch_metadata(web: &Web, issuer: &Issuer) -> Result<Metadat
     Metadata::parse(issuer, &answer.body)
 }
 
-/// Fetches the keys (RFC 7517 §5).
+/// Fetches the key set (RFC 7517 §5).
 pub(super) async fn fetch_keys(web: &Web, metadata: &Metadata) -> Result<KeySet, ProviderError> {
     let request = web.client.get(metadata.jwks.clone());
-    let answer = web.send("fetch its keys", request).await?;
+    let answer = web.send("fetch the signing keys", request).await?;
     let keys = (answer.status == StatusCode::OK)
         .then(|| KeySet::parse(&answer.body))
         .flatten();
     keys.filter(|keys| !keys.is_empty()).ok_or_else(|| {
-        web.invalid_response("it does not publish up to 100 keys, one of which Drover could use")
+        web.invalid_response(
+            "the key set is not a list of up to 100 keys with at least one that Drover supports",
+        )
     })
 }
