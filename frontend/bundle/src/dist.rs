@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_takes_the_place_of_another_whole() {
+    fn new_folder_replaces_the_old_folder_completely() {
         let root = tempfile::tempdir().unwrap();
         let (fresh, dist) = (root.path().join("dist.new"), root.path().join("dist"));
         for (folder, file) in [(&dist, "old"), (&fresh, "new")] {

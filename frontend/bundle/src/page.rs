@@ -146,14 +146,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_content_has_another_name() {
+    fn file_name_changes_with_the_content() {
         let names = [b"a", b"b"].map(|bytes| hashed("app", "js", bytes).path);
         assert_ne!(names[0], names[1]);
         assert_eq!(names[0], "assets/app-ca978112ca1bbdca.js");
     }
 
     #[test]
-    fn a_template_and_what_fills_it_fit_exactly() {
+    fn template_requires_exactly_the_given_placeholders() {
         let value = "x".to_owned();
         let filled = |text| filled("t", text, &[("a", &value)]).map_err(|e| e.to_string());
         assert_eq!(filled("<{{a}} {{a}}>"), Ok("<x x>".to_owned()));

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::messages::{Unit, t};
 
-/// The time between two moments as kubectl writes it: `40s`, `12m`, `5h`, `3d`, `2y`.
+/// Formats the time between two moments like kubectl: `40s`, `12m`, `5h`, `3d`, `2y`.
 pub fn age(from: Timestamp, now: Timestamp) -> String {
     let seconds = now.as_second().saturating_sub(from.as_second()).max(0);
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_age_has_one_unit() {
+    fn age_has_one_unit() {
         let at = |second| Timestamp::from_second(second).unwrap();
         for (seconds, wanted) in [
             (0, "0s"),
@@ -37,6 +37,6 @@ mod tests {
         ] {
             assert_eq!(age(at(1_000), at(1_000 + seconds)), wanted);
         }
-        assert_eq!(age(at(10), at(0)), "0s", "clocks differ a little");
+        assert_eq!(age(at(10), at(0)), "0s", "a time in the future has age 0");
     }
 }

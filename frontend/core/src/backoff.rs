@@ -1,18 +1,18 @@
-//! Backoff of retries.
+//! Exponential backoff of retries.
 
 use std::time::Duration;
 
 const FIRST: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// Exponential backoff with jitter.
+/// Exponential backoff from 0.5 s to 30 s, with jitter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backoff {
     failures: u32,
 }
 
 impl Backoff {
-    /// The next delay; `chance` is a random number between 0 and 1.
+    /// Returns the next delay; `chance` is a random number between 0 and 1.
     pub fn after_failure(&mut self, chance: f64) -> Duration {
         let doubled = FIRST.saturating_mul(1_u32.checked_shl(self.failures).unwrap_or(u32::MAX));
         self.failures = self.failures.saturating_add(1).min(16);
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_double_up_to_a_limit_and_start_anew_after_a_success() {
+    fn delay_doubles_up_to_the_limit_and_resets_after_a_success() {
         let mut backoff = Backoff::default();
         let mut waits = |chance| -> Vec<u128> {
             let mut some = || backoff.after_failure(chance).as_millis();

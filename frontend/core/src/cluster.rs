@@ -1,4 +1,4 @@
-//! The state and the load of a cluster.
+//! The state of a cluster and the load of its resources.
 
 pub use drover_api::cluster_state::{
     HOSTS_HUB, Health, Seen, State, condition, seen, state, words,
@@ -8,29 +8,29 @@ use drover_api::rest::ClusterView;
 use crate::quantity;
 use crate::url::segment;
 
-/// The address of the page of a cluster.
+/// Returns the URL path of the page of a cluster.
 pub fn screen(name: &str) -> String {
     format!("/clusters/{}", segment(name))
 }
 
-/// The address of the members of a cluster.
+/// Returns the URL path of the page with the members of a cluster.
 pub fn members_screen(name: &str) -> String {
     format!("{}/members", screen(name))
 }
 
-/// The total, the requests and the usage of a resource.
+/// The total, the requests and the usage of a resource, in its base unit (cores, bytes, pods).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// The allocatable amount.
+    /// The allocatable amount, or the capacity if the cluster reports no allocatable amount.
     pub total: f64,
-    /// The sum of requests.
+    /// The sum of the requests of all pods.
     pub requested: Option<f64>,
     /// The usage, if the cluster reports metrics.
     pub used: Option<f64>,
 }
 
 impl Load {
-    /// The load of a resource; `None` if the cluster does not report it.
+    /// Reads the load of a resource; `None` if the cluster does not report the resource.
     pub fn of(cluster: &ClusterView, resource: &str) -> Option<Self> {
         let number = |map: &std::collections::BTreeMap<String, String>| {
             map.get(resource).and_then(|text| quantity::parse(text))
@@ -43,17 +43,17 @@ impl Load {
         })
     }
 
-    /// The usage if it is known, else the requests.
+    /// Returns the usage, or the requests if the usage is unknown.
     pub fn taken(&self) -> Option<f64> {
         self.used.or(self.requested)
     }
 
-    /// The used share: 1 is the whole; it can be larger.
+    /// Returns the used share of the total; the share exceeds 1 if the cluster is overcommitted.
     pub fn part(&self) -> Option<f64> {
         self.taken().map(|taken| self.part_of(taken))
     }
 
-    /// The share of an amount.
+    /// Returns the share of an amount in the total.
     pub fn part_of(&self, amount: f64) -> f64 {
         (amount / self.total).max(0.0)
     }

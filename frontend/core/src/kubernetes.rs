@@ -1,4 +1,4 @@
-//! Objects of a cluster: their kinds, lists, states, logs and manifests.
+//! Kubernetes objects of a cluster: kinds, lists, states, logs and manifests.
 
 pub mod column;
 pub mod event;

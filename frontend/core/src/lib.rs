@@ -1,8 +1,8 @@
-//! What the web UI knows without a browser: how answers are read, what a cluster's state is in
-//! words, how a watch goes on after it was cut.
+//! The logic of the web UI that does not need a browser: parsing of responses, texts for states,
+//! and resumption of watches.
 //!
-//! *Owns* everything that can be tried in a native test. *Never* touches a page, opens a
-//! connection or reads a clock: times and chances are handed in.
+//! This crate *owns* the logic that native tests can run. It *never* accesses a page, opens a
+//! connection, or reads a clock: callers pass times and random numbers.
 
 pub mod age;
 pub mod backoff;

@@ -1,4 +1,4 @@
-//! What Drover manages itself: users, roles, projects, providers, tokens and settings.
+//! The objects that Drover manages: users, roles, projects, providers, tokens and settings.
 
 pub mod audit;
 pub mod explain;

@@ -1,14 +1,15 @@
-//! The message catalogue: every text that the web UI shows, one typed entry each.
+//! The message catalogue. Each text of the web UI has one typed entry.
 //!
-//! [`english`] declares the messages and is the first language. A message is a text, or a function
-//! of typed arguments (`delete_many(count: usize)`); it returns a `String`, or [`Rich`] text with
-//! code, emphasis and links inside a sentence. Plural forms, the order of arguments and the form of
-//! dates belong to the language. A second language is one more file with one more value of the type
-//! [`Messages`]; the compiler rejects it while a message is missing or has other arguments.
-//! docs/adr/0011-message-catalogue.md compares this with the libraries.
+//! [`english`] declares the messages and contains the first language. A message is a text, or a
+//! function of typed arguments (`delete_many(count: usize)`). A message returns a `String`, or
+//! [`Rich`] text with code, emphasis and links inside a sentence. Plural forms, the order of
+//! arguments, and the format of dates belong to the language. A second language is a second file
+//! with a value of the type [`Messages`]; the compiler rejects the file if a message is missing or
+//! has other arguments. The document docs/adr/0011-message-catalogue.md compares this design with
+//! libraries.
 //!
-//! Not here: names that Kubernetes defines (kinds, reasons, verbs), messages that the server sends,
-//! commands, and developers' text.
+//! The catalogue does not contain names that Kubernetes defines (kinds, reasons, verbs), messages
+//! from the server, commands, and texts for developers.
 
 #[expect(
     clippy::struct_field_names,
@@ -22,11 +23,10 @@ pub use english::Messages;
 pub use rich::{LocalTime, Part, Rich, code, link, strong};
 pub use terms::{Noun, Unit};
 
-/// The messages of the language that the page uses.
+/// Returns the messages of the page's language.
 ///
-/// This is the one place that chooses a language. A second one is chosen here, from the user's
-/// preference or from `navigator.languages`, and the page's attribute `lang` follows
-/// `language.tag`.
+/// Only this function selects a language. A second language is selected here, by the user's
+/// preference or by `navigator.languages`; the `lang` attribute of the page uses `language.tag`.
 #[inline]
 pub fn t() -> &'static Messages {
     &english::ENGLISH
@@ -34,13 +34,13 @@ pub fn t() -> &'static Messages {
 
 /// Declares groups of messages and their English texts.
 ///
-/// `name = "Text";` declares a text, `name(argument: Type) = expression;` a `String` of arguments,
-/// and `name(argument: Type) -> Rich = expression;` another type.
+/// `name = "Text";` declares a text. `name(argument: Type) = expression;` declares a `String` of
+/// arguments. `name(argument: Type) -> Rich = expression;` declares another type.
 macro_rules! catalogue {
     ($($(#[$about:meta])* $group:ident: $Group:ident { $(
         $name:ident $(($($argument:ident: $type:ty),* $(,)?))? $(-> $result:ty)? = $text:expr;
     )* })*) => {
-        /// All messages of one language, by the screen or the component that shows them.
+        /// All messages of a language, grouped by screen or component.
         #[derive(Debug)]
         pub struct Messages {
             $($(#[$about])* pub $group: $Group,)*
@@ -58,7 +58,7 @@ macro_rules! catalogue {
             }
         )*
 
-        /// English.
+        /// The English messages.
         pub static ENGLISH: Messages = Messages {
             $($group: $Group {
                 $($name: crate::messages::message_value!(

@@ -1,7 +1,7 @@
-//! Fuzzy search of titles.
+//! Fuzzy search in titles, for the command palette.
 
-/// The match score of typed characters, higher is better; `None` without a match. Word starts and
-/// adjacent characters score more.
+/// Returns the match score of the typed characters; higher is better, `None` means no match. Word
+/// starts and adjacent characters score higher.
 pub fn fit(typed: &str, title: &str) -> Option<u32> {
     let mut score = 0;
     let mut wanted = typed
@@ -24,7 +24,7 @@ pub fn fit(typed: &str, title: &str) -> Option<u32> {
     wanted.peek().is_none().then_some(score)
 }
 
-/// Indexes of the matching titles, best first; all titles for empty input.
+/// Returns the indexes of the matching titles, best first; all titles if the input is empty.
 pub fn ranked<'a>(typed: &str, titles: impl IntoIterator<Item = &'a str>) -> Vec<usize> {
     let mut found: Vec<(usize, u32)> = titles
         .into_iter()
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn starts_of_words_and_runs_count_more() {
+    fn word_starts_and_adjacent_characters_score_higher() {
         let titles = ["Change password", "Go to clusters", "Use the dark theme"];
         assert_eq!(ranked("", titles), [0, 1, 2]);
         assert_eq!(ranked("gtc", titles), [1]);

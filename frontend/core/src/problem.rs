@@ -1,53 +1,53 @@
-//! Errors of requests in words.
+//! Errors of requests, with texts for the user.
 
 use serde::Deserialize;
 
 use crate::messages::t;
 
-/// Why a request failed.
+/// The error of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The kind, which decides the reaction.
+    /// The kind of the error, which selects the reaction of the page.
     pub kind: ProblemKind,
-    /// Cause and next step.
+    /// The cause and the next step.
     pub message: String,
-    /// Errors of form fields.
+    /// The errors of form fields.
     pub fields: Vec<FieldProblem>,
 }
 
-/// The kind of a problem.
+/// The kind of a request error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProblemKind {
     /// The server was not reached.
     Offline,
-    /// 401: not signed in.
+    /// Status 401: the user is not signed in.
     SignedOut,
-    /// 403: missing right.
+    /// Status 403: the user does not have the right.
     Forbidden,
-    /// 404: not found.
+    /// Status 404: the object does not exist.
     NotFound,
-    /// 409: conflict.
+    /// Status 409: the request conflicts with another change.
     Conflict,
-    /// 410: the resource version expired.
+    /// Status 410: the resource version expired.
     Expired,
-    /// 400 or 422: invalid input.
+    /// Status 400 or 422: the input is invalid.
     Invalid,
-    /// 429 or 503: retry later.
+    /// Status 429 or 503: the client can retry later.
     Later,
-    /// Everything else.
+    /// Any other error.
     Failed,
 }
 
-/// The error of a field.
+/// The error of a form field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldProblem {
-    /// The field's path, for example `new`.
+    /// The path of the field, such as `new`.
     pub field: String,
-    /// The message.
+    /// The error message of the field.
     pub message: String,
 }
 
-/// The shown fields of a `metav1.Status`.
+/// The fields of a `metav1.Status` that the page shows.
 #[derive(Deserialize)]
 struct Status {
     message: Option<String>,
@@ -68,17 +68,17 @@ struct Cause {
 }
 
 impl Problem {
-    /// The server was not reached, or the connection broke.
+    /// Creates the error for a server that was not reached, or for a broken connection.
     pub fn offline() -> Self {
         Self::new(ProblemKind::Offline, t().problems.offline())
     }
 
-    /// An unexpected response.
+    /// Creates the error for an unexpected response.
     pub fn strange(what: &str) -> Self {
         Self::new(ProblemKind::Failed, t().problems.unexpected(what))
     }
 
-    /// Any problem, without fields.
+    /// Creates an error without field errors.
     pub fn new(kind: ProblemKind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -87,7 +87,7 @@ impl Problem {
         }
     }
 
-    /// Parses an error response.
+    /// Parses the body of an error response.
     pub fn of_answer(code: u16, body: &[u8]) -> Self {
         let status: Option<Status> = serde_json::from_slice(body).ok();
         let (message, fields) = match status {
@@ -104,7 +104,7 @@ impl Problem {
         }
     }
 
-    /// Parses a `Status` within a stream.
+    /// Parses a `Status` object from a stream.
     pub fn of_status(object: &serde_json::Value) -> Self {
         let body = serde_json::to_vec(object).unwrap_or_default();
         let status: Option<Status> = serde_json::from_slice(&body).ok();
@@ -112,7 +112,7 @@ impl Problem {
         Self::of_answer(code, &body)
     }
 
-    /// The error of a field.
+    /// Returns the error of the field with this path.
     pub fn of_field(&self, name: &str) -> Option<String> {
         let found = self.fields.iter().find(|problem| problem.field == name);
         found.map(|problem| problem.message.clone())
@@ -132,7 +132,7 @@ fn fields(details: Option<Details>) -> Vec<FieldProblem> {
         .collect()
 }
 
-/// Turns an API message into a sentence.
+/// Changes an API message into a sentence: upper-case first letter, period at the end.
 pub fn sentence(text: String) -> String {
     let mut letters = text.chars();
     let Some(first) = letters.next() else {
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_says_what_happened_and_where() {
+    fn status_is_parsed_to_message_and_field_errors() {
         let body = br#"{"kind":"Status","code":422,"message":"new: has 12 to 512 characters",
             "details":{"causes":[{"field":"new","message":"has 12 to 512 characters"}]}}"#;
         let problem = Problem::of_answer(422, body);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_a_stranger_is_a_problem_too() {
+    fn response_without_a_status_is_a_problem() {
         let problem = Problem::of_answer(502, b"<html>Bad gateway</html>");
         assert_eq!(problem.kind, ProblemKind::Failed);
         assert_eq!(
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_in_a_stream_has_its_own_code() {
+    fn status_in_a_stream_has_a_code() {
         let object = serde_json::json!({"kind": "Status", "code": 410, "message": "too old"});
         assert_eq!(Problem::of_status(&object).kind, ProblemKind::Expired);
     }

@@ -1,17 +1,17 @@
-//! Progress of bulk actions.
+//! The progress of an action on several objects.
 
 use crate::messages::t;
 
-/// A failed item.
+/// An object for which the action failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The name.
+    /// The name of the object.
     pub name: String,
-    /// The cause.
+    /// The error message.
     pub why: String,
 }
 
-/// The progress.
+/// The progress of an action on several objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     wanted: usize,
@@ -20,7 +20,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Starts with a total.
+    /// Creates the progress of an action on this number of objects.
     pub fn of(wanted: usize) -> Self {
         Self {
             wanted,
@@ -28,7 +28,7 @@ impl Progress {
         }
     }
 
-    /// Records the result of an item.
+    /// Records the result for an object.
     pub fn note(&mut self, name: &str, result: Result<(), String>) {
         match result {
             Ok(()) => self.done += 1,
@@ -39,17 +39,17 @@ impl Progress {
         }
     }
 
-    /// The failed items.
+    /// Returns the objects for which the action failed.
     pub fn failures(&self) -> &[Failure] {
         &self.failures
     }
 
-    /// Whether all items are done.
+    /// Reports whether the action is finished for all objects.
     pub fn is_over(&self) -> bool {
         self.done + self.failures.len() >= self.wanted
     }
 
-    /// The finished share, from 0 to 1.
+    /// Returns the finished share, from 0 to 1.
     pub fn part(&self) -> f64 {
         let number = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
         match self.wanted {
@@ -58,7 +58,7 @@ impl Progress {
         }
     }
 
-    /// `7 of 12 done`, `11 of 12 done, 1 failed`.
+    /// Returns `7 of 12 done`, or `11 of 12 done, 1 failed`.
     pub fn words(&self) -> String {
         t().batch
             .progress(self.done, self.wanted, self.failures.len())
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_failed_is_known_by_name() {
+    fn failed_items_are_listed_by_name() {
         let mut progress = Progress::of(3);
         progress.note("a", Ok(()));
         progress.note("b", Err("It is gone.".to_owned()));

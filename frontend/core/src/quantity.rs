@@ -1,18 +1,18 @@
-//! Quantities in words.
+//! Parses Kubernetes quantities and formats them for display.
 
 use drover_quantity::Quantity;
 
-/// A quantity in its base unit (cores, bytes, pieces); `None` when the text is malformed.
+/// Parses a quantity into its base unit (cores, bytes, pieces); `None` for malformed text.
 pub fn parse(text: &str) -> Option<f64> {
     Quantity::parse(text).ok().map(|quantity| quantity.as_f64())
 }
 
-/// Cores for people: `0.25`, `3.5`, `128`.
+/// Formats cores: `0.25`, `3.5`, `128`.
 pub fn cores(value: f64) -> String {
     rounded(value)
 }
 
-/// Bytes for people: `512 MiB`, `1.5 TiB`.
+/// Formats bytes: `512 MiB`, `1.5 TiB`.
 pub fn bytes(value: f64) -> String {
     const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let mut value = value.max(0.0);
@@ -24,7 +24,7 @@ pub fn bytes(value: f64) -> String {
     format!("{} {}", rounded(value), UNITS[unit])
 }
 
-/// A count for people: `12,000`.
+/// Formats a count with thousands separators: `12,000`.
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -37,7 +37,7 @@ pub fn count(value: u64) -> String {
     text
 }
 
-/// Rounds to significant digits.
+/// Rounds a number to two or three significant digits.
 fn rounded(value: f64) -> String {
     let digits = match value.abs() {
         ..1.0 => 2,
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantities_of_kubernetes_are_numbers() {
+    fn kubernetes_quantities_are_parsed() {
         for (text, wanted) in [
             ("3500m", Some(3.5)),
             ("12", Some(12.0)),
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn people_read_few_digits() {
+    fn quantities_are_rounded_for_display() {
         for (value, wanted) in [
             (0.0, "0"),
             (0.254, "0.25"),
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn long_counts_have_commas() {
+    fn counts_have_thousands_separators() {
         for (value, wanted) in [
             (0, "0"),
             (999, "999"),
@@ -119,7 +119,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_is_too_strange(text in "\\PC{0,24}") {
+        fn arbitrary_quantities_do_not_panic(text in "\\PC{0,24}") {
             if let Some(value) = parse(&text) {
                 let _ = (cores(value), bytes(value));
             }

@@ -4,7 +4,7 @@ use drover_api::rest::ClusterView;
 
 use crate::cluster::State;
 
-/// A filter: all terms must match.
+/// A filter. An item matches if all terms match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query(Vec<Term>);
 
@@ -16,27 +16,28 @@ struct Term {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Test {
-    /// Text anywhere in the shown values.
+    /// The shown values contain the text.
     Text(String),
-    /// `env=prod`: the label value starts with it; `env=`: the label exists.
+    /// The label value starts with the text (`env=prod`). With `env=`, the label exists.
     Label(String, String),
-    /// `state:ready`; plain text if the aspect does not exist.
+    /// An aspect of the item has the value (`state:ready`). For unknown aspects, the term matches
+    /// as text.
     Aspect(String, String),
 }
 
-/// A filterable item.
+/// An item that a filter can match.
 pub trait Searched {
-    /// Whether the shown values contain lower-case text, [ignoring case](contains).
+    /// Reports whether the shown values contain lower-case text, [ignoring case](contains).
     fn contains(&self, text: &str) -> bool;
-    /// The value of a label.
+    /// Returns the value of a label.
     fn label(&self, key: &str) -> Option<&str>;
-    /// Whether `aspect:value` matches as a prefix; `None` for unknown aspects.
+    /// Reports whether an aspect starts with the value; `None` for unknown aspects.
     fn is(&self, aspect: &str, value: &str) -> Option<bool>;
 }
 
 impl Query {
-    /// Parses words, `label=value`, `state:…` and `version:…`, each negated by `-`. Any text is
-    /// valid.
+    /// Parses words, `label=value`, `state:…` and `version:…`. A leading `-` negates a term. Any
+    /// text is valid.
     pub fn read(text: &str) -> Self {
         let terms = text.split_whitespace().filter_map(|word| {
             let (wanted, word) = match word.strip_prefix('-') {
@@ -51,13 +52,13 @@ impl Query {
         Self(terms.collect())
     }
 
-    /// Whether an item matches.
+    /// Reports whether an item matches.
     pub fn passes(&self, thing: &impl Searched) -> bool {
         let holds = |term: &Term| term.test.holds(thing) == term.wanted;
         self.0.iter().all(holds)
     }
 
-    /// Whether it filters nothing.
+    /// Reports whether the filter has no terms.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -91,12 +92,12 @@ impl Test {
     }
 }
 
-/// Whether a text contains lower-case text, ignoring case.
+/// Reports whether a text contains lower-case text, ignoring case.
 pub fn contains(shown: &str, lower: &str) -> bool {
     if !shown.is_ascii() {
         return shown.to_lowercase().contains(lower);
     }
-    // Runs for each row and key press, so it does not allocate.
+    // The function runs for each row and key press, so it does not allocate.
     let (shown, lower) = (shown.as_bytes(), lower.as_bytes());
     let Some(first) = lower.first() else {
         return true;
@@ -108,7 +109,7 @@ pub fn contains(shown: &str, lower: &str) -> bool {
     })
 }
 
-/// Whether the shown values contain all typed words, ignoring case.
+/// Reports whether the shown values contain all typed words, ignoring case.
 pub fn has_words<'a>(shown: impl IntoIterator<Item = &'a str>, typed: &str) -> bool {
     let shown: Vec<&str> = shown.into_iter().collect();
     let mut words = typed.split_whitespace().map(str::to_lowercase);
@@ -156,7 +157,7 @@ mod tests {
     use crate::hub::HubCluster;
 
     #[test]
-    fn letters_are_found_in_capitals_or_not() {
+    fn text_search_ignores_case() {
         for (shown, typed, found) in [
             ("CrashLoopBackOff", "backoff", true),
             ("CrashLoopBackOff", "crashx", false),
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn every_term_must_hold() {
+    fn filter_requires_all_terms() {
         let object = r#"{"metadata":{"name":"berlin-1","labels":{"env":"prod","Team":"A"}},
             "spec":{"description":"The old one"},"status":{"kubernetesVersion":"v1.36.1"}}"#;
         let object: HubCluster = serde_json::from_str(object).unwrap();

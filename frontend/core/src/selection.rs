@@ -1,49 +1,49 @@
-//! The selection of rows.
+//! The selection of rows in a table.
 
 use std::collections::BTreeSet;
 
-/// Selected rows by key, and the anchor of a range.
+/// The keys of the selected rows, and the anchor of a range.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     keys: BTreeSet<String>,
     anchor: Option<String>,
 }
 
-/// The selected part of a list.
+/// The selected share of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Nothing.
+    /// No row is selected.
     None,
-    /// Some, not all.
+    /// Some rows are selected, but not all rows.
     Some,
-    /// All; never for an empty list.
+    /// All rows are selected. An empty list never has this state.
     All,
 }
 
 impl Selection {
-    /// Whether a row is selected.
+    /// Reports whether a row is selected.
     pub fn contains(&self, key: &str) -> bool {
         self.keys.contains(key)
     }
 
-    /// The number of selected rows.
+    /// Returns the number of selected rows.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// Whether no row is selected.
+    /// Reports whether no row is selected.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// Selects or deselects a row, which becomes the anchor.
+    /// Selects or deselects a row. The row becomes the anchor.
     pub fn set(&mut self, key: &str, chosen: bool) {
         self.put(key, chosen);
         self.anchor = Some(key.to_owned());
     }
 
-    /// Selects or deselects the range from the anchor to a row. Without a visible anchor, only the
-    /// row.
+    /// Selects or deselects the range from the anchor to a row. Without a visible anchor, the range
+    /// contains only the row.
     pub fn reach(&mut self, order: &[String], key: &str, chosen: bool) {
         let place = |wanted: &str| order.iter().position(|key| key == wanted);
         let from = self.anchor.as_deref().and_then(place);
@@ -55,7 +55,7 @@ impl Selection {
         self.set(key, chosen);
     }
 
-    /// Selects or deselects rows.
+    /// Selects or deselects several rows.
     pub fn set_all<'a>(&mut self, keys: impl IntoIterator<Item = &'a String>, chosen: bool) {
         for key in keys {
             self.put(key, chosen);
@@ -63,19 +63,19 @@ impl Selection {
         self.anchor = None;
     }
 
-    /// Clears the selection.
+    /// Deselects all rows.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// Drops unknown rows; returns whether one was dropped.
+    /// Deselects rows that no longer exist; returns true if a row was deselected.
     pub fn retain(&mut self, known: impl Fn(&str) -> bool) -> bool {
         let before = self.keys.len();
         self.keys.retain(|key| known(key));
         self.keys.len() < before
     }
 
-    /// The selected part of these rows.
+    /// Returns the selected share of these rows.
     pub fn part<'a>(&self, keys: impl IntoIterator<Item = &'a String>) -> Part {
         let (mut all, mut some) = (true, false);
         for key in keys {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_follows_the_order_that_is_shown() {
+    fn range_selection_follows_the_shown_order() {
         let mut selection = Selection::default();
         selection.set("c", true);
         selection.reach(&order(), "a", true);
@@ -122,19 +122,19 @@ mod tests {
         assert_eq!(
             chosen(&selection),
             "c",
-            "back from the last row that was set"
+            "the range starts at the row that was set last"
         );
         selection.set("a", true);
         selection.reach(&order()[..2], "d", true);
         assert_eq!(
             chosen(&selection),
             "dca",
-            "where it began is not shown any more"
+            "a range without a shown start row contains one row"
         );
     }
 
     #[test]
-    fn all_that_pass_are_chosen_beside_what_is_chosen_already() {
+    fn select_all_adds_the_filtered_rows_to_the_selection() {
         let mut selection = Selection::default();
         selection.set("a", true);
         let passing = &order()[..2];
@@ -149,11 +149,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_is_not_chosen() {
+    fn removed_rows_are_deselected() {
         let mut selection = Selection::default();
         selection.set_all(&order(), true);
         assert!(selection.retain(|key| key < "c"));
-        assert!(!selection.retain(|key| key < "c"), "they are gone already");
+        assert!(!selection.retain(|key| key < "c"), "no row is removed twice");
         assert_eq!((chosen(&selection).as_str(), selection.len()), ("ba", 2));
         selection.clear();
         assert!(selection.is_empty());

@@ -1,22 +1,22 @@
 //! The severity of Kubernetes states.
 
-/// The severity, worst first.
+/// The severity of a state, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// It does not work.
+    /// The object does not work.
     Failing,
-    /// Partly working, or waiting.
+    /// The object works partly, or waits.
     Degraded,
-    /// It goes on by itself.
+    /// The object is changing, without a problem.
     Progressing,
-    /// As it should be.
+    /// The object works.
     Healthy,
-    /// Nothing runs, as expected.
+    /// The object does not run, as configured.
     Idle,
 }
 
 impl Severity {
-    /// All of them, worst first.
+    /// All severities, worst first.
     pub const ALL: [Self; 5] = [
         Self::Failing,
         Self::Degraded,
@@ -25,7 +25,7 @@ impl Severity {
         Self::Idle,
     ];
 
-    /// The key in URLs and filters.
+    /// Returns the key of the severity in URLs and filters.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Failing => "failing",
@@ -36,13 +36,13 @@ impl Severity {
         }
     }
 
-    /// The severity of a status; unknown words are healthy.
+    /// Returns the severity of a status. Unknown words are healthy.
     pub fn of_status(status: &str) -> Self {
         if let Some(rest) = status.strip_prefix("Init:") {
             return Self::of_init(rest);
         }
         if let Some((first, _)) = status.split_once(',') {
-            // A cordoned node: `Ready,SchedulingDisabled`.
+            // The status of a cordoned node is `Ready,SchedulingDisabled`.
             return Self::of_status(first).min(Self::Degraded);
         }
         match status {
@@ -63,7 +63,7 @@ impl Severity {
             | "Shutdown"
             | "NodeShutdown"
             | "Preempting"
-            // Status of a node, or of a pod with an ended container.
+            // The following words are the status of a node, or of a pod with an ended container.
             | "NotReady" => Self::Failing,
             "Pending" | "SchedulingGated" => Self::Degraded,
             "ContainerCreating" | "PodInitializing" | "Terminating" => Self::Progressing,
@@ -77,13 +77,13 @@ impl Severity {
 
     fn of_init(status: &str) -> Self {
         match Self::of_status(status) {
-            // `Init:0/2`
+            // The status `Init:0/2` means that an init container runs.
             Self::Healthy => Self::Progressing,
             other => other,
         }
     }
 
-    /// The severity of ready and desired counts.
+    /// Returns the severity of ready and desired counts.
     pub fn of_ready(ready: u64, wanted: u64) -> Self {
         match (ready, wanted) {
             (_, 0) => Self::Idle,
@@ -94,7 +94,8 @@ impl Severity {
     }
 }
 
-/// `CrashLoopBackOff`, `ErrImagePull`, `CreateContainerConfigError`, `ExitCode:3`, `Signal:9`.
+/// Reports whether a word is an error, such as `CrashLoopBackOff`, `ErrImagePull`, `ExitCode:3` or
+/// `Signal:9`.
 fn is_failure(word: &str) -> bool {
     word.ends_with("BackOff")
         || word.starts_with("Err")
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_of_kubernetes_say_how_bad_it_is() {
+    fn kubernetes_statuses_have_a_severity() {
         for (words, severity) in [
             (
                 "CrashLoopBackOff ImagePullBackOff ErrImagePull Error OOMKilled Evicted Init:Error \
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn none_of_some_is_worse_than_some_and_none_of_none_is_rest() {
+    fn zero_ready_replicas_are_failing_and_zero_desired_replicas_are_idle() {
         assert_eq!(Severity::of_ready(0, 3), Severity::Failing);
         assert_eq!(Severity::of_ready(2, 3), Severity::Degraded);
         assert_eq!(Severity::of_ready(3, 3), Severity::Healthy);

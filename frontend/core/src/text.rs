@@ -1,4 +1,4 @@
-//! Texts that are read or searched: URLs, typed lists, lines of a stream.
+//! Text processing: URLs, typed lists, search, and lines of a stream.
 
 pub mod find;
 pub mod lines;

@@ -1,21 +1,21 @@
-//! Which rows of a long table are on the page.
+//! Selects the rows of a long table that the page renders.
 
-/// A part of a table's rows.
+/// A range of table rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
-    /// The first row that is rendered.
+    /// The index of the first rendered row.
     pub first: usize,
-    /// One behind the last.
+    /// The index after the last rendered row.
     pub end: usize,
 }
 
-/// Rows beyond both edges, so that scrolling does not meet an empty place.
+/// The number of rows rendered above and below the visible part, so that scrolling shows no gaps.
 const BEYOND: usize = 8;
-/// Rows are never rendered in greater number, however tall somebody's screen is.
+/// The maximum number of rendered rows, for any screen height.
 pub const MAX_ROWS: usize = 120;
 
 impl Window {
-    /// The rows to render when `scrolled` pixels are above the visible part.
+    /// Returns the rows to render if `scrolled` pixels are above the visible part.
     pub fn at(scrolled: f64, visible: f64, row: f64, rows: usize) -> Self {
         if row.is_nan() || row <= 0.0 {
             return Self::default();
@@ -29,7 +29,7 @@ impl Window {
         }
     }
 
-    /// How many pixels of other rows are above and below.
+    /// Returns the height in pixels of the rows above and below the rendered rows.
     pub fn padding(self, row: f64, rows: usize) -> (f64, f64) {
         let pixels = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX)) * row;
         (pixels(self.first), pixels(rows.saturating_sub(self.end)))
@@ -54,7 +54,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_visible_is_rendered_and_little_else(
+        fn visible_rows_are_rendered_with_few_others(
             rows in 0_usize..100_000, scrolled in 0.0..2e6_f64, visible in 0.0..2_000.0_f64,
         ) {
             let window = Window::at(scrolled, visible, 40.0, rows);
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_from_a_browser_renders_little() {
+    fn invalid_scroll_values_render_few_rows() {
         for odd in [f64::NAN, f64::INFINITY, -50.0] {
             let window = Window::at(odd, odd, 40.0, 10_000);
             assert!(window.end - window.first <= MAX_ROWS, "{odd}");

@@ -14,7 +14,7 @@ use web_sys::{Element, Event};
 use crate::unsaved::listen_first;
 
 /// The elements that scroll.
-const SCROLLERS: &str = ".main, .table-place";
+const SCROLLERS: &str = ".main, .table-scroll";
 /// Screens whose positions are kept.
 const MAX_SCREENS: usize = 50;
 /// A list is scrolled again as soon as its rows are there; after this time the page stops trying.

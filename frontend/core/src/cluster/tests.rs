@@ -1,4 +1,4 @@
-//! Tests of cluster states.
+//! Tests of the state and the load of a cluster.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ fn told(cluster: &ClusterView) -> (Health, String, Option<String>) {
 }
 
 #[test]
-fn a_cluster_is_told_in_the_words_of_the_command_line() {
+fn cluster_state_has_the_same_text_as_the_command_line() {
     assert_eq!(told(&well()), (Health::Ready, "ready".to_owned(), None));
     let new = cluster(&[("Ready", "False", "NotRegistered", "apply the manifest")]);
     let why = Some("apply the manifest".to_owned());
@@ -83,7 +83,7 @@ fn a_cluster_is_told_in_the_words_of_the_command_line() {
 }
 
 #[test]
-fn a_ready_cluster_with_a_sick_part_is_degraded() {
+fn ready_cluster_with_an_unhealthy_component_is_degraded() {
     let mut node = well();
     node.nodes = Some(NodeCount { total: 3, ready: 2 });
     assert_eq!(told(&node).1, "2 of 3 nodes ready");
@@ -124,7 +124,7 @@ fn state_names_failed_nodes_and_counts_failing_workloads() {
 }
 
 #[test]
-fn connected_cluster_is_seen_now() {
+fn last_seen_of_a_connected_cluster_is_connected() {
     let mut cluster = well();
     cluster.last_seen = Some(Timestamp::UNIX_EPOCH);
     assert_eq!(seen(&cluster), Seen::Connected);
@@ -135,7 +135,7 @@ fn connected_cluster_is_seen_now() {
 }
 
 #[test]
-fn what_is_wrong_comes_first() {
+fn health_values_sort_from_worst_to_best() {
     let mut sorted = Health::ALL;
     sorted.sort();
     assert_eq!(sorted, Health::ALL);
@@ -143,7 +143,7 @@ fn what_is_wrong_comes_first() {
 }
 
 #[test]
-fn reasons_are_words() {
+fn camel_case_reasons_are_shown_as_words() {
     for (pascal, wanted) in [
         ("AgentNotConnected", "agent not connected"),
         ("APIServerReady", "API server ready"),
@@ -157,7 +157,7 @@ fn reasons_are_words() {
 }
 
 #[test]
-fn a_load_is_what_is_used_or_else_asked_for() {
+fn load_uses_usage_or_else_requests() {
     let mut cluster = well();
     assert_eq!(Load::of(&cluster, "cpu"), None);
     cluster.capacity.insert("cpu".to_owned(), "4".to_owned());

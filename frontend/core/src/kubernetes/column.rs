@@ -1,52 +1,52 @@
-//! Columns of the server's tables. Their content decides rendering and order.
+//! Columns of Kubernetes tables. The content of a column selects its rendering and its sort order.
 
 use std::sync::Arc;
 
-/// The columns of a table, shared by its rows.
+/// The columns of a table, shared by all rows of the table.
 pub type Columns = Arc<[Column]>;
 
-/// A column.
+/// A column of a Kubernetes table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// The heading; also the key in URLs.
+    /// The heading of the column; also the key in URLs.
     pub name: String,
-    /// The description from the server.
+    /// The description of the column from the server.
     pub description: String,
-    /// Whether it is shown only in the wide view (`kubectl get -o wide`).
+    /// True if only the wide view shows the column (`kubectl get -o wide`).
     pub wide: bool,
-    /// The content.
+    /// The kind of values in the column.
     pub content: Content,
 }
 
-/// The content of a column.
+/// The kind of values in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// The name.
+    /// The name of the object.
     Name,
-    /// The status: `Running`, `CrashLoopBackOff`, `Ready,SchedulingDisabled`.
+    /// A status: `Running`, `CrashLoopBackOff`, `Ready,SchedulingDisabled`.
     Status,
-    /// Ready of desired (`1/2`), or the ready count.
+    /// The ready count, alone or with the desired count (`1/2`).
     Ready,
-    /// The desired count.
+    /// The desired count of replicas.
     Desired,
-    /// Whether it is suspended.
+    /// `True` if the object is suspended, else `False`.
     Suspend,
-    /// A number, or `1/2`.
+    /// A number, or a count of a total (`1/2`).
     Count,
-    /// A count with an optional age: `3 (5m ago)`.
+    /// A count of restarts with an optional age: `3 (5m ago)`.
     Restarts,
-    /// The time since the creation.
+    /// The time since the creation of the object.
     Age,
-    /// The age of an event.
+    /// The time since an event.
     Ago,
-    /// A duration.
+    /// A duration, such as the run time of a job.
     Duration,
-    /// Text.
+    /// Any other text.
     Text,
 }
 
 impl Column {
-    /// Reads a column of the server.
+    /// Creates a column from a column definition of the server.
     pub fn new(name: String, kind: &str, description: String, wide: bool) -> Self {
         let content = match (name.as_str(), kind) {
             ("Name", _) => Content::Name,
@@ -71,7 +71,7 @@ impl Column {
         }
     }
 
-    /// The name in URLs.
+    /// Returns the key of the column in URLs.
     pub fn key(&self) -> String {
         self.name.to_lowercase().replace(' ', "-")
     }

@@ -1,4 +1,4 @@
-//! Events of a cluster, grouped by object.
+//! Kubernetes events of a cluster, grouped by object.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,41 +11,41 @@ use crate::feed::{Form, Head, Limit, Page, objects};
 use crate::problem::Problem;
 use crate::search::{Searched, contains};
 
-/// Limit of kept events; the newest stay.
+/// The maximum number of events that the page keeps; the newest events stay.
 pub const MAX_EVENTS: usize = 2_000;
 
-/// An event.
+/// A Kubernetes event.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "WireEvent")]
 pub struct Event {
-    /// The UID.
+    /// The UID of the event.
     pub uid: String,
-    /// The object.
+    /// The object that the event is about.
     pub about: About,
-    /// Whether it is a warning.
+    /// True if the event has the type `Warning`.
     pub warning: bool,
-    /// The reason: `BackOff`.
+    /// The reason of the event, such as `BackOff`.
     pub reason: String,
-    /// The message.
+    /// The message of the event.
     pub message: String,
-    /// The number of occurrences.
+    /// The number of occurrences; at least 1.
     pub count: u64,
-    /// The first occurrence.
+    /// The time of the first occurrence.
     pub first: Timestamp,
-    /// The last occurrence.
+    /// The time of the last occurrence.
     pub last: Timestamp,
-    /// The reporting component.
+    /// The component that reported the event, such as `kubelet`.
     pub source: String,
 }
 
-/// The object of an event.
+/// The object that an event is about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct About {
-    /// The kind.
+    /// The kind of the object, such as `Pod`.
     pub kind: String,
-    /// The namespace; none for cluster-scoped objects.
+    /// The namespace of the object; `None` for cluster-scoped objects.
     pub namespace: Option<String>,
-    /// The name.
+    /// The name of the object.
     pub name: String,
 }
 
@@ -125,7 +125,7 @@ impl From<WireEvent> for Event {
     }
 }
 
-/// A form that keeps the newest events.
+/// Parses lists of events and keeps the newest events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Newest;
 
@@ -173,17 +173,17 @@ impl Searched for Event {
     }
 }
 
-/// Events about one object.
+/// The events of one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The object.
+    /// The object that the events are about.
     pub about: About,
-    /// Newest first.
+    /// The events of the object, newest first.
     pub events: Vec<Arc<Event>>,
 }
 
 impl Group {
-    /// A key that changes with any change in the group.
+    /// Returns a key that changes with any change in the group.
     pub fn key(&self) -> String {
         let About {
             kind,

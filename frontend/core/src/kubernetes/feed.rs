@@ -1,4 +1,4 @@
-//! The state machine of list and watch: pages, events, resumption.
+//! The state machine of list and watch: it processes pages, events, and resumption.
 
 pub(crate) mod objects;
 mod rows;
@@ -15,12 +15,12 @@ use crate::problem::{Problem, ProblemKind};
 pub use objects::Objects;
 pub use rows::Rows;
 
-/// The key of an item: namespace (empty if cluster-scoped) and name.
+/// The key of an item: its namespace (empty for cluster-scoped objects) and its name.
 pub type Key = (String, String);
 
-/// Parses the responses of a server.
+/// Parses list pages and watch events of a server.
 pub trait Form<T>: Default {
-    /// The limit of kept items.
+    /// The maximum number of items that a feed keeps.
     const LIMIT: Limit<T>;
 
     /// Parses a page of the list.
@@ -33,17 +33,17 @@ pub trait Form<T>: Default {
     fn head(&self, object: &RawValue) -> Result<Head, Problem>;
 }
 
-/// The limit of kept items.
+/// The maximum number of items that a feed keeps, and the items that it drops above the maximum.
 #[derive(Clone, Copy, Debug)]
 pub enum Limit<T> {
-    /// The first items.
+    /// Keep the first items.
     First(usize),
-    /// The newest items; up to a quarter more between cleanups.
+    /// Keep the newest items. Between cleanups, the feed can exceed the maximum by a quarter.
     Newest(usize, fn(&T) -> Timestamp),
 }
 
 impl<T> Limit<T> {
-    /// How many.
+    /// Returns the maximum number of items.
     pub const fn most(&self) -> usize {
         match self {
             Self::First(most) | Self::Newest(most, _) => *most,
@@ -121,22 +121,22 @@ struct WireEvent<'a> {
 /// The next request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ask {
-    /// Lists from the first page.
+    /// List from the first page.
     List,
-    /// Requests the next page.
+    /// Request the next page with this continue token.
     More(String),
-    /// Watches from a resource version.
+    /// Watch from this resource version.
     Watch(String),
 }
 
-/// The progress of a list.
+/// The progress of reading a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// The number of items read so far; `None` when the list is complete.
+    /// The number of items read so far; `None` after the list is complete.
     pub read: Option<u64>,
-    /// The estimated total, if the server reports it.
+    /// The estimated total, if the server reports the remaining count.
     pub about: Option<u64>,
-    /// Whether items were dropped.
+    /// True if the feed dropped items above its limit.
     pub cut: bool,
 }
 
@@ -144,7 +144,8 @@ pub struct Progress {
 #[derive(Clone, Debug)]
 pub struct Feed<T, F = Objects> {
     items: BTreeMap<Key, T>,
-    /// A new list in progress, while the old one is shown.
+    /// The items of a new list that is incomplete; the feed shows the old items until the last
+    /// page.
     fresh: Option<BTreeMap<Key, T>>,
     next: Ask,
     progress: Progress,
@@ -166,28 +167,28 @@ impl<T, F: Default> Default for Feed<T, F> {
 }
 
 impl<T, F: Form<T>> Feed<T, F> {
-    /// The next request.
+    /// Returns the next request.
     pub fn ask(&self) -> Ask {
         self.next.clone()
     }
 
-    /// The items by namespace and name.
+    /// Returns the items, sorted by namespace and name.
     pub fn items(&self) -> impl Iterator<Item = &T> {
         self.items.values()
     }
 
-    /// The progress of the list.
+    /// Returns the progress of reading the list.
     pub fn progress(&self) -> Progress {
         self.progress
     }
 
-    /// Sets the time of the next responses, because some hold ages.
+    /// Sets the time of the following responses. Rows with ages depend on this time.
     pub fn it_is(&mut self, now: Timestamp) {
         self.now = now;
     }
 
-    /// Takes the response to [`Ask::List`] or [`Ask::More`]. A first list is shown page by page; a
-    /// new list replaces the old one when it is complete.
+    /// Processes the response to [`Ask::List`] or [`Ask::More`]. The first list is shown page by
+    /// page. A new list replaces the old list after its last page.
     pub fn replace(&mut self, body: &[u8]) -> Result<(), Problem> {
         let page = self.form.page(body, self.now)?;
         if self.next == Ask::List {
@@ -220,10 +221,10 @@ impl<T, F: Form<T>> Feed<T, F> {
         Ok(())
     }
 
-    /// Takes a line of the answer to [`Ask::Watch`]; gives whether a thing changed.
+    /// Processes a line of the response to [`Ask::Watch`]; returns true if an item changed.
     ///
-    /// An error ends the watch. After it [`Self::ask`] says how to go on: the server may have
-    /// forgotten the version, and then everything is listed again.
+    /// An error ends the watch. [`Self::ask`] then returns the next request. If the server no
+    /// longer has the resource version (410), the next request lists all items again.
     pub fn take(&mut self, line: &[u8]) -> Result<bool, Problem> {
         let event: WireEvent<'_> = read(line)?;
         match event.r#type.as_str() {
@@ -254,7 +255,7 @@ impl<T, F: Form<T>> Feed<T, F> {
         }
     }
 
-    /// Handles a rejected request: after 410 the next request lists everything.
+    /// Processes a rejected request. After status 410, the next request lists all items.
     pub fn refused(&mut self, problem: &Problem) {
         if problem.kind == ProblemKind::Expired {
             self.next = Ask::List;

@@ -1,19 +1,19 @@
-//! The kinds that have screens, with their API paths and page addresses.
+//! The kinds that have screens, with API paths and URL paths.
 
 use crate::url::segment;
 
-/// A kind of objects.
+/// A kind of Kubernetes objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// The plural, as in paths, `kubectl get` and URLs of the page.
+    /// The plural, as in API paths, `kubectl get`, and URLs of the page.
     pub plural: &'static str,
-    /// The kind, as in manifests.
+    /// The kind, as in manifests (`Pod`).
     pub name: &'static str,
-    /// The heading of lists.
+    /// The heading of the list (`Pods`).
     pub heading: &'static str,
     /// Group and version, as in `apiVersion`.
     pub api_version: &'static str,
-    /// Whether it is namespaced.
+    /// True if objects of this kind belong to a namespace.
     pub namespaced: bool,
 }
 
@@ -21,13 +21,13 @@ pub struct Kind {
 const NO_NAMESPACE: &str = "-";
 
 impl Kind {
-    /// Nodes.
+    /// The kind Node.
     pub const NODES: Self = Self::new("nodes", "Node", "Nodes", "v1", false);
-    /// Events.
+    /// The kind Event.
     pub const EVENTS: Self = Self::new("events", "Event", "Events", "v1", true);
-    /// Pods.
+    /// The kind Pod.
     pub const PODS: Self = Self::new("pods", "Pod", "Pods", "v1", true);
-    /// Workloads and pods.
+    /// The kinds of the navigation group “Workloads”.
     pub const WORKLOADS: [Self; 6] = [
         Self::new("deployments", "Deployment", "Deployments", "apps/v1", true),
         Self::new(
@@ -59,28 +59,28 @@ impl Kind {
         }
     }
 
-    /// The kind of this plural name, if it has screens.
+    /// Returns the kind with this plural; `None` if the kind has no screen.
     pub fn of_plural(plural: &str) -> Option<Self> {
         Self::all().find(|kind| kind.plural == plural)
     }
 
-    /// The kind of this name in manifests, if it has screens.
+    /// Returns the kind with this manifest name; `None` if the kind has no screen.
     pub fn of_name(name: &str) -> Option<Self> {
         Self::all().find(|kind| kind.name == name)
     }
 
-    /// All kinds that have screens.
+    /// Returns all kinds that have screens.
     pub fn all() -> impl Iterator<Item = Self> {
         let others = [Self::NODES, Self::EVENTS];
         Self::WORKLOADS.into_iter().chain(others)
     }
 
-    /// The kind of this name in manifests, if it has screens.
+    /// Returns the kind with this API version and manifest name; `None` if the kind has no screen.
     pub fn named(api_version: &str, name: &str) -> Option<Self> {
         Self::all().find(|kind| kind.name == name && kind.api_version == api_version)
     }
 
-    /// The API path of the list through Drover's proxy.
+    /// Returns the API path of the list, through Drover's proxy.
     pub fn list_path(self, cluster: &str, namespace: Option<&str>) -> String {
         let root = match self.api_version {
             "v1" => "api",
@@ -98,18 +98,18 @@ impl Kind {
         )
     }
 
-    /// The API path of an object.
+    /// Returns the API path of an object, through Drover's proxy.
     pub fn object_path(self, cluster: &str, namespace: Option<&str>, name: &str) -> String {
         let list = self.list_path(cluster, namespace);
         format!("{list}/{}", segment(name))
     }
 
-    /// The address of the list.
+    /// Returns the URL path of the screen with the list.
     pub fn list_screen(self, cluster: &str) -> String {
         format!("/clusters/{}/{}", segment(cluster), self.plural)
     }
 
-    /// The address of an object.
+    /// Returns the URL path of the screen of an object.
     pub fn object_screen(self, cluster: &str, namespace: Option<&str>, name: &str) -> String {
         let namespace = match namespace {
             Some(namespace) if self.namespaced => segment(namespace),
@@ -122,7 +122,7 @@ impl Kind {
         )
     }
 
-    /// The namespace of a URL segment.
+    /// Returns the namespace for a URL segment; `None` for cluster-scoped objects.
     pub fn namespace_of_screen(self, part: &str) -> Option<&str> {
         (self.namespaced && part != NO_NAMESPACE).then_some(part)
     }
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_those_of_the_kubernetes_api() {
+    fn paths_match_the_kubernetes_api() {
         let deployments = Kind::of_plural("deployments").unwrap();
         assert_eq!(
             deployments.list_path("berlin", None),
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_screen_leads_back_to_its_object() {
+    fn object_is_parsed_from_the_path_of_its_screen() {
         let path = Kind::PODS.object_screen("berlin", Some("shop"), "web-0");
         assert_eq!(path, "/clusters/berlin/pods/shop/web-0");
         assert_eq!(Kind::PODS.namespace_of_screen("shop"), Some("shop"));

@@ -4,25 +4,25 @@ use crate::kind::Kind;
 use crate::log::{LogRequest, Since};
 use crate::shell::word;
 
-/// An object in a command.
+/// The object of a kubectl command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
-    /// The cluster: the context of Drover's kubeconfig.
+    /// The name of the cluster, which is also the context in Drover's kubeconfig.
     pub cluster: String,
-    /// Its kind.
+    /// The kind of the object.
     pub kind: Kind,
-    /// The namespace; none if cluster-scoped.
+    /// The namespace; `None` for cluster-scoped objects.
     pub namespace: Option<String>,
-    /// Its name.
+    /// The name of the object.
     pub name: String,
 }
 
-/// The `--context` option.
+/// Returns `kubectl` with the option `--context`.
 fn context(cluster: &str) -> String {
     format!("kubectl --context {}", word(cluster))
 }
 
-/// `kubectl get` of a kind.
+/// Returns the `kubectl get` command for the objects of a kind.
 pub fn list(kind: Kind, cluster: &str, namespace: Option<&str>, wide: bool) -> String {
     let place = match namespace {
         _ if !kind.namespaced => String::new(),
@@ -46,12 +46,12 @@ impl Named {
         format!("{} {}", self.kind.name.to_lowercase(), word(&self.name))
     }
 
-    /// `kubectl describe`.
+    /// Returns the `kubectl describe` command of the object.
     pub fn describe(&self) -> String {
         format!("{} describe {}", self.start(), self.thing())
     }
 
-    /// `kubectl events`.
+    /// Returns the `kubectl events` command of the object.
     pub fn events(&self) -> String {
         let start = self.start();
         // Events of nodes are in the namespace `default`.
@@ -64,7 +64,7 @@ impl Named {
         format!("{start} events{all} --for {on}")
     }
 
-    /// `kubectl get -o yaml`.
+    /// Returns the `kubectl get -o yaml` command of the object.
     pub fn manifest(&self, language: &str, with_managed_fields: bool) -> String {
         let managed = if with_managed_fields {
             " --show-managed-fields"
@@ -79,7 +79,7 @@ impl Named {
     }
 }
 
-/// `kubectl logs`.
+/// Returns the `kubectl logs` command of a request.
 pub fn logs(request: &LogRequest, with_times: bool) -> String {
     let mut line = format!(
         "{} --namespace {} logs {} --container {}",
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_say_the_same_as_the_page() {
+    fn object_commands_match_the_page() {
         let pod = named(Kind::PODS, Some("shop"), "web-0");
         let start = "kubectl --context berlin --namespace shop";
         assert_eq!(pod.describe(), format!("{start} describe pod web-0"));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_says_the_command_that_does_the_same() {
+    fn list_has_an_equivalent_kubectl_command() {
         let list = |kind, namespace, wide| list(kind, "berlin", namespace, wide);
         let start = "kubectl --context berlin get";
         for (line, wanted) in [
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_out_of_a_url_stays_a_word() {
+    fn names_from_the_url_are_quoted_in_commands() {
         let evil = named(Kind::PODS, Some("-x"), "a; rm -rf 'b'");
         assert_eq!(
             evil.describe(),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_is_asked_for_with_what_was_chosen() {
+    fn log_command_contains_the_selected_options() {
         let request = LogRequest {
             cluster: "berlin".to_owned(),
             namespace: "shop".to_owned(),

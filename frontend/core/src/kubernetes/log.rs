@@ -18,12 +18,12 @@ pub use seam::Seam;
 
 use crate::find::Find;
 
-/// Limit of lines.
+/// The maximum number of lines in the buffer.
 pub const MAX_LINES: usize = 10_000;
-/// Limit of bytes.
+/// The maximum number of bytes in the buffer.
 const MAX_BYTES: usize = 24 * 1024 * 1024;
 
-/// A log. While it is paused, new lines wait.
+/// The log of a container. While the log is paused, the buffer of shown lines does not change.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     shown: Kept,
@@ -60,13 +60,14 @@ impl Kept {
 }
 
 impl Log {
-    /// Adds a line with its timestamp.
+    /// Adds a raw line that starts with a timestamp.
     pub fn push(&mut self, raw: &[u8]) {
         let entry = Entry::read(raw);
         self.add(entry);
     }
 
-    /// Adds a line unless it was read before the interruption.
+    /// Adds a line unless the line was read before the interruption; returns true if the line is
+    /// new.
     pub fn push_beyond(&mut self, raw: &[u8], seam: Option<&mut Seam>) -> bool {
         let entry = Entry::read(raw);
         let is_new = seam.is_none_or(|seam| seam.is_beyond(&entry));
@@ -76,7 +77,7 @@ impl Log {
         is_new
     }
 
-    /// Adds a note of the page.
+    /// Adds a note, such as an interruption. Notes are not part of the container's output.
     pub fn note(&mut self, words: &str) {
         self.add(Entry::note(words));
     }
@@ -112,7 +113,7 @@ impl Log {
         self.paused = paused;
         if !paused {
             if self.gap() > 0 {
-                // The shown lines have no gap.
+                // Consecutive numbers require that all shown lines are dropped.
                 self.dropped += self.shown.lines.len() as u64;
                 self.shown = Kept::default();
                 self.found = 0;
@@ -123,22 +124,22 @@ impl Log {
         }
     }
 
-    /// Whether it is paused.
+    /// Reports whether the log is paused.
     pub fn is_paused(&self) -> bool {
         self.paused
     }
 
-    /// The number of waiting lines.
+    /// Returns the number of new lines that a paused log does not show yet.
     pub fn waiting(&self) -> usize {
         self.waiting.lines.len()
     }
 
-    /// The number of dropped lines.
+    /// Returns the number of dropped lines.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// The shown lines.
+    /// Returns the shown lines, oldest first.
     pub fn lines(&self) -> &VecDeque<Line> {
         &self.shown.lines
     }
@@ -153,17 +154,17 @@ impl Log {
         self.find = find;
     }
 
-    /// The number of matching lines.
+    /// Returns the number of lines that match the search text.
     pub fn found(&self) -> usize {
         self.found
     }
 
-    /// The search text.
+    /// Returns the search text.
     pub fn wanted(&self) -> &Find {
         &self.find
     }
 
-    /// The position to resume from; `None` without lines.
+    /// Returns the position to resume from; `None` without lines.
     pub fn seam(&self) -> Option<Seam> {
         let lines = self
             .waiting
@@ -174,7 +175,7 @@ impl Log {
         Seam::after(lines.map(|line| &line.entry))
     }
 
-    /// Lines dropped between the shown and the waiting ones.
+    /// Returns the number of lines dropped between the shown and the waiting lines.
     fn gap(&self) -> u64 {
         let (last, first) = (self.shown.lines.back(), self.waiting.lines.front());
         let between = last
@@ -183,12 +184,12 @@ impl Log {
         between.map_or(0, |numbers| numbers.saturating_sub(1))
     }
 
-    /// Lines missing within [`Self::text`].
+    /// Returns the number of lines that are missing in [`Self::text`].
     pub fn missing(&self) -> u64 {
         self.gap()
     }
 
-    /// The lines of the container as text, without notes.
+    /// Returns the lines of the container as text, without notes.
     pub fn text(&self, with_times: bool) -> String {
         let mut text = String::new();
         add_lines(&mut text, &self.shown, with_times);

@@ -1,13 +1,13 @@
-//! The manifest of an object.
+//! The manifest of a Kubernetes object.
 
 use serde_json::Value;
 
-/// A manifest.
+/// The manifest of an object, as the server sent it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Manifest {
-    /// The server's YAML.
+    /// YAML from the server.
     Yaml(String),
-    /// JSON, from servers without YAML.
+    /// JSON, from a server that does not support YAML.
     Json(Value),
 }
 
@@ -21,7 +21,7 @@ impl Manifest {
         }
     }
 
-    /// The language; also the file extension.
+    /// Returns the language of the manifest, which is also the file extension.
     pub const fn language(&self) -> &'static str {
         match self {
             Self::Yaml(_) => "yaml",
@@ -29,7 +29,7 @@ impl Manifest {
         }
     }
 
-    /// Whether it has this resource version.
+    /// Reports whether the manifest has this resource version.
     pub fn is_version(&self, version: &str) -> bool {
         match self {
             Self::Yaml(text) => {
@@ -43,7 +43,7 @@ impl Manifest {
         }
     }
 
-    /// The text, with or without `managedFields`.
+    /// Returns the text, with or without `managedFields`.
     pub fn text(&self, with_managed_fields: bool) -> String {
         match (self, with_managed_fields) {
             (Self::Yaml(text), true) => text.clone(),
@@ -55,7 +55,7 @@ impl Manifest {
                 {
                     metadata.remove("managedFields");
                 }
-                // A JSON value always serializes.
+                // Serializing a JSON value cannot fail.
                 let mut text = serde_json::to_string_pretty(&value).unwrap_or_default();
                 text.push('\n');
                 text
@@ -64,8 +64,8 @@ impl Manifest {
     }
 }
 
-/// Removes the block `metadata.managedFields` from YAML in the format of API servers. Similar text
-/// in other fields is indented differently and stays.
+/// Removes the block `metadata.managedFields` from YAML in the format of API servers. Equal text in
+/// other fields has another indentation and stays.
 fn without_managed_fields(text: &str) -> String {
     let (mut in_metadata, mut within) = (false, false);
     let mut kept = String::with_capacity(text.len());
@@ -97,7 +97,7 @@ mod tests {
         managedFields:\n  - a field of its own\n";
 
     #[test]
-    fn managed_fields_are_left_out_and_nothing_else() {
+    fn only_managed_fields_are_removed_from_the_manifest() {
         let manifest = Manifest::of_answer("application/yaml", YAML.to_owned()).unwrap();
         assert_eq!(manifest.text(true), YAML);
         assert!(!manifest.is_version("7"));
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_without_yaml_is_shown_as_json() {
+    fn manifest_without_yaml_support_is_shown_as_json() {
         let body = r#"{"metadata":{"name":"a","resourceVersion":"7","managedFields":[{"manager":"x"}]},"spec":{}}"#;
         let manifest = Manifest::of_answer("application/json", body.to_owned()).unwrap();
         assert_eq!(manifest.language(), "json");

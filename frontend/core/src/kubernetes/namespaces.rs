@@ -1,22 +1,22 @@
-//! The namespace scope of a list, from the URL and the user's roles.
+//! Selects the namespaces of a list from the URL and the user's roles.
 
 use std::sync::Arc;
 
 use drover_api::rest::ClusterRights;
 
-/// The scope of a list.
+/// The namespaces of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// All namespaces, or cluster-scoped objects.
+    /// All namespaces, or the cluster-scoped objects.
     All,
     /// One namespace.
     One(Arc<str>),
-    /// The user has roles in these namespaces only and selects one.
+    /// No namespace yet: the user has roles only in these namespaces, and selects one.
     Choose(Vec<String>),
 }
 
 impl Scope {
-    /// The scope for the namespaced list of a user.
+    /// Returns the namespaces of a list for a user.
     pub fn of(namespace: &str, wants_all: bool, rights: &ClusterRights) -> Self {
         if !namespace.is_empty() {
             return Self::One(namespace.into());
@@ -27,7 +27,7 @@ impl Scope {
         Self::Choose(rights.namespaces.clone())
     }
 
-    /// The namespace of [`Scope::One`].
+    /// Returns the namespace of [`Scope::One`].
     pub fn namespace(&self) -> Option<&Arc<str>> {
         match self {
             Self::One(namespace) => Some(namespace),
@@ -36,7 +36,7 @@ impl Scope {
     }
 }
 
-/// The namespace of the URL, or the only one in which the user has a role.
+/// Returns the namespace of the URL, or the only namespace in which the user has a role.
 pub fn preselected(named: String, rights: &ClusterRights) -> String {
     if named.is_empty() {
         rights.only_namespace().unwrap_or_default().to_owned()
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn member_of_one_namespace_gets_that_one() {
+    fn single_namespace_of_a_member_is_selected() {
         let rights = member(&["till"]);
         assert_eq!(preselected(String::new(), &rights), "till");
         assert_eq!(preselected("bank".to_owned(), &rights), "bank");
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn member_of_several_namespaces_chooses_before_anything_is_asked() {
+    fn member_of_several_namespaces_selects_a_namespace_before_the_request() {
         let rights = member(&["a", "b"]);
         let choice = Scope::Choose(vec!["a".to_owned(), "b".to_owned()]);
         assert_eq!(Scope::of("", false, &rights), choice);

@@ -1,4 +1,4 @@
-//! Notes about nodes.
+//! Notes about nodes in lists: problem conditions and taints.
 
 use serde::Deserialize;
 
@@ -6,7 +6,7 @@ use crate::messages::t;
 use crate::row::Note;
 use crate::severity::Severity;
 
-/// What a row needs of a Node's `spec`.
+/// The fields of a Node's `spec` that a row needs.
 #[derive(Debug, Default, Deserialize)]
 pub struct NodeSpec {
     #[serde(default)]
@@ -21,7 +21,7 @@ struct Taint {
     effect: String,
 }
 
-/// What a row needs of a Node's `status`.
+/// The fields of a Node's `status` that a row needs.
 #[derive(Debug, Default, Deserialize)]
 pub struct NodeStatus {
     #[serde(default)]
@@ -36,7 +36,7 @@ struct NodeCondition {
     message: Option<String>,
 }
 
-/// The notes of a node: conditions and taints.
+/// Returns the notes of a node: problem conditions and taints.
 pub fn notes(spec: Option<&NodeSpec>, status: Option<&NodeStatus>) -> Vec<Note> {
     let conditions = status.and_then(|status| status.conditions.as_deref());
     let taints = spec.and_then(|spec| spec.taints.as_deref());
@@ -66,13 +66,13 @@ fn condition(condition: &NodeCondition) -> Option<Note> {
 }
 
 fn taint(taint: &Taint) -> Option<Note> {
-    // The status column shows these taints already.
+    // The status column already shows these taints.
     let said = [
         "node.kubernetes.io/unschedulable",
         "node.kubernetes.io/not-ready",
         "node.kubernetes.io/unreachable",
     ];
-    // The conditions show pressure already.
+    // The conditions already show resource pressure.
     if said.contains(&taint.key.as_str()) || taint.key.ends_with("-pressure") {
         return None;
     }
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_says_in_words_what_is_special_about_it() {
+    fn node_notes_list_problem_conditions_and_taints() {
         let spec = r#"{"unschedulable":true,"taints":[
             {"key":"node.kubernetes.io/unschedulable","effect":"NoSchedule"},
             {"key":"node.kubernetes.io/memory-pressure","effect":"NoSchedule"},
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_of_which_nothing_is_told_has_no_notes() {
+    fn node_without_spec_and_status_has_no_notes() {
         assert_eq!(notes(None, None), []);
         let bare = serde_json::from_str("{}").unwrap();
         assert_eq!(notes(Some(&bare), None), []);

@@ -1,4 +1,4 @@
-//! Objects of a cluster and their presentation.
+//! Kubernetes objects and their presentation.
 
 mod condition;
 mod container;
@@ -31,7 +31,7 @@ pub use related::{Related, related};
 use crate::kind::Kind;
 use crate::messages::t;
 
-/// An object. No field except JSON syntax is required.
+/// A Kubernetes object as JSON. Any field can be missing.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "Value")]
 pub struct Object(Arc<Value>);
@@ -43,52 +43,52 @@ impl From<Value> for Object {
 }
 
 impl Object {
-    /// The JSON of the server.
+    /// Returns the JSON of the object.
     pub fn value(&self) -> &Value {
         &self.0
     }
 
-    /// Its name.
+    /// Returns `metadata.name`; empty if missing.
     pub fn name(&self) -> &str {
         read::text(&self.0, "/metadata/name").unwrap_or_default()
     }
 
-    /// The namespace; none if cluster-scoped.
+    /// Returns `metadata.namespace`; `None` for cluster-scoped objects.
     pub fn namespace(&self) -> Option<&str> {
         read::text(&self.0, "/metadata/namespace")
     }
 
-    /// The UID.
+    /// Returns `metadata.uid`; empty if missing.
     pub fn uid(&self) -> &str {
         read::text(&self.0, "/metadata/uid").unwrap_or_default()
     }
 
-    /// The resource version.
+    /// Returns `metadata.resourceVersion`; empty if missing.
     pub fn version(&self) -> &str {
         read::text(&self.0, "/metadata/resourceVersion").unwrap_or_default()
     }
 
-    /// The creation time.
+    /// Returns `metadata.creationTimestamp`.
     pub fn created(&self) -> Option<Timestamp> {
         read::time(&self.0, "/metadata/creationTimestamp")
     }
 
-    /// The deletion timestamp.
+    /// Returns `metadata.deletionTimestamp`.
     pub fn leaving(&self) -> Option<Timestamp> {
         read::time(&self.0, "/metadata/deletionTimestamp")
     }
 
-    /// The node of a pod.
+    /// Returns the name of the node that runs a pod.
     pub fn node_name(&self) -> Option<&str> {
         read::text(&self.0, "/spec/nodeName")
     }
 
-    /// Its labels.
+    /// Returns the labels, sorted by key.
     pub fn labels(&self) -> Vec<(String, String)> {
         self.map("/metadata/labels")
     }
 
-    /// Its annotations.
+    /// Returns the annotations, sorted by key.
     pub fn annotations(&self) -> Vec<(String, String)> {
         self.map("/metadata/annotations")
     }
@@ -100,7 +100,7 @@ impl Object {
             .collect()
     }
 
-    /// Its owners.
+    /// Returns the owners of the object. For pods of a Deployment, the owner is the Deployment.
     pub fn owners(&self) -> Vec<Reference> {
         let owners = read::list(&self.0, "/metadata/ownerReferences").iter();
         owners.filter_map(|owner| self.owner(owner)).collect()
@@ -109,7 +109,7 @@ impl Object {
     fn owner(&self, owner: &Value) -> Option<Reference> {
         let (kind, name) = (read::text(owner, "/kind")?, read::text(owner, "/name")?);
         let api_version = read::text(owner, "/apiVersion").unwrap_or_default();
-        // The Deployment controller names ReplicaSets by this label.
+        // The Deployment controller appends the value of this label to the names of ReplicaSets.
         let hash = read::at(&self.0, "/metadata/labels").get("pod-template-hash");
         let deployment = hash
             .and_then(Value::as_str)
@@ -125,35 +125,35 @@ impl Object {
         Some(Reference::to(api_version, kind, self.namespace(), name))
     }
 
-    /// Whether an object of this UID owns it.
+    /// Reports whether an object with this UID owns the object.
     pub fn is_owned_by(&self, uid: &str) -> bool {
         let mut owners = read::list(&self.0, "/metadata/ownerReferences").iter();
         owners.any(|owner| read::text(owner, "/uid") == Some(uid))
     }
 }
 
-/// Another object, by name.
+/// A reference to another object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// The text.
+    /// The text of the reference: kind and name.
     pub words: String,
-    /// The target; none if the kind has no screen.
+    /// The location of the object; `None` if its kind has no screen.
     pub target: Option<Target>,
 }
 
 /// The location of an object in its cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Its kind.
+    /// The kind of the object.
     pub kind: Kind,
-    /// The namespace; none if cluster-scoped.
+    /// The namespace; `None` for cluster-scoped objects.
     pub namespace: Option<String>,
-    /// Its name.
+    /// The name of the object.
     pub name: String,
 }
 
 impl Target {
-    /// The address of its screen.
+    /// Returns the URL path of the screen of the object.
     pub fn screen(&self, cluster: &str) -> String {
         self.kind
             .object_screen(cluster, self.namespace.as_deref(), &self.name)
@@ -161,7 +161,7 @@ impl Target {
 }
 
 impl Reference {
-    /// A reference by kind and name.
+    /// Creates a reference from the kind and the name.
     pub(crate) fn to(api_version: &str, kind: &str, namespace: Option<&str>, name: &str) -> Self {
         let target = Kind::named(api_version, kind).map(|kind| Target {
             kind,

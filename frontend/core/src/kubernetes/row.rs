@@ -1,4 +1,4 @@
-//! Rows of the server's tables: severity, cells and order.
+//! Rows of Kubernetes tables: severity, cells and order.
 
 mod order;
 
@@ -12,42 +12,42 @@ use crate::span;
 
 pub use order::{Order, sort};
 
-/// A row.
+/// A row of a Kubernetes table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The columns of its table.
+    /// The columns of the table.
     pub columns: Columns,
-    /// The cells of the server.
+    /// The cells as the server sent them, in the order of the columns.
     pub cells: Vec<String>,
-    /// The namespace; none if cluster-scoped.
+    /// The namespace; `None` for cluster-scoped objects.
     pub namespace: Option<String>,
-    /// The name.
+    /// The name of the object.
     pub name: String,
-    /// The creation time.
+    /// The creation time of the object.
     pub made: Option<Timestamp>,
-    /// Its labels.
+    /// The labels of the object.
     pub labels: Vec<(String, String)>,
-    /// The notes.
+    /// The notes about the object.
     pub notes: Vec<Note>,
-    /// The verdict.
+    /// The severity of the object's state.
     pub severity: Severity,
-    /// The time of the response; ages in cells refer to it.
+    /// The time of the response. Ages in the cells are relative to this time.
     told: Timestamp,
 }
 
 /// A note about an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// The level.
+    /// The severity of the note.
     pub severity: Severity,
-    /// The words.
+    /// The text of the note.
     pub words: String,
-    /// The details.
+    /// The details of the note, shown in a tooltip.
     pub hint: String,
 }
 
 impl Row {
-    /// A row with cells and name.
+    /// Creates a row from cells and a name.
     pub fn new(
         columns: Columns,
         cells: Vec<String>,
@@ -84,7 +84,7 @@ impl Row {
         self
     }
 
-    /// Sets the notes, which may raise the severity.
+    /// Sets the notes. A note can raise the severity of the row.
     #[must_use]
     pub fn noted(mut self, notes: Vec<Note>) -> Self {
         let worst = notes.iter().map(|note| note.severity);
@@ -93,7 +93,7 @@ impl Row {
         self
     }
 
-    /// The cell of a column with this content.
+    /// Returns the cell of the first column with this content.
     fn of(&self, content: Content) -> Option<&str> {
         let place = self.columns.iter().position(|it| it.content == content)?;
         self.cells.get(place).map(String::as_str)
@@ -113,7 +113,7 @@ impl Row {
             });
         };
         match (Severity::of_status(status), ready) {
-            // Running but not ready.
+            // The container runs but is not ready.
             (Severity::Healthy, Some((ready, wanted))) if ready < wanted => Severity::Degraded,
             _ if status == "Running" && self.of(Content::Duration).is_some() => {
                 Severity::Progressing
@@ -122,7 +122,7 @@ impl Row {
         }
     }
 
-    /// Ready and desired counts, if the table has them.
+    /// Returns the ready and desired counts, if the table has these columns.
     fn ready(&self) -> Option<(u64, u64)> {
         let ready = self.of(Content::Ready)?;
         let (ready, wanted) = match ready.split_once('/') {
@@ -132,12 +132,12 @@ impl Row {
         Some((ready.parse().ok()?, wanted.parse().ok()?))
     }
 
-    /// The severity of a cell; `None` for cells without a state.
+    /// Returns the severity of a cell; `None` for cells without a state.
     pub fn severity_of(&self, place: usize) -> Option<Severity> {
         match self.columns.get(place)?.content {
             Content::Status => {
                 let status = Severity::of_status(self.cells.get(place)?);
-                // A running job is in progress.
+                // A job with the status Running is in progress.
                 let running = status == Severity::Healthy && self.severity == Severity::Progressing;
                 Some(if running { self.severity } else { status })
             }
@@ -153,7 +153,7 @@ impl Row {
         }
     }
 
-    /// The current text of a cell; ages advance.
+    /// Returns the current text of a cell. Ages advance with `now`.
     pub fn text(&self, place: usize, now: Timestamp) -> String {
         let Some((column, cell)) = self.columns.get(place).zip(self.cells.get(place)) else {
             return String::new();
@@ -177,7 +177,7 @@ impl Row {
     }
 }
 
-/// Splits `3 (5m ago)`.
+/// Splits a cell such as `3 (5m ago)` into count and age.
 fn restarts(cell: &str) -> (&str, Option<&str>) {
     match cell.split_once(" (") {
         Some((count, ago)) => (count, ago.strip_suffix(" ago)")),

@@ -1,22 +1,22 @@
-//! Layout of long texts in rows of fixed height.
+//! Layout of long texts in rows of equal height.
 
 use std::ops::Range;
 
-/// Maximum columns of a row; longer lines block browsers.
+/// The maximum number of columns of a row. Longer lines block browsers.
 pub const WIDEST: usize = 4_000;
 
-/// Columns of the margins.
+/// The columns of the margins.
 const MARGINS: usize = 2;
-/// Minimum columns of a row.
+/// The minimum number of columns of a row.
 const NARROWEST: usize = 10;
 
-/// Columns for text without the gutter; `room` is the width when lines wrap.
+/// Returns the columns for text without the gutter. `room` is the width of the view if lines wrap.
 pub fn columns(room: Option<usize>, gutter: usize) -> usize {
     let text = room.unwrap_or(WIDEST).saturating_sub(gutter + MARGINS);
     text.max(NARROWEST)
 }
 
-/// Columns of the longest row with its gutter; 0 when lines wrap.
+/// Returns the columns of the longest row with its gutter; 0 if lines wrap.
 pub fn widest(columns: usize, gutter: usize, longest: impl FnOnce() -> Option<usize>) -> usize {
     if columns < WIDEST / 2 {
         return 0;
@@ -24,10 +24,10 @@ pub fn widest(columns: usize, gutter: usize, longest: impl FnOnce() -> Option<us
     longest().unwrap_or_default().min(columns) + gutter + MARGINS
 }
 
-/// Columns of a character in a fixed-width font.
+/// Returns the columns of a character in a fixed-width font.
 fn width(letter: char) -> usize {
     match u32::from(letter) {
-        // Combining marks.
+        // Combining marks take no column.
         0x0300..=0x036F | 0x200B..=0x200F | 0xFE00..=0xFE0F => 0,
         // East Asian characters and emoji take two columns.
         0x1100..=0x115F
@@ -42,7 +42,7 @@ fn width(letter: char) -> usize {
     }
 }
 
-/// Splits a line into rows; at least one.
+/// Splits a line into rows; an empty line has one row.
 pub fn parts(line: &str, columns: usize) -> Vec<Range<usize>> {
     let columns = columns.clamp(1, WIDEST);
     let (mut parts, mut start, mut taken) = (Vec::new(), 0, 0);
@@ -58,11 +58,11 @@ pub fn parts(line: &str, columns: usize) -> Vec<Range<usize>> {
     parts
 }
 
-/// The number of rows of a line.
+/// Returns the number of rows of a line.
 pub fn height(line: &str, columns: usize) -> usize {
     let columns = columns.clamp(1, WIDEST);
     if line.len() <= columns {
-        // A character is at most as wide as its number of bytes.
+        // A character is not wider than its number of bytes.
         return 1;
     }
     if line.is_ascii() {
@@ -71,15 +71,15 @@ pub fn height(line: &str, columns: usize) -> usize {
     parts(line, columns).len()
 }
 
-/// The first rows of the lines of a text.
+/// Maps lines of a text to rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// The first row of each line, and the end.
+    /// The first row of each line, and the total number of rows.
     starts: Vec<usize>,
 }
 
 impl Layout {
-    /// Builds the layout from line heights.
+    /// Creates the layout from the heights of the lines in rows.
     pub fn of(heights: impl IntoIterator<Item = usize>) -> Self {
         let mut starts = vec![0];
         let mut row = 0;
@@ -90,12 +90,12 @@ impl Layout {
         Self { starts }
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.starts.last().copied().unwrap_or_default()
     }
 
-    /// The line of a row, and the index of its part.
+    /// Returns the line of a row, and the index of the row within the line.
     pub fn line_at(&self, row: usize) -> Option<(usize, usize)> {
         if row >= self.rows() {
             return None;
@@ -104,7 +104,7 @@ impl Layout {
         Some((line, row - self.starts[line]))
     }
 
-    /// The first row of a line.
+    /// Returns the first row of a line.
     pub fn row_of(&self, line: usize) -> Option<usize> {
         self.starts
             .get(line)
@@ -121,7 +121,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parts_are_the_line_whatever_is_in_it(line in "\\PC{0,60}", columns in 0_usize..20) {
+        fn wrapped_parts_concatenate_to_the_line(line in "\\PC{0,60}", columns in 0_usize..20) {
             let parts = parts(&line, columns);
             let whole: String = parts.iter().map(|part| &line[part.clone()]).collect();
             prop_assert_eq!(&whole, &line);
@@ -134,7 +134,7 @@ mod tests {
         }
 
         #[test]
-        fn each_row_belongs_to_a_line(heights in prop::collection::vec(1_usize..4, 0..20)) {
+        fn layout_maps_each_row_to_a_line(heights in prop::collection::vec(1_usize..4, 0..20)) {
             let layout = Layout::of(heights.clone());
             let mut row = 0;
             for (line, height) in heights.into_iter().enumerate() {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn wrapped_rows_fit_and_others_are_as_wide_as_the_longest() {
+    fn wrapped_rows_fit_the_view_and_unwrapped_rows_fit_the_longest_line() {
         let wrapped = columns(Some(100), 25);
         assert_eq!((wrapped, widest(wrapped, 25, || Some(5_000))), (73, 0));
         let whole = columns(None, 25);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn wide_letters_take_two_columns() {
+    fn wide_characters_take_two_columns() {
         assert_eq!(parts("日本語", 4), [0..6, 6..9]);
         assert_eq!(height("abcdef", 3), 2);
         assert_eq!(height("", 3), 1);

@@ -1,22 +1,22 @@
-//! The source of a list: path and media type.
+//! The source of a list: API path and media type.
 
 use crate::feed::Ask;
 use crate::kind::Kind;
 use crate::url::segment;
 
-/// Timeout of a watch, so that lost connections are noticed.
+/// The timeout of a watch in seconds. The timeout detects lost connections.
 pub const WATCH_SECONDS: u64 = 60;
-/// Page size of lists.
+/// The page size of lists.
 const PAGE: u32 = 500;
 
-/// Media type of full objects.
+/// The media type of full objects.
 pub const AS_OBJECTS: &str = "application/json";
-/// Media type of tables.
+/// The media type of tables.
 pub const AS_TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
-/// Media type of metadata lists.
+/// The media type of metadata lists.
 pub const AS_METADATA: &str = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 
-/// The source of a list.
+/// The source of a list: API path and media type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     path: String,
@@ -25,7 +25,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Full objects.
+    /// Returns a source of full objects.
     pub fn objects(path: impl Into<String>) -> Self {
         Self {
             path: path.into(),
@@ -44,10 +44,11 @@ impl Source {
         self
     }
 
-    /// The server's own table of a kind.
+    /// Returns a source of the table that the server renders for a kind.
     pub fn rows(kind: Kind, cluster: &str, namespace: Option<&str>) -> Self {
         let query = if kind == Kind::NODES {
-            // Nodes are few, and taints and conditions are not in columns.
+            // Notes need taints and conditions, which are not in the columns. A cluster has few
+            // nodes.
             "&includeObject=Object"
         } else {
             "&includeObject=Metadata"
@@ -59,12 +60,12 @@ impl Source {
         }
     }
 
-    /// The `Accept` header.
+    /// Returns the `Accept` header.
     pub const fn accept(&self) -> &'static str {
         self.accept
     }
 
-    /// The URL of a request.
+    /// Returns the URL of a request.
     pub fn url(&self, ask: &Ask) -> String {
         let Self { path, query, .. } = self;
         match ask {
@@ -84,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_question_has_its_url() {
+    fn list_and_watch_requests_have_the_expected_url() {
         let source = Source::rows(Kind::PODS, "berlin", Some("shop"));
         let path = "/k8s/clusters/berlin/api/v1/namespaces/shop/pods";
         assert_eq!(

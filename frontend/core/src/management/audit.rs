@@ -1,4 +1,4 @@
-//! Queries of the audit log, and its records in words.
+//! Queries of the audit log, and texts for audit records.
 
 use drover_api::rest::{AuditList, AuditOutcome, AuditSource, AuditView};
 use jiff::{SignedDuration, Timestamp};
@@ -8,43 +8,43 @@ use crate::messages::t;
 use crate::shell;
 use crate::url::segment;
 
-/// Page size.
+/// The number of records per page.
 pub const PAGE_SIZE: usize = 200;
-/// Records to show before the search pauses.
+/// The number of records after which the search pauses.
 pub const MIN_RECORDS: usize = 100;
-/// Limit of log parts per search; each part is several megabytes.
+/// The maximum number of pages per search. A page reads several megabytes of the log.
 pub const MAX_PARTS: usize = 25;
 
-/// The verb filter for all writes.
+/// The value of the verb filter for all writes.
 pub const CHANGES: &str = "changes";
-/// The verb filter for all requests.
+/// The value of the verb filter for all requests.
 pub const ANY: &str = "any";
 
-/// The typed filter; empty fields do not filter.
+/// The filter as typed. Empty fields do not filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// User name.
+    /// The exact user name.
     pub user: String,
-    /// Name of the cluster.
+    /// The exact name of the cluster.
     pub cluster: String,
-    /// Such as `get` or `delete`; [`CHANGES`], or [`ANY`].
+    /// A verb such as `get` or `delete`, [`CHANGES`], or [`ANY`].
     pub verb: String,
-    /// Outcome, as in records.
+    /// The outcome, spelled as in audit records.
     pub outcome: String,
-    /// Status code.
+    /// The HTTP status code.
     pub code: String,
-    /// Part of the path.
+    /// A part of the request path.
     pub path: String,
-    /// Name of the changed user, cluster, token or setting.
+    /// The name of the changed user, cluster, token or setting.
     pub object: String,
-    /// Start: a time or an age.
+    /// The start time: a timestamp or an age such as `2h`.
     pub since: String,
-    /// End: a time or an age.
+    /// The end time: a timestamp or an age such as `2h`.
     pub until: String,
 }
 
 impl Filter {
-    /// The fields by their names in URLs and in the API.
+    /// Returns the fields with their names in URLs and in the API.
     pub fn parts(&self) -> [(&'static str, &str); 9] {
         [
             ("user", &self.user),
@@ -59,7 +59,7 @@ impl Filter {
         ]
     }
 
-    /// Whether it filters nothing.
+    /// Reports whether the filter matches all records.
     pub fn is_empty(&self) -> bool {
         self.said().next().is_none()
     }
@@ -73,20 +73,20 @@ impl Filter {
         self
     }
 
-    /// The fields that filter.
+    /// Returns the fields that are not empty.
     fn said(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let parts = self.parts().into_iter();
         parts.filter(|part| !part.1.is_empty() && *part != ("verb", ANY))
     }
 
-    /// Whether it is valid.
+    /// Reports whether all fields are valid.
     pub fn is_ready(&self) -> bool {
         let code = self.code.is_empty() || self.code.parse::<u16>().is_ok();
         let times = [&self.since, &self.until];
         code && times.iter().all(|time| complaint_of_time(time).is_none())
     }
 
-    /// Replaces ages by absolute times, so that all pages match.
+    /// Replaces ages with absolute times, so that all pages use the same times.
     #[must_use]
     pub fn at(&self, now: Timestamp) -> Self {
         let fixed = |text: &str| {
@@ -100,7 +100,7 @@ impl Filter {
         }
     }
 
-    /// The path of a page.
+    /// Returns the request path of a page.
     pub fn question(&self, after: Option<&str>) -> String {
         let limit = PAGE_SIZE.to_string();
         let said = self.said();
@@ -112,7 +112,7 @@ impl Filter {
         format!("/v1/audit?{}", parts.join("&"))
     }
 
-    /// The equivalent command, with times as ages.
+    /// Returns the equivalent command; absolute times become ages.
     pub fn command(&self, now: Timestamp) -> String {
         let mut line = "drover audit".to_owned();
         for (name, value) in self.said() {
@@ -126,13 +126,13 @@ impl Filter {
     }
 }
 
-/// Parses a time or an age.
+/// Parses a timestamp or an age.
 fn time(text: &str, now: Timestamp) -> Option<Timestamp> {
     let Some(seconds) = lifetime::parse(text) else {
         return text.parse().ok();
     };
     let ago = SignedDuration::from_secs(i64::try_from(seconds).ok()?);
-    // Ages beyond the time range mean any time.
+    // An age beyond the time range means the earliest time.
     Some(now.checked_sub(ago).unwrap_or(Timestamp::UNIX_EPOCH))
 }
 
@@ -143,13 +143,13 @@ fn ago(text: &str, now: Timestamp) -> String {
     }
 }
 
-/// The error of a typed time; none while it is empty.
+/// Returns the error of a typed time; `None` for an empty or valid time.
 pub fn complaint_of_time(text: &str) -> Option<String> {
     let wrong = !text.is_empty() && time(text, Timestamp::UNIX_EPOCH).is_none();
     wrong.then(|| t().audit.time_help().to_owned())
 }
 
-/// The outcome in words.
+/// Returns the text for an outcome.
 pub fn outcome(outcome: AuditOutcome) -> &'static str {
     match outcome {
         AuditOutcome::Open => t().audit.open(),
@@ -161,20 +161,20 @@ pub fn outcome(outcome: AuditOutcome) -> &'static str {
     }
 }
 
-/// The severity of an outcome.
+/// The severity of an audit record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// Success or in progress.
+    /// The request succeeded or is in progress.
     Fine,
-    /// Rejected by Drover or by the cluster.
+    /// Drover or the cluster rejected the request.
     Refused,
-    /// Error.
+    /// The request failed.
     Failed,
-    /// Aborted by the client.
+    /// The client aborted the request.
     Left,
 }
 
-/// The severity of a record.
+/// Returns the severity of a record.
 pub const fn weight(record: &AuditView) -> Weight {
     match (record.outcome, record.code) {
         (AuditOutcome::UpstreamGone, _) | (_, Some(500..)) => Weight::Failed,
@@ -184,7 +184,7 @@ pub const fn weight(record: &AuditView) -> Weight {
     }
 }
 
-/// The path and object, or the number of summarized requests.
+/// Returns the path and the object, or the number of summarized requests.
 pub fn what(record: &AuditView) -> String {
     let path = record.path.as_deref().unwrap_or_default();
     match (&record.object, record.count) {
@@ -194,7 +194,7 @@ pub fn what(record: &AuditView) -> String {
     }
 }
 
-/// Status code and outcome: `403 refused`.
+/// Returns status code and outcome: `403 refused`.
 pub fn end(record: &AuditView) -> String {
     let words = outcome(record.outcome);
     match record.code {
@@ -203,7 +203,7 @@ pub fn end(record: &AuditView) -> String {
     }
 }
 
-/// The duration: `12 ms`, `3 min`.
+/// Returns the duration of the request: `12 ms`, `3 min`.
 pub fn lasted(record: &AuditView) -> String {
     let ms = record.duration_ms.max(0.0);
     if ms < 1000.0 {
@@ -215,7 +215,7 @@ pub fn lasted(record: &AuditView) -> String {
     t().durations.minutes_rounded(ms / 60_000.0)
 }
 
-/// The non-empty fields of a record with their labels.
+/// Returns the non-empty fields of a record with their labels.
 pub fn facts(record: &AuditView) -> Vec<(&'static str, String)> {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let number = |number: Option<u64>| number.map(|it| it.to_string()).unwrap_or_default();
@@ -246,23 +246,23 @@ pub fn facts(record: &AuditView) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// The result of a search.
+/// The result of a search in the audit log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
-    /// The records, newest first.
+    /// The found records, newest first.
     pub records: Vec<AuditView>,
-    /// The continue token; `None` at the end.
+    /// The continue token of the next page; `None` after the last page.
     pub older: Option<String>,
-    /// Time of the oldest record.
+    /// The time of the oldest stored record.
     pub kept_since: Option<Timestamp>,
-    /// The storage.
+    /// The storage of the records: memory or log file.
     pub source: Option<AuditSource>,
-    /// Number of unreadable lines.
+    /// The number of lines that are not valid records.
     pub unreadable: u64,
 }
 
 impl Reading {
-    /// Adds a page.
+    /// Adds a page of records.
     pub fn take(&mut self, list: AuditList) {
         self.records.extend(list.items);
         self.older = list.continue_token;

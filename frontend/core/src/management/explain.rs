@@ -1,4 +1,4 @@
-//! The access check: question and answer.
+//! The access check: the question form and the answer.
 
 use drover_api::rest::{Explanation, Through, ThroughView};
 
@@ -6,35 +6,35 @@ use crate::messages::t;
 use crate::shell;
 use crate::url::segment;
 
-/// The user field value for all users.
+/// The value of the user field that selects all users.
 pub const EVERYBODY: &str = "*";
 
-/// The typed question.
+/// The access question as typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
-    /// Name of the cluster.
+    /// The name of the cluster.
     pub cluster: String,
-    /// Verb, such as `get`.
+    /// A verb such as `get`.
     pub verb: String,
-    /// Resource as in kubectl: `pods`, `pods/log`, `deployments.apps`; or a path such as
-    /// `/metrics`.
+    /// A resource in the form of kubectl (`pods`, `pods/log`, `deployments.apps`), or a path such
+    /// as `/metrics`.
     pub resource: String,
-    /// Object name; all objects if empty.
+    /// The name of the object; empty for all objects.
     pub object: String,
-    /// Namespace; all namespaces and cluster-scoped objects if empty.
+    /// The namespace; empty for all namespaces and cluster-scoped objects.
     pub namespace: String,
-    /// User name; the caller if empty, [`EVERYBODY`] for all users.
+    /// The user name; empty for the caller, [`EVERYBODY`] for all users.
     pub user: String,
 }
 
 impl Question {
-    /// Whether the required fields are set.
+    /// Reports whether the required fields are set.
     pub fn is_whole(&self) -> bool {
         let needed = [&self.cluster, &self.verb, &self.resource];
         needed.iter().all(|text| !text.is_empty())
     }
 
-    /// The path of the request.
+    /// Returns the request path.
     pub fn path(&self) -> String {
         let parts = [
             ("cluster", self.cluster.as_str()),
@@ -51,7 +51,7 @@ impl Question {
         format!("/v1/access/explain?{}", query.join("&"))
     }
 
-    /// The equivalent command.
+    /// Returns the equivalent command.
     pub fn command(&self) -> String {
         let word = |text: &str, unknown: &str| match text {
             "" => unknown.to_owned(),
@@ -79,18 +79,18 @@ impl Question {
     }
 }
 
-/// The verdict.
+/// The result of an access check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Denied.
+    /// The request is denied.
     No,
-    /// Unknown: a ClusterRole in the cluster may allow it.
+    /// The result is unknown: a ClusterRole in the cluster can allow the request.
     Perhaps,
-    /// Allowed.
+    /// The request is allowed.
     Yes,
 }
 
-/// The verdict and its heading.
+/// Returns the result and its heading.
 pub fn verdict(answer: &Explanation) -> (Verdict, String) {
     let sure = |through: &ThroughView| through.through != Through::Perhaps;
     let verdict = match answer.through.as_slice() {
@@ -109,7 +109,7 @@ pub fn verdict(answer: &Explanation) -> (Verdict, String) {
     (verdict, words)
 }
 
-/// The resolved resource, and why it was not resolved by the cluster.
+/// Returns the resolved resource as text, with the error if the cluster did not resolve the name.
 pub fn resource(answer: &Explanation) -> Option<String> {
     let name = answer.resource.as_ref()?.qualified();
     Some(match &answer.unresolved {
@@ -118,13 +118,13 @@ pub fn resource(answer: &Explanation) -> Option<String> {
     })
 }
 
-/// The missing part of the answer and its cause.
+/// Returns the text for the part of the answer that is missing, with the cause.
 pub fn unasked(answer: &Explanation) -> Option<String> {
     let why = answer.unasked.as_deref()?;
     Some(t().access.bindings_unknown(why))
 }
 
-/// The rule source within a role.
+/// Returns the source of the rule: the role itself, or a ClusterRole.
 pub fn how(through: &ThroughView) -> String {
     let role = through.cluster_role.as_deref().unwrap_or_default();
     match through.through {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resource_is_typed_as_kubectl_has_it() {
+    fn resource_is_typed_in_the_form_of_kubectl() {
         for (typed, resource) in [
             ("pods", "pods"),
             ("deploy", "deploy"),
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_asks_the_same() {
+    fn explain_command_matches_the_form() {
         let asked = Question {
             namespace: "shop".to_owned(),
             ..question("deployments.apps", "ann")
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn answer_names_the_resource_and_why_the_cluster_did_not_say_it() {
+    fn answer_contains_the_resource_and_the_error_of_the_cluster() {
         let mut answer = Explanation {
             user: None,
             resource: Some(ExplainedResource {
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_cluster_knows_is_no_promise() {
+    fn unknown_cluster_role_gives_an_uncertain_verdict() {
         let through = |through| ThroughView {
             subject: "drover:user:u1".to_owned(),
             user: Some("ann".to_owned()),

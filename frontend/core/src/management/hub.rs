@@ -1,4 +1,4 @@
-//! Clusters as objects of the hub.
+//! Cluster objects of the hub.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use serde::Deserialize;
 
 use crate::messages::t;
 
-/// API path of the clusters, for administrators.
+/// The API path of the Cluster objects. Only administrators can read the path.
 pub const CLUSTERS: &str = "/k8s/clusters/local/apis/management.drover.dev/v1alpha1/clusters";
 
-/// API path of the hub's version, for administrators.
+/// The API path of the hub's version. Only administrators can read the path.
 pub const HUB_VERSION: &str = "/k8s/clusters/local/version";
 
-/// The version of the hub's API.
+/// The response of the hub's version endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApiVersion {
@@ -25,8 +25,8 @@ pub struct ApiVersion {
 }
 
 impl ApiVersion {
-    /// `embedded, Kubernetes API v1.36.3` or `Kubernetes v1.36.1`. The embedded API reports the
-    /// compiler `rustc`.
+    /// Returns `embedded, Kubernetes API v1.36.3` or `Kubernetes v1.36.1`. The embedded API reports
+    /// the compiler `rustc`.
     pub fn words(&self) -> String {
         match self.compiler.as_str() {
             "rustc" => t().about.embedded_hub(&self.git_version),
@@ -35,7 +35,7 @@ impl ApiVersion {
     }
 }
 
-/// The object.
+/// A Cluster object of the hub's API.
 #[derive(Clone, Debug, Deserialize)]
 pub struct HubCluster {
     metadata: ObjectMeta,
@@ -46,13 +46,13 @@ pub struct HubCluster {
 
 impl From<HubCluster> for ClusterView {
     fn from(cluster: HubCluster) -> Self {
-        // Only administrators read the hub's objects here.
+        // Only administrators read Cluster objects from the hub.
         let rights = ClusterRights::everything();
         Self::of(cluster.metadata, cluster.spec, cluster.status, rights)
     }
 }
 
-/// A shared view of a cluster.
+/// A shared cluster view that is deserialized from a Cluster object.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(from = "HubCluster")]
 pub struct SharedCluster(Arc<ClusterView>);
@@ -64,7 +64,7 @@ impl From<HubCluster> for SharedCluster {
 }
 
 impl SharedCluster {
-    /// The view.
+    /// Returns the cluster view.
     pub fn view(&self) -> Arc<ClusterView> {
         Arc::clone(&self.0)
     }
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_object_and_the_view_tell_the_same() {
+    fn cluster_object_converts_to_the_same_view() {
         let object = r#"{"apiVersion":"management.drover.dev/v1alpha1","kind":"Cluster","metadata":
           {"name":"berlin","uid":"u","resourceVersion":"7","creationTimestamp":"2026-11-20T08:00:00Z",
           "labels":{"env":"prod"}},"spec":{"description":"ours"},"status":{"kubernetesVersion":"v1.36.1",
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn an_embedded_hub_is_told_from_another() {
+    fn version_text_distinguishes_the_embedded_hub() {
         for (body, wanted) in [
             (
                 r#"{"gitVersion":"v1.36.3","compiler":"rustc"}"#,
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_that_was_just_made_has_little_to_tell() {
+    fn new_cluster_without_status_is_converted() {
         let object =
             r#"{"metadata":{"name":"new","deletionTimestamp":"2026-11-21T08:00:00Z"},"spec":{}}"#;
         let cluster: HubCluster = serde_json::from_str(object).unwrap();

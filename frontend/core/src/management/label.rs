@@ -1,4 +1,4 @@
-//! Labels: parsing and validation.
+//! Parses and validates labels.
 
 pub mod plan;
 
@@ -8,15 +8,16 @@ use drover_api::group::GROUP;
 
 use crate::messages::t;
 
-/// Labels of an object.
+/// The labels of an object: key and value.
 pub type Labels = BTreeMap<String, String>;
 
-/// Maximum length of key names and values.
+/// The maximum length of key names and values in characters.
 const LONGEST: usize = 63;
-/// Maximum length of key prefixes.
+/// The maximum length of key prefixes in characters.
 const LONGEST_PREFIX: usize = 253;
 
-/// Parses labels: `env=prod team=shop`, commas allowed. The error is shown to the user.
+/// Parses labels in the format `env=prod team=shop`; commas are also separators. The error is a
+/// text for the user.
 pub fn read(text: &str) -> Result<Labels, String> {
     let words = text
         .split([' ', ',', '\t', '\n'])
@@ -39,26 +40,26 @@ pub fn read(text: &str) -> Result<Labels, String> {
     Ok(labels)
 }
 
-/// Whether a label is reserved for Drover.
+/// Reports whether a label is reserved for Drover.
 pub fn is_drovers(key: &str) -> bool {
     let prefix = key.split_once('/').map(|(prefix, _)| prefix);
     prefix == Some(GROUP)
 }
 
-/// The labels that users may change.
+/// Returns the labels that users can change.
 pub fn of_people(labels: &Labels) -> Labels {
     let mut labels = labels.clone();
     labels.retain(|key, _| !is_drovers(key));
     labels
 }
 
-/// Writes labels in the format of [`read`].
+/// Formats labels for [`read`].
 pub fn written(labels: &Labels) -> String {
     let pairs = labels.iter().map(|(key, value)| format!("{key}={value}"));
     pairs.collect::<Vec<_>>().join(" ")
 }
 
-/// Validates a label key: `team` or `example.com/team`.
+/// Validates a label key, such as `team` or `example.com/team`.
 pub fn check_key(key: &str) -> Result<(), String> {
     let (prefix, name) = match key.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
@@ -79,7 +80,7 @@ pub fn check_key(key: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Validates a label value; it may be empty.
+/// Validates a label value. An empty value is valid.
 pub fn check_value(key: &str, value: &str) -> Result<(), String> {
     if value.len() > LONGEST {
         return Err(t().cluster_labels.value_too_long(key, LONGEST));
@@ -116,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_are_typed_as_kubectl_takes_them() {
+    fn labels_are_typed_in_the_form_of_kubectl() {
         let labels = read(" env=prod,team=shop  empty= ").unwrap();
         assert_eq!(written(&labels), "empty= env=prod team=shop");
         assert_eq!(read("").map(|labels| labels.len()), Ok(0));
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_values_are_those_that_kubernetes_takes() {
+    fn labels_follow_the_rules_of_kubernetes() {
         let long = "a".repeat(63);
         for (text, good) in [
             ("a=b", true),
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn drovers_own_labels_are_left_alone() {
+    fn labels_reserved_for_drover_are_rejected_and_hidden() {
         let own = "management.drover.dev/simulated";
         assert!(read(&format!("{own}=true")).is_err());
         let mut labels = read("env=prod drover.dev/x=1").unwrap();
@@ -168,14 +169,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_again(text in "[a-z=., /-]{0,40}") {
+        fn formatted_labels_parse_to_the_same_labels(text in "[a-z=., /-]{0,40}") {
             if let Ok(labels) = read(&text) {
                 prop_assert_eq!(read(&written(&labels)), Ok(labels));
             }
         }
 
         #[test]
-        fn no_text_is_too_strange(text in "\\PC{0,80}") {
+        fn arbitrary_label_text_does_not_panic(text in "\\PC{0,80}") {
             let _ = read(&text);
         }
     }

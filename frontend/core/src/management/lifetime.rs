@@ -1,8 +1,8 @@
-//! Lifetimes of tokens and sessions.
+//! Parses and formats the lifetimes of tokens and sessions.
 
 use crate::messages::{Unit, t};
 
-/// Minimum lifetime in seconds.
+/// The minimum lifetime in seconds.
 pub const SHORTEST: u64 = 60;
 
 const UNITS: [(u64, &str, Unit); 4] = [
@@ -22,7 +22,7 @@ pub fn parse(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(seconds)
 }
 
-/// `30 days`, `12 hours`: in the largest whole unit.
+/// Formats a lifetime in the largest exact unit: `30 days`, `12 hours`.
 pub fn words(seconds: u64) -> String {
     let fitting = UNITS
         .into_iter()
@@ -31,7 +31,7 @@ pub fn words(seconds: u64) -> String {
     t().durations.of(seconds / length, unit)
 }
 
-/// Parses a typed token lifetime; empty means the default.
+/// Parses a typed token lifetime; empty text means the default.
 pub fn read(text: &str, longest: Option<u64>) -> Result<Option<u64>, String> {
     let text = text.trim();
     if text.is_empty() {
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lives_are_written_as_settings_have_them() {
+    fn durations_have_the_format_of_settings() {
         for (text, seconds, written) in [
             ("30d", 2_592_000, "30 days"),
             ("1d", 86_400, "1 day"),
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_is_within_the_servers_bounds() {
+    fn lifetime_outside_the_limits_is_rejected() {
         let longest = Some(86_400);
         assert_eq!(read("  ", longest), Ok(None));
         assert_eq!(read(" 1d ", longest), Ok(Some(86_400)));

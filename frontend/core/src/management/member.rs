@@ -12,29 +12,29 @@ use crate::shell;
 use crate::url::segment;
 use crate::user::told_apart;
 
-/// The scope of a membership.
+/// The scope of a membership: a cluster, a project, or all clusters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// A cluster by name.
+    /// The cluster with this name.
     Cluster(String),
-    /// A project by name.
+    /// The project with this name.
     Project(String),
     /// The hub and all clusters.
     Everywhere,
 }
 
-/// A role of a scope.
+/// A role that can be granted in a scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrantableRole {
-    /// The name.
+    /// The name of the role.
     pub name: String,
-    /// The display name, or the name.
+    /// The display name of the role, or the name if the role has no display name.
     pub title: String,
-    /// The role.
+    /// The description of the role.
     pub description: Option<String>,
-    /// Whether the user may grant it.
+    /// True if the user can grant the role.
     pub may_grant: bool,
-    /// Whether the user may remove it.
+    /// True if the user can remove the role from members.
     pub may_remove: bool,
 }
 
@@ -68,7 +68,7 @@ impl From<GlobalRoleView> for GrantableRole {
 }
 
 impl Scope {
-    /// The path of its members.
+    /// Returns the API path of the members.
     pub fn members(&self) -> String {
         match self {
             Self::Cluster(name) => format!("/v1/clusters/{}/members", segment(name)),
@@ -77,7 +77,7 @@ impl Scope {
         }
     }
 
-    /// The path of its roles.
+    /// Returns the API path of the roles that can be granted in the scope.
     pub fn roles(&self) -> String {
         match self {
             Self::Cluster(name) => format!("/v1/roles?cluster={}", segment(name)),
@@ -86,7 +86,7 @@ impl Scope {
         }
     }
 
-    /// The address of a role of this scope.
+    /// Returns the URL path of a role of the scope.
     pub fn role_screen(&self, role: &str) -> String {
         match self {
             Self::Cluster(_) | Self::Project(_) => Kind::Template.screen(role),
@@ -94,7 +94,7 @@ impl Scope {
         }
     }
 
-    /// The path of the user search.
+    /// Returns the API path of the user search.
     pub fn people(&self, name: &str) -> String {
         let name = segment(name);
         match self {
@@ -108,12 +108,12 @@ impl Scope {
         }
     }
 
-    /// The path of a member.
+    /// Returns the API path of a member.
     pub fn member(&self, id: &str) -> String {
         format!("{}/{}", self.members(), segment(id))
     }
 
-    /// The title of the dialog that grants a role in it.
+    /// Returns the title of the dialog that grants a role.
     pub fn grant_title(&self) -> String {
         match self {
             Self::Cluster(name) => t().members.grant_in_cluster(name),
@@ -122,7 +122,7 @@ impl Scope {
         }
     }
 
-    /// The effect of removing a role in it from a subject.
+    /// Returns the effect of removing a role from a subject.
     pub fn remove_effect(&self, subject: &str) -> String {
         match self {
             Self::Cluster(name) => t().members.remove_effect_in_cluster(subject, name),
@@ -131,12 +131,12 @@ impl Scope {
         }
     }
 
-    /// The command that lists its members.
+    /// Returns the command that lists the members.
     pub fn list_command(&self) -> String {
         format!("drover access list {}", self.option())
     }
 
-    /// The command that grants a role.
+    /// Returns the command that grants a role.
     pub fn grant_command(&self, wish: &MemberCreate) -> String {
         let word = |text: &str, unknown: &str| match text {
             "" => unknown.to_owned(),
@@ -153,7 +153,7 @@ impl Scope {
         format!("drover access grant {role} {} {subject}", self.option())
     }
 
-    /// The command that removes a role.
+    /// Returns the command that removes a role.
     pub fn revoke_command(&self, id: &str) -> String {
         format!("drover access revoke {} {}", shell::word(id), self.option())
     }
@@ -167,7 +167,8 @@ impl Scope {
     }
 }
 
-/// The request for the typed subject: a group if it has the form of one, else a user.
+/// Creates the request for a typed subject: a group if the text has the form of a group, else a
+/// user.
 pub fn wish(role: &str, who: &str) -> MemberCreate {
     let who = who.trim().to_owned();
     let is_group = is_group(&who);
@@ -178,12 +179,12 @@ pub fn wish(role: &str, who: &str) -> MemberCreate {
     }
 }
 
-/// Whether the text may be a user name.
+/// Reports whether the text can be a user name.
 pub fn may_be_person(who: &str) -> bool {
     !who.is_empty() && !is_group(who)
 }
 
-/// The description of a found user.
+/// Describes a found user by display name and logins.
 pub fn person(person: &PersonView) -> String {
     let told = told_apart(person.display_name.as_deref(), logins(&person.identities));
     match (told.as_str(), person.identities.is_empty()) {
@@ -193,7 +194,7 @@ pub fn person(person: &PersonView) -> String {
     }
 }
 
-/// The description of a member.
+/// Describes a member by display name and logins.
 pub fn beside(member: &MemberView) -> String {
     match member.group {
         Some(_) => t().members.group_members().to_owned(),
@@ -206,30 +207,30 @@ fn logins(identities: &[MemberIdentity]) -> impl Iterator<Item = (&str, &str)> {
     identities.map(|it| (it.provider.as_str(), it.login.as_str()))
 }
 
-/// Groups contain a colon, user names do not.
+/// Reports whether the text is a group. Groups contain a colon; user names do not.
 fn is_group(who: &str) -> bool {
     who.contains(':')
 }
 
-/// The user name or group.
+/// Returns the user name or the group of a member.
 pub fn who(member: &MemberView) -> &str {
     let subject = member.user.as_deref().or(member.group.as_deref());
     subject.unwrap_or_default()
 }
 
-/// The title of a role, or its name.
+/// Returns the display name of a role, or the name if the role is unknown.
 pub fn role_title(roles: &[GrantableRole], name: &str) -> String {
     let found = roles.iter().find(|role| role.name == name);
     found.map_or_else(|| name.to_owned(), |role| role.title.clone())
 }
 
-/// Whether the user may remove a role; for deleted roles the server decides.
+/// Reports whether the user can remove a role from members. For a deleted role, the server decides.
 pub fn may_remove(roles: &[GrantableRole], name: &str) -> bool {
     let found = roles.iter().find(|role| role.name == name);
     found.is_none_or(|role| role.may_remove)
 }
 
-/// Whether the shown texts of a member contain all typed words.
+/// Reports whether the shown texts of a member contain all typed words.
 pub fn passes(member: &MemberView, role_title: &str, typed: &str) -> bool {
     let status = Readiness::of(&member.conditions).words;
     let shown = [
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_is_told_from_a_person_by_its_form() {
+    fn subject_with_a_group_prefix_is_a_group() {
         let person = wish("cluster-viewer", " ann ");
         assert_eq!((person.user.as_deref(), person.group), (Some("ann"), None));
         let group = wish("cluster-viewer", "drover:corp:developers");
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_do_what_the_page_does() {
+    fn member_commands_match_the_page() {
         assert_eq!(
             berlin().grant_command(&wish("cluster-viewer", "ann")),
             "drover access grant cluster-viewer --cluster=berlin --user=ann"
@@ -300,14 +301,14 @@ mod tests {
     }
 
     #[test]
-    fn a_role_is_taken_by_those_who_may_and_one_that_is_gone_by_whom_the_server_lets() {
+    fn remove_is_disabled_without_the_right_and_enabled_for_deleted_roles() {
         let roles = [role("cluster-owner", true)];
         assert!(roles[0].may_grant && !may_remove(&roles, "cluster-owner"));
         assert!(may_remove(&roles, "gone"));
     }
 
     #[test]
-    fn each_place_has_roles_of_its_own() {
+    fn each_scope_has_separate_role_paths() {
         assert_eq!(berlin().roles(), "/v1/roles?cluster=berlin");
         assert_eq!(Scope::Everywhere.member("m-1"), "/v1/global-members/m-1");
         assert_eq!(
@@ -322,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_goes_by_a_name_is_asked_for_where_the_role_is_given() {
+    fn user_search_is_limited_to_the_scope_of_the_grant() {
         let shop = Scope::Project("shop".to_owned());
         assert_eq!(
             shop.people("ann&co"),
@@ -347,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_found_by_what_is_shown_of_them() {
+    fn filter_matches_shown_values_of_members() {
         let member = MemberView {
             id: "m-1".to_owned(),
             role: "cluster-owner".to_owned(),

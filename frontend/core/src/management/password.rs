@@ -1,13 +1,14 @@
-//! Generated passwords.
+//! Generates passwords.
 
-/// Unambiguous characters; a power of two for a uniform distribution.
+/// The characters of passwords: 32 unambiguous characters, so that each character has 5 random
+/// bits.
 const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-/// Characters per group.
+/// The number of characters per group.
 const GROUP: usize = 4;
-/// Random bytes of a password; each gives five bits.
+/// The number of random bytes for a password; each byte selects a character.
 pub const BYTES: usize = 24;
 
-/// A password of 120 bits in six groups of four characters.
+/// Returns a password of 120 random bits in six groups of four characters.
 pub fn of_bytes(random: &[u8; BYTES]) -> String {
     let mut text = String::with_capacity(BYTES + BYTES / GROUP);
     for (place, byte) in random.iter().enumerate() {
@@ -26,9 +27,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_password_has_all_of_its_randomness() {
+    fn each_random_byte_changes_the_password() {
         let distinct: BTreeSet<u8> = LETTERS.iter().copied().collect();
-        assert_eq!(distinct.len(), 32, "no letter twice");
+        assert_eq!(distinct.len(), 32, "all characters are different");
         let mut random = [0; BYTES];
         let first = of_bytes(&random);
         assert_eq!(first, "aaaa-aaaa-aaaa-aaaa-aaaa-aaaa");

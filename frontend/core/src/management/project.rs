@@ -1,4 +1,4 @@
-//! Projects in words: namespaces, quotas and defaults.
+//! Texts for projects: namespaces, quotas and container defaults.
 
 mod conflict;
 pub mod draft;
@@ -15,16 +15,16 @@ use crate::url::segment;
 /// The state of a namespace in a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Belonging {
-    /// It belongs to the project.
+    /// The namespace belongs to the project.
     Own,
-    /// It is being added.
+    /// The namespace is being added to the project.
     Coming,
-    /// It is being removed.
+    /// The namespace is being removed from the project.
     Leaving,
 }
 
 impl Belonging {
-    /// The same in a few words.
+    /// Returns the text for the state.
     pub fn words(self) -> &'static str {
         match self {
             Self::Own => t().projects.own_namespace(),
@@ -37,31 +37,31 @@ impl Belonging {
 /// Two values of a resource: project quota and namespace quota, or request and limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// The resource.
+    /// The name of the resource, as in a ResourceQuota.
     pub resource: String,
-    /// The first value.
+    /// The project quota, or the request.
     pub first: Option<String>,
-    /// The second.
+    /// The namespace quota, or the limit.
     pub second: Option<String>,
 }
 
-/// The display name, or the name.
+/// Returns the display name, or the name if the project has no display name.
 pub fn title(project: &ProjectView) -> &str {
     let shown = project.display_name.as_deref();
     shown.unwrap_or(&project.name)
 }
 
-/// The address of a project.
+/// Returns the URL path of a project.
 pub fn screen(name: &str) -> String {
     format!("/projects/{}", segment(name))
 }
 
-/// The API path of a project.
+/// Returns the API path of a project.
 pub fn path(name: &str) -> String {
     format!("/v1/projects/{}", segment(name))
 }
 
-/// The wanted and current namespaces by name.
+/// Returns the namespaces of the spec and of the status, sorted by name.
 pub fn namespaces(project: &ProjectView) -> Vec<(String, Belonging)> {
     let wanted = project.namespaces.iter().map(|it| it.name.as_str());
     let wanted: BTreeSet<&str> = wanted.collect();
@@ -78,13 +78,13 @@ pub fn namespaces(project: &ProjectView) -> Vec<(String, Belonging)> {
     .collect()
 }
 
-/// The quotas of the project and per namespace.
+/// Returns the quotas of the project and of each namespace, paired by resource.
 pub fn quota(project: &ProjectView) -> Vec<Pair> {
     let quota = project.quota.as_ref();
     quota.map_or_else(Vec::new, |it| pairs(&it.project, &it.namespace))
 }
 
-/// The default requests and limits of containers.
+/// Returns the default requests and limits of containers, paired by resource.
 pub fn defaults(project: &ProjectView) -> Vec<Pair> {
     let defaults = project.container_defaults.as_ref();
     defaults.map_or_else(Vec::new, |it| pairs(&it.requests, &it.limits))
@@ -100,7 +100,7 @@ fn pairs(first: &BTreeMap<String, String>, second: &BTreeMap<String, String>) ->
     pairs.collect()
 }
 
-/// The pod security level.
+/// Returns the text for the pod security level.
 pub fn pod_security(project: &ProjectView) -> &'static str {
     match project.pod_security {
         None => t().projects.pod_security_unset(),
@@ -108,7 +108,7 @@ pub fn pod_security(project: &ProjectView) -> &'static str {
     }
 }
 
-/// The readiness of a project.
+/// Returns the readiness of a project.
 pub fn readiness(project: &ProjectView) -> Readiness {
     let mut readiness = Readiness::of(&project.conditions);
     if project.deleting {
@@ -117,7 +117,7 @@ pub fn readiness(project: &ProjectView) -> Readiness {
     readiness
 }
 
-/// Whether the shown texts of a project contain all typed words.
+/// Reports whether the shown texts of a project contain all typed words.
 pub fn passes(project: &ProjectView, typed: &str) -> bool {
     let status = readiness(project).words;
     let shown = [
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_namespace_is_what_is_wanted_and_what_is_there() {
+    fn namespace_state_compares_spec_and_status() {
         let told = namespaces(&shop());
         let told: Vec<_> = told.iter().map(|(name, it)| (name.as_str(), *it)).collect();
         assert_eq!(
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_of_both_kinds_stand_side_by_side() {
+    fn project_and_namespace_quotas_are_paired_by_resource() {
         let pair = |resource: &str, first: Option<&str>, second: Option<&str>| Pair {
             resource: resource.to_owned(),
             first: first.map(str::to_owned),
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn projects_are_found_by_what_is_shown_of_them() {
+    fn filter_matches_shown_values_of_projects() {
         for (typed, wanted) in [
             ("", true),
             ("BERLIN shop", true),

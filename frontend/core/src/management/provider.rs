@@ -1,4 +1,4 @@
-//! Identity providers: description and form.
+//! Identity providers: texts and API paths.
 
 mod draft;
 mod field;
@@ -16,7 +16,7 @@ use crate::readiness::{Readiness, Status};
 use crate::search::has_words;
 use crate::url::segment;
 
-/// The protocol of a provider.
+/// The protocol of an identity provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Protocol {
     /// OpenID Connect.
@@ -28,16 +28,16 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// All of them.
+    /// All protocols, in the order of the form.
     pub const ALL: [Self; 3] = [Self::Oidc, Self::Github, Self::Ldap];
 
-    /// The protocol of a spec.
+    /// Returns the protocol of a spec; `None` for an unknown protocol.
     pub fn of(spec: &Value) -> Option<Self> {
         let is = |protocol: &Self| spec.get(protocol.key()).is_some_and(|it| !it.is_null());
         Self::ALL.into_iter().find(is)
     }
 
-    /// The key of its settings in a spec.
+    /// Returns the key of the protocol's settings in a spec.
     pub const fn key(self) -> &'static str {
         match self {
             Self::Oidc => "oidc",
@@ -46,7 +46,7 @@ impl Protocol {
         }
     }
 
-    /// The display name, or the name.
+    /// Returns the display name of the protocol.
     pub fn words(self) -> &'static str {
         match self {
             Self::Oidc => t().providers.oidc(),
@@ -55,7 +55,7 @@ impl Protocol {
         }
     }
 
-    /// The label of its secret.
+    /// Returns the label of the secret, such as “Client secret”.
     pub fn secret(self) -> &'static str {
         match self {
             Self::Oidc | Self::Github => t().providers.client_secret(),
@@ -63,17 +63,17 @@ impl Protocol {
         }
     }
 
-    /// Whether a secret is required.
+    /// Reports whether the protocol requires a secret.
     pub const fn needs_secret(self) -> bool {
         !matches!(self, Self::Oidc)
     }
 
-    /// Whether it redirects back to a registered URI.
+    /// Reports whether the provider redirects to a registered redirect URI.
     pub const fn comes_back(self) -> bool {
         !matches!(self, Self::Ldap)
     }
 
-    /// The effect of a sign-out at the provider.
+    /// Returns the effect of a sign-out at the provider.
     pub fn sign_out_there(self) -> &'static str {
         match self {
             Self::Github => t().providers.sign_out_github(),
@@ -81,24 +81,24 @@ impl Protocol {
         }
     }
 
-    /// Its settings in form order.
+    /// Returns the settings in the order of the form.
     pub const fn fields(self) -> &'static [Field] {
         field::of(self)
     }
 }
 
-/// The label of its sign-in button.
+/// Returns the label of the sign-in button.
 pub fn title(provider: &AuthProviderView) -> &str {
     let shown = provider.spec.get("displayName").and_then(Value::as_str);
     shown.unwrap_or(&provider.name)
 }
 
-/// Whether sign-ins are enabled.
+/// Reports whether sign-ins with the provider are enabled.
 pub fn is_enabled(spec: &Value) -> bool {
     spec.get("enabled").and_then(Value::as_bool) == Some(true)
 }
 
-/// Sets `enabled` in a spec.
+/// Returns a copy of the spec with another value of `enabled`.
 pub fn enabled(spec: &Value, enabled: bool) -> Value {
     let mut spec = spec.clone();
     if let Some(fields) = spec.as_object_mut() {
@@ -107,7 +107,7 @@ pub fn enabled(spec: &Value, enabled: bool) -> Value {
     spec
 }
 
-/// The readiness of a provider.
+/// Returns the readiness of a provider.
 pub fn readiness(provider: &AuthProviderView) -> Readiness {
     let mut readiness = Readiness::of(&provider.conditions);
     if readiness.status == Status::Coming {
@@ -116,24 +116,24 @@ pub fn readiness(provider: &AuthProviderView) -> Readiness {
     readiness
 }
 
-/// The address of a provider.
+/// Returns the URL path of a provider.
 pub fn screen(name: &str) -> String {
     format!("/providers/{}", segment(name))
 }
 
-/// The API path of a project.
+/// Returns the API path of a provider.
 pub fn path(name: &str) -> String {
     format!("/v1/auth-providers/{}", segment(name))
 }
 
-/// The redirect URI.
+/// Returns the redirect URI of a provider.
 pub fn callback(server_url: &str, name: &str) -> String {
     let name = if name.is_empty() { "NAME" } else { name };
     let server = server_url.trim_end_matches('/');
     format!("{server}/v1/providers/{name}/callback")
 }
 
-/// The number of users and tokens that depend on a provider.
+/// Counts the users and the valid tokens that depend on a provider.
 pub fn stands_on(tokens: &[TokenView], provider: &str, now: Timestamp) -> (usize, usize) {
     let counts =
         |token: &&TokenView| token.provider.as_deref() == Some(provider) && token.expires_at > now;
@@ -142,7 +142,7 @@ pub fn stands_on(tokens: &[TokenView], provider: &str, now: Timestamp) -> (usize
     (people.len(), status.count())
 }
 
-/// Whether the shown texts of a provider contain all typed words.
+/// Reports whether the shown texts of a provider contain all typed words.
 pub fn passes(provider: &AuthProviderView, typed: &str) -> bool {
     let protocol = Protocol::of(&provider.spec).map_or("", Protocol::words);
     let status = readiness(provider).words;

@@ -1,4 +1,4 @@
-//! The readiness of bindings and projects, from the condition `Ready`.
+//! The readiness of bindings, projects and providers, from the condition `Ready`.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
@@ -6,30 +6,30 @@ use crate::cluster::words;
 use crate::messages::t;
 use crate::problem::sentence;
 
-/// The status, worst first.
+/// The readiness status, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// Not ready.
+    /// The condition `Ready` is `False`.
     Failing,
-    /// Pending.
+    /// The condition `Ready` is `Unknown` or missing.
     Coming,
-    /// It belongs to the project.
+    /// The condition `Ready` is `True`.
     Ready,
 }
 
 /// The readiness with its cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Readiness {
-    /// The status.
+    /// The readiness status.
     pub status: Status,
-    /// The same in a few words.
+    /// The text for the status.
     pub words: String,
-    /// The cause, if any.
+    /// The cause, if the status is not `Ready`.
     pub why: Option<String>,
 }
 
 impl Readiness {
-    /// Reads the conditions; pending until the server wrote one.
+    /// Reads the conditions. Without the condition `Ready`, the status is pending.
     pub fn of(conditions: &[Condition]) -> Self {
         let ready = conditions.iter().find(|it| it.type_ == "Ready");
         let status = match ready.map(|it| it.status.as_str()) {
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_so_says_why() {
+    fn false_condition_is_failing_with_a_reason() {
         let gone = told("False", "UserGone", "the user is gone");
         assert_eq!(gone.status, Status::Failing);
         assert_eq!(gone.words, "user gone");
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_has_seen_to_yet_is_coming() {
+    fn missing_or_unknown_condition_is_pending() {
         assert_eq!(Readiness::of(&[]).status, Status::Coming);
         let waits = told("Unknown", "Pending", "waits for the role");
         assert_eq!(waits.status, Status::Coming);

@@ -1,40 +1,40 @@
-//! Missing rights in words.
+//! Texts for rights that the user does not have.
 
 use crate::messages::t;
 
-/// The right that an action needs.
+/// The right that an action requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// To import clusters.
+    /// The right to import clusters.
     ImportClusters,
-    /// To get the import command of one cluster.
+    /// The right to create the import command of a cluster.
     ImportCluster,
-    /// To change labels and descriptions of clusters.
+    /// The right to change labels and descriptions of clusters.
     ChangeClusters,
-    /// To delete a cluster.
+    /// The right to delete a cluster.
     DeleteCluster,
-    /// To list users.
+    /// The right to list users.
     ListUsers,
-    /// To create users.
+    /// The right to create users.
     CreateUsers,
-    /// To update a user.
+    /// The right to update a user.
     ChangeUser,
-    /// To set a user's password.
+    /// The right to set the password of a user.
     SetPassword,
-    /// To delete a user.
+    /// The right to delete a user.
     DeleteUser,
-    /// To list identity providers.
+    /// The right to list identity providers.
     ListProviders,
-    /// To list settings.
+    /// The right to list settings.
     ListSettings,
-    /// To update settings.
+    /// The right to update settings.
     ChangeSettings,
-    /// To be an administrator.
+    /// The rights of an administrator.
     Administer,
 }
 
 impl Needs {
-    /// The missing right, and a role that has it.
+    /// Returns the text for the missing right, with a role that has the right.
     pub fn words(self) -> &'static str {
         match self {
             Self::ImportClusters => t().rights.import_clusters(),
@@ -53,7 +53,7 @@ impl Needs {
         }
     }
 
-    /// The missing right; `None` if the user has it.
+    /// Returns the text for the missing right; `None` if the user has the right.
     pub fn unless(self, may: bool) -> Option<String> {
         (!may).then(|| self.words().to_owned())
     }
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn missing_right_is_named_only_to_somebody_who_lacks_it() {
+    fn missing_right_is_shown_only_to_users_without_it() {
         assert_eq!(Needs::DeleteCluster.unless(true), None);
         let told = Needs::DeleteCluster.unless(false).unwrap();
         assert_eq!(

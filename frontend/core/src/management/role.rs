@@ -1,4 +1,4 @@
-//! Roles: specs, rules as a matrix, YAML and edit conflicts.
+//! Roles: specs, the rule matrix, YAML, and edit conflicts.
 
 pub mod conflict;
 pub mod draft;
@@ -15,17 +15,17 @@ use crate::search::has_words;
 use crate::shell;
 use crate::url::segment;
 
-/// The two kinds of roles.
+/// The kind of a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// A RoleTemplate, for clusters and projects.
+    /// A RoleTemplate, which is granted in clusters or projects.
     Template,
-    /// A GlobalRole, for the hub and all clusters.
+    /// A GlobalRole, which applies to the hub and all clusters.
     Global,
 }
 
 impl Kind {
-    /// The API path of its roles.
+    /// Returns the API path of the roles.
     pub const fn path(self) -> &'static str {
         match self {
             Self::Template => "/v1/roles",
@@ -33,12 +33,12 @@ impl Kind {
         }
     }
 
-    /// The path of a member.
+    /// Returns the API path of a role.
     pub fn path_of(self, name: &str) -> String {
         format!("{}/{}", self.path(), segment(name))
     }
 
-    /// The address of a role.
+    /// Returns the URL path of a role.
     pub fn screen(self, name: &str) -> String {
         match self {
             Self::Template => format!("/roles/{}", segment(name)),
@@ -46,7 +46,7 @@ impl Kind {
         }
     }
 
-    /// The address of the create screen, optionally with a role to copy.
+    /// Returns the URL path of the create screen, optionally with a role to copy.
     pub fn screen_of_new(self, copied: Option<&str>) -> String {
         let kind = match self {
             Self::Template => "role",
@@ -58,7 +58,7 @@ impl Kind {
         }
     }
 
-    /// A command on a role.
+    /// Returns a `drover role` command.
     pub fn command(self, action: &str, name: &str) -> String {
         let name = shell::word(name);
         match self {
@@ -68,26 +68,26 @@ impl Kind {
     }
 }
 
-/// A role in lists.
+/// A role in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// Its kind.
+    /// The kind of the role.
     pub kind: Kind,
-    /// The name.
+    /// The name of the role.
     pub name: String,
-    /// The display name, or the name.
+    /// The display name of the role, or the name if the role has no display name.
     pub title: String,
-    /// The description; may be empty.
+    /// The description of the role; empty if unset.
     pub description: String,
-    /// The scope in words.
+    /// The text for the scope of the role.
     pub place: &'static str,
-    /// Whether it is built-in.
+    /// True for a built-in role.
     pub built_in: bool,
-    /// Whether it cannot be granted.
+    /// True if the role cannot be granted.
     pub locked: bool,
-    /// The number of bindings, if readable.
+    /// The number of bindings; `None` if the user cannot read the bindings.
     pub bound: Option<u32>,
-    /// The user's rights on it.
+    /// The user's rights on the role.
     pub rights: RoleRights,
 }
 
@@ -124,7 +124,7 @@ impl From<&GlobalRoleView> for Listed {
 }
 
 impl Listed {
-    /// The origin in words.
+    /// Returns `built-in` or `custom`.
     pub fn origin(&self) -> &'static str {
         match (self.built_in, self.locked) {
             (_, true) => t().roles.locked(),
@@ -133,7 +133,7 @@ impl Listed {
         }
     }
 
-    /// Whether it has every word that was typed, in what is shown of it.
+    /// Reports whether the shown texts of the role contain all typed words.
     pub fn passes(&self, typed: &str) -> bool {
         let shown = [
             self.name.as_str(),
@@ -150,7 +150,7 @@ fn title(name: &str, display_name: Option<&str>) -> String {
     display_name.unwrap_or(name).to_owned()
 }
 
-/// The scope of a context in words.
+/// Returns the text for a role context.
 pub fn place(context: RoleContext) -> &'static str {
     match context {
         RoleContext::Cluster => t().labels.cluster(),
@@ -158,7 +158,7 @@ pub fn place(context: RoleContext) -> &'static str {
     }
 }
 
-/// The effect of a deletion.
+/// Returns the effect of deleting a role with this number of bindings.
 pub fn who_loses(bound: Option<u32>) -> String {
     t().roles.delete_effect(bound)
 }

@@ -1,37 +1,37 @@
-//! Additional information about settings: effect, bounds and input kind.
+//! Descriptions of settings: effect, limits and input type.
 
 use crate::messages::english::Settings;
 use crate::messages::t;
 
-/// The input kind.
+/// The type of the input element of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// Text.
     Text,
     /// A duration such as `30d`.
     Lifetime,
-    /// One of these values.
+    /// A selection from these values.
     OneOf(&'static [&'static str]),
 }
 
-/// A section of the screen.
+/// A section of the settings screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Address and agent.
+    /// Settings of the server address and the agent.
     Reach,
-    /// Lifetimes.
+    /// Lifetimes of tokens and sessions.
     Lives,
-    /// Logs.
+    /// Settings of logs.
     Logs,
-    /// Unknown settings of newer servers.
+    /// Settings that this page does not know, because the server is newer.
     Other,
 }
 
 impl Part {
-    /// All of them, in their order.
+    /// All sections, in the order of the screen.
     pub const ALL: [Self; 4] = [Self::Reach, Self::Lives, Self::Logs, Self::Other];
 
-    /// The heading.
+    /// Returns the heading of the section.
     pub fn words(self) -> &'static str {
         match self {
             Self::Reach => t().settings.address_and_agent(),
@@ -42,16 +42,16 @@ impl Part {
     }
 }
 
-/// Information about a setting.
+/// The description of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// The section.
+    /// The section that shows the setting.
     pub part: Part,
-    /// The allowed values.
+    /// The text for the allowed values.
     pub bounds: &'static str,
-    /// The effect of a change.
+    /// The text for the effect of a change.
     pub concerns: &'static str,
-    /// The input kind.
+    /// The type of the input element.
     pub entry: Entry,
 }
 
@@ -185,7 +185,7 @@ const NOTES: [(&str, Known); 12] = [
     ),
 ];
 
-/// Information about a setting.
+/// Returns the description of a setting.
 pub fn note(name: &str) -> Note {
     let found = NOTES.iter().find(|(known, _)| *known == name);
     let known = found.map_or(UNKNOWN, |(_, known)| *known);
@@ -203,13 +203,13 @@ mod tests {
     use crate::lifetime;
 
     #[test]
-    fn a_setting_that_the_page_does_not_know_can_be_set_all_the_same() {
+    fn unknown_setting_can_be_edited() {
         assert_eq!(note("tomorrow").concerns, t().settings.unknown());
         assert_eq!(note("session-ttl").entry, Entry::Lifetime);
     }
 
     #[test]
-    fn bounds_of_lives_are_lives() {
+    fn limits_of_lifetimes_are_valid_durations() {
         for text in ["60s", "3650d"] {
             let bounds = t().settings.lifetime_bounds();
             assert!(bounds.contains(text) && lifetime::parse(text).is_some());
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn every_known_setting_stands_somewhere() {
+    fn each_known_setting_has_a_section_and_limits() {
         for (name, _) in NOTES {
             let note = note(name);
             assert!(

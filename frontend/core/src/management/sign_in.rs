@@ -1,42 +1,42 @@
-//! Sign-in methods, and the return path.
+//! Sign-in methods, and the path to return to after a sign-in.
 
 use drover_api::rest::{ProviderView, SignInWay};
 
 use crate::messages::t;
 
-/// Maximum length of a return path.
+/// The maximum length of a return path in bytes.
 const WAY_BACK: usize = 512;
 
-/// The account kind of the form.
+/// The account that the sign-in form asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Account {
-    /// A local user.
+    /// A local user, with a local password.
     #[default]
     Local,
-    /// An account at a provider.
+    /// An account of an identity provider.
     At(Provider),
 }
 
-/// An identity provider.
+/// An identity provider on the sign-in page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provider {
-    /// Its name.
+    /// The name of the provider.
     pub name: String,
-    /// The display name, or the name.
+    /// The display name of the provider.
     pub title: String,
 }
 
-/// Another sign-in method.
+/// A sign-in method with a button.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Another account kind in the form.
+    /// Shows the form for another account.
     Type(Account),
-    /// A redirect to the provider.
+    /// Redirects to the provider.
     Go(Provider),
 }
 
 impl Way {
-    /// The label of its sign-in button.
+    /// Returns the label of the button.
     pub fn words(&self) -> String {
         match self {
             Self::Type(Account::Local) => t().sign_in.local_user().to_owned(),
@@ -47,7 +47,7 @@ impl Way {
     }
 }
 
-/// The other sign-in methods in the server's order; local users last.
+/// Returns the methods other than the current form, in the server's order; local users are last.
 pub fn others(providers: &[ProviderView], account: &Account) -> Vec<Way> {
     let mut ways: Vec<Way> = providers.iter().map(way).collect();
     ways.push(Way::Type(Account::Local));
@@ -67,7 +67,7 @@ fn way(provider: &ProviderView) -> Way {
     }
 }
 
-/// The return path for the server; `None` for paths that the server rejects.
+/// Returns the return path for the server; `None` for a path that the server would reject.
 pub fn way_back(path: &str) -> Option<String> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~?=&%:,@+".contains(&byte);
     let stays = path.starts_with('/') && !path.starts_with("//");
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_but_the_forms_own_has_a_button() {
+    fn other_sign_in_methods_have_buttons() {
         let providers = [
             provider("corp", SignInWay::Redirect),
             provider("ldap", SignInWay::Password),
@@ -100,7 +100,7 @@ mod tests {
         let ways = others(&providers, &Account::Local);
         assert_eq!(words(&ways), ["Sign in with CORP", "Sign in with LDAP"]);
         let [_, Way::Type(at_ldap)] = ways.as_slice() else {
-            panic!("a directory's password is typed here: {ways:?}");
+            panic!("expected a password form for LDAP: {ways:?}");
         };
         assert_eq!(
             words(&others(&providers, at_ldap)),
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_back_stays_on_this_page() {
+    fn return_path_to_another_origin_is_rejected() {
         assert_eq!(
             way_back("/clusters/berlin/pods?q=web%20-x&sort=-age").as_deref(),
             Some("/clusters/berlin/pods?q=web%20-x&sort=-age")

@@ -1,4 +1,4 @@
-//! Tokens in words.
+//! Texts for tokens.
 
 use drover_api::kinds::TokenPurpose;
 use drover_api::rest::TokenView;
@@ -8,12 +8,12 @@ use crate::age::age;
 use crate::messages::t;
 use crate::search::has_words;
 
-/// Upper limit of the warning period before expiry.
+/// The maximum of the warning period before expiry.
 const SOON: SignedDuration = SignedDuration::from_hours(7 * 24);
-/// The warning period as a fraction of the lifetime.
+/// The divisor of the lifetime that gives the warning period.
 const LAST_PART: i32 = 5;
 
-/// The purpose in a word.
+/// Returns a short text for the purpose of a token.
 pub fn purpose(purpose: TokenPurpose) -> &'static str {
     match purpose {
         TokenPurpose::Session => t().tokens.session(),
@@ -25,7 +25,7 @@ pub fn purpose(purpose: TokenPurpose) -> &'static str {
     }
 }
 
-/// The purpose in a sentence.
+/// Returns a sentence for the purpose of a token.
 pub fn purpose_in_full(purpose: TokenPurpose) -> &'static str {
     match purpose {
         TokenPurpose::Session => t().tokens.session_help(),
@@ -37,7 +37,7 @@ pub fn purpose_in_full(purpose: TokenPurpose) -> &'static str {
     }
 }
 
-/// The effect of a token's deletion.
+/// Returns the effect of deleting a token.
 pub fn ending(purpose: TokenPurpose) -> &'static str {
     match purpose {
         TokenPurpose::Session => t().tokens.session_end(),
@@ -49,7 +49,7 @@ pub fn ending(purpose: TokenPurpose) -> &'static str {
     }
 }
 
-/// All purposes, each with a short key for URLs.
+/// All purposes with their keys in URLs.
 pub const PURPOSES: [(TokenPurpose, &str); 6] = [
     (TokenPurpose::Api, "api"),
     (TokenPurpose::Kubeconfig, "kubeconfig"),
@@ -59,18 +59,19 @@ pub const PURPOSES: [(TokenPurpose, &str); 6] = [
     (TokenPurpose::PasswordChange, "password"),
 ];
 
-/// The time until expiry.
+/// The time until a token expires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Not soon.
+    /// The token does not expire soon.
     Far,
-    /// Soon.
+    /// The token expires within the warning period.
     Soon,
-    /// Expired.
+    /// The token is expired.
     Past,
 }
 
-/// The time until expiry; soon is the last fifth of the lifetime, at most a week.
+/// Classifies the time until expiry. The warning period is the last fifth of the lifetime, at most
+/// a week.
 pub fn end(token: &TokenView, now: Timestamp) -> End {
     let left = token.expires_at.duration_since(now);
     let life = token.expires_at.duration_since(token.created_at);
@@ -83,7 +84,7 @@ pub fn end(token: &TokenView, now: Timestamp) -> End {
     }
 }
 
-/// `in 12d`, `3h ago`.
+/// Formats a time relative to now: `in 12d`, `3h ago`.
 pub fn relative(at: Timestamp, now: Timestamp) -> String {
     if at > now {
         t().durations.until(&age(now, at))
@@ -92,12 +93,12 @@ pub fn relative(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// `3h ago`; never in the future, although clocks differ.
+/// Formats a past time: `3h ago`. A time in the future, from a fast clock, is `0s ago`.
 pub fn ago(at: Timestamp, now: Timestamp) -> String {
     t().durations.ago(&age(at, now))
 }
 
-/// Whether the shown texts of a token contain all typed words.
+/// Reports whether the shown texts of a token contain all typed words.
 pub fn passes(token: &TokenView, typed: &str) -> bool {
     let cluster = token.cluster.as_ref().map(|scope| scope.name.as_str());
     let shown = [
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_soon_in_the_last_fifth_of_a_life_and_never_for_longer_than_a_week() {
+    fn token_expires_soon_in_the_last_fifth_of_its_lifetime_and_at_most_a_week() {
         const DAY: i64 = 86_400;
         let ends = |life, age| end(&token(0, life), Timestamp::from_second(age).unwrap());
         for (life, age, wanted) in [
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_found_by_what_is_shown_of_it() {
+    fn filter_matches_shown_values_of_tokens() {
         let token = token(0, 10);
         for (typed, wanted) in [
             ("", true),
@@ -165,15 +166,15 @@ mod tests {
     }
 
     #[test]
-    fn times_are_told_from_now() {
+    fn times_are_relative_to_now() {
         let at = |second| Timestamp::from_second(second).unwrap();
         assert_eq!(relative(at(100), at(40)), "in 60s");
         assert_eq!(relative(at(40), at(100)), "60s ago");
-        assert_eq!(ago(at(100), at(40)), "0s ago", "clocks differ a little");
+        assert_eq!(ago(at(100), at(40)), "0s ago", "a time in the future is 0s ago");
     }
 
     #[test]
-    fn every_purpose_has_a_key_of_its_own() {
+    fn each_token_purpose_has_a_unique_key() {
         let mut keys: Vec<_> = PURPOSES.iter().map(|(_, key)| *key).collect();
         keys.sort_unstable();
         keys.dedup();

@@ -1,4 +1,4 @@
-//! Users in words.
+//! Texts for users.
 
 use drover_api::kinds::IdentityState;
 use drover_api::rest::{HeldRole, LINKED_WITHIN, UserView};
@@ -7,25 +7,25 @@ use jiff::Timestamp;
 use crate::messages::t;
 use crate::search::has_words;
 
-/// The fewest letters of a password; the server has the last word.
+/// The minimum number of characters of a password. The server also checks the length.
 pub const SHORTEST_PASSWORD: usize = 12;
 
-/// The state of an account, worst first.
+/// The state of a user account, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AccountState {
-    /// Sign-ins are blocked.
+    /// The user cannot sign in.
     Disabled,
-    /// The password must be changed first.
+    /// The user must change the password at the next sign-in.
     MustChange,
-    /// Enabled.
+    /// The user can sign in.
     Enabled,
 }
 
 impl AccountState {
-    /// All of them, worst first.
+    /// All states, worst first.
     pub const ALL: [Self; 3] = [Self::Disabled, Self::MustChange, Self::Enabled];
 
-    /// The state of a user.
+    /// Returns the account state of a user.
     pub const fn of(user: &UserView) -> Self {
         match (user.enabled, user.must_change_password) {
             (false, _) => Self::Disabled,
@@ -34,7 +34,7 @@ impl AccountState {
         }
     }
 
-    /// The same in a few words.
+    /// Returns the text for the account state.
     pub fn words(self) -> &'static str {
         match self {
             Self::Disabled => t().users.disabled(),
@@ -43,7 +43,7 @@ impl AccountState {
         }
     }
 
-    /// A short key for URLs.
+    /// Returns the key of the state in URLs.
     pub const fn key(self) -> &'static str {
         match self {
             Self::Disabled => "disabled",
@@ -53,7 +53,7 @@ impl AccountState {
     }
 }
 
-/// The last state of an identity in a word.
+/// Returns the text for the last state of an identity.
 pub fn state_words(state: IdentityState) -> &'static str {
     match state {
         IdentityState::Confirmed => t().users.confirmed(),
@@ -62,18 +62,18 @@ pub fn state_words(state: IdentityState) -> &'static str {
     }
 }
 
-/// A group of a user, as reported by a provider.
+/// A group of a user, as reported by an identity provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupOf {
-    /// `drover:<provider>:<id>`: the subject of bindings.
+    /// The subject of bindings: `drover:<provider>:<id>`.
     pub name: String,
-    /// The name at the provider.
+    /// The name of the group at the provider.
     pub display_name: String,
-    /// The last state of the identity.
+    /// The last state of the identity that has the group.
     pub state: IdentityState,
 }
 
-/// The groups of a user by provider.
+/// Returns the groups of a user, ordered by provider.
 pub fn groups(user: &UserView) -> Vec<GroupOf> {
     let identities = user.identities.iter();
     let groups = identities.flat_map(|identity| {
@@ -86,7 +86,7 @@ pub fn groups(user: &UserView) -> Vec<GroupOf> {
     groups.collect()
 }
 
-/// A role of a user with its scope.
+/// Formats a role of a user with its scope.
 pub fn held(role: &HeldRole) -> String {
     match (&role.cluster, &role.project) {
         (Some(cluster), _) => t().users.role_in_cluster(&role.role, cluster),
@@ -95,7 +95,7 @@ pub fn held(role: &HeldRole) -> String {
     }
 }
 
-/// The providers whose identity can move between two users.
+/// Returns the providers whose identity can move from one user to another.
 pub fn movable(from: &UserView, to: &UserView, now: Timestamp) -> Vec<String> {
     let identities = from.identities.iter().filter(|one| {
         one.state == IdentityState::Confirmed
@@ -105,7 +105,7 @@ pub fn movable(from: &UserView, to: &UserView, now: Timestamp) -> Vec<String> {
     identities.map(|one| one.provider.clone()).collect()
 }
 
-/// The sign-in methods: providers, or a local password.
+/// Returns the sign-in methods: the providers, or the local password.
 pub fn signs_in_with(user: &UserView) -> String {
     let providers = user.identities.iter().map(|it| it.provider.as_str());
     let providers: Vec<_> = providers.collect();
@@ -116,7 +116,7 @@ pub fn signs_in_with(user: &UserView) -> String {
     }
 }
 
-/// Display name and provider logins, which distinguish users; may be empty.
+/// Formats display name and provider logins, so that users with equal names differ; can be empty.
 pub fn told_apart<'a>(
     display_name: Option<&str>,
     identities: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -127,7 +127,7 @@ pub fn told_apart<'a>(
     shown.chain(known).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether the shown texts of a user contain all typed words.
+/// Reports whether the shown texts of a user contain all typed words.
 pub fn passes(user: &UserView, typed: &str) -> bool {
     let rights = if user.administrator {
         t().users.administrator()
@@ -145,13 +145,13 @@ pub fn passes(user: &UserView, typed: &str) -> bool {
     has_words(shown.into_iter().chain(logins), typed)
 }
 
-/// The error of a typed password; none while it is empty.
+/// Returns the error of a typed password; `None` for an empty or valid password.
 pub fn complaint(password: &str) -> Option<String> {
     let letters = password.chars().count();
     (letters > 0 && letters < SHORTEST_PASSWORD).then(|| t().forms.too_short(SHORTEST_PASSWORD))
 }
 
-/// Whether the user is the last enabled administrator.
+/// Reports whether the user is the last enabled administrator.
 pub fn is_last_administrator(users: &[UserView], name: &str) -> bool {
     let can = |user: &&UserView| user.administrator && user.enabled;
     let mut others = users.iter().filter(can).map(|user| user.name.as_str());
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_by_a_provider_is_found_by_it_and_has_its_groups() {
+    fn filter_matches_the_provider_of_a_user_and_groups_are_listed() {
         let identity = serde_json::json!({
             "id": "p-1",
             "provider": "corp",
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn two_of_one_display_name_are_told_apart_by_provider_and_login() {
+    fn users_with_the_same_display_name_show_provider_and_login() {
         let ann = Some("Ann Lee");
         for (name, identities, wanted) in [
             (ann, vec![("corp", "ann.lee")], "Ann Lee, corp: ann.lee"),
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_a_provider_confirmed_of_late_moves_to_who_has_none_of_it() {
+    fn only_recently_confirmed_identities_can_be_linked_to_users_without_the_provider() {
         let with = |name: &str, state: &str| UserView {
             identities: vec![
                 serde_json::from_value(serde_json::json!({
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_says_where_it_was_given() {
+    fn held_role_shows_its_scope() {
         let role = |cluster: Option<&str>, project: Option<&str>| HeldRole {
             role: "viewer".to_owned(),
             cluster: cluster.map(str::to_owned),
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn users_are_found_by_what_is_shown_of_them() {
+    fn filter_matches_shown_values_of_users() {
         let ann = user("ann", true, true);
         for (typed, wanted) in [
             ("", true),
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_administrator_is_known() {
+    fn last_enabled_administrator_is_detected() {
         let users = [
             user("ann", true, true),
             user("bob", true, false),
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_password_is_complained_of_once_it_is_begun() {
+    fn short_password_is_an_error_after_the_first_character() {
         assert_eq!(complaint(""), None);
         assert!(complaint("elf letters").is_some());
         assert_eq!(complaint("twelve chars"), None);

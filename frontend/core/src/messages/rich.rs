@@ -1,10 +1,10 @@
-//! Text with marked parts, and the arguments of messages that only a browser can format.
+//! Text with marked parts, and message arguments that only a browser can format.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Add;
 
-/// A sentence with marked parts, in the order of the language.
+/// A sentence with marked parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rich(Vec<Part>);
 
@@ -13,21 +13,21 @@ pub struct Rich(Vec<Part>);
 pub enum Part {
     /// Plain text.
     Text(Cow<'static, str>),
-    /// A command, a name or a value in a fixed-width font.
+    /// A command, a name or a value, in a fixed-width font.
     Code(Cow<'static, str>),
-    /// Emphasis.
+    /// Emphasized text.
     Strong(Cow<'static, str>),
     /// A link.
     Link {
         /// The text of the link.
         text: Cow<'static, str>,
-        /// The address: a path of the page, or an absolute URL.
+        /// The target: a path of the page, or an absolute URL.
         href: String,
     },
 }
 
 impl Rich {
-    /// The parts, in their order.
+    /// Returns the parts in their order.
     pub fn into_parts(self) -> Vec<Part> {
         self.0
     }
@@ -60,7 +60,7 @@ impl<T: Into<Self>> Add<T> for Rich {
     }
 }
 
-/// The sentence without its marks.
+/// Formats the sentence without marks.
 impl fmt::Display for Rich {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for part in &self.0 {
@@ -74,29 +74,29 @@ impl fmt::Display for Rich {
     }
 }
 
-/// A command, a name or a value in a fixed-width font.
+/// Creates text in a fixed-width font, for a command, a name or a value.
 pub fn code(text: impl Into<Cow<'static, str>>) -> Rich {
     Part::Code(text.into()).into()
 }
 
-/// Emphasis.
+/// Creates emphasized text.
 pub fn strong(text: impl Into<Cow<'static, str>>) -> Rich {
     Part::Strong(text.into()).into()
 }
 
-/// A link: a path of the page, or an absolute URL.
+/// Creates a link to a path of the page, or to an absolute URL.
 pub fn link(text: impl Into<Cow<'static, str>>, href: impl Into<String>) -> Rich {
     let (text, href) = (text.into(), href.into());
     Part::Link { text, href }.into()
 }
 
-/// A date or a time of day that the browser has written in the language of the page and in the time
-/// zone of the user: the catalogue has no time zones and no names of months.
+/// A date or time that the browser formatted in the language of the page and in the user's time
+/// zone. The catalogue itself has no time zones and no names of months.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalTime(String);
 
 impl LocalTime {
-    /// What the browser has written.
+    /// Wraps a text that the browser formatted.
     pub const fn new(text: String) -> Self {
         Self(text)
     }
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rich_text_reads_as_a_sentence_without_its_marks() {
+    fn rich_text_converts_to_plain_text() {
         let text =
             Rich::from("Run ") + code("drover login") + " on " + strong("this machine") + ".";
         assert_eq!(text.to_string(), "Run drover login on this machine.");

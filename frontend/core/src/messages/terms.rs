@@ -1,7 +1,7 @@
-//! Arguments of messages that each language has its own words for.
+//! Message arguments that each language translates.
 
-/// The objects of a list. A language has its own sentences for each, because articles, cases and
-/// plurals differ.
+/// The kind of objects in a list. Each language has separate sentences per kind, because articles,
+/// cases and plurals differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Noun {

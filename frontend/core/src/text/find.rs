@@ -2,32 +2,32 @@
 
 use std::ops::Range;
 
-/// The search text.
+/// The text to search for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Find {
-    /// The case-folded text; empty without a search.
+    /// The case-folded text; empty if no search is active.
     wanted: Vec<char>,
 }
 
 impl Find {
-    /// Parses the search text.
+    /// Creates a search for the typed text.
     pub fn new(typed: &str) -> Self {
         Self {
             wanted: typed.chars().map(fold).collect(),
         }
     }
 
-    /// Whether the search text is empty.
+    /// Reports whether the search text is empty.
     pub fn is_empty(&self) -> bool {
         self.wanted.is_empty()
     }
 
-    /// Whether a line matches.
+    /// Reports whether a line contains the search text.
     pub fn is_in(&self, line: &str) -> bool {
         !self.is_empty() && self.next(line, 0).is_some()
     }
 
-    /// Where it is in a line.
+    /// Returns the byte ranges of all matches in a line.
     pub fn places(&self, line: &str) -> Vec<Range<usize>> {
         let (mut places, mut from) = (Vec::new(), 0);
         if self.is_empty() {
@@ -49,7 +49,7 @@ impl Find {
         })
     }
 
-    /// How many bytes of the text's start are what is wanted.
+    /// Returns the length in bytes of a match at the start of the text.
     fn matched(&self, text: &str) -> Option<usize> {
         let mut letters = text.char_indices();
         for wanted in &self.wanted {
@@ -62,7 +62,7 @@ impl Find {
     }
 }
 
-/// One letter for one letter, so that places are those of the line as it is.
+/// Folds the case of one character to one character, so that match positions stay valid.
 fn fold(letter: char) -> char {
     let mut folded = letter.to_lowercase();
     match (folded.next(), folded.next()) {
@@ -71,7 +71,7 @@ fn fold(letter: char) -> char {
     }
 }
 
-/// Which of the found lines is looked at; it goes round at both ends.
+/// Returns the index of the next or previous match. The index wraps around at both ends.
 pub fn step(count: usize, at: Option<usize>, forward: bool) -> Option<usize> {
     let last = count.checked_sub(1)?;
     Some(match (at, forward) {
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn case_does_not_matter() {
+    fn search_ignores_case() {
         let find = Find::new("erRor");
         assert_eq!(find.places("Error: no ERROR"), [0..5, 10..15]);
         assert!(!find.is_in("err or"));
@@ -99,17 +99,17 @@ mod tests {
     }
 
     #[test]
-    fn the_last_is_followed_by_the_first() {
+    fn next_match_wraps_around() {
         assert_eq!(step(0, None, true), None);
         assert_eq!(step(3, None, true), Some(0));
         assert_eq!(step(3, Some(2), true), Some(0));
         assert_eq!(step(3, Some(0), false), Some(2));
-        assert_eq!(step(3, Some(9), false), Some(2), "lines have gone");
+        assert_eq!(step(3, Some(9), false), Some(2), "a position above the number of matches is clamped");
     }
 
     proptest! {
         #[test]
-        fn places_are_parts_of_any_line(line in "\\PC{0,40}", wanted in "\\PC{0,3}") {
+        fn match_ranges_are_valid_in_any_line(line in "\\PC{0,40}", wanted in "\\PC{0,3}") {
             for place in Find::new(&wanted).places(&line) {
                 prop_assert!(line.get(place).is_some_and(|found| found.chars().count() == wanted.chars().count()));
             }

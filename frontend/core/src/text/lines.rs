@@ -1,6 +1,6 @@
-//! Lines out of pieces of bytes, as a watch sends them.
+//! Splits a stream of bytes into lines.
 
-/// Collects bytes until a line is whole.
+/// Collects bytes until a line is complete.
 #[derive(Clone, Debug)]
 pub struct Lines {
     rest: Vec<u8>,
@@ -8,19 +8,19 @@ pub struct Lines {
     surplus: Surplus,
 }
 
-/// What happens to what is longer than a line may be.
+/// The handling of lines above the maximum length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Surplus {
     Refused,
     LeftOut,
 }
 
-/// A line is longer than anything that makes sense.
+/// The error for a line above the maximum length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong;
 
 impl Lines {
-    /// Lines of at most so many bytes.
+    /// Creates a splitter that fails for lines above the maximum length in bytes.
     pub fn of_at_most(longest: usize) -> Self {
         Self {
             rest: Vec::new(),
@@ -29,7 +29,7 @@ impl Lines {
         }
     }
 
-    /// Lines of which only so many bytes count: the rest of a longer one is left out.
+    /// Creates a splitter that truncates lines at the maximum length in bytes.
     pub fn cut_at(longest: usize) -> Self {
         Self {
             surplus: Surplus::LeftOut,
@@ -37,11 +37,11 @@ impl Lines {
         }
     }
 
-    /// Adds a piece and gives the lines that it ends, without their ends.
+    /// Adds bytes and returns the completed lines, without newlines.
     pub fn push(&mut self, piece: &[u8]) -> Result<Vec<Vec<u8>>, TooLong> {
         let mut whole = Vec::new();
         let mut parts = piece.split(|byte| *byte == b'\n');
-        // `split` gives one part more than there are ends: the last is the start of a line.
+        // The last part of `split` is the start of an incomplete line.
         let last = parts.next_back().unwrap_or_default();
         for part in parts {
             self.add(part)?;
@@ -51,7 +51,7 @@ impl Lines {
         Ok(whole)
     }
 
-    /// Gives what has come of a line that was not ended, where what is after the last end counts.
+    /// Returns the incomplete last line, for streams whose last line needs no newline.
     pub fn finish(&mut self) -> Option<Vec<u8>> {
         let line = std::mem::take(&mut self.rest);
         (!line.is_empty()).then_some(line)
@@ -75,7 +75,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lines_are_the_same_wherever_the_stream_is_cut(
+        fn lines_do_not_depend_on_chunk_boundaries(
             text in "[a-c\n]{0,40}", cuts in prop::collection::vec(1_usize..6, 0..40),
         ) {
             let mut lines = Lines::of_at_most(64);
@@ -96,25 +96,25 @@ mod tests {
     }
 
     #[test]
-    fn the_last_line_of_a_text_needs_no_end() {
+    fn last_line_needs_no_newline() {
         let mut lines = Lines::cut_at(4);
         assert_eq!(lines.push(b"a\nbc"), Ok(vec![b"a".to_vec()]));
         assert_eq!(lines.push(b"def"), Ok(vec![]));
         assert_eq!(lines.finish(), Some(b"bcde".to_vec()));
         assert_eq!(lines.finish(), None);
         assert_eq!(lines.push(b"x\n"), Ok(vec![b"x".to_vec()]));
-        assert_eq!(lines.finish(), None, "no line is empty");
+        assert_eq!(lines.finish(), None, "finish returns no empty line");
     }
 
     #[test]
-    fn a_line_without_end_is_not_kept_for_ever() {
+    fn unterminated_line_above_the_limit_is_an_error() {
         let mut lines = Lines::of_at_most(4);
         assert_eq!(lines.push(b"abcd\nab"), Ok(vec![b"abcd".to_vec()]));
         assert_eq!(lines.push(b"cde"), Err(TooLong));
     }
 
     #[test]
-    fn the_rest_of_a_line_that_is_cut_is_not_taken_for_another() {
+    fn rest_of_a_truncated_line_is_not_a_new_line() {
         let mut lines = Lines::cut_at(3);
         assert_eq!(lines.push(b"abcd"), Ok(vec![]));
         assert_eq!(

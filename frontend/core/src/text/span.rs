@@ -1,8 +1,8 @@
-//! Spans of time as the server writes them into tables: `45s`, `3d4h`, `2y190d`.
+//! Parses durations in Kubernetes tables: `45s`, `3d4h`, `2y190d`.
 
 use jiff::{SignedDuration, Timestamp};
 
-/// Reads a span; `None` for what is none, as `<none>` and `<unknown>`.
+/// Parses a duration; `None` for other text, such as `<none>` and `<unknown>`.
 pub fn parse(text: &str) -> Option<SignedDuration> {
     let (mut seconds, mut number) = (0_i64, None::<i64>);
     for letter in text.chars() {
@@ -25,7 +25,7 @@ pub fn parse(text: &str) -> Option<SignedDuration> {
     whole.then(|| SignedDuration::from_secs(seconds))
 }
 
-/// When that was which the server called so long ago at a time.
+/// Returns the time that was `text` before `told`.
 pub fn before(text: &str, told: Timestamp) -> Option<Timestamp> {
     told.checked_sub(parse(text)?).ok()
 }
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_of_tables_are_read() {
+    fn durations_of_server_tables_are_parsed() {
         for (text, seconds) in [
             ("0s", Some(0)),
             ("119s", Some(119)),
@@ -58,7 +58,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_is_too_strange(text in "[0-9smhdy]{0,30}|\\PC{0,12}") {
+        fn arbitrary_durations_do_not_panic(text in "[0-9smhdy]{0,30}|\\PC{0,12}") {
             let _ = before(&text, Timestamp::MIN);
             let _ = before(&text, Timestamp::MAX);
         }

@@ -1,12 +1,12 @@
-//! What people type, as it is meant: spaces around it and empty lines say nothing.
+//! Normalizes typed text: spaces at both ends and empty lines are ignored.
 
-/// A text; `None` if nothing is said.
+/// Trims a text; `None` if the text is empty.
 pub fn non_empty(text: &str) -> Option<String> {
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Things of which one stands on a line.
+/// Returns the trimmed lines of a text, without empty lines.
 pub fn lines(text: &str) -> impl Iterator<Item = &str> + Clone {
     let lines = text.lines().map(str::trim);
     lines.filter(|line| !line.is_empty())
@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spaces_and_empty_lines_say_nothing() {
+    fn whitespace_and_empty_lines_are_ignored() {
         assert_eq!(non_empty(" the shop "), Some("the shop".to_owned()));
         assert_eq!(non_empty(" \n"), None);
         assert_eq!(lines("a\n\n b \n").collect::<Vec<_>>(), ["a", "b"]);

@@ -1,4 +1,4 @@
-//! Events.
+//! Tests of events.
 
 use super::*;
 use crate::feed::{Ask, Feed};
@@ -19,7 +19,7 @@ fn of(value: serde_json::Value) -> Arc<Event> {
 }
 
 #[test]
-fn events_are_grouped_by_what_they_are_about_with_the_newest_first() {
+fn events_are_grouped_by_object_with_the_newest_first() {
     let events = vec![
         of(event("1", "a", 10, "Normal")),
         of(event("2", "b", 20, "Warning")),
@@ -37,7 +37,7 @@ fn events_are_grouped_by_what_they_are_about_with_the_newest_first() {
 }
 
 #[test]
-fn an_event_in_the_new_form_has_its_times_too() {
+fn times_of_an_event_with_a_series_are_read() {
     let event = of(serde_json::json!({
         "metadata": {"name": "x", "uid": "u", "creationTimestamp": "2026-11-21T08:00:00Z"},
         "involvedObject": {"kind": "Node", "name": "n1"},
@@ -53,7 +53,7 @@ fn an_event_in_the_new_form_has_its_times_too() {
 }
 
 #[test]
-fn words_and_aspects_find_events() {
+fn filter_matches_text_and_properties_of_events() {
     let event = of(event("1", "web-0", 10, "Warning"));
     for (text, found) in [
         ("web back-off", true),
@@ -70,7 +70,7 @@ fn words_and_aspects_find_events() {
 }
 
 #[test]
-fn of_many_events_the_newest_are_kept() {
+fn feed_keeps_the_newest_events_up_to_the_limit() {
     let mut feed: Feed<Arc<Event>, Newest> = Feed::default();
     let all: Vec<_> = (0..5_000_i32)
         .map(|number| event(&number.to_string(), "a", i64::from(number), "Normal"))

@@ -1,4 +1,4 @@
-//! Lists of objects.
+//! Parses lists of JSON objects.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -8,10 +8,10 @@ use serde_json::value::RawValue;
 use super::{Form, Head, Limit, ListMeta, Page, of, read};
 use crate::problem::Problem;
 
-/// Limit of objects.
+/// The maximum number of objects that a feed keeps.
 const MAX_OBJECTS: usize = 50_000;
 
-/// Objects, deserialized into the type that a screen needs.
+/// Parses objects into the type of the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Objects;
 
@@ -52,7 +52,7 @@ impl<T: DeserializeOwned> Form<T> for Objects {
     }
 }
 
-/// Reads a page of objects.
+/// Parses a page of objects.
 pub(crate) fn page<T: DeserializeOwned>(body: &[u8]) -> Result<Page<T>, Problem> {
     let list: WireList<'_> = read(body)?;
     let items = list.items.into_iter();
@@ -63,12 +63,12 @@ pub(crate) fn page<T: DeserializeOwned>(body: &[u8]) -> Result<Page<T>, Problem>
     })
 }
 
-/// Reads an object.
+/// Parses an object.
 pub(crate) fn item<T: DeserializeOwned>(object: &RawValue) -> Result<(Head, T), Problem> {
     Ok((head(object)?, of(object)?))
 }
 
-/// Reads which object it is.
+/// Parses the key and the resource version of an object.
 pub(crate) fn head(object: &RawValue) -> Result<Head, Problem> {
     let WireObject { metadata } = of(object)?;
     let key = (

@@ -1,4 +1,4 @@
-//! Lists as `meta.k8s.io/v1` tables.
+//! Parses lists in the format `meta.k8s.io/v1` Table.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,10 +15,11 @@ use crate::node::{self, NodeSpec, NodeStatus};
 use crate::problem::Problem;
 use crate::row::Row;
 
-/// Limit of rows.
+/// The maximum number of rows that a feed keeps.
 const MAX_ROWS: usize = 50_000;
 
-/// Rows of a Table; the columns come with the first response, and may come again.
+/// Parses the rows of a Table. The first response contains the columns; later responses can repeat
+/// them.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     columns: Columns,
@@ -50,7 +51,7 @@ struct WireRow {
     object: Option<WireObject>,
 }
 
-/// The fields of the object that a row needs.
+/// The fields of the object that the page needs for a row.
 #[derive(Default, Deserialize)]
 struct WireObject {
     metadata: WireMeta,
@@ -105,7 +106,7 @@ impl Form<Arc<Row>> for Rows {
 }
 
 impl Rows {
-    /// Takes the columns of a response; equal columns keep their identity.
+    /// Stores the columns of a response. Repeated equal columns share one allocation.
     fn learn(&mut self, told: Option<Vec<WireColumn>>) {
         let Some(told) = told.filter(|told| !told.is_empty()) else {
             return;
@@ -147,7 +148,7 @@ fn head(metadata: &WireMeta) -> Head {
     }
 }
 
-/// A cell as kubectl prints it.
+/// Formats a cell like kubectl.
 fn text(cell: Value) -> String {
     match cell {
         Value::Null => String::new(),

@@ -38,7 +38,7 @@ fn colors(feed: &Feed<Thing>) -> Vec<&str> {
 }
 
 #[test]
-fn a_list_follows_its_events() {
+fn watch_events_update_the_list() {
     let mut feed = listed();
     assert_eq!(colors(&feed), ["red", "blue"]);
     assert_eq!(feed.ask(), Ask::Watch("5".to_owned()));
@@ -60,12 +60,12 @@ fn a_list_follows_its_events() {
     assert_eq!(
         feed.ask(),
         Ask::Watch("40".to_owned()),
-        "a cut resumes here"
+        "the watch resumes at the version of the bookmark"
     );
 }
 
 #[test]
-fn a_forgotten_version_means_a_new_list_and_what_is_shown_stays() {
+fn expired_resource_version_causes_a_relist_and_keeps_the_items() {
     let mut feed = listed();
     let gone = serde_json::json!({"kind": "Status", "code": 410, "message": "too old"});
     let problem = feed.take(&event("ERROR", &gone)).unwrap_err();
@@ -75,7 +75,7 @@ fn a_forgotten_version_means_a_new_list_and_what_is_shown_stays() {
 }
 
 #[test]
-fn another_error_does_not_lose_the_place() {
+fn other_watch_errors_keep_the_resource_version() {
     let mut feed = listed();
     let away = serde_json::json!({"kind": "Status", "code": 503, "message": "later"});
     feed.take(&event("ERROR", &away)).unwrap_err();
@@ -96,7 +96,7 @@ fn page(names: &[&str], more: Option<(&str, u32)>) -> Vec<u8> {
 }
 
 #[test]
-fn pages_are_there_as_they_come() {
+fn first_pages_are_shown_before_the_list_is_complete() {
     let mut feed: Feed<Thing> = Feed::default();
     feed.replace(&page(&["a", "b"], Some(("next", 1)))).unwrap();
     assert_eq!(colors(&feed).len(), 2);
@@ -110,13 +110,13 @@ fn pages_are_there_as_they_come() {
 }
 
 #[test]
-fn a_list_that_is_read_anew_is_shown_when_it_is_complete() {
+fn relisted_items_are_shown_after_the_last_page() {
     let mut feed = listed();
     let gone = Problem::new(ProblemKind::Expired, "too old");
     feed.refused(&gone);
     feed.replace(&page(&["x"], Some(("next", 1)))).unwrap();
-    assert_eq!(colors(&feed), ["red", "blue"], "the old one still");
-    // Continue tokens expire, too.
+    assert_eq!(colors(&feed), ["red", "blue"], "the old items are shown until the list is complete");
+    // Continue tokens can expire, too.
     feed.refused(&gone);
     assert_eq!(feed.ask(), Ask::List);
     feed.replace(&page(&["y"], Some(("next", 1)))).unwrap();
@@ -126,7 +126,7 @@ fn a_list_that_is_read_anew_is_shown_when_it_is_complete() {
 }
 
 #[test]
-fn a_list_that_tells_no_version_is_a_problem() {
+fn list_without_a_resource_version_is_an_error() {
     let mut feed: Feed<Thing> = Feed::default();
     feed.replace(br#"{"metadata":{},"items":[]}"#).unwrap_err();
     assert_eq!(feed.ask(), Ask::List);
@@ -163,7 +163,7 @@ fn columns() -> Value {
 }
 
 #[test]
-fn a_table_of_the_server_is_followed() {
+fn watch_events_update_the_rows_of_a_table() {
     let mut feed: Feed<Arc<Row>, Rows> = Feed::default();
     let list = table(&columns(), &[("a", "Running"), ("b", "Pending")], "5");
     feed.replace(&serde_json::to_vec(&list).unwrap()).unwrap();
@@ -180,7 +180,7 @@ fn a_table_of_the_server_is_followed() {
 }
 
 #[test]
-fn columns_that_are_told_again_are_the_same_ones() {
+fn repeated_column_definitions_share_one_allocation() {
     let mut feed: Feed<Arc<Row>, Rows> = Feed::default();
     let list = table(&columns(), &[("a", "Running")], "5");
     feed.replace(&serde_json::to_vec(&list).unwrap()).unwrap();
@@ -191,7 +191,7 @@ fn columns_that_are_told_again_are_the_same_ones() {
 }
 
 #[test]
-fn bookmarks_of_a_table_have_their_version_in_either_place() {
+fn resource_version_of_a_table_bookmark_is_read_from_the_list_or_the_row() {
     let mut feed: Feed<Arc<Row>, Rows> = Feed::default();
     let list = table(&columns(), &[("a", "Running")], "5");
     feed.replace(&serde_json::to_vec(&list).unwrap()).unwrap();
@@ -208,7 +208,7 @@ fn bookmarks_of_a_table_have_their_version_in_either_place() {
 
 proptest::proptest! {
     #[test]
-    fn no_answer_is_too_strange(body in "\\PC{0,60}|\\{\"type\":\"ADDED\",\"object\":\\{[a-z:{}\\[\\]\",]{0,40}\\}\\}") {
+    fn arbitrary_responses_do_not_panic(body in "\\PC{0,60}|\\{\"type\":\"ADDED\",\"object\":\\{[a-z:{}\\[\\]\",]{0,40}\\}\\}") {
         let mut rows: Feed<Arc<Row>, Rows> = Feed::default();
         let _ = (rows.replace(body.as_bytes()), rows.take(body.as_bytes()));
         let mut things: Feed<Thing> = Feed::default();

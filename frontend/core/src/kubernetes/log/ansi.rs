@@ -4,7 +4,7 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Terminal colors.
+/// The colors of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is named by what it is")]
 pub enum Color {
@@ -18,12 +18,12 @@ pub enum Color {
     White,
 }
 
-/// The style of text.
+/// The text style of a part of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// The color, if not the default.
+    /// The text color; `None` for the default color.
     pub color: Option<Color>,
-    /// Whether it is bold.
+    /// True for bold text.
     pub bold: bool,
 }
 
@@ -40,7 +40,7 @@ const COLORS: [Color; 8] = [
 
 const TAB: usize = 8;
 
-/// Strips the codes; returns the text and its styles by position.
+/// Removes the escape sequences; returns the text and the styles by start position.
 pub(super) fn read(line: &str) -> (String, Vec<(usize, Style)>) {
     let (mut text, mut styles) = (String::with_capacity(line.len()), Vec::new());
     let mut style = Style::default();
@@ -72,18 +72,18 @@ pub(super) fn read(line: &str) -> (String, Vec<(usize, Style)>) {
     (text, styles)
 }
 
-/// A control character as a symbol (U+2400 and on).
+/// Returns a visible symbol for a control character (from U+2400).
 fn visible(letter: char) -> char {
     match u32::from(letter) {
         code @ 0..=0x1f => char::from_u32(0x2400 + code).unwrap_or('\u{fffd}'),
         0x7f => '\u{2421}',
-        // C1 controls and bidirectional controls.
+        // The arm matches C1 controls and bidirectional controls.
         0x80..=0x9f | 0x202a..=0x202e | 0x2066..=0x2069 => '\u{fffd}',
         _ => letter,
     }
 }
 
-/// A control sequence after `ESC [`; only `m` sets styles.
+/// Parses a control sequence after `ESC [`. Only sequences that end with `m` change the style.
 fn control(letters: &mut Peekable<Chars<'_>>, style: &mut Style) {
     let mut parameters = String::new();
     while let Some(letter) = letters.next_if(|letter| matches!(letter, ' '..='?')) {
@@ -94,7 +94,7 @@ fn control(letters: &mut Peekable<Chars<'_>>, style: &mut Style) {
     }
 }
 
-/// A terminal string, up to `BEL` or `ESC \`.
+/// Skips a control string up to `BEL` or `ESC \`.
 fn skip_string(letters: &mut Peekable<Chars<'_>>) {
     while let Some(letter) = letters.next() {
         match letter {
@@ -129,7 +129,7 @@ fn apply(parameters: &str, style: &mut Style) {
     }
 }
 
-/// A 256-color (`5;n`) or RGB (`2;r;g;b`) code.
+/// Parses a 256-color code (`5;n`) or an RGB code (`2;r;g;b`).
 fn of_many(codes: &mut impl Iterator<Item = Option<u16>>) -> Option<Color> {
     let mut next = || codes.next().flatten();
     match next()? {

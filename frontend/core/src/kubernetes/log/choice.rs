@@ -1,4 +1,4 @@
-//! The request for a log.
+//! The request for the log of a container.
 
 use std::fmt::Write as _;
 
@@ -6,9 +6,9 @@ use super::seam::Seam;
 use crate::kind::Kind;
 use crate::url::segment;
 
-/// Options of the line limit.
+/// The choices for the maximum number of lines.
 pub const TAILS: [u32; 4] = [100, 1_000, 5_000, 10_000];
-/// Options of the start time.
+/// The choices for the start time.
 pub const SINCES: [Since; 5] = [
     Since::Begin,
     Since::Minutes(5),
@@ -17,18 +17,19 @@ pub const SINCES: [Since; 5] = [
     Since::Minutes(24 * 60),
 ];
 
-/// The start time.
+/// The start time of a log request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Since {
-    /// From the container's start.
+    /// The start of the container.
     #[default]
     Begin,
-    /// Minutes ago.
+    /// A number of minutes before now.
     Minutes(u32),
 }
 
 impl Since {
-    /// The key in URLs and for `kubectl logs --since`; empty for the start.
+    /// Returns the key in URLs and for `kubectl logs --since`; empty for the start of the
+    /// container.
     pub fn key(self) -> String {
         match self {
             Self::Begin => String::new(),
@@ -37,41 +38,41 @@ impl Since {
         }
     }
 
-    /// Reads a key.
+    /// Parses a key; an unknown key means the start of the container.
     pub fn of_key(key: &str) -> Self {
         let found = SINCES.into_iter().find(|since| since.key() == key);
         found.unwrap_or_default()
     }
 }
 
-/// A request for a log.
+/// A request for the log of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogRequest {
-    /// The cluster.
+    /// The name of the cluster.
     pub cluster: String,
-    /// The namespace.
+    /// The namespace of the pod.
     pub namespace: String,
-    /// The pod.
+    /// The name of the pod.
     pub pod: String,
-    /// The container.
+    /// The name of the container.
     pub container: String,
-    /// Whether the previous run is requested.
+    /// True to request the log of the previous run.
     pub previous: bool,
-    /// Whether new lines are streamed.
+    /// True to stream new lines.
     pub follow: bool,
-    /// The start time.
+    /// The start time of the requested lines.
     pub since: Since,
-    /// The line limit.
+    /// The maximum number of requested lines.
     pub tail: u32,
 }
 
 impl LogRequest {
-    /// Whether new lines are streamed; a previous run has none.
+    /// Reports whether new lines are streamed. The log of a previous run has no new lines.
     pub fn follows(&self) -> bool {
         self.follow && !self.previous
     }
 
-    /// The path of the request, from the start or from an interruption.
+    /// Returns the path of the request, from the start or from an interruption.
     pub fn path(&self, seam: Option<&Seam>) -> String {
         let pod = Kind::PODS.object_path(&self.cluster, Some(&self.namespace), &self.pod);
         let mut path = format!(
@@ -84,7 +85,7 @@ impl LogRequest {
         if self.previous {
             path.push_str("&previous=true");
         }
-        // Writing to a string does not fail.
+        // Writing to a `String` cannot fail.
         let _ = match (seam, self.since) {
             (Some(seam), _) => write!(path, "&sinceTime={}", segment(&seam.since().to_string())),
             (None, Since::Minutes(minutes)) => {

@@ -1,9 +1,9 @@
-//! The level of a log line, guessed from its text. It only sets a color.
+//! Guesses the level of a log line from its text. The level only selects a color.
 
-/// A log level.
+/// The level of a log line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
-    /// No level, or info.
+    /// Info, or no detected level.
     #[default]
     Plain,
     /// Debug or trace.
@@ -14,18 +14,18 @@ pub enum Level {
     Error,
 }
 
-/// Levels are searched only near the start.
+/// The number of bytes at the start of a line that the detection reads.
 const LOOKED_AT: usize = 240;
 
 impl Level {
-    /// Reads the level of a line.
+    /// Detects the level of a line.
     pub fn of(line: &str) -> Self {
         let start = &line[..line.floor_char_boundary(LOOKED_AT)];
         klog(start).or_else(|| worded(start)).unwrap_or_default()
     }
 }
 
-/// The klog format: `E1122 10:04:05.123456 …`.
+/// Detects the level in the klog format: `E1122 10:04:05.123456 …`.
 fn klog(line: &str) -> Option<Level> {
     let (level, rest) = line.split_at_checked(1)?;
     let digits = rest.get(..4)?.bytes().all(|byte| byte.is_ascii_digit());
@@ -40,7 +40,7 @@ fn klog(line: &str) -> Option<Level> {
     }
 }
 
-/// The first level word: `ERROR`, `[warn]`, `level=error`, `error: …`, `"level":50`.
+/// Detects the first level word: `ERROR`, `[warn]`, `level=error`, `error: …`, `"level":50`.
 fn worded(line: &str) -> Option<Level> {
     let mut before = Before::default();
     for (place, word) in words(line) {
@@ -104,7 +104,7 @@ fn level(word: &str, named: bool) -> Option<Level> {
         .iter()
         .find(|(name, _)| word.eq_ignore_ascii_case(name));
     known.map(|(_, level)| *level).or(match word {
-        // Numeric levels of pino and bunyan.
+        // The loggers pino and bunyan write numeric levels.
         "50" | "60" if named => Some(Level::Error),
         "40" if named => Some(Level::Warning),
         "30" if named => Some(Level::Plain),

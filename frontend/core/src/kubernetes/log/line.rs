@@ -1,4 +1,4 @@
-//! A line of a log: time, text and styles.
+//! A log line: timestamp, text, styles and level.
 
 use std::ops::Range;
 
@@ -9,43 +9,43 @@ use super::level::Level;
 use crate::find::Find;
 use crate::messages::t;
 
-/// Longer lines are truncated with a note.
+/// The maximum number of bytes of a line. Longer lines are truncated, with a note.
 const LONGEST: usize = 32 * 1024;
 
-/// A line without its number.
+/// A log line without its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The timestamp, if the server sent one.
     pub at: Option<Timestamp>,
-    /// The text without escape sequences.
+    /// The text of the line without escape sequences.
     pub text: String,
-    /// Styles by their start position.
+    /// The styles of the text by start position in bytes.
     pub styles: Vec<(usize, Style)>,
-    /// The level.
+    /// The detected level of the line.
     pub level: Level,
-    /// Whether it is a note of the page.
+    /// True if the entry is a note of the page, not a line of the container.
     pub is_note: bool,
 }
 
-/// A line with its number.
+/// A numbered log line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// The number, from 0, unique within the log.
+    /// The number of the line, from 0, unique within the log.
     pub number: u64,
-    /// Whether it matches the search.
+    /// True if the line matches the search text.
     pub is_found: bool,
-    /// The line.
+    /// The content of the line.
     pub entry: Entry,
 }
 
 /// A part of a row with one style.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment<'a> {
-    /// The text.
+    /// The text of the segment.
     pub text: &'a str,
-    /// The style.
+    /// The style of the segment.
     pub style: Style,
-    /// Whether it is a match.
+    /// True if the segment is a search match.
     pub is_found: bool,
 }
 
@@ -72,7 +72,7 @@ impl Entry {
         }
     }
 
-    /// A note of the page.
+    /// Creates a note of the page.
     pub(super) fn note(words: &str) -> Self {
         Self {
             at: None,
@@ -116,7 +116,7 @@ impl Entry {
 }
 
 impl Line {
-    /// The approximate memory use.
+    /// Estimates the memory use in bytes.
     pub(super) fn bytes(&self) -> usize {
         let styles = self.entry.styles.len() * size_of::<(usize, Style)>();
         self.entry.text.len() + styles + size_of::<Self>()

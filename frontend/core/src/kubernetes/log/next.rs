@@ -1,41 +1,41 @@
-//! Decides what follows the end of a log stream.
+//! Decides the next step after a log stream ends.
 
 use super::choice::LogRequest;
 use crate::messages::t;
 use crate::object::Life;
 use crate::problem::{Problem, ProblemKind};
 
-/// How a stream ended.
+/// The cause of the end of a log stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The server closed it.
+    /// The server closed the stream.
     Done,
-    /// No data within the timeout.
+    /// The stream had no data within the timeout.
     Silent,
-    /// It was rejected or interrupted.
+    /// The request was rejected, or the stream was interrupted.
     Problem(Problem),
 }
 
-/// The next step.
+/// The next step after a log stream ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Stop: the log is complete. The text gives the cause.
+    /// Stop, because the log is complete. The text explains the cause.
     Stop(String),
-    /// Stop: the request was rejected.
+    /// Stop, because the request was rejected.
     Refused(Problem),
-    /// Retry: the container does not run. The text gives the cause.
+    /// Retry, because the container does not run. The text explains the cause.
     Wait(String),
-    /// Retry: the stream was interrupted.
+    /// Retry, because the stream was interrupted.
     Cut(Problem),
-    /// Retry at once, without a note.
+    /// Retry immediately, without a note.
     GoOn,
 }
 
-/// Decides. `life` is the state of the container; `None` if the pod was deleted.
+/// Decides the next step. `life` is the state of the container; `None` if the pod was deleted.
 pub fn next(request: &LogRequest, ending: Ending, life: Option<Life>) -> Next {
     let problem = match ending {
         Ending::Problem(problem) => problem,
-        // A container may write nothing for long.
+        // A container can run for a long time without output.
         Ending::Silent if request.follows() => return Next::GoOn,
         Ending::Silent => return Next::Cut(Problem::offline()),
         Ending::Done if !request.follows() => return Next::Stop(t().log.end().to_owned()),
@@ -43,7 +43,7 @@ pub fn next(request: &LogRequest, ending: Ending, life: Option<Life>) -> Next {
     };
     match (problem.kind, life) {
         (ProblemKind::NotFound, None) => after(None),
-        // The container waits for its next start, so there is no log yet.
+        // The container has not started again, so there is no log yet.
         (ProblemKind::Invalid, Some(Life::Waits { words })) if !request.previous => {
             Next::Wait(words)
         }
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_is_not_followed_ends() {
+    fn log_without_follow_ends() {
         let stop = Next::Stop("End of the log.".to_owned());
         assert_eq!(
             next(&request(false, false), Ending::Done, Some(Life::Runs)),
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_that_is_started_again_is_followed_on() {
+    fn log_of_a_restarted_container_is_followed() {
         let request = request(false, true);
         assert_eq!(next(&request, Ending::Done, Some(Life::Runs)), Next::GoOn);
         let words = "Code 1: an error.".to_owned();
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_is_a_cut_only_where_the_server_has_all_there_is_to_say() {
+    fn timeout_without_follow_is_an_interruption() {
         let runs = Some(Life::Runs);
         let quiet = next(&request(false, true), Ending::Silent, runs.clone());
         assert_eq!(quiet, Next::GoOn);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_that_has_not_started_is_waited_for_and_a_run_that_was_not_is_not() {
+    fn unstarted_container_is_retried_and_a_missing_previous_run_is_not() {
         let waiting = next(
             &request(false, true),
             refused(ProblemKind::Invalid),
@@ -177,7 +177,7 @@ mod tests {
             runs.clone(),
         );
         assert!(matches!(forbidden, Next::Refused(_)));
-        // A cluster may reject Drover temporarily; an ended session is handled elsewhere.
+        // A cluster can reject Drover temporarily. The session code handles an ended session.
         for passing in [ProblemKind::Offline, ProblemKind::SignedOut] {
             let cut = next(&request(false, true), refused(passing), runs.clone());
             assert!(matches!(cut, Next::Cut(_)), "{passing:?}");

@@ -1,5 +1,5 @@
-//! The position to resume a log from. `sinceTime` has a resolution of one second, so repeated lines
-//! are recognized by time and text.
+//! The position from which a log stream resumes. The parameter `sinceTime` has a resolution of one
+//! second, so the page detects repeated lines by timestamp and text.
 
 use std::collections::HashMap;
 
@@ -7,18 +7,18 @@ use jiff::Timestamp;
 
 use super::line::Entry;
 
-/// The lines read in the last second before an interruption.
+/// The lines of the last second before an interruption.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seam {
     since: Timestamp,
     newest: Timestamp,
-    /// Earlier lines were read and dropped.
+    /// The time of the oldest known line; the page read and dropped earlier lines.
     oldest: Timestamp,
     read: HashMap<(Timestamp, String), usize>,
 }
 
 impl Seam {
-    /// Builds the seam from the kept lines, newest first.
+    /// Creates the position from the stored lines, newest first.
     pub(super) fn after<'a>(newest_first: impl Iterator<Item = &'a Entry>) -> Option<Self> {
         let stamped = newest_first.filter_map(|entry| Some((entry.at?, &entry.text)));
         let mut seam: Option<Self> = None;
@@ -30,7 +30,7 @@ impl Seam {
                 read: HashMap::new(),
             });
             if at < seam.since {
-                // The whole second is known.
+                // All lines of the last second are stored.
                 seam.oldest = seam.since;
                 return Some(seam.clone());
             }
@@ -41,12 +41,12 @@ impl Seam {
         seam
     }
 
-    /// The time to resume from.
+    /// Returns the time from which the stream resumes.
     pub fn since(&self) -> Timestamp {
         self.since
     }
 
-    /// Whether a line is new; each known line matches once.
+    /// Reports whether a line is new. Each known line matches one repeated line.
     pub(super) fn is_beyond(&mut self, entry: &Entry) -> bool {
         let Some(at) = entry.at else {
             return true;

@@ -15,7 +15,7 @@ fn stamped(second: u32, text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_line_has_a_time_and_no_codes() {
+fn line_has_a_timestamp_and_no_escape_sequences() {
     let line =
         Entry::read(b"2026-11-22T10:00:01.5Z \x1b[1;31mERROR\x1b[0m it\tis \x1b]0;title\x07bad\r");
     assert_eq!(line.text, "ERROR it        is bad");
@@ -34,7 +34,7 @@ fn a_line_has_a_time_and_no_codes() {
 }
 
 #[test]
-fn colors_of_all_kinds_are_read_and_broken_codes_are_no_letters() {
+fn all_ansi_colors_are_parsed_and_incomplete_sequences_are_removed() {
     let color = |code: &str| {
         let line = Entry::read(format!("\u{1b}[{code}mx").as_bytes());
         assert_eq!(line.text, "x", "{code}");
@@ -58,12 +58,12 @@ fn colors_of_all_kinds_are_read_and_broken_codes_are_no_letters() {
         Entry::read(b"50%\r100%\x07").text,
         "50%\u{240d}100%\u{2407}"
     );
-    // Bidirectional controls are shown as symbols.
+    // Bidirectional control characters are shown as symbols.
     assert_eq!(Entry::read("a\u{202e}b".as_bytes()).text, "a\u{fffd}b");
 }
 
 #[test]
-fn a_line_is_colored_by_its_own_words() {
+fn log_level_is_detected_from_the_line() {
     for (line, wanted) in [
         ("E1122 10:04:05.123456 1 main.go:1] x", Level::Error),
         ("W1122 10:04:05.123456 1 main.go:1] x", Level::Warning),
@@ -85,14 +85,14 @@ fn a_line_is_colored_by_its_own_words() {
 }
 
 #[test]
-fn a_line_of_a_megabyte_is_cut_and_says_so() {
+fn long_line_is_truncated_with_a_note() {
     let line = Entry::read("ü".repeat(500_000).as_bytes());
     assert!(line.text.len() < 33 * 1024);
     assert!(line.text.contains("more bytes of this line"));
 }
 
 #[test]
-fn segments_show_what_is_found_and_its_colors() {
+fn segments_have_matches_and_colors() {
     let line = Entry::read(b"\x1b[31mred\x1b[0m and red");
     let find = Find::new("D A");
     let segments = line.segments(0..line.text.len(), &find);
@@ -115,7 +115,7 @@ fn segments_show_what_is_found_and_its_colors() {
 }
 
 #[test]
-fn the_newest_lines_are_kept() {
+fn log_keeps_the_newest_lines_up_to_the_limit() {
     let mut log = Log::default();
     log.find(Find::new("line 1"));
     for number in 0..MAX_LINES + 3 {
@@ -124,11 +124,11 @@ fn the_newest_lines_are_kept() {
     assert_eq!((log.lines().len(), log.dropped()), (MAX_LINES, 3));
     assert_eq!(log.lines()[0].number, 3);
     let found = log.lines().iter().filter(|line| line.is_found).count();
-    assert_eq!(log.found(), found, "the lines that went are not counted");
+    assert_eq!(log.found(), found, "dropped lines are not counted");
 }
 
 #[test]
-fn a_paused_log_stands_still_and_loses_nothing() {
+fn paused_log_does_not_change_and_loses_no_lines() {
     let mut log = Log::default();
     log.push(b"a");
     log.pause(true);
@@ -144,7 +144,7 @@ fn a_paused_log_stands_still_and_loses_nothing() {
 }
 
 #[test]
-fn saved_log_has_the_containers_lines_only() {
+fn downloaded_log_contains_only_lines_of_the_container() {
     let mut log = Log::default();
     log.push(b"a");
     log.note("The container ended and will be started again.");
@@ -154,7 +154,7 @@ fn saved_log_has_the_containers_lines_only() {
 }
 
 #[test]
-fn saved_log_counts_the_lines_that_are_missing() {
+fn downloaded_log_counts_missing_lines() {
     let mut log = Log::default();
     log.push(b"a");
     log.pause(true);
@@ -183,12 +183,12 @@ fn saved_log_counts_the_lines_that_are_missing() {
 }
 
 #[test]
-fn what_is_shown_after_a_pause_has_no_gap() {
+fn lines_after_a_pause_are_consecutive() {
     let mut log = Log::default();
     log.find(Find::new("short"));
     log.push(b"short");
     log.pause(true);
-    // Below the line limit, above the byte limit.
+    // The lines stay below the line limit and exceed the byte limit.
     let wide = "x".repeat(32 * 1024);
     for _ in 0..1_000 {
         log.push(wide.as_bytes());
@@ -203,7 +203,7 @@ fn what_is_shown_after_a_pause_has_no_gap() {
 }
 
 #[test]
-fn after_a_cut_no_line_is_doubled_and_none_is_lost() {
+fn resumed_log_has_no_duplicate_and_no_missing_lines() {
     let mut log = Log::default();
     for line in [
         stamped(1, "a"),
@@ -231,7 +231,7 @@ fn after_a_cut_no_line_is_doubled_and_none_is_lost() {
 }
 
 #[test]
-fn a_cut_in_a_second_of_too_many_lines_does_not_show_old_ones_again() {
+fn resumed_log_skips_known_lines_of_a_second_with_too_many_lines() {
     let mut log = Log::default();
     for number in 0..MAX_LINES + 5 {
         let nanos = 1_000 + number;
@@ -261,7 +261,7 @@ fn request() -> LogRequest {
 }
 
 #[test]
-fn the_server_is_asked_for_what_was_chosen() {
+fn log_request_contains_the_selected_options() {
     let start =
         "/k8s/clusters/berlin/api/v1/namespaces/shop/pods/web-0/log?container=web&timestamps=true";
     let request = request();
@@ -289,7 +289,7 @@ fn the_server_is_asked_for_what_was_chosen() {
 
 proptest! {
     #[test]
-    fn no_bytes_are_too_strange(raw in prop::collection::vec(any::<u8>(), 0..80), wanted in "\\PC{0,2}") {
+    fn arbitrary_bytes_become_printable_lines(raw in prop::collection::vec(any::<u8>(), 0..80), wanted in "\\PC{0,2}") {
         let line = Entry::read(&raw);
         prop_assert!(!line.text.chars().any(char::is_control), "{:?}", line.text);
         let find = Find::new(&wanted);
@@ -305,7 +305,7 @@ proptest! {
     }
 
     #[test]
-    fn codes_in_any_order_leave_no_codes(text in "[\u{1b}\\[\\];m0-9a-c:?\u{9b}\u{7}]{0,40}") {
+    fn arbitrary_escape_sequences_are_removed(text in "[\u{1b}\\[\\];m0-9a-c:?\u{9b}\u{7}]{0,40}") {
         let line = Entry::read(text.as_bytes());
         let escape = line.text.contains('\u{1b}');
         prop_assert!(!escape);

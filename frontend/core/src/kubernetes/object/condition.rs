@@ -1,4 +1,4 @@
-//! Conditions with advice.
+//! Conditions of objects, with advice.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -8,24 +8,24 @@ use crate::kind::Kind;
 use crate::messages::t;
 use crate::severity::Severity;
 
-/// A condition.
+/// A condition of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// The type.
+    /// The type of the condition, such as `Ready`.
     pub name: String,
-    /// The severity.
+    /// The severity of the condition's status.
     pub severity: Severity,
     /// `yes`, `no` or `unknown`.
     pub status: &'static str,
-    /// The reason and the message.
+    /// The reason and the message of the condition.
     pub told: String,
-    /// The next step.
+    /// The recommended next step.
     pub advice: Option<&'static str>,
-    /// The last transition.
+    /// The time of the last transition.
     pub since: Option<Timestamp>,
 }
 
-/// The conditions of an object, problems first.
+/// Returns the conditions of an object, problems first.
 pub(crate) fn conditions(kind: Kind, object: &Object) -> Vec<Condition> {
     let all = read::list(object.value(), "/status/conditions").iter();
     let mut all: Vec<Condition> = all.filter_map(|one| condition(kind, one)).collect();
@@ -67,7 +67,7 @@ fn condition(kind: Kind, value: &Value) -> Option<Condition> {
     })
 }
 
-/// Types that report a problem when true.
+/// The condition types that report a problem with status `True`.
 const TROUBLES: [&str; 11] = [
     "MemoryPressure",
     "DiskPressure",
@@ -81,7 +81,7 @@ const TROUBLES: [&str; 11] = [
     "AllContainersRestarting",
     "KernelDeadlock",
 ];
-/// Types that report health when true.
+/// The condition types that report health with status `True`.
 const GOODS: [&str; 10] = [
     "Ready",
     "Available",
@@ -96,7 +96,7 @@ const GOODS: [&str; 10] = [
 ];
 
 fn severity(name: &str, status: Option<bool>, reason: &str) -> Severity {
-    // Completed pods are not ready, which is expected.
+    // Completed pods are not ready. This is not a problem.
     if reason == "PodCompleted" {
         return Severity::Idle;
     }
@@ -111,7 +111,7 @@ fn severity(name: &str, status: Option<bool>, reason: &str) -> Severity {
 
 fn advice(kind: Kind, name: &str, status: Option<bool>, reason: &str) -> Option<&'static str> {
     match kind.name {
-        // The other advice assumes a known status.
+        // The advice in the following arms assumes a known status.
         kind if status.is_none() => Some(of_unknown(kind, reason)),
         "Pod" => of_pod(name, reason),
         "Node" => of_node(name),

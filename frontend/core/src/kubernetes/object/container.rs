@@ -1,4 +1,4 @@
-//! Containers of a pod: spec, state and last run.
+//! Containers of a pod: spec, state and previous run.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -10,21 +10,21 @@ use crate::messages::t;
 use crate::problem::sentence;
 use crate::severity::Severity;
 
-/// The role of a container.
+/// The type of a container in a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Runs to completion before the main containers.
+    /// An init container, which runs to completion before the main containers start.
     Init,
-    /// An init container with `restartPolicy: Always`.
+    /// A sidecar: an init container with `restartPolicy: Always`.
     Sidecar,
-    /// A main container.
+    /// A main container, from `spec.containers`.
     Main,
-    /// A container for debugging.
+    /// An ephemeral container, for debugging.
     Ephemeral,
 }
 
 impl Role {
-    /// The word for the role; empty for main containers.
+    /// Returns the word for the type; empty for main containers.
     pub fn word(self) -> &'static str {
         match self {
             Self::Init => t().pods.init(),
@@ -35,43 +35,43 @@ impl Role {
     }
 }
 
-/// A probe.
+/// A probe of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// `Readiness`, `Liveness`, `Startup`.
+    /// The type of the probe: `Readiness`, `Liveness` or `Startup`.
     pub name: &'static str,
-    /// The probe in words.
+    /// The description of the probe.
     pub words: String,
 }
 
-/// A container.
+/// A container of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Container {
-    /// Its name.
+    /// The name of the container.
     pub name: String,
-    /// The role.
+    /// The type of the container.
     pub role: Role,
-    /// The image.
+    /// The image reference from the spec.
     pub image: String,
-    /// The state.
+    /// The current state of the container.
     pub state: Verdict,
-    /// The start or end of the state.
+    /// The start time or end time of the current state.
     pub since: Option<Timestamp>,
-    /// The result and the end of the previous run.
+    /// The result and the end time of the previous run.
     pub last: Option<(Verdict, Option<Timestamp>)>,
     /// The number of restarts.
     pub restarts: i64,
-    /// The ports.
+    /// The ports: `8080/TCP http`.
     pub ports: Vec<String>,
-    /// The requests: `cpu 100m, memory 64Mi`.
+    /// The resource requests: `cpu 100m, memory 64Mi`.
     pub requests: Option<String>,
-    /// The limits.
+    /// The resource limits, in the format of the requests.
     pub limits: Option<String>,
-    /// The probes.
+    /// The probes of the container.
     pub probes: Vec<Probe>,
 }
 
-/// JSON pointers of containers by role, in spec and status.
+/// The JSON pointers of the container lists in spec and status, by type.
 pub(super) const PLACES: [(&str, &str, Role); 3] = [
     (
         "/spec/initContainers",
@@ -86,7 +86,7 @@ pub(super) const PLACES: [(&str, &str, Role); 3] = [
     ),
 ];
 
-/// The containers of a pod, main containers first.
+/// Returns the containers of a pod, main containers first.
 pub fn containers(pod: &Object) -> Vec<Container> {
     let pod = pod.value();
     let mut all: Vec<Container> = PLACES
@@ -187,7 +187,7 @@ fn ended(state: &Value) -> Verdict {
     Verdict::of(severity, words).because(why)
 }
 
-/// The state of a waiting container.
+/// Returns the verdict for a waiting container.
 pub(crate) fn waits(reason: &str, message: &str) -> Verdict {
     let (severity, advice) = match reason {
         "ContainerCreating" | "PodInitializing" => (Severity::Progressing, ""),
@@ -269,28 +269,28 @@ fn probe_words(probe: &Value) -> String {
     )
 }
 
-/// The lifecycle state of a container, for its log.
+/// The lifecycle state of a container, which decides whether its log continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// Unknown.
+    /// The pod status has no state for the container.
     Unknown,
-    /// Waits for its next start.
+    /// The container waits for a start.
     Waits {
-        /// The cause.
+        /// The reason of the wait.
         words: String,
     },
-    /// Running.
+    /// The container runs.
     Runs,
-    /// Ended.
+    /// The container ended.
     Ended {
-        /// The cause.
+        /// The exit code and its meaning.
         words: String,
-        /// Whether it is not restarted.
+        /// True if the restart policy forbids a restart.
         for_good: bool,
     },
 }
 
-/// The lifecycle state of a container of a pod.
+/// Returns the lifecycle state of a container in a pod.
 pub fn life(pod: &Object, name: &str) -> Life {
     let value = pod.value();
     let found = PLACES.into_iter().find_map(|(specs, statuses, role)| {

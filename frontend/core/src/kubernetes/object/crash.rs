@@ -1,4 +1,4 @@
-//! Crashing containers.
+//! Detects crashing containers.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -9,29 +9,29 @@ use crate::kind::Kind;
 use crate::messages::t;
 use crate::url::segment;
 
-/// A container whose last run ended with an error.
+/// A container whose last run failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Crash {
-    /// Its pod.
+    /// The pod of the container.
     pub pod: Reference,
-    /// Its name.
+    /// The name of the container.
     pub container: String,
-    /// Its state as Kubernetes names it: `CrashLoopBackOff`.
+    /// The state as Kubernetes names it: `CrashLoopBackOff`.
     pub state: String,
-    /// The exit code of the run that failed, if the cluster knows it.
+    /// The exit code of the failed run; `None` if the pod status does not contain it.
     pub code: Option<i64>,
-    /// The meaning of the code.
+    /// The explanation of the exit code.
     pub meaning: Option<String>,
-    /// The end of the failed run.
+    /// The end time of the failed run.
     pub at: Option<Timestamp>,
     /// The number of restarts.
     pub restarts: i64,
-    /// Whether the failed run is the previous one.
+    /// True if the failed run is the previous run, so that its log is the previous log.
     pub previous: bool,
 }
 
 impl Crash {
-    /// The address of the log of the failed run.
+    /// Returns the URL path of the log of the failed run.
     pub fn log_screen(&self, cluster: &str) -> Option<String> {
         let pod = self.pod.target.as_ref()?.screen(cluster);
         let previous = if self.previous { "&previous=yes" } else { "" };
@@ -39,16 +39,16 @@ impl Crash {
         Some(format!("{pod}?tab=logs&container={container}{previous}"))
     }
 
-    /// `exit code 1, 7 restarts`.
+    /// Returns exit code and restarts as text: `exit code 1, 7 restarts`.
     pub fn numbers(&self) -> String {
         t().pods.crash(self.code, self.restarts)
     }
 }
 
-/// The containers of a pod whose last run ended with an error and which do not work now.
+/// Returns the containers of a pod that are not working and whose last run failed.
 pub fn crashes(pod: &Object) -> Vec<Crash> {
     let value = pod.value();
-    // Containers of a pod that is being deleted are killed, which is no crash.
+    // The kubelet kills the containers of a terminating pod. This is not a crash.
     if read::text(value, "/metadata/deletionTimestamp").is_some() {
         return Vec::new();
     }
@@ -78,7 +78,7 @@ fn crash(pod: &Object, name: &str, status: &Value, role: Role) -> Option<Crash> 
     } else if waits == Some("CrashLoopBackOff") {
         ("CrashLoopBackOff", last, true)
     } else if runs && restarts > 0 && has_failed(last) {
-        // It was restarted and may crash again.
+        // A restarted container that is not ready can crash again.
         let works = role != Role::Init && read::is_true(status, "/ready");
         if works {
             return None;
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn containers_of_a_pod_that_is_being_deleted_do_not_crash() {
+    fn containers_of_a_terminating_pod_are_not_crashes() {
         let mut value = pod(&failed(143), &json!({}), false, 0).value().clone();
         assert_eq!(crashes(&Object::from(value.clone())).len(), 1);
         value["metadata"]["deletionTimestamp"] = json!("2026-11-22T00:00:00Z");
@@ -159,14 +159,14 @@ mod tests {
     }
 
     #[test]
-    fn run_that_failed_just_now_has_its_log_in_the_current_log() {
+    fn terminated_container_links_to_the_current_log() {
         let found = crashes(&pod(&failed(1), &failed(2), false, 1));
         assert_eq!(found[0].numbers(), "exit code 1, 1 restart");
         assert!(!found[0].log_screen("berlin").unwrap().contains("previous"));
     }
 
     #[test]
-    fn container_that_works_or_ended_without_an_error_is_no_crash() {
+    fn running_and_completed_containers_are_not_crashes() {
         let running = || json!({"running": {"startedAt": "2026-11-22T00:00:00Z"}});
         for (state, last, ready) in [
             (running(), failed(1), true),
@@ -181,7 +181,7 @@ mod tests {
             assert_eq!(crashes(&pod(&state, &last, ready, 1)), []);
         }
         let restarted = crashes(&pod(&running(), &failed(1), false, 1));
-        assert_eq!(restarted.len(), 1, "it is not ready yet");
+        assert_eq!(restarted.len(), 1, "a restarted container that is not ready counts as crashed");
     }
 
     #[test]

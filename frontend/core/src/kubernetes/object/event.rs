@@ -1,12 +1,12 @@
-//! The source of an object's events.
+//! The list source for the events of an object.
 
 use super::Object;
 use crate::kind::Kind;
 use crate::source::Source;
 use crate::url::segment;
 
-/// The events of an object. Events of nodes are selected by name, because kubelets do not know the
-/// UID of their node.
+/// Returns the list source for the events of an object. Node events are selected by name, because
+/// the kubelet does not know the UID of its Node.
 pub fn events(cluster: &str, kind: Kind, object: &Object) -> Source {
     let path = Kind::EVENTS.list_path(cluster, object.namespace());
     let field = if kind == Kind::NODES {
@@ -29,7 +29,7 @@ mod tests {
     use crate::feed::Ask;
 
     #[test]
-    fn events_are_chosen_by_uid_and_those_of_a_node_by_name() {
+    fn events_are_selected_by_uid_and_node_events_by_name() {
         let of = |kind, value| events("berlin", kind, &Object::from(value)).url(&Ask::List);
         let pod = json!({"metadata": {"name": "p", "namespace": "shop", "uid": "u-1"}});
         let url = of(Kind::PODS, pod);

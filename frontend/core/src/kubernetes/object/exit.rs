@@ -1,8 +1,8 @@
-//! The meaning of exit codes.
+//! Explains exit codes of containers.
 
 use crate::messages::t;
 
-/// Why a process ended. `reason` comes from the container status.
+/// Explains the exit code of a process. `reason` is from the container status.
 pub fn meaning(code: i64, reason: Option<&str>) -> String {
     match reason {
         Some("OOMKilled") => {

@@ -1,4 +1,4 @@
-//! Jobs and CronJobs.
+//! Verdicts and facts of Jobs and CronJobs.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ fn condition<'a>(job: &'a Value, kind: &str) -> Option<&'a Value> {
     })
 }
 
-/// The verdict of a job.
+/// Returns the verdict for a job.
 pub(crate) fn verdict(job: &Object) -> Verdict {
     let job = job.value();
     if condition(job, "Complete").is_some() {
@@ -53,7 +53,7 @@ pub(crate) fn verdict(job: &Object) -> Verdict {
     Verdict::of(Severity::Degraded, words).because(why)
 }
 
-/// The facts of a job.
+/// Returns the facts of a job.
 pub(crate) fn sections(job: &Object) -> Vec<Section> {
     let job = job.value();
     let status = |name: &str| Some(read::count(job, &format!("/status/{name}")).to_string());
@@ -102,7 +102,7 @@ fn seconds(job: &Value, pointer: &str) -> Option<String> {
     read::number(job, pointer).map(|seconds| t().durations.seconds(seconds))
 }
 
-/// The verdict of a cron job.
+/// Returns the verdict for a cron job.
 pub(crate) fn cron_verdict(cron: &Object) -> Verdict {
     let cron = cron.value();
     if read::is_true(cron, "/spec/suspend") {
@@ -115,7 +115,7 @@ pub(crate) fn cron_verdict(cron: &Object) -> Verdict {
     }
 }
 
-/// The facts of a cron job.
+/// Returns the facts of a cron job.
 pub(crate) fn cron_sections(cron: &Object) -> Vec<Section> {
     let value = cron.value();
     let of = |pointer| read::owned(value, pointer);

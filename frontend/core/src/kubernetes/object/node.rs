@@ -1,4 +1,4 @@
-//! Nodes: verdict and facts.
+//! Verdicts and facts of nodes.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::messages::t;
 use crate::quantity;
 use crate::severity::Severity;
 
-/// The verdict of a node.
+/// Returns the verdict for a node.
 pub(crate) fn verdict(node: &Object) -> Verdict {
     let node = node.value();
     let conditions = read::list(node, "/status/conditions");
@@ -48,7 +48,7 @@ pub(crate) fn verdict(node: &Object) -> Verdict {
     Verdict::of(Severity::Healthy, "Ready")
 }
 
-/// The facts of a node.
+/// Returns the facts of a node.
 pub(crate) fn sections(node: &Object) -> Vec<Section> {
     let value = node.value();
     let info = |name: &str| read::owned(value, &format!("/status/nodeInfo/{name}"));
@@ -100,7 +100,7 @@ fn taint(taint: &Value) -> Option<String> {
     Some(format!("{key}{}:{effect}", value.unwrap_or_default()))
 }
 
-/// Capacity and allocatable resources.
+/// Returns the capacity and the allocatable resources of a node.
 fn room(node: &Value) -> Section {
     let capacity = read::entries(node, "/status/capacity").into_iter();
     let allocatable = read::at(node, "/status/allocatable");

@@ -1,4 +1,4 @@
-//! The overview of objects of any kind.
+//! The overview of an object: verdict, facts, containers and conditions.
 
 use jiff::Timestamp;
 
@@ -10,19 +10,19 @@ use crate::messages::t;
 use crate::problem::sentence;
 use crate::severity::Severity;
 
-/// The verdict about an object.
+/// The state of an object in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// The severity.
+    /// The severity of the state.
     pub severity: Severity,
-    /// The state in a few words.
+    /// The state in a few words, such as `2 of 3 available`.
     pub words: String,
-    /// Cause and next step.
+    /// The cause and the next step.
     pub why: Option<String>,
 }
 
 impl Verdict {
-    /// A verdict without a cause.
+    /// Creates a verdict without a cause.
     pub(crate) fn of(severity: Severity, words: impl Into<String>) -> Self {
         Self {
             severity,
@@ -31,7 +31,7 @@ impl Verdict {
         }
     }
 
-    /// Adds the cause.
+    /// Adds a cause.
     pub(crate) fn because(mut self, why: impl Into<String>) -> Self {
         let why = why.into();
         self.why = (!why.is_empty()).then(|| sentence(why));
@@ -39,38 +39,38 @@ impl Verdict {
     }
 }
 
-/// A fact about an object.
+/// A fact about an object: a label and a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
-    /// The object.
+    /// The label of the fact.
     pub name: String,
-    /// The value.
+    /// The value of the fact.
     pub worth: Worth,
 }
 
-/// The form of a fact's value.
+/// The value of a fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Worth {
-    /// The state in a few words.
+    /// Plain text.
     Text(String),
-    /// Code: an image, a selector.
+    /// Texts in a fixed-width font, such as images or selectors.
     Codes(Vec<String>),
-    /// A time.
+    /// A point in time.
     At(Timestamp),
-    /// Other objects.
+    /// References to other objects.
     Links(Vec<Reference>),
 }
 
-/// Facts under a heading.
+/// A group of facts with a heading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// The heading.
+    /// The heading of the group.
     pub heading: &'static str,
-    /// The facts.
+    /// The facts of the group.
     pub facts: Vec<Fact>,
 }
 
-/// Collects facts; missing values are skipped.
+/// Collects facts and skips missing values.
 #[derive(Debug, Default)]
 pub(crate) struct Facts(Vec<Fact>);
 
@@ -113,18 +113,19 @@ impl Facts {
 /// The overview of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overview {
-    /// The verdict.
+    /// The state of the object.
     pub verdict: Verdict,
-    /// The facts.
+    /// The facts, in groups.
     pub sections: Vec<Section>,
-    /// The containers.
+    /// The containers of a pod; empty for other kinds.
     pub containers: Vec<Container>,
     /// The conditions, problems first.
     pub conditions: Vec<Condition>,
 }
 
 impl Overview {
-    /// Reads an object of a cluster in which these nodes are not Ready.
+    /// Creates the overview of an object. `not_ready` contains the names of nodes that are not
+    /// Ready.
     pub fn in_cluster(kind: Kind, object: &Object, not_ready: &[String]) -> Self {
         let overview = Self::of(kind, object);
         match kind {
@@ -136,7 +137,7 @@ impl Overview {
         }
     }
 
-    /// Reads an object of a kind.
+    /// Creates the overview of an object.
     pub fn of(kind: Kind, object: &Object) -> Self {
         let (verdict, mut sections) = match kind.name {
             "Pod" => (pod::verdict(object), pod::sections(object)),
@@ -168,7 +169,7 @@ impl Overview {
     }
 }
 
-/// The finalizers that delay a deletion.
+/// Returns the finalizers that delay a deletion.
 pub(crate) fn finalizers(object: &Object) -> Option<String> {
     let all = super::read::list(object.value(), "/metadata/finalizers");
     let names: Vec<&str> = all.iter().filter_map(serde_json::Value::as_str).collect();

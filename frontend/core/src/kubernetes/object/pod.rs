@@ -1,4 +1,4 @@
-//! Pods: verdict and facts.
+//! Verdicts and facts of pods.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -12,27 +12,27 @@ use crate::severity::Severity;
 /// A pod in a list of related objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodLine {
-    /// The name and the address.
+    /// The name and the location of the pod.
     pub pod: Reference,
-    /// The verdict.
+    /// The state of the pod.
     pub verdict: Verdict,
-    /// Ready containers, `1/2`.
+    /// Ready and total containers: `1/2`.
     pub ready: String,
-    /// The number of restarts.
+    /// The number of restarts of all containers.
     pub restarts: i64,
-    /// The node.
+    /// The node that runs the pod.
     pub node: Option<Reference>,
-    /// The creation time.
+    /// The creation time of the pod.
     pub created: Option<Timestamp>,
 }
 
 impl PodLine {
-    /// Reads a pod.
+    /// Creates the line for a pod.
     pub fn of(pod: &Object) -> Self {
         Self::with(pod, verdict(pod))
     }
 
-    /// Reads a pod of a cluster in which these nodes are not Ready.
+    /// Creates the line for a pod. `not_ready` contains the names of nodes that are not Ready.
     pub fn on(pod: &Object, not_ready: &[String]) -> Self {
         Self::with(pod, verdict_on(pod, not_ready))
     }
@@ -53,7 +53,7 @@ impl PodLine {
     }
 }
 
-/// Whether the pod is finished.
+/// Reports whether the pod has finished (`Succeeded` or `Failed`).
 pub fn is_over(pod: &Object) -> bool {
     matches!(
         read::text(pod.value(), "/status/phase"),
@@ -61,7 +61,7 @@ pub fn is_over(pod: &Object) -> bool {
     )
 }
 
-/// The verdict of a pod, given the nodes that are not Ready.
+/// Returns the verdict for a pod. `not_ready` contains the names of nodes that are not Ready.
 pub(crate) fn verdict_on(pod: &Object, not_ready: &[String]) -> Verdict {
     let lost = pod
         .node_name()
@@ -72,7 +72,7 @@ pub(crate) fn verdict_on(pod: &Object, not_ready: &[String]) -> Verdict {
     }
 }
 
-/// The verdict from the pod alone.
+/// Returns the verdict for a pod without knowledge of its node.
 pub(crate) fn verdict(pod: &Object) -> Verdict {
     let value = pod.value();
     let phase = read::text(value, "/status/phase").unwrap_or_default();
@@ -126,7 +126,7 @@ fn failed(reason: Option<&str>, message: &str) -> String {
         .join(" ")
 }
 
-/// The container with the worst state.
+/// Returns the container with the worst state.
 fn worst(containers: &[Container]) -> Option<&Container> {
     // Failed debug containers do not affect the pod and cannot be removed.
     let own = containers.iter().filter(|it| it.role != Role::Ephemeral);
@@ -186,7 +186,7 @@ fn pending(pod: &Value, containers: &[Container]) -> Verdict {
     }
 }
 
-/// No container has a state yet.
+/// Returns the verdict for a pod whose containers have no state yet.
 fn not_started(pod: &Value) -> Verdict {
     let node = read::text(pod, "/spec/nodeName");
     // The kubelet sets the start time when it accepts the pod.
@@ -198,12 +198,13 @@ fn not_started(pod: &Value) -> Verdict {
     }
 }
 
-/// A pod on a node that does not report; its state is outdated.
+/// Returns the verdict for a pod on a node that does not report. The pod's state is outdated.
 fn on_lost_node(node: &str) -> Verdict {
     Verdict::of(Severity::Failing, "NodeNotReady").because(t().pods.on_lost_node(node))
 }
 
-/// Whether the node controller set the pod to not ready because its node does not report.
+/// Reports whether the node controller marked the pod as not ready because its node does not
+/// report.
 fn is_marked_lost(pod: &Value) -> bool {
     let conditions = read::list(pod, "/status/conditions");
     let ready = |kind: &str| {
@@ -212,7 +213,7 @@ fn is_marked_lost(pod: &Value) -> bool {
         found.and_then(|one| read::text(one, "/status"))
     };
     let (ready_containers, all) = readiness(pod);
-    // The node controller changes Ready only; the kubelet sets both.
+    // The node controller changes only the condition Ready; the kubelet changes both conditions.
     all > 0
         && ready_containers == all
         && ready("Ready") == Some("False")
@@ -220,7 +221,7 @@ fn is_marked_lost(pod: &Value) -> bool {
         && read::list(pod, "/spec/readinessGates").is_empty()
 }
 
-/// Ready and total containers with sidecars, counted as the API server's table does.
+/// Counts ready and total containers with sidecars, like the table of the API server.
 fn readiness(pod: &Value) -> (usize, usize) {
     let sidecars = read::list(pod, "/spec/initContainers").iter();
     let sidecars: Vec<&str> = sidecars
@@ -255,7 +256,7 @@ fn node_of(pod: &Value) -> Option<Reference> {
     })
 }
 
-/// The facts of a pod.
+/// Returns the facts of a pod.
 pub(crate) fn sections(pod: &Object) -> Vec<Section> {
     let value = pod.value();
     let of = |pointer| read::owned(value, pointer);
@@ -305,7 +306,7 @@ fn service(class: &str) -> String {
     }
 }
 
-/// A volume: name, type and source.
+/// Formats a volume: name, type and source.
 fn volume(volume: &Value) -> Option<String> {
     let name = read::text(volume, "/name")?;
     let mut sources = volume.as_object()?.iter().filter(|(key, _)| *key != "name");

@@ -1,46 +1,46 @@
-//! Lenient JSON access: missing or malformed values are absent, never an error.
+//! Reads fields of JSON values. Missing or malformed values are absent; they are not errors.
 
 use std::borrow::Cow;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// The value at a JSON pointer (RFC 6901), or `null`.
+/// Returns the value at a JSON pointer (RFC 6901), or `null`.
 pub(crate) fn at<'a>(value: &'a Value, pointer: &str) -> &'a Value {
     value.pointer(pointer).unwrap_or(&Value::Null)
 }
 
-/// A non-empty string.
+/// Returns the string at a JSON pointer; `None` if the string is empty.
 pub(crate) fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
     at(value, pointer).as_str().filter(|text| !text.is_empty())
 }
 
-/// An owned non-empty string.
+/// Returns an owned copy of the string at a JSON pointer; `None` if the string is empty.
 pub(crate) fn owned(value: &Value, pointer: &str) -> Option<String> {
     text(value, pointer).map(str::to_owned)
 }
 
-/// An integer.
+/// Returns the integer at a JSON pointer.
 pub(crate) fn number(value: &Value, pointer: &str) -> Option<i64> {
     at(value, pointer).as_i64()
 }
 
-/// A count; 0 if missing, as in Kubernetes.
+/// Returns the count at a JSON pointer; 0 if missing, as in Kubernetes.
 pub(crate) fn count(value: &Value, pointer: &str) -> i64 {
     number(value, pointer).unwrap_or_default()
 }
 
-/// Whether it is `true`.
+/// Reports whether the value at a JSON pointer is `true`.
 pub(crate) fn is_true(value: &Value, pointer: &str) -> bool {
     at(value, pointer).as_bool().unwrap_or_default()
 }
 
-/// The items of an array.
+/// Returns the items of the array at a JSON pointer.
 pub(crate) fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
     at(value, pointer).as_array().map_or(&[], Vec::as_slice)
 }
 
-/// The entries of a map whose values are texts or numbers, by key.
+/// Returns the entries of a map whose values are strings or numbers, sorted by key.
 pub(crate) fn entries<'a>(value: &'a Value, pointer: &str) -> Vec<(&'a str, Cow<'a, str>)> {
     let map = at(value, pointer).as_object();
     let entries = map.into_iter().flatten();
@@ -49,7 +49,7 @@ pub(crate) fn entries<'a>(value: &'a Value, pointer: &str) -> Vec<(&'a str, Cow<
         .collect()
 }
 
-/// The entries of a map, each as `key=value`.
+/// Returns the entries of a map in the format `key=value`.
 pub(crate) fn assignments(value: &Value, pointer: &str) -> Vec<String> {
     let entries = entries(value, pointer).into_iter();
     entries
@@ -57,7 +57,7 @@ pub(crate) fn assignments(value: &Value, pointer: &str) -> Vec<String> {
         .collect()
 }
 
-/// A text or a number (Kubernetes' `IntOrString`, quantities) as text.
+/// Formats a string or a number (`IntOrString`, quantities) as text.
 pub(crate) fn scalar(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::String(text) => Some(Cow::Borrowed(text)),
@@ -67,12 +67,12 @@ pub(crate) fn scalar(value: &Value) -> Option<Cow<'_, str>> {
     }
 }
 
-/// A time.
+/// Returns the timestamp at a JSON pointer.
 pub(crate) fn time(value: &Value, pointer: &str) -> Option<Timestamp> {
     text(value, pointer)?.parse().ok()
 }
 
-/// The strings at a pointer within each item of an array.
+/// Returns the string at a pointer within each item of an array.
 pub(crate) fn each(value: &Value, list_at: &str, pointer: &str) -> Vec<String> {
     let things = list(value, list_at).iter();
     things.filter_map(|thing| owned(thing, pointer)).collect()

@@ -1,4 +1,4 @@
-//! Related objects: pods of a workload, jobs of a cron job, pods of a node.
+//! Finds related objects: pods of a workload, jobs of a cron job, pods of a node.
 
 use serde_json::Value;
 
@@ -10,27 +10,27 @@ use crate::url::segment;
 /// The query for related objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Related {
-    /// The kind.
+    /// The kind of the related objects.
     pub kind: Kind,
-    /// The namespace; none for all namespaces.
+    /// The namespace; `None` for all namespaces.
     pub namespace: Option<String>,
-    /// The selector, encoded for a URL.
+    /// The label or field selector, encoded for a URL.
     pub query: String,
-    /// The UID of the owner, if a selector is not enough.
+    /// The UID of the owner, if a selector is not sufficient.
     pub owner: Option<String>,
-    /// The option of `kubectl get`.
+    /// The option for `kubectl get`, such as `--selector app=web`.
     pub option: String,
 }
 
 impl Related {
-    /// The source of the list.
+    /// Returns the list source.
     pub fn source(&self, cluster: &str) -> Source {
         let path = self.kind.list_path(cluster, self.namespace.as_deref());
         Source::objects(path).choosing(&self.query)
     }
 }
 
-/// The query for the related objects of an object.
+/// Returns the query for the related objects of an object.
 pub fn related(kind: Kind, object: &Object) -> Option<Related> {
     let namespace = object.namespace().map(str::to_owned);
     match kind.name {
@@ -65,7 +65,7 @@ pub fn related(kind: Kind, object: &Object) -> Option<Related> {
     }
 }
 
-/// A label selector for `kubectl get --selector`; `None` if it selects nothing.
+/// Formats a label selector for `kubectl get --selector`; `None` if the selector selects no object.
 pub(crate) fn selector(object: &Value) -> Option<String> {
     let mut terms = read::assignments(object, "/spec/selector/matchLabels");
     let expressions = read::list(object, "/spec/selector/matchExpressions").iter();

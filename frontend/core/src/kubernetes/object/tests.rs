@@ -31,7 +31,7 @@ fn fact<'a>(overview: &'a Overview, name: &str) -> &'a Worth {
 }
 
 #[test]
-fn a_pod_that_runs_is_well() {
+fn running_pod_is_healthy() {
     let value = pod(
         "Running",
         &json!([{"name": "web", "image": "shop/web:1",
@@ -57,14 +57,14 @@ fn a_pod_that_runs_is_well() {
     assert!(last.why.as_ref().unwrap().contains("out of memory"));
     assert!(at.is_some());
     let Worth::Links(nodes) = fact(&overview, "Node") else {
-        panic!("a node is a link");
+        panic!("the node is not a link");
     };
     let target = nodes[0].target.as_ref().unwrap();
     assert_eq!(target.screen("berlin"), "/clusters/berlin/nodes/-/n1");
 }
 
 #[test]
-fn a_pod_says_what_is_wrong_with_it_and_what_to_do() {
+fn failing_pod_has_a_reason_and_advice() {
     let one = json!([{"name": "web", "image": "x"}]);
     let waiting = |reason: &str| json!([{"name": "web", "state": {"waiting": {"reason": reason}}}]);
     let crashing = overview("pods", pod("Running", &one, &waiting("CrashLoopBackOff")));
@@ -114,7 +114,7 @@ fn a_pod_says_what_is_wrong_with_it_and_what_to_do() {
 }
 
 #[test]
-fn condition_of_status_unknown_has_its_own_advice() {
+fn unknown_condition_has_separate_advice() {
     let advice = |plural: &str, kind: &str, status: &str, reason: &str| {
         let value = json!({"status": {"conditions":
             [{"type": kind, "status": status, "reason": reason}]}});
@@ -139,7 +139,7 @@ fn condition_of_status_unknown_has_its_own_advice() {
 }
 
 #[test]
-fn pod_on_a_dead_node_is_not_starting() {
+fn pod_on_an_unready_node_is_node_not_ready() {
     let one = json!([{"name": "web", "image": "x"}]);
     let creating = json!([{"name": "web", "state": {"waiting": {"reason": "ContainerCreating"}}}]);
     let creating = Object::from(pod("Pending", &one, &creating));
@@ -154,14 +154,14 @@ fn pod_on_a_dead_node_is_not_starting() {
     let over = Object::from(pod("Succeeded", &one, &json!([])));
     assert_eq!(on(&over, "n1").words, "Succeeded");
 
-    // The kubelet has never accepted the pod.
+    // The kubelet has not accepted the pod.
     let waits = overview("pods", pod("Pending", &one, &json!([]))).verdict;
     assert_eq!(
         (waits.severity, &*waits.words),
         (Severity::Degraded, "Pending")
     );
     assert!(waits.why.unwrap().contains("n1"));
-    // The node controller has set Ready to False; the kubelet's state is the last.
+    // The node controller has set Ready to False; the kubelet's state is outdated.
     let ready = json!([{"name": "web", "ready": true, "state": {"running": {}}}]);
     let mut running = pod("Running", &one, &ready);
     running["status"]["conditions"] = json!([{"type": "Ready", "status": "False"},
@@ -170,7 +170,7 @@ fn pod_on_a_dead_node_is_not_starting() {
 }
 
 #[test]
-fn sidecars_count_and_those_who_only_look_do_not() {
+fn sidecars_count_as_containers_and_ephemeral_containers_do_not() {
     let running = |name: &str, ready: bool| {
         json!({"name": name, "ready": ready,
             "state": {"running": {"startedAt": "2026-11-22T00:00:00Z"}}})
@@ -195,7 +195,7 @@ fn sidecars_count_and_those_who_only_look_do_not() {
 }
 
 #[test]
-fn codes_have_meanings() {
+fn exit_codes_have_explanations() {
     assert!(meaning(137, Some("OOMKilled")).starts_with("out of memory"));
     assert!(meaning(137, Some("Error")).contains("SIGKILL"));
     assert!(meaning(127, None).contains("not found"));
@@ -204,7 +204,7 @@ fn codes_have_meanings() {
 }
 
 #[test]
-fn a_run_that_nobody_starts_again_is_over_for_good() {
+fn container_end_is_final_if_the_restart_policy_forbids_a_restart() {
     let ended = |policy: &str, code: i64| {
         let mut value = pod(
             "Running",
@@ -213,7 +213,7 @@ fn a_run_that_nobody_starts_again_is_over_for_good() {
         );
         value["spec"]["restartPolicy"] = json!(policy);
         let Life::Ended { for_good, .. } = life(&Object::from(value), "web") else {
-            panic!("it has ended");
+            panic!("the container has not ended");
         };
         for_good
     };
@@ -224,7 +224,7 @@ fn a_run_that_nobody_starts_again_is_over_for_good() {
 }
 
 #[test]
-fn the_owner_of_a_deployments_pod_is_the_deployment() {
+fn owner_of_a_replica_set_pod_is_the_deployment() {
     let owner_of = |kind: &str, name: &str| {
         let object = Object::from(json!({"metadata": {"namespace": "shop",
             "labels": {"pod-template-hash": "5d4f"},
@@ -255,7 +255,7 @@ fn deployment(wanted: i64, updated: i64, available: i64) -> Value {
 }
 
 #[test]
-fn a_workload_says_how_far_it_is() {
+fn workload_verdict_shows_the_rollout_progress() {
     let of =
         |wanted, updated, available| verdict("deployments", deployment(wanted, updated, available));
     assert_eq!(of(3, 3, 3), (Severity::Healthy, "3 of 3 ready".to_owned()));
@@ -293,7 +293,7 @@ fn a_workload_says_how_far_it_is() {
 }
 
 #[test]
-fn what_belongs_to_a_workload_is_found_by_its_selector() {
+fn related_pods_are_listed_by_the_selector_of_the_workload() {
     let web = Object::from(deployment(1, 1, 1));
     let found = related(kind("deployments"), &web).unwrap();
     assert_eq!(found.option, "--selector 'app=web,tier in (a,b)'");
@@ -311,7 +311,7 @@ fn what_belongs_to_a_workload_is_found_by_its_selector() {
         fact(&overview, "Strategy"),
         &Worth::Text("rolling update, max unavailable 25%, max surge 1".to_owned())
     );
-    // An empty selector must not select everything.
+    // An empty selector must not select all objects.
     assert_eq!(related(kind("deployments"), &Object::from(json!({}))), None);
     let node = Object::from(json!({"metadata": {"name": "n1"}}));
     let pods = related(Kind::NODES, &node).unwrap();
@@ -319,7 +319,7 @@ fn what_belongs_to_a_workload_is_found_by_its_selector() {
 }
 
 #[test]
-fn jobs_say_what_is_done() {
+fn job_verdict_shows_completions() {
     let job = json!({"spec": {"completions": 5}, "status": {"active": 1, "succeeded": 2}});
     assert_eq!(
         verdict("jobs", job),
@@ -342,7 +342,7 @@ fn jobs_say_what_is_done() {
     assert_eq!(cron.verdict.words, "1 job running");
     assert_eq!(fact(&cron, "Last run"), &Worth::Text("never".to_owned()));
     let Worth::Links(jobs) = fact(&cron, "Running jobs") else {
-        panic!("jobs are links");
+        panic!("the jobs are not links");
     };
     assert_eq!(
         jobs[0].target.as_ref().unwrap().screen("berlin"),
@@ -351,7 +351,7 @@ fn jobs_say_what_is_done() {
 }
 
 #[test]
-fn a_node_says_whether_pods_can_run_there() {
+fn node_verdict_shows_conditions_and_cordon() {
     let node = |ready: &str, pressure: &str, cordoned: bool| {
         json!({"metadata": {"name": "n1", "labels": {"node-role.kubernetes.io/control-plane": ""}},
             "spec": {"unschedulable": cordoned,
@@ -389,11 +389,11 @@ fn a_node_says_whether_pods_can_run_there() {
     );
     assert_eq!(
         overview.conditions[0].name, "DiskPressure",
-        "troubles come first"
+        "problem conditions sort first"
     );
 }
 
-/// Random JSON that often contains the known keys.
+/// Generates random JSON that often contains known field names.
 fn anything() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -442,7 +442,7 @@ fn anything() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn whatever_a_cluster_says_is_read(value in anything()) {
+    fn arbitrary_objects_do_not_panic(value in anything()) {
         let object = Object::from(value);
         for kind in Kind::WORKLOADS.into_iter().chain([Kind::NODES]) {
             let _ = Overview::of(kind, &object);

@@ -1,4 +1,4 @@
-//! Deployments, StatefulSets and DaemonSets: verdict and facts.
+//! Verdicts and facts of Deployments, StatefulSets and DaemonSets.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::{Object, read};
 use crate::messages::t;
 use crate::severity::Severity;
 
-/// Desired and actual pods.
+/// The numbers of desired and actual pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Replicas {
     wanted: i64,
@@ -37,7 +37,7 @@ impl Replicas {
     }
 }
 
-/// The verdict.
+/// Returns the verdict for a workload.
 pub(crate) fn verdict(kind: &str, object: &Object) -> Verdict {
     let value = object.value();
     let Replicas {
@@ -83,7 +83,7 @@ pub(crate) fn verdict(kind: &str, object: &Object) -> Verdict {
     Verdict::of(Severity::Healthy, t().workloads.all_ready(ready, wanted))
 }
 
-/// Whether the rollout is partial by configuration (`OnDelete` or a partition).
+/// Reports whether the configuration makes the rollout partial (`OnDelete`, or a partition).
 fn waits_for_people(object: &Value) -> bool {
     let partition = read::count(object, "/spec/updateStrategy/rollingUpdate/partition");
     read::text(object, "/spec/updateStrategy/type") == Some("OnDelete") || partition > 0
@@ -106,7 +106,7 @@ fn failing(object: &Value) -> Option<Verdict> {
     Some(Verdict::of(Severity::Failing, words).because(message))
 }
 
-/// The facts.
+/// Returns the facts of a workload.
 pub(crate) fn sections(kind: &str, object: &Object) -> Vec<Section> {
     let value = object.value();
     let of = |pointer| read::owned(value, pointer);
@@ -164,7 +164,7 @@ pub(crate) fn number(object: &Value, pointer: &str) -> Option<String> {
     read::number(object, pointer).map(|number| number.to_string())
 }
 
-/// The images of a pod's template.
+/// Returns the images of a pod template.
 pub(crate) fn images(object: &Value, spec: &str) -> Vec<String> {
     let mut images = read::each(object, &format!("{spec}/initContainers"), "/image");
     images.extend(read::each(object, &format!("{spec}/containers"), "/image"));

@@ -1,4 +1,4 @@
-//! The order of rows.
+//! Sorts the rows of a table.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -8,26 +8,26 @@ use crate::column::Content;
 use crate::severity::Severity;
 use crate::span;
 
-/// The order of a list.
+/// The sort order of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// By severity, then by namespace and name.
     Trouble,
     /// By namespace, then by name.
     Namespace,
-    /// By a column.
+    /// By the column with this index.
     Column(usize),
 }
 
 /// The sort key of a row.
 #[derive(Clone, Debug, PartialEq)]
 enum Value<'a> {
-    /// Unknown; sorts first.
+    /// An unknown value, which sorts first.
     Nothing,
     Number(f64),
     Pair(f64, f64),
     Text(&'a str),
-    /// Severity and status.
+    /// A severity and a status.
     State(Severity, &'a str),
 }
 
@@ -55,10 +55,10 @@ impl Value<'_> {
     }
 }
 
-/// Sorts rows; ties are sorted by namespace and name.
+/// Sorts rows. Equal rows are sorted by namespace and name.
 pub fn sort(rows: &[Arc<Row>], by: Order, descending: bool) -> Vec<Arc<Row>> {
     let turned = |order: Ordering| if descending { order.reverse() } else { order };
-    // Sort keys are computed once per row.
+    // The function computes each sort key once per row.
     let mut places: Vec<usize> = (0..rows.len()).collect();
     match by {
         Order::Trouble => places.sort_by(|a, b| {
@@ -89,7 +89,7 @@ fn value(row: &Row, place: usize) -> Value<'_> {
     };
     let number = |text: &str| text.parse().ok().map(Value::Number);
     let read = match column.content {
-        // Newest first.
+        // Ages sort by creation time, newest first.
         Content::Age => row.made.map(|made| Value::Number(-seconds(made))),
         Content::Ago => span::before(cell, row.told).map(|then| Value::Number(-seconds(then))),
         Content::Duration => span::parse(cell).map(|span| Value::Number(span.as_secs_f64())),
@@ -112,7 +112,7 @@ fn seconds(at: jiff::Timestamp) -> f64 {
     at.as_duration().as_secs_f64()
 }
 
-/// Natural order: `web-9` before `web-10`, `v1.9` before `v1.10`.
+/// Compares names in natural order: `web-9` before `web-10`, `v1.9` before `v1.10`.
 fn natural(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a.as_bytes(), b.as_bytes());
     loop {
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_in_names_count_as_numbers() {
+    fn numbers_in_names_sort_numerically() {
         for (less, more) in [
             ("web-9", "web-10"),
             ("v1.9.3", "v1.10.0"),
@@ -169,7 +169,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_order_of_names_is_one(mut names in prop::collection::vec("[a-b0-2-]{0,6}", 0..24)) {
+        fn order_of_names_is_total(mut names in prop::collection::vec("[a-b0-2-]{0,6}", 0..24)) {
             // An inconsistent comparison would panic or leave rows unsorted.
             names.sort_by(|a, b| natural(a, b));
             for pair in names.windows(2) {

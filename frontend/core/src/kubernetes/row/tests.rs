@@ -1,4 +1,4 @@
-//! Tests of rows.
+//! Tests of table rows.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ fn names(rows: &[Arc<Row>]) -> Vec<&str> {
 }
 
 #[test]
-fn what_is_wrong_with_a_pod_is_seen() {
+fn pod_row_has_the_severity_of_its_status() {
     let pods = pods();
     for (ready, status, severity, tones) in [
         (
@@ -77,7 +77,7 @@ fn what_is_wrong_with_a_pod_is_seen() {
 }
 
 #[test]
-fn what_is_wrong_with_other_kinds_is_seen() {
+fn rows_of_other_kinds_have_a_severity() {
     let deployments = columns(&[
         ("Name", "string"),
         ("Ready", "string"),
@@ -122,13 +122,13 @@ fn what_is_wrong_with_other_kinds_is_seen() {
 }
 
 #[test]
-fn what_is_counted_from_a_time_goes_on() {
+fn relative_times_in_cells_advance() {
     let pod = row(&pods(), &["web", "1/1", "Running", "3 (5m ago)", "16m"]);
     assert_eq!(pod.text(4, at(1_000)), "16m");
-    assert_eq!(pod.text(4, at(4_000)), "66m", "from when it was made");
+    assert_eq!(pod.text(4, at(4_000)), "66m", "the age advances from the creation time");
     assert_eq!(pod.text(3, at(1_000)), "3 (5m ago)");
     assert_eq!(pod.text(3, at(1_600)), "3 (15m ago)");
-    assert_eq!(pod.text(9, at(0)), "", "a row may be shorter than its head");
+    assert_eq!(pod.text(9, at(0)), "", "a missing cell is empty");
     let jobs = columns(&[
         ("Name", "string"),
         ("Status", "string"),
@@ -141,7 +141,7 @@ fn what_is_counted_from_a_time_goes_on() {
 }
 
 #[test]
-fn each_column_sorts_as_what_it_is() {
+fn columns_sort_by_their_type() {
     let pods = pods();
     let rows = vec![
         row(&pods, &["web-10", "2/3", "Running", "10", "1m"]),
@@ -161,12 +161,12 @@ fn each_column_sorts_as_what_it_is() {
     assert_eq!(
         by(Order::Column(7), false),
         "api web-9 web-10",
-        "no such column"
+        "an unknown column falls back to the name"
     );
 }
 
 #[test]
-fn words_labels_and_states_find_rows() {
+fn filter_matches_text_labels_and_states_of_rows() {
     let pod = row(&pods(), &["web", "0/1", "CrashLoopBackOff", "3", "16m"]);
     let labels = vec![("app".to_owned(), "Web".to_owned())];
     let pod = (*pod).clone().labelled(labels);

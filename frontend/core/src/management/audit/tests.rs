@@ -16,7 +16,7 @@ fn now() -> Timestamp {
 }
 
 #[test]
-fn what_is_typed_is_asked_for_and_times_stay_from_page_to_page() {
+fn audit_request_contains_the_filter_with_fixed_times() {
     let typed = Filter {
         user: "ann".to_owned(),
         path: "/v1/users".to_owned(),
@@ -34,7 +34,7 @@ fn what_is_typed_is_asked_for_and_times_stay_from_page_to_page() {
 }
 
 #[test]
-fn changes_are_asked_for_unless_the_url_names_a_verb() {
+fn audit_request_selects_changes_by_default() {
     let bare = Filter::default().or_changes();
     assert_eq!(bare.question(None), "/v1/audit?verb=changes&limit=200");
     assert_eq!(bare.command(now()), "drover audit --verb=changes");
@@ -46,11 +46,11 @@ fn changes_are_asked_for_unless_the_url_names_a_verb() {
     assert_eq!(all.question(None), "/v1/audit?limit=200");
     assert_eq!(all.command(now()), "drover audit");
     assert!(all.is_empty() && !bare.is_empty());
-    assert!(all.parts().contains(&("verb", ANY)), "the URL keeps it");
+    assert!(all.parts().contains(&("verb", ANY)), "the URL contains the verb");
 }
 
 #[test]
-fn the_command_asks_for_the_same() {
+fn audit_command_matches_the_filter() {
     let typed = Filter {
         cluster: "berlin".to_owned(),
         outcome: "clientGone".to_owned(),
@@ -66,7 +66,7 @@ fn the_command_asks_for_the_same() {
 }
 
 #[test]
-fn what_is_no_time_and_no_code_is_not_asked_for() {
+fn invalid_times_and_codes_are_not_sent() {
     for (text, good) in [
         ("", true),
         ("7d", true),
@@ -91,7 +91,7 @@ fn what_is_no_time_and_no_code_is_not_asked_for() {
 }
 
 #[test]
-fn a_record_says_what_was_done_and_how_it_ended() {
+fn audit_record_shows_request_and_outcome() {
     let made = record(&json!({
         "user": "ann", "method": "POST", "path": "/v1/users/{name}", "object": "eve",
         "code": 204, "source": "192.0.2.7", "userUid": "u-1",
@@ -122,14 +122,14 @@ fn a_record_says_what_was_done_and_how_it_ended() {
 }
 
 #[test]
-fn times_are_told_as_long_as_they_are() {
+fn duration_of_a_record_has_a_suitable_unit() {
     for (ms, wanted) in [(12.4, "12 ms"), (1500.0, "1.5 s"), (600_000.0, "10 min")] {
         assert_eq!(lasted(&record(&json!({ "durationMs": ms }))), wanted);
     }
 }
 
 #[test]
-fn parts_of_the_log_without_a_record_are_read_past() {
+fn empty_pages_of_the_audit_log_are_skipped() {
     let list = |items: Vec<AuditView>, more: Option<&str>| AuditList {
         items,
         continue_token: more.map(str::to_owned),

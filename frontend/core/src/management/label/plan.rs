@@ -1,4 +1,4 @@
-//! Plans of label changes.
+//! Plans label changes of several clusters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,12 +9,12 @@ use super::{Labels, is_drovers};
 use crate::messages::t;
 use crate::shell;
 
-/// A label change: each key gets a value or is removed.
+/// A label change. Each key gets a value, or is removed (`None`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change(BTreeMap<String, Option<String>>);
 
 impl Change {
-    /// Sets and removes labels; fails for a key with both.
+    /// Creates a change that sets and removes labels; fails if a key is in both sets.
     pub fn of(set: Labels, remove: &BTreeSet<String>) -> Result<Self, String> {
         if let Some(key) = remove.iter().find(|key| set.contains_key(*key)) {
             return Err(t().cluster_labels.set_and_removed(key));
@@ -24,7 +24,7 @@ impl Change {
         Ok(Self(set.chain(gone).collect()))
     }
 
-    /// The difference between two sets of labels.
+    /// Returns the change from `before` to `after`.
     pub fn between(before: &Labels, after: Labels) -> Self {
         let gone = before.keys().filter(|key| !after.contains_key(*key));
         let gone: Vec<_> = gone.map(|key| (key.clone(), None)).collect();
@@ -35,46 +35,46 @@ impl Change {
         Self(set.chain(gone).collect())
     }
 
-    /// Whether it changes nothing.
+    /// Reports whether the change is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// The effect on one label.
+/// The effect of a change on one label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     key: String,
     wish: Option<String>,
-    /// Clusters without the label.
+    /// The number of clusters without the label.
     without: usize,
-    /// Clusters with the wanted value.
+    /// The number of clusters that already have the new value.
     same: usize,
-    /// Clusters with other values, by value.
+    /// The number of clusters with another value, by value.
     other: BTreeMap<String, usize>,
 }
 
 /// The patch of one cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Patch {
-    /// The cluster's name.
+    /// The name of the cluster.
     pub name: String,
-    /// A merge patch (RFC 7396) with the differences. The UID protects a new cluster of the same
-    /// name.
+    /// A JSON merge patch (RFC 7396) with the changed labels. The UID prevents a change of a new
+    /// cluster with the same name.
     pub body: Value,
 }
 
-/// The plan of a change.
+/// The plan of a label change.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// The effect on each label.
     pub lines: Vec<Line>,
-    /// The patches; none for clusters without differences.
+    /// The patches of the clusters that change.
     pub patches: Vec<Patch>,
 }
 
 impl Plan {
-    /// The plan for some clusters.
+    /// Creates the plan of a change for the selected clusters.
     pub fn of<'a>(change: &Change, clusters: impl IntoIterator<Item = &'a ClusterView>) -> Self {
         let mut lines: Vec<Line> = change.0.iter().map(Line::new).collect();
         let mut patches = Vec::new();
@@ -96,7 +96,7 @@ impl Plan {
         Self { lines, patches }
     }
 
-    /// The equivalent kubectl command for the context `local`; `None` without changes.
+    /// Returns the equivalent kubectl command for the context `local`; `None` without changes.
     pub fn command(&self) -> Option<String> {
         if self.patches.is_empty() {
             return None;
@@ -137,12 +137,12 @@ impl Line {
         }
     }
 
-    /// Whether it changes no cluster.
+    /// Reports whether the line changes no cluster.
     pub fn is_idle(&self) -> bool {
         self.other.is_empty() && (self.wish.is_none() || self.without == 0)
     }
 
-    /// The line in words: `sets env=prod on 12 clusters, changes it on 3 (before: test)`.
+    /// Returns the line as text: `sets env=prod on 12 clusters, changes it on 3 (before: test)`.
     pub fn words(&self) -> String {
         let others = self.other.values().sum();
         let Some(value) = &self.wish else {
@@ -175,7 +175,7 @@ impl Line {
         text
     }
 
-    /// `before: test`, `before: shop on 3, web on 1`.
+    /// Returns the previous values as text: `before: test`, `before: shop on 3, web on 1`.
     fn was(&self) -> String {
         let shown = |value: &String| match value.as_str() {
             "" => t().cluster_labels.empty_value().to_owned(),
@@ -194,7 +194,7 @@ impl Line {
     }
 }
 
-/// The user labels of clusters: keys, values and number of clusters.
+/// Counts the clusters per label key and value. The count ignores labels that users cannot change.
 pub fn present<'a>(
     clusters: impl IntoIterator<Item = &'a ClusterView>,
 ) -> BTreeMap<String, BTreeMap<String, usize>> {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_says_what_each_label_was() {
+    fn plan_shows_previous_label_values() {
         let clusters = [
             cluster("a", ""),
             cluster("b", "env=test team=shop"),
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_is_sent() {
+    fn patches_contain_only_changed_labels() {
         let clusters = [
             cluster("a", "env=prod"),
             cluster("b", "env=prod team=shop"),
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_leaves_nothing_to_do() {
+    fn plan_is_empty_after_its_patches_are_applied() {
         let change = change("env=prod a/b=", &["team"]);
         let mut one = cluster("a", "env=test team=shop other=1");
         let plan = Plan::of(&change, [&one]);
@@ -303,13 +303,13 @@ mod tests {
     }
 
     #[test]
-    fn a_label_cannot_be_set_and_removed_at_once() {
+    fn label_cannot_be_both_set_and_removed() {
         let both = Change::of(read("env=prod").unwrap(), &["env".to_owned()].into());
         assert!(both.unwrap_err().contains("env"));
     }
 
     #[test]
-    fn a_change_between_two_states_is_what_differs() {
+    fn change_between_two_label_sets_is_their_difference() {
         let before = read("env=test team=shop same=1").unwrap();
         let after = read("env=prod same=1 new=2").unwrap();
         let got = Change::between(&before, after);
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn the_labels_that_are_there_are_counted() {
+    fn existing_labels_are_counted_by_value() {
         let clusters = [
             cluster("a", "env=prod"),
             cluster("b", "env=prod"),

@@ -1,4 +1,4 @@
-//! Edit conflicts of projects.
+//! Merges edit conflicts of projects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use drover_api::rest::ProjectView;
 use super::draft::{Draft, TypedPair, level};
 use crate::messages::t;
 
-/// A field that changes independently.
+/// A part of a project that is merged independently.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     DisplayName,
@@ -38,8 +38,8 @@ impl Part {
 }
 
 impl Draft {
-    /// Merges the draft, based on `before`, into `now`. Returns the merged draft and the changes of
-    /// the other user in words. In conflicts the draft wins.
+    /// Merges a draft that is based on `before` into `now`. Returns the merged draft, and the other
+    /// user's changes as text. If both users changed the same part, the draft wins.
     pub fn upon(&self, before: &ProjectView, now: &ProjectView) -> (Self, Vec<String>) {
         let (theirs, mine) = (Self::of(now), self.parts());
         let (before, after) = (Self::of(before).parts(), theirs.parts());
@@ -95,7 +95,7 @@ impl Draft {
         texts.chain(namespaces).chain(amounts).collect()
     }
 
-    /// Takes the other user's value of a field.
+    /// Sets a part to the other user's value.
     fn take(&mut self, part: &Part, theirs: &Self, value: Option<&String>) {
         let value = value.cloned().unwrap_or_default();
         match part {
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_two_change_at_once_is_both_kept() {
+    fn concurrent_changes_of_different_fields_are_merged() {
         let before = shop();
         let mut mine = Draft::of(&before);
         mine.made = "shop-web\nshop-db\nshop-mail".to_owned();
@@ -159,12 +159,12 @@ mod tests {
         let patch = merged.patch(&now);
         assert_eq!(patch.generation, Some(5));
         assert_eq!(patch.description.as_deref(), Some("Sells"));
-        assert_eq!(patch.quota, None, "it is as the other has it");
+        assert_eq!(patch.quota, None, "the quota equals the stored quota");
         assert_eq!(patch.namespaces.unwrap().len(), 2);
     }
 
     #[test]
-    fn where_two_change_the_same_it_is_said_and_what_was_typed_stays() {
+    fn concurrent_change_of_one_field_is_reported_and_keeps_the_draft() {
         let before = shop();
         let mut mine = Draft::of(&before);
         mine.display_name = "Store".to_owned();

@@ -1,4 +1,4 @@
-//! The form of a project and its requests.
+//! The form of a project, and the requests that the form creates.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use crate::quantity;
 use crate::shell;
 use crate::typed::{lines, non_empty};
 
-/// Suggested quota resources.
+/// The quota resources that the form always shows.
 const OF_QUOTAS: [&str; 6] = [
     "requests.cpu",
     "requests.memory",
@@ -21,47 +21,47 @@ const OF_QUOTAS: [&str; 6] = [
     "requests.storage",
     "pods",
 ];
-/// Suggested resources of container defaults.
+/// The resources of container defaults that the form always shows.
 const OF_CONTAINERS: [&str; 2] = ["cpu", "memory"];
 
-/// Two typed quantities of a resource; empty values are not set.
+/// Two typed quantities of a resource. Empty quantities are not set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TypedPair {
-    /// The resource.
+    /// The name of the resource, as in a ResourceQuota.
     pub resource: String,
-    /// The first quantity.
+    /// The project quota, or the request.
     pub first: String,
-    /// The second.
+    /// The namespace quota, or the limit.
     pub second: String,
 }
 
-/// The form of a project.
+/// The values of the project form.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Draft {
-    /// The name; immutable.
+    /// The name of the project; immutable.
     pub name: String,
-    /// The cluster; immutable.
+    /// The name of the cluster; immutable.
     pub cluster: String,
-    /// The display name; the name if empty.
+    /// The display name; if empty, the page shows the name.
     pub display_name: String,
-    /// The role.
+    /// The description of the project.
     pub description: String,
-    /// Namespaces to create, one per line.
+    /// The namespaces to create, one per line.
     pub made: String,
-    /// Namespaces to adopt, one per line.
+    /// The namespaces to adopt, one per line.
     pub adopted: String,
-    /// The quotas.
+    /// The quotas of the project and of each namespace.
     pub quota: Vec<TypedPair>,
     /// The default requests and limits of containers.
     pub defaults: Vec<TypedPair>,
-    /// A typed resource that is not added yet.
+    /// A typed resource name that is not added to the quotas yet.
     pub further: String,
-    /// The pod security level; the default of the cluster if none.
+    /// The pod security level; `None` for the default of the cluster.
     pub pod_security: Option<PodSecurity>,
 }
 
 impl Draft {
-    /// An empty form.
+    /// Creates an empty form.
     pub fn new() -> Self {
         Self {
             quota: offered(&OF_QUOTAS, Vec::new()),
@@ -70,7 +70,7 @@ impl Draft {
         }
     }
 
-    /// The form of an existing project.
+    /// Creates the form of an existing project.
     pub fn of(project: &ProjectView) -> Self {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let named = |adopted: bool| {
@@ -92,7 +92,7 @@ impl Draft {
         }
     }
 
-    /// Whether the form is complete and valid.
+    /// Reports whether the form is complete and valid.
     pub fn is_whole(&self) -> bool {
         let named = [&self.name, &self.cluster];
         let pairs = self.quota.iter().chain(&self.defaults);
@@ -102,7 +102,7 @@ impl Draft {
             && quantities.all(|typed| complaint(typed).is_none())
     }
 
-    /// The create request.
+    /// Returns the create request.
     pub fn create(&self) -> ProjectCreate {
         ProjectCreate {
             name: self.name.trim().to_owned(),
@@ -117,7 +117,7 @@ impl Draft {
         }
     }
 
-    /// The patch with the changed fields.
+    /// Returns a patch with the changed fields.
     pub fn patch(&self, before: &ProjectView) -> ProjectPatch {
         let changed = |text: &str, before: &Option<String>| {
             let text = text.trim();
@@ -140,7 +140,7 @@ impl Draft {
         }
     }
 
-    /// The equivalent command, as far as options exist.
+    /// Returns the equivalent command. Fields without a command-line option are omitted.
     pub fn command(&self) -> String {
         let word = |text: &str, unknown: &str| match text.trim() {
             "" => unknown.to_owned(),
@@ -154,7 +154,7 @@ impl Draft {
         let mut option = |name: &str, value: &str| {
             let value = value.trim();
             if !value.is_empty() {
-                // Writing to a string does not fail.
+                // Writing to a `String` cannot fail.
                 let _ = write!(line, " --{name}={}", shell::word(value));
             }
         };
@@ -177,7 +177,7 @@ impl Draft {
             let namespace = |name: &str| ProjectNamespace {
                 name: name.to_owned(),
                 adopt,
-                // The server fills it in.
+                // The server sets the UID.
                 uid: None,
             };
             lines(text).map(namespace).collect()
@@ -196,14 +196,14 @@ impl Draft {
     }
 }
 
-/// The error of a typed quantity; none while it is empty.
+/// Returns the error of a typed quantity; `None` for an empty or valid quantity.
 pub fn complaint(typed: &str) -> Option<String> {
     let typed = typed.trim();
     let wrong = !typed.is_empty() && quantity::parse(typed).is_none_or(|it| it < 0.0);
     wrong.then(|| t().projects.quantity_help().to_owned())
 }
 
-/// The pod security level in commands.
+/// Returns the pod security level as a command-line value.
 pub const fn level(level: PodSecurity) -> &'static str {
     match level {
         PodSecurity::Privileged => "privileged",
@@ -212,7 +212,7 @@ pub const fn level(level: PodSecurity) -> &'static str {
     }
 }
 
-/// The suggested pairs, then the other set pairs.
+/// Returns the pairs that are always shown, followed by the other pairs that have values.
 fn offered(resources: &[&str], set: Vec<Pair>) -> Vec<TypedPair> {
     let mut pairs: Vec<TypedPair> = resources
         .iter()
@@ -246,7 +246,7 @@ fn maps(pairs: &[TypedPair]) -> (Amounts, Amounts) {
     (of(|pair| &pair.first), of(|pair| &pair.second))
 }
 
-/// Whether two lists hold the same namespaces in any order.
+/// Reports whether two lists contain the same namespaces in any order.
 fn same(one: &[ProjectNamespace], other: &[ProjectNamespace]) -> bool {
     one.len() == other.len() && one.iter().all(|it| other.contains(it))
 }
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_is_wished_for() {
+    fn project_request_contains_the_form_values() {
         let wish = draft().create();
         assert_eq!((wish.name.as_str(), wish.display_name), ("shop", None));
         let namespaces: Vec<_> = wish
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_that_nobody_touched_changes_nothing() {
+    fn unchanged_form_gives_an_empty_patch() {
         let project = view(draft().create());
         let mut again = Draft::of(&project);
         assert_eq!(again.patch(&project), nothing());
@@ -318,7 +318,7 @@ mod tests {
         assert_eq!(
             again.patch(&project),
             nothing(),
-            "another order is the same"
+            "the order of namespaces is ignored"
         );
         again.quota[0].first = String::new();
         again.quota[0].second = String::new();
@@ -331,12 +331,12 @@ mod tests {
         assert_eq!(
             again.patch(&project),
             wanted,
-            "bounds are taken away by none"
+            "empty fields remove the quota"
         );
     }
 
     #[test]
-    fn resources_that_are_not_offered_stay() {
+    fn quotas_of_other_resources_are_kept() {
         let mut project = view(draft().create());
         let quota = project.quota.as_mut().unwrap();
         quota.project.insert("services".to_owned(), "3".to_owned());
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_quantity_is_not_sent() {
+    fn invalid_quantity_makes_the_form_incomplete() {
         for (typed, good) in [
             ("", true),
             ("500m", true),
@@ -369,12 +369,12 @@ mod tests {
             further: "services".to_owned(),
             ..draft()
         };
-        assert!(!half.is_whole(), "its resource would be left out");
-        assert!(!Draft::new().is_whole(), "it has a name and a cluster");
+        assert!(!half.is_whole(), "a resource that is typed but not added is an error");
+        assert!(!Draft::new().is_whole(), "name and cluster are required");
     }
 
     #[test]
-    fn the_command_makes_the_same() {
+    fn project_command_matches_the_form() {
         assert_eq!(
             draft().command(),
             "drover project create shop --cluster=berlin --namespace=shop-web --namespace=shop-db \

@@ -1,4 +1,4 @@
-//! The form of a provider and its spec.
+//! The form of an identity provider, and the spec that the form creates.
 
 use std::collections::BTreeMap;
 
@@ -8,32 +8,32 @@ use super::Protocol;
 use super::field::{Entry, Field, GROUPS_BASE};
 use crate::typed::{lines, non_empty};
 
-/// The value of a checked checkbox.
+/// The stored value of a selected checkbox.
 const YES: &str = "true";
-/// The spec field for the sign-out at the provider.
+/// The spec field that enables sign-out at the provider.
 const SIGN_OUT_THERE: &str = "signOutThere";
 
-/// The form of a provider.
+/// The values of the provider form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// The protocol.
+    /// The selected protocol.
     pub protocol: Protocol,
-    /// The button label; the name if empty.
+    /// The label of the sign-in button; if empty, the button shows the name.
     pub display_name: String,
-    /// Whether a sign-out also ends the session at the provider.
+    /// True if a sign-out of Drover also ends the session at the provider.
     pub sign_out_there: bool,
-    /// Whether only listed users and groups may sign in.
+    /// True if only listed users and groups can sign in.
     pub limited: bool,
-    /// IDs of allowed users, one per line.
+    /// The IDs of allowed users, one per line.
     pub users: String,
-    /// IDs of allowed groups, one per line.
+    /// The IDs of allowed groups, one per line.
     pub groups: String,
-    /// The settings by path, of all selected protocols.
+    /// The values of the settings by path, for all protocols that were selected.
     values: BTreeMap<&'static str, String>,
 }
 
 impl Draft {
-    /// An empty form.
+    /// Creates an empty form.
     pub fn new(protocol: Protocol) -> Self {
         let fields = protocol.fields().iter();
         Self {
@@ -49,7 +49,7 @@ impl Draft {
         }
     }
 
-    /// Reads a spec; `None` for unknown protocols.
+    /// Parses a spec; `None` for an unknown protocol.
     pub fn of(spec: &Value) -> Option<Self> {
         let protocol = Protocol::of(spec)?;
         let allowed = spec.get("allowed").filter(|it| !it.is_null());
@@ -69,7 +69,7 @@ impl Draft {
         })
     }
 
-    /// Switches the protocol; the settings of the previous one are kept.
+    /// Changes the protocol and keeps the settings of the previous protocol.
     #[must_use]
     pub fn speaking(self, protocol: Protocol) -> Self {
         let begun = Self::new(protocol).values.into_iter();
@@ -80,29 +80,29 @@ impl Draft {
         }
     }
 
-    /// The value of a setting.
+    /// Returns the value of a setting.
     pub fn value(&self, field: &Field) -> &str {
         let value = self.values.get(field.path);
         value.map(String::as_str).unwrap_or_default()
     }
 
-    /// Sets a setting.
+    /// Sets the value of a setting.
     pub fn set(&mut self, field: &Field, value: String) {
         self.values.insert(field.path, value);
     }
 
-    /// Whether a checkbox is checked.
+    /// Reports whether a checkbox is selected.
     pub fn is_checked(&self, field: &Field) -> bool {
         self.value(field) == YES
     }
 
-    /// Sets a checkbox.
+    /// Selects or clears a checkbox.
     pub fn check(&mut self, field: &Field, checked: bool) {
         let value = if checked { YES } else { "" };
         self.set(field, value.to_owned());
     }
 
-    /// Whether a setting of an existing provider is immutable.
+    /// Reports whether a setting of an existing provider is immutable.
     pub fn stays(&self, field: &Field) -> bool {
         let of_groups = field.path.starts_with("spec.ldap.groups.");
         field.stays
@@ -113,14 +113,14 @@ impl Draft {
                     .is_some_and(|it| !it.is_empty()))
     }
 
-    /// Whether all required settings are set.
+    /// Reports whether all required settings are set.
     pub fn is_whole(&self) -> bool {
         let needed = self.protocol.fields().iter().filter(|field| field.needed);
         let mut typed = needed.map(|field| self.value(field).trim());
         typed.all(|value| !value.is_empty())
     }
 
-    /// Whether sign-ins are limited to an empty list.
+    /// Reports whether sign-ins are limited to an empty list of users and groups.
     pub fn is_for_nobody(&self) -> bool {
         self.limited
             && [&self.users, &self.groups]
@@ -128,11 +128,11 @@ impl Draft {
                 .all(|text| non_empty(text).is_none())
     }
 
-    /// Applies the form to `base`; unknown fields stay.
+    /// Applies the form to `base`; unknown fields of `base` stay.
     pub fn spec(&self, base: &Value) -> Value {
         let mut spec = base.as_object().cloned().unwrap_or_default();
         put(&mut spec, &["displayName"], line(&self.display_name));
-        // An absent flag means false and stays absent.
+        // A missing field means false. The form does not add the field to the spec.
         let said = self.sign_out_there || spec.contains_key(SIGN_OUT_THERE);
         put(
             &mut spec,
@@ -174,13 +174,13 @@ fn line(text: &str) -> Option<Value> {
     non_empty(text).map(Value::String)
 }
 
-/// The value at a path that starts with `spec`.
+/// Returns the value at a dotted path that starts with `spec`.
 fn at<'a>(spec: &'a Value, path: &str) -> Option<&'a Value> {
     let mut parts = path.split('.').skip(1);
     parts.try_fold(spec, |value, part| value.get(part))
 }
 
-/// The text of a value.
+/// Formats a value for the form.
 fn text(value: Option<&Value>, entry: Entry) -> String {
     match (value, entry) {
         (Some(Value::Array(items)), _) => {
@@ -206,7 +206,7 @@ fn put(within: &mut Map<String, Value>, path: &[&str], value: Option<Value>) {
             let next = next.or_insert_with(|| Value::Object(Map::new()));
             if let Some(next) = next.as_object_mut() {
                 put(next, rest, value);
-                // No empty objects are created.
+                // The function does not create empty objects.
                 if !wanted && next.is_empty() {
                     within.remove(*name);
                 }

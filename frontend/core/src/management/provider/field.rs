@@ -1,42 +1,42 @@
-//! The settings of each protocol.
+//! The settings of each identity provider protocol.
 
 use super::Protocol;
 use crate::messages::english::Providers;
 use crate::messages::t;
 
-/// One setting of a provider.
+/// A setting of an identity provider.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
     /// The path in the spec, such as `spec.ldap.users.base`.
     pub path: &'static str,
-    /// The display name, or the name.
+    /// The label of the field.
     label: Text,
-    /// The help text.
+    /// The help text of the field.
     help: Text,
-    /// The input kind.
+    /// The type of the input element.
     pub entry: Entry,
-    /// Whether it is required.
+    /// True if the setting is required.
     pub needed: bool,
-    /// Whether it is immutable.
+    /// True if the setting is immutable.
     pub stays: bool,
-    /// The initial value.
+    /// The initial value in a new form.
     pub begins: &'static str,
 }
 
-/// The input kind of a setting.
+/// The type of an input element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// One line.
+    /// A text in one line.
     Line,
-    /// A list in one line.
+    /// A list in one line, separated by spaces.
     Words,
-    /// A list, one item per line.
+    /// A list with one item per line.
     Lines,
     /// A multi-line text, such as a certificate.
     Text,
-    /// Yes or no.
+    /// A checkbox.
     Flag,
-    /// A select.
+    /// A selection from these values with their labels.
     OneOf(&'static [(&'static str, Text)]),
 }
 
@@ -53,12 +53,12 @@ impl Field {
         }
     }
 
-    /// The label.
+    /// Returns the label of the field.
     pub fn label(&self) -> &'static str {
         (self.label)(&t().providers)
     }
 
-    /// The help text; may be empty.
+    /// Returns the help text of the field; empty if the field needs no help.
     pub fn help(&self) -> &'static str {
         (self.help)(&t().providers)
     }
@@ -86,7 +86,7 @@ impl Field {
 
 type Text = fn(&Providers) -> &'static str;
 
-/// The base DN of groups; without it the spec has no groups.
+/// The path of the base DN of groups. Without the base DN, the spec has no groups.
 pub(super) const GROUPS_BASE: &str = "spec.ldap.groups.base";
 
 const OIDC: &[Field] = &[
@@ -227,7 +227,7 @@ const LDAP: &[Field] = &[
     .typed(Entry::Text),
 ];
 
-/// The paths of all settings, whose errors are shown at their fields.
+/// The paths of all settings. The page shows server errors for these paths at the fields.
 pub const PATHS: &[&str] = &ALL_PATHS;
 
 const ALL_PATHS: [&str; OIDC.len() + GITHUB.len() + LDAP.len()] = {
@@ -245,7 +245,7 @@ const ALL_PATHS: [&str; OIDC.len() + GITHUB.len() + LDAP.len()] = {
     paths
 };
 
-/// The settings of a protocol.
+/// Returns the settings of a protocol.
 pub(super) const fn of(protocol: Protocol) -> &'static [Field] {
     match protocol {
         Protocol::Oidc => OIDC,

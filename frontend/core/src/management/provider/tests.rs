@@ -16,7 +16,7 @@ fn typed(protocol: Protocol, values: &[(&str, &str)]) -> Draft {
     draft
 }
 
-/// Reads a spec as the server does, with the secret reference that the server adds.
+/// Parses a spec with the server's type, after adding the secret reference that the server adds.
 fn read(spec: &Value) -> AuthProviderSpec {
     let mut spec = spec.clone();
     for (protocol, name) in [("github", "clientSecret"), ("ldap", "bindPassword")] {
@@ -28,7 +28,7 @@ fn read(spec: &Value) -> AuthProviderSpec {
 }
 
 #[test]
-fn what_is_typed_of_a_directory_is_its_spec() {
+fn ldap_form_values_become_the_spec() {
     let mut draft = typed(
         Protocol::Ldap,
         &[
@@ -61,12 +61,12 @@ fn what_is_typed_of_a_directory_is_its_spec() {
     assert_eq!(
         draft.spec(&spec)["ldap"].get("groups"),
         None,
-        "nobody is in any"
+        "without a group base, the spec has no groups"
     );
 }
 
 #[test]
-fn a_provider_that_is_changed_keeps_what_the_form_does_not_show() {
+fn provider_edit_keeps_unknown_fields() {
     let base = json!({
         "displayName": "Ours",
         "enabled": true,
@@ -78,7 +78,7 @@ fn a_provider_that_is_changed_keeps_what_the_form_does_not_show() {
         },
     });
     let mut draft = Draft::of(&base).unwrap();
-    assert_eq!(draft.spec(&base), base, "unchanged, it is the same");
+    assert_eq!(draft.spec(&base), base, "an unchanged draft gives the same spec");
     assert_eq!(draft.groups, "org:1\nteam:2");
     draft.sign_out_there = true;
     assert!(read(&draft.spec(&base)).sign_out_there);
@@ -96,7 +96,7 @@ fn a_provider_that_is_changed_keeps_what_the_form_does_not_show() {
 }
 
 #[test]
-fn every_spec_that_can_be_typed_is_one_that_the_server_reads() {
+fn server_types_parse_every_spec_of_the_form() {
     for protocol in Protocol::ALL {
         let mut draft = Draft::new(protocol);
         assert!(!draft.is_whole(), "{protocol:?}");
@@ -117,17 +117,17 @@ fn every_spec_that_can_be_typed_is_one_that_the_server_reads() {
         assert_eq!(
             part(&known),
             part(&spec) + secret,
-            "{protocol:?}: no setting is lost"
+            "{protocol:?}: the server type ignores a field"
         );
         assert_eq!(Draft::of(&spec).unwrap(), draft);
     }
 }
 
 #[test]
-fn ids_stay_what_they_are() {
+fn id_attributes_of_a_saved_provider_cannot_change() {
     let groups = field(Protocol::Ldap, "spec.ldap.groups.idAttribute");
     let without = Draft::new(Protocol::Ldap);
-    assert!(!without.stays(groups), "there are no groups yet");
+    assert!(!without.stays(groups), "without groups, the attribute can change");
     let with = typed(Protocol::Ldap, &[("spec.ldap.groups.base", "OU=Groups")]);
     assert!(with.stays(groups));
     let client = field(Protocol::Github, "spec.github.clientId");
@@ -135,7 +135,7 @@ fn ids_stay_what_they_are() {
 }
 
 #[test]
-fn every_setting_has_a_path_of_its_own() {
+fn each_provider_field_has_a_unique_path() {
     let mut paths = PATHS.to_vec();
     paths.sort_unstable();
     paths.dedup();
@@ -145,14 +145,14 @@ fn every_setting_has_a_path_of_its_own() {
 }
 
 #[test]
-fn a_callback_names_the_provider() {
+fn redirect_uri_contains_the_provider_name() {
     let wanted = "https://drover.example/v1/providers/corp/callback";
     assert_eq!(callback("https://drover.example/", "corp"), wanted);
     assert!(callback("https://d", "").contains("/NAME/"));
 }
 
 #[test]
-fn people_are_counted_once_however_many_tokens_they_have() {
+fn users_with_several_tokens_are_counted_once() {
     let token = |username: &str, provider: Option<&str>, expires: i64| TokenView {
         id: String::new(),
         username: username.to_owned(),
@@ -177,7 +177,7 @@ fn people_are_counted_once_however_many_tokens_they_have() {
 }
 
 #[test]
-fn providers_are_found_by_what_is_shown_of_them() {
+fn filter_matches_shown_values_of_providers() {
     let view = AuthProviderView {
         name: "corp".to_owned(),
         uid: String::new(),
@@ -201,7 +201,7 @@ fn providers_are_found_by_what_is_shown_of_them() {
 }
 
 #[test]
-fn a_protocol_that_is_chosen_again_has_what_was_typed_of_it() {
+fn protocol_switch_keeps_the_typed_values() {
     let issuer = field(Protocol::Oidc, "spec.oidc.issuer");
     let draft = typed(Protocol::Oidc, &[("spec.oidc.issuer", "https://a.example")]);
     let meanwhile = draft.speaking(Protocol::Ldap);

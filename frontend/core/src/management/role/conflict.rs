@@ -1,4 +1,4 @@
-//! What somebody else changed while a role was worked on.
+//! Lists the changes that another user made to a role during an edit.
 
 use std::collections::BTreeSet;
 
@@ -10,15 +10,15 @@ use super::draft::text_of;
 /// A field that another user changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Its name.
+    /// The path of the field in the spec.
     pub field: String,
     /// The value before the edit, as YAML; empty if unset.
     pub before: String,
-    /// The current value.
+    /// The stored value, as YAML; empty if unset.
     pub now: String,
 }
 
-/// The changed fields between two specs.
+/// Returns the fields that differ between two specs.
 pub fn changes(before: &impl Serialize, now: &impl Serialize) -> Vec<Change> {
     let value = |spec: Value| match spec {
         Value::Object(fields) => fields,

@@ -1,4 +1,4 @@
-//! The draft of a role: spec and YAML.
+//! The draft of a role, with its spec and its YAML.
 
 use drover_api::strict::unknown_field;
 use serde::Serialize;
@@ -9,16 +9,16 @@ use super::Kind;
 use super::spec::RoleSpec;
 use crate::messages::t;
 
-/// An error in the YAML.
+/// An error in the YAML of a role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextProblem {
-    /// The line, from 1, if known.
+    /// The line number, from 1, if known.
     pub line: Option<usize>,
-    /// The message, with the field if known.
+    /// The error message, with the field if known.
     pub message: String,
 }
 
-/// The draft. Invalid YAML is kept next to the last valid spec.
+/// The draft of a role. Invalid YAML is stored next to the last valid spec.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
     spec: RoleSpec,
@@ -27,7 +27,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Starts with a spec.
+    /// Creates a draft from a spec.
     pub fn of(spec: RoleSpec) -> Self {
         Self {
             text: text_of(&spec),
@@ -36,22 +36,22 @@ impl Draft {
         }
     }
 
-    /// The last valid spec.
+    /// Returns the last valid spec.
     pub const fn spec(&self) -> &RoleSpec {
         &self.spec
     }
 
-    /// The YAML.
+    /// Returns the YAML, which can be invalid.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The error of the YAML; it blocks other edits.
+    /// Returns the error of the YAML. While an error exists, other edits are ignored.
     pub const fn problem(&self) -> Option<&TextProblem> {
         self.problem.as_ref()
     }
 
-    /// Sets the YAML; comments and field order stay until another edit.
+    /// Sets the YAML. Comments and the order of fields stay until another edit.
     pub fn type_text(&mut self, text: String) {
         match read(self.spec.kind(), &text) {
             Ok(spec) => {
@@ -63,7 +63,7 @@ impl Draft {
         self.text = text;
     }
 
-    /// Changes the spec and the YAML; ignored while the YAML is invalid.
+    /// Changes the spec and regenerates the YAML. While the YAML is invalid, changes are ignored.
     pub fn change(&mut self, change: impl FnOnce(&mut RoleSpec)) {
         if self.problem.is_some() {
             return;
@@ -77,13 +77,13 @@ impl Draft {
     }
 }
 
-/// A spec as YAML.
+/// Formats a spec as YAML.
 pub fn text_of(spec: &impl Serialize) -> String {
-    // Specs hold only strings, numbers and lists, so serialization cannot fail.
+    // Specs contain only strings, numbers and lists, so serialization cannot fail.
     serde_saphyr::to_string(spec).unwrap_or_default()
 }
 
-/// Parses YAML; unknown fields are errors, so that no field is lost.
+/// Parses the YAML of a role. Unknown fields are errors, so that no field is lost.
 pub fn read(kind: Kind, text: &str) -> Result<RoleSpec, TextProblem> {
     match kind {
         Kind::Template => spec(text).map(RoleSpec::Template),
@@ -108,7 +108,7 @@ fn spec<S: Serialize + DeserializeOwned>(text: &str) -> Result<S, TextProblem> {
 }
 
 fn parse<S: DeserializeOwned>(text: &str) -> Result<S, TextProblem> {
-    // The message is shown next to the text.
+    // The page shows the message next to the text.
     let options = serde_saphyr::options! { with_snippet: false };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| problem(&error))
 }
@@ -117,12 +117,12 @@ fn problem(error: &serde_saphyr::Error) -> TextProblem {
     let line = error.location().map(|at| at.line());
     TextProblem {
         line: line.and_then(|line| usize::try_from(line).ok()),
-        // Its `Display` is for developers and includes a source excerpt.
+        // The `Display` implementation is for developers and includes an excerpt of the source.
         message: UserMessageFormatter.format_message(error).into_owned(),
     }
 }
 
-/// The line of a field, if its name is unique.
+/// Returns the line of a field, if the name of the field is unique in the text.
 fn line_of(text: &str, path: &str) -> Option<usize> {
     let key = path.rsplit('.').next()?;
     let begins = |line: &str| {

@@ -1,13 +1,13 @@
-//! Rules as rows of boxes: what each allows to do with its resources.
+//! The rules of a role as rows of checkboxes, one column per verb.
 //!
-//! A rule is a row, and a row is nothing but the rule: what the boxes do not show stays as it is.
+//! Each row represents one rule. The parts of the rule that the row does not show stay unchanged.
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use super::words::{Words, line, names};
 use crate::messages::t;
 
-/// The verbs with a column.
+/// The verbs that have a column.
 pub const VERBS: [&str; 8] = [
     "get",
     "list",
@@ -18,21 +18,21 @@ pub const VERBS: [&str; 8] = [
     "delete",
     "deletecollection",
 ];
-/// All verbs.
+/// The wildcard for all verbs.
 pub const ALL: &str = "*";
 
 /// The state of a checkbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// Not allowed.
+    /// The rule does not contain the verb.
     Off,
-    /// Allowed.
+    /// The rule contains the verb.
     On,
-    /// Allowed by `*`.
+    /// The rule contains `*`, which includes the verb.
     Implied,
 }
 
-/// The state of a verb in a rule.
+/// Returns the checkbox state of a verb in a rule.
 pub fn mark(rule: &PolicyRule, verb: &str) -> Mark {
     if rule.verbs.iter().any(|own| own == verb) {
         Mark::On
@@ -43,7 +43,7 @@ pub fn mark(rule: &PolicyRule, verb: &str) -> Mark {
     }
 }
 
-/// Toggles a verb; other verbs stay, including implied ones.
+/// Adds or removes a verb. Other verbs stay, including verbs that `*` includes.
 #[must_use]
 pub fn toggled(rule: &PolicyRule, verb: &str) -> PolicyRule {
     let mut rule = rule.clone();
@@ -51,7 +51,7 @@ pub fn toggled(rule: &PolicyRule, verb: &str) -> PolicyRule {
         rule.verbs.retain(|own| own != verb);
         return rule;
     }
-    // The conventional position.
+    // Verbs have a conventional order.
     let place = |verb: &str| VERBS.iter().position(|known| *known == verb);
     let before = |own: &String| match (place(own), place(verb)) {
         (Some(own), Some(new)) => own > new,
@@ -64,7 +64,7 @@ pub fn toggled(rule: &PolicyRule, verb: &str) -> PolicyRule {
     rule
 }
 
-/// Verbs without a column, such as `impersonate`.
+/// Returns the verbs without a column, such as `impersonate`.
 pub fn others(rule: &PolicyRule) -> String {
     let others: Vec<String> = rule
         .verbs
@@ -92,16 +92,16 @@ fn is_known(verb: &str) -> bool {
     verb == ALL || VERBS.contains(&verb)
 }
 
-/// A field of a rule.
+/// A text field of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// API groups.
+    /// The API groups of the resources.
     Groups,
-    /// Resources, such as `pods/log`.
+    /// The resources, such as `pods/log`.
     Resources,
-    /// Names of single objects; all of them if there is none.
+    /// The names of single objects; empty for all objects.
     Names,
-    /// Paths such as `/metrics`.
+    /// The non-resource URLs, such as `/metrics`.
     Paths,
 }
 
@@ -114,7 +114,7 @@ impl Part {
     }
 }
 
-/// The names in a part.
+/// Returns the names in a field.
 fn list(rule: &PolicyRule, part: Part) -> &[String] {
     let list = match part {
         Part::Groups => &rule.api_groups,
@@ -125,12 +125,12 @@ fn list(rule: &PolicyRule, part: Part) -> &[String] {
     list.as_deref().unwrap_or_default()
 }
 
-/// A field as one line.
+/// Formats the names in a field as one line.
 pub fn part(rule: &PolicyRule, part: Part) -> String {
     line(list(rule, part), part.words())
 }
 
-/// Sets a field; a path rule stays one while it is empty.
+/// Sets the names in a field. A path rule stays a path rule while the field is empty.
 #[must_use]
 pub fn with_part(rule: &PolicyRule, part: Part, typed: &str) -> PolicyRule {
     let mut rule = rule.clone();
@@ -145,18 +145,18 @@ pub fn with_part(rule: &PolicyRule, part: Part, typed: &str) -> PolicyRule {
     rule
 }
 
-/// Whether a rule is a path rule.
+/// Reports whether a rule is a path rule.
 fn is_about_paths(rule: &PolicyRule) -> bool {
     let empty = |part| list(rule, part).is_empty();
     rule.non_resource_urls.is_some() && empty(Part::Groups) && empty(Part::Resources)
 }
 
-/// Whether the row of a rule shows a field.
+/// Reports whether the row of a rule shows a field.
 pub fn has_field(rule: &PolicyRule, part: Part) -> bool {
     !list(rule, part).is_empty() || (part == Part::Paths) == is_about_paths(rule)
 }
 
-/// The name of a row: `deployments (apps)`.
+/// Returns the name of a row: `deployments (apps)`.
 pub fn title(rule: &PolicyRule) -> String {
     let (resources, paths) = (part(rule, Part::Resources), part(rule, Part::Paths));
     let named = format!("{resources} ({})", part(rule, Part::Groups));
@@ -168,7 +168,7 @@ pub fn title(rule: &PolicyRule) -> String {
     }
 }
 
-/// A new rule with read verbs.
+/// Creates a rule with the read verbs.
 pub fn new_rule() -> PolicyRule {
     PolicyRule {
         api_groups: Some(vec![String::new()]),
@@ -177,7 +177,7 @@ pub fn new_rule() -> PolicyRule {
     }
 }
 
-/// A new path rule.
+/// Creates a path rule.
 pub fn new_paths() -> PolicyRule {
     PolicyRule {
         non_resource_urls: Some(vec!["/version".to_owned()]),

@@ -1,13 +1,13 @@
-//! Merging of equivalent rules.
+//! Merges rules that grant the same permissions.
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
-/// Merges rules that differ in one field; the permissions stay the same.
+/// Merges rules that differ in one field. The granted permissions stay the same.
 pub fn merged(rules: &[PolicyRule]) -> Vec<PolicyRule> {
     let mut merged: Vec<PolicyRule> = Vec::new();
     for rule in rules {
         let mut rule = rule.clone();
-        // A merged rule may merge again.
+        // A merged rule can match another rule, so the loop repeats.
         while let Some(at) = merged
             .iter()
             .position(|other| together(other, &rule).is_some())
@@ -22,7 +22,7 @@ pub fn merged(rules: &[PolicyRule]) -> Vec<PolicyRule> {
     merged
 }
 
-/// Merges two rules if they differ in one field.
+/// Merges two rules if they differ in exactly one field.
 fn together(one: &PolicyRule, other: &PolicyRule) -> Option<PolicyRule> {
     let parts = |rule: &PolicyRule| -> [Vec<String>; 5] {
         let list = |part: &Option<Vec<String>>| part.clone().unwrap_or_default();
@@ -59,7 +59,7 @@ fn together(one: &PolicyRule, other: &PolicyRule) -> Option<PolicyRule> {
     })
 }
 
-/// Whether two lists are equal in any order.
+/// Reports whether two lists are equal in any order.
 fn same(one: &[String], other: &[String]) -> bool {
     let within = |some: &[String], all: &[String]| some.iter().all(|name| all.contains(name));
     within(one, other) && within(other, one)

@@ -14,7 +14,7 @@ use crate::messages::t;
 use crate::problem::{Problem, ProblemKind};
 use crate::typed::non_empty;
 
-/// The spec of a role.
+/// The spec of a role of either kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum RoleSpec {
@@ -27,14 +27,14 @@ pub enum RoleSpec {
 /// A list of rules in a spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
-    /// The rules of its own scope.
+    /// The rules for the role's scope.
     Own,
-    /// The cluster rules of a project role.
+    /// The rules of a project role for the cluster of the project.
     Cluster,
 }
 
 impl RoleSpec {
-    /// Nothing yet.
+    /// Creates an empty spec.
     pub fn nothing(kind: Kind) -> Self {
         match kind {
             Kind::Template => Self::Template(RoleTemplateSpec::default()),
@@ -42,7 +42,7 @@ impl RoleSpec {
         }
     }
 
-    /// The kind.
+    /// Returns the kind of the role.
     pub const fn kind(&self) -> Kind {
         match self {
             Self::Template(_) => Kind::Template,
@@ -50,7 +50,7 @@ impl RoleSpec {
         }
     }
 
-    /// The context; `None` for global roles.
+    /// Returns the context; `None` for global roles.
     pub const fn context(&self) -> Option<RoleContext> {
         match self {
             Self::Template(spec) => Some(spec.context),
@@ -58,8 +58,8 @@ impl RoleSpec {
         }
     }
 
-    /// Sets the context. Cluster roles have one list of rules: rules moved into it are kept in
-    /// `moved` and move back if unchanged.
+    /// Sets the context. Cluster roles have one list of rules. Cluster rules that move into this
+    /// list are stored in `moved`, and move back if they are unchanged.
     pub fn put_in(&mut self, context: RoleContext, moved: &mut Vec<PolicyRule>) {
         let Self::Template(spec) = self else {
             return;
@@ -83,7 +83,7 @@ impl RoleSpec {
         }
     }
 
-    /// The lists of rules with their headings.
+    /// Returns the lists of rules with their headings.
     pub fn lists(&self) -> Vec<(Rules, &'static str)> {
         match self.context() {
             None => vec![(Rules::Own, t().roles.on_hub())],
@@ -95,7 +95,7 @@ impl RoleSpec {
         }
     }
 
-    /// A list of rules.
+    /// Returns a list of rules; empty if the spec does not have the list.
     pub fn rules(&self, which: Rules) -> &[PolicyRule] {
         match (self, which) {
             (Self::Template(spec), Rules::Own) => &spec.rules,
@@ -105,7 +105,7 @@ impl RoleSpec {
         }
     }
 
-    /// A mutable list of rules; `None` if it does not exist.
+    /// Returns a mutable list of rules; `None` if the spec does not have the list.
     pub fn rules_mut(&mut self, which: Rules) -> Option<&mut Vec<PolicyRule>> {
         match (self, which) {
             (Self::Template(spec), Rules::Own) => Some(&mut spec.rules),
@@ -115,12 +115,12 @@ impl RoleSpec {
         }
     }
 
-    /// Whether a list accepts path rules.
+    /// Reports whether a list accepts path rules.
     pub fn takes_paths(&self, which: Rules) -> bool {
         which == Rules::Cluster || self.context() != Some(RoleContext::Project)
     }
 
-    /// The display name; may be empty.
+    /// Returns the display name; empty if unset.
     pub fn display_name(&self) -> &str {
         let name = match self {
             Self::Template(spec) => &spec.display_name,
@@ -129,7 +129,7 @@ impl RoleSpec {
         name.as_deref().unwrap_or_default()
     }
 
-    /// The description; may be empty.
+    /// Returns the description; empty if unset.
     pub fn description(&self) -> &str {
         let text = match self {
             Self::Template(spec) => &spec.description,
@@ -156,7 +156,7 @@ impl RoleSpec {
         }
     }
 
-    /// The external ClusterRoles in one line; `None` if the kind has none.
+    /// Returns the external ClusterRoles in one line; `None` for global roles.
     pub fn external(&self) -> Option<String> {
         match self {
             Self::Template(spec) => Some(line(&spec.external, Words::Plain)),
@@ -164,14 +164,14 @@ impl RoleSpec {
         }
     }
 
-    /// Sets the external ClusterRoles.
+    /// Sets the external ClusterRoles from typed text.
     pub fn name_external(&mut self, typed: &str) {
         if let Self::Template(spec) = self {
             spec.external = names(typed, Words::Plain);
         }
     }
 
-    /// The flag of the kind in words, and its value: locked, or granted to new users.
+    /// Returns the label and the value of the flag: locked, or granted to new users.
     pub fn flag(&self) -> (&'static str, bool) {
         match self {
             Self::Template(spec) => (t().roles.locked_help(), spec.locked),
@@ -179,7 +179,7 @@ impl RoleSpec {
         }
     }
 
-    /// Sets the flag.
+    /// Sets the value of the flag.
     pub const fn set_flag(&mut self, is: bool) {
         match self {
             Self::Template(spec) => spec.locked = is,
@@ -187,7 +187,7 @@ impl RoleSpec {
         }
     }
 
-    /// The number of hub namespaces with rules, editable only as YAML.
+    /// Returns the number of hub namespaces with rules. Only the YAML shows these rules.
     pub fn hub_namespaces(&self) -> usize {
         match self {
             Self::Template(_) => 0,
@@ -195,7 +195,7 @@ impl RoleSpec {
         }
     }
 
-    /// The inherited roles, or the roles granted in all clusters.
+    /// Returns the inherited roles, or the roles granted in all clusters.
     pub fn others(&self) -> &[String] {
         match self {
             Self::Template(spec) => &spec.inherits,
@@ -203,7 +203,7 @@ impl RoleSpec {
         }
     }
 
-    /// The same, mutable.
+    /// Returns the inherited roles, or the roles granted in all clusters, as a mutable list.
     pub const fn others_mut(&mut self) -> &mut Vec<String> {
         match self {
             Self::Template(spec) => &mut spec.inherits,
@@ -211,13 +211,13 @@ impl RoleSpec {
         }
     }
 
-    /// Whether a role can be added to them.
+    /// Reports whether the spec can inherit or grant a role.
     pub fn takes(&self, role: &RoleView) -> bool {
         let context = self.context().unwrap_or(RoleContext::Cluster);
         role.context == context && !role.locked && !self.others().contains(&role.name)
     }
 
-    /// A new role that inherits this one.
+    /// Creates a spec of a role that inherits the role `name`.
     #[must_use]
     pub fn heir(&self, name: &str) -> Self {
         match self {
@@ -230,7 +230,7 @@ impl RoleSpec {
         }
     }
 
-    /// A copy that can be granted.
+    /// Creates a copy that can be granted.
     #[must_use]
     pub fn copied(&self) -> Self {
         let mut spec = self.clone();
@@ -242,40 +242,40 @@ impl RoleSpec {
         spec
     }
 
-    /// The update request, based on a version.
+    /// Returns the update request for a resource version.
     pub fn update(&self, version: &str) -> RoleUpdate {
         RoleUpdate {
-            // Specs hold texts and lists of them, which can always be written.
+            // Specs contain only strings and lists, so serialization cannot fail.
             spec: serde_json::to_value(self).unwrap_or_default(),
             resource_version: Some(version.to_owned()),
         }
     }
 }
 
-/// A scope and its effective rules in words.
+/// A scope and its effective rules as text.
 pub type Place = (&'static str, Vec<String>);
 
-/// A stored role.
+/// A role as the server stores it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
-    /// The list entry.
+    /// The role as a list entry.
     pub listed: Listed,
-    /// The spec.
+    /// The spec of the role.
     pub spec: RoleSpec,
-    /// The resource version.
+    /// The resource version of the role.
     pub version: String,
-    /// The effective permissions.
+    /// The effective permissions, by scope.
     pub allowed: Vec<Place>,
-    /// Why it has no effect.
+    /// The reason why the role has no effect.
     pub problem: Option<String>,
-    /// The roles that block its deletion.
+    /// The roles that inherit the role and block its deletion.
     pub rests_on_it: RestsOnIt,
-    /// An unknown field of the spec, from a newer server.
+    /// The path of a spec field that this page does not know, because the server is newer.
     strange: Option<String>,
 }
 
 impl Stored {
-    /// Parses the response for a role.
+    /// Parses the response of the server.
     pub fn read(kind: Kind, answer: &Value) -> Result<Self, serde_json::Error> {
         let strange = |spec: &RoleSpec| {
             let known = serde_json::to_value(spec).unwrap_or_default();
@@ -289,14 +289,14 @@ impl Stored {
         Ok(stored)
     }
 
-    /// Why it cannot be edited or copied: unknown fields would be lost.
+    /// Returns the reason why the role cannot be edited or copied: unknown fields would be lost.
     pub fn outdated(&self) -> Option<Problem> {
         let field = self.strange.as_ref()?;
         let why = t().roles.page_outdated(field);
         Some(Problem::new(ProblemKind::Failed, why))
     }
 
-    /// The roles that inherit it; they block its deletion.
+    /// Returns the roles that inherit the role and block its deletion.
     pub fn heirs(&self) -> Vec<(Kind, String)> {
         let rests = self.rests_on_it.clone();
         let roles = rests.roles.into_iter().map(|name| (Kind::Template, name));
@@ -352,20 +352,20 @@ impl Stored {
     }
 }
 
-/// The scopes with rules.
+/// Removes the scopes without rules.
 fn some(places: [Place; 2]) -> Vec<Place> {
     let allowed = places.into_iter();
     allowed.filter(|(_, lines)| !lines.is_empty()).collect()
 }
 
-/// One line per rule and per external ClusterRole.
+/// Returns one line per rule and per external ClusterRole.
 fn lines(rules: &[PolicyRule], external: &[String]) -> Vec<String> {
     let rules = rules.iter().map(in_words);
     let external = external.iter().map(|name| t().roles.external(name));
     rules.chain(external).collect()
 }
 
-/// A rule in words: `get, list: pods (core)`.
+/// Formats a rule: `get, list: pods (core)`.
 pub fn in_words(rule: &PolicyRule) -> String {
     let named = match part(rule, Part::Names) {
         none if none.is_empty() => none,

@@ -26,7 +26,7 @@ fn rule(verbs: &[&str], groups: &[&str], resources: &[&str]) -> PolicyRule {
     }
 }
 
-/// The permissions of rules, one per item; an empty name means all.
+/// Returns the permissions of rules, one per item. An empty list of names means all names.
 fn rights(rules: &[PolicyRule]) -> BTreeSet<[String; 5]> {
     let mut rights = BTreeSet::new();
     for rule in rules {
@@ -111,13 +111,13 @@ fn some_spec() -> impl Strategy<Value = RoleTemplateSpec> {
 
 proptest! {
     #[test]
-    fn a_role_and_its_text_are_the_same(spec in some_spec()) {
+    fn yaml_of_a_role_parses_to_the_same_spec(spec in some_spec()) {
         let spec = RoleSpec::Template(spec);
         prop_assert_eq!(read(Kind::Template, &text_of(&spec)), Ok(spec));
     }
 
     #[test]
-    fn a_box_changes_its_verb_and_nothing_else(rule in some_rule(), at in 0..9_usize) {
+    fn checkbox_changes_only_its_verb(rule in some_rule(), at in 0..9_usize) {
         let verb = VERBS.get(at).copied().unwrap_or(ALL);
         let once = toggled(&rule, verb);
         let without = |rule: &PolicyRule| rule.verbs.iter().filter(|it| *it != verb).cloned().collect::<Vec<_>>();
@@ -128,7 +128,7 @@ proptest! {
     }
 
     #[test]
-    fn what_stands_in_a_field_means_what_the_rule_says(rule in some_rule()) {
+    fn text_of_a_field_parses_to_the_same_rule(rule in some_rule()) {
         let again = with_others(&rule, &others(&rule));
         prop_assert_eq!(rights(&[again]), rights(std::slice::from_ref(&rule)));
         for field in [Part::Groups, Part::Resources, Part::Names, Part::Paths] {
@@ -138,21 +138,21 @@ proptest! {
     }
 
     #[test]
-    fn a_list_in_a_line_is_the_list(list in prop::collection::vec(".{0,4}", 0..4)) {
+    fn list_in_a_text_field_parses_to_the_same_list(list in prop::collection::vec(".{0,4}", 0..4)) {
         for words in [Words::Groups, Words::Plain] {
             prop_assert_eq!(&names(&line(&list, words), words), &list);
         }
     }
 
     #[test]
-    fn merged_rules_allow_the_same_and_are_no_more(rules in prop::collection::vec(some_rule(), 0..6)) {
+    fn merged_rules_grant_the_same_permissions(rules in prop::collection::vec(some_rule(), 0..6)) {
         let merged = merged(&rules);
         prop_assert_eq!(rights(&merged), rights(&rules));
         prop_assert!(merged.len() <= rules.len());
     }
 
     #[test]
-    fn no_text_panics_the_reader_and_each_is_kept(text in ".{0,60}") {
+    fn arbitrary_yaml_text_does_not_panic_and_is_kept(text in ".{0,60}") {
         let mut draft = Draft::of(RoleSpec::nothing(Kind::Template));
         draft.type_text(text.clone());
         prop_assert_eq!(draft.text(), text);
@@ -160,7 +160,7 @@ proptest! {
 }
 
 #[test]
-fn rules_that_differ_in_one_part_become_one() {
+fn rules_that_differ_in_one_field_are_merged() {
     let rules = [
         rule(&["get"], &[""], &["pods"]),
         rule(&["list"], &[""], &["pods"]),
@@ -175,7 +175,7 @@ fn rules_that_differ_in_one_part_become_one() {
 }
 
 #[test]
-fn a_row_shows_what_every_verb_implies_and_is_called_by_its_resources() {
+fn matrix_row_shows_implied_verbs_and_is_named_by_its_resources() {
     let all = rule(&["*", "get"], &["apps"], &["deployments"]);
     assert_eq!(
         (mark(&all, "get"), mark(&all, "patch")),
@@ -188,7 +188,7 @@ fn a_row_shows_what_every_verb_implies_and_is_called_by_its_resources() {
 }
 
 #[test]
-fn a_row_has_a_field_for_all_that_its_rule_says_and_stays_what_it_is_while_one_is_typed_anew() {
+fn matrix_row_has_a_field_for_each_set_property_and_keeps_its_type_while_typing() {
     let fields = |rule: &PolicyRule| {
         let all = [Part::Groups, Part::Resources, Part::Names, Part::Paths];
         all.map(|part| has_field(rule, part))
@@ -209,7 +209,7 @@ fn a_row_has_a_field_for_all_that_its_rule_says_and_stays_what_it_is_while_one_i
 }
 
 #[test]
-fn a_wrong_text_names_line_and_field_and_loses_nothing() {
+fn yaml_error_has_line_and_field_and_keeps_the_text() {
     let mut draft = Draft::of(RoleSpec::nothing(Kind::Template));
     let good = "# of the team\ncontext: Project\nrules:\n- verbs: [get]\n  resources: [pods]\n  apiGroups: ['']\n";
     draft.type_text(good.to_owned());
@@ -238,10 +238,10 @@ fn a_wrong_text_names_line_and_field_and_loses_nothing() {
         assert!(problem.message.contains(spec), "{text}: {problem:?}");
         assert!(
             !problem.message.contains(" line "),
-            "it is spec once: {problem:?}"
+            "the message repeats the line: {problem:?}"
         );
         assert_eq!(draft.text(), text);
-        // Checkboxes do not overwrite invalid YAML.
+        // A change with the form does not overwrite invalid YAML.
         draft.change(|spec| spec.call("Deployer"));
         assert_eq!(
             (draft.text(), draft.spec().rules(Rules::Own).len()),
@@ -254,7 +254,7 @@ fn a_wrong_text_names_line_and_field_and_loses_nothing() {
 }
 
 #[test]
-fn what_others_changed_is_told_by_field() {
+fn conflict_lists_changed_fields() {
     let before = GlobalRoleSpec::default();
     let now = GlobalRoleSpec {
         description: Some("new".to_owned()),
@@ -274,7 +274,7 @@ fn what_others_changed_is_told_by_field() {
 }
 
 #[test]
-fn a_copy_can_be_given_and_an_heir_has_all_rights_by_one_name() {
+fn copied_role_is_unlocked_and_an_inheriting_role_has_the_rights_of_its_parent() {
     let spec = RoleSpec::Template(RoleTemplateSpec {
         context: RoleContext::Project,
         display_name: Some("Member".to_owned()),
@@ -301,7 +301,7 @@ fn a_copy_can_be_given_and_an_heir_has_all_rights_by_one_name() {
 }
 
 #[test]
-fn what_has_a_field_of_its_own_is_said_by_it() {
+fn form_fields_and_context_changes_keep_all_rules() {
     let mut spec = RoleSpec::nothing(Kind::Template);
     spec.name_external("view, edit");
     spec.set_flag(true);
@@ -315,11 +315,11 @@ fn what_has_a_field_of_its_own_is_said_by_it() {
     spec.rules_mut(Rules::Own).unwrap().clone_from(&rules);
     spec.rules_mut(Rules::Cluster).unwrap().clone_from(&rules);
     assert_eq!(spec.lists().len(), 2);
-    // Cluster roles have one list, and no rule is lost.
+    // Cluster roles have one list of rules. The context change keeps all rules.
     spec.put_in(RoleContext::Cluster, &mut moved);
     assert_eq!((spec.rules(Rules::Own).len(), moved.len()), (2, 1));
     assert_eq!(spec.rules(Rules::Cluster), []);
-    // In a project role again, each rule is in its list.
+    // The change back to a project role restores both lists.
     spec.put_in(RoleContext::Project, &mut moved);
     assert_eq!(
         (spec.rules(Rules::Own), spec.rules(Rules::Cluster)),
@@ -329,7 +329,7 @@ fn what_has_a_field_of_its_own_is_said_by_it() {
 }
 
 #[test]
-fn a_role_with_a_field_of_a_newer_server_is_neither_changed_nor_copied() {
+fn role_with_an_unknown_field_cannot_be_edited_or_copied() {
     let answer = |spec: Value| {
         json!({
             "name": "ops", "builtIn": false, "newUserDefault": false, "rights": {}, "uid": "u",
@@ -347,7 +347,7 @@ fn a_role_with_a_field_of_a_newer_server_is_neither_changed_nor_copied() {
 }
 
 #[test]
-fn roles_of_both_kinds_have_their_own_addresses_and_commands() {
+fn both_kinds_of_roles_have_separate_paths_and_commands() {
     assert_eq!(Kind::Global.path_of("a"), "/v1/global-roles/a");
     assert_eq!(Kind::Template.screen_of_new(Some("a")), "/new-role?copy=a");
     assert_eq!(

@@ -1,18 +1,18 @@
-//! Lists of names in one line of text.
+//! Formats and parses lists of names in one line.
 
-/// The written name of the core group.
+/// The written name of the core API group.
 const CORE: &str = "core";
 
-/// The kind of a list of names.
+/// The type of a list of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Words {
-    /// API groups: `core` means the empty name.
+    /// API groups. The text `core` means the empty group name.
     Groups,
-    /// Anything else.
+    /// Names without a special value.
     Plain,
 }
 
-/// Joins names with commas; ambiguous names are quoted.
+/// Joins names with commas. Ambiguous names are quoted.
 pub fn line(names: &[String], words: Words) -> String {
     let names = names.iter().map(|name| match (words, name.as_str()) {
         (Words::Groups, "") => CORE.to_owned(),
@@ -32,7 +32,7 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// Splits names at commas and spaces, with quotes.
+/// Splits text into names at commas and spaces, and removes quotes.
 pub fn names(line: &str, words: Words) -> Vec<String> {
     let (mut names, mut chars) = (Vec::new(), line.chars().peekable());
     while let Some(&next) = chars.peek() {
@@ -55,7 +55,7 @@ pub fn names(line: &str, words: Words) -> Vec<String> {
     names
 }
 
-/// Reads a quoted name; a missing quote ends at the line end.
+/// Parses a quoted name. Without a closing quote, the name ends at the end of the line.
 fn in_quotes(chars: &mut impl Iterator<Item = char>) -> String {
     let mut name = String::new();
     while let Some(c) = chars.next() {
