@@ -23,7 +23,7 @@ asAdministrator("form components match the reference screenshots", async ({ page
 });
 
 asAdministrator("state and notice components match the reference screenshots", async ({ page }) => {
-  await page.goto("/kit?part=words");
+  await page.goto("/kit?part=states");
   await page.getByRole("heading", { name: "Banners" }).waitFor();
   await expectScreenshots(page, "kit-states");
 });

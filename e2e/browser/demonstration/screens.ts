@@ -325,8 +325,8 @@ export const SCREENS: readonly Screen[] = [
     ready: dialog("Sign out everywhere?"),
   },
   { name: "kit-forms", path: "/kit", ready: heading("Fields") },
-  { name: "kit-states", path: "/kit?part=words", ready: heading("Banners") },
-  { name: "kit-table", path: "/kit?part=rows", ready: (page) => page.getByRole("table", { name: "Ten thousand rows" }).waitFor() },
+  { name: "kit-states", path: "/kit?part=states", ready: heading("Banners") },
+  { name: "kit-table", path: "/kit?part=table", ready: (page) => page.getByRole("table", { name: "10,000 rows" }).waitFor() },
 ];
 
 /** The screens that the tests open as a user without roles. */

@@ -1,4 +1,4 @@
-//! The web UI's components: one visual language in one room, shown whole on the page `/kit`.
+//! The components of the web UI. The page `/kit` shows all of them.
 //!
 //! *Owns* how things look and behave under keyboard, pointer and screen reader. *Never* knows
 //! what is shown, nor where it comes from.

@@ -1,9 +1,9 @@
-//! Every component of the kit, in all its states.
+//! The screen `/kit`, which shows all components of the kit in all states.
 
 mod forms;
-mod picks;
-mod rows;
-mod words;
+mod pickers;
+mod states;
+mod table;
 
 use drover_ui_kit::tabs::{Tab, Tabs};
 use leptos::prelude::*;
@@ -12,11 +12,11 @@ use leptos_router::hooks::{use_navigate, use_query_map};
 
 use crate::screens::title::title;
 use forms::Forms;
-use picks::Picks;
-use rows::Rows;
-use words::Words;
+use pickers::Pickers;
+use states::States;
+use table::LongTable;
 
-/// The screen.
+/// The screen with the components of the kit.
 #[component]
 pub(crate) fn Kit() -> impl IntoView {
     title("Kit");
@@ -38,19 +38,19 @@ pub(crate) fn Kit() -> impl IntoView {
     };
     let tabs = vec![
         tab("forms", "Buttons, forms, dialogs"),
-        tab("picks", "Choosing, confirming, secrets"),
-        tab("words", "States, notices, code"),
-        tab("rows", "Table of 10,000 rows"),
+        tab("pickers", "Pickers, confirmations, secrets"),
+        tab("states", "States, notices, code"),
+        tab("table", "Table with 10,000 rows"),
     ];
     view! {
         <div class="page">
             <header class="page-head"><h1>"Kit"</h1></header>
             <div>
-                <Tabs label="Parts of the kit" tabs=tabs chosen=chosen on_choose=choose>
+                <Tabs label="Component groups" tabs=tabs chosen=chosen on_choose=choose>
                     {move || match chosen.get().as_str() {
-                        "picks" => view! { <Picks/> }.into_any(),
-                        "words" => view! { <Words/> }.into_any(),
-                        "rows" => view! { <Rows/> }.into_any(),
+                        "pickers" => view! { <Pickers/> }.into_any(),
+                        "states" => view! { <States/> }.into_any(),
+                        "table" => view! { <LongTable/> }.into_any(),
                         _ => view! { <Forms/> }.into_any(),
                     }}
                 </Tabs>

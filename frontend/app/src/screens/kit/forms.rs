@@ -1,4 +1,4 @@
-//! Buttons and forms.
+//! The tab with buttons, fields, dialogs, menus and toasts.
 
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::dialog::Dialog;
@@ -9,7 +9,7 @@ use drover_ui_kit::theme::{Theme, ThemeChoice};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
-/// Buttons, fields, dialog, menu, toasts.
+/// Shows buttons, fields, a dialog, a menu and toasts.
 #[component]
 pub(super) fn Forms() -> impl IntoView {
     view! {
@@ -37,7 +37,7 @@ fn Buttons() -> impl IntoView {
                 <Button weight=Weight::Primary disabled=true>"Primary"</Button>
                 <Button disabled=true>"Disabled"</Button>
                 <Button busy=busy on_press=move |()| busy.set(true)>"Becomes busy"</Button>
-                <Button weight=Weight::Quiet on_press=move |()| busy.set(false)>"Free it"</Button>
+                <Button weight=Weight::Quiet on_press=move |()| busy.set(false)>"Stop"</Button>
             </div>
         </section>
     }
@@ -51,16 +51,16 @@ fn Fields() -> impl IntoView {
             name.chars()
                 .any(|c| !(c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'))
         });
-        wrong.then(|| "Lower-case letters, digits and “-” only.".to_owned())
+        wrong.then(|| "Use only lowercase letters, digits and “-”.".to_owned())
     };
     let days = [("1", "A day"), ("7", "A week"), ("30", "Thirty days")];
     let days = days.map(|(key, words)| (key.to_owned(), words.to_owned()));
     view! {
         <section class="card">
             <h2>"Fields"</h2>
-            <TextField label="Name of the cluster" value=name
-                help="What people will type." error=Signal::derive(error)/>
-            <Select label="Valid for" options=days.to_vec() value=RwSignal::new("7".to_owned())/>
+            <TextField label="Cluster name" value=name
+                help="The name in commands and URLs." error=Signal::derive(error)/>
+            <Select label="Lifetime" options=days.to_vec() value=RwSignal::new("7".to_owned())/>
             <Checkbox label="Upgrade the agent automatically" checked=RwSignal::new(true)/>
             <SearchField label="Filter" hint="Filter by name or label" value=RwSignal::new(String::new())/>
             <SuggestField label="Namespace" hint="All namespaces"
@@ -85,16 +85,16 @@ fn Overlays() -> impl IntoView {
         <section class="card">
             <h2>"Dialog, menu, toasts"</h2>
             <div class="row">
-                <Button on_press=move |()| open.set(true)>"Open a dialog"</Button>
-                <Menu label="How the page looks" items=items.collect()>"Theme"</Menu>
-                <Button on_press=move |()| toasts.say("The token is revoked.")>"Say"</Button>
-                <Button on_press=move |()| toasts.warn("The server did not answer in time.")>"Warn"</Button>
+                <Button on_press=move |()| open.set(true)>"Open dialog"</Button>
+                <Menu label="Theme" items=items.collect()>"Theme"</Menu>
+                <Button on_press=move |()| toasts.say("The token is revoked.")>"Show message"</Button>
+                <Button on_press=move |()| toasts.warn("The server did not respond in time.")>"Show warning"</Button>
             </div>
-            <Dialog open=open title="Delete the cluster “berlin”?">
+            <Dialog open=open title="Delete cluster berlin?">
                 <div class="dialog-body">
-                    <p>"Its agent is removed, and people lose their way to it. What runs in it goes on running."</p>
+                    <p>"Drover removes the agent, and users lose access. Workloads keep running."</p>
                     <div class="dialog-foot">
-                        <Button on_press=move |()| open.set(false)>"Keep it"</Button>
+                        <Button on_press=move |()| open.set(false)>"Cancel"</Button>
                         <Button weight=Weight::Danger on_press=move |()| open.set(false)>"Delete"</Button>
                     </div>
                 </div>

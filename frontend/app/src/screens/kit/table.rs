@@ -1,4 +1,4 @@
-//! A long table.
+//! The tab with a table of 10,000 rows.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use leptos::prelude::*;
 
 const COUNT: u32 = 10_000;
 
-/// A row that is made of its number.
+/// A row whose cells derive from its number.
 #[derive(Clone, PartialEq)]
 struct Numbered(u32);
 
@@ -20,7 +20,7 @@ impl Row for Numbered {
 }
 
 impl Numbered {
-    /// A mix of the number, so that sorting has something to do.
+    /// Returns a pseudo-random value of the number, as a second sort order.
     const fn mixed(&self) -> u32 {
         self.0.wrapping_mul(2_654_435_761) >> 16
     }
@@ -51,9 +51,9 @@ fn parity(row: &Numbered) -> AnyView {
     view! { <Badge tone=tone words=words.to_owned()/> }.into_any()
 }
 
-/// The table, of which only the rows in sight are in the document.
+/// Shows a table with virtual scrolling: only the visible rows are in the document.
 #[component]
-pub(super) fn Rows() -> impl IntoView {
+pub(super) fn LongTable() -> impl IntoView {
     let sorting = RwSignal::new(Sorting {
         column: "number",
         descending: false,
@@ -63,11 +63,11 @@ pub(super) fn Rows() -> impl IntoView {
         Arc::new(sorted(rows, &columns(), sorting.get()))
     });
     let selection = RwSignal::new(Selection::default());
-    let words = move || format!("{} chosen", selection.with(Selection::len));
+    let words = move || format!("{} selected", selection.with(Selection::len));
     view! {
         <p class="muted" role="status">{words}</p>
         <div class="kit-table">
-            <Table label="Ten thousand rows" columns=columns() rows=rows sorting=sorting selection=selection/>
+            <Table label="10,000 rows" columns=columns() rows=rows sorting=sorting selection=selection/>
         </div>
     }
 }

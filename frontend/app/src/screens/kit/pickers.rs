@@ -1,4 +1,4 @@
-//! Pickers, confirmations and secrets.
+//! The tab with pickers, counts, a confirmation dialog and a secret.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use drover_ui_kit::secret::SecretText;
 use drover_ui_kit::tally::{Count, Tally};
 use leptos::prelude::*;
 
-const PLACES: [(&str, &str); 12] = [
+const CLUSTERS: [(&str, &str); 12] = [
     ("amsterdam", "env=prod"),
     ("athens", "env=test"),
     ("berlin", "env=prod"),
@@ -25,56 +25,56 @@ const PLACES: [(&str, &str); 12] = [
     ("warsaw", "env=test"),
 ];
 
-fn places() -> Signal<Vec<Choice>> {
-    let places = PLACES.map(|(name, note)| Choice {
+fn choices() -> Signal<Vec<Choice>> {
+    let choices = CLUSTERS.map(|(name, note)| Choice {
         key: name.to_owned(),
         words: name.to_owned(),
         note: note.to_owned(),
     });
-    Signal::stored(places.into())
+    Signal::stored(choices.into())
 }
 
-/// All columns.
+/// Shows pickers, counts, a confirmation dialog and a secret.
 #[component]
-pub(super) fn Picks() -> impl IntoView {
+pub(super) fn Pickers() -> impl IntoView {
     view! {
         <div class="cards">
-            <One/>
-            <Several/>
-            <Asked/>
-            <Told/>
+            <PickOne/>
+            <PickSeveral/>
+            <CountsAndConfirmation/>
+            <ShownSecret/>
         </div>
     }
 }
 
 #[component]
-fn One() -> impl IntoView {
+fn PickOne() -> impl IntoView {
     let value = RwSignal::new(Some("berlin".to_owned()));
     view! {
         <section class="card">
-            <h2>"One of many"</h2>
-            <Picker label="Where it works" choices=places() value=value none="everywhere"
-                help="Letters filter; arrows and Enter choose."/>
+            <h2>"Single selection"</h2>
+            <Picker label="Cluster" choices=choices() value=value none="All clusters"
+                help="Type to filter. Select with the arrow keys and Enter."/>
             <p class="muted">{move || value.get().unwrap_or_else(|| "none".to_owned())}</p>
         </section>
     }
 }
 
 #[component]
-fn Several() -> impl IntoView {
+fn PickSeveral() -> impl IntoView {
     let chosen = RwSignal::new(BTreeSet::from(["paris".to_owned()]));
     let words = move || chosen.with(|it| it.iter().cloned().collect::<Vec<_>>().join(", "));
     view! {
         <section class="card">
-            <h2>"Several of many"</h2>
-            <Choices label="Places" choices=places() chosen=chosen/>
+            <h2>"Multiple selection"</h2>
+            <Choices label="Clusters" choices=choices() chosen=chosen/>
             <p class="muted">{words}</p>
         </section>
     }
 }
 
 #[component]
-fn Asked() -> impl IntoView {
+fn CountsAndConfirmation() -> impl IntoView {
     let (open, refused) = (RwSignal::new(false), RwSignal::new(None::<String>));
     let kinds = [
         (Tone::Good, "ready", 12),
@@ -89,24 +89,24 @@ fn Asked() -> impl IntoView {
     });
     view! {
         <section class="card">
-            <h2>"Counts, and being asked twice"</h2>
+            <h2>"Counts and confirmation"</h2>
             <Tally label="Filter by state" counts=Signal::stored(counts.to_vec()) chosen=RwSignal::new(Some("ready"))/>
             <div class="row">
                 <Button weight=Weight::Danger on_press=move |()| open.set(true)>"Delete berlin…"</Button>
             </div>
             <Confirm open=open title="Delete berlin?" verb="Delete" typed="berlin".to_owned() refused=refused
-                on_confirm=move |()| refused.set(Some("Another administrator has to do it.".to_owned()))>
-                <p>"What it holds ends with it. This dialog is refused, so that the refusal is seen."</p>
+                on_confirm=move |()| refused.set(Some("Another administrator must do this.".to_owned()))>
+                <p>"The action of this dialog always fails, to show the error."</p>
             </Confirm>
         </section>
     }
 }
 
 #[component]
-fn Told() -> impl IntoView {
+fn ShownSecret() -> impl IntoView {
     view! {
         <section class="card">
-            <h2>"A secret, once"</h2>
+            <h2>"Secret, shown once"</h2>
             <SecretText label="Example" text="not-a-secret-".repeat(6)/>
         </section>
     }

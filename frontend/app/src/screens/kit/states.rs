@@ -1,4 +1,4 @@
-//! Texts and states.
+//! The tab with badges, meters, banners, code, skeletons and empty states.
 
 use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::code::Code;
@@ -14,21 +14,21 @@ const TONES: [(Tone, &str); 5] = [
     (Tone::Neutral, "being deleted"),
 ];
 const ABSENCES: [(Absence, &str); 6] = [
-    (Absence::Empty, "Nothing yet"),
-    (Absence::NoMatch, "Nothing fits"),
-    (Absence::NoPermission, "Not for you"),
-    (Absence::Offline, "Not reached"),
-    (Absence::Failed, "It failed"),
+    (Absence::Empty, "No clusters yet"),
+    (Absence::NoMatch, "No results"),
+    (Absence::NoPermission, "No permission"),
+    (Absence::Offline, "Server offline"),
+    (Absence::Failed, "Request failed"),
     (Absence::NotFound, "Not found"),
 ];
 const COMMAND: &str = "drover cluster import berlin | kubectl --context berlin apply -f -";
 
-/// Badges, meters, banners, code, skeletons, and places without things.
+/// Shows badges, meters, banners, code, skeletons and empty states.
 #[component]
-pub(super) fn Words() -> impl IntoView {
+pub(super) fn States() -> impl IntoView {
     let badges = TONES.map(|(tone, words)| view! { <Badge tone=tone words=words.to_owned()/> });
     let absences = ABSENCES.map(|(why, title)| {
-        view! { <div class="card"><EmptyState why=why title=title advice="A sentence says why, and what to do next."/></div> }
+        view! { <div class="card"><EmptyState why=why title=title advice="The cause and the next step."/></div> }
     });
     view! {
         <div class="stack">
@@ -38,13 +38,13 @@ pub(super) fn Words() -> impl IntoView {
                     <div class="row">{badges.into_iter().collect_view()}</div>
                     <Meter part=Some(0.32) words="3.8 of 12 cores used".to_owned()/>
                     <Meter part=Some(0.91) words="29 of 32 GiB used".to_owned()/>
-                    <Meter part=None words="not known".to_owned()/>
+                    <Meter part=None words="unknown".to_owned()/>
                 </section>
                 <section class="card">
                     <h2>"Banners"</h2>
                     <Banner mood=Mood::Info>"A new version of the agent is being rolled out."</Banner>
-                    <Banner mood=Mood::Warning>"What you see is as it was at 14:03:59."</Banner>
-                    <Banner mood=Mood::Error>"The name is taken; choose another."</Banner>
+                    <Banner mood=Mood::Warning>"This data is from 14:03:59."</Banner>
+                    <Banner mood=Mood::Error>"The name exists already. Choose another name."</Banner>
                 </section>
                 <section class="card">
                     <h2>"Code"</h2>
