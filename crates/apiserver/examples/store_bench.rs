@@ -1,5 +1,5 @@
 //! Measures the store on a disk: `cargo run --release --example store_bench -- FOLDER`.
-#![expect(clippy::print_stdout, reason = "a table for people")]
+#![expect(clippy::print_stdout, reason = "the program prints a table of results")]
 
 use std::error::Error;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use drover_apiserver::store::{Change, List, Store, StoreOptions};
 
-/// About the size of a ConfigMap with managed fields.
+/// The size of a stored value in bytes, which is about that of a ConfigMap with managed fields.
 const VALUE_BYTES: usize = 1000;
 
 #[tokio::main]
@@ -42,7 +42,7 @@ fn value(name: &str, text: usize) -> Vec<u8> {
     format!(r#"{{"data":{{"a":"{padding}{text}"}},"metadata":{{"name":"{name}"}}}}"#).into_bytes()
 }
 
-/// Half creates, half updates of the created objects.
+/// Measures writes: half of them create objects, half update the created objects.
 async fn write(
     store: Store,
     writer: usize,
@@ -75,7 +75,7 @@ async fn write(
 async fn fill(store: &Store) -> Result<(), Box<dyn Error>> {
     let salt = std::process::id();
     let all = (0..10_000).map(|number: u64| {
-        // Keys in random order, as names are.
+        // The keys are in random order, as object names are.
         let name = format!("{:x}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let key = format!("/core/lists/ns{salt}/{name}");
         store.commit(Change::create(key, value(&name, 0)))
@@ -125,7 +125,7 @@ async fn list(store: &Store) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The latency of one writer during compaction of the whole history.
+/// Measures the latency of one writer during compaction of the whole history.
 async fn compact(store: &Store) -> Result<(), Box<dyn Error>> {
     let revision = store.revision();
     let compacting = tokio::spawn({

@@ -13,7 +13,7 @@ use futures::future::{BoxFuture, ready};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
-/// Objects that all exist.
+/// An object store in which every object exists.
 struct Anything;
 
 impl Objects for Anything {
@@ -29,25 +29,25 @@ impl Objects for Anything {
 }
 
 static TOKENS: LazyLock<Tokens> = LazyLock::new(|| {
-    let keys = Keys::generate().expect("the system has random numbers");
+    let keys = Keys::generate().expect("the system's random number generator works");
     Tokens::new(TokensOptions::default(), keys, Arc::new(Anything))
 });
 
-/// No bytes authenticate, except tokens signed here.
+/// Checks that arbitrary bytes do not authenticate as a token, except tokens that the test signed.
 pub(crate) fn token(data: &[u8]) {
     let Ok(token) = std::str::from_utf8(data) else {
         return;
     };
     let answer = TOKENS.authenticate(token, &[]).now_or_never();
-    let answer = answer.expect("nothing is waited for");
+    let answer = answer.expect("the lookup in memory does not wait");
     assert!(
         !matches!(answer, Ok(Some(_))),
-        "{token:?} proves {answer:?}"
+        "{token:?} authenticates as {answer:?}"
     );
 }
 
-/// A caller without rights impersonates nobody; a privileged caller becomes exactly the user in the
-/// headers. The headers are removed in both cases.
+/// Checks that impersonation without rights is rejected, and that a privileged caller becomes
+/// exactly the user in the headers. The headers are removed in both cases.
 pub(crate) fn impersonation(data: &[u8]) {
     let mut headers = HeaderMap::new();
     for line in data.split(|byte| *byte == b'\n') {

@@ -15,8 +15,8 @@ fn text(data: &[u8]) -> Option<&str> {
     std::str::from_utf8(data).ok()
 }
 
-/// A trailing slash changes nothing, and components are whole path segments. The bytes are a method
-/// and a path.
+/// Checks that a trailing slash does not change a parsed path, and that components are whole path
+/// segments. The input is a method and a path.
 pub(crate) fn path(data: &[u8]) {
     let Some((method, path)) = text(data).and_then(|text| text.split_once(' ')) else {
         return;
@@ -41,7 +41,7 @@ pub(crate) fn path(data: &[u8]) {
     }
 }
 
-/// Every query parses or is rejected.
+/// Checks that every query string either parses or returns an error.
 pub(crate) fn query(data: &[u8]) {
     let Some(Ok(uri)) = text(data).map(|text| format!("/?{text}").parse::<Uri>()) else {
         return;
@@ -72,7 +72,7 @@ pub(crate) fn query(data: &[u8]) {
     let _ = parse_resource_version(&query.text("resourceVersion"));
 }
 
-/// Every Accept header is satisfied or rejected with 406.
+/// Checks that every `Accept` header is either satisfied or rejected with 406.
 pub(crate) fn accept(data: &[u8]) {
     let Ok(value) = HeaderValue::from_bytes(data) else {
         return;
@@ -90,7 +90,7 @@ pub(crate) fn accept(data: &[u8]) {
     }
 }
 
-/// A continue token stays below its own prefix, and round-trips.
+/// Checks that a continue token stays below the key prefix of its list, and round-trips.
 pub(crate) fn page(data: &[u8]) {
     const PREFIX: &str = "/core/configmaps/shop/";
     let Some(Ok(position)) = text(data).map(|text| Position::decode(text, PREFIX)) else {
@@ -101,19 +101,19 @@ pub(crate) fn page(data: &[u8]) {
     assert_eq!(again.as_ref(), Ok(&position));
 }
 
-/// A Protobuf body decodes to an object of a kind that serializes to JSON.
+/// Checks that a decoded Protobuf body has a kind and serializes to JSON.
 pub(crate) fn protobuf(data: &[u8]) {
     let Ok(decoded) = decode(BodyFormat::Protobuf, data) else {
         return;
     };
     assert!(decoded.value["kind"].is_string(), "{}", decoded.value);
     let written = decoded.value.to_string();
-    let read: Value = serde_json::from_str(&written).expect("what is written is JSON");
+    let read: Value = serde_json::from_str(&written).expect("a serialized object is valid JSON");
     assert_eq!(read, decoded.value);
 }
 
-/// JSON decodes to the same value as YAML, unless it has duplicate keys, and every text decodes or
-/// is rejected.
+/// Checks that JSON without duplicate keys decodes to the same value as YAML, and that decoded YAML
+/// serializes to JSON.
 pub(crate) fn body(data: &[u8]) {
     let yaml = decode(BodyFormat::Yaml, data);
     if let Ok(json) = decode(BodyFormat::Json, data)

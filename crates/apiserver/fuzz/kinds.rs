@@ -8,7 +8,8 @@ use drover_quantity::Quantity;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// The canonical form is stable and has the same amount; adding zero changes nothing.
+/// Checks that the canonical form of a quantity is stable and has the same amount, and that adding
+/// zero does not change it.
 pub(crate) fn quantity(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -18,7 +19,11 @@ pub(crate) fn quantity(data: &[u8]) {
     };
     assert_eq!(Quantity::canonical(&written).as_ref(), Ok(&written));
     if let (Ok(read), Ok(again)) = (Quantity::parse(text.trim()), Quantity::parse(&written)) {
-        assert_eq!(read.nano(), again.nano(), "{text:?} is written {written:?}");
+        assert_eq!(
+            read.nano(),
+            again.nano(),
+            "the canonical form {written:?} has another amount than {text:?}"
+        );
         let bounds = read.milli() * 1_000_000 - read.nano();
         assert!((-999_999..=999_999).contains(&bounds), "{text:?}");
         let sum = Quantity::default().saturating_add(again);
@@ -40,8 +45,8 @@ fn definition(version: Value) -> Vec<Resource> {
     crd::resources(&crd).unwrap_or_default()
 }
 
-/// A column's JSONPath finds a cell or none. The bytes are the path, and an object on the next
-/// line.
+/// Checks that evaluation of a printer column's JSONPath does not panic. The input is the path, and
+/// an object on the next line.
 pub(crate) fn column(data: &[u8]) {
     let Some((path, object)) = std::str::from_utf8(data)
         .ok()
@@ -63,8 +68,8 @@ pub(crate) fn column(data: &[u8]) {
     }
 }
 
-/// Pruning and defaulting are idempotent, and no schema or object causes a panic. The bytes are a
-/// list of schema and object.
+/// Checks that pruning and defaulting are idempotent, and that no schema or object causes a panic.
+/// The input is a JSON list of schema and object.
 pub(crate) fn schema(data: &[u8]) {
     let Ok(Value::Array(case)) = serde_json::from_slice(data) else {
         return;

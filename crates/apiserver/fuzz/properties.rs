@@ -21,13 +21,14 @@ fn json(data: &[u8]) -> Option<Value> {
     serde_json::from_slice(data).ok()
 }
 
-/// A set round-trips, and the union with itself changes nothing.
+/// Checks that a field set round-trips, and that the union with itself does not change it.
 pub(crate) fn fields(data: &[u8]) {
     let Some(Ok(set)) = json(data).map(|fields| Set::from_fields(&fields)) else {
         return;
     };
     assert_eq!(Set::from_fields(&set.to_fields()).as_ref(), Ok(&set));
-    let written: Value = serde_json::from_str(&set.to_json()).expect("what is written is JSON");
+    let written: Value =
+        serde_json::from_str(&set.to_json()).expect("a serialized set is valid JSON");
     assert_eq!(written, set.to_fields());
     assert_eq!(set.union(&set), set);
     assert_eq!(set.intersection(&set), set);
@@ -35,14 +36,14 @@ pub(crate) fn fields(data: &[u8]) {
     assert_eq!(Set::of(set.paths()), set);
 }
 
-/// A label selector round-trips through its text.
+/// Checks that a label selector round-trips through its text form.
 pub(crate) fn labels(data: &[u8]) {
     if let Some(Ok(selector)) = text(data).map(str::parse::<LabelSelector>) {
         assert_eq!(selector.to_string().parse(), Ok(selector));
     }
 }
 
-/// A field selector round-trips through its text.
+/// Checks that a field selector round-trips through its text form.
 pub(crate) fn field_selector(data: &[u8]) {
     if let Some(Ok(selector)) = text(data).map(str::parse::<FieldSelector>) {
         assert_eq!(selector.to_string().parse(), Ok(selector));
@@ -56,11 +57,12 @@ fn kind(group: &str, version: &str, plural: &str) -> MergeKind {
     let catalog = builtin::catalog(builtin::Kinds::Cluster);
     let resource = catalog
         .find(group, version, plural)
-        .expect("the kind is built in");
+        .expect("the kind has a built-in schema");
     MergeKind::new(resource, "", [Arc::as_ref(resource)])
 }
 
-/// No patch panics, and a merge patch is idempotent. The bytes are a list of object and patch.
+/// Checks that no patch causes a panic, and that a merge patch is idempotent. The input is a JSON
+/// list of object and patch.
 pub(crate) fn patch(data: &[u8]) {
     let Some(Value::Array(case)) = json(data) else {
         return;
@@ -77,8 +79,8 @@ pub(crate) fn patch(data: &[u8]) {
     let _ = strategic(live, patch, &POD.schema);
 }
 
-/// Apply is idempotent, and an update with the same object changes no owner. The bytes are a list
-/// of the object and the applied configuration.
+/// Checks that apply is idempotent, and that an update with the same object does not change any
+/// field owner. The input is a JSON list of the object and the applied configuration.
 pub(crate) fn owners(data: &[u8]) {
     let Some(Value::Array(case)) = json(data) else {
         return;
@@ -106,8 +108,10 @@ pub(crate) fn owners(data: &[u8]) {
             keep_times(&first, &mut second);
             assert_eq!(second, first);
         }
-        Err(ApplyError::Conflicts(conflicts)) => panic!("conflicts with itself: {conflicts:?}"),
-        // Some live objects accept no apply.
+        Err(ApplyError::Conflicts(conflicts)) => {
+            panic!("the second apply of a manager conflicts with the first: {conflicts:?}")
+        }
+        // Some live objects cannot be the target of an apply.
         Err(_) => return,
     }
     let mut same = first.clone();
@@ -119,7 +123,7 @@ pub(crate) fn owners(data: &[u8]) {
     assert_eq!(Managers::of(&same), Managers::of(&first));
 }
 
-/// A storable value is served with its revision exactly as after parsing.
+/// Checks that a stored value is served with its revision exactly as after parsing.
 pub(crate) fn stored(data: &[u8]) {
     let Ok(stored) = Stored::new("/core/things/ns/a".into(), 42, data.to_vec().into()) else {
         return;

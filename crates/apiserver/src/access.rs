@@ -53,19 +53,19 @@ pub struct Attributes<'a> {
 /// The resource or path of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target<'a> {
-    /// Objects; components that the request does not set are empty.
+    /// Objects of a resource. Fields that the request does not set are empty.
     Resource {
-        /// Empty for the core group.
+        /// The API group; empty for the core group.
         group: &'a str,
-        /// A version such as `v1`, or `*`.
+        /// The API version such as `v1`, or `*`.
         version: &'a str,
-        /// The plural name.
+        /// The plural name of the resource.
         resource: &'a str,
         /// A subresource such as `status`, or empty.
         subresource: &'a str,
-        /// Empty for cluster-scoped objects and for all namespaces.
+        /// The namespace; empty for cluster-scoped objects and for all namespaces.
         namespace: &'a str,
-        /// Empty for a collection.
+        /// The name of the object; empty for a collection.
         name: &'a str,
     },
     /// A non-resource path such as `/version`.
@@ -73,7 +73,7 @@ pub enum Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// The part of the target that RBAC rules match.
+    /// Returns the part of the target that RBAC rules match.
     fn asked(self) -> Asked<'a> {
         match self {
             Self::Path(path) => Asked::Path(path),
@@ -96,14 +96,14 @@ impl<'a> Target<'a> {
 /// The decision of an authorizer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// Whether the request is allowed.
+    /// True if the request is allowed.
     pub allowed: bool,
     /// The reason that reviews show; may be empty.
     pub reason: String,
 }
 
 impl Verdict {
-    /// Allows the request.
+    /// Creates a verdict that allows the request.
     pub fn allow(reason: impl Into<String>) -> Self {
         Self {
             allowed: true,
@@ -111,7 +111,7 @@ impl Verdict {
         }
     }
 
-    /// Does not allow the request.
+    /// Creates a verdict that denies the request.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self {
             allowed: false,
@@ -132,7 +132,8 @@ pub trait Authorizer: Send + Sync {
 
 /// Reads stored objects. The server implements it on its store.
 pub trait Objects: Send + Sync {
-    /// One object, or `None`. `namespace` is empty for cluster-scoped objects.
+    /// Returns an object, or `None` if it does not exist. `namespace` is empty for cluster-scoped
+    /// objects.
     fn find<'a>(
         &'a self,
         group: &'a str,
@@ -153,32 +154,32 @@ pub struct Review<'a> {
     pub resource: &'a Resource,
     /// A subresource such as `status`; empty for the object itself.
     pub subresource: &'a str,
-    /// Empty for cluster-scoped objects.
+    /// The namespace of the object; empty for cluster-scoped objects.
     pub namespace: &'a str,
-    /// The object's name; empty while it is unknown.
+    /// The name of the object; empty on create with `generateName`.
     pub name: &'a str,
     /// The object to store; `None` on delete.
     pub object: Option<&'a Value>,
     /// The stored object; `None` on create.
     pub old: Option<&'a Value>,
-    /// Whether the request is a dry run.
+    /// True if the request is a dry run.
     pub dry_run: bool,
 }
 
-/// `admission.k8s.io` `Operation`.
+/// The `Operation` of an `admission.k8s.io` review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// The object is new.
+    /// The write creates the object.
     Create,
-    /// The object exists.
+    /// The write updates an existing object.
     Update,
-    /// The object is deleted.
+    /// The write deletes the object.
     Delete,
 }
 
 /// Admission rules of the embedding program, in addition to the server's own.
 pub trait Admission: Send + Sync {
-    /// Rejects a write with an error, which the client receives.
+    /// Reviews a write. The client receives the error of a rejected write.
     fn admit<'a>(&'a self, review: Review<'a>) -> BoxFuture<'a, Result<(), ApiError>>;
 }
 
@@ -192,7 +193,7 @@ impl Admission for AdmitAll {
     }
 }
 
-/// The response to an unauthorized request, in kube-apiserver's words.
+/// The response to an unauthorized request, with kube-apiserver's message.
 pub fn forbidden(attributes: &Attributes<'_>, reason: &str) -> ApiError {
     let message = escape_html(&denial(attributes));
     let why: Cow<'_, str> = if reason.is_empty() {
@@ -240,7 +241,7 @@ fn denial(attributes: &Attributes<'_>) -> String {
     }
 }
 
-/// Callers choose names, and browsers may render the response as HTML.
+/// Escapes HTML, because callers choose names and a browser may render the response as HTML.
 fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -1,6 +1,6 @@
-//! Built-in kinds: published schemas and discovery (`schemas/`, written by `cargo xtask
-//! apiserver-schemas`), and in the submodules defaults and validation that Kubernetes implements in
-//! Go.
+//! Built-in kinds. The published schemas and discovery documents are in `schemas/`, written by
+//! `cargo xtask apiserver-schemas`. The submodules contain defaults and validation that Kubernetes
+//! implements in Go.
 
 pub(crate) mod admission;
 pub(crate) mod apps;
@@ -64,7 +64,7 @@ static CLUSTER: LazyLock<Catalog> = LazyLock::new(|| {
     }))
 });
 
-/// Whether [`Kinds::Hub`] contains the resource.
+/// Reports whether [`Kinds::Hub`] contains the resource.
 fn is_of_hub(resource: &Resource) -> bool {
     matches!(
         (
@@ -266,7 +266,7 @@ mod tests {
     use crate::schema::{ListType, PatchStrategy, Shape};
 
     #[test]
-    fn served_kinds_have_schemas() {
+    fn all_served_kinds_have_schemas() {
         let catalog = catalog(Kinds::Cluster);
         assert_eq!(catalog.iter().count(), 48);
         for resource in catalog.iter() {
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn hub_has_no_workload_kinds() {
+    fn kinds_hub_excludes_workload_kinds() {
         let mut kinds: Vec<String> = catalog(Kinds::Hub)
             .iter()
             .map(|resource| format!("{} {}", resource.group_version, resource.plural))
@@ -331,7 +331,7 @@ mod tests {
             strategy,
         } = &containers.shape
         else {
-            panic!("containers are a list");
+            panic!("the schema of containers is not a list");
         };
         assert_eq!(*list, ListType::Map(vec!["name".to_owned()]));
         assert!(matches!(strategy, PatchStrategy::Merge { key: Some(key), .. } if key == "name"));
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn type_errors_have_the_text_of_go() {
+    fn decoding_type_errors_match_go_messages() {
         let catalog = catalog(Kinds::Cluster);
         let deployments = catalog.find("apps", "v1", "deployments").unwrap();
         let mut wrong = json!({"spec": {"replicas": "3"}});

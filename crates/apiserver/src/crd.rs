@@ -23,7 +23,8 @@ use parts::{columns, scale};
 pub(crate) use served::{is_readable, served_names};
 pub(crate) use validation::{validate, validate_update};
 
-/// A CRD cannot be converted to resources. Validation prevents that such a CRD is stored.
+/// The reason why a CRD cannot be converted to resources. Validation rejects such a CRD before it
+/// is stored.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The schema of a version cannot be parsed.
@@ -36,9 +37,10 @@ pub enum ReadError {
     },
 }
 
-/// The resources of a CRD's served versions, with the accepted names.
+/// Returns the resources of a CRD's served versions, with the accepted names.
 ///
 /// # Errors
+///
 /// See [`ReadError`].
 pub fn resources(crd: &Value) -> Result<Vec<Resource>, ReadError> {
     let spec = field(crd, "spec");
@@ -49,8 +51,8 @@ pub fn resources(crd: &Value) -> Result<Vec<Resource>, ReadError> {
         .collect()
 }
 
-/// The resource of the storage version, even if the version is not served, so that stored objects
-/// can be deleted. A schema that cannot be parsed allows everything.
+/// Returns the resource of the storage version, even if the version is not served, so that stored
+/// objects can be deleted. If the schema cannot be parsed, the resource allows all values.
 pub(crate) fn stored_resource(crd: &Value) -> Option<Resource> {
     let spec = field(crd, "spec");
     let version = stored(spec)?;
@@ -99,7 +101,7 @@ fn resource(crd: &Value, spec: &Value, version: &Value, schema: Node) -> Resourc
             _ => Scope::Namespaced,
         },
         origin: Origin::Custom,
-        // In the order of apiextensions' discovery.
+        // The verbs are in the order of apiextensions' discovery.
         verbs: vec![
             "delete",
             "deletecollection",
@@ -167,7 +169,7 @@ pub(crate) fn read(written: &Value) -> Result<Node, serde_json::Error> {
     Ok(node)
 }
 
-/// The schema of `ObjectMeta`, with the CRD's limits on `name` and `generateName`.
+/// Returns the schema of `ObjectMeta`, with the CRD's limits on `name` and `generateName`.
 fn metadata(own: Option<&Node>) -> Arc<Node> {
     let published = builtin::object_meta();
     let bounds: Vec<(&str, _)> = ["name", "generateName"]
@@ -197,7 +199,7 @@ pub(crate) mod tests {
     use crate::resource::WriteTarget;
     use crate::schema::findings::Findings;
 
-    /// A CRD that uses most features.
+    /// Returns a CRD that uses most features.
     pub(crate) fn widgets() -> Value {
         serde_json::from_str(include_str!("crd/widgets.json")).unwrap()
     }
@@ -208,7 +210,7 @@ pub(crate) mod tests {
 
     #[expect(
         clippy::needless_pass_by_value,
-        reason = "reads better where it is called"
+        reason = "callers pass a temporary value"
     )]
     fn object(spec: Value) -> Value {
         json!({
@@ -225,7 +227,7 @@ pub(crate) mod tests {
     // kube-apiserver 1.36.3 returns these messages for the same objects.
 
     #[test]
-    fn custom_object_errors_are_those_of_kube_apiserver() {
+    fn custom_object_validation_errors_match_kube_apiserver() {
         let wrong = object(json!({
             "size": 0, "color": "green", "choice": {}, "when": "x",
             "ports": [{"name": "abcdefgh", "port": 1.5}, {"port": 3}],
@@ -255,7 +257,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn text_in_replicas_field_is_reported_twice() {
+    fn string_in_replicas_field_is_reported_twice() {
         let found = told(&widget(), &object(json!({"size": "5"})));
         assert!(
             found.contains(
@@ -371,7 +373,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn names_of_another_crd_are_not_accepted() {
+    fn crd_with_names_of_another_crd_is_not_accepted() {
         let mut taken = widgets();
         taken["metadata"]["name"] = "gadgets.example.com".into();
         taken["status"]["acceptedNames"] =

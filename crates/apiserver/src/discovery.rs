@@ -1,6 +1,7 @@
 //! Discovery documents: `/api`, `/apis`, the lists of resources, and aggregated discovery.
 //!
-//! Built-in groups are as Kubernetes publishes them, custom groups as apiextensions generates them.
+//! The documents of built-in groups are those that Kubernetes publishes. The documents of custom
+//! groups have the form that apiextensions generates.
 
 mod documents;
 
@@ -19,7 +20,7 @@ use crate::resource::{Catalog, Origin, Resource, Scope};
 /// The media type of [`aggregated_core`] and [`aggregated_groups`].
 pub const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/// `/api`: the versions of the core group.
+/// The document `/api`: the versions of the core group.
 pub fn core_versions(address: &str) -> Value {
     json!({
         "kind": "APIVersions", "versions": ["v1"],
@@ -27,7 +28,7 @@ pub fn core_versions(address: &str) -> Value {
     })
 }
 
-/// `/apis`: all other groups.
+/// The document `/apis`: all groups except the core group.
 pub fn groups(catalog: &Catalog) -> Value {
     let groups: Vec<Value> = all_groups(catalog)
         .iter()
@@ -37,7 +38,7 @@ pub fn groups(catalog: &Catalog) -> Value {
     json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 }
 
-/// `/apis/{group}`.
+/// The document `/apis/{group}`; `None` for an unknown group.
 pub fn group(catalog: &Catalog, name: &str) -> Option<Value> {
     all_groups(catalog)
         .iter()
@@ -45,7 +46,7 @@ pub fn group(catalog: &Catalog, name: &str) -> Option<Value> {
         .map(|group| group.api_group(true))
 }
 
-/// `/api/v1` and `/apis/{group}/{version}`.
+/// The document `/api/v1` or `/apis/{group}/{version}`: the resources of a version.
 pub fn resources(catalog: &Catalog, group: &str, version: &str) -> Option<Value> {
     let groups = all_groups(catalog);
     let group = groups.iter().find(|other| other.name == group)?;
@@ -62,22 +63,22 @@ pub fn resources(catalog: &Catalog, group: &str, version: &str) -> Option<Value>
     })
 }
 
-/// `/api`, aggregated.
+/// The document `/api` in aggregated form.
 pub fn aggregated_core(catalog: &Catalog) -> Value {
     aggregated(catalog, true)
 }
 
-/// `/apis`, aggregated.
+/// The document `/apis` in aggregated form.
 pub fn aggregated_groups(catalog: &Catalog) -> Value {
     aggregated(catalog, false)
 }
 
-/// SHA-512 in upper-case hexadecimal, as in kube-apiserver's ETags.
+/// Returns SHA-512 in upper-case hexadecimal, the form of kube-apiserver's ETags.
 pub(crate) fn hash(body: &[u8]) -> String {
     let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, body);
     let mut text = String::with_capacity(2 * digest.as_ref().len());
     for byte in digest.as_ref() {
-        // Writing to text cannot fail.
+        // Writing to a String cannot fail.
         let _ = write!(text, "{byte:02X}");
     }
     text
@@ -97,7 +98,7 @@ fn aggregated(catalog: &Catalog, core: bool) -> Value {
 
 struct Group {
     name: String,
-    /// Ordered by preference.
+    /// The versions with their resources, ordered by preference.
     versions: Vec<(String, Vec<ApiResource>)>,
     origin: Origin,
 }
@@ -297,7 +298,8 @@ impl Group {
         all
     }
 
-    /// Built-in resources omit the group and version of their list; apiextensions sets them.
+    /// The group, version and kind of the response. Built-in resources omit the group and version
+    /// of their list; apiextensions sets them.
     fn response_kind(&self, version: &str, resource: &ApiResource) -> Value {
         let (group, version) = match (self.origin, resource.version.as_str()) {
             (Origin::Custom, "") => (self.name.as_str(), version),
@@ -346,7 +348,7 @@ mod tests {
     use crate::builtin::{Kinds, catalog};
 
     #[test]
-    fn version_order_is_that_of_kubernetes() {
+    fn api_version_order_matches_kubernetes() {
         let mut versions = vec!["v1beta1", "foo", "v2alpha1", "v1", "v10", "v2", "v1beta2"];
         versions.sort_by_key(|version| std::cmp::Reverse(rank(version)));
         assert_eq!(
@@ -356,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn discovery_of_custom_kinds_is_that_of_apiextensions() {
+    fn discovery_of_custom_kinds_matches_apiextensions() {
         let mut all = catalog(Kinds::Cluster);
         for resource in crate::crd::resources(&crate::crd::tests::widgets()).unwrap() {
             all.insert(resource.into());

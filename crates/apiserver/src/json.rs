@@ -60,7 +60,7 @@ pub(crate) fn default(value: &mut Value, name: &str, set: impl Into<Value>) {
     }
 }
 
-/// An object field, created if absent; `None` if the value is no object.
+/// An object field, created if absent; `None` if the value is not an object.
 pub(crate) fn make<'a>(value: &'a mut Value, name: &str) -> Option<&'a mut Value> {
     let map = value.as_object_mut()?;
     let inside = map.entry(name).or_insert(Value::Null);

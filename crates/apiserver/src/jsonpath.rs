@@ -3,14 +3,14 @@
 
 use serde_json::Value;
 
-/// Maximum length of a path in bytes.
+/// Maximum length of a JSONPath in bytes.
 pub(crate) const MAX_BYTES: usize = 1024;
-/// Maximum nesting depth of filters.
+/// Maximum nesting depth of filters in a JSONPath.
 pub(crate) const MAX_FILTER_DEPTH: usize = 4;
 /// Maximum number of visited values per path.
 const MAX_VISITS: usize = 100_000;
 
-/// The first value at a path; `None` if the path is malformed or visits too many values.
+/// Returns the first value at a path; `None` if the path is malformed or visits too many values.
 pub(crate) fn first<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
     let steps = parse(path)?;
     let mut visits = Visits(MAX_VISITS);
@@ -18,12 +18,12 @@ pub(crate) fn first<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
     found.first().copied()
 }
 
-/// Whether a path respects the limits of length and filter depth.
+/// Reports whether a path respects the limits of length and filter depth.
 pub(crate) fn is_bounded(path: &str) -> bool {
     path.len() <= MAX_BYTES && path.matches("?(").count() <= MAX_FILTER_DEPTH
 }
 
-/// A value as Go's `%v` and kubectl's JSONPath print it.
+/// Formats a value as Go's `%v` and kubectl's JSONPath do.
 pub(crate) fn printed(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -315,7 +315,7 @@ mod tests {
     use super::{first, parse};
 
     #[test]
-    fn path_with_too_many_visits_finds_nothing() {
+    fn jsonpath_above_visit_limit_returns_no_value() {
         let deep = format!(".a{}", "[?(@".repeat(20_000));
         assert_eq!(parse(&deep), None);
         let closed = format!(".a{}{}", "[?(@".repeat(200), ")]".repeat(200));
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_find_the_same_values_as_client_go() {
+    fn jsonpath_results_match_client_go() {
         let object = json!({
             "spec": {"list": [{"n": "a", "v": 1}, {"n": "b", "v": 2}], "a.b": 3, "m": {"x": {"y": 4}}},
             "status": {"conditions": [

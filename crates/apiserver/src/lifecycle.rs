@@ -42,12 +42,12 @@ pub use start::{StartError, prepare};
 
 use run::Controllers;
 
-/// Resource, namespace and name of an object, in any version.
+/// The resource, namespace and name of an object, without its version.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectPath {
     /// The resource.
     pub resource: GroupResource,
-    /// Empty for cluster-scoped objects.
+    /// The namespace of the object; empty for cluster-scoped objects.
     pub namespace: String,
     /// The object's name.
     pub name: String,
@@ -77,20 +77,20 @@ impl fmt::Display for ObjectPath {
 /// A page of a list.
 #[derive(Debug, Clone, Default)]
 pub struct Page {
-    /// Whole objects with their resourceVersion.
+    /// The objects of the page in full, with their resourceVersion.
     pub items: Vec<Value>,
-    /// The start of the next page; `None` after the last.
+    /// The start of the next page; `None` after the last page.
     pub next: Option<String>,
 }
 
 /// `metav1.DeletionPropagation`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Propagation {
-    /// Dependents are deleted after the object.
+    /// The dependents are deleted after the object.
     Background,
-    /// Dependents are deleted before the object.
+    /// The dependents are deleted before the object.
     Foreground,
-    /// Dependents stay.
+    /// The dependents are not deleted.
     Orphan,
 }
 
@@ -101,20 +101,20 @@ pub enum Act {
     Create(Value),
     /// Replaces the object, if its resourceVersion is unchanged.
     Update {
-        /// The whole object.
+        /// The object in full.
         object: Value,
-        /// `status`, `finalize`, or empty.
+        /// The subresource: `status`, `finalize`, or empty for the object itself.
         subresource: &'static str,
     },
-    /// Server-side apply with force.
+    /// Applies the object with server-side apply and force.
     Apply(Value),
-    /// Deletes the object, if the preconditions hold.
+    /// Deletes the object if its UID and resourceVersion match.
     Delete {
-        /// Required UID.
+        /// The required UID.
         uid: String,
-        /// Required resourceVersion; `None` for any.
+        /// The required resourceVersion; `None` for any.
         resource_version: Option<String>,
-        /// What happens to dependents.
+        /// The deletion propagation, which decides whether and when dependents are deleted.
         propagation: Propagation,
     },
 }
@@ -125,10 +125,10 @@ pub trait Hub: Send + Sync + 'static {
     /// The current catalog.
     fn catalog(&self) -> Arc<Catalog>;
 
-    /// One object, or `None`.
+    /// Returns an object, or `None` if it does not exist.
     fn get<'a>(&'a self, path: &'a ObjectPath) -> BoxFuture<'a, Result<Option<Value>, ApiError>>;
 
-    /// A page of a resource's objects, in one namespace or in all.
+    /// Returns a page of a resource's objects, in one namespace or in all.
     fn list<'a>(
         &'a self,
         resource: &'a GroupResource,
@@ -136,7 +136,7 @@ pub trait Hub: Send + Sync + 'static {
         after: Option<String>,
     ) -> BoxFuture<'a, Result<Page, ApiError>>;
 
-    /// Writes as a privileged caller with this field manager.
+    /// Writes an object as a privileged caller with this field manager.
     fn act<'a>(
         &'a self,
         manager: &'static str,
@@ -144,7 +144,7 @@ pub trait Hub: Send + Sync + 'static {
         act: Act,
     ) -> BoxFuture<'a, Result<(), ApiError>>;
 
-    /// The feed of all objects and their changes.
+    /// Returns the feed of all objects and their changes.
     fn observe(&self) -> BoxStream<'static, Observed>;
 }
 
@@ -163,7 +163,7 @@ pub struct LifecycleOptions {
 }
 
 impl Default for LifecycleOptions {
-    /// Events for an hour, no certificate.
+    /// Expires Events after an hour, and distributes no certificate.
     fn default() -> Self {
         Self {
             root_ca: None,
@@ -210,5 +210,5 @@ pub async fn run(
     controllers.run().await;
 }
 
-/// The field manager that clients see: these controllers replace kube-controller-manager.
+/// The field manager of the controllers, which replace kube-controller-manager.
 const MANAGER: &str = "kube-controller-manager";

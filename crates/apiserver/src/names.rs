@@ -12,10 +12,10 @@ const QUALIFIED: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const LABEL_VALUE: &str = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?";
 const CONFIG_KEY: &str = "[-._a-zA-Z0-9]+";
 
-/// Validates a name; returns one message per error, none if the name is valid.
+/// A function that validates a name and returns one message per error.
 pub type NameCheck = fn(&str) -> Vec<String>;
 
-/// An error message with examples and the regular expression.
+/// Returns an error message with examples and the regular expression.
 pub(crate) fn regex_message(message: &str, format: &str, examples: &[&str]) -> String {
     if examples.is_empty() {
         return format!("{message} (regex used for validation is '{format}')");
@@ -114,7 +114,8 @@ pub fn dns_1035_label(text: &str) -> Vec<String> {
     found
 }
 
-/// Validates a path segment (`path.IsValidPathSegmentName`), as in names of RBAC objects.
+/// Validates a path segment (`path.IsValidPathSegmentName`), which is the rule for names of RBAC
+/// objects.
 pub fn path_segment(text: &str) -> Vec<String> {
     if text == "." || text == ".." {
         return vec![format!("may not be '{text}'")];
@@ -247,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn invalid_names_have_the_messages_of_apimachinery() {
+    fn name_validation_messages_match_apimachinery() {
         assert_eq!(
             dns_subdomain("Bad_Name"),
             [

@@ -1,7 +1,7 @@
 //! OpenAPI v3: an index with hashes, and a document per group and version.
 //!
-//! Built-in documents are concatenated from the committed files, which have one path or definition
-//! per line, without parsing JSON.
+//! A built-in document is a concatenation of lines from the committed files, which have one path or
+//! definition per line. The server does not parse their JSON.
 
 mod custom;
 mod gnostic;
@@ -18,16 +18,16 @@ use crate::discovery::hash;
 use crate::resource::{Catalog, GroupVersion, Origin, Resource};
 
 const REFERENCE: &str = "#/components/schemas/";
-/// A document with its hash for `ETag` and `?hash=`.
+/// An OpenAPI v3 document with its hash for `ETag` and `?hash=`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// JSON.
+    /// The document as JSON.
     pub body: Bytes,
     /// SHA-512 in upper-case hexadecimal, as in the index.
     pub hash: String,
 }
 
-/// The documents of one catalog, each made on the first request.
+/// The OpenAPI documents of one catalog. Each document is built on the first request.
 #[derive(Debug)]
 pub struct Documents {
     catalog: Arc<Catalog>,
@@ -39,11 +39,11 @@ pub struct Documents {
 /// The OpenAPI v2 document, which contains all groups.
 #[derive(Debug)]
 pub struct Whole {
-    /// JSON.
+    /// The document as JSON.
     pub json: Bytes,
-    /// Protobuf.
+    /// The document as Protobuf.
     pub protobuf: Bytes,
-    /// SHA-512 of the JSON.
+    /// SHA-512 of the JSON document in upper-case hexadecimal.
     pub hash: String,
 }
 
@@ -61,7 +61,7 @@ impl From<Arc<Catalog>> for Documents {
 }
 
 impl Documents {
-    /// Whether the index (`None`) or the document of a path is already made.
+    /// Reports whether the index (`None`) or the document of a path is already built.
     pub fn is_made(&self, path: Option<&str>) -> bool {
         match path {
             None => self.index.get().is_some(),
@@ -69,12 +69,12 @@ impl Documents {
         }
     }
 
-    /// Whether [`whole`](Self::whole) is already made.
+    /// Reports whether the OpenAPI v2 document is already built.
     pub fn is_whole_made(&self) -> bool {
         self.whole.get().is_some()
     }
 
-    /// `/openapi/v2`.
+    /// The OpenAPI v2 document at `/openapi/v2`.
     pub fn whole(&self) -> &Whole {
         self.whole.get_or_init(|| {
             let document = v2::document(self);
@@ -87,7 +87,7 @@ impl Documents {
         })
     }
 
-    /// `/openapi/v3`: the URL of each document, with its hash.
+    /// The index at `/openapi/v3`: the URL of each document, with its hash.
     pub fn index(&self) -> &Value {
         self.index.get_or_init(|| {
             let mut paths = Map::new();
@@ -125,7 +125,8 @@ impl Documents {
     }
 }
 
-/// The hash of all built-in definitions; documents contain those that their paths refer to.
+/// The hash of all built-in definitions. Each document contains the definitions that its paths
+/// refer to.
 static DEFINITIONS_HASH: LazyLock<String> = LazyLock::new(|| hash(builtin::DEFINITIONS.as_bytes()));
 
 enum Source<'a> {
@@ -178,7 +179,7 @@ fn group_version(path: &str) -> (&str, &str, &str) {
     (group, version, rest)
 }
 
-/// Whether the catalog contains a built-in resource of the group and version of `path`.
+/// Reports whether the catalog contains a built-in resource of the group and version of `path`.
 fn is_any_served(catalog: &Catalog, path: &str) -> bool {
     let (group, version, _) = group_version(path);
     catalog.iter().any(|resource| {
@@ -187,8 +188,8 @@ fn is_any_served(catalog: &Catalog, path: &str) -> bool {
     })
 }
 
-/// Whether the catalog contains the resource of `path`; always true for the path of a resource
-/// list.
+/// Reports whether the catalog contains the resource of `path`. The result is always true for the
+/// path of a resource list.
 fn is_served(catalog: &Catalog, path: &str) -> bool {
     let (group, version, rest) = group_version(path.trim_start_matches('/'));
     let inside = rest.strip_prefix("namespaces/{namespace}/");
@@ -232,7 +233,7 @@ impl Source<'_> {
     }
 }
 
-/// The paths that the catalog serves.
+/// Returns the paths that the catalog serves.
 fn served_entries<'a>(
     catalog: &'a Catalog,
     lines: &'a str,
@@ -312,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn hub_documents_contain_no_workload_kinds() {
+    fn openapi_of_kinds_hub_excludes_workload_kinds() {
         for (kinds, is_cluster) in [
             (builtin::Kinds::Hub, false),
             (builtin::Kinds::Cluster, true),
@@ -338,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_are_made_once_per_catalog() {
+    fn openapi_documents_are_built_once_per_catalog() {
         let (catalog, cache) = (Arc::new(all()), CatalogCache::<Documents>::default());
         let documents = cache.get(&catalog);
         assert!(!documents.is_made(None) && !documents.is_made(Some("apis/example.com/v1")));
@@ -353,7 +354,7 @@ mod tests {
         assert!(Arc::ptr_eq(&cache.get(&other.catalog), &other));
     }
 
-    /// Checks that all references resolve.
+    /// Checks that all references in the document resolve.
     fn check(document: &Value) {
         let text = document.to_string();
         for name in references(&text) {
@@ -363,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn every_document_of_the_index_resolves_its_references() {
+    fn openapi_documents_resolve_all_references() {
         let all = Documents::from(Arc::new(all()));
         let index = all.index();
         let paths = index["paths"].as_object().unwrap();
@@ -398,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn built_in_document_is_the_published_one() {
+    fn built_in_openapi_document_matches_the_published_document() {
         let apps = read("apis/apps/v1");
         let item = "/apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale";
         assert_eq!(apps["paths"][item]["get"]["x-kubernetes-action"], "get");
@@ -408,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn custom_document_is_that_of_apiextensions() {
+    fn openapi_document_of_custom_kinds_matches_apiextensions() {
         let document = read("apis/example.com/v1");
         let paths: Vec<&String> = document["paths"].as_object().unwrap().keys().collect();
         assert_eq!(

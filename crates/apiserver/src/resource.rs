@@ -1,4 +1,4 @@
-//! Served resources: a [`Resource`] per kind and version, and the [`Catalog`] of all.
+//! Served resources: a [`Resource`] per kind and version, and the [`Catalog`] of all resources.
 
 mod catalog_cache;
 
@@ -12,14 +12,14 @@ pub(crate) use catalog_cache::CatalogCache;
 /// A group and a version, such as `apps/v1`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupVersion {
-    /// Empty for the core group.
+    /// The API group; empty for the core group.
     pub group: String,
-    /// A version such as `v1beta1`.
+    /// The API version, such as `v1beta1`.
     pub version: String,
 }
 
 impl fmt::Display for GroupVersion {
-    /// The form of `apiVersion`.
+    /// Formats the value of the field `apiVersion`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.group.is_empty() {
             f.write_str(&self.version)
@@ -29,7 +29,7 @@ impl fmt::Display for GroupVersion {
     }
 }
 
-/// Whether objects are namespaced.
+/// The scope of a resource's objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// Objects have no namespace.
@@ -43,50 +43,50 @@ pub enum Scope {
 pub enum WriteTarget {
     /// The resource itself; `status` is excluded for kinds with a status subresource.
     Object,
-    /// `status`.
+    /// The subresource `status`.
     Status,
-    /// `namespaces/finalize`.
+    /// The subresource `finalize` of namespaces.
     Finalize,
-    /// `pods/ephemeralcontainers`.
+    /// The subresource `ephemeralcontainers` of pods.
     EphemeralContainers,
-    /// `pods/resize`: cpu and memory of containers.
+    /// The subresource `resize` of pods: CPU and memory of containers.
     Resize,
-    /// `certificatesigningrequests/approval`.
+    /// The subresource `approval` of certificate signing requests.
     Approval,
 }
 
-/// The origin of a resource.
+/// The source of a resource's definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// Compiled into the server.
+    /// The resource is compiled into the server.
     BuiltIn,
-    /// A CustomResourceDefinition.
+    /// A CustomResourceDefinition defines the resource.
     Custom,
 }
 
 /// Paths of the scale subresource (apiextensions `CustomResourceSubresourceScale`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScalePaths {
-    /// A path such as `.spec.replicas`.
+    /// The path of the desired number of replicas, such as `.spec.replicas`.
     pub spec_replicas: String,
-    /// A path such as `.status.replicas`.
+    /// The path of the actual number of replicas, such as `.status.replicas`.
     pub status_replicas: String,
-    /// A path such as `.status.selector`.
+    /// The path of the label selector, such as `.status.selector`.
     pub label_selector: Option<String>,
 }
 
 /// A column of the resource's Table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// The heading.
+    /// The heading of the column.
     pub name: String,
-    /// `integer`, `number`, `string`, `boolean` or `date`.
+    /// The cell type: `integer`, `number`, `string`, `boolean` or `date`.
     pub kind: String,
     /// An OpenAPI format such as `name`, or empty.
     pub format: String,
-    /// Human-readable.
+    /// A description of the column for users.
     pub description: String,
-    /// 0 for columns that are always shown; larger for `-o wide`.
+    /// The priority: 0 for columns that are always visible, larger for `-o wide`.
     pub priority: i32,
     /// The JSONPath of a CRD's column; `None` for built-in kinds.
     pub path: Option<String>,
@@ -97,50 +97,50 @@ pub struct Column {
 pub struct Resource {
     /// The API group and version.
     pub group_version: GroupVersion,
-    /// A kind such as `Deployment`.
+    /// The kind of the objects, such as `Deployment`.
     pub kind: String,
-    /// A kind such as `DeploymentList`.
+    /// The kind of lists, such as `DeploymentList`.
     pub list_kind: String,
-    /// The name in paths, such as `deployments`.
+    /// The plural name in paths, such as `deployments`.
     pub plural: String,
-    /// A name such as `deployment`.
+    /// The singular name, such as `deployment`.
     pub singular: String,
-    /// Names such as `deploy`.
+    /// The short names for kubectl, such as `deploy`.
     pub short_names: Vec<String>,
-    /// Categories such as `all`.
+    /// The categories for kubectl, such as `all`.
     pub categories: Vec<String>,
-    /// Whether objects are namespaced.
+    /// The scope of the objects: namespaced or cluster-scoped.
     pub scope: Scope,
-    /// Built-in or custom.
+    /// The source of the definition: built-in or custom.
     pub origin: Origin,
-    /// Verbs in discovery. Reviews have `create` only.
+    /// The verbs in discovery. Reviews have `create` only.
     pub verbs: Vec<&'static str>,
-    /// Whether the resource has a status subresource.
+    /// True if the resource has a status subresource.
     pub status: bool,
-    /// The scale subresource.
+    /// The paths of the scale subresource; `None` without the subresource.
     pub scale: Option<ScalePaths>,
-    /// Whether this is the storage version.
+    /// True if this is the storage version.
     pub storage: bool,
     /// The schema of the object, metadata included.
     pub schema: Arc<Node>,
     /// Table columns; empty for the default columns name and age.
     pub columns: Vec<Column>,
-    /// Fields that field selectors may use in addition to `metadata.name` and `metadata.namespace`
-    /// (CRD `selectableFields`).
+    /// The fields that field selectors support in addition to `metadata.name` and
+    /// `metadata.namespace` (CRD `selectableFields`).
     pub selectable: Vec<String>,
 }
 
 /// A resource without its version, as in RBAC rules and store keys.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupResource {
-    /// Empty for the core group.
+    /// The API group; empty for the core group.
     pub group: String,
     /// The plural name.
     pub resource: String,
 }
 
 impl Resource {
-    /// The resource without its version.
+    /// Returns the resource without its version.
     pub fn group_resource(&self) -> GroupResource {
         GroupResource {
             group: self.group_version.group.clone(),
@@ -148,18 +148,19 @@ impl Resource {
         }
     }
 
-    /// The store's key prefix of all objects, or of those in one namespace.
+    /// Returns the store's key prefix of all objects, or of the objects in one namespace.
     pub fn prefix(&self, namespace: Option<&str>) -> String {
         prefix(&self.group_version.group, &self.plural, namespace)
     }
 
-    /// The store's key of an object. `namespace` is empty for cluster-scoped resources.
+    /// Returns the store's key of an object. `namespace` is empty for cluster-scoped resources.
     pub fn key(&self, namespace: &str, name: &str) -> String {
         format!("{}{name}", self.prefix(Some(namespace)))
     }
 }
 
-/// Like [`Resource::prefix`], for a resource that may not be served.
+/// Returns the store's key prefix of objects, like [`Resource::prefix`], for a resource that may
+/// not be served.
 pub fn prefix(group: &str, resource: &str, namespace: Option<&str>) -> String {
     let group = stored_group(group, resource);
     match namespace {
@@ -168,7 +169,8 @@ pub fn prefix(group: &str, resource: &str, namespace: Option<&str>) -> String {
     }
 }
 
-/// Like [`Resource::key`], for a resource that may not be served.
+/// Returns the store's key of an object, like [`Resource::key`], for a resource that may not be
+/// served.
 pub fn key(group: &str, resource: &str, namespace: &str, name: &str) -> String {
     let group = stored_group(group, resource);
     format!("/{group}/{resource}/{namespace}/{name}")
@@ -183,14 +185,14 @@ fn stored_group<'a>(group: &'a str, resource: &str) -> &'a str {
     }
 }
 
-/// The resources that a server serves at one time.
+/// The resources that the server currently serves.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     resources: BTreeMap<GroupVersion, BTreeMap<String, Arc<Resource>>>,
 }
 
 impl Catalog {
-    /// A catalog of these resources.
+    /// Creates a catalog of these resources.
     pub fn new(resources: impl IntoIterator<Item = Arc<Resource>>) -> Self {
         let mut catalog = Self::default();
         for resource in resources {
@@ -199,7 +201,7 @@ impl Catalog {
         catalog
     }
 
-    /// Adds a resource; replaces one with the same group, version and plural.
+    /// Adds a resource. Replaces the resource with the same group, version and plural.
     pub fn insert(&mut self, resource: Arc<Resource>) {
         self.resources
             .entry(resource.group_version.clone())
@@ -216,7 +218,7 @@ impl Catalog {
         self.resources.get(&group_version)?.get(plural)
     }
 
-    /// All resources, ordered by group, version and plural.
+    /// Iterates over all resources, ordered by group, version and plural.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Resource>> {
         self.resources.values().flat_map(BTreeMap::values)
     }

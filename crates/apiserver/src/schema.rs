@@ -1,5 +1,5 @@
-//! Schemas of objects as a tree of [`Node`]s: from the published OpenAPI documents for built-in
-//! kinds, from the structural schema of the CRD for custom kinds.
+//! Schemas of objects as a tree of [`Node`]s. Built-in kinds use the published OpenAPI documents,
+//! custom kinds the structural schema of the CRD.
 
 pub mod cel;
 mod decode;
@@ -27,17 +27,17 @@ pub use pattern::Pattern;
 pub(crate) use pattern::compile as compile_pattern;
 pub(crate) use read::Reader;
 
-/// The format of times with microseconds. OpenAPI publishes it as `date-time`, but it is written
-/// differently.
+/// The format of times with microseconds. OpenAPI publishes it as `date-time`, but the encoding
+/// differs.
 pub const MICRO_TIME: &str = "micro-time";
 
-/// Unknown fields that strict decoding reports per object (kube-apiserver has the same limit for
-/// duplicate fields).
+/// Maximum number of unknown fields that strict decoding reports per object. kube-apiserver has the
+/// same limit for duplicate fields.
 pub(crate) const MAX_UNKNOWN_FIELDS: usize = 100;
-/// Bytes of a field path in a message: a body can hold very long keys.
+/// Maximum length of a field path in a message in bytes, because a body can contain very long keys.
 const MAX_PATH_BYTES: usize = 1024;
 
-/// The path, cut to the length that a message may show.
+/// Truncates a path to the maximum length in messages.
 pub(crate) fn truncated_path(path: &str) -> &str {
     &path[..path.floor_char_boundary(MAX_PATH_BYTES)]
 }
@@ -60,23 +60,23 @@ fn report_unknown(found: &mut Vec<String>, at: &str, key: &str) {
 pub struct Node {
     /// The type, with the schemas of fields or items.
     pub shape: Shape,
-    /// Whether `null` is allowed.
+    /// True if `null` is a valid value.
     pub nullable: bool,
-    /// The default of an absent value.
+    /// The default for an absent value.
     pub default: Option<Value>,
-    /// `x-kubernetes-preserve-unknown-fields`.
+    /// True if the schema has `x-kubernetes-preserve-unknown-fields`.
     pub preserve_unknown: bool,
-    /// `x-kubernetes-embedded-resource`.
+    /// True if the schema has `x-kubernetes-embedded-resource`.
     pub embedded_resource: bool,
-    /// Limits on the value.
+    /// The OpenAPI limits on the value.
     pub limits: Option<Box<Limits>>,
     /// CEL rules (`x-kubernetes-validations`).
     pub rules: Vec<Arc<Rule>>,
     /// The JSON encoding of the Go type, for built-in kinds.
     pub go: Option<Arc<GoStruct>>,
-    /// The schema as JSON, at the root of a CRD's schema.
+    /// The schema as JSON; only set at the root of a CRD's schema.
     pub written: Option<Arc<Value>>,
-    /// The compiled CEL rules of the whole tree, at the root of a CRD's schema.
+    /// The compiled CEL rules of the whole tree; only set at the root of a CRD's schema.
     pub cel: Option<Arc<cel::Rules>>,
 }
 
@@ -85,35 +85,35 @@ pub struct Node {
 pub struct GoStruct {
     /// The name for decoding errors, such as `DeploymentSpec`.
     pub name: String,
-    /// Fields with special encoding; all others are written when set.
+    /// The fields with special encoding. The encoder writes all other fields if they are set.
     pub fields: BTreeMap<String, Written>,
 }
 
-/// When the encoder writes a field.
+/// The condition under which the encoder writes a field.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Written {
-    /// Unless the value is zero, false or empty (`omitempty`).
+    /// Write the field unless the value is zero, false or empty (`omitempty`).
     UnlessEmpty,
-    /// Always, with this value if unset.
+    /// Write the field always, with this value if it is unset.
     Always(Value),
 }
 
 /// The type of a value.
 #[derive(Debug, Clone, Default)]
 pub enum Shape {
-    /// Any type. Merges derive the structure from the value (structured-merge-diff's "deduced"
-    /// type).
+    /// A value of any type. Merges derive the structure from the value (structured-merge-diff's
+    /// "deduced" type).
     #[default]
     Any,
     /// An object with named fields, a map, or both.
     Object {
-        /// The named fields.
+        /// The schemas of named fields.
         properties: BTreeMap<String, Arc<Node>>,
         /// The schema of map values.
         additional: Option<Arc<Node>>,
-        /// Required fields.
+        /// The names of required fields.
         required: Vec<String>,
-        /// Whether merges replace the object as a whole (`x-kubernetes-map-type: atomic`).
+        /// True if merges replace the whole object (`x-kubernetes-map-type: atomic`).
         atomic: bool,
     },
     /// A list.
@@ -127,85 +127,86 @@ pub enum Shape {
     },
     /// A string.
     String {
-        /// An OpenAPI format such as `date-time` or `byte`, or empty.
+        /// The OpenAPI format such as `date-time` or `byte`; empty without a format.
         format: String,
     },
     /// An integer.
     Integer {
-        /// `int32`, `int64` or empty.
+        /// The OpenAPI format `int32` or `int64`; empty without a format.
         format: String,
     },
-    /// A number.
+    /// A floating-point number.
     Number,
     /// A boolean.
     Boolean,
     /// An integer or a string (`x-kubernetes-int-or-string`).
     IntOrString,
-    /// A quantity. Merges compare it as a string.
+    /// A Kubernetes quantity. Merges compare it as a string.
     Quantity,
 }
 
-/// `x-kubernetes-list-type`.
+/// The list type for server-side apply (`x-kubernetes-list-type`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum ListType {
-    /// The list is one value.
+    /// The list is merged as one value.
     #[default]
     Atomic,
-    /// Items are unique.
+    /// The items of the list are unique.
     Set,
-    /// Items are objects with these key fields (`x-kubernetes-list-map-keys`).
+    /// The items are objects with these key fields (`x-kubernetes-list-map-keys`).
     Map(Vec<String>),
 }
 
-/// `x-kubernetes-patch-strategy` and `x-kubernetes-patch-merge-key`.
+/// The merge of a list in strategic merge patches (`x-kubernetes-patch-strategy` and
+/// `x-kubernetes-patch-merge-key`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum PatchStrategy {
     /// The patch replaces the list.
     #[default]
     Replace,
-    /// Items are merged.
+    /// The patch merges items.
     Merge {
         /// The key field of items; `None` for sets of scalars.
         key: Option<String>,
-        /// Whether the strategy `retainKeys` is also set.
+        /// True if the strategy `retainKeys` is also set.
         retain_keys: bool,
     },
 }
 
-/// Limits of OpenAPI.
+/// The value limits of an OpenAPI schema.
 #[derive(Debug, Clone, Default)]
 pub struct Limits {
-    /// `enum`.
+    /// The values of `enum`.
     pub one_of_values: Vec<Value>,
-    /// The minimum, and whether it is exclusive.
+    /// The minimum; the boolean is true if the minimum is exclusive.
     pub minimum: Option<(f64, bool)>,
-    /// The maximum, and whether it is exclusive.
+    /// The maximum; the boolean is true if the maximum is exclusive.
     pub maximum: Option<(f64, bool)>,
-    /// The value must be a multiple of this.
+    /// The number of which the value must be a multiple.
     pub multiple_of: Option<f64>,
-    /// In characters.
+    /// The minimum length in characters.
     pub min_length: Option<u64>,
-    /// In characters.
+    /// The maximum length in characters.
     pub max_length: Option<u64>,
-    /// An RE2 pattern.
+    /// The RE2 pattern that the value must match.
     pub pattern: Option<Pattern>,
-    /// Number of items.
+    /// The minimum number of list items.
     pub min_items: Option<u64>,
-    /// Number of items.
+    /// The maximum number of list items.
     pub max_items: Option<u64>,
-    /// Whether equal items are rejected.
+    /// True if equal list items are invalid.
     pub unique_items: bool,
-    /// Number of map entries.
+    /// The minimum number of map entries.
     pub min_properties: Option<u64>,
-    /// Number of map entries.
+    /// The maximum number of map entries.
     pub max_properties: Option<u64>,
-    /// The value must match all of these.
+    /// The schemas that the value must all match.
     pub all_of: Vec<Arc<Node>>,
-    /// The value must match at least one of these.
+    /// The schemas of which the value must match at least one.
     pub any_of: Vec<Arc<Node>>,
-    /// The value must match exactly one of these.
+    /// The schemas of which the value must match exactly one.
     pub one_of: Vec<Arc<Node>>,
-    /// The value must not match this.
+    /// The schema that the value must not match.
     pub not: Option<Arc<Node>>,
 }
 
@@ -214,7 +215,7 @@ pub struct Limits {
 pub struct Rule {
     /// The CEL expression.
     pub rule: String,
-    /// The error message.
+    /// The error message; the default message contains the rule.
     pub message: Option<String>,
     /// A CEL expression that returns the error message.
     pub message_expression: Option<String>,
@@ -222,6 +223,6 @@ pub struct Rule {
     pub reason: Option<String>,
     /// The field path of the error.
     pub field_path: Option<String>,
-    /// Whether `oldSelf` is optional.
+    /// True if `oldSelf` is an optional value, so that the rule also runs on create.
     pub optional_old_self: bool,
 }

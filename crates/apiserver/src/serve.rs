@@ -1,8 +1,8 @@
 //! Request handling, from an HTTP request to its response.
 //!
 //! `Exchange` is the state of one request. The function `pass` contains the security steps in their
-//! order: authentication, impersonation, queueing and authorization; only then is the request
-//! routed. All errors are [`ApiError`]s, which one function converts to `metav1.Status`.
+//! order: authentication, impersonation, queueing and authorization. The request is routed after
+//! these steps. All errors are [`ApiError`]s, which one function converts to `metav1.Status`.
 
 pub mod answer;
 pub mod audit;
@@ -46,7 +46,7 @@ const TIME_LIMIT: Duration = Duration::from_mins(1);
 
 /// Handles one request.
 pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Body>) -> Response {
-    // Only code in this process can set an extension; headers cannot.
+    // Only code in this process can set a request extension; headers cannot.
     let in_process = request.extensions().get::<Caller>().cloned();
     let mut exchange = Exchange::of(&shared, request);
     let passed = pass(&mut exchange, in_process).await;
@@ -61,7 +61,7 @@ pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Body>) -> Respo
     response
 }
 
-/// The security steps. No other code runs for a request before them.
+/// Runs the security steps. No other code runs for a request before them.
 async fn pass(
     exchange: &mut Exchange,
     in_process: Option<Caller>,
@@ -88,7 +88,7 @@ async fn within_time(
     }
 }
 
-/// Adds the headers of all responses, and records metrics and audit.
+/// Adds the headers of all responses, and records metrics and the audit event.
 fn finish(exchange: &Exchange, response: &mut Response) {
     answer::add_warnings(response, &exchange.warnings());
     let headers = response.headers_mut();

@@ -1,4 +1,4 @@
-//! The server: opens the store, provides the router, and runs the controllers.
+//! The API server: opens the store, provides the router, and runs the controllers.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -38,26 +38,27 @@ pub use unserved::UnservedError;
 
 use own::OwnHub;
 
-/// Options of a server.
+/// Options of an API server.
 pub struct Options {
     /// Path of the database file; created if missing.
     pub path: PathBuf,
-    /// Options of the store.
+    /// Options of the server's store.
     pub store: StoreOptions,
-    /// Authenticators that run before those of service account tokens.
+    /// Authenticators that run before the authenticator of service account tokens.
     pub authenticators: Vec<Box<dyn Authenticate>>,
-    /// Replaces RBAC.
+    /// The authorizer that replaces RBAC; `None` uses RBAC.
     pub authorizer: Option<Arc<dyn Authorizer>>,
     /// Admission rules in addition to the server's own.
     pub admission: Arc<dyn Admission>,
-    /// Receives audit events.
+    /// The hook that receives audit records.
     pub audit: Arc<dyn Audit>,
-    /// Answers subresources that the server does not implement, and all requests for `answered`.
+    /// The handler of subresources that the server does not implement, and of all requests for
+    /// `answered`.
     pub connect: Option<Arc<dyn Connect>>,
-    /// The built-in kinds that the server serves. [`ApiServer::open`] deletes stored objects of
-    /// all others.
+    /// The built-in kinds that the server serves. [`ApiServer::open`] deletes stored objects of all
+    /// other kinds.
     pub kinds: Kinds,
-    /// Kinds that `connect` answers, as an aggregated API would.
+    /// The resources whose requests `connect` handles, as in an aggregated API.
     pub answered: Vec<Resource>,
     /// Limits on concurrent and queued requests.
     pub bounds: Bounds,
@@ -67,12 +68,12 @@ pub struct Options {
     pub version: Version,
     /// Options of service account tokens.
     pub tokens: TokensOptions,
-    /// Options of the controllers.
+    /// Options of the server's controllers.
     pub lifecycle: LifecycleOptions,
 }
 
 impl Options {
-    /// Options with RBAC and service account tokens, and without other authenticators.
+    /// Creates options with RBAC and service account tokens, and without other authenticators.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
@@ -101,7 +102,7 @@ pub enum StartError {
     Store {
         /// Path of the database file.
         path: PathBuf,
-        /// The store's error.
+        /// The error of the store.
         source: OpenError,
     },
     /// The keys that sign tokens cannot be loaded or created.
@@ -115,8 +116,8 @@ pub enum StartError {
     Unserved(#[from] UnservedError),
 }
 
-/// A Kubernetes API server. Clones share it; it ends when the last clone and the last router are
-/// dropped.
+/// A Kubernetes API server. Clones share one server, which ends when the last clone and the last
+/// router are dropped.
 #[derive(Clone)]
 pub struct ApiServer {
     inner: Arc<Inner>,
@@ -125,16 +126,17 @@ pub struct ApiServer {
 struct Inner {
     shared: Arc<Shared>,
     lifecycle: LifecycleOptions,
-    /// Ends watches, and the tasks that follow the store.
+    /// Ends watches and the tasks that read the store's feed.
     _end: DropGuard,
 }
 
 impl ApiServer {
-    /// Opens the store and makes the router ready. Deletes stored objects of built-in kinds that
-    /// `options.kinds` does not contain, and logs how many.
+    /// Opens the store and prepares the router. Deletes stored objects of built-in kinds that
+    /// `options.kinds` does not contain, and logs their number.
     ///
     /// # Errors
-    /// If the store or its signing keys cannot be used.
+    ///
+    /// Fails if the store or its signing keys cannot be used.
     pub async fn open(options: Options) -> Result<Self, StartError> {
         let store =
             Store::open(&options.path, options.store).map_err(|source| StartError::Store {
@@ -218,8 +220,8 @@ impl ApiServer {
         self.inner.shared.shutdown.cancel();
     }
 
-    /// The router. A request extension of type [`crate::access::Caller`] authenticates the request;
-    /// only code in this process can set one.
+    /// Returns the router. A request extension of type [`crate::access::Caller`] authenticates the
+    /// request; only code in this process can set one.
     pub fn router(&self) -> Router {
         Router::new()
             .fallback(|State(inner): State<Arc<Inner>>, request: Request<Body>| {
@@ -233,8 +235,8 @@ impl ApiServer {
         &self.inner.shared.store
     }
 
-    /// Resolves when the last clone and the last router are dropped and the store is closed, so
-    /// that the store can be opened again.
+    /// Resolves when the last clone and the last router are dropped and the store is closed. The
+    /// store can then be opened again.
     pub fn closed(&self) -> WaitForCancellationFutureOwned {
         self.inner.shared.store.closed()
     }
@@ -244,7 +246,7 @@ impl ApiServer {
         self.inner.shared.catalog.load_full()
     }
 
-    /// The metrics of the server; the embedding program can add its own.
+    /// The server's metrics; the embedding program can add its own.
     pub fn metrics(&self) -> &Metrics {
         &self.inner.shared.metrics
     }

@@ -1,6 +1,7 @@
 //! [`ApiError`]: the error of all requests, as `metav1.Status`.
 //!
-//! Messages are kube-apiserver's (apimachinery `pkg/api/errors`), because clients may parse them.
+//! The messages are those of kube-apiserver (apimachinery `pkg/api/errors`), because clients may
+//! parse them.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -13,32 +14,33 @@ use serde_json::{Value, json};
 /// An error response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApiError {
-    /// The HTTP status, and the field `code`.
+    /// The HTTP status, which is also the field `code`.
     pub code: StatusCode,
     /// `metav1.StatusReason`, such as `NotFound`.
     pub reason: &'static str,
-    /// Human-readable.
+    /// The message for users.
     pub message: String,
     /// `metav1.StatusDetails`.
     pub details: Option<Box<Details>>,
-    /// `metadata.continue`: the token to continue an expired list with, inconsistently.
+    /// The continue token in `metadata.continue`, with which a client continues an expired list at
+    /// the latest state.
     pub list_continue: Option<String>,
 }
 
 /// `metav1.StatusDetails`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Details {
-    /// The object's name.
+    /// The name of the object.
     pub name: String,
-    /// The group of `kind`.
+    /// The API group of `kind`.
     pub group: String,
-    /// The resource or kind.
+    /// The resource or kind of the object.
     pub kind: String,
-    /// The object's UID.
+    /// The UID of the object.
     pub uid: String,
-    /// One per invalid field.
+    /// The causes of a validation error, one per invalid field.
     pub causes: Vec<Cause>,
-    /// Seconds until a retry may succeed; also the header `Retry-After`.
+    /// Seconds until a retry may succeed. The response header `Retry-After` has the same value.
     pub retry_after: Option<u32>,
 }
 
@@ -47,7 +49,7 @@ pub struct Details {
 pub struct Cause {
     /// `metav1.CauseType`, such as `FieldValueInvalid`.
     pub reason: &'static str,
-    /// Human-readable.
+    /// The message for users.
     pub message: String,
     /// The field's path, such as `spec.replicas`.
     pub field: String,
@@ -60,9 +62,9 @@ pub struct FieldError {
     pub kind: FieldErrorKind,
     /// The field path, such as `spec.template.spec.containers[0].name`.
     pub path: String,
-    /// The invalid value, if the message shows it.
+    /// The invalid value; `None` if the message does not contain it.
     pub value: Option<Value>,
-    /// The explanation.
+    /// The explanation of the error.
     pub detail: String,
 }
 
@@ -92,7 +94,7 @@ pub enum FieldErrorKind {
 }
 
 impl FieldErrorKind {
-    /// `metav1.CauseType`.
+    /// Returns the `metav1.CauseType` of the error.
     pub const fn cause(self) -> &'static str {
         match self {
             Self::NotFound => "FieldValueNotFound",
@@ -124,7 +126,8 @@ impl FieldErrorKind {
 }
 
 impl FieldError {
-    /// The message without the path: `Invalid value: -1: must be greater than or equal to 0`.
+    /// Returns the message without the path: `Invalid value: -1: must be greater than or equal to
+    /// 0`.
     pub fn body(&self) -> String {
         let kind = self.kind.text();
         let shown = match self.kind {
@@ -163,7 +166,7 @@ impl fmt::Display for ApiError {
 impl std::error::Error for ApiError {}
 
 impl ApiError {
-    /// An error without details.
+    /// Creates an error without details.
     pub fn new(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -184,19 +187,19 @@ impl ApiError {
         self
     }
 
-    /// The object does not exist.
+    /// Creates the 404 error for an object that does not exist.
     pub fn not_found(group: &str, resource: &str, name: &str) -> Self {
         let message = format!("{} {name:?} not found", qualified(resource, group));
         Self::new(StatusCode::NOT_FOUND, "NotFound", message).about(group, resource, name)
     }
 
-    /// The object already exists.
+    /// Creates the 409 error for an object that already exists.
     pub fn already_exists(group: &str, resource: &str, name: &str) -> Self {
         let message = format!("{} {name:?} already exists", qualified(resource, group));
         Self::new(StatusCode::CONFLICT, "AlreadyExists", message).about(group, resource, name)
     }
 
-    /// The object was modified concurrently, or a precondition failed.
+    /// Creates the 409 error for a concurrent modification or a failed precondition.
     pub fn conflict(group: &str, resource: &str, name: &str, why: impl fmt::Display) -> Self {
         let message = format!(
             "Operation cannot be fulfilled on {} {name:?}: {why}",
@@ -205,17 +208,17 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, "Conflict", message).about(group, resource, name)
     }
 
-    /// The request is malformed.
+    /// Creates the 400 error for a malformed request.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "BadRequest", message)
     }
 
-    /// The request is not authenticated.
+    /// Creates the 401 error for an unauthenticated request.
     pub fn unauthorized() -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "Unauthorized", "Unauthorized")
     }
 
-    /// The caller is not authorized.
+    /// Creates the 403 error for a caller without authorization.
     pub fn forbidden(group: &str, resource: &str, name: &str, why: impl fmt::Display) -> Self {
         let subject = match (resource, name) {
             ("", _) if group.is_empty() => "forbidden: ".to_owned(),
@@ -226,7 +229,7 @@ impl ApiError {
         Self::new(StatusCode::FORBIDDEN, "Forbidden", message).about(group, resource, name)
     }
 
-    /// Validation failed; `kind` is the kind, not the resource.
+    /// Creates the 422 error for failed validation; `kind` is the kind, not the resource.
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
         let mut seen = HashSet::new();
         let mut told: Vec<String> = errors.iter().map(ToString::to_string).collect();
@@ -251,12 +254,12 @@ impl ApiError {
         error
     }
 
-    /// The resourceVersion is too old.
+    /// Creates the 410 error for a resourceVersion that is too old.
     pub fn expired(message: impl Into<String>) -> Self {
         Self::new(StatusCode::GONE, "Expired", message)
     }
 
-    /// The server failed.
+    /// Creates the 500 error for a failure of the server.
     pub fn internal(what: impl fmt::Display) -> Self {
         let what = what.to_string();
         let message = format!("Internal error occurred: {what}");
@@ -272,7 +275,7 @@ impl ApiError {
         error
     }
 
-    /// The `metav1.Status` object.
+    /// Serializes the error as a `metav1.Status` object.
     pub fn to_value(&self) -> Value {
         let mut status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
@@ -327,7 +330,7 @@ impl Cause {
     }
 }
 
-/// `deployments.apps`, or `pods` for the core group.
+/// Returns the resource with its group, such as `deployments.apps`, or `pods` for the core group.
 fn qualified(resource: &str, group: &str) -> String {
     if group.is_empty() {
         resource.to_owned()

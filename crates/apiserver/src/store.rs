@@ -56,10 +56,10 @@ use writer::order::{Order, Waiting};
 use writer::room::Room;
 use writer::{Tasks, Writer};
 
-/// Changes that may wait for the writer, in KiB.
+/// Maximum size in KiB of the changes that wait for the writer.
 const MAX_WAITING_KIB: u32 = 64 << 10;
 
-/// Timeout for a place in the writer's queue.
+/// Timeout for space in the writer's queue.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An open store; clones share it. It closes when the last clone is dropped, which waits for
@@ -78,28 +78,28 @@ struct Inner {
     floors: Arc<RwLock<Floors>>,
     pins: Pins,
     slots: Arc<Semaphore>,
-    // Drop order: the writer ends without senders, then the threads are joined, then the lock is
-    // released.
+    // The drop order matters: the writer ends without senders, then the threads are joined, then
+    // the lock is released.
     orders: Sender<Order>,
     threads: Threads,
     _lock: Lock,
-    // Last, because the store can be opened again afterwards.
+    // This field is dropped last, because the store can be opened again afterwards.
     closed: CancellationToken,
     _closes: DropGuard,
 }
 
-/// Statistics for metrics.
+/// Statistics of the store, for metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Figures {
-    /// The last revision.
+    /// The last durable revision.
     pub revision: u64,
     /// The oldest revision that a watch can start at.
     pub floor: u64,
-    /// The number of watches.
+    /// The number of running watches.
     pub watchers: usize,
     /// The size of the database in bytes, without the write-ahead log.
     pub bytes: u64,
-    /// The free bytes in the database.
+    /// The number of free bytes in the database.
     pub free_bytes: u64,
 }
 
@@ -108,7 +108,8 @@ impl Store {
     /// some disk accesses.
     ///
     /// # Errors
-    /// See [`OpenError`]; nothing is changed then.
+    ///
+    /// See [`OpenError`]; the store then stays unchanged.
     pub fn open(path: &Path, options: StoreOptions) -> Result<Self, OpenError> {
         let lock = Lock::take(path)?;
         lock::create_private(path)?;
@@ -170,12 +171,12 @@ impl Store {
         self.inner.closed.clone().cancelled_owned()
     }
 
-    /// The last durable revision.
+    /// Returns the last durable revision.
     pub fn revision(&self) -> u64 {
         self.inner.feed.revision()
     }
 
-    /// The number of restores from a backup, plus one.
+    /// Returns the number of restores from a backup, plus one.
     pub fn epoch(&self) -> u64 {
         self.inner.epoch
     }
@@ -185,9 +186,10 @@ impl Store {
         &self.inner.path
     }
 
-    /// The current state of an object.
+    /// Reads the current state of an object.
     ///
     /// # Errors
+    ///
     /// See [`StoreError`].
     pub async fn get(&self, key: &str) -> Result<Option<Stored>, StoreError> {
         let key = key.to_owned();
@@ -198,9 +200,10 @@ impl Store {
             .await
     }
 
-    /// The revision of an object, without its value.
+    /// Reads the revision of an object, without its value.
     ///
     /// # Errors
+    ///
     /// See [`StoreError`].
     pub async fn revision_of(&self, key: &str) -> Result<Option<u64>, StoreError> {
         let key = key.to_owned();
@@ -211,9 +214,10 @@ impl Store {
             .await
     }
 
-    /// Objects ordered by key, at a single revision.
+    /// Reads objects ordered by key, at a single revision.
     ///
     /// # Errors
+    ///
     /// See [`ListError`].
     pub async fn list(&self, list: List) -> Result<Page, ListError> {
         self.inner
@@ -223,18 +227,20 @@ impl Store {
             .await
     }
 
-    /// Commits a change if its expectation holds; returns its revision after it is durable. If the
+    /// Commits a change if its expectation is met; returns its revision after it is durable. If the
     /// caller drops the future, the change may still be committed.
     ///
     /// # Errors
+    ///
     /// See [`CommitError`].
     pub async fn commit(&self, change: Change) -> Result<u64, CommitError> {
         self.commit_requiring(change, Vec::new()).await
     }
 
-    /// Like [`Self::commit`], if other objects are also unchanged.
+    /// Commits a change like [`Self::commit`], but only if other objects are also unchanged.
     ///
     /// # Errors
+    ///
     /// See [`CommitError`].
     pub async fn commit_requiring(
         &self,
@@ -271,17 +277,18 @@ impl Store {
         self.begin(prefix.into(), from, None)
     }
 
-    /// Like [`Self::watch`], and keeps history that this watch has not delivered yet beyond its
-    /// maximum age. The limits on number and bytes of changes still end the watch.
+    /// Watches changes like [`Self::watch`], and retains history that this watch has not delivered
+    /// yet beyond its maximum age. The limits on number and bytes of changes still end the watch.
     ///
     /// # Errors
+    ///
     /// See [`WatchError`].
     pub fn watch_pinned(
         &self,
         prefix: impl Into<Arc<str>>,
         from: u64,
     ) -> Result<Watch, WatchError> {
-        // Before the check of the floor, which could rise in between.
+        // The pin precedes the check of the floor, which could rise in between.
         let pin = self.inner.pins.pin(from);
         self.begin(prefix.into(), from, Some(pin))
     }
@@ -306,10 +313,11 @@ impl Store {
         .ok_or(WatchError::Closed)
     }
 
-    /// Compacts the history up to `to`, or up to the last revision if that is less; old history is
-    /// also compacted automatically. Returns the floor.
+    /// Compacts the history up to `to`, or up to the last revision if that is less. Returns the
+    /// floor. The writer also compacts old history automatically.
     ///
     /// # Errors
+    ///
     /// See [`CommitError`].
     pub async fn compact(&self, to: u64) -> Result<u64, CommitError> {
         let to = to.min(self.revision());
@@ -318,10 +326,11 @@ impl Store {
         answered.await.map_err(|_| CommitError::Closed)
     }
 
-    /// Copies the store to a new file during writes; returns the revision of the copy.
+    /// Copies the store to a new file while writes continue; returns the revision of the copy.
     ///
     /// # Errors
-    /// See [`CopyError`]; no file is left then.
+    ///
+    /// See [`CopyError`]; an incomplete file is deleted.
     pub async fn backup(&self, to: &Path) -> Result<u64, CopyError> {
         let (from, to) = (self.inner.path.clone(), to.to_owned());
         let vfs = self.inner.options.vfs.clone();
@@ -336,20 +345,22 @@ impl Store {
             })
     }
 
-    /// Like [`Self::backup`], for a store that another process may have open. Blocks.
+    /// Copies a store like [`Self::backup`] while another process may have it open. Blocks.
     ///
     /// # Errors
-    /// See [`CopyError`]; no file is left then.
+    ///
+    /// See [`CopyError`]; an incomplete file is deleted.
     pub fn backup_of(from: &Path, to: &Path) -> Result<u64, CopyError> {
         copy::backup(from, None, to)
     }
 
-    /// Restores a backup to `to`. The new revision is far above all earlier ones, so that earlier
-    /// revisions count as compacted. Blocks.
+    /// Restores a backup to `to`. The new revision is far above all earlier revisions, so that they
+    /// count as compacted. Blocks.
     ///
     /// # Errors
+    ///
     /// See [`CopyError`], for example if the store at `to` is open, or exists and `over` does not
-    /// allow to replace it. Nothing is changed then.
+    /// allow its replacement. All files then stay unchanged.
     pub fn restore(from: &Path, to: &Path, over: Over) -> Result<u64, CopyError> {
         copy::restore(from, to, over)
     }
@@ -357,14 +368,16 @@ impl Store {
     /// Checks an open or closed store, or a backup. Reads the whole file and blocks.
     ///
     /// # Errors
-    /// See [`OpenError`], if the file cannot be read at all.
+    ///
+    /// See [`OpenError`], if the file cannot be read.
     pub fn check(path: &Path) -> Result<Report, OpenError> {
         check::check(path)
     }
 
-    /// Statistics for metrics.
+    /// Returns statistics for metrics.
     ///
     /// # Errors
+    ///
     /// See [`StoreError`].
     pub async fn figures(&self) -> Result<Figures, StoreError> {
         let (page, pages, free) = self

@@ -1,5 +1,5 @@
-//! How each kind decodes, defaults, prepares and validates an object that a client writes
-//! (kube-apiserver's create and update strategies).
+//! Decodes, defaults, prepares and validates objects that clients write, by kind (kube-apiserver's
+//! create and update strategies).
 
 mod builtin;
 mod embedded;
@@ -14,10 +14,11 @@ use crate::schema::{DecodeError, Path};
 use crate::status::{FieldError, FieldErrorKind};
 
 impl Resource {
-    /// Converts a request body to the form of its kind and removes unknown fields. Returns the
+    /// Converts a request body to the form of its kind, and removes unknown fields. Returns the
     /// findings of strict decoding (`unknown field "spec.foo"`).
     ///
     /// # Errors
+    ///
     /// See [`DecodeError`]; only built-in kinds and metadata return one.
     pub fn read(&self, value: &mut Value) -> Result<Vec<String>, DecodeError> {
         if self.origin == Origin::BuiltIn {
@@ -31,10 +32,12 @@ impl Resource {
         Ok(findings)
     }
 
-    /// Like [`Self::read`], for the result of an apply: `null` values of custom objects stay, and
-    /// validation decides whether they are allowed. Apply leaves `null` for an emptied list or map.
+    /// Converts the result of an apply, like [`Self::read`]. `null` values of custom objects stay,
+    /// because apply leaves `null` for an emptied list or map. Validation decides whether they are
+    /// allowed.
     ///
     /// # Errors
+    ///
     /// See [`DecodeError`].
     pub(crate) fn read_merged(&self, value: &mut Value) -> Result<Vec<String>, DecodeError> {
         match self.origin {
@@ -47,7 +50,7 @@ impl Resource {
         }
     }
 
-    /// Removes fields of a custom object that neither its schema nor `ObjectMeta` has.
+    /// Removes fields of a custom object that neither its schema nor `ObjectMeta` contains.
     fn read_known(&self, value: &mut Value) -> Result<Vec<String>, DecodeError> {
         let mut findings = self.schema.prune(value);
         if let Some(metadata) = value.get_mut("metadata") {
@@ -71,8 +74,8 @@ impl Resource {
         }
     }
 
-    /// Removes fields of a new object that clients may not set, and sets generated ones. Name,
-    /// namespace and UID must be set: a Job's selector contains them.
+    /// Removes fields of a new object that clients may not set, and sets generated fields. Name,
+    /// namespace and UID must be set, because a Job's selector contains them.
     pub fn prepare_create(&self, value: &mut Value) {
         match self.origin {
             Origin::BuiltIn => {
@@ -152,7 +155,8 @@ impl Resource {
         found.0
     }
 
-    /// Evaluates CEL rules only when all other checks pass, as kube-apiserver does.
+    /// Validates a custom object. CEL rules are evaluated only if all other checks pass, as in
+    /// kube-apiserver.
     fn validate_custom(
         &self,
         value: &Value,

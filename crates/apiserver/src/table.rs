@@ -21,7 +21,7 @@ use crate::resource::{Column, Origin, Resource};
 
 pub use age::human_duration;
 
-/// The columns of a resource. Columns with a priority above 0 are for `-o wide`.
+/// Returns the table columns of a resource. Columns with a priority above 0 are for `-o wide`.
 pub fn columns(resource: &Resource) -> Vec<Column> {
     if resource.origin == Origin::Custom {
         let mut columns = vec![name_column()];
@@ -42,7 +42,7 @@ pub fn columns(resource: &Resource) -> Vec<Column> {
     vec![name_column(), created]
 }
 
-/// The cells of an object, one per column.
+/// Returns the cells of an object, one per column.
 pub fn cells(resource: &Resource, object: &Value, now: Timestamp) -> Vec<Value> {
     let metadata = field(object, "metadata");
     if resource.origin == Origin::Custom {
@@ -82,7 +82,7 @@ pub fn cells(resource: &Resource, object: &Value, now: Timestamp) -> Vec<Value> 
     }
 }
 
-/// The conditions of a row: kubectl greys out completed pods.
+/// Returns the conditions of a row, by which kubectl greys out completed pods.
 pub fn conditions(resource: &Resource, object: &Value) -> Option<Value> {
     if resource.kind != "Pod" || resource.origin == Origin::Custom {
         return None;
@@ -97,7 +97,7 @@ pub fn conditions(resource: &Resource, object: &Value) -> Option<Value> {
     }]))
 }
 
-/// An object, and the time for its age.
+/// An object to print, and the time for its age.
 struct View<'a> {
     object: &'a Value,
     now: Timestamp,
@@ -135,7 +135,7 @@ fn count(value: &Value, name: &str) -> i64 {
     field(value, name).as_i64().unwrap_or_default()
 }
 
-/// The text, or `otherwise` if it is empty.
+/// Returns the text, or `otherwise` if the text is empty.
 fn or<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
     if text.is_empty() { otherwise } else { text }
 }
@@ -149,7 +149,10 @@ fn custom(column: &Column, object: &Value, now: Timestamp) -> Value {
         ("string", value) => jsonpath::printed(value).into(),
         ("integer", Value::Number(number)) => match (number.as_i64(), number.as_f64()) {
             (Some(number), _) => number.into(),
-            #[expect(clippy::cast_possible_truncation, reason = "as Go converts it")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "Go truncates in the same conversion"
+            )]
             (None, Some(number)) => (number as i64).into(),
             (None, None) => Value::Null,
         },
@@ -190,7 +193,7 @@ fn name_column() -> Column {
     column
 }
 
-/// The documentation of an `ObjectMeta` field, which built-in columns repeat.
+/// Returns the documentation of an `ObjectMeta` field, which built-in columns repeat.
 fn metadata_says(name: &str) -> String {
     let wanted = if name == "name" { "Name" } else { "Age" };
     PRINTERS

@@ -27,7 +27,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-/// An error of this example.
+/// An error of the example program.
 pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 
 /// Authenticates the administrator's token.
@@ -49,11 +49,11 @@ impl Authenticate for AdminToken {
     }
 }
 
-/// Accepts connections until it is dropped.
+/// Accepts connections until the returned future is dropped.
 pub(crate) async fn accept(listener: TcpListener, acceptor: Option<TlsAcceptor>, router: Router) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            // Too many open files is the likely cause, and temporary.
+            // The likely cause is a temporary one: too many open files.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
@@ -77,13 +77,13 @@ where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let service = TowerToHyperService::new(router);
-    // A broken connection is no error of the server.
+    // A broken connection is not an error of the server.
     let _ = Builder::new(TokioExecutor::new())
         .serve_connection_with_upgrades(TokioIo::new(stream), service)
         .await;
 }
 
-/// A self-signed certificate, and its PEM.
+/// Returns the TLS configuration with a new self-signed certificate, and the certificate as PEM.
 pub(crate) fn certificate() -> Result<(ServerConfig, String), Failure> {
     let names = ["localhost", "127.0.0.1", "kubernetes.default.svc"].map(str::to_owned);
     let CertifiedKey { cert, signing_key } = generate_simple_self_signed(names)?;

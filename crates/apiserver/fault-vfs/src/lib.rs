@@ -1,14 +1,14 @@
-//! A fault-injecting SQLite VFS for tests: it tracks synced data, and may lose all other data in a
+//! A fault-injecting SQLite VFS for tests: it tracks synced data, and can lose all other data in a
 //! simulated power failure.
 //!
-//! Killing a process proves little, because the kernel keeps its writes. This VFS records each
-//! write, truncation, deletion and creation until a sync makes it durable. [`Disk::crash`] then
-//! rewrites the real files as a disk may have them after a power failure: synced data stays; of the
-//! rest nothing, everything, or an arbitrary subset survives in arbitrary order, down to single
+//! A killed process loses no writes, because the kernel completes them. This VFS therefore records
+//! each write, truncation, deletion and creation until a sync makes it durable. [`Disk::crash`]
+//! then rewrites the real files to a state that a disk can have after a power failure. Synced data
+//! is complete. An arbitrary subset of the other writes survives in arbitrary order, down to single
 //! sectors of a write.
 //!
-//! It can also run out of space, and fail syncs as Linux does: the pages of a failed sync count as
-//! clean afterwards, although they are not written.
+//! The disk can also run out of space. It can fail syncs as Linux does: the pages of a failed sync
+//! count as clean afterwards, although they are not written.
 
 mod vfs;
 mod world;
@@ -32,10 +32,11 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// Registers a disk.
+    /// Registers a disk under this name.
     ///
     /// # Errors
-    /// If the name contains NUL, or SQLite rejects it.
+    ///
+    /// Fails if the name contains NUL, or if SQLite rejects it.
     pub fn register(name: &str) -> io::Result<Self> {
         let world = Arc::new(Mutex::new(World::default()));
         vfs::register(CString::new(name)?, Arc::clone(&world))?;
@@ -45,17 +46,18 @@ impl Disk {
         })
     }
 
-    /// The name of the VFS.
+    /// The name under which SQLite knows the VFS.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Cuts the power in the middle of the n-th write, truncation, sync or deletion from now.
+    /// Cuts the power in the middle of the n-th write, truncation, sync or deletion after this
+    /// call.
     pub fn cut_after(&self, operations: u64) {
         self.world.lock().cut_after(operations);
     }
 
-    /// Whether the power is off, so that all operations fail.
+    /// Reports whether the power is off, so that all operations fail.
     pub fn is_off(&self) -> bool {
         self.world.lock().is_off()
     }
@@ -65,12 +67,12 @@ impl Disk {
         self.world.lock().set_space(bytes);
     }
 
-    /// Fails the next syncs, and forgets the data that they should have made durable.
+    /// Fails the next `count` syncs, and discards the data that they should have made durable.
     pub fn fail_syncs(&self, count: u32) {
         self.world.lock().fail_syncs(count);
     }
 
-    /// The number of syncs.
+    /// The number of syncs so far.
     pub fn syncs(&self) -> u64 {
         self.world.lock().syncs()
     }
@@ -79,7 +81,8 @@ impl Disk {
     /// on. All files must be closed.
     ///
     /// # Errors
-    /// If a file is open, or cannot be written.
+    ///
+    /// Fails if a file is open or cannot be written.
     pub fn crash(&self, random: &mut Random) -> io::Result<()> {
         let mut world = self.world.lock();
         if world.open_files() > 0 {
@@ -90,7 +93,7 @@ impl Disk {
                 Some(content) => fs::write(&path, content)?,
                 None => remove(&path)?,
             }
-            // Shared memory is not on disk and disappears.
+            // Shared memory is not on disk and is lost in a power failure.
             let mut shared = path.into_os_string();
             shared.push("-shm");
             remove(&PathBuf::from(shared))?;

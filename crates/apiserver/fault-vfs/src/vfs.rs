@@ -1,11 +1,12 @@
-//! The C side: a `sqlite3_vfs` on top of the default one, which asks [`World`] before each change.
+//! The C interface: a `sqlite3_vfs` that wraps the default VFS, and calls [`World`] before each
+//! change.
 #![expect(
     unsafe_code,
-    reason = "SQLite takes a file system only through its C interface"
+    reason = "SQLite supports custom file systems only through its C interface"
 )]
 #![expect(
     clippy::multiple_unsafe_ops_per_block,
-    reason = "each block is one call through a table of functions"
+    reason = "each block contains one call through a function table"
 )]
 
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
@@ -20,24 +21,27 @@ use rusqlite::ffi;
 
 use crate::world::{Refusal, World};
 
-/// The target of `pAppData`; never freed.
+/// The value that `pAppData` points to. Its memory is never freed.
 struct App {
     base: *mut ffi::sqlite3_vfs,
     world: Arc<Mutex<World>>,
 }
 
-/// An open file of SQLite. The file of the default VFS follows in the same allocation.
+/// The header of a file that SQLite opened. The file of the default VFS follows in the same
+/// allocation.
 #[repr(C)]
 struct Shadow {
     methods: *const ffi::sqlite3_io_methods,
     app: *const App,
-    /// Null for temporary files, which do not survive a power failure.
+    /// The state of the file in [`World`]. Null for temporary files, which do not survive a power
+    /// failure.
     tracked: *mut Tracked,
 }
 
 struct Tracked {
     path: PathBuf,
-    /// A log whose first sync also makes names in the folder durable, as in SQLite's own VFS.
+    /// True for a journal or WAL file: its first sync also makes directory entries durable, as in
+    /// SQLite's own VFS.
     syncs_folder: bool,
 }
 
@@ -48,7 +52,7 @@ pub(crate) fn register(name: CString, world: Arc<Mutex<World>>) -> io::Result<()
     if base.is_null() {
         return Err(io::Error::other("SQLite has no file system"));
     }
-    // SAFETY: not null, and valid as long as the process.
+    // SAFETY: `base` is not null, and is valid as long as the process.
     let mut vfs = unsafe { *base };
     let shadow = c_int::try_from(size_of::<Shadow>()).map_err(io::Error::other)?;
     // Version 3 adds system call hooks, which this VFS does not support.
@@ -68,40 +72,50 @@ pub(crate) fn register(name: CString, world: Arc<Mutex<World>>) -> io::Result<()
     }
 }
 
+/// Returns the application data of the VFS.
+///
 /// # Safety
+///
 /// `vfs` was created by [`register`].
 unsafe fn app<'a>(vfs: *mut ffi::sqlite3_vfs) -> &'a App {
-    // SAFETY: as above; the App is never freed.
+    // SAFETY: the caller passes the registered VFS, whose App is never freed.
     unsafe { &*(*vfs).pAppData.cast::<App>() }
 }
 
+/// Returns the header of an open file.
+///
 /// # Safety
+///
 /// `file` was opened by [`open`].
 unsafe fn shadow<'a>(file: *mut ffi::sqlite3_file) -> &'a Shadow {
-    // SAFETY: as above.
+    // SAFETY: `file` was opened by `open`, which writes a Shadow.
     unsafe { &*file.cast::<Shadow>() }
 }
 
-/// The file of the default VFS.
+/// Returns the file of the default VFS, which follows the header.
 ///
 /// # Safety
+///
 /// `file` is memory that SQLite passed to [`open`].
 unsafe fn inner(file: *mut ffi::sqlite3_file) -> *mut ffi::sqlite3_file {
     // SAFETY: szOsFile covers both structures.
     unsafe { file.cast::<Shadow>().add(1).cast() }
 }
 
+/// Returns the [`World`] and the tracked file; `None` for temporary files.
+///
 /// # Safety
+///
 /// `file` was opened by [`open`].
 unsafe fn tracked<'a>(file: *mut ffi::sqlite3_file) -> Option<(&'a Mutex<World>, &'a mut Tracked)> {
-    // SAFETY: as above; SQLite calls a file's methods from one thread at a time.
+    // SAFETY: `file` was opened by `open`; SQLite calls a file's methods from one thread at a time.
     unsafe {
         let shadow = shadow(file);
         Some((&(*shadow.app).world, shadow.tracked.as_mut()?))
     }
 }
 
-/// Forwards a call to the default VFS.
+/// Forwards a method call to the file of the default VFS.
 macro_rules! pass {
     ($file:expr, $method:ident $(, $argument:expr)*) => {{
         // SAFETY: SQLite calls methods on open files only, with valid arguments.
@@ -115,7 +129,8 @@ macro_rules! pass {
     }};
 }
 
-/// Asks the world first, for tracked files.
+/// Checks an operation on a tracked file with [`World`]; returns an SQLite error code if the
+/// operation must fail.
 macro_rules! ask {
     ($file:expr, $code:expr, |$world:ident, $tracked:ident| $question:expr) => {
         // SAFETY: SQLite calls methods on open files only.
@@ -150,8 +165,8 @@ unsafe extern "C" fn open(
         if world.check().is_err() {
             return ffi::SQLITE_CANTOPEN;
         }
-        // Read before SQLite opens the file: closing a second handle later would drop SQLite's
-        // locks.
+        // The content is read before SQLite opens the file: closing a second handle later would
+        // drop SQLite's locks.
         let unknown = path.as_deref().filter(|path| !world.knows(path));
         let content = unknown.and_then(|path| std::fs::read(path).ok());
         let Some(base_open) = (*app.base).xOpen else {
@@ -173,10 +188,13 @@ unsafe extern "C" fn open(
     ffi::SQLITE_OK
 }
 
+/// Converts the name of a file to a path.
+///
 /// # Safety
+///
 /// `name` is a C string.
 unsafe fn path_of(name: *const c_char) -> PathBuf {
-    // SAFETY: as above.
+    // SAFETY: the caller passes a C string.
     let name = unsafe { CStr::from_ptr(name) };
     Path::new(OsStr::from_bytes(name.to_bytes())).to_owned()
 }
@@ -302,7 +320,7 @@ unsafe extern "C" fn truncate(file: *mut ffi::sqlite3_file, size: i64) -> c_int 
 }
 
 unsafe extern "C" fn sync(file: *mut ffi::sqlite3_file, _flags: c_int) -> c_int {
-    // The real disk is not synced: only the simulated power fails.
+    // The real disk is not synced, because only the simulated power fails.
     ask!(file, ffi::SQLITE_IOERR_FSYNC, |world, tracked| {
         let synced = world.sync(&tracked.path, tracked.syncs_folder);
         tracked.syncs_folder &= synced.is_err();

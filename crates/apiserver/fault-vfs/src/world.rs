@@ -11,12 +11,12 @@ const SECTOR: usize = 512;
 pub struct Random(u64);
 
 impl Random {
-    /// Equal seeds give equal numbers.
+    /// Creates a generator. Equal seeds give equal sequences of numbers.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// A random number.
+    /// Returns the next random number.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -25,7 +25,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A random number below `end`, which must not be 0.
+    /// Returns a random number below `end`, which must not be 0.
     pub fn below(&mut self, end: u64) -> u64 {
         self.number() % end.max(1)
     }
@@ -38,15 +38,15 @@ impl Random {
 /// The reason why an operation fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// The power is off.
+    /// The operation fails because the power is off.
     Off,
-    /// The disk is full.
+    /// The operation fails because the disk is full.
     Full,
-    /// The disk reports an error.
+    /// The operation fails because the disk reports an error.
     Failed,
 }
 
-/// All files of a disk.
+/// The files of a simulated disk, and its injected faults.
 #[derive(Debug, Default)]
 pub(crate) struct World {
     files: BTreeMap<PathBuf, File>,
@@ -63,7 +63,7 @@ pub(crate) struct World {
 #[derive(Debug, Default)]
 struct File {
     durable: Vec<u8>,
-    /// Whether the directory entry is durable.
+    /// True if the directory entry of the file is durable.
     named: bool,
     pending: Vec<Pending>,
     size: u64,
@@ -75,7 +75,7 @@ enum Pending {
     Truncate(usize),
 }
 
-/// The fate of data that was not synced.
+/// The effect of a power failure on a write that was not synced.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
     Lost,
@@ -136,7 +136,7 @@ impl World {
         if self.off { Err(Refusal::Off) } else { Ok(()) }
     }
 
-    /// Counts an operation; returns true if the power fails during it.
+    /// Counts an operation; returns true if the power fails during the operation.
     fn tick(&mut self) -> Result<bool, Refusal> {
         self.check()?;
         if let Some(left) = &mut self.countdown {
@@ -173,7 +173,8 @@ impl World {
         if cut { Err(Refusal::Off) } else { Ok(()) }
     }
 
-    /// Makes a file durable; with `folder` also the directory entries, as SQLite does for its logs.
+    /// Makes the content of a file durable. With `folder`, also makes the directory entries
+    /// durable, as SQLite does for its logs.
     pub(crate) fn sync(&mut self, path: &Path, folder: bool) -> Result<(), Refusal> {
         if self.tick()? {
             return Err(Refusal::Off);
@@ -315,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn synced_data_stays_and_other_data_may_be_lost() {
+    fn synced_data_survives_power_failure_and_unsynced_data_may_be_lost() {
         let all = fates(|| {
             let mut world = World::default();
             let path = Path::new("a");
@@ -354,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_sync_loses_its_data() {
+    fn power_failure_after_failed_sync_loses_unsynced_data() {
         let all = fates(|| {
             let mut world = World::default();
             world.opened(Path::new("a"), Some(b"old".to_vec()));
@@ -368,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupted_operation_may_be_partial() {
+    fn power_failure_may_leave_interrupted_write_partial() {
         let mut world = World::default();
         let path = Path::new("a");
         world.opened(path, Some(Vec::new()));

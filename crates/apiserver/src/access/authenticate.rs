@@ -10,21 +10,21 @@ use super::identity::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED};
 /// An authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authenticated {
-    /// The user.
+    /// The user of the token.
     pub caller: Caller,
     /// The requested audiences that the token is valid for.
     pub audiences: Vec<String>,
 }
 
-/// The token is of a known type, but invalid.
+/// The reason why a token of a supported type is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct AuthenticateError(pub String);
 
 /// Authenticates bearer tokens; the embedding program can add its own implementation.
 pub trait Authenticate: Send + Sync {
-    /// The user of the token, valid for one of `audiences`; `None` if the authenticator does not
-    /// know this type of token.
+    /// Returns the user of a token that is valid for one of `audiences`, or `None` if the
+    /// authenticator does not support this type of token.
     fn authenticate<'a>(
         &'a self,
         token: &'a str,
@@ -32,7 +32,7 @@ pub trait Authenticate: Send + Sync {
     ) -> BoxFuture<'a, Result<Option<Authenticated>, AuthenticateError>>;
 }
 
-/// Asks each authenticator in order; the first that knows the type of token decides.
+/// Calls the authenticators in order; the first that supports the type of token decides.
 impl<A: Authenticate + ?Sized> Authenticate for Vec<Box<A>> {
     fn authenticate<'a>(
         &'a self,
@@ -59,11 +59,11 @@ impl<A: Authenticate + ?Sized> Authenticate for Vec<Box<A>> {
 /// The content of an `Authorization` header.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Bearer<'a> {
-    /// The header has no bearer token: the caller is anonymous.
+    /// The header contains no bearer token, so the caller is anonymous.
     None,
     /// The token is ignored because of an additional space; the client receives this warning.
     Ignored(&'static str),
-    /// A token to authenticate.
+    /// The token to authenticate.
     Token(&'a str),
 }
 
@@ -89,7 +89,7 @@ pub fn bearer(headers: &HeaderMap) -> Bearer<'_> {
     }
 }
 
-/// Adds `system:authenticated`, unless the authenticator has put the caller into
+/// Adds the group `system:authenticated`, unless the authenticator has put the caller into
 /// `system:unauthenticated`.
 #[must_use]
 pub fn with_authenticated_group(mut caller: Caller) -> Caller {
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn first_authenticator_that_knows_the_token_decides() {
+    async fn first_authenticator_that_supports_the_token_type_decides() {
         let known = ask(vec![
             Fixed(Ok(None)),
             Fixed(Err("bad")),
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn authenticated_group_is_added_unless_caller_is_unauthenticated() {
+    fn authenticated_caller_receives_group_system_authenticated() {
         let groups = |caller: Caller| with_authenticated_group(caller).groups;
         assert_eq!(groups(Caller::user("u", [])), ["system:authenticated"]);
         assert_eq!(groups(Caller::user("u", ["system:authenticated"])).len(), 1);

@@ -14,9 +14,9 @@ const AUTO_UPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
 /// A role or binding that the server creates when it starts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BootstrapObject {
-    /// Role, ClusterRole, RoleBinding or ClusterRoleBinding.
+    /// The kind of the object: Role, ClusterRole, RoleBinding or ClusterRoleBinding.
     pub kind: RbacKind,
-    /// Empty for cluster-scoped objects.
+    /// The namespace of the object; empty for cluster-scoped objects.
     pub namespace: String,
     /// `metadata.name`.
     pub name: String,
@@ -27,20 +27,20 @@ pub struct BootstrapObject {
 /// The write that brings a stored object up to date.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reconciled {
-    /// The object is up to date.
+    /// The stored object is up to date, so no write is necessary.
     Nothing,
-    /// The object is outdated, but its annotation `rbac.authorization.kubernetes.io/autoupdate`
-    /// forbids updates.
+    /// The stored object is outdated, but its annotation
+    /// `rbac.authorization.kubernetes.io/autoupdate` forbids updates.
     Protected,
-    /// The object is missing.
+    /// Create the object, because it is missing.
     Create(Value),
-    /// Replace the object.
+    /// Replace the stored object by this object.
     Update(Value),
-    /// Delete and create the object: the role of a binding is immutable.
+    /// Delete the stored object and create this one, because the role of a binding is immutable.
     Recreate(Value),
 }
 
-/// All bootstrap roles and bindings; roles come first.
+/// Returns all bootstrap roles and bindings; roles come first.
 pub fn bootstrap_objects() -> Vec<BootstrapObject> {
     let policy = policy();
     [
@@ -61,7 +61,8 @@ pub fn bootstrap_objects() -> Vec<BootstrapObject> {
 }
 
 fn policy() -> Value {
-    serde_json::from_str(POLICY).expect("bootstrap.json is JSON: this module's tests read it")
+    serde_json::from_str(POLICY)
+        .expect("bootstrap.json is valid JSON, which the tests of this module check")
 }
 
 fn whole(kind: RbacKind, entry: &Value) -> BootstrapObject {
@@ -93,7 +94,8 @@ fn whole(kind: RbacKind, entry: &Value) -> BootstrapObject {
     }
 }
 
-/// Compares a stored object with the expected one. Additional rights and subjects stay.
+/// Compares a stored object with the expected object. Additional rules and subjects in the stored
+/// object stay.
 pub fn reconcile(expected: &BootstrapObject, stored: Option<&Value>) -> Reconciled {
     let Some(stored) = stored else {
         return Reconciled::Create(expected.object.clone());
@@ -209,7 +211,7 @@ mod tests {
                         && object.name == role.name
                         && (object.namespace.is_empty() || object.namespace == binding.namespace)
                 }),
-                "{} names {role:?}",
+                "{} refers to the missing role {role:?}",
                 binding.name
             );
         }
@@ -217,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn anonymous_users_read_version_and_authenticated_users_also_discovery_and_self_reviews() {
+    fn bootstrap_roles_allow_anonymous_version_and_authenticated_discovery() {
         let rbac = fresh_index();
         let path = |caller: &Caller, path: &'static str| {
             let target = Target::Path(path);
@@ -259,14 +261,14 @@ mod tests {
     }
 
     #[test]
-    fn removed_rights_are_restored_and_added_rights_stay() {
+    fn bootstrap_role_update_restores_removed_rules_and_retains_added_rules() {
         let expected = named(RbacKind::ClusterRole, "system:kube-dns");
         let mut stored = expected.object.clone();
         let own = json!({"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]});
         stored["rules"] = json!([own]);
         stored["metadata"]["labels"]["mine"] = "yes".into();
         let Reconciled::Update(updated) = reconcile(&expected, Some(&stored)) else {
-            panic!("rules are missing");
+            panic!("the role with missing rules is not updated");
         };
         let rules = Rule::parse_all(&updated);
         assert_eq!(rules[0], Rule::parse(&own));
@@ -275,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn autoupdate_false_prevents_updates() {
+    fn annotation_autoupdate_false_prevents_bootstrap_update() {
         let expected = named(RbacKind::ClusterRole, "system:discovery");
         let mut stored = expected.object.clone();
         stored["rules"] = json!([]);
@@ -289,7 +291,7 @@ mod tests {
         let mut stored = expected.object.clone();
         stored["subjects"] = json!([{"kind": "User", "name": "x"}]);
         let Reconciled::Update(updated) = reconcile(&expected, Some(&stored)) else {
-            panic!("subjects are missing");
+            panic!("the binding with missing subjects is not updated");
         };
         assert_eq!(updated["subjects"].as_array().unwrap().len(), 3);
         stored["roleRef"]["name"] = "cluster-admin".into();
@@ -300,14 +302,14 @@ mod tests {
     }
 
     #[test]
-    fn aggregated_role_keeps_its_collected_rules() {
+    fn bootstrap_update_retains_rules_of_aggregated_role() {
         let expected = named(RbacKind::ClusterRole, "view");
         let mut stored = expected.object.clone();
         stored["rules"] = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]);
         assert_eq!(reconcile(&expected, Some(&stored)), Reconciled::Nothing);
         stored["aggregationRule"] = json!({"clusterRoleSelectors": []});
         let Reconciled::Update(updated) = reconcile(&expected, Some(&stored)) else {
-            panic!("a selector is missing");
+            panic!("the role with a missing selector is not updated");
         };
         assert_eq!(
             updated["aggregationRule"],

@@ -11,7 +11,7 @@ use crate::status::ApiError;
 /// A create, update or patch of a role or binding.
 #[derive(Debug, Clone, Copy)]
 pub struct RoleWrite<'a> {
-    /// Role, ClusterRole, RoleBinding or ClusterRoleBinding.
+    /// The kind of the object: Role, ClusterRole, RoleBinding or ClusterRoleBinding.
     pub kind: RbacKind,
     /// The namespace of the request path; empty for cluster-scoped objects.
     pub namespace: &'a str,
@@ -61,7 +61,8 @@ fn check_role(
     confirm(caller, authorizer, write, &Rule::parse_all(write.object))?;
     let aggregates = write.kind == RbacKind::ClusterRole
         && (aggregates(write.object) || write.old.is_some_and(aggregates));
-    // An aggregated role can collect any rule, so the caller needs all rights to set the selectors.
+    // An aggregated role can collect any rule, so the caller needs all permissions to set the
+    // selectors.
     if aggregates && confirm(caller, authorizer, write, &everything()).is_err() {
         let why = "must have cluster-admin privileges to use the aggregationRule";
         return Err(write.forbidden(why));
@@ -127,7 +128,7 @@ fn may(
         .allowed
 }
 
-/// Whether the caller has all of these rights in the namespace of the write.
+/// Reports whether the caller has all of these rights in the namespace of the write.
 fn confirm(
     caller: &Caller,
     authorizer: &dyn Authorizer,
@@ -163,8 +164,8 @@ impl RoleWrite<'_> {
         ApiError::forbidden(GROUP, self.kind.resource(), name, why)
     }
 
-    /// Whether the write changes finalizers and owner references only: the garbage collector
-    /// updates roles whose rights it does not have.
+    /// Reports whether the write changes only finalizers and owner references. The garbage
+    /// collector may make such writes to roles whose rights it does not have.
     fn changes_only_collection(&self) -> bool {
         self.old
             .is_some_and(|old| substance(self.object) == substance(old))
@@ -247,7 +248,7 @@ mod tests {
     // kube-apiserver v1.36.3 returns these messages for the same writes.
 
     #[test]
-    fn role_with_rights_that_the_writer_lacks_is_rejected_with_their_list() {
+    fn role_with_permissions_beyond_the_writers_is_rejected_with_their_list() {
         let object = role(&json!([
             {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list"]},
             {"nonResourceURLs": ["/metrics"], "verbs": ["get"]},
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn writer_can_grant_own_rights() {
+    fn user_can_grant_own_permissions() {
         let rules =
             json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list"]}]);
         let rbac = index(&rules);
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn escalate_and_bind_verbs_skip_the_check() {
+    fn verbs_escalate_and_bind_skip_escalation_check() {
         let rbac = index(&json!([
             {"apiGroups": [GROUP], "resources": ["roles"], "verbs": ["escalate"]},
             {"apiGroups": [GROUP], "resources": ["clusterroles"], "verbs": ["bind"],
@@ -306,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn aggregation_rule_needs_all_rights() {
+    fn aggregation_rule_requires_all_permissions_of_the_writer() {
         let aggregated = json!({"metadata": {"name": "x"}, "rules": [],
             "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}});
         let expected = "clusterroles.rbac.authorization.k8s.io \"x\" is forbidden: must have \
@@ -325,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn binding_to_missing_role_is_not_found() {
+    fn binding_to_missing_role_returns_404() {
         let error = write(
             RbacKind::ClusterRoleBinding,
             "",
@@ -344,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn change_of_finalizers_and_owners_passes() {
+    fn change_of_finalizers_and_owners_skips_escalation_check() {
         let rules = json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}]);
         let old = role(&rules);
         let mut new = old.clone();
@@ -356,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn system_masters_can_grant_all_rights() {
+    fn system_masters_can_grant_all_permissions() {
         let rbac = index(&json!([]));
         let object = binding("ClusterRole", "nope");
         let write = RoleWrite {

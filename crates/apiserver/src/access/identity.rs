@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The group whose members may do everything without RBAC.
+/// The group whose members have all permissions without RBAC.
 pub(crate) const MASTERS: &str = "system:masters";
 /// The group of all authenticated users.
 pub(crate) const AUTHENTICATED: &str = "system:authenticated";
@@ -25,7 +25,7 @@ pub struct Caller {
     pub name: String,
     /// The user's UID; may be empty.
     pub uid: String,
-    /// All groups, including implicit ones such as `system:authenticated`.
+    /// The groups of the user, including implicit ones such as `system:authenticated`.
     pub groups: Vec<String>,
     /// Additional attributes from the authenticator.
     pub extra: BTreeMap<String, Vec<String>>,
@@ -51,12 +51,12 @@ impl Caller {
         Self::user(name, [MASTERS, AUTHENTICATED])
     }
 
-    /// Whether the user is in `system:masters`.
+    /// Reports whether the user is in `system:masters`.
     pub fn is_privileged(&self) -> bool {
         self.in_group(MASTERS)
     }
 
-    /// Whether the user is in the group.
+    /// Reports whether the user is in the group.
     pub fn in_group(&self, group: &str) -> bool {
         self.groups.iter().any(|own| own == group)
     }
@@ -68,8 +68,8 @@ impl Caller {
         }
     }
 
-    /// The value of an extra with exactly one value. Several values are ambiguous, so they count as
-    /// none.
+    /// Returns the value of an extra that has exactly one value. Several values are ambiguous, so
+    /// the result is `None`.
     pub(crate) fn extra_value(&self, key: &str) -> Option<&str> {
         match self.extra.get(key)?.as_slice() {
             [one] => Some(one),
@@ -81,14 +81,14 @@ impl Caller {
 /// A service account. Its user name is `system:serviceaccount:NAMESPACE:NAME`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ServiceAccountName {
-    /// `metadata.namespace`.
+    /// The namespace of the service account.
     pub namespace: String,
-    /// `metadata.name`.
+    /// The name of the service account.
     pub name: String,
 }
 
 impl ServiceAccountName {
-    /// A service account by namespace and name.
+    /// Creates a service account name from namespace and name.
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             namespace: namespace.into(),
@@ -123,12 +123,12 @@ pub(crate) fn node_name(user: &str) -> Option<&str> {
     is_dns_subdomain(name).then_some(name)
 }
 
-/// RFC 1123 label: at most 63 of `[a-z0-9-]`, alphanumeric at both ends.
+/// Checks for an RFC 1123 label: at most 63 of `[a-z0-9-]`, alphanumeric at both ends.
 pub(crate) fn is_dns_label(text: &str) -> bool {
     text.len() <= 63 && is_label_of_any_length(text)
 }
 
-/// RFC 1123 subdomain: labels with dots between them, at most 253 characters.
+/// Checks for an RFC 1123 subdomain: labels with dots between them, at most 253 characters.
 pub(crate) fn is_dns_subdomain(text: &str) -> bool {
     // apimachinery limits the length of the whole subdomain, not of its labels.
     text.len() <= 253 && text.split('.').all(is_label_of_any_length)
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_service_account_names_are_plain_users() {
+    fn malformed_service_account_name_parses_as_ordinary_user() {
         for name in [
             "system:serviceaccount:a",
             "system:serviceaccount:a:b:c",

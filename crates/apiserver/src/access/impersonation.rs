@@ -1,7 +1,7 @@
 //! Impersonation by `Impersonate-*` headers.
 //!
-//! Since v1.36 the right to impersonate can be limited to certain actions (KEP-5284): the
-//! constrained modes are checked first, then the verb `impersonate`.
+//! Kubernetes v1.36 can limit the right to impersonate to certain actions (KEP-5284). The server
+//! first checks these constrained modes, then the verb `impersonate`.
 
 mod headers;
 mod mode;
@@ -15,19 +15,20 @@ use self::mode::Mode;
 use super::{Attributes, Authorizer, Caller};
 use crate::status::ApiError;
 
-/// Requestors whose last allowed mode is cached.
+/// Maximum number of requestors in the cache of last allowed modes.
 const MAX_REQUESTORS: usize = 10_000;
 
 /// Authorizes impersonation.
 #[derive(Debug, Default)]
 pub struct Impersonation {
-    /// Requestor → the last allowed mode, which is checked first and whose denial is reported.
+    /// The last allowed mode by requestor. The next request checks this mode first, and a denial
+    /// reports its error.
     last: Mutex<HashMap<String, Mode>>,
 }
 
 impl Impersonation {
-    /// The impersonated user, or `None` without `Impersonate-*` headers. Removes the headers, so
-    /// that later code cannot read them.
+    /// Returns the impersonated user, or `None` without `Impersonate-*` headers. Removes the
+    /// headers, so that later code cannot read them.
     ///
     /// `attributes` describe the request, with the requestor as caller.
     pub fn impersonate(

@@ -13,18 +13,18 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The DER of a P-256 `SubjectPublicKeyInfo` up to the point (RFC 5480).
+/// The DER encoding of a P-256 `SubjectPublicKeyInfo` up to the point (RFC 5480).
 const SPKI_PREFIX: [u8; 26] = [
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a,
     0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
 ];
-/// An uncompressed point: `04`, x, y.
+/// The length of an uncompressed point in bytes: `04`, x, y.
 const POINT_BYTES: usize = 65;
 
-/// A signing key, and earlier keys that still verify.
+/// A signing key, and earlier keys that still verify tokens.
 pub struct Keys {
     signing: EncodingKey,
-    /// PKCS#8 in base64, for [`Keys::to_stored`] only.
+    /// The PKCS#8 document of the signing key in base64, for [`Keys::to_stored`] only.
     pkcs8: SecretString,
     current: PublicKey,
     /// Creation time of the signing key.
@@ -53,9 +53,9 @@ pub enum LoadKeysError {
     /// the text may be a private key.
     #[error("cannot parse stored signing keys: malformed JSON at line {line}, column {column}")]
     Format {
-        /// Starts at 1.
+        /// The line of the error, starting at 1.
         line: usize,
-        /// Starts at 1.
+        /// The column of the error, starting at 1.
         column: usize,
     },
     /// A field is not base64.
@@ -71,7 +71,7 @@ pub enum LoadKeysError {
 
 /// The system's random number generator failed.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot generate a signing key: the system has no random numbers")]
+#[error("cannot generate a signing key: the system's random number generator failed")]
 pub struct GenerateKeyError(#[source] Unspecified);
 
 #[derive(Deserialize)]
@@ -104,7 +104,7 @@ impl PublicKey {
         let mut spki = SPKI_PREFIX.to_vec();
         spki.extend_from_slice(point);
         Self {
-            // The key ID of kube-apiserver for the same key.
+            // kube-apiserver computes the same key ID for the same key.
             id: URL_SAFE_NO_PAD.encode(digest(&SHA256, &spki)),
             point: point.to_vec(),
             decoding: DecodingKey::from_ec_der(point),
@@ -129,7 +129,7 @@ impl PublicKey {
 }
 
 impl Keys {
-    /// A new signing key without earlier keys.
+    /// Creates a new signing key without earlier keys.
     pub fn generate() -> Result<Self, GenerateKeyError> {
         Self::generate_at(Timestamp::now())
     }
@@ -151,7 +151,7 @@ impl Keys {
         }
     }
 
-    /// Adds a new signing key; the current keys still verify.
+    /// Adds a new signing key. The current keys still verify tokens.
     pub fn rotate(&self, now: Timestamp) -> Result<Self, GenerateKeyError> {
         let mut next = Self::generate_at(now)?;
         next.previous.push(Retired {
@@ -162,8 +162,8 @@ impl Keys {
         Ok(next)
     }
 
-    /// Rotates the keys if the signing key is older than `rotate_after` seconds; earlier keys
-    /// verify for `keep` more seconds.
+    /// Rotates the keys if the signing key is older than `rotate_after` seconds. Earlier keys
+    /// verify tokens for `keep` more seconds.
     pub fn renewed(
         &self,
         now: Timestamp,
@@ -181,8 +181,8 @@ impl Keys {
         }))
     }
 
-    /// Removes keys that were replaced before `moment`. After the maximum token lifetime no valid
-    /// token of theirs exists.
+    /// Removes keys that were replaced before `moment`. All tokens of these keys have expired if
+    /// `moment` is at least the maximum token lifetime ago.
     #[must_use]
     pub fn forget_retired_before(mut self, moment: Timestamp) -> Self {
         self.previous.retain(|old| old.since >= moment);
@@ -207,8 +207,8 @@ impl Keys {
         Ok(Self::of(&pair, &pkcs8, stored.since, previous))
     }
 
-    /// The keys as JSON to store. The JSON contains private keys, which can sign a token for any
-    /// service account.
+    /// Serializes the keys to JSON for storage. The JSON contains private keys, which can sign a
+    /// token for any service account.
     pub fn to_stored(&self) -> SecretString {
         let previous: Vec<Value> = self.previous.iter().map(Retired::stored).collect();
         let since = self.since.to_string();
@@ -226,7 +226,7 @@ impl Keys {
         &self.signing
     }
 
-    /// The keys with this `kid`, or all keys for a token without one.
+    /// Returns the keys with this `kid`, or all keys for a token without `kid`.
     pub(crate) fn verifying<'a>(
         &'a self,
         id: Option<&'a str>,

@@ -19,18 +19,18 @@ pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 /// The kinds that the index contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RbacKind {
-    /// Rules in one namespace.
+    /// A Role, with rules for one namespace.
     Role,
-    /// Rules for ClusterRoleBindings and RoleBindings.
+    /// A ClusterRole, with rules that ClusterRoleBindings and RoleBindings can grant.
     ClusterRole,
-    /// Binds subjects to a role in one namespace.
+    /// A RoleBinding, which binds subjects to a role in one namespace.
     RoleBinding,
-    /// Binds subjects to a ClusterRole in the whole cluster.
+    /// A ClusterRoleBinding, which binds subjects to a ClusterRole in the whole cluster.
     ClusterRoleBinding,
 }
 
 impl RbacKind {
-    /// All kinds.
+    /// All RBAC kinds.
     pub const ALL: [Self; 4] = [
         Self::Role,
         Self::ClusterRole,
@@ -48,7 +48,7 @@ impl RbacKind {
             .find(|kind| kind.resource() == resource)
     }
 
-    /// The plural name.
+    /// The plural name of the resource, such as `roles`.
     pub const fn resource(self) -> &'static str {
         match self {
             Self::Role => "roles",
@@ -68,7 +68,7 @@ impl RbacKind {
         }
     }
 
-    /// Whether the kind is a binding.
+    /// Reports whether the kind is a binding.
     pub(crate) const fn binds(self) -> bool {
         matches!(self, Self::RoleBinding | Self::ClusterRoleBinding)
     }
@@ -177,8 +177,8 @@ pub(crate) enum MissingRole {
 }
 
 impl MissingRole {
-    /// The response to a write of a binding. As in kube-apiserver, it contains the resource of the
-    /// binding.
+    /// Converts the error to the response of a write. As in kube-apiserver, the response contains
+    /// the resource of the binding.
     pub(crate) fn api_error(&self, binding: RbacKind) -> ApiError {
         match self {
             Self::Name(_, name) => ApiError::not_found(GROUP, binding.resource(), name),
@@ -187,7 +187,8 @@ impl MissingRole {
     }
 }
 
-/// apimachinery's `Aggregate`: a single error unchanged, several without duplicates in brackets.
+/// Joins errors as apimachinery's `Aggregate` does: a single error is unchanged, several errors are
+/// in brackets without duplicates.
 fn aggregate(mut errors: Vec<MissingRole>) -> String {
     let mut seen = Vec::with_capacity(errors.len());
     errors.retain(|error| {
@@ -208,7 +209,7 @@ fn aggregate(mut errors: Vec<MissingRole>) -> String {
 }
 
 impl Rbac {
-    /// An empty index: only members of `system:masters` are allowed.
+    /// Creates an empty index, which allows only members of `system:masters`.
     pub fn new() -> Self {
         Self::default()
     }

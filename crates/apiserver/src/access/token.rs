@@ -1,5 +1,5 @@
-//! Tokens of service accounts: JSON Web Tokens with an expiration time. A token also ends when its
-//! service account or bound object is deleted.
+//! Tokens of service accounts: JSON Web Tokens with an expiration time. Deletion of its service
+//! account or bound object also invalidates a token.
 
 mod claims;
 mod live;
@@ -30,7 +30,7 @@ pub(crate) use secret::SecretSubject;
 
 /// Tolerated clock skew in seconds, as in go-jose.
 const LEEWAY_SECONDS: i64 = 60;
-/// Verified tokens in the cache; each entry takes about 1 KiB.
+/// Maximum number of verified tokens in the cache; each entry takes about 1 KiB.
 const MAX_VERIFIED: usize = 4096;
 
 /// Returns the current time.
@@ -47,12 +47,12 @@ pub struct TokensOptions {
     pub max_lifetime_seconds: Option<i64>,
     /// The age in seconds at which a new key replaces the signing key.
     pub rotate_keys_after_seconds: i64,
-    /// The clock.
+    /// Returns the current time; tests replace it.
     pub clock: Clock,
 }
 
 impl Default for TokensOptions {
-    /// The issuer and audiences of most clusters.
+    /// Returns the issuer and audiences that most clusters use.
     fn default() -> Self {
         let issuer = "https://kubernetes.default.svc".to_owned();
         Self {
@@ -70,14 +70,14 @@ pub struct Tokens {
     options: TokensOptions,
     keys: ArcSwap<Keys>,
     objects: Arc<dyn Objects>,
-    /// Digest of a token → claims. The signature is verified once, all other claims for each
-    /// request.
+    /// The claims of verified tokens by digest. A signature is verified once, all other claims for
+    /// each request.
     verified: Mutex<HashMap<[u8; 32], Arc<Claims>>>,
 }
 
-/// The token could not be signed.
+/// The error of signing a token.
 #[derive(Debug, thiserror::Error)]
-#[error("failed to generate token: the signing key does not sign")]
+#[error("cannot sign the token")]
 pub struct IssueError(#[source] jsonwebtoken::errors::Error);
 
 impl Tokens {
@@ -97,7 +97,7 @@ impl Tokens {
         self.verified.lock().clear();
     }
 
-    /// The rotated keys, if the signing key is old enough.
+    /// Returns the rotated keys if the signing key is older than `rotate_keys_after_seconds`.
     pub fn renewed_keys(&self) -> Result<Option<Keys>, GenerateKeyError> {
         let longest = self.options.max_lifetime_seconds.unwrap_or(MAX_SECONDS);
         let keep = longest.saturating_add(2 * LEEWAY_SECONDS);
@@ -106,12 +106,12 @@ impl Tokens {
         self.keys.load().renewed(now, after, keep)
     }
 
-    /// The current keys.
+    /// The current signing key and earlier keys.
     pub fn keys(&self) -> Arc<Keys> {
         self.keys.load_full()
     }
 
-    /// The options.
+    /// The options that the issuer was created with.
     pub fn options(&self) -> &TokensOptions {
         &self.options
     }
@@ -159,7 +159,7 @@ impl Tokens {
         }))
     }
 
-    /// Whether the unverified issuer in the token is one of ours.
+    /// Reports whether the unverified issuer of the token is an accepted issuer of this server.
     fn issued(&self, token: &str) -> bool {
         #[derive(Deserialize)]
         struct Issuer {

@@ -10,10 +10,10 @@ const GROUP: &str = "authentication.k8s.io";
 const KIND: &str = "TokenRequest";
 const DEFAULT_SECONDS: i64 = 60 * 60;
 const MIN_SECONDS: i64 = 10 * 60;
-/// The maximum lifetime that a request may contain, in seconds.
+/// The maximum lifetime in seconds that a request may contain.
 pub(super) const MAX_SECONDS: i64 = 1 << 32;
 
-/// The response to a token request.
+/// The result of a token request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TokenRequest {
     /// The request with its status, which contains the token.
@@ -72,7 +72,7 @@ pub async fn issue_requested(
     })
 }
 
-/// Name and namespace of the body must be absent or equal to those of the path.
+/// Checks that name and namespace of the body are absent or equal to those of the request path.
 fn match_path(metadata: &Value, namespace: &str, name: &str) -> Result<(), ApiError> {
     for (key, expected) in [("name", name), ("namespace", namespace)] {
         let given = text(&metadata[key]);
@@ -209,7 +209,7 @@ fn unbindable(api_version: &str, kind: &str) -> ApiError {
     ))
 }
 
-/// The pod's node. A deleted node has a name and no UID.
+/// Returns the node of a pod. The result for a deleted node has a name and no UID.
 async fn node_of(tokens: &Tokens, pod: &Value) -> Result<Option<NameAndUid>, ApiError> {
     let name = text(&pod["spec"]["nodeName"]);
     if name.is_empty() {
@@ -225,7 +225,7 @@ async fn node_of(tokens: &Tokens, pod: &Value) -> Result<Option<NameAndUid>, Api
     )))
 }
 
-/// The granted lifetime in seconds.
+/// Limits the requested lifetime, and returns the granted lifetime in seconds.
 fn shorten(object: &mut Value, tokens: &Tokens, warnings: &mut Vec<String>) -> i64 {
     let wanted = expiration(object);
     match tokens.options().max_lifetime_seconds {
@@ -260,7 +260,7 @@ fn named(object: &Value) -> NameAndUid {
     }
 }
 
-/// RFC 3339 in whole seconds, as `metav1.Time` is written.
+/// Formats a time as `metav1.Time` does: RFC 3339 in whole seconds.
 pub(crate) fn seconds_only(second: i64) -> String {
     Timestamp::from_second(second)
         .unwrap_or(Timestamp::MAX)

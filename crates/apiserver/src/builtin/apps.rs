@@ -90,8 +90,8 @@ fn fill_stateful(spec: &mut Value) {
     }
 }
 
-/// Sets `metadata.annotations` as Go's conversion of `templateGeneration` does, even without a
-/// generation.
+/// Sets `metadata.annotations` as Go's conversion of `templateGeneration` does, even if the
+/// DaemonSet has no generation.
 fn fill_template_generation(set: &mut Value) {
     if let Some(annotations) = make(set, "metadata").and_then(|meta| make(meta, "annotations")) {
         default(annotations, TEMPLATE_GENERATION, "0");
@@ -176,7 +176,7 @@ fn mismatch(labels: &Value, at: &Path<'_>, found: &mut Findings) {
     found.invalid(&at.child("labels"), labels.clone(), said);
 }
 
-/// Whether a label selector in object form matches the labels.
+/// Reports whether a label selector in object form matches the labels.
 pub(crate) fn matches(selector: &Value, labels: &Value) -> bool {
     let pairs = object(selector, "matchLabels").into_iter().flatten();
     let mut pairs = pairs.map(|(key, value)| labels.get(key) == Some(value));

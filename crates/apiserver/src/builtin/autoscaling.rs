@@ -47,7 +47,7 @@ pub(crate) fn fill(version: &str, value: &mut Value) {
     }
 }
 
-/// The CPU metric that `autoscaling/v1` has a field for.
+/// Returns the metric in `autoscaling/v2` for the CPU percentage of `autoscaling/v1`.
 fn cpu(percent: i64) -> Value {
     json!({"type": "Resource", "resource": {"name": "cpu",
         "target": {"type": "Utilization", "averageUtilization": percent}}})

@@ -16,7 +16,7 @@ use crate::schema::findings::Findings;
 
 const NAME_LABELS: [&str; 2] = ["job-name", "batch.kubernetes.io/job-name"];
 const UID_LABELS: [&str; 2] = ["controller-uid", "batch.kubernetes.io/controller-uid"];
-/// Names of a CronJob's Jobs are eleven characters longer.
+/// Maximum length of a CronJob's name: names of its Jobs are eleven characters longer.
 const MAX_CRON_NAME_LENGTH: usize = 52;
 
 pub(crate) fn fill(kind: &str, value: &mut Value) {
@@ -114,7 +114,7 @@ pub(crate) fn validate(kind: &str, value: &Value, found: &mut Findings) {
     checked(kind, value, found);
 }
 
-/// The selector of a Job must be the generated one, unless `manualSelector` is set.
+/// Checks that the selector of a Job is the generated one, unless `manualSelector` is set.
 fn generated_selector(job: &Value, found: &mut Findings) {
     let spec = field(job, "spec");
     if flag(spec, "manualSelector") {

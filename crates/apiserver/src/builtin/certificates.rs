@@ -14,7 +14,7 @@ use crate::schema::Path;
 use crate::schema::findings::Findings;
 
 const PEM_HEAD: &str = "-----BEGIN CERTIFICATE REQUEST-----";
-/// Minimum `expirationSeconds`.
+/// The minimum of `expirationSeconds`.
 const MIN_SECONDS: i64 = 600;
 /// Conditions that only `approval` may write.
 const APPROVAL_CONDITIONS: [&str; 2] = ["Approved", "Denied"];
@@ -34,7 +34,8 @@ pub(crate) fn only_conditions(new: &mut Value, old: &Value) {
     stamp(new, old);
 }
 
-/// Reverts changes of approval conditions, and sets the times of changed conditions.
+/// Reverts changes of the conditions `Approved` and `Denied`, and sets the times of other changed
+/// conditions.
 pub(crate) fn keep_verdicts(new: &mut Value, old: &Value) {
     for kind in APPROVAL_CONDITIONS {
         let kept: Vec<Value> = of_kind(old, kind).cloned().collect();

@@ -237,7 +237,7 @@ pub(crate) fn node(node: &Value, found: &mut Findings) {
     }
 }
 
-/// Whether a CIDR is IPv6; `None` if it is malformed.
+/// Returns true for an IPv6 CIDR and false for an IPv4 CIDR; `None` if it is malformed.
 fn family_of_range(range: &str) -> Option<bool> {
     let (address, length) = range.split_once('/')?;
     let address: std::net::IpAddr = address.parse().ok()?;

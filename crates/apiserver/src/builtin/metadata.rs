@@ -85,7 +85,7 @@ pub(crate) fn annotations(
     }
 }
 
-/// Maximum number of errors about further controller references.
+/// Maximum number of repeated errors about additional controller references.
 const MAX_REPEATED: u8 = 8;
 
 fn owners(metadata: &Value, at: &Path<'_>, found: &mut Findings) {
@@ -112,7 +112,7 @@ fn owners(metadata: &Value, at: &Path<'_>, found: &mut Findings) {
         let this = format!("{}/{}", text(owner, "kind"), text(owner, "name"));
         match &first {
             None => first = Some(this),
-            // Each error contains the whole list, so a few suffice.
+            // Each error contains the whole list, so a few errors suffice.
             Some(_) if repeated == MAX_REPEATED => {}
             Some(first) => {
                 repeated += 1;
@@ -126,7 +126,7 @@ fn owners(metadata: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// The owner references as Go prints them.
+/// Formats the owner references as Go prints them.
 fn shown_owners(metadata: &Value) -> String {
     const MEMBERS: [&str; 6] = [
         "apiVersion",
@@ -156,7 +156,7 @@ pub(crate) fn standard_finalizers(value: &Value, found: &mut Findings) {
     }
 }
 
-/// A finalizer without a domain must be a standard finalizer.
+/// Checks that a finalizer without a domain is a standard finalizer.
 pub(crate) fn standard_finalizer(name: &str, at: &Path<'_>, found: &mut Findings) {
     if !name.contains('/') && !["kubernetes", "orphan", "foregroundDeletion"].contains(&name) {
         let said = "name is neither a standard finalizer name nor is it fully qualified";

@@ -1,5 +1,5 @@
-//! Defaults of pods and pod templates, and the changes of kube-apiserver's default admission
-//! plugins.
+//! Defaults of pods and pod templates, and the changes that kube-apiserver's default admission
+//! plugins make.
 
 pub(crate) mod change;
 mod container;
@@ -69,7 +69,7 @@ fn fill_spec(spec: &mut Value) {
     default(spec, "securityContext", json!({}));
     default(spec, "terminationGracePeriodSeconds", 30);
     default(spec, "schedulerName", "default-scheduler");
-    // `serviceAccount` is the deprecated alias.
+    // `serviceAccount` is the deprecated alias of `serviceAccountName`.
     let account = match text(spec, "serviceAccountName") {
         "" => text(spec, "serviceAccount").to_owned(),
         name => name.to_owned(),
@@ -269,7 +269,7 @@ fn tolerate(spec: &mut Value, key: &str) {
     put(spec, "tolerations", Some(tolerations.into()));
 }
 
-/// The QoS class for the requests and limits of a pod.
+/// Returns the QoS class for the requests and limits of a pod.
 pub(crate) fn quality(pod: &Value) -> &'static str {
     let spec = field(pod, "spec");
     let containers = ["containers", "initContainers"];

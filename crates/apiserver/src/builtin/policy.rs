@@ -12,11 +12,11 @@ use crate::names;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
 
-/// Prefix of system priority classes.
+/// The name prefix of system priority classes.
 const SYSTEM_PREFIX: &str = "system-";
-/// Maximum priority of other classes.
+/// Maximum priority of classes without [`SYSTEM_PREFIX`].
 const MAX_USER_PRIORITY: i64 = 1_000_000_000;
-/// Scopes of a ResourceQuota.
+/// The valid scopes of a ResourceQuota.
 const SCOPES: [&str; 7] = [
     "BestEffort",
     "CrossNamespacePodAffinity",
@@ -156,7 +156,7 @@ pub(crate) fn limits(value: &Value, found: &mut Findings) {
     }
 }
 
-/// Requires min ≤ default ≤ max.
+/// Checks that min ≤ default ≤ max.
 fn ordered(limit: &Value, at: &Path<'_>, found: &mut Findings) {
     // (smaller, larger, field of the error, names of both in the message)
     let rules = [
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn system_priorities_are_reserved() {
+    fn system_priority_class_names_and_values_are_reserved() {
         let value = |name: &str, value: i64| json!({"metadata": {"name": name}, "value": value});
         assert_eq!(paths(priority, &value("high", 1000)), [""; 0]);
         assert_eq!(paths(priority, &value("high", 1_000_000_001)), ["value"]);

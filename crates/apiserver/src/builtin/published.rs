@@ -89,7 +89,7 @@ pub(crate) const PATHS: [(&str, &str); 18] = [
     ),
 ];
 
-/// Table columns by kind.
+/// Table columns by kind, from the committed file.
 pub(crate) fn committed_columns<T: for<'de> Deserialize<'de>>() -> T {
     committed(COLUMNS)
 }
@@ -109,7 +109,7 @@ pub(crate) struct ApiResource {
     pub(crate) name: String,
     pub(crate) singular_name: String,
     pub(crate) namespaced: bool,
-    /// The group of the response's kind, if different from the list's group.
+    /// The API group of the response's kind; empty if it is the group of the list.
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) kind: String,
@@ -126,7 +126,7 @@ pub(crate) struct Published {
     pub(crate) lists: Vec<List>,
 }
 
-/// The order of groups in `/apis`, by kube-apiserver's priorities.
+/// The order of groups in `/apis`, which follows kube-apiserver's priorities.
 const GROUPS: [&str; 18] = [
     "v1",
     "apps/v1",
@@ -173,12 +173,9 @@ pub(crate) fn published() -> &'static Published {
     &PUBLISHED
 }
 
-#[expect(
-    clippy::expect_used,
-    reason = "the committed documents are read by tests"
-)]
+#[expect(clippy::expect_used, reason = "tests parse the committed documents")]
 fn committed<T: for<'de> Deserialize<'de>>(text: &str) -> T {
-    serde_json::from_str(text).expect("the committed documents are what xtask wrote")
+    serde_json::from_str(text).expect("the committed documents have the format of xtask")
 }
 
 impl List {

@@ -23,7 +23,7 @@ pub(crate) fn fill(value: &mut Value) {
     }
 }
 
-/// Removes empty lists, which Go does not store. Field managers own them nevertheless.
+/// Removes empty lists, which Go does not store. Field managers own the removed lists nevertheless.
 pub(crate) fn prepare(value: &mut Value) {
     if value["rules"].as_array().is_some_and(Vec::is_empty) {
         value["rules"] = Value::Null;

@@ -1,8 +1,8 @@
-//! Service: defaults, allocation of addresses, validation.
+//! Service: defaults, allocation of addresses, and validation.
 //!
-//! The embedded API has no network. Services get addresses and node ports nevertheless, because
-//! clients read them: from `10.96.0.0/12` and 30000–32767. The first candidate is derived from the
-//! name, so that a recreated Service gets the same address.
+//! The embedded API has no network. It allocates addresses from `10.96.0.0/12` and node ports from
+//! 30000–32767 nevertheless, because clients read these fields. The name determines the first
+//! candidate, so that a recreated Service gets the same address.
 
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::net::Ipv4Addr;
@@ -58,7 +58,7 @@ pub(crate) fn fill(service: &mut Value) {
     }
 }
 
-/// Allocates addresses and node ports for a new Service; `taken` reports those in use.
+/// Allocates addresses and node ports for a new Service; `taken` reports whether a value is in use.
 pub fn assign(service: &mut Value, taken: &dyn Fn(&str) -> bool) {
     let metadata = field(service, "metadata");
     let name = format!("{}/{}", text(metadata, "namespace"), text(metadata, "name"));
@@ -72,7 +72,7 @@ pub fn assign(service: &mut Value, taken: &dyn Fn(&str) -> bool) {
         ("", [Value::String(first), ..]) => first.clone(),
         ("", _) => {
             let at = |offset: u32| {
-                // The first address is the network's, the last the broadcast address.
+                // The first address is the network address, the last the broadcast address.
                 let host = 1 + offset % (ADDRESSES - 2);
                 Ipv4Addr::from(FIRST_ADDRESS + host).to_string()
             };
@@ -128,7 +128,7 @@ fn assign_ports(spec: &mut Value, name: &str, taken: &dyn Fn(&str) -> bool) {
     }
 }
 
-/// The first free candidate, starting at the one derived from the name.
+/// Returns the first free candidate, starting at the candidate that the name determines.
 fn free(
     name: &str,
     count: u32,
@@ -143,7 +143,7 @@ fn free(
         .unwrap_or_else(|| at(start))
 }
 
-/// Keeps allocated addresses and ports that an update omits.
+/// Copies allocated addresses and ports that an update omits from the stored Service.
 pub(crate) fn carry(new: &mut Value, old: &Value) {
     let before = field(old, "spec");
     let (is, was) = (
@@ -232,7 +232,7 @@ fn addresses(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// The addresses and node ports that a Service has or requests.
+/// Returns the addresses and node ports that a Service has or requests.
 pub(crate) fn claims(service: &Value) -> Vec<String> {
     let spec = field(service, "spec");
     let ports = list(spec, "ports").iter();
@@ -245,7 +245,7 @@ pub(crate) fn claims(service: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Reports requested addresses and ports that other Services have.
+/// Reports requested addresses and ports that other Services use.
 pub(crate) fn collisions(service: &Value, taken: &dyn Fn(&str) -> bool, found: &mut Findings) {
     let at = Path::new("spec");
     let spec = field(service, "spec");

@@ -1,4 +1,4 @@
-//! Acceptance of a CRD's names when another CRD of the group uses them.
+//! Accepts the names of a CRD that no other CRD of the group uses.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Whether all names were accepted.
+    /// Reports whether all names were accepted.
     pub fn all_accepted(&self) -> bool {
         text(&self.condition, "status") == "True"
     }

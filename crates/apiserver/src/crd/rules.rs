@@ -1,4 +1,4 @@
-//! Validation of CEL rules in a CRD: their fields, and their compilation.
+//! Validation of the CEL rules in a CRD: checks the fields of the rules, and compiles them.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ const REASONS: [&str; 4] = [
     "FieldValueInvalid",
     "FieldValueRequired",
 ];
-/// Deeper nested comprehensions exceed the cost limit for all objects.
+/// Maximum nesting depth of comprehensions. Deeper ones exceed the cost limit for all objects.
 const MAX_RULE_DEPTH: u32 = 3;
 
 /// Validates the fields of rules, without compilation.
@@ -66,7 +66,7 @@ pub(super) fn fields(schema: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Whether a path such as `.spec.name` or `.map['key']` exists in the schema.
+/// Reports whether a path such as `.spec.name` or `.map['key']` exists in the schema.
 fn is_path(schema: &Value, path: &str) -> bool {
     let mut schema = schema;
     let mut rest = path;
@@ -96,7 +96,7 @@ fn is_path(schema: &Value, path: &str) -> bool {
     true
 }
 
-/// The context of the compilation.
+/// The context in which the rules of a schema are compiled.
 pub(super) struct About<'a> {
     pub(super) node: &'a Node,
     pub(super) root: bool,

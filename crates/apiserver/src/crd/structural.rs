@@ -11,8 +11,8 @@ const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
 const EMBEDDED: &str = "x-kubernetes-embedded-resource";
 const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
 
-/// Whether the schema uses only features of structural schemas. Otherwise only the unsupported
-/// features are reported.
+/// Reports whether the schema uses only features of structural schemas. For other schemas,
+/// validation reports only the unsupported features.
 pub(super) fn is_readable(schema: &Value) -> bool {
     const NEVER: [&str; 7] = [
         "$ref",
@@ -53,7 +53,7 @@ enum Level {
     Field,
 }
 
-/// Violations of the structural rules, sorted.
+/// Returns the violations of the structural rules, sorted.
 pub(super) fn check(schema: &Value, at: &Path<'_>) -> Findings {
     let mut found = Findings::default();
     invariants(schema, Level::Root, at, &mut found);
@@ -174,7 +174,8 @@ fn is_int_or_string(any_of: &[Value]) -> bool {
     any_of == [json!({"type": "integer"}), json!({"type": "string"})]
 }
 
-/// `own`: whether this is the schema itself, where the int-or-string pattern may contain types.
+/// Checks a schema that may contain only value validation. `own` is true for the outermost schema,
+/// where the int-or-string pattern may contain types.
 fn value_validation(schema: &Value, own: bool, at: &Path<'_>, found: &mut Findings) {
     let any_of = list(schema, "anyOf");
     if !(own && is_int_or_string(any_of)) {
@@ -257,8 +258,8 @@ fn only_bounds(schema: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Fields in `allOf` and similar must also exist in the schema itself. `at` is the path of the
-/// schema, `said_at` that of the field.
+/// Checks that fields in `allOf` and similar also exist in the schema itself. `at` is the path of
+/// the schema, `said_at` is the path of the field.
 fn completeness(
     schema: &Value,
     nested: &Value,

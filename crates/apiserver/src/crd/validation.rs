@@ -51,7 +51,7 @@ fn validate_rest(crd: &Value, found: &mut Findings) {
 /// Validates an updated CRD, without its metadata.
 pub(crate) fn validate_update(crd: &Value, old: &Value, found: &mut Findings) {
     let (spec, before) = (field(crd, "spec"), field(old, "spec"));
-    // An unchanged spec is not validated again: an earlier version may have accepted it.
+    // An unchanged spec is not validated again, because an earlier version may have accepted it.
     if spec != before {
         validate_spec(spec, found);
     }

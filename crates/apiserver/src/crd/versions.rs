@@ -96,8 +96,8 @@ pub(super) fn versions(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// The versions as Go prints them. Fields that are equal in all versions are omitted; if they
-/// differ, the output here is shorter than Go's.
+/// Formats the versions as Go prints them. If fields differ between versions, the output is shorter
+/// than Go's.
 fn shown_versions(versions: &[Value]) -> String {
     const PARTS: [(&str, &str); 4] = [
         ("Schema", "schema"),
@@ -127,7 +127,7 @@ fn shown_versions(versions: &[Value]) -> String {
     format!("[{}]", all.join(","))
 }
 
-/// Validates one field of a version.
+/// A function that validates one field of a version.
 type Check = fn(&Value, &Path<'_>, &mut Findings);
 
 fn deprecation(version: &Value, at: &Path<'_>, found: &mut Findings) {

@@ -1,4 +1,4 @@
-//! Serialized aggregated discovery: it is long, and clients request it often.
+//! Caches the serialized documents of aggregated discovery, which are long and often requested.
 
 use std::sync::{Arc, OnceLock};
 
@@ -27,7 +27,7 @@ impl Aggregated {
     }
 }
 
-/// The aggregated documents of one catalog, each made on the first request.
+/// The aggregated documents of one catalog. Each document is built on the first request.
 #[derive(Debug)]
 pub struct Documents {
     catalog: Arc<Catalog>,
@@ -36,13 +36,13 @@ pub struct Documents {
 }
 
 impl Documents {
-    /// `/api`.
+    /// The aggregated document `/api`.
     pub fn core(&self) -> &Aggregated {
         let make = || Aggregated::of(&super::aggregated_core(&self.catalog));
         self.core.get_or_init(make)
     }
 
-    /// `/apis`.
+    /// The aggregated document `/apis`.
     pub fn groups(&self) -> &Aggregated {
         let make = || Aggregated::of(&super::aggregated_groups(&self.catalog));
         self.groups.get_or_init(make)
@@ -67,7 +67,7 @@ mod tests {
     use crate::resource::CatalogCache;
 
     #[test]
-    fn aggregated_document_is_made_once_per_catalog() {
+    fn aggregated_document_is_built_once_per_catalog() {
         let cache = CatalogCache::<Documents>::default();
         let old = Arc::new(catalog(Kinds::Cluster));
         let first = cache.get(&old).groups().body.clone();

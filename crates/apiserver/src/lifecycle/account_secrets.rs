@@ -22,7 +22,7 @@ use crate::access::{IssueError, NameAndUid, SecretSubject, Tokens};
 const TYPE: &str = "kubernetes.io/service-account-token";
 const ACCOUNT_NAME: &str = "kubernetes.io/service-account.name";
 const ACCOUNT_UID: &str = "kubernetes.io/service-account.uid";
-/// Maximum interval of checks of a token's age, because the clock may be changed.
+/// Maximum interval of checks of a token's age, because the system clock can change.
 const MAX_CHECK_INTERVAL: Duration = Duration::from_hours(1);
 /// Minimum interval of checks of a token's age.
 const MIN_CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -46,11 +46,12 @@ pub(super) struct Key {
 /// The action for a token Secret.
 #[derive(Debug, PartialEq)]
 enum Decision {
-    /// Do nothing; check again at this time.
+    /// No action is necessary before this time; without a time, none is necessary before the next
+    /// change.
     Wait(Option<Timestamp>),
-    /// Replace the Secret.
+    /// Replace the Secret by this object.
     Update(Value),
-    /// Delete the Secret: its service account does not exist.
+    /// Delete the Secret, because its service account does not exist.
     Delete,
 }
 
@@ -105,7 +106,7 @@ impl AccountSecrets {
         pause.clamp(MIN_CHECK_INTERVAL, MAX_CHECK_INTERVAL)
     }
 
-    /// The token Secrets of a deleted service account.
+    /// Returns the token Secrets of a deleted service account.
     fn secrets_of(&self, namespace: &str, account: &str) -> Vec<Key> {
         let first = (namespace.to_owned(), String::new());
         let accounts = self.accounts.lock();
@@ -235,7 +236,7 @@ fn decide(
     })
 }
 
-/// Whether the Secret belongs to this account: a recreated account has another UID.
+/// Reports whether the Secret belongs to this account. A recreated account has another UID.
 fn is_account_of(secret: &Value, account: &Value) -> bool {
     let uid = annotation(secret, ACCOUNT_UID);
     uid.is_empty() || uid == text(&account["metadata"]["uid"])

@@ -22,11 +22,11 @@ pub(super) struct Aggregation {
     roles: Mutex<Known<Role>>,
 }
 
-/// The relevant properties of a ClusterRole.
+/// The properties of a ClusterRole that aggregation uses.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Role {
     labels: Map<String, Value>,
-    /// Label selectors; `None` without an aggregation rule.
+    /// The label selectors of the aggregation rule; `None` without an aggregation rule.
     selects: Option<Vec<Value>>,
     rules: Vec<Rule>,
 }
@@ -91,7 +91,7 @@ fn aggregated(all: &BTreeMap<String, Role>) -> Vec<String> {
     gathering.map(|(name, _)| name.clone()).collect()
 }
 
-/// The rules of an aggregated role; `None` if it is up to date or not aggregated.
+/// Collects the rules of an aggregated role; `None` if the role is up to date or not aggregated.
 fn gather(name: &str, all: &BTreeMap<String, Role>) -> Result<Option<Vec<Rule>>, SelectorError> {
     let Some((own, selects)) = all
         .get(name)
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn aggregated_role_has_rules_of_selected_roles_by_name_without_duplicates() {
+    fn aggregated_role_contains_deduplicated_rules_of_selected_roles_in_name_order() {
         let label = json!({"to": "all"});
         let all = roles(&[
             ("all", role(&label, Some(label.clone()), &["own"])),

@@ -19,7 +19,7 @@ use super::{Act, Hub, MANAGER, ObjectPath, Propagation};
 use crate::resource::{GroupResource, Scope};
 use crate::status::ApiError;
 
-/// Delay before a retry while the graph lags behind the store.
+/// The delay before a retry if the graph is older than the store.
 const GRAPH_LAG: Duration = Duration::from_millis(100);
 
 /// The garbage collector.
@@ -93,8 +93,8 @@ impl Collector {
         Ok(None)
     }
 
-    /// The dependents of an owner; `None` if the owner waits for them and the graph may not be
-    /// complete yet.
+    /// Returns the dependents of an owner; `None` if the owner waits for its dependents and the
+    /// graph may be incomplete.
     fn dependents(&self, owner: &Metadata) -> Option<Vec<Dependent>> {
         let graph = self.graph.lock();
         let known = !owner.is_deleting()
@@ -103,7 +103,8 @@ impl Collector {
         known.then(|| graph.dependents(&owner.uid))
     }
 
-    /// The states of all owners; `None` if a reference is invalid, so that nothing must be done.
+    /// Returns the states of all owners; `None` if a reference is invalid, in which case the object
+    /// must stay unchanged.
     async fn owners(
         &self,
         run: u64,
@@ -165,7 +166,7 @@ impl Collector {
         self.update(&item.path, object).await
     }
 
-    /// Removes references to these owners.
+    /// Removes the references to these owners from an object.
     async fn disown(&self, item: &Item, owners: &[String]) -> Result<(), ReconcileError> {
         let live = self.hub.get(&item.path).await;
         let Some(mut object) = live.map_err(ReconcileError::read(&item.path))? else {
@@ -246,7 +247,7 @@ impl Controller for Collector {
                 graph.synced();
                 Vec::new()
             }
-            // Events are numerous, and have neither owners nor dependents.
+            // Events are numerous, and have neither owners nor dependents, so they are ignored.
             Observed::Put(seen) | Observed::Gone(seen) if is_event(&seen.path) => Vec::new(),
             Observed::Put(seen) => graph.put(&seen.path, &seen.metadata),
             Observed::Gone(seen) => graph.gone(&seen.path, &seen.metadata),
@@ -267,7 +268,7 @@ fn is_event(path: &ObjectPath) -> bool {
     resource == "events" && matches!(group.as_str(), "" | "events.k8s.io")
 }
 
-/// Whether the object has the finalizer of foreground deletion or orphaning.
+/// Reports whether the object has the finalizer of foreground deletion or orphaning.
 fn affects_dependents(metadata: &Metadata) -> bool {
     metadata.has_finalizer(FOREGROUND) || metadata.has_finalizer(ORPHAN)
 }

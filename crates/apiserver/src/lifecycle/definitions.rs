@@ -21,7 +21,7 @@ use crate::resource::{Catalog, GroupResource, Origin};
 
 const GROUP: &str = "apiextensions.k8s.io";
 const RESOURCE: &str = "customresourcedefinitions";
-/// kube-apiserver runs this controller itself.
+/// The field manager of writes. In Kubernetes, kube-apiserver itself runs this controller.
 const MANAGER: &str = "kube-apiserver";
 /// Interval of checks for remaining objects.
 const CLEANUP_PAUSE: Duration = Duration::from_secs(1);
@@ -80,10 +80,11 @@ impl Definitions {
         Ok(None)
     }
 
-    /// Clients may use a CRD as soon as it is established, so it must be served.
+    /// Reports whether the catalog serves a CRD. A CRD must be served before it is established,
+    /// because clients use it from then on.
     fn is_served(&self, definition: &Value) -> bool {
         let catalog = self.hub.catalog();
-        // Polled repeatedly, so it compiles nothing.
+        // This function is polled repeatedly, so it compiles no rules.
         let mut missing = crd::served_names(definition)
             .filter(|(group, version, plural)| catalog.find(group, version, plural).is_none());
         // An unreadable CRD is never served; the log has its error.
@@ -94,7 +95,7 @@ impl Definitions {
         if let Some(status) = terminating(&object, &Cleanup::Running, (self.clock)()) {
             object["status"] = status;
             self.hub.update(MANAGER, path, object, "status").await?;
-            // Requests in progress get time to finish their creates.
+            // Requests in progress receive time to finish their creates.
             return Ok(Some(CLEANUP_PAUSE));
         }
         let outcome = if holds(&object["status"], "Established") {
@@ -120,7 +121,7 @@ impl Definitions {
         Ok(None)
     }
 
-    /// Reports an error in the status, and returns it.
+    /// Reports an error in the status of the CRD, and returns the error.
     async fn failed(
         &self,
         path: &ObjectPath,
@@ -137,7 +138,7 @@ impl Definitions {
         error
     }
 
-    /// Deletes all objects, and returns the number of remaining ones.
+    /// Deletes all objects of the resource, and returns the number of remaining objects.
     async fn delete_instances(&self, resource: &GroupResource) -> Result<usize, ReconcileError> {
         let mut left = 0;
         let mut after = None;
@@ -159,7 +160,7 @@ impl Definitions {
     }
 }
 
-/// The names of built-in kinds in a group, as a CRD without a name.
+/// Returns the names of built-in kinds in a group, in the form of CRDs without a name.
 fn built_in_names(catalog: &Catalog, group: &str) -> Vec<Value> {
     catalog
         .iter()
@@ -234,7 +235,7 @@ impl Controller for Definitions {
     }
 }
 
-/// The fields of a CRD that matter to other CRDs.
+/// Returns the fields of a CRD that affect other CRDs.
 fn slim(object: &Value) -> Value {
     json!({
         "metadata": { "name": object["metadata"]["name"] },

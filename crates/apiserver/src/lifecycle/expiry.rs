@@ -15,13 +15,13 @@ use crate::resource::GroupResource;
 
 const BOOTSTRAP_TOKEN: &str = "bootstrap.kubernetes.io/token";
 
-/// The periodic task.
+/// The periodic task that deletes expired objects.
 pub(super) struct Expiry {
     hub: Arc<dyn Hub>,
     event_ttl_seconds: i64,
     clock: Clock,
-    /// No event expires before this time: those of the last run expire later, and new ones are
-    /// younger.
+    /// The earliest time at which an event can expire. Events that are newer than the last run
+    /// expire later.
     events_stay_until: Mutex<Timestamp>,
 }
 
@@ -38,7 +38,8 @@ impl Expiry {
     async fn expire(&self) -> Result<(), ReconcileError> {
         let now = (self.clock)();
         let until = *self.events_stay_until.lock();
-        // A clock that was ahead may have set a time beyond the lifetime of a new event.
+        // The time may be beyond the lifetime of a new event if the clock was ahead when it was
+        // set.
         let too_late = self.end_after(now).is_some_and(|latest| until > latest);
         if until <= now || too_late {
             let next = self.expire_events(now).await?;
@@ -90,7 +91,7 @@ impl Expiry {
                     next = Some(next.map_or(end, |next| next.min(end)));
                     continue;
                 }
-                // The precondition keeps an object that has changed meanwhile.
+                // The precondition prevents deletion of an object that has changed since the list.
                 let version = &object["metadata"]["resourceVersion"];
                 let version = version.as_str().unwrap_or_default().to_owned();
                 let deleting = self
@@ -115,7 +116,7 @@ impl Sweep for Expiry {
     }
 }
 
-/// The last change of an event, from its own timestamps.
+/// Returns the time of an event's last change, from its own timestamps.
 fn last_change(event: &Value) -> Option<Timestamp> {
     let managed = event["metadata"]["managedFields"].as_array();
     let written = managed.into_iter().flatten().map(|entry| &entry["time"]);
@@ -131,7 +132,7 @@ fn last_change(event: &Value) -> Option<Timestamp> {
     .max()
 }
 
-/// The expiration of a bootstrap token; Secret data is base64.
+/// Returns the expiration time of a bootstrap token from its Secret, whose data is base64.
 fn token_end(secret: &Value) -> Option<Timestamp> {
     use base64::Engine;
     if secret["type"] != BOOTSTRAP_TOKEN {
@@ -159,7 +160,7 @@ mod tests {
     use crate::resource::Catalog;
     use crate::status::ApiError;
 
-    /// A hub with one event; counts reads, and records deletion.
+    /// A hub with one event that counts reads and records the deletion.
     #[derive(Default)]
     struct OneEvent {
         lists: Mutex<u32>,
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn only_bootstrap_tokens_with_expiration_expire() {
+    fn bootstrap_token_without_expiration_does_not_expire() {
         // 2026-01-01T00:00:00Z
         let mut secret = json!({
             "type": BOOTSTRAP_TOKEN,

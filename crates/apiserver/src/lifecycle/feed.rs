@@ -10,11 +10,11 @@ use super::ObjectPath;
 /// An element of the feed.
 #[derive(Debug, Clone)]
 pub enum Observed {
-    /// The initial list starts again; earlier state may be outdated.
+    /// The initial list starts again. State from earlier elements may be outdated.
     Restart,
     /// A new or changed object.
     Put(ObservedObject),
-    /// A deleted object with its last state.
+    /// A deleted object in its last state.
     Gone(ObservedObject),
     /// The initial list is complete.
     Synced,
@@ -24,7 +24,7 @@ pub enum Observed {
 #[derive(Debug)]
 pub(super) struct Known<T> {
     pub(super) all: BTreeMap<String, T>,
-    /// Whether the initial list is complete; absence proves nothing before.
+    /// True if the initial list is complete. Before, an absent object may exist.
     pub(super) complete: bool,
 }
 
@@ -86,7 +86,7 @@ pub struct OwnerReference {
     pub name: String,
     /// The owner's UID.
     pub uid: String,
-    /// Whether foreground deletion of the owner waits for this dependent.
+    /// True if foreground deletion of the owner waits for this dependent.
     pub block_owner_deletion: Option<bool>,
 }
 
@@ -97,22 +97,22 @@ struct Whole {
 }
 
 impl Metadata {
-    /// Parses the metadata from JSON text; `None` if it is not an object's.
+    /// Parses the metadata from JSON text; `None` if the text is not a JSON object.
     pub fn read(object: &[u8]) -> Option<Self> {
         Some(serde_json::from_slice::<Whole>(object).ok()?.metadata)
     }
 
-    /// The metadata of a parsed object.
+    /// Extracts the metadata of a parsed object.
     pub fn of(object: &serde_json::Value) -> Self {
         Self::deserialize(&object["metadata"]).unwrap_or_default()
     }
 
-    /// Whether the deletion timestamp is set.
+    /// Reports whether the deletion timestamp is set.
     pub fn is_deleting(&self) -> bool {
         self.deletion_timestamp.is_some()
     }
 
-    /// Whether the object has this finalizer.
+    /// Reports whether the object has this finalizer.
     pub fn has_finalizer(&self, finalizer: &str) -> bool {
         self.finalizers.iter().any(|own| own == finalizer)
     }

@@ -14,7 +14,7 @@ use super::{Act, Hub, MANAGER, ObjectPath};
 const ACCOUNT: &str = "default";
 const ROOT_CA: &str = "kube-root-ca.crt";
 const DESCRIPTION: &str = "kubernetes.io/description";
-/// `kubectl describe` shows this annotation.
+/// The value of the ConfigMap's description annotation, which `kubectl describe` shows.
 const DESCRIPTION_TEXT: &str = "Contains a CA bundle that can be used to verify the \
     kube-apiserver when using internal endpoints such as the internal service IP or \
     kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes \
@@ -154,14 +154,14 @@ mod tests {
     #[test]
     fn changed_root_certificate_config_map_is_restored() {
         let Some(Act::Create(made)) = decide_root_ca("d", "PEM", None) else {
-            panic!("there is none yet");
+            panic!("the missing ConfigMap is not created");
         };
         assert_eq!(decide_root_ca("d", "PEM", Some(made.clone())), None);
         for (pointer, value) in [("data", json!({"ca.crt": "x"})), ("metadata", json!({}))] {
             let mut changed = made.clone();
             changed[pointer] = value;
             let Some(Act::Update { object, .. }) = decide_root_ca("d", "PEM", Some(changed)) else {
-                panic!("{pointer} was changed");
+                panic!("the changed {pointer} is not restored");
             };
             assert_eq!(object["data"], made["data"]);
             assert_eq!(

@@ -19,9 +19,9 @@ use crate::access::Clock;
 use crate::resource::{GroupResource, Scope};
 
 const FINALIZER: &str = "kubernetes";
-/// Concurrent deletions.
+/// Maximum number of concurrent deletions.
 const CONCURRENCY: usize = 8;
-/// Assumed time for finalizers in seconds.
+/// Assumed time in seconds until finalizers are removed.
 const FINALIZER_SECONDS: u64 = 15;
 
 /// The controller of namespaces.
@@ -93,7 +93,8 @@ impl Namespaces {
         Ok(None)
     }
 
-    /// Deletes the content, and returns what remains; pods are deleted first (KEP-5080).
+    /// Deletes the content of a namespace, and returns the remaining content. Pods are deleted
+    /// first (KEP-5080).
     async fn delete_content(&self, namespace: &str) -> Result<Remaining, ReconcileError> {
         let mut remaining = Remaining::default();
         let pods = GroupResource {
@@ -160,7 +161,7 @@ impl Namespaces {
         }
     }
 
-    /// Returns the error message, if any.
+    /// Deletes an object; returns the error message if the deletion fails.
     async fn delete(
         &self,
         resource: &GroupResource,
@@ -266,7 +267,7 @@ impl Remaining {
         }
     }
 
-    /// The delay before the next check.
+    /// Returns the delay before the next check.
     fn wait(&self) -> Wait {
         if !self.errors.is_empty() {
             return Wait::Failed;
@@ -279,7 +280,7 @@ impl Remaining {
             0 => FINALIZER_SECONDS,
             grace => grace,
         };
-        // Half of the expected time; deletions trigger earlier checks.
+        // The delay is half of the expected time; deletions trigger earlier checks.
         Wait::For(Duration::from_secs(seconds / 2 + 1))
     }
 }

@@ -1,4 +1,4 @@
-//! The feed on top of the store: a list, then a watch.
+//! The feed of objects from the store: a list, then a watch.
 
 use std::time::Duration;
 
@@ -10,16 +10,17 @@ use crate::store::{
     At, Batch, Event, List, ListError, Rest, Store, StoreError, Stored, Watch, WatchEnd, WatchError,
 };
 
-/// Objects per read.
+/// Number of objects per read of the store.
 const PAGE: usize = 500;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// All objects whose keys start with `prefix`, and their changes, until the store is closed.
+/// Returns all objects whose keys start with `prefix`, and their changes, until the store is
+/// closed.
 ///
 /// An object that changes during the initial list may be delivered in an older state after a newer
-/// one; its newest state always comes last. The list may take longer than history is kept. After
-/// missed changes the feed starts again with [`Observed::Restart`].
+/// one; its newest state always comes last. The list may take longer than the store retains
+/// history. If changes were missed, the feed starts again with [`Observed::Restart`].
 pub fn observe(store: Store, prefix: impl Into<String>) -> BoxStream<'static, Observed> {
     let reader = Reader {
         store,
@@ -50,14 +51,14 @@ enum Phase {
     Begin,
     List(Box<Listing>),
     Watch(Box<Watch>),
-    /// The error needs time to recover.
+    /// The feed waits after an error before it restarts.
     Pause,
 }
 
-/// The initial list, read in pages while changes continue.
+/// The progress of the initial list, which is read in pages while changes continue.
 ///
 /// Each page has its own revision. Changes before that revision are delivered before the page, so
-/// that no page is older than a delivered change; a change waits for at most one page.
+/// that no page is older than a delivered change. A change waits for at most one page.
 struct Listing {
     watch: Watch,
     /// Changes up to this revision are delivered before the next page.
@@ -110,7 +111,7 @@ impl Reader {
         }
     }
 
-    /// Changes before the next page, otherwise the page.
+    /// Delivers the changes before the next page if there are any, otherwise the page.
     async fn list(&mut self, mut listing: Box<Listing>) -> Result<Vec<Observed>, Closed> {
         if listing.watch.revision() < listing.until {
             match listing.watch.pending().await {
@@ -157,7 +158,7 @@ impl Reader {
         Ok(observed)
     }
 
-    /// A watch that continues where another ended; `None` if changes were missed.
+    /// Creates a watch that continues where another ended; `None` if changes were missed.
     fn resume(&self, ended: &Watch, end: &WatchEnd) -> Result<Option<Watch>, Closed> {
         let resumed = match end {
             WatchEnd::Closed => return Err(Closed),
@@ -201,7 +202,7 @@ fn seen(stored: &Stored) -> Option<ObservedObject> {
     ObservedObject::parse(path(&stored.key)?, stored.value.clone())
 }
 
-/// The path of a key such as `/core/pods/shop/web` or `/core/nodes//n1`.
+/// Parses a key such as `/core/pods/shop/web` or `/core/nodes//n1`.
 fn path(key: &str) -> Option<ObjectPath> {
     let mut parts = key.strip_prefix('/')?.splitn(4, '/');
     let (group, resource) = (parts.next()?, parts.next()?);
@@ -230,7 +231,10 @@ mod tests {
 
     async fn next(feed: &mut BoxStream<'static, Observed>) -> String {
         let observed = tokio::time::timeout(Duration::from_secs(10), feed.next());
-        match observed.await.expect("something happens") {
+        match observed
+            .await
+            .expect("the feed delivers an element within 10 seconds")
+        {
             None => "end".to_owned(),
             Some(Observed::Restart) => "restart".to_owned(),
             Some(Observed::Synced) => "synced".to_owned(),
@@ -240,7 +244,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn feed_starts_with_existing_objects_then_changes() {
+    async fn feed_delivers_existing_objects_before_changes() {
         let (_folder, store) = open(StoreOptions::default());
         create(&store, "/core/nodes//n").await;
         let mut feed = observe(store.clone(), "/");
@@ -256,7 +260,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn long_list_is_complete_and_concurrent_changes_are_delivered() {
+    async fn initial_list_in_pages_is_complete_despite_concurrent_changes() {
         let (_folder, store) = open(StoreOptions::default());
         for number in 0..=PAGE {
             create(&store, &format!("/core/pods/d/{number:04}")).await;
@@ -264,7 +268,7 @@ mod tests {
         let mut feed = observe(store.clone(), "/core/pods/");
         assert_eq!(next(&mut feed).await, "restart");
         assert!(next(&mut feed).await.starts_with("put pods. d/0000"));
-        // Sorts before objects that were read already.
+        // The key of this object sorts before the objects that were already read.
         create(&store, "/core/pods/a/early").await;
         create(&store, "/core/secrets/d/other").await;
         let mut puts = 1;
@@ -279,7 +283,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lagging_feed_restarts() {
+    async fn lagging_feed_restarts_with_a_new_list() {
         let (_folder, store) = open(StoreOptions {
             watch_changes: 4,
             ..StoreOptions::default()
@@ -340,8 +344,8 @@ mod tests {
         let mut feed = observe(store.clone(), "/");
         assert_eq!(next(&mut feed).await, "restart");
         assert!(next(&mut feed).await.starts_with("put pods. d/0000"));
-        // Enough changes to overflow the watch's queue, and enough time for compaction of old
-        // history.
+        // The loop makes enough changes to overflow the watch's queue, and takes enough time for
+        // compaction of old history.
         for number in 0..16 {
             create(&store, &format!("/core/pods/a/{number:02}")).await;
         }
@@ -363,7 +367,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn object_deleted_during_the_list_is_gone_at_the_end() {
+    async fn feed_reports_object_deleted_during_initial_list() {
         let (_folder, store) = open(StoreOptions::default());
         let mut last = 0;
         for number in 0..=PAGE {
@@ -392,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_keys_are_skipped() {
+    fn feed_skips_objects_with_malformed_keys() {
         assert_eq!(
             path("/core/nodes//n"),
             Some(ObjectPath::new("", "nodes", "", "n"))

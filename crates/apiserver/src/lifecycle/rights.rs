@@ -1,4 +1,4 @@
-//! Keeps the RBAC index in step with the store.
+//! Updates the RBAC index when roles and bindings in the store change.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use crate::access::{Rbac, RbacKind};
 #[derive(Debug)]
 pub struct Rights {
     rbac: Arc<Rbac>,
-    /// The objects since a restart, until the initial list is complete: the index stays unchanged
-    /// meanwhile.
+    /// The roles and bindings since a restart, until the initial list is complete. Meanwhile, the
+    /// index stays unchanged.
     pending: Option<Vec<(RbacKind, Value)>>,
 }
 
 impl Rights {
-    /// Updates this index.
+    /// Creates a handler that updates this index.
     pub fn new(rbac: Arc<Rbac>) -> Self {
         Self {
             rbac,

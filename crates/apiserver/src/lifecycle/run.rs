@@ -83,7 +83,7 @@ impl ReconcileError {
     }
 }
 
-/// The delay until the next reconciliation; `None` waits for a change.
+/// The delay until the next reconciliation; `None` if the next change starts it.
 pub(super) type Next = Option<Duration>;
 
 /// A controller of the server.
@@ -203,7 +203,7 @@ fn options(name: &'static str) -> Options {
     }
 }
 
-/// A controller with keys from the feed.
+/// Adapts a controller of the server, with its keys from the feed, to the shared runtime.
 struct Fed<C: Controller> {
     controller: Arc<C>,
     trigger: Trigger<C::Key>,
@@ -219,7 +219,7 @@ impl<C: Controller> Reconciler for Fed<C> {
         Ok(next.map_or(Action::await_change(), Action::requeue))
     }
 
-    /// Conflicts and missing objects are ordinary races.
+    /// Reports whether the error is an expected race: a conflict, or a missing object.
     fn is_expected(&self, error: &ReconcileError) -> bool {
         matches!(
             error,

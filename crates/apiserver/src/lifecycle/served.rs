@@ -1,4 +1,4 @@
-//! Keeps the catalog in step with CRDs.
+//! Updates the catalog when CRDs change.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,18 +16,18 @@ use crate::resource::{Catalog, Resource};
 #[derive(Debug)]
 pub struct Served {
     catalog: Arc<ArcSwap<Catalog>>,
-    /// The built-in resources, which no CRD changes.
+    /// The catalog of built-in resources, which CRDs do not change.
     built_in: Arc<Catalog>,
     defined: BTreeMap<String, Defined>,
-    /// Whether the initial list is complete; the catalog is unchanged before.
+    /// True if the initial list is complete. Before, the catalog stays unchanged.
     complete: bool,
 }
 
 /// An accepted CRD.
 #[derive(Debug)]
 struct Defined {
-    /// A digest of the spec and accepted names: parsing a schema takes time, and most updates
-    /// change the status only.
+    /// A digest of the spec and accepted names. It avoids parsing schemas on updates of the status,
+    /// which are most updates.
     made_of: [u8; 32],
     resources: Vec<Arc<Resource>>,
 }
@@ -124,8 +124,8 @@ fn is_definition(seen: &super::ObservedObject) -> bool {
     resource.group == "apiextensions.k8s.io" && resource.resource == "customresourcedefinitions"
 }
 
-/// Whether the names are accepted. A CRD is served before it is marked as established, so that
-/// clients can use it as soon as they see the condition.
+/// Reports whether the names of the CRD are accepted. A CRD is served before it is marked as
+/// established, so that clients can use it when they observe the condition.
 fn is_in_force(definition: &Value) -> bool {
     let conditions = definition["status"]["conditions"].as_array();
     let mut conditions = conditions.into_iter().flatten();

@@ -11,14 +11,14 @@ use crate::access::{BootstrapObject, Reconciled, bootstrap_objects, reconcile};
 use crate::status::ApiError;
 
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
-/// kube-apiserver creates these objects itself.
+/// The field manager of bootstrap objects, which kube-apiserver itself creates in Kubernetes.
 const MANAGER: &str = "kube-apiserver";
 const RBAC: &str = "rbac.authorization.k8s.io";
 const CONCURRENCY: usize = 16;
 const MAX_ATTEMPTS: u32 = 5;
 const RETRY_DELAY: Duration = Duration::from_millis(20);
 
-/// A bootstrap object cannot be written.
+/// The error of writing a bootstrap object.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write bootstrap object {path}")]
 pub struct StartError {
@@ -42,7 +42,7 @@ pub async fn prepare(hub: &dyn Hub) -> Result<(), StartError> {
 
 /// Runs writes concurrently, so that they share disk syncs.
 async fn all(
-    // A collected list, because a spawned caller cannot hold the closure.
+    // The list is collected, because a spawned caller cannot hold the closure.
     list: Vec<BoxFuture<'_, Result<(), StartError>>>,
 ) -> Result<(), StartError> {
     stream::iter(list)
@@ -66,7 +66,7 @@ async fn ensure_namespace(hub: &dyn Hub, name: &str) -> Result<(), StartError> {
     }
 }
 
-/// Retries a few times after concurrent writes.
+/// Creates or updates a bootstrap object; retries a few times after concurrent writes.
 async fn ensure(hub: &dyn Hub, object: &BootstrapObject) -> Result<(), StartError> {
     let path = ObjectPath::new(
         RBAC,
@@ -95,7 +95,7 @@ async fn ensure_once(
     match reconcile(object, stored.as_ref()) {
         Reconciled::Nothing => Ok(()),
         Reconciled::Protected => {
-            tracing::warn!(%path, "bootstrap role lacks rights and is not updated: autoupdate is false");
+            tracing::warn!(%path, "did not restore missing rules of a bootstrap role: autoupdate is false");
             Ok(())
         }
         Reconciled::Create(object) => hub.act(MANAGER, path, Act::Create(object)).await,

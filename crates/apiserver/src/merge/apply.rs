@@ -19,7 +19,7 @@ use crate::schema::{Node, Shape};
 pub struct ApplyOptions<'a> {
     /// The query parameter `fieldManager`.
     pub manager: &'a str,
-    /// Whether to take over fields that other managers own.
+    /// True if the apply takes ownership of fields that other managers own.
     pub force: bool,
     /// The time for `managedFields`.
     pub now: Timestamp,
@@ -28,10 +28,10 @@ pub struct ApplyOptions<'a> {
 /// The annotation with the last configuration of client-side `kubectl apply`.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The manager that takes over fields of its earlier client-side applies.
+/// The field manager that takes ownership of the fields of its earlier client-side applies.
 const KUBECTL: &str = "kubectl";
 
-/// The manager of fields that existed before the first apply.
+/// The field manager of fields that existed before the first apply.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
 /// Maximum size of all annotations in bytes.
@@ -166,7 +166,8 @@ fn attempt(
     Ok((merged, managers))
 }
 
-/// The fields of the last client-side apply that are unchanged since; `None` if unknown.
+/// Returns the fields of the last client-side apply that have not changed since; `None` if the
+/// fields are unknown.
 fn last_applied_fields(live: &Value, kind: &MergeKind) -> Option<Set> {
     let last = live["metadata"]["annotations"][LAST_APPLIED].as_str()?;
     let last: Value = serde_json::from_str(last).ok()?;
@@ -204,7 +205,7 @@ fn refresh_last_applied(object: &mut Value, applied: &Value) {
             own.remove(LAST_APPLIED);
             coerce_texts(own)
         });
-        // Malformed annotations count as none.
+        // Malformed annotations are ignored.
         if !kept {
             metadata.remove("annotations");
         }
@@ -222,7 +223,8 @@ fn refresh_last_applied(object: &mut Value, applied: &Value) {
     }
 }
 
-/// Replaces null by an empty text; returns false if another type occurs.
+/// Replaces null values by empty strings; returns false if the map contains a value of another
+/// type.
 fn coerce_texts(map: &mut Map<String, Value>) -> bool {
     let fits = map
         .values()
@@ -235,7 +237,7 @@ fn coerce_texts(map: &mut Map<String, Value>) -> bool {
     fits
 }
 
-/// Removes named fields with value `null`, which Go structs treat as unset.
+/// Removes named fields with the value `null`, which Go structs treat as unset.
 pub fn drop_nulls(value: &mut Value, node: &Node) {
     match (value, &node.shape) {
         (

@@ -11,9 +11,9 @@ use crate::status::{ApiError, Cause, Details};
 /// A field that another manager owns with a different value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
-    /// The owner.
+    /// The manager that owns the field.
     pub manager: ManagerId,
-    /// The field.
+    /// The path of the owned field.
     pub path: Path,
 }
 
@@ -88,13 +88,13 @@ pub(super) const MAX_OPERATIONS: usize = 10_000;
 /// Errors of patches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PatchError {
-    /// The patch is malformed: 400.
+    /// The patch is malformed; the response is 400.
     Malformed(String),
-    /// The patch cannot be applied to the object: 422.
+    /// The patch cannot be applied to the object; the response is 422.
     Unprocessable(String),
-    /// The patch has this number of operations, which exceeds the limit: 413.
+    /// The patch has this number of operations, which exceeds the limit; the response is 413.
     TooManyOperations(usize),
-    /// kube-apiserver answers with 500 in this case.
+    /// The patch fails in a case in which kube-apiserver responds with 500.
     Failed(String),
 }
 

@@ -33,7 +33,7 @@ impl Set {
         Ok(read(fields, 0)?.0)
     }
 
-    /// The set as `fieldsV1`.
+    /// Serializes the set as `fieldsV1`.
     pub fn to_fields(&self) -> Value {
         self.write(false)
     }
@@ -49,7 +49,7 @@ impl Set {
         Value::Object(out)
     }
 
-    /// The set as JSON text, in kube-apiserver's order.
+    /// Serializes the set as JSON text, in kube-apiserver's order.
     pub fn to_json(&self) -> String {
         let mut out = String::new();
         self.write_tree(false, &mut out);
@@ -74,7 +74,7 @@ impl Set {
     }
 }
 
-/// Parses the set below a field, and whether the field itself is a member.
+/// Parses the set below a field; the boolean is true if the field itself is a member.
 fn read(fields: &Value, depth: usize) -> Result<(Set, bool), FieldsError> {
     if depth > MAX_DEPTH {
         return Err(FieldsError::TooDeep);
@@ -167,7 +167,7 @@ impl PathElement {
     }
 }
 
-/// Numbers in keys become floating point, as in Go's JSON decoder.
+/// Converts numbers in keys to floating point, as Go's JSON decoder does.
 fn as_floats(value: Value) -> Value {
     match value {
         Value::Number(number) => number

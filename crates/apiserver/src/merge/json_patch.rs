@@ -11,7 +11,7 @@ use super::value::{json_kind, quote};
 /// Maximum size of values that all `copy` operations add, in bytes of JSON.
 const MAX_COPIED: usize = 3 * 1024 * 1024;
 
-/// Maximum depth of the result; deeper objects could not be parsed again.
+/// Maximum depth of the result. Objects with more depth could not be parsed again.
 const MAX_DEPTH: usize = 120;
 
 /// Applies a JSON patch.
@@ -37,7 +37,7 @@ pub fn json_patch(live: &Value, patch: &Value) -> Result<Value, PatchError> {
     Ok(document)
 }
 
-/// The operation for a `null` entry.
+/// The empty operation that a `null` entry in a patch stands for.
 static NOTHING: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 
 fn decode(patch: &Value) -> Result<Vec<&Map<String, Value>>, PatchError> {
@@ -61,7 +61,7 @@ fn decode(patch: &Value) -> Result<Vec<&Map<String, Value>>, PatchError> {
     }
 }
 
-/// Unknown fields of operations, in the form of strict decoding.
+/// Returns the unknown fields of operations, in the form of strict decoding errors.
 pub fn unknown_operation_fields(patch: &Value) -> Vec<String> {
     let known = ["op", "path", "from", "value"];
     let operations = patch.as_array().into_iter().flatten().enumerate();
@@ -300,7 +300,7 @@ fn merge_into(live: &mut Map<String, Value>, patch: &Map<String, Value>) {
     }
 }
 
-/// A new value: its nulls delete nothing and are dropped.
+/// Removes nulls from a new value, in which a null deletes no field.
 fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(map) => map

@@ -1,4 +1,4 @@
-//! The properties of a kind that merges use.
+//! The properties of a kind that merges need.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,25 +14,26 @@ use crate::schema::{Node, Shape, Written};
 /// A kind in the version of a request.
 #[derive(Debug, Clone)]
 pub struct MergeKind {
-    /// A value such as `apps/v1`; the version of the request's field paths.
+    /// The version of the request's field paths, such as `apps/v1`.
     pub api_version: String,
-    /// A kind such as `Deployment`.
+    /// The kind, such as `Deployment`.
     pub kind: String,
-    /// Built-in or custom.
+    /// The origin of the kind: built-in or custom.
     pub origin: Origin,
-    /// The schema in this version.
+    /// The schema of the kind in this version.
     pub schema: Arc<Node>,
     /// Fields that the endpoint resets, so that requests never own them.
     pub reset: Set,
     /// The schemas of all versions by `apiVersion`. Managers of other versions are dropped. Objects
     /// have the same fields in all versions, because there are no conversion webhooks.
     pub versions: BTreeMap<String, Arc<Node>>,
-    /// The subresource of the request, or empty.
+    /// The subresource of the request; empty for the object itself.
     pub subresource: String,
 }
 
 impl MergeKind {
-    /// The kind of a resource at an endpoint; `versions` are all versions, this one included.
+    /// Creates the merge properties of a resource at an endpoint. `versions` are all versions of
+    /// the resource, this one included.
     pub fn new<'r>(
         resource: &Resource,
         subresource: &str,
@@ -55,7 +56,8 @@ impl MergeKind {
         }
     }
 
-    /// A built-in kind without a resource, such as Scale, at an endpoint.
+    /// Creates the merge properties of a built-in kind without a resource, such as Scale, at an
+    /// endpoint.
     pub fn of_schema(api_version: &str, kind: &str, schema: Arc<Node>, subresource: &str) -> Self {
         Self {
             versions: BTreeMap::from([(api_version.to_owned(), Arc::clone(&schema))]),
@@ -77,7 +79,7 @@ impl MergeKind {
         self.versions.get(api_version).map(|node| Type::root(node))
     }
 
-    /// The name of an object in Go's errors.
+    /// Returns the name of an object in the form of Go's errors.
     pub(super) fn name_of(&self, object: &Value) -> String {
         let text = |field: &str| object["metadata"][field].as_str().unwrap_or("");
         format!(
@@ -88,9 +90,9 @@ impl MergeKind {
         )
     }
 
-    /// The empty object that creates start from.
+    /// Returns the empty object that a create request is merged into.
     ///
-    /// Go structs contain nested structs from the start, so nobody owns their addition.
+    /// A new Go struct already contains its nested structs, so no manager owns them.
     pub(super) fn nothing(&self) -> Value {
         let mut object = match self.origin {
             Origin::BuiltIn => zero(&self.schema),
@@ -102,13 +104,13 @@ impl MergeKind {
     }
 }
 
-/// Group, version and kind as Go prints them.
+/// Formats group, version and kind as Go prints them.
 pub(super) fn go_kind(api_version: &str, kind: &str) -> String {
     let separator = if api_version.contains('/') { "" } else { "/" };
     format!("{separator}{api_version}, Kind={kind}")
 }
 
-/// The zero value of a Go struct.
+/// Returns the zero value of a Go struct.
 fn zero(node: &Node) -> Map<String, Value> {
     let (Shape::Object { properties, .. }, Some(go)) = (&node.shape, &node.go) else {
         return Map::new();

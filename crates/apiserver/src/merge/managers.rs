@@ -1,4 +1,4 @@
-//! `metadata.managedFields`: the fields of each manager.
+//! `metadata.managedFields`: the fields that each manager owns.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use super::fields::FieldsError;
 use super::set::Set;
 use super::value::quote;
 
-/// The type of write that set the fields.
+/// The type of write that set the owned fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     /// Server-side apply.
@@ -29,14 +29,14 @@ impl Operation {
     }
 }
 
-/// The identity of a manager. Appliers have one identity for all versions.
+/// The identity of a manager. A manager that applies has one identity for all versions.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ManagerId {
     /// The field `manager`.
     pub manager: String,
     /// The field `operation`.
     pub operation: Operation,
-    /// The version of updates; `None` for appliers.
+    /// The API version of an updater; `None` for a manager that applies.
     pub api_version: Option<String>,
     /// The field `subresource`; empty for the object itself.
     pub subresource: String,
@@ -62,7 +62,7 @@ impl ManagerId {
         }
     }
 
-    /// The text that kube-apiserver uses as map key, and as last sort criterion.
+    /// The text that kube-apiserver uses as map key and as the last sort criterion.
     pub(super) fn sort_key(&self) -> String {
         let mut fields = Vec::with_capacity(4);
         let mut field = |name: &str, text: &str| {
@@ -79,7 +79,8 @@ impl ManagerId {
 }
 
 impl fmt::Display for ManagerId {
-    /// The form in conflict messages: `"kubectl" with subresource "status" using apps/v1`.
+    /// Formats the manager as in conflict messages: `"kubectl" with subresource "status" using
+    /// apps/v1`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&quote(&self.manager))?;
         if !self.subresource.is_empty() {
@@ -92,7 +93,7 @@ impl fmt::Display for ManagerId {
     }
 }
 
-/// The fields of a manager.
+/// The fields that a manager owns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owned {
     /// The version of the field paths.
@@ -125,7 +126,7 @@ pub enum ManagersError {
     /// The `fieldsType` is unknown.
     #[error("invalid fieldsType {} in managed fields entry {index}", quote(.fields_type))]
     FieldsType {
-        /// The type.
+        /// The unknown `fieldsType`.
         fields_type: String,
         /// The index of the entry.
         index: usize,
@@ -138,10 +139,10 @@ pub enum ManagersError {
     Time(usize),
 }
 
-/// Maximum number of separate updaters.
+/// Maximum number of updaters with separate entries.
 const MAX_UPDATERS: usize = 10;
 
-/// The manager of merged changes of old updaters.
+/// The manager of the merged changes of old updaters.
 const MERGED_UPDATERS: &str = "ancient-changes";
 
 impl Managers {
@@ -160,12 +161,12 @@ impl Managers {
         Ok(Self(managers))
     }
 
-    /// Whether no field has an owner.
+    /// Reports whether no manager owns a field.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// All managers with their fields.
+    /// Iterates over all managers with their fields.
     pub fn iter(&self) -> impl Iterator<Item = (&ManagerId, &Owned)> {
         self.0.iter()
     }
@@ -189,7 +190,8 @@ impl Managers {
         }
     }
 
-    /// The list of entries: appliers first, then by time, name, version and subresource.
+    /// Returns the list of entries: managers that apply come first, then the order is by time,
+    /// name, version and subresource.
     pub fn to_value(&self) -> Value {
         let mut entries: Vec<(&ManagerId, &Owned)> = self.0.iter().collect();
         entries.sort_by_key(|(id, owned)| {
@@ -238,7 +240,7 @@ impl Managers {
                 owned.set.absorb(&merged.set);
                 owned.time = merged.time;
                 owned.api_version = merged.api_version;
-                // As in kube-apiserver, the merged manager itself may be the oldest.
+                // The merged manager itself may be the oldest, as in kube-apiserver.
                 self.0.remove(&id);
                 left -= 1;
             }

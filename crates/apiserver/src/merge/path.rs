@@ -1,5 +1,5 @@
-//! Paths of fields. An element is a field name, the keys of a list item, the value of a set item,
-//! or a list index.
+//! Paths of fields. An element of a path is a field name, the keys of a list item, the value of a
+//! set item, or a list index.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -81,7 +81,8 @@ impl PartialEq for PathElement {
 impl Eq for PathElement {}
 
 impl fmt::Display for PathElement {
-    /// The form in conflict messages: `.spec`, `[name="web"]`, `[="finalizer"]`, `[0]`.
+    /// Formats the element as in conflict messages: `.spec`, `[name="web"]`, `[="finalizer"]`,
+    /// `[0]`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
         match self {

@@ -6,7 +6,7 @@ use super::managers::{Managers, Owned};
 use super::path::Path;
 use super::set::Set;
 
-/// The version of `Scale`.
+/// The API version of the kind `Scale`.
 const SCALE: &str = "autoscaling/v1";
 
 /// Converts owners between an object and its scale.
@@ -15,7 +15,7 @@ const SCALE: &str = "autoscaling/v1";
 /// [`to_scale`](Self::to_scale); [`to_object`](Self::to_object) converts the result back.
 #[derive(Debug, Clone, Copy)]
 pub struct ScaleManagers<'a> {
-    /// The managers of the object.
+    /// The managers of the scaled object.
     pub object: &'a Managers,
     /// The version of the scaled object, such as `apps/v1`.
     pub api_version: &'a str,
@@ -24,7 +24,7 @@ pub struct ScaleManagers<'a> {
 }
 
 impl ScaleManagers<'_> {
-    /// The managers of the scale: the owners of the replicas.
+    /// Returns the managers of the scale, which are the owners of the replicas.
     pub fn to_scale(self) -> Managers {
         let owners = self.object.0.iter().filter(|(_, owned)| {
             self.replicas
@@ -43,7 +43,7 @@ impl ScaleManagers<'_> {
         Managers(of_scale.collect())
     }
 
-    /// The managers of the object after a write to its scale.
+    /// Returns the managers of the object after a write to its scale.
     pub fn to_object(self, scale: &Managers) -> Managers {
         let mut scale = scale.clone();
         let mut out = BTreeMap::new();
@@ -56,7 +56,7 @@ impl ScaleManagers<'_> {
                 && owned.set.has(path)
                 && scale.0.remove(id).is_none()
             {
-                // Another manager owns the replicas now.
+                // Another manager now owns the replicas.
                 owned.set = owned.set.difference(&Set::of([path.clone()]));
                 if owned.set.is_empty() {
                     continue;

@@ -15,7 +15,7 @@ pub struct Set {
 /// A node of the tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Branch {
-    /// Whether the field itself is in the set.
+    /// True if the field itself is in the set.
     pub(super) member: bool,
     /// The members below the field.
     pub(super) children: Set,
@@ -28,7 +28,7 @@ impl Branch {
 }
 
 impl Set {
-    /// The set of these paths.
+    /// Creates the set of these paths.
     pub fn of(paths: impl IntoIterator<Item = Path>) -> Self {
         let mut set = Self::default();
         for path in paths {
@@ -37,12 +37,13 @@ impl Set {
         set
     }
 
-    /// Whether the set is empty.
+    /// Reports whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.branches.is_empty()
     }
 
-    /// Adds a field. The empty path (the whole object) is ignored, because it has no owner.
+    /// Adds a field. The empty path is ignored, because it means the whole object, which has no
+    /// owner.
     pub fn insert(&mut self, path: &Path) {
         self.insert_at(&path.0);
     }
@@ -59,7 +60,7 @@ impl Set {
         }
     }
 
-    /// Adds a branch, unless it is empty.
+    /// Adds a branch to the set, unless the branch is empty.
     pub(super) fn graft(&mut self, element: PathElement, member: bool, children: Self) {
         let branch = Branch { member, children };
         if !branch.is_empty() {
@@ -67,7 +68,7 @@ impl Set {
         }
     }
 
-    /// Whether the field is a member.
+    /// Reports whether the field is a member.
     pub fn has(&self, path: &Path) -> bool {
         self.has_at(&path.0)
     }
@@ -93,7 +94,7 @@ impl Set {
         self.branches.iter()
     }
 
-    /// The union of both sets.
+    /// Returns the union of both sets.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         let (mut larger, smaller) = if self.branches.len() >= other.branches.len() {
@@ -117,7 +118,7 @@ impl Set {
         }
     }
 
-    /// The intersection; elements keep the spelling of `self`.
+    /// Returns the intersection of both sets. Equal elements keep the spelling of `self`.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         let mut out = Self::default();
@@ -133,13 +134,13 @@ impl Set {
         out
     }
 
-    /// The members of `self` that are not in `other`.
+    /// Returns the members of `self` that are not in `other`.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         self.subtract(other, false)
     }
 
-    /// The members of `self` that are neither in `other` nor below a member of `other`.
+    /// Returns the members of `self` that are neither in `other` nor below a member of `other`.
     #[must_use]
     pub fn recursive_difference(&self, other: &Self) -> Self {
         self.subtract(other, true)
@@ -164,7 +165,7 @@ impl Set {
         out
     }
 
-    /// All members by depth, in kube-apiserver's order.
+    /// Returns all members by depth, in kube-apiserver's order.
     pub fn paths(&self) -> Vec<Path> {
         let mut out = Vec::new();
         self.collect(&mut Vec::new(), &mut out);

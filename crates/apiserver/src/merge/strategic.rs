@@ -36,7 +36,7 @@ pub fn strategic(live: &Value, patch: &Value, schema: &Node) -> Result<Value, Pa
     merge_object(live, patch.clone(), schema).map(Value::Object)
 }
 
-/// The type name in Go's errors.
+/// Returns the type name of a value in Go's errors.
 fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "%!s(<nil>)",
@@ -101,7 +101,8 @@ fn merge_object(
     Ok(original)
 }
 
-/// Applies `$retainKeys`: removes all fields that are not listed; the patch may not set others.
+/// Applies `$retainKeys`: removes all fields that the directive does not list. The patch must not
+/// set other fields.
 fn retain_keys(original: &mut Object, patch: &mut Object) -> Result<(), PatchError> {
     let malformed = || PatchError::Malformed("invalid patch format of retainKeys".to_owned());
     let Some(listed) = patch.remove(RETAIN_KEYS) else {
@@ -124,7 +125,7 @@ fn retain_keys(original: &mut Object, patch: &mut Object) -> Result<(), PatchErr
     Ok(())
 }
 
-/// The field name after the slash of a directive.
+/// Returns the field name after the slash of a directive.
 fn directed<'k>(key: &'k str, prefix: &str, what: &str) -> Result<&'k str, PatchError> {
     match key.split_once('/') {
         Some((before, field)) if before == prefix => Ok(field),
@@ -180,7 +181,7 @@ fn merge_field(
     Ok(())
 }
 
-/// Removes nulls from a new value, where they delete nothing.
+/// Removes nulls from a new value, in which a null deletes no field.
 fn discard_nulls(value: &mut Value) {
     match value {
         Value::Object(map) => {

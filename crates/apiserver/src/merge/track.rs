@@ -13,7 +13,7 @@ use super::typed::{
     self, Comparison, Duplicates, Misfits, combine, compare, field_set, remove, with_named_fields,
 };
 
-/// What happens on conflicts.
+/// The handling of fields that other managers own with a different value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Force {
     No,
@@ -26,7 +26,8 @@ pub(super) enum TrackError {
     Conflicts(Vec<Conflict>),
     Compare(Misfits),
     Merge(Misfits),
-    /// An object does not fit the schema of another version; the text says which object.
+    /// The object cannot be converted to another version, because it does not match the schema of
+    /// that version. The text names the object.
     Convert(&'static str, Misfits),
 }
 
@@ -46,7 +47,7 @@ impl MergeKind {
         set.recursive_difference(&self.reset)
     }
 
-    /// Checks that an object fits another version.
+    /// Checks that an object matches the schema of another version.
     fn convert(
         &self,
         object: &Value,
@@ -61,7 +62,8 @@ impl MergeKind {
         }
     }
 
-    /// The managers with field sets of the current schemas; drops managers of removed versions.
+    /// Returns the managers with field sets of the current schemas; drops managers of removed
+    /// versions.
     fn reconciled(&self, managers: &Managers, live: &Value) -> Result<Managers, TrackError> {
         let mut kept = BTreeMap::new();
         for (id, owned) in &managers.0 {
@@ -111,7 +113,7 @@ impl MergeKind {
         Ok(compared)
     }
 
-    /// Changed fields that other managers own, with the changes in each version.
+    /// Returns the changed fields that other managers own, with the changes in each version.
     fn conflicts(
         &self,
         managers: &Managers,
@@ -142,7 +144,7 @@ impl MergeKind {
         Ok(conflicts)
     }
 
-    /// Updates the owners for a change from `old` (`None` on create) to `new`.
+    /// Updates the field owners for a change from `old` (`None` on create) to `new`.
     pub(super) fn track_update(
         &self,
         managers: &mut Managers,
@@ -156,7 +158,7 @@ impl MergeKind {
         Ok((!set.is_empty()).then_some(set))
     }
 
-    /// Merges an applied configuration, and computes the new owners.
+    /// Merges an applied configuration, and computes the new field owners.
     pub(super) fn track_apply(
         &self,
         managers: &mut Managers,
@@ -205,8 +207,8 @@ impl MergeKind {
                 .or_default()
                 .absorb(&owned.set);
         }
-        // Starts with the version of the last apply: managers of other versions may own restored
-        // fields.
+        // The loop starts with the version of the last apply, because managers of other versions
+        // may own restored fields.
         let mut at = last_version;
         let first = owned_at.remove_entry(last_version);
         for (version, owned) in first.into_iter().chain(owned_at) {
@@ -225,7 +227,7 @@ impl MergeKind {
         Ok(pruned)
     }
 
-    /// Restores fields that any manager owns.
+    /// Restores the fields of an object that any manager owns.
     fn with_owned(
         &self,
         merged: &Value,
@@ -259,7 +261,7 @@ fn listed(mut conflicts: Vec<(ManagerId, Set)>) -> Vec<Conflict> {
     listed
 }
 
-/// Fields without ownership.
+/// The metadata fields that have no owner.
 pub(super) fn ownerless() -> Set {
     let metadata = [
         "name",

@@ -24,18 +24,18 @@ use super::path::{Path, PathElement};
 use super::value;
 use crate::schema::{ListType, Node, Shape, Written};
 
-/// The type of a value.
+/// The type of a value during a merge.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Type<'a> {
-    /// A schema. `open`: an ancestor preserves unknown fields.
+    /// A type with a schema. `open` is true if an ancestor preserves unknown fields.
     Node { node: &'a Node, open: bool },
-    /// Derived from the value: objects merge by field, lists are one value.
+    /// A type that is derived from the value: objects merge by field, and a list is one value.
     Deduced,
-    /// Derived from the value, always one value.
+    /// A type that is derived from the value, and always treats it as one value.
     Untyped,
 }
 
-/// The possible forms of a type's values. More than one only for open types.
+/// The possible forms of the values of a type. Only open types have more than one form.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Atom<'a> {
     pub(super) map: Option<MapAtom<'a>>,
@@ -56,13 +56,13 @@ pub(super) enum Scalar {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MapAtom<'a> {
     pub(super) fields: Option<&'a BTreeMap<String, Arc<Node>>>,
-    /// The type of keys without a named field; `None` if there are none.
+    /// The type of values whose key is not a named field; `None` if the map has no such keys.
     pub(super) element: Option<Type<'a>>,
     pub(super) atomic: bool,
     open: bool,
 }
 
-/// A list.
+/// The type of a list.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ListAtom<'a> {
     pub(super) element: Type<'a>,
@@ -97,7 +97,7 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// The form of this value.
+    /// Returns the form of this value.
     pub(super) fn form(self, value: &Value) -> Form<'a> {
         self.atom().deduced(value).form()
     }
@@ -191,7 +191,7 @@ impl<'a> Atom<'a> {
         }
     }
 
-    /// Whether two reduced types have the same forms.
+    /// Reports whether two reduced types have the same forms.
     pub(super) const fn same_kinds(&self, other: &Self) -> bool {
         self.map.is_some() == other.map.is_some()
             && self.scalar.is_some() == other.scalar.is_some()
@@ -209,7 +209,7 @@ impl<'a> Atom<'a> {
 }
 
 impl<'a> MapAtom<'a> {
-    /// The type of a named field.
+    /// Returns the type of a named field.
     pub(super) fn named(&self, key: &str) -> Option<Type<'a>> {
         let node = self.fields?.get(key)?;
         Some(Type::Node {
@@ -218,14 +218,15 @@ impl<'a> MapAtom<'a> {
         })
     }
 
-    /// The type of the value at a key.
+    /// Returns the type of the value at a key.
     pub(super) fn at(&self, key: &str) -> Option<Type<'a>> {
         self.named(key).or(self.element)
     }
 }
 
 impl ListAtom<'_> {
-    /// The path element of a list item; the error says why it has none.
+    /// Returns the path element of a list item; the error is the reason why the item has no path
+    /// element.
     pub(super) fn element_of(&self, item: &Value) -> Result<PathElement, String> {
         match self.kind {
             ListKind::Atomic => Err("invalid indexing of non-associative list".to_owned()),
@@ -298,7 +299,7 @@ fn set_element(item: &Value) -> Result<PathElement, String> {
     }
 }
 
-/// The items of a list; empty for null and other types.
+/// Returns the items of a list; empty for null and other types.
 fn items(value: Option<&Value>) -> &[Value] {
     value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
@@ -307,7 +308,7 @@ fn entries(value: Option<&Value>) -> Option<&Map<String, Value>> {
     value.and_then(Value::as_object)
 }
 
-/// A value does not fit its type.
+/// An error about a value that does not match its type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Misfit {
     pub(super) path: Path,

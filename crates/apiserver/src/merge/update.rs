@@ -47,7 +47,7 @@ pub fn update(live: Option<&Value>, new: &mut Value, kind: &MergeKind, options: 
     }
 }
 
-/// The initial managers: those in the request, or those of the live object.
+/// Returns the initial managers: those in the request, or those of the live object.
 fn starting_point(live: &Value, new: &Value, kind: &MergeKind) -> Managers {
     let of_live = || Managers::of(live).unwrap_or_default();
     if !kind.subresource.is_empty() {
@@ -123,7 +123,8 @@ fn strip_managers(object: &mut Value) {
     }
 }
 
-/// Restores the old times if nothing else changed, so that a write without changes stores nothing.
+/// Restores the old times of managed fields if no other part of the object changed, so that a write
+/// without changes stores no new revision.
 pub fn keep_times(old: &Value, new: &mut Value) {
     let managers = |object: &Value| match &object["metadata"]["managedFields"] {
         Value::Array(entries) => entries.clone(),
@@ -147,7 +148,7 @@ pub fn keep_times(old: &Value, new: &mut Value) {
     }
 }
 
-/// The object without fields that change on every write.
+/// Returns the object without the fields that change on every write.
 fn bare(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
@@ -157,11 +158,11 @@ fn bare(object: &Value) -> Value {
     object
 }
 
-/// Maximum length in bytes of a name from the user agent.
+/// Maximum length in bytes of a manager name from the user agent.
 const MAX_NAME: usize = 128;
 
-/// The name of the manager: the query parameter `fieldManager`, or the first part of the user
-/// agent.
+/// Returns the name of the manager: the query parameter `fieldManager`, or the first part of the
+/// user agent.
 pub fn manager_name(field_manager: &str, user_agent: &str) -> String {
     if !field_manager.is_empty() {
         return field_manager.to_owned();

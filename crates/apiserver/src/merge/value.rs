@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Number, Value};
 
-/// The order of two values; equal values are the same set element.
+/// Compares two values; equal values are the same set element.
 pub(super) fn compare(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => compare_numbers(left, right),
@@ -18,7 +18,7 @@ pub(super) fn compare(left: &Value, right: &Value) -> Ordering {
     }
 }
 
-/// Whether two values are equal for ownership.
+/// Reports whether two values are equal for field ownership.
 pub(super) fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => {
@@ -98,7 +98,7 @@ pub(super) fn json_kind(value: &Value) -> &'static str {
     }
 }
 
-/// Formats a value for paths: texts quoted, others bare.
+/// Formats a value for paths: strings are quoted, other values are not.
 pub(super) fn show(value: &Value, out: &mut String) {
     match value {
         Value::Null => out.push_str("null"),
@@ -125,7 +125,8 @@ pub(super) fn show(value: &Value, out: &mut String) {
     }
 }
 
-/// Go's `%v`: integers in full, floating point with the fewest digits and an exponent if large.
+/// Formats a number as Go's `%v` does: integers in full, floating point with the fewest digits and
+/// an exponent if large.
 pub(super) fn show_number(number: &Number, out: &mut String) {
     let Some(float) = number.as_f64().filter(|_| number.is_f64()) else {
         let _ = write!(out, "{number}");
@@ -142,7 +143,7 @@ pub(super) fn show_number(number: &Number, out: &mut String) {
     }
 }
 
-/// Go's `%q`.
+/// Formats a string as Go's `%q` does.
 pub(crate) fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -175,7 +176,7 @@ pub(crate) fn quote(text: &str) -> String {
     out
 }
 
-/// Whether Go's `strconv.IsPrint` is false, for characters that objects contain.
+/// Reports whether Go's `strconv.IsPrint` is false, for characters that objects contain.
 pub(super) fn is_unprintable(letter: char) -> bool {
     letter.is_control()
         || (letter.is_whitespace() && letter != ' ')
@@ -192,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_compare_by_value() {
+    fn numbers_are_compared_by_value() {
         assert!(equal(&json!(1), &json!(1.0)));
         assert!(equal(&json!({"a": [1]}), &json!({"a": [1.0]})));
         assert!(!equal(&json!(1), &json!("1")));
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn types_have_a_fixed_order() {
+    fn values_of_different_types_have_a_fixed_order() {
         let sorted = [
             json!(-1),
             json!(0.5),

@@ -54,8 +54,8 @@ fn definition_name(resource: &Resource) -> String {
     format!("{}.{}.{}", group.join("."), gv.version, resource.kind)
 }
 
-/// The paths of a custom resource: those of Deployment with other names, because apiextensions
-/// generates paths by the same rules.
+/// Returns the paths of a custom resource. They are the paths of Deployment with other names,
+/// because apiextensions generates paths by the same rules.
 fn custom_paths(resource: &Resource) -> Vec<(String, String)> {
     let lines = builtin::PATHS
         .iter()
@@ -111,8 +111,8 @@ fn renamed(text: &str, resource: &Resource) -> String {
         .replace("Deployment", &resource.kind)
 }
 
-/// Removes strategic merge patches, which custom resources do not support, and for cluster-scoped
-/// resources the namespace.
+/// Removes strategic merge patches, which custom resources do not support. For cluster-scoped
+/// resources, also removes the namespace.
 fn cut(item: &str, cluster: bool) -> String {
     let Ok(mut item) = serde_json::from_str::<Value>(item) else {
         return item.to_owned();

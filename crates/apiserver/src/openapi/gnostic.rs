@@ -1,11 +1,11 @@
-//! The OpenAPI v2 document as Protobuf (`openapi.v2.Document` of gnostic-models), the only format
-//! that kubectl reads.
+//! The OpenAPI v2 document as Protobuf (`openapi.v2.Document` of gnostic-models), which is the only
+//! format that kubectl supports.
 
 use serde_json::{Map, Value};
 
 use crate::json::{field, flag, list, object, text};
 
-/// Encodes the document.
+/// Encodes the OpenAPI v2 document as Protobuf.
 pub(super) fn document(document: &Value) -> Vec<u8> {
     let mut made = Message::default();
     made.text(1, text(document, "swagger"));
@@ -100,7 +100,8 @@ fn parameter(made: &mut Message, parameter: &Value) {
     });
 }
 
-/// `numbers` are the field numbers of type, format and `uniqueItems`.
+/// Encodes a parameter that is not in the body. `numbers` are the Protobuf field numbers of type,
+/// format and `uniqueItems`.
 fn plain_parameter(made: &mut Message, parameter: &Value, numbers: [u32; 3]) {
     made.flag(1, flag(parameter, "required"));
     made.text(2, text(parameter, "in"));
@@ -183,7 +184,7 @@ fn any(made: &mut Message, value: &Value) {
     made.text(2, &value.to_string());
 }
 
-/// A message under construction.
+/// A Protobuf message under construction.
 #[derive(Default)]
 struct Message(Vec<u8>);
 
@@ -240,7 +241,7 @@ impl Message {
         self.bytes(number, &inner.0);
     }
 
-    /// Encodes a pair of name and value.
+    /// Encodes a name and value pair.
     fn named(&mut self, number: u32, name: &str, write: impl FnOnce(&mut Self)) {
         self.message(number, |made| {
             made.text(1, name);
@@ -256,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn message_encoding_is_that_of_protobuf() {
+    fn message_encoding_matches_protobuf() {
         let mut made = Message::default();
         made.text(1, "2.0");
         made.number(11, 300);
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn group_version_kinds_are_yaml() {
+    fn group_version_kinds_are_encoded_as_yaml() {
         let bytes = document(&json!({"swagger": "2.0", "definitions": {
             "a": {"type": "object", "x-kubernetes-group-version-kind": [{"kind": "A"}]}}}));
         let text = String::from_utf8_lossy(&bytes);

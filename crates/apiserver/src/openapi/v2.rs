@@ -1,7 +1,7 @@
 //! OpenAPI v2: one document for all groups. kubectl uses it for checks that the server cannot do,
-//! such as kinds without patch support.
+//! such as for kinds without patch support.
 //!
-//! The document is converted from v3; defaults, combinations of schemas and `nullable` are dropped,
+//! The document is converted from v3. Defaults, combinations of schemas and `nullable` are dropped,
 //! because v2 does not support them.
 
 use serde_json::{Map, Value, json};
@@ -11,12 +11,12 @@ use crate::json::{field, flag, list, object};
 
 const DEFINITION: &str = "#/definitions/";
 const METHODS: [&str; 7] = ["delete", "get", "head", "options", "patch", "post", "put"];
-/// Schema keywords that v2 puts into the parameter itself.
+/// Schema keywords that OpenAPI v2 puts into the parameter itself.
 const OF_PARAMETERS: [&str; 3] = ["type", "format", "uniqueItems"];
-/// Schema keywords that v2 drops for nullable values and for values of any type.
+/// Schema keywords that OpenAPI v2 drops for nullable values and for values of any type.
 const INSIDE: [&str; 3] = ["additionalProperties", "items", "properties"];
 
-/// Builds the document.
+/// Builds the OpenAPI v2 document.
 pub(super) fn document(documents: &Documents) -> Value {
     let (mut paths, mut definitions) = (Map::new(), Map::new());
     for path in documents.made.keys() {
@@ -42,7 +42,7 @@ pub(super) fn document(documents: &Documents) -> Value {
     })
 }
 
-/// Converts a schema, without keywords that v2 does not support.
+/// Converts a schema to OpenAPI v2, without unsupported keywords.
 fn of_schema(schema: &Value) -> Value {
     let Some(map) = schema.as_object() else {
         return schema.clone();
@@ -157,7 +157,7 @@ fn parameter(parameter: &Value) -> Value {
     Value::Object(made)
 }
 
-/// Converts responses; also returns their media types.
+/// Converts responses to OpenAPI v2; also returns their media types.
 fn responses(responses: &Value) -> (Value, Value) {
     let mut produces = json!(["*/*"]);
     let mut made = Map::new();
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn schema_is_converted_to_v2() {
+    fn schema_is_converted_to_openapi_v2() {
         let schema = json!({
         "description": "d", "type": "object", "default": {}, "properties": {
             "default": {"type": "integer", "default": 1},
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn request_body_becomes_a_parameter() {
+    fn request_body_is_converted_to_openapi_v2_parameter() {
         let made = operation(&json!({
             "operationId": "o",
             "parameters": [{"name": "dryRun", "in": "query", "schema": {"type": "string"}}],

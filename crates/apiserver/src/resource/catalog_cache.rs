@@ -1,4 +1,4 @@
-//! Documents that depend on the catalog only, such as discovery and OpenAPI.
+//! Cache of documents that only the catalog determines, such as discovery and OpenAPI.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use super::Catalog;
 
-/// Keeps the value of the last requested catalog. Each change of a CRD makes a new catalog.
+/// Caches the value of the last requested catalog. Each change of a CRD creates a new catalog.
 #[derive(Debug)]
 pub(crate) struct CatalogCache<T>(Mutex<Option<(Arc<Catalog>, Arc<T>)>>);
 
@@ -17,7 +17,7 @@ impl<T> Default for CatalogCache<T> {
 }
 
 impl<T: From<Arc<Catalog>>> CatalogCache<T> {
-    /// The value for a catalog. `T::from` runs under a lock and must be cheap.
+    /// Returns the value for a catalog. `T::from` runs under a lock and must be cheap.
     pub(crate) fn get(&self, catalog: &Arc<Catalog>) -> Arc<T> {
         let mut last = self.0.lock();
         if let Some((of, value)) = last.as_ref()
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn value_is_made_once_per_catalog() {
+    fn cached_value_is_built_once_per_catalog() {
         let cache = CatalogCache::<Value>::default();
         let (one, two) = (Arc::default(), Arc::default());
         let first = cache.get(&one);

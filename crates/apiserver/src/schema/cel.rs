@@ -1,7 +1,7 @@
 //! CEL rules of custom objects (`x-kubernetes-validations`), compiled once per schema.
 //!
-//! The evaluator cannot be interrupted, so the maximum cost of each rule for the sizes of the
-//! actual values is computed before evaluation.
+//! The evaluator cannot be interrupted. Before evaluation, the maximum cost of each rule is
+//! computed for the sizes of the actual values.
 
 mod calls;
 mod cost;
@@ -36,13 +36,13 @@ const MAX_OBJECT_COST: u64 = 10_000_000;
 /// Maximum length of messages in bytes.
 const MAX_MESSAGE_BYTES: usize = 5 * 1024;
 
-/// The compiled rules of a schema, as a tree parallel to it.
+/// The compiled rules of a schema, as a tree with the structure of the schema.
 #[derive(Debug, Default)]
 pub struct Rules {
     here: Vec<Compiled>,
     fields: BTreeMap<String, Self>,
     inside: Option<Box<Self>>,
-    /// The depth of the deepest expression.
+    /// The depth of the deepest expression in the tree.
     depth: usize,
 }
 
@@ -53,7 +53,7 @@ struct Compiled {
     uses_old: bool,
 }
 
-/// A value as CEL sees it, with its size.
+/// A CEL value with its size.
 struct SizedValue {
     value: Cel,
     size: Arc<Size>,
@@ -103,7 +103,7 @@ impl Rules {
         (!is_empty).then_some(rules)
     }
 
-    /// The errors of all violated rules.
+    /// Returns the errors of all violated rules.
     pub fn broken(&self, node: &Node, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let evaluated = expression::evaluate(self.depth, || {
             let mut run = Run {
@@ -151,7 +151,7 @@ impl Compiled {
     }
 }
 
-/// Whether the expression uses `oldSelf`.
+/// Reports whether the expression uses `oldSelf`.
 pub(crate) fn uses_old_self(expression: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     expression.match_indices("oldSelf").any(|(at, word)| {
@@ -161,7 +161,7 @@ pub(crate) fn uses_old_self(expression: &str) -> bool {
     })
 }
 
-/// The cost budget is exhausted.
+/// The error of an exhausted cost budget.
 struct BudgetExceeded;
 
 struct Run {
@@ -304,7 +304,7 @@ impl Run {
         Ok(())
     }
 
-    /// The message of a violated rule.
+    /// Returns the message of a violated rule.
     fn message(&mut self, compiled: &Compiled, context: &Context<'_>, scope: &Scope<'_>) -> String {
         let made = compiled.message.as_ref().and_then(|expression| {
             let cost = bound(expression.program.expression(), Some(scope)).cost;
@@ -384,7 +384,7 @@ impl Compiled {
     }
 }
 
-/// Shortens a message: errors contain values, which may be long.
+/// Truncates a message, because errors contain values, which may be long.
 fn shortened(mut text: String) -> String {
     if text.len() > MAX_MESSAGE_BYTES {
         let mut end = MAX_MESSAGE_BYTES;

@@ -1,5 +1,5 @@
-//! Decodes and encodes built-in objects as their Go types do: removes unknown fields, checks types,
-//! normalizes times and quantities, and removes or adds empty fields by the Go struct tags.
+//! Decodes and encodes built-in objects as their Go types do. It removes unknown fields, checks
+//! types, normalizes times and quantities, and removes or adds empty fields by the Go struct tags.
 
 use std::fmt::Write as _;
 
@@ -18,17 +18,17 @@ pub enum DecodeError {
     /// The value has the wrong type.
     #[error("json: cannot unmarshal {is} into Go {into} of type {expected}")]
     Type {
-        /// The JSON type, or the number if it is out of range.
+        /// The JSON type of the value, or the number if it is out of range.
         is: String,
-        /// `struct field Type.path`, or `value`.
+        /// The target of the decoding: `struct field Type.path`, or `value`.
         into: String,
-        /// The Go type.
+        /// The expected Go type.
         expected: String,
     },
     /// The value is not a time.
     #[error("parsing time {text:?} as {layout:?}: cannot parse {rest:?} as {part:?}")]
     Time {
-        /// The value.
+        /// The invalid value.
         text: String,
         /// The expected layout.
         layout: &'static str,
@@ -37,7 +37,7 @@ pub enum DecodeError {
         /// The part of the layout that does not match.
         part: &'static str,
     },
-    /// The value is not base64; the position of the error.
+    /// The value is not base64; the number is the position of the error.
     #[error("illegal base64 data at input byte {0}")]
     Base64(usize),
     /// The value is not a quantity.
@@ -60,11 +60,11 @@ impl Node {
 
 #[derive(Default)]
 struct Walk<'a> {
-    /// The path with indexes, for strict findings.
+    /// The current path with indexes, for the findings of strict decoding.
     at: String,
-    /// The path without indexes, for type errors.
+    /// The current path without indexes, for type errors.
     fields: Vec<String>,
-    /// The name of the current struct.
+    /// The name of the current Go struct.
     owner: Option<&'a str>,
     unknown: Vec<String>,
 }
@@ -135,7 +135,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Decodes a Go map: `null` becomes the zero value.
+    /// Decodes a Go map, in which a `null` value becomes the zero value.
     fn map(&mut self, node: &'a Node, map: &mut Map<String, Value>) -> Result<(), DecodeError> {
         let before = self.at.len();
         for (key, value) in map.iter_mut() {
@@ -223,7 +223,7 @@ impl Node {
         }
     }
 
-    /// The value that Go decodes from `null` in a list or map.
+    /// Returns the value that Go decodes from `null` in a list or map.
     fn zero(&self) -> Value {
         match &self.shape {
             Shape::Object { .. } => {
@@ -344,7 +344,7 @@ fn value_type(value: &Value) -> &'static str {
     }
 }
 
-/// The name of the Go type, derived from the schema.
+/// Returns the name of the Go type, derived from the schema.
 fn go_type(node: &Node) -> String {
     match &node.shape {
         Shape::Any => "interface {}".to_owned(),

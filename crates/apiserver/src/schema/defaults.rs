@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::{Node, Shape};
 
 impl Node {
-    /// Sets defaults. A default also replaces `null` in a field that is not nullable.
+    /// Sets the defaults of the schema. A default also replaces `null` in a field that is not
+    /// nullable.
     pub fn apply_defaults(&self, value: &mut Value) {
         match (&self.shape, value) {
             (
@@ -44,7 +45,7 @@ impl Node {
         }
     }
 
-    /// Whether the schema contains any default.
+    /// Reports whether the schema contains any default.
     pub fn has_defaults(&self) -> bool {
         self.default.is_some()
             || match &self.shape {

@@ -1,4 +1,4 @@
-//! OpenAPI schemas as JSON, published or in a CRD.
+//! OpenAPI schemas as JSON, from the published documents or from a CRD.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,10 @@ const REFERENCE: &str = "#/components/schemas/";
 /// An OpenAPI schema.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-#[expect(clippy::struct_excessive_bools, reason = "as the schemas are written")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "the fields are those of OpenAPI schemas"
+)]
 pub(crate) struct Definition {
     #[serde(rename = "$ref")]
     pub(super) reference: Option<String>,
@@ -68,7 +71,7 @@ pub(crate) struct Definition {
     pub(crate) kinds: Vec<GroupVersionKind>,
 }
 
-/// `additionalProperties`.
+/// The value of `additionalProperties`: a boolean or a schema.
 #[derive(Debug, Clone, Default)]
 pub(super) enum Additional {
     #[default]
@@ -78,7 +81,7 @@ pub(super) enum Additional {
     Of(Box<Definition>),
 }
 
-/// `x-kubernetes-group-version-kind`.
+/// An entry of `x-kubernetes-group-version-kind`.
 #[derive(Debug, Clone, Deserialize, PartialEq, Eq)]
 pub(crate) struct GroupVersionKind {
     pub(crate) group: String,
@@ -113,8 +116,8 @@ fn schema_or_bool<'de, D: Deserializer<'de>>(from: D) -> Result<Additional, D::E
 }
 
 impl Definition {
-    /// The referenced definition. Also follows `allOf` with one entry, which OpenAPI uses for
-    /// references with a description.
+    /// Returns the name of the referenced definition. Also follows an `allOf` with one entry, which
+    /// OpenAPI uses for references with a description.
     pub(super) fn target(&self) -> Option<&str> {
         let reference = match (&self.reference, self.all_of.as_slice()) {
             (Some(reference), _) => reference,
@@ -124,7 +127,8 @@ impl Definition {
         reference.strip_prefix(REFERENCE)
     }
 
-    /// The type; derived from the keywords if absent, as `anyOf` and similar allow.
+    /// Returns the type of the schema. If the type is absent, the keywords determine it, because
+    /// `anyOf` and similar may omit it.
     pub(super) fn implied_kind(&self) -> &str {
         let of_object = !self.properties.is_empty()
             || !self.required.is_empty()
@@ -178,8 +182,8 @@ impl RuleDefinition {
     }
 }
 
-/// Whether `omitempty` omits the value. The published schemas have such a default for every field
-/// that Go always writes.
+/// Reports whether `omitempty` omits the value. The published schemas have such a default for every
+/// field that Go always writes.
 pub(super) fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null => true,

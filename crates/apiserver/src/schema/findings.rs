@@ -9,10 +9,10 @@ use crate::status::{FieldError, FieldErrorKind};
 #[derive(Debug, Default)]
 pub(crate) struct Findings(pub(crate) Vec<FieldError>);
 
-/// Maximum number of errors; a body can contain far more.
+/// Maximum number of errors in a list, because a body can cause many more.
 const MAX_FINDINGS: usize = 1000;
 
-/// The message for immutable fields.
+/// The detail of the error about an immutable field.
 pub(crate) const IMMUTABLE: &str = "field is immutable";
 
 impl Findings {
@@ -28,12 +28,12 @@ impl Findings {
         });
     }
 
-    /// `Required value`.
+    /// Adds the error `Required value`.
     pub(crate) fn required(&mut self, at: &Path<'_>, detail: impl Into<String>) {
         self.add(FieldErrorKind::Required, at, None, detail.into());
     }
 
-    /// `Invalid value`.
+    /// Adds the error `Invalid value`.
     pub(crate) fn invalid(
         &mut self,
         at: &Path<'_>,
@@ -48,50 +48,50 @@ impl Findings {
         );
     }
 
-    /// `Invalid value`, with the value as Go prints it.
+    /// Adds the error `Invalid value`, with the value as Go prints it.
     pub(crate) fn invalid_shown(&mut self, at: &Path<'_>, shown: &str, detail: &str) {
         let detail = format!("{shown}: {detail}");
         self.add(FieldErrorKind::Invalid, at, None, detail);
     }
 
-    /// One `Invalid value` per message.
+    /// Adds one error `Invalid value` per message.
     pub(crate) fn all_invalid(&mut self, at: &Path<'_>, value: &str, details: Vec<String>) {
         for detail in details {
             self.invalid(at, value, detail);
         }
     }
 
-    /// `Forbidden`.
+    /// Adds the error `Forbidden`.
     pub(crate) fn forbidden(&mut self, at: &Path<'_>, detail: impl Into<String>) {
         self.add(FieldErrorKind::Forbidden, at, None, detail.into());
     }
 
-    /// `Duplicate value`.
+    /// Adds the error `Duplicate value`.
     pub(crate) fn duplicate(&mut self, at: &Path<'_>, value: impl Into<Value>) {
         let value = Some(value.into());
         self.add(FieldErrorKind::Duplicate, at, value, String::new());
     }
 
-    /// `Not found`.
+    /// Adds the error `Not found`.
     pub(crate) fn not_found(&mut self, at: &Path<'_>, value: impl Into<Value>) {
         let value = Some(value.into());
         self.add(FieldErrorKind::NotFound, at, value, String::new());
     }
 
-    /// `Unsupported value`.
+    /// Adds the error `Unsupported value`.
     pub(crate) fn not_supported(&mut self, at: &Path<'_>, value: impl Into<Value>, known: &[&str]) {
         let known: Vec<String> = known.iter().map(|text| format!("{text:?}")).collect();
         let detail = format!("supported values: {}", known.join(", "));
         self.add(FieldErrorKind::NotSupported, at, Some(value.into()), detail);
     }
 
-    /// `Too long`; the limit in bytes.
+    /// Adds the error `Too long`; `most` is the limit in bytes.
     pub(crate) fn too_long(&mut self, at: &Path<'_>, most: usize) {
         let detail = format!("may not be more than {most} bytes");
         self.add(FieldErrorKind::TooLong, at, None, detail);
     }
 
-    /// `Too many`.
+    /// Adds the error `Too many`.
     pub(crate) fn too_many(&mut self, at: &Path<'_>, count: usize, most: usize) {
         let detail = format!("must have at most {most} items");
         self.add(FieldErrorKind::TooMany, at, Some(count.into()), detail);
@@ -104,7 +104,7 @@ impl Findings {
         }
     }
 
-    /// Requires one of the known values.
+    /// Requires that the text is a known value.
     pub(crate) fn one_of(&mut self, at: &Path<'_>, text: &str, known: &[&str]) {
         if text.is_empty() {
             self.required(at, "");
@@ -113,7 +113,7 @@ impl Findings {
         }
     }
 
-    /// Requires one of the known values, or an empty text.
+    /// Requires that the text is empty or a known value.
     pub(crate) fn maybe_one_of(&mut self, at: &Path<'_>, text: &str, known: &[&str]) {
         if !text.is_empty() && !known.contains(&text) {
             self.not_supported(at, text, known);

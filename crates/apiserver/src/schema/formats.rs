@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// The name of the format if the text violates it; unknown formats allow everything.
+/// Returns the name of the format if the text violates it. An unknown format allows every text.
 pub(super) fn violated<'a>(format: &'a str, text: &str) -> Option<&'a str> {
     let right = match format {
         "byte" => STANDARD.decode(text).is_ok(),
@@ -32,7 +32,7 @@ pub(super) fn violated<'a>(format: &'a str, text: &str) -> Option<&'a str> {
     })
 }
 
-/// Go's `time.ParseDuration`, with days and weeks as in strfmt.
+/// Checks for a duration as Go's `time.ParseDuration` does, with days and weeks as in strfmt.
 fn is_duration(text: &str) -> bool {
     let mut rest = text.strip_prefix(['+', '-']).unwrap_or(text);
     if rest == "0" {
@@ -124,7 +124,7 @@ fn is_email(text: &str) -> bool {
         .is_some_and(|(user, host)| !user.is_empty() && !user.contains(' ') && is_hostname(host))
 }
 
-/// Go's `url.ParseRequestURI`: an absolute URI or a path.
+/// Checks for an absolute URI or a path as Go's `url.ParseRequestURI` does.
 fn is_uri(text: &str) -> bool {
     text.starts_with('/')
         || text

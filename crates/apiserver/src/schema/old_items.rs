@@ -1,4 +1,4 @@
-//! Correlates list items of an update with old items.
+//! Matches the list items of an update with the old items.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ pub(crate) struct OldItems<'a> {
 }
 
 impl<'a> OldItems<'a> {
-    /// Indexes the old items. Lists without key fields correlate no items.
+    /// Indexes the old items by their keys. Items of lists without key fields have no old item.
     pub(crate) fn of(list: &'a ListType, old: Option<&'a Value>) -> Self {
         let mut old_items = Self {
             keys: &[],
@@ -28,7 +28,7 @@ impl<'a> OldItems<'a> {
         old_items
     }
 
-    /// The old item with the same key as `new`.
+    /// Returns the old item with the same key as `new`.
     pub(crate) fn item(&self, new: &Value) -> Option<&'a Value> {
         if self.items.is_empty() {
             return None;
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn correlation_of_many_items_is_linear() {
+    fn correlation_of_many_list_items_takes_linear_time() {
         let list = ListType::Map(vec!["a".to_owned()]);
         let old: Value = (0..200_000).map(|number| json!({"a": number})).collect();
         let old_items = OldItems::of(&list, Some(&old));

@@ -19,13 +19,13 @@ enum Part<'a> {
 }
 
 impl<'a> Path<'a> {
-    /// The root, which prints as an empty text.
+    /// The root path, which prints as an empty text.
     pub const ROOT: Path<'static> = Path {
         parent: None,
         part: Part::Nothing,
     };
 
-    /// A path that starts with `text`, such as `spec`.
+    /// Creates a path that starts with `text`, such as `spec`.
     pub const fn new(text: &'a str) -> Self {
         Self {
             parent: None,
@@ -33,7 +33,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// The path of a field.
+    /// Returns the path of a field below this path.
     #[must_use]
     pub const fn child(&'a self, name: &'a str) -> Self {
         Self {
@@ -42,7 +42,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// The path of a list item.
+    /// Returns the path of a list item below this path.
     #[must_use]
     pub const fn index(&'a self, index: usize) -> Self {
         Self {
@@ -51,7 +51,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// The path of a map value.
+    /// Returns the path of a map value below this path.
     #[must_use]
     pub const fn key(&'a self, key: &'a str) -> Self {
         Self {
@@ -60,7 +60,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// Whether this is the root.
+    /// Reports whether this is the root path.
     pub fn is_root(&self) -> bool {
         matches!(self.part, Part::Nothing) && self.parent.is_none_or(Path::is_root)
     }
@@ -86,7 +86,7 @@ mod tests {
     use super::Path;
 
     #[test]
-    fn paths_print_as_in_kube_apiserver() {
+    fn field_paths_are_formatted_as_in_kube_apiserver() {
         let spec = Path::ROOT.child("spec");
         let containers = spec.child("containers");
         let first = containers.index(0);

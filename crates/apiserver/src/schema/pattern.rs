@@ -19,7 +19,7 @@ struct Inner {
 }
 
 impl Pattern {
-    /// A pattern that is not compiled yet.
+    /// Creates a pattern without compiling it.
     pub fn new(text: &str) -> Self {
         Self(Arc::new(Inner {
             text: text.into(),
@@ -27,12 +27,12 @@ impl Pattern {
         }))
     }
 
-    /// The source text.
+    /// The source text of the pattern.
     pub fn text(&self) -> &str {
         &self.0.text
     }
 
-    /// Whether the text matches. A pattern that does not compile matches everything; CRD validation
+    /// Reports whether the text matches. A pattern with errors matches every text; CRD validation
     /// rejects such patterns.
     pub fn matches(&self, text: &str) -> bool {
         let program = self.0.program.get_or_init(|| compile(&self.0.text));
@@ -42,7 +42,7 @@ impl Pattern {
     }
 }
 
-/// Compiles a pattern; `None` on error.
+/// Compiles a pattern; returns `None` if it has errors.
 pub(crate) fn compile(pattern: &str) -> Option<Regex> {
     // RE2's `\\Z` is `\\z` in this engine.
     let pattern: Cow<'_, str> = if pattern.contains(r"\Z") {
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clones_share_one_compiled_pattern() {
+    fn clones_of_pattern_share_the_compiled_pattern() {
         let pattern = Pattern::new(r"^a+\Z");
         let shared = pattern.clone();
         assert!(pattern.0.program.get().is_none());

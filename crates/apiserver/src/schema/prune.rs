@@ -6,11 +6,12 @@ use serde_json::Value;
 
 use super::{Node, Shape, report_unknown};
 
-/// Fields of every object with a kind.
+/// The fields that every object with a kind has.
 const OF_EVERY_OBJECT: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 impl Node {
-    /// Removes unknown fields. Returns the findings of strict decoding: `unknown field "spec.foo"`.
+    /// Removes unknown fields. Returns the findings of strict decoding, such as `unknown field
+    /// "spec.foo"`.
     pub fn prune(&self, value: &mut Value) -> Vec<String> {
         let mut walk = Walk {
             at: String::new(),
@@ -21,7 +22,7 @@ impl Node {
         walk.found
     }
 
-    /// Like [`Self::prune`], for a value inside of an object.
+    /// Removes unknown fields like [`Self::prune`], for a value inside of an object.
     pub(crate) fn prune_inside(&self, value: &mut Value) -> Vec<String> {
         let mut walk = Walk {
             at: String::new(),
@@ -38,7 +39,8 @@ struct Walk {
 }
 
 impl Walk {
-    /// `resource`: the value is an object with a kind, whose metadata is not pruned here.
+    /// Removes unknown fields. `resource` is true if the value is an object with a kind; its
+    /// metadata is not pruned here.
     fn prune(&mut self, value: &mut Value, node: Option<&Node>, resource: bool) {
         if let Some(node) = node
             && node.preserve_unknown
@@ -78,7 +80,7 @@ impl Walk {
         }
     }
 
-    /// Keeps unknown fields at this level, and prunes known fields.
+    /// Prunes the known fields, and leaves unknown fields at this level unchanged.
     fn skip(&mut self, value: &mut Value, node: &Node, resource: bool) {
         match value {
             Value::Object(map) => {
@@ -126,7 +128,7 @@ impl Walk {
 }
 
 impl Node {
-    /// The schema of a field or map value.
+    /// Returns the schema of a field or map value.
     pub fn field(&self, name: &str) -> Option<&Self> {
         match &self.shape {
             Shape::Object {
@@ -141,7 +143,7 @@ impl Node {
         }
     }
 
-    /// The schema of list items.
+    /// Returns the schema of list items.
     pub fn items(&self) -> Option<&Self> {
         match &self.shape {
             Shape::Array { items, .. } => Some(items),
@@ -149,7 +151,7 @@ impl Node {
         }
     }
 
-    /// Whether the schema allows any content.
+    /// Reports whether the schema allows any content.
     fn is_open(&self) -> bool {
         matches!(self.shape, Shape::Any) && self.preserve_unknown
     }

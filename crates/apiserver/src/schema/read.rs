@@ -13,7 +13,7 @@ const MICRO_TIME: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime";
 const JSON_SCHEMA: &str =
     "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
 const RAW_EXTENSION: &str = "io.k8s.apimachinery.pkg.runtime.RawExtension";
-/// Types with arbitrary content.
+/// The names of types with arbitrary content.
 const OPEN: &[&str] = &[
     "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1",
     "io.k8s.apimachinery.pkg.apis.meta.v1.Patch",
@@ -21,7 +21,7 @@ const OPEN: &[&str] = &[
     JSON_SCHEMA,
 ];
 
-/// Converts definitions to nodes, each once.
+/// Converts definitions to nodes; each definition is converted once.
 pub(crate) struct Reader {
     definitions: BTreeMap<String, Definition>,
     encodings: BTreeMap<String, BTreeMap<String, Value>>,
@@ -30,7 +30,7 @@ pub(crate) struct Reader {
     source: Source,
 }
 
-/// The origin of the schemas.
+/// The source of the schemas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
     Published,
@@ -38,7 +38,7 @@ enum Source {
 }
 
 impl Reader {
-    /// A reader of published definitions, with the encodings of their Go types.
+    /// Creates a reader of published definitions, with the encodings of their Go types.
     pub(crate) fn new(
         definitions: BTreeMap<String, Definition>,
         encodings: BTreeMap<String, BTreeMap<String, Value>>,
@@ -52,7 +52,7 @@ impl Reader {
         }
     }
 
-    /// A reader of a CRD's schema, which contains no references.
+    /// Creates a reader of a CRD's schema, which contains no references.
     pub(crate) fn alone() -> Self {
         Self {
             source: Source::Custom,
@@ -67,7 +67,7 @@ impl Reader {
             .map(|(name, definition)| (name, definition.kinds.as_slice()))
     }
 
-    /// The node of a named definition; a recursive reference becomes [`Shape::Any`].
+    /// Returns the node of a named definition. A recursive reference becomes [`Shape::Any`].
     pub(crate) fn named(&mut self, name: &str) -> Arc<Node> {
         if let Some(node) = self.made.get(name) {
             return Arc::clone(node);
@@ -75,7 +75,7 @@ impl Reader {
         if OPEN.contains(&name) || self.open.contains(name) {
             return Arc::new(Node {
                 preserve_unknown: true,
-                // Merges treat a RawExtension as one value, other open types field by field.
+                // Merges treat a RawExtension as one value, and other open types field by field.
                 go: (name == RAW_EXTENSION).then(|| Arc::new(self.go_struct(name))),
                 ..Node::default()
             });

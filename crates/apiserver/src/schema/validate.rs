@@ -281,7 +281,7 @@ fn check_unique(list: &ListType, items: &[Value], at: &Path<'_>, found: &mut Vec
     }
 }
 
-/// The shortest list of errors.
+/// Returns the shortest list of errors.
 fn fewest(many: Vec<Vec<FieldError>>) -> Vec<FieldError> {
     many.into_iter().min_by_key(Vec::len).unwrap_or_default()
 }
@@ -344,7 +344,7 @@ fn too_many(at: &Path<'_>, count: u64, most: u64) -> FieldError {
     error(FieldErrorKind::TooMany, at, count.into(), detail)
 }
 
-/// An error without a field, which kube-apiserver prints as `<nil>`.
+/// Returns an error without a field, which kube-apiserver prints as `<nil>`.
 fn composite(detail: String) -> FieldError {
     FieldError {
         kind: FieldErrorKind::Invalid,

@@ -3,21 +3,21 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Parse errors, in kube-apiserver's words.
+/// Errors of parsing a field selector, with kube-apiserver's messages.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FieldSelectorError {
-    /// A term has no operator.
+    /// The selector contains a term without operator.
     #[error("invalid selector: '{selector}'; can't understand '{term}'")]
     Term {
-        /// The whole selector.
+        /// The complete selector.
         selector: String,
-        /// The term.
+        /// The term without operator.
         term: String,
     },
-    /// A backslash before a character that needs no escape.
+    /// A backslash precedes a character that needs no escape.
     #[error("invalid field selector: invalid escape sequence: {0}")]
     Escape(String),
-    /// A character that needs a backslash; the message has its code point.
+    /// A character lacks the required backslash; the message contains its code point.
     #[error("invalid field selector: unescaped character in value: {}", u32::from(*.0))]
     Unescaped(char),
 }
@@ -27,28 +27,29 @@ pub enum FieldSelectorError {
 pub struct FieldTerm {
     /// A field path such as `metadata.name`.
     pub field: String,
-    /// Whether the operator is `!=`.
+    /// True if the operator is `!=`.
     pub negated: bool,
     /// The value after the operator.
     pub value: String,
 }
 
-/// Conditions on fields, combined with AND.
+/// A conjunction of conditions on fields.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FieldSelector(Vec<FieldTerm>);
 
 impl FieldSelector {
-    /// The conditions.
+    /// The conditions of the selector.
     pub fn terms(&self) -> &[FieldTerm] {
         &self.0
     }
 
-    /// Whether the selector matches all objects.
+    /// Reports whether the selector matches all objects.
     pub fn is_everything(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether an object matches. `field` returns the value of a field; an absent field is empty.
+    /// Reports whether an object matches. `field` returns the value of a field; an absent field is
+    /// empty.
     pub fn matches<'a>(&self, field: impl Fn(&str) -> Option<std::borrow::Cow<'a, str>>) -> bool {
         self.0.iter().all(|term| {
             let same = match field(&term.field) {
@@ -59,7 +60,7 @@ impl FieldSelector {
         })
     }
 
-    /// The value that the selector requires for a field, if there is exactly one.
+    /// Returns the value that the selector requires for a field, if there is exactly one.
     pub fn exact(&self, field: &str) -> Option<&str> {
         self.0
             .iter()
@@ -86,7 +87,7 @@ impl FromStr for FieldSelector {
                 });
             };
             let value = unescape(value)?;
-            // A term without field and value is no condition.
+            // A term without field and value is not a condition.
             if !field.is_empty() || !value.is_empty() {
                 terms.push(FieldTerm {
                     field: field.to_owned(),

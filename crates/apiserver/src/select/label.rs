@@ -9,32 +9,33 @@ use serde_json::{Map, Value};
 use super::lexer::{Token, scan};
 use super::requirement::{Operator, Requirement, SelectorError, key_fault};
 
-/// Conditions on labels, combined with AND.
+/// A conjunction of conditions on labels; `None` matches no object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LabelSelector(Option<Vec<Requirement>>);
 
 impl LabelSelector {
-    /// The selector that matches all objects.
+    /// Returns the selector that matches all objects.
     pub const fn everything() -> Self {
         Self(Some(Vec::new()))
     }
 
-    /// The selector that matches no object.
+    /// Returns the selector that matches no object.
     pub const fn nothing() -> Self {
         Self(None)
     }
 
-    /// A selector with these conditions.
+    /// Creates a selector with these conditions.
     pub fn of(mut requirements: Vec<Requirement>) -> Self {
         requirements.sort_by(|left, right| left.key().cmp(right.key()));
         Self(Some(requirements))
     }
 
-    /// Parses `metav1.LabelSelector`: `matchLabels` and `matchExpressions`. `null` matches nothing,
-    /// the empty object everything.
+    /// Parses `metav1.LabelSelector`: `matchLabels` and `matchExpressions`. `null` matches no
+    /// objects, the empty object matches all.
     ///
     /// # Errors
-    /// If an operator is unknown or a condition is invalid.
+    ///
+    /// Fails if an operator is unknown or a condition is invalid.
     pub fn from_object(selector: &Value) -> Result<Self, SelectorError> {
         if selector.is_null() {
             return Ok(Self::nothing());
@@ -54,24 +55,24 @@ impl LabelSelector {
         Ok(Self::of(requirements))
     }
 
-    /// The conditions; `None` if the selector matches nothing.
+    /// Returns the conditions; `None` if the selector matches no object.
     pub fn requirements(&self) -> Option<&[Requirement]> {
         self.0.as_deref()
     }
 
-    /// Whether the selector matches all objects.
+    /// Reports whether the selector matches all objects.
     pub fn is_everything(&self) -> bool {
         self.0.as_ref().is_some_and(Vec::is_empty)
     }
 
-    /// Whether the labels match.
+    /// Reports whether the labels match.
     pub fn matches(&self, labels: &Map<String, Value>) -> bool {
         self.0
             .as_ref()
             .is_some_and(|all| all.iter().all(|one| one.matches(labels)))
     }
 
-    /// Whether the labels of an object match.
+    /// Reports whether the labels of an object match.
     pub fn matches_object(&self, object: &Value) -> bool {
         match &object["metadata"]["labels"] {
             Value::Object(labels) => self.matches(labels),
@@ -100,8 +101,8 @@ fn from_expression(expression: &Value) -> Result<Requirement, SelectorError> {
 }
 
 impl fmt::Display for LabelSelector {
-    /// The form of the query parameter `labelSelector`; empty for both [`Self::nothing`] and
-    /// [`Self::everything`].
+    /// Formats the query parameter `labelSelector`. The text is empty for both [`Self::nothing`]
+    /// and [`Self::everything`].
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, requirement) in self.0.iter().flatten().enumerate() {
             if index > 0 {
@@ -135,7 +136,7 @@ fn fail<T>(message: String) -> Result<T, SelectorError> {
 }
 
 impl Parser {
-    /// The next token, without consuming it. `in` and `notin` are keywords only after a key.
+    /// Returns the next token without consuming it. `in` and `notin` are keywords only after a key.
     fn peek(&self) -> (Token, String) {
         let (token, text) = self
             .tokens

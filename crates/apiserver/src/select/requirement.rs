@@ -7,30 +7,30 @@ use serde_json::{Map, Value};
 
 use crate::merge::quote;
 
-/// Comparison operators.
+/// The comparison operator of a requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operator {
-    /// `key`
+    /// `key`: matches objects with the label
     Exists,
-    /// `!key`
+    /// `!key`: matches objects without the label
     DoesNotExist,
-    /// `key in (a,b)`
+    /// `key in (a,b)`: matches objects with one of the label values
     In,
     /// `key notin (a,b)`: also matches objects without the label
     NotIn,
-    /// `key=a`
+    /// `key=a`: matches objects with this label value
     Equals,
-    /// `key==a`
+    /// `key==a`: matches objects with this label value
     DoubleEquals,
     /// `key!=a`: also matches objects without the label
     NotEquals,
-    /// `key>1`
+    /// `key>1`: matches objects with a larger number as label value
     GreaterThan,
-    /// `key<1`
+    /// `key<1`: matches objects with a smaller number as label value
     LessThan,
 }
 
-/// A parse error, in kube-apiserver's words.
+/// An error of parsing a label selector, with kube-apiserver's message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SelectorError(pub(super) String);
@@ -40,15 +40,17 @@ pub struct SelectorError(pub(super) String);
 pub struct Requirement {
     key: String,
     operator: Operator,
-    /// Sorted; may contain duplicates.
+    /// The values to compare with, sorted; may contain duplicates.
     values: Vec<String>,
 }
 
 impl Requirement {
-    /// A condition; `path` is the field path for errors, such as `spec.selector`.
+    /// Creates a condition; `path` is the field path for errors, such as `spec.selector`.
     ///
     /// # Errors
-    /// If the key or a value is malformed, or the number of values does not fit the operator.
+    ///
+    /// Fails if the key or a value is malformed, or if the operator does not allow this number of
+    /// values.
     pub fn new(
         key: &str,
         operator: Operator,
@@ -75,7 +77,7 @@ impl Requirement {
         &self.key
     }
 
-    /// The operator.
+    /// The comparison operator.
     pub fn operator(&self) -> Operator {
         self.operator
     }
@@ -85,7 +87,7 @@ impl Requirement {
         self.values.iter().map(String::as_str)
     }
 
-    /// Whether the labels meet the condition.
+    /// Reports whether the labels meet the condition.
     pub fn matches(&self, labels: &Map<String, Value>) -> bool {
         let label = labels.get(&self.key).and_then(Value::as_str);
         match self.operator {
@@ -129,7 +131,7 @@ impl fmt::Display for Requirement {
     }
 }
 
-/// All errors of a condition, without duplicates.
+/// Returns all errors of a condition, without duplicates.
 fn faults(key: &str, operator: Operator, values: &[String]) -> Vec<String> {
     let mut faults: Vec<String> = key_fault("key", key).into_iter().collect();
     if let Some(why) = count_fault(operator, values.len()) {
@@ -191,7 +193,7 @@ fn go_strings(values: &[String]) -> String {
     format!("[{}]", quoted.join(","))
 }
 
-/// The error for a malformed key, as a field error at a path.
+/// Returns the error for a malformed key, as a field error at a path.
 pub(super) fn key_fault(path: &str, key: &str) -> Option<String> {
     let why = label_key_faults(key);
     (!why.is_empty()).then(|| format!("{path}: Invalid value: {}: {}", quote(key), why.join("; ")))
@@ -214,7 +216,7 @@ const VALUE_WRONG: &str = "a valid label must be an empty string or consist of a
      'MyValue',  or 'my_value',  or '12345', regex used for validation is \
      '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
-/// Errors of a label or annotation key; empty if it is valid.
+/// Returns the errors of a label or annotation key; empty if the key is valid.
 pub fn label_key_faults(key: &str) -> Vec<String> {
     let mut faults = Vec::new();
     let parts: Vec<&str> = key.split('/').collect();
@@ -253,7 +255,7 @@ pub fn label_key_faults(key: &str) -> Vec<String> {
     faults
 }
 
-/// Errors of a label value; empty if it is valid.
+/// Returns the errors of a label value; empty if the value is valid.
 pub fn label_value_faults(value: &str) -> Vec<String> {
     let mut faults = Vec::new();
     if value.len() > NAME_LIMIT {

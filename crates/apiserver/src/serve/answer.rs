@@ -1,4 +1,4 @@
-//! Responses: Status, objects, text, and common headers.
+//! Creates responses: Status, objects, text, and common headers.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -16,14 +16,15 @@ use crate::serve::input::negotiate::{Format, Transforms, accepted, header};
 use crate::serve::limits::heavy::Heavy;
 use crate::status::ApiError;
 
-/// The request ID in audit records and responses.
+/// The response header with the request ID, which audit records also contain.
 pub const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 const WARNING: HeaderName = HeaderName::from_static("warning");
 
-/// Longer bodies are compressed for clients that accept it (kube-apiserver's threshold).
+/// Minimum body length in bytes for compression, for clients that accept it (kube-apiserver's
+/// threshold).
 const COMPRESS_ABOVE: usize = 128 * 1024;
 
-/// A response with this body and media type.
+/// Creates a response with this body and media type.
 pub fn bytes(code: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response {
     let mut response = Response::new(Body::from(body.into()));
     *response.status_mut() = code;
@@ -33,7 +34,7 @@ pub fn bytes(code: StatusCode, media_type: &'static str, body: impl Into<Bytes>)
     response
 }
 
-/// A plain text response.
+/// Creates a plain text response.
 pub fn text(code: StatusCode, body: impl Into<Bytes>) -> Response {
     let mut response = bytes(code, "text/plain; charset=utf-8", body);
     response
@@ -42,12 +43,12 @@ pub fn text(code: StatusCode, body: impl Into<Bytes>) -> Response {
     response
 }
 
-/// The response for an unknown path.
+/// Creates the response for an unknown path.
 pub fn page_not_found() -> Response {
     text(StatusCode::NOT_FOUND, "404 page not found\n")
 }
 
-/// A Status as JSON.
+/// Creates the response with an error as JSON Status.
 pub fn status(error: &ApiError) -> Response {
     let mut response = bytes(
         error.code,
@@ -69,7 +70,7 @@ pub fn status(error: &ApiError) -> Response {
     response
 }
 
-/// A Status as JSON, or as YAML if the client prefers it.
+/// Creates the response with an error as Status in JSON, or in YAML if the client prefers it.
 pub fn refusal(headers: &HeaderMap, error: &ApiError) -> Response {
     let mut response = status(error);
     let wanted = accepted(headers, Transforms::None).map(|accepted| accepted.format);
@@ -83,7 +84,7 @@ pub fn refusal(headers: &HeaderMap, error: &ApiError) -> Response {
     response
 }
 
-/// A value in the negotiated format.
+/// Creates the response with a value in the negotiated format.
 pub fn value(code: StatusCode, format: Format, value: &Value) -> Response {
     match encode(format, value) {
         Ok(body) => bytes(code, format.media_type(), body),
@@ -91,7 +92,7 @@ pub fn value(code: StatusCode, format: Format, value: &Value) -> Response {
     }
 }
 
-/// Serializes a value.
+/// Serializes a value in a format.
 pub(crate) fn encode(format: Format, value: &Value) -> Result<Vec<u8>, ApiError> {
     match format {
         Format::Json => Ok(line(value)),
@@ -101,14 +102,15 @@ pub(crate) fn encode(format: Format, value: &Value) -> Result<Vec<u8>, ApiError>
     }
 }
 
-/// JSON with a trailing newline, as Go's encoder writes it.
+/// Serializes JSON with a trailing newline, as Go's encoder does.
 fn line(value: &Value) -> Vec<u8> {
     let mut json = value.to_string().into_bytes();
     json.push(b'\n');
     json
 }
 
-/// A response with serialized JSON, compressed if it is long and the client accepts it.
+/// Creates a response with serialized JSON, compressed if it is long and the client accepts
+/// compression.
 pub(crate) async fn json(
     reads: &Heavy,
     code: StatusCode,
@@ -148,7 +150,7 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
         .any(|coding| coding.trim() == "gzip")
 }
 
-/// Maximum number of characters of all warnings, and threshold for truncation.
+/// Maximum number of characters of all warnings, which is the threshold for truncation.
 const WARNINGS_LENGTH: usize = 4096;
 const WARNING_LENGTH: usize = 256;
 
@@ -195,14 +197,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn temporary_error_has_retry_after() {
+    fn response_to_temporary_error_has_retry_after_header() {
         let response = status(&ApiError::too_many_requests("slowly", 3));
         assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
         assert_eq!(response.headers()[RETRY_AFTER], "3");
     }
 
     #[test]
-    fn warnings_are_quoted_and_deduplicated() {
+    fn warning_headers_are_quoted_and_deduplicated() {
         let mut response = text(StatusCode::OK, "ok");
         let warning = "unknown field \"a\\b\"".to_owned();
         add_warnings(&mut response, &[warning.clone(), warning, "x".to_owned()]);

@@ -10,7 +10,7 @@ use crate::serve::input::request::RequestInfo;
 /// A stage of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// The request is authenticated.
+    /// The request is authenticated, but not handled yet.
     Received,
     /// A stream such as a watch has started.
     Started(StatusCode),
@@ -23,27 +23,27 @@ pub enum Stage {
 pub struct Record<'a> {
     /// The request ID, equal to the response header `Audit-Id`.
     pub id: &'a str,
-    /// The stage.
+    /// The stage that the request has reached.
     pub stage: Stage,
-    /// The authenticated user.
+    /// The authenticated user who sent the request.
     pub caller: &'a Caller,
-    /// The impersonated user.
+    /// The impersonated user; `None` without impersonation.
     pub impersonated: Option<&'a Caller>,
-    /// Verb and resource or path.
+    /// The verb, and the resource or path of the request.
     pub request: &'a RequestInfo,
-    /// The header `User-Agent`.
+    /// The value of the header `User-Agent`.
     pub user_agent: &'a str,
     /// The time since the request was received.
     pub elapsed: Duration,
 }
 
-/// Receives audit records. Runs within the request, so it must not block.
+/// Receives audit records. Implementations run within the request, so they must not block.
 pub trait Audit: Send + Sync {
-    /// Receives one record.
+    /// Receives one audit record.
     fn record(&self, record: &Record<'_>);
 }
 
-/// Drops all audit records.
+/// An audit hook that drops all records.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 

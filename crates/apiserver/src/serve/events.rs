@@ -1,4 +1,4 @@
-//! Conversion of Events: `v1` is stored, `events.k8s.io/v1` is converted.
+//! Conversion of Events: the stored version is `v1`, and `events.k8s.io/v1` is converted.
 
 use serde_json::Value;
 

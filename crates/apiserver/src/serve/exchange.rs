@@ -20,7 +20,7 @@ use crate::serve::limits::sending::Held;
 use crate::serve::shared::Shared;
 use crate::status::ApiError;
 
-/// An authenticated request, with everything that its handler needs.
+/// An authenticated request, with the state that its handler needs.
 pub(crate) struct Exchange {
     pub(crate) shared: Arc<Shared>,
     /// The request ID, equal to the response header `Audit-Id`.
@@ -30,9 +30,9 @@ pub(crate) struct Exchange {
     pub(crate) info: RequestInfo,
     pub(crate) query: Query,
     pub(crate) headers: HeaderMap,
-    /// The authenticated user.
+    /// The authenticated user who sent the request.
     pub(crate) requestor: Arc<Caller>,
-    /// The effective user: the impersonated one, or the requestor.
+    /// The effective user: the impersonated user, or the requestor.
     pub(crate) caller: Arc<Caller>,
     pub(crate) received: Instant,
     body: Mutex<Option<Body>>,
@@ -42,7 +42,7 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// A new request of the anonymous user.
+    /// Creates the state of a new request from the anonymous user.
     pub(crate) fn of(shared: &Arc<Shared>, request: http::Request<Body>) -> Self {
         let (parts, body) = request.into_parts();
         let mut query = Query::of(&parts.uri);
@@ -99,7 +99,7 @@ impl Exchange {
         });
     }
 
-    /// A copy of the request, for handlers of the embedding program.
+    /// Copies the request for handlers of the embedding program.
     pub(crate) fn request(&self) -> http::Request<Body> {
         let body = self.body.lock().take().unwrap_or_default();
         let mut request = http::Request::new(body);
@@ -109,7 +109,7 @@ impl Exchange {
         request
     }
 
-    /// Reads the body; empty the second time.
+    /// Reads the body. The result is empty on the second call.
     pub(crate) async fn body(&self) -> Result<Bytes, ApiError> {
         let Some(body) = self.body.lock().take() else {
             return Ok(Bytes::new());
@@ -129,25 +129,25 @@ impl Exchange {
         self.warnings.lock().push(text.into());
     }
 
-    /// The warnings for the response.
+    /// Returns the warnings for the response.
     pub(crate) fn warnings(&self) -> Vec<String> {
         std::mem::take(&mut *self.warnings.lock())
     }
 
-    /// The time since the request was received.
+    /// Returns the time since the request was received.
     pub(crate) fn elapsed(&self) -> Duration {
         self.received.elapsed()
     }
 }
 
-/// The name that the query's field selector requires.
+/// Returns the name that the query's field selector requires.
 fn exact_name(query: &Query) -> Option<String> {
     let text = query.first("fieldSelector")?;
     let selector: select::FieldSelector = text.parse().ok()?;
     selector.exact("metadata.name").map(ToOwned::to_owned)
 }
 
-/// The client's valid `Audit-Id`, or a new one.
+/// Returns the client's `Audit-Id` if it is valid, otherwise a new ID.
 fn audit_id(headers: &HeaderMap) -> String {
     const LONGEST: usize = 64;
     headers

@@ -1,4 +1,4 @@
-//! `/livez`, `/readyz`, `/healthz` and `/version`.
+//! Handlers of `/livez`, `/readyz`, `/healthz` and `/version`.
 
 use std::fmt::Write as _;
 
@@ -97,7 +97,7 @@ pub(crate) fn version(exchange: &Exchange) -> Response {
     }
 }
 
-/// The architecture in Go's spelling.
+/// Returns the CPU architecture in Go's spelling.
 fn arch() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-/// A string field; empty if absent.
+/// A string field of the metadata; empty if absent.
 pub(crate) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
     object["metadata"][field].as_str().unwrap_or_default()
 }
@@ -24,12 +24,12 @@ pub(crate) fn resource_version(object: &Value) -> &str {
     text(object, "resourceVersion")
 }
 
-/// An integer field.
+/// An integer field of the metadata.
 pub(crate) fn integer(object: &Value, field: &str) -> Option<i64> {
     object["metadata"][field].as_i64()
 }
 
-/// Whether `metadata.deletionTimestamp` is set.
+/// Reports whether `metadata.deletionTimestamp` is set.
 pub(crate) fn is_deleting(object: &Value) -> bool {
     !text(object, "deletionTimestamp").is_empty()
 }
@@ -62,21 +62,21 @@ pub(crate) fn of(object: &mut Value) -> &mut Map<String, Value> {
     }
     match metadata {
         Value::Object(map) => map,
-        _ => unreachable!("it was just made an object"),
+        _ => unreachable!("the metadata is an object"),
     }
 }
 
-/// Sets a field.
+/// Sets a field of the metadata.
 pub(crate) fn set(object: &mut Value, field: &str, value: impl Into<Value>) {
     of(object).insert(field.to_owned(), value.into());
 }
 
-/// Removes a field.
+/// Removes a field of the metadata, and returns its value.
 pub(crate) fn remove(object: &mut Value, field: &str) -> Option<Value> {
     object.get_mut("metadata")?.as_object_mut()?.remove(field)
 }
 
-/// Copies a field from another object.
+/// Copies a metadata field from another object.
 pub(crate) fn copy(from: &Value, to: &mut Value, field: &str) {
     match &from["metadata"][field] {
         Value::Null => drop(remove(to, field)),
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_set_and_removed() {
+    fn metadata_fields_are_set_and_removed() {
         let mut object = json!({});
         set(&mut object, "name", "a");
         assert_eq!(name(&object), "a");
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicate_owners_are_removed() {
+    fn duplicate_owner_references_are_removed() {
         let owner = |uid: &str| json!({"uid": uid, "name": "o"});
         let mut object =
             json!({"metadata": {"ownerReferences": [owner("1"), owner("2"), owner("1")]}});
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn times_have_whole_seconds() {
+    fn metadata_times_have_whole_seconds() {
         let moment = "2026-11-21T07:24:21.987Z".parse().unwrap();
         assert_eq!(time(moment), "2026-11-21T07:24:21Z");
     }

@@ -14,7 +14,7 @@ use prometheus_client::registry::Registry;
 
 use crate::serve::input::request::RequestInfo;
 
-/// The server's metrics.
+/// The API server's metrics.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Mutex<Registry>,
@@ -60,7 +60,7 @@ struct KindLabels {
     version: String,
 }
 
-/// In seconds.
+/// Upper bounds of the request duration histogram in seconds.
 const BUCKETS: [f64; 14] = [
     0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 5.0, 15.0, 60.0,
 ];
@@ -148,7 +148,7 @@ impl Metrics {
             .inc();
     }
 
-    /// Counts events of a watch.
+    /// Counts delivered events of a watch.
     pub fn watched(&self, group: &str, version: &str, resource: &str, events: u64) {
         self.watch_events
             .get_or_create(&KindLabels {
@@ -164,11 +164,12 @@ impl Metrics {
         add(&mut self.registry.lock());
     }
 
-    /// The OpenMetrics text; `load` contains the numbers of running requests, waiting requests and
-    /// watches.
+    /// Encodes the metrics as OpenMetrics text; `load` contains the numbers of running requests,
+    /// waiting requests and watches.
     ///
     /// # Errors
-    /// If a metric cannot be encoded.
+    ///
+    /// Fails if a metric cannot be encoded.
     pub fn text(&self, load: (usize, usize, usize)) -> Result<String, std::fmt::Error> {
         for (request_kind, count) in [
             ("running", load.0),
@@ -185,7 +186,7 @@ impl Metrics {
     }
 }
 
-/// kube-apiserver's label `scope`.
+/// Returns the value of kube-apiserver's label `scope`.
 fn scope(info: &RequestInfo) -> &'static str {
     match &info.resource {
         Some(path) if !path.name.is_empty() => "resource",
@@ -217,7 +218,7 @@ mod tests {
     use crate::serve::input::request::parse;
 
     #[test]
-    fn request_metrics_have_the_names_of_kube_apiserver() {
+    fn request_metric_names_match_kube_apiserver() {
         let metrics = Metrics::default();
         let info = parse(&Method::GET, "/apis/apps/v1/deployments", false, None);
         metrics.answered(
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_paths_create_no_labels() {
+    fn requests_for_unknown_paths_create_no_metric_labels() {
         let metrics = Metrics::default();
         let info = parse(&Method::GET, "/apis/made/up/things", false, None);
         metrics.answered(&info, StatusCode::NOT_FOUND, false, None);

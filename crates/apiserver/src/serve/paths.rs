@@ -50,7 +50,7 @@ pub(crate) async fn route(exchange: &Exchange) -> Result<Response, ApiError> {
     }
 }
 
-/// The list of paths.
+/// Responds with the list of paths.
 fn root(exchange: &Exchange) -> Response {
     let catalog = exchange.shared.catalog.load();
     let mut paths: BTreeSet<String> = [
@@ -83,7 +83,7 @@ fn root(exchange: &Exchange) -> Response {
     answer::value(StatusCode::OK, Format::Json, &json!({"paths": paths}))
 }
 
-/// Discovery documents.
+/// Responds with a discovery document.
 fn documents(exchange: &Exchange, parts: &[&str]) -> Result<Response, ApiError> {
     let catalog = exchange.shared.catalog.load_full();
     if let ["api" | "apis"] = parts
@@ -111,7 +111,7 @@ fn documents(exchange: &Exchange, parts: &[&str]) -> Result<Response, ApiError> 
     Ok(answer::value(StatusCode::OK, accepted.format, &document))
 }
 
-/// Whether the client requests aggregated discovery (KEP-3352).
+/// Reports whether the client requests aggregated discovery (KEP-3352).
 fn wants_aggregated(headers: &HeaderMap) -> bool {
     let header = header(headers, &ACCEPT);
     let first = clauses(header).into_iter().next();
@@ -141,7 +141,7 @@ fn aggregated(exchange: &Exchange, document: &Aggregated) -> Response {
     response
 }
 
-/// An OpenAPI v3 document. A URL with a hash is immutable (KEP-2896).
+/// Responds with an OpenAPI v3 document. The document at a URL with a hash is immutable (KEP-2896).
 async fn schema(exchange: &Exchange, path: &str) -> Result<Response, ApiError> {
     let documents = documents_of(exchange, Some(path)).await;
     let Some(document) = documents.document(path) else {
@@ -176,8 +176,8 @@ async fn schema(exchange: &Exchange, path: &str) -> Result<Response, ApiError> {
     Ok(response)
 }
 
-/// Subtypes of `application` for the OpenAPI v2 document, and whether they are Protobuf. The first
-/// is an invalid media type that old clients request.
+/// Subtypes of `application` for the OpenAPI v2 document; the boolean is true for Protobuf. The
+/// first is an invalid media type that old clients request.
 const OF_WHOLE: [(&str, bool); 3] = [
     ("json", false),
     ("com.github.proto-openapi.spec.v2@v1.0+protobuf", true),
@@ -185,7 +185,7 @@ const OF_WHOLE: [(&str, bool); 3] = [
 ];
 const WHOLE_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-/// The OpenAPI v2 document.
+/// Responds with the OpenAPI v2 document.
 async fn whole(exchange: &Exchange) -> Result<Response, ApiError> {
     let accepted = header(&exchange.headers, &ACCEPT);
     let accepted = if accepted.is_empty() { "*/*" } else { accepted };
@@ -245,7 +245,7 @@ fn vary(response: &mut Response) {
     headers.append(VARY, HeaderValue::from_static("Accept"));
 }
 
-/// The OpenAPI documents, with the document of `path` (`None` for the index) made.
+/// Returns the OpenAPI documents after the document of `path` (`None` for the index) is built.
 async fn documents_of(exchange: &Exchange, path: Option<&str>) -> Arc<Documents> {
     let shared = &exchange.shared;
     let documents = shared.openapi.get(&shared.catalog.load_full());
@@ -271,7 +271,7 @@ fn moved(path: &str, hash: &str) -> Response {
     response
 }
 
-/// The server's address from the header `Host`.
+/// Returns the server's address from the header `Host`.
 fn host(headers: &HeaderMap) -> String {
     header(headers, &HOST).to_owned()
 }
@@ -284,7 +284,8 @@ fn metrics(exchange: &Exchange) -> Result<Response, ApiError> {
     Ok(answer::bytes(StatusCode::OK, media_type, text))
 }
 
-/// Documents for verification of service account tokens (OpenID Connect Discovery 1.0).
+/// Responds with the documents for verification of service account tokens (OpenID Connect Discovery
+/// 1.0).
 fn openid(exchange: &Exchange, path: &str) -> Result<Response, ApiError> {
     let tokens = &exchange.shared.tokens;
     let (media_type, document) = if path.starts_with("openid") {

@@ -1,4 +1,4 @@
-//! Gets, lists and watches.
+//! Handlers of get, list and watch requests.
 
 pub(crate) mod list;
 pub mod page;

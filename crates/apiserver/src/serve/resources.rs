@@ -73,11 +73,12 @@ pub(crate) async fn route(
     }
 }
 
-/// The target of a path; `None` if scope and path do not fit.
+/// Returns the target of a path; `None` if the path does not match the scope of the resource.
 fn target(catalog: &Catalog, exchange: &Exchange, path: &ResourcePath) -> Option<Target> {
     let resource = catalog.find(&path.group, &path.version, &path.resource)?;
     let is_namespaces = path.group.is_empty() && path.resource == "namespaces";
-    // For collections the name comes from the field selector, which is evaluated later.
+    // The name in a request for a collection comes from the field selector, which is evaluated
+    // later.
     let of_collection = matches!(exchange.info.verb.as_ref(), "list" | "watch");
     let name = if of_collection {
         ""
@@ -86,8 +87,8 @@ fn target(catalog: &Catalog, exchange: &Exchange, path: &ResourcePath) -> Option
     };
     let namespace = match resource.scope {
         Scope::Cluster if path.namespace.is_empty() => "",
-        // A namespace belongs to itself, so that rights in one namespace cover that Namespace
-        // object only.
+        // A Namespace object belongs to itself, so that permissions in one namespace cover that
+        // Namespace object only.
         Scope::Cluster if is_namespaces && path.namespace == path.name => "",
         Scope::Cluster => return None,
         Scope::Namespaced if path.namespace.is_empty() && !name.is_empty() => return None,
@@ -103,7 +104,7 @@ fn target(catalog: &Catalog, exchange: &Exchange, path: &ResourcePath) -> Option
     })
 }
 
-/// The 404 response: a Status in built-in groups and versions, plain text elsewhere.
+/// Returns the 404 response: a Status in built-in groups and versions, plain text in others.
 pub(crate) fn unknown(catalog: &Catalog, path: &ResourcePath) -> Response {
     let served = catalog.iter().any(|resource| {
         resource.origin == Origin::BuiltIn
@@ -117,7 +118,7 @@ pub(crate) fn unknown(catalog: &Catalog, path: &ResourcePath) -> Response {
     }
 }
 
-/// Rejects unsupported verbs.
+/// Rejects verbs that the resource does not support.
 fn check_verb(exchange: &Exchange, target: &Target) -> Result<(), ApiError> {
     let verb = exchange.info.verb.as_ref();
     let resource = &target.resource;
@@ -144,7 +145,7 @@ async fn watch_route(
 ) -> Result<Response, ApiError> {
     let options = ListOptions::of(&exchange.query)?;
     let RequestSlot::Watching(_until_it_streams, slot) = place else {
-        return Err(ApiError::internal("a watch has no place among the watches"));
+        return Err(ApiError::internal("the watch request has no watch slot"));
     };
     watch::watch(exchange, target, &options, slot).await
 }
@@ -204,7 +205,7 @@ fn code_of(outcome: Outcome) -> StatusCode {
     }
 }
 
-/// Delete options from the body or the query.
+/// Reads the delete options from the body or the query.
 async fn delete_options(exchange: &Exchange) -> Result<DeleteOptions, ApiError> {
     let bytes = exchange.body().await?;
     if bytes.is_empty() {
@@ -236,7 +237,7 @@ async fn delete_route(exchange: &Exchange, target: &Target) -> Result<Response, 
              suppress this warning",
         );
     }
-    // Only clients with the deprecated option get 202.
+    // Only clients with the deprecated option receive 202.
     let code = match (deleted.gone, options.orphan_dependents) {
         (false, Some(false)) => StatusCode::ACCEPTED,
         _ => StatusCode::OK,

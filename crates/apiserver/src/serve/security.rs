@@ -1,4 +1,4 @@
-//! The security steps of a request.
+//! The security steps of a request: authentication, impersonation, queueing and authorization.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use crate::serve::exchange::Exchange;
 use crate::serve::limits::fair::{Priority, Slot, WatchSlot};
 use crate::status::ApiError;
 
-/// The slots of a request.
+/// The queue slots that a request occupies.
 pub(crate) enum RequestSlot {
-    /// A short request; the slot is held until the response.
-    Running(#[expect(dead_code, reason = "held until the answer is made")] Slot),
-    /// A watch; the first slot is held until the stream starts.
+    /// A short request, which occupies the slot until the response.
+    Running(#[expect(dead_code, reason = "held until the response is complete")] Slot),
+    /// A watch, which occupies the first slot until the stream starts.
     Watching(Slot, WatchSlot),
-    /// A request without limits.
+    /// A request that occupies no slot.
     Exempt,
 }
 
-/// Authenticates the request: a caller of this process, or a bearer token.
+/// Authenticates the request by its caller in this process, or by its bearer token.
 pub(crate) async fn authenticate(
     exchange: &mut Exchange,
     in_process: Option<Caller>,
@@ -56,7 +56,7 @@ pub(crate) async fn authenticate(
     }
 }
 
-/// Impersonates another user, if requested and allowed.
+/// Impersonates another user if the headers request it and the caller is authorized.
 pub(crate) fn impersonate(exchange: &mut Exchange) -> Result<(), ApiError> {
     let shared = Arc::clone(&exchange.shared);
     let mut headers = std::mem::take(&mut exchange.headers);
@@ -72,7 +72,7 @@ pub(crate) fn impersonate(exchange: &mut Exchange) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Waits for a slot.
+/// Waits for a slot of the request's caller.
 pub(crate) async fn queue(exchange: &Exchange) -> Result<RequestSlot, ApiError> {
     let path = exchange.info.path.as_str();
     let probes = ["/livez", "/readyz", "/healthz"];
@@ -80,8 +80,8 @@ pub(crate) async fn queue(exchange: &Exchange) -> Result<RequestSlot, ApiError> 
         return Ok(RequestSlot::Exempt);
     }
     let fair = &exchange.shared.fair;
-    // As in kube-apiserver, the effective user counts: otherwise all users of a proxy would share
-    // one limit.
+    // The limit applies to the effective user, as in kube-apiserver. Otherwise all users of a proxy
+    // would share one limit.
     let caller = exchange.caller.name.as_str();
     let priority = priority(&exchange.caller);
     if exchange.info.verb == "watch" {
@@ -94,7 +94,8 @@ pub(crate) async fn queue(exchange: &Exchange) -> Result<RequestSlot, ApiError> 
     Ok(RequestSlot::Running(fair.enter(caller, priority).await?))
 }
 
-/// Privileged callers are the embedding program's controllers, which everything depends on.
+/// Returns the priority of a caller. Privileged callers are the embedding program's controllers,
+/// which all other requests depend on.
 fn priority(caller: &Caller) -> Priority {
     if caller.groups.iter().any(|group| group == "system:masters") {
         Priority::Reserved
@@ -103,7 +104,7 @@ fn priority(caller: &Caller) -> Priority {
     }
 }
 
-/// Authorizes the request.
+/// Authorizes the request; returns 403 if the caller lacks the permission.
 pub(crate) fn authorize(exchange: &Exchange) -> Result<(), ApiError> {
     let attributes = attributes(exchange, &exchange.caller);
     let verdict = exchange.shared.authorizer.authorize(&attributes);

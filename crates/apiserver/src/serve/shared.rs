@@ -1,4 +1,4 @@
-//! [`Shared`]: state of all requests.
+//! [`Shared`]: the state that all requests share.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::serve::write::definitions::Definitions;
 use crate::status::ApiError;
 use crate::store::{Store, Stored};
 
-/// State of all requests.
+/// The state that all requests share.
 pub(crate) struct Shared {
     pub(crate) store: Store,
     pub(crate) catalog: Arc<ArcSwap<Catalog>>,
@@ -42,17 +42,17 @@ pub(crate) struct Shared {
     pub(crate) admission: Arc<dyn Admission>,
     pub(crate) audit: Arc<dyn Audit>,
     pub(crate) connect: Option<Arc<dyn Connect>>,
-    /// Kinds that `connect` answers.
+    /// The resources whose requests `connect` handles.
     pub(crate) answered: BTreeSet<GroupResource>,
     pub(crate) fair: Fair,
     pub(crate) heavy: Heavy,
-    /// Heavy work of reads, so that long lists do not delay writes.
+    /// Limits heavy work of reads, separately from writes, so that long lists do not delay writes.
     pub(crate) reads: Heavy,
-    /// Memory of responses.
+    /// Limits the memory of responses.
     pub(crate) sending: Sending,
-    /// Memory of watches.
+    /// Limits the memory of watches.
     pub(crate) watching: Sending,
-    /// Memory of request bodies.
+    /// Limits the memory of request bodies.
     pub(crate) bodies: Sending,
     pub(crate) openapi: CatalogCache<openapi::Documents>,
     pub(crate) discovery: CatalogCache<discovery::Documents>,
@@ -70,11 +70,11 @@ pub(crate) struct Shared {
 /// The content of `/version`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
-    /// A number such as `1`.
+    /// The major version number, such as `1`.
     pub major: String,
-    /// A number such as `36`.
+    /// The minor version number, such as `36`.
     pub minor: String,
-    /// A version such as `v1.36.3+drover`.
+    /// The full version, such as `v1.36.3+drover`.
     pub git_version: String,
 }
 
@@ -91,7 +91,7 @@ impl Default for Version {
 /// Handlers of the embedding program: subresources such as a simulated pod's `log`, and the kinds
 /// in [`Options::answered`](crate::server::Options::answered).
 pub trait Connect: Send + Sync {
-    /// Handles an authorized request; `None` if the handler does not know it.
+    /// Handles an authorized request; `None` if the handler does not implement its path.
     fn connect<'a>(
         &'a self,
         caller: &'a Caller,
@@ -118,7 +118,7 @@ impl Objects for LiveObjects {
     }
 }
 
-/// The object at a key.
+/// Reads the object at a key of the store.
 pub(crate) async fn object_at(store: &Store, key: &str) -> Result<Option<Value>, ApiError> {
     let stored = store.get(key).await.map_err(ApiError::internal)?;
     stored
@@ -131,18 +131,18 @@ pub(crate) async fn object_at(store: &Store, key: &str) -> Result<Option<Value>,
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
     pub(crate) resource: Arc<Resource>,
-    /// Empty for cluster-scoped resources and for all namespaces.
+    /// The namespace; empty for cluster-scoped resources and for all namespaces.
     pub(crate) namespace: String,
-    /// Empty for collections.
+    /// The object's name; empty for collections.
     pub(crate) name: String,
     pub(crate) subresource: String,
-    /// The `apiVersion` of stored objects.
+    /// The `apiVersion` of stored objects of this resource.
     pub(crate) stored_version: Arc<str>,
-    /// The schema of the storage version.
+    /// The schema of the resource's storage version.
     pub(crate) stored_schema: Arc<Node>,
 }
 
-/// The `apiVersion` of stored objects of this resource.
+/// Returns the `apiVersion` of stored objects of this resource.
 pub(crate) fn stored_version(catalog: &Catalog, resource: &Resource) -> Arc<str> {
     if resource.storage {
         return resource.group_version.to_string().into();
@@ -160,7 +160,7 @@ pub(crate) fn stored_version(catalog: &Catalog, resource: &Resource) -> Arc<str>
         )
 }
 
-/// The schema of stored objects of this resource.
+/// Returns the schema of stored objects of this resource.
 pub(crate) fn stored_schema(catalog: &Catalog, resource: &Resource) -> Arc<Node> {
     let same = resource.group_resource();
     let stored = (!resource.storage && resource.origin == Origin::Custom).then(|| {
@@ -185,17 +185,17 @@ fn is_new_event(resource: &Resource) -> bool {
 }
 
 impl Target {
-    /// The store's key.
+    /// Returns the store's key of the object.
     pub(crate) fn key(&self) -> String {
         self.resource.key(&self.namespace, &self.name)
     }
 
-    /// The API group.
+    /// The API group of the resource.
     pub(crate) fn group(&self) -> &str {
         &self.resource.group_version.group
     }
 
-    /// The target with another name.
+    /// Returns the target with another object name.
     pub(crate) fn named(&self, name: &str) -> Self {
         Self {
             name: name.to_owned(),

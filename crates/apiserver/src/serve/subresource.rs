@@ -1,5 +1,5 @@
-//! Subresources: status, scale, token, eviction, binding, finalize; and reviews, which are never
-//! stored.
+//! Handlers of subresources (status, scale, token, eviction, binding, finalize), and of reviews,
+//! which are never stored.
 
 use std::sync::Arc;
 
@@ -31,7 +31,8 @@ use crate::status::ApiError;
 pub(crate) mod pods;
 mod scale;
 
-/// Subresources of running pods, which the embedding program handles after the pod was found.
+/// Subresources of running pods. The embedding program handles them after the server has read the
+/// pod.
 const OF_A_POD: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
 
 /// Handles a subresource.
@@ -77,8 +78,8 @@ pub(crate) async fn route(
     elsewhere(exchange, target, path).await
 }
 
-/// Approval of a certificate requires the verb `approve` for its signer, by name or domain
-/// (admission plugin `CertificateApproval`).
+/// Checks that the caller has the verb `approve` for the signer of a certificate request, by name
+/// or domain (admission plugin `CertificateApproval`).
 async fn check_signer(exchange: &Exchange, target: &Target) -> Result<(), ApiError> {
     let request = object_at(&exchange.shared.store, &target.key()).await?;
     let request = request.ok_or_else(|| target.not_found())?;
@@ -129,7 +130,7 @@ async fn admit(
     exchange.shared.admission.admit(review).await
 }
 
-/// Forwards a request to the embedding program; 404 if it does not know it.
+/// Forwards a request to the embedding program; returns 404 if the program does not handle it.
 pub(crate) async fn elsewhere(
     exchange: &Arc<Exchange>,
     target: &Target,
@@ -167,7 +168,7 @@ pub(crate) async fn elsewhere(
     })
 }
 
-/// Handles a review.
+/// Handles a review request.
 pub(crate) async fn review(
     exchange: &Exchange,
     target: &Target,
@@ -220,7 +221,7 @@ async fn token(exchange: &Exchange, target: &Target) -> Result<Response, ApiErro
 /// Default token lifetime in seconds.
 const TOKEN_SECONDS: u32 = 3_600;
 
-/// Adds managed fields to a token request, as for other objects.
+/// Adds managed fields to a token request, as for stored objects.
 fn note_owner(options: &WriteOptions, request: &mut Value) -> Result<(), ApiError> {
     let (group, version, kind) = ("authentication.k8s.io", "v1", "TokenRequest");
     let api_version = format!("{group}/{version}");
@@ -251,7 +252,7 @@ fn created(accepted: Accepted, object: &Value) -> Response {
     answer::value(StatusCode::CREATED, accepted.format, object)
 }
 
-/// Converts a value to a kind other than the target's; returns the schema.
+/// Converts a value to a kind other than the target's, and returns the schema of the kind.
 fn decode_as(
     group: &str,
     version: &str,
@@ -259,7 +260,7 @@ fn decode_as(
     value: &mut Value,
 ) -> Result<Arc<Node>, ApiError> {
     let schema = builtin::kind(group, version, kind)
-        .ok_or_else(|| ApiError::internal(format!("the schema of {kind} is not published")))?;
+        .ok_or_else(|| ApiError::internal(format!("cannot find the schema of {kind}")))?;
     schema.decode(value).map_err(|error| {
         ApiError::bad_request(format!(
             "{kind} in version {version:?} cannot be handled as a {kind}: {error}"
@@ -268,7 +269,7 @@ fn decode_as(
     Ok(schema)
 }
 
-/// Reads a body of a kind other than the target's.
+/// Reads a request body of a kind other than the target's.
 pub(super) async fn read_kind(exchange: &Exchange, kind: &str) -> Result<Value, ApiError> {
     let format = body_format(&exchange.headers, Origin::BuiltIn)?;
     let bytes = exchange.body().await?;

@@ -42,12 +42,12 @@ impl ListMeta<'_> {
     }
 }
 
-/// Whether stored bytes can be sent unchanged, judged by their first bytes.
+/// Reports whether stored bytes can be sent unchanged, judged by their first bytes.
 pub(crate) fn is_stored_form(resource: &Resource, head: &[u8], stored: &Stored) -> bool {
     resource.storage && stored.value.starts_with(head)
 }
 
-/// Appends a stored object; `head` is the result of [`own_head`].
+/// Appends a stored object as JSON; `head` is the result of [`own_head`].
 pub(crate) fn write_object(
     out: &mut Vec<u8>,
     target: &Target,
@@ -62,7 +62,7 @@ pub(crate) fn write_object(
     serde_json::to_writer(out, &object).map_err(ApiError::internal)
 }
 
-/// A list as JSON; joins items without parsing where possible.
+/// Serializes a list as JSON; joins items without parsing where possible.
 pub(crate) fn write_list(
     target: &Target,
     meta: &ListMeta<'_>,
@@ -94,11 +94,11 @@ pub(crate) fn write_list(
     Ok(out)
 }
 
-/// The first bytes of stored objects that can be sent unchanged.
+/// Returns the first bytes of stored objects that can be sent unchanged.
 pub(crate) fn own_head(resource: &Resource) -> Vec<u8> {
     if resource.origin == Origin::Custom && resource.schema.has_defaults() {
-        // Objects may be older than a default, so that all must be parsed: no stored object starts
-        // so.
+        // Objects may be older than a default, so that all must be parsed. No stored object starts
+        // with this byte.
         return vec![0];
     }
     let version = Value::from(resource.group_version.to_string());
@@ -106,7 +106,7 @@ pub(crate) fn own_head(resource: &Resource) -> Vec<u8> {
     format!("{{\"apiVersion\":{version},\"kind\":{kind},").into_bytes()
 }
 
-/// The object as PartialObjectMetadata.
+/// Converts the object to PartialObjectMetadata.
 pub(crate) fn metadata_only(object: &Value, version: MetaVersion) -> Value {
     json!({
         "kind": "PartialObjectMetadata", "apiVersion": version.api_version(),
@@ -205,7 +205,7 @@ fn list_value(
     })
 }
 
-/// The Go type of a list, for messages.
+/// Returns the Go type of a list, for messages.
 fn go_list(resource: &Resource) -> String {
     let package = match resource.group_version.group.as_str() {
         _ if resource.origin == Origin::Custom => return "*unstructured.UnstructuredList".into(),

@@ -1,4 +1,4 @@
-//! Creates, updates, patches and deletes.
+//! Handlers of create, update, patch and delete requests.
 
 pub(crate) mod accounts;
 pub(crate) mod addresses;

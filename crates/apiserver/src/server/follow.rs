@@ -1,4 +1,4 @@
-//! Keeps the RBAC index and the catalog of custom resources in step with the store.
+//! Updates the RBAC index and the catalog of custom resources from the store's feed.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::serve::shared::Shared;
 const RIGHTS: &str = "/rbac.authorization.k8s.io/";
 const DEFINITIONS: &str = "/apiextensions.k8s.io/customresourcedefinitions/";
 
-/// Starts to follow the store until the server ends; returns after the initial objects.
+/// Starts to read the store's feed until the server ends; returns after the initial objects.
 pub(super) async fn start(shared: &Arc<Shared>) {
     let mut rights = Rights::new(Arc::clone(&shared.rbac));
     let rights = follow(shared, RIGHTS, move |observed| rights.observe(&observed));
@@ -22,7 +22,7 @@ pub(super) async fn start(shared: &Arc<Shared>) {
         served.observe(&observed);
         changed.send_replace(());
     });
-    // A follower that ends before it has synced means that the store is closed.
+    // A task that ends before it has synced means that the store is closed.
     let _ = tokio::join!(rights, definitions);
 }
 

@@ -1,5 +1,5 @@
-//! Persistence and rotation of the keys that sign service account tokens. The store's key is not
-//! reachable by requests.
+//! Persistence and rotation of the keys that sign service account tokens. Requests cannot read the
+//! store's entry with these keys.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::access::{Authenticate, AuthenticateError, Authenticated, Keys, LoadKeysError, Tokens};
 use crate::store::{Change, CommitError, Store, StoreError};
 
-/// Keys of resources never start with `/.`.
+/// The store's key of the signing keys. Keys of resources never start with `/.`.
 const KEY: &str = "/.server/service-account-keys";
 
 /// Errors of signing keys.
@@ -55,7 +55,7 @@ const CHECK_INTERVAL: Duration = Duration::from_hours(1);
 const TIMEOUT: Duration = Duration::from_mins(1);
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), CHECK_INTERVAL);
 
-/// Rotates the signing key when it is old enough.
+/// Rotates the signing key when its age exceeds the limit.
 struct Rotation {
     store: Store,
     tokens: Arc<Tokens>,
@@ -90,7 +90,8 @@ pub(super) async fn rotate(
     controller.run(LeaderGate::always_open(), shutdown).await;
 }
 
-/// Stores the new key before it signs, so that a restart does not invalidate tokens.
+/// Stores the new key before tokens are signed with it, so that a restart does not invalidate
+/// tokens.
 async fn rotate_if_due(store: &Store, tokens: &Tokens) -> Result<bool, KeysError> {
     let Some(next) = tokens.renewed_keys()? else {
         return Ok(false);
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn rotated_key_is_stored_before_it_signs() {
+    async fn rotated_key_is_stored_before_tokens_are_signed_with_it() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("hub.db"), StoreOptions::default()).unwrap();
         let first = load(&store).await.unwrap();

@@ -1,4 +1,5 @@
-//! The API for the server's own controllers: the same handlers, without queue and audit.
+//! The API for the server's own controllers, which calls the request handlers without queue and
+//! audit.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use crate::serve::write::own::{Own, OwnWrite};
 use crate::status::ApiError;
 use crate::store::{At, List, Rest, Stored};
 
-/// Objects per read.
+/// Number of objects per list page.
 const PAGE: usize = 500;
 
 /// Implements the controllers' [`Hub`] on the server.

@@ -30,15 +30,18 @@ async fn ask(router: Router, method: &str, path: &str, body: Value) -> (StatusCo
     (code, serde_json::from_slice(&body).unwrap_or_default())
 }
 
-/// Sends a request on the only worker thread; the answer must come within 10 s.
+/// Sends a request on the only worker thread. The response must arrive within 10 s.
 async fn soon(router: &Router, path: &'static str) -> StatusCode {
     let asked = tokio::spawn(ask(router.clone(), "GET", path, Value::Null));
     let answered = tokio::time::timeout(Duration::from_secs(10), asked).await;
-    answered.expect("it does not wait").unwrap().0
+    answered
+        .expect("the request does not wait for the long lists")
+        .unwrap()
+        .0
 }
 
 #[test]
-fn small_requests_and_service_writes_do_not_wait_for_long_lists() {
+fn long_lists_do_not_delay_small_requests_and_service_writes() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -90,7 +93,9 @@ fn small_requests_and_service_writes_do_not_wait_for_long_lists() {
                 "a": "x".repeat(60 * 1024)}}, "spec": {"ports": [{"port": 80}]}});
             let created = tokio::spawn(ask(router.clone(), "POST", services, service));
             let created = tokio::time::timeout(Duration::from_secs(10), created).await;
-            let (code, body) = created.expect("a write does not wait for reads").unwrap();
+            let (code, body) = created
+                .expect("the write does not wait for the long lists")
+                .unwrap();
             assert_eq!(code, StatusCode::CREATED, "{body}");
         }
         assert!(lists.iter().all(|list| !list.is_finished()));

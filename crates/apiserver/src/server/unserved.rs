@@ -1,8 +1,8 @@
 //! Deletes stored objects of built-in kinds that the server does not serve.
 //!
 //! An earlier version, or a server with other [`Kinds`](crate::builtin::Kinds), may have stored
-//! such objects. Clients can neither see nor delete them, and their finalizers would keep
-//! namespaces from ending.
+//! such objects. Clients can neither read nor delete them, and their finalizers would block the
+//! deletion of namespaces.
 
 use std::collections::BTreeSet;
 
@@ -12,36 +12,36 @@ use crate::builtin::{self, Kinds};
 use crate::resource::{Catalog, GroupResource, Resource};
 use crate::store::{At, Change, CommitError, List, ListError, Rest, Store};
 
-/// Objects per read.
+/// Number of objects per read of the store.
 const PAGE_SIZE: usize = 500;
-/// Deletions in progress at the same time.
+/// Maximum number of concurrent deletions.
 const CONCURRENCY: usize = 64;
 
-/// Deletion errors.
+/// Errors of deleting unserved objects.
 #[derive(Debug, thiserror::Error)]
 pub enum UnservedError {
     /// The objects of a kind cannot be listed.
     #[error("cannot list stored {resource}")]
     List {
-        /// The plural.
+        /// The plural name of the resource.
         resource: String,
-        /// The store's error.
+        /// The error of the store.
         source: ListError,
     },
     /// An object cannot be deleted.
     #[error("cannot delete stored object {key}")]
     Delete {
-        /// The store's key.
+        /// The store's key of the object.
         key: String,
-        /// The store's error.
+        /// The error of the store.
         source: CommitError,
     },
 }
 
 /// Deletes the objects of all built-in kinds that `served` does not contain.
 ///
-/// Dependents of the objects stay: the garbage collector keeps objects whose owner's kind is
-/// unknown.
+/// Dependents of the objects stay, because the garbage collector deletes no object whose owner has
+/// an unknown kind.
 pub(super) async fn delete(store: &Store, served: &Catalog) -> Result<(), UnservedError> {
     for kind in unserved(served) {
         let deleted = delete_all(store, &kind).await?;

@@ -1,11 +1,11 @@
-//! Errors of the HTTP layer, without an object.
+//! Errors of the HTTP layer, which do not refer to an object.
 
 use http::StatusCode;
 
 use super::{ApiError, Cause, Details};
 
 impl ApiError {
-    /// The server does not serve the path.
+    /// Creates the error for a path that the server does not serve.
     pub fn unknown_path() -> Self {
         let mut error = Self::new(
             StatusCode::NOT_FOUND,
@@ -16,7 +16,7 @@ impl ApiError {
         error
     }
 
-    /// The path does not support the method.
+    /// Creates the error for an HTTP method that the path does not support.
     pub fn method_not_allowed() -> Self {
         let mut error = Self::new(
             StatusCode::METHOD_NOT_ALLOWED,
@@ -27,7 +27,7 @@ impl ApiError {
         error
     }
 
-    /// The resource does not support the verb.
+    /// Creates the error for a verb that the resource does not support.
     pub fn verb_not_supported(group: &str, resource: &str, verb: &str) -> Self {
         let qualified = super::qualified(resource, group);
         let message = format!("{verb} is not supported on resources of kind {qualified:?}");
@@ -35,14 +35,14 @@ impl ApiError {
             .about(group, resource, "")
     }
 
-    /// The CRD is being deleted, so no custom object can be created.
+    /// Creates the error for a new custom object whose CRD is being deleted.
     pub fn definition_terminating(group: &str, resource: &str) -> Self {
         let message = "create not allowed while custom resource definition is terminating";
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message)
             .about(group, resource, "")
     }
 
-    /// The server cannot produce any of the accepted media types.
+    /// Creates the error for an `Accept` header without a supported media type.
     pub fn not_acceptable(accepted: &[&str]) -> Self {
         let message = format!(
             "only the following media types are accepted: {}",
@@ -51,7 +51,7 @@ impl ApiError {
         Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
     }
 
-    /// The server cannot parse the media type of the body.
+    /// Creates the error for a body with an unsupported media type.
     pub fn unsupported_media_type(accepted: &[&str]) -> Self {
         let message = format!(
             "the body of the request was in an unknown format - accepted media types include: {}",
@@ -64,12 +64,12 @@ impl ApiError {
         )
     }
 
-    /// The body exceeds `limit` bytes.
+    /// Creates the error for a body that exceeds `limit` bytes.
     pub fn too_large(limit: usize) -> Self {
         Self::too_large_for(format_args!("limit is {limit}"))
     }
 
-    /// Another part of the request is too large.
+    /// Creates the error for a part of the request that is too large, such as a patch.
     pub fn too_large_for(what: impl std::fmt::Display) -> Self {
         Self::new(
             StatusCode::PAYLOAD_TOO_LARGE,
@@ -78,7 +78,8 @@ impl ApiError {
         )
     }
 
-    /// The caller exceeds its share of requests; it may retry after `retry_after` seconds.
+    /// Creates the error for a caller with too many requests. The client may retry after
+    /// `retry_after` seconds.
     pub fn too_many_requests(message: impl Into<String>, retry_after: u32) -> Self {
         let mut error = Self::new(
             StatusCode::TOO_MANY_REQUESTS,
@@ -92,7 +93,7 @@ impl ApiError {
         error
     }
 
-    /// The server is temporarily unavailable.
+    /// Creates the error for a server that is temporarily unavailable.
     pub fn unavailable(message: impl Into<String>) -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -101,7 +102,7 @@ impl ApiError {
         )
     }
 
-    /// The request timed out; it may have been executed.
+    /// Creates the error for a timeout. The server may have executed the request.
     pub fn timeout(message: impl std::fmt::Display, retry_after: u32) -> Self {
         let mut error = Self::new(
             StatusCode::GATEWAY_TIMEOUT,
@@ -115,7 +116,7 @@ impl ApiError {
         error
     }
 
-    /// The requested resourceVersion is in the future.
+    /// Creates the error for a resourceVersion in the future.
     pub fn too_large_resource_version(asked: u64, current: u64) -> Self {
         let mut error = Self::timeout(
             format_args!("Too large resource version: {asked}, current: {current}"),
@@ -131,7 +132,7 @@ impl ApiError {
         error
     }
 
-    /// All attempts to generate an unused name failed.
+    /// Creates the error for a generated name when all attempts to find an unused name failed.
     pub fn generated_name_taken(group: &str, resource: &str, name: &str) -> Self {
         let mut error = Self::already_exists(group, resource, name);
         error
@@ -143,7 +144,7 @@ impl ApiError {
         error
     }
 
-    /// The JSON patch cannot be applied to the object.
+    /// Creates the error for a JSON patch that cannot be applied to the object.
     pub fn unprocessable() -> Self {
         let mut error = Self::new(
             StatusCode::UNPROCESSABLE_ENTITY,

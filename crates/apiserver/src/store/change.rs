@@ -1,4 +1,4 @@
-//! Changes, and their execution within a transaction.
+//! Conditional changes, and their execution within a transaction.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use super::stored::{Malformed, Splice, Stored};
 pub struct Change {
     /// The key of the object.
     pub key: String,
-    /// The expected state.
+    /// The expected state of the object.
     pub expect: Expect,
-    /// The new state.
+    /// The new state of the object.
     pub write: Write,
 }
 
@@ -25,7 +25,7 @@ pub struct Change {
 pub struct Require {
     /// The key of the object.
     pub key: String,
-    /// The expected revision.
+    /// The expected revision of the object.
     pub revision: u64,
 }
 
@@ -41,15 +41,15 @@ pub enum Expect {
 /// The new state of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Write {
-    /// This value: JSON without `metadata.resourceVersion`. An equal value changes nothing and
-    /// returns the existing revision.
+    /// Store this value, which is JSON without `metadata.resourceVersion`. A value equal to the
+    /// stored one is not written, and the existing revision is returned.
     Put(Bytes),
-    /// The object is deleted.
+    /// Delete the object.
     Delete,
 }
 
 impl Change {
-    /// Creates an object.
+    /// Creates a change that creates an object.
     pub fn create(key: impl Into<String>, value: impl Into<Bytes>) -> Self {
         Self {
             key: key.into(),
@@ -58,7 +58,7 @@ impl Change {
         }
     }
 
-    /// Replaces the value of this revision.
+    /// Creates a change that replaces the value of this revision.
     pub fn update(key: impl Into<String>, revision: u64, value: impl Into<Bytes>) -> Self {
         Self {
             key: key.into(),
@@ -67,7 +67,7 @@ impl Change {
         }
     }
 
-    /// Deletes the value of this revision.
+    /// Creates a change that deletes the value of this revision.
     pub fn delete(key: impl Into<String>, revision: u64) -> Self {
         Self {
             key: key.into(),
@@ -121,13 +121,13 @@ impl TryFrom<Change> for Checked {
 /// The outcome of a change within its transaction.
 #[derive(Debug)]
 pub(super) enum Outcome {
-    /// The change was made.
+    /// The transaction contains the change.
     Made(Event),
     /// The value is unchanged, at this revision.
     Same(u64),
-    /// The expectation failed; this is the current value.
+    /// The expectation was not met; the object is in this state.
     Conflict(Option<Stored>),
-    /// A required object has changed.
+    /// A required object has changed or does not exist.
     Unmet,
 }
 
@@ -137,7 +137,7 @@ impl Checked {
         Self { requires, ..self }
     }
 
-    /// The approximate number of bytes to store.
+    /// Returns the approximate number of bytes to store.
     pub(super) fn weight(&self) -> usize {
         self.key.len()
             + match &self.action {
@@ -146,12 +146,12 @@ impl Checked {
             }
     }
 
-    /// Whether the change is a deletion.
+    /// Reports whether the change is a deletion.
     pub(super) fn deletes(&self) -> bool {
         matches!(self.action, Action::Delete { .. })
     }
 
-    /// Makes the change at `revision`, if its expectation holds.
+    /// Executes the change at `revision` if its expectation is met.
     pub(super) fn make(
         &self,
         conn: &Connection,

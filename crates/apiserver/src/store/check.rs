@@ -18,13 +18,13 @@ pub struct Report {
     pub schema: u32,
     /// The last revision.
     pub revision: u64,
-    /// The number of restores, plus one.
+    /// The number of restores from a backup, plus one.
     pub epoch: u64,
     /// The number of objects.
     pub objects: u64,
     /// The number of changes in the history.
     pub changes: u64,
-    /// Human-readable; empty if the store is consistent.
+    /// The problems as text for users; empty if the store is consistent.
     pub problems: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn check(path: &Path) -> Result<Report, OpenError> {
         source,
     };
     let conn = layout::connect(path, None, Role::Read).map_err(failed)?;
-    // A single snapshot: concurrent changes would look like inconsistencies.
+    // The check uses a single snapshot, because concurrent changes would look like inconsistencies.
     let snapshot = conn.unchecked_transaction().map_err(failed)?;
     let schema = layout::version(&snapshot, path)?;
     if schema == 0 {
@@ -65,15 +65,15 @@ fn report(conn: &Connection, schema: u32) -> rusqlite::Result<Report> {
             let sql = "SELECT prefix FROM floors
                 WHERE rev > (SELECT value FROM meta WHERE name = 'revision')";
             let found = texts(conn, sql)?.into_iter();
-            report
-                .problems
-                .extend(found.map(|prefix| format!("{prefix:?} begins after the last revision")));
+            report.problems.extend(
+                found.map(|prefix| format!("the floor of {prefix:?} is after the last revision")),
+            );
         }
     }
     Ok(report)
 }
 
-/// Inconsistencies, with queries for the affected rows.
+/// Descriptions of inconsistencies, with queries for the affected rows.
 const CONTRADICTIONS: [(&str, &str); 5] = [
     (
         "is newer than the last revision",
@@ -84,12 +84,12 @@ const CONTRADICTIONS: [(&str, &str); 5] = [
         "SELECT key FROM log WHERE rev > (SELECT value FROM meta WHERE name = 'revision')",
     ),
     (
-        "is not what the history says was written last",
+        "differs from the last change in the history",
         "SELECT key FROM cur JOIN (SELECT key, max(rev) AS last FROM log GROUP BY key) USING (key)
          WHERE rev <> last",
     ),
     (
-        "is gone, but the history does not say that it was deleted",
+        "does not exist, but the history contains no deletion",
         "SELECT key FROM (SELECT key, max(rev), deleted FROM log GROUP BY key) AS changed
          WHERE deleted = 0 AND NOT EXISTS (SELECT 1 FROM cur WHERE cur.key = changed.key)",
     ),

@@ -1,4 +1,4 @@
-//! Backup and restore.
+//! Backup and restore of stores.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,17 +12,17 @@ use super::error::{CopyError, OpenError};
 use super::layout::{self, Role};
 use super::lock::{self, Lock, beside};
 
-/// The distance of a restored store's revision from the last known one. The number of revisions
-/// after the backup is unknown; this is a day with ten thousand changes per second.
+/// The distance between a restored store's revision and the last known one. The number of revisions
+/// after the backup is unknown; the distance covers a day with ten thousand changes per second.
 const GAP: u64 = 1_000_000_000;
 
 /// The behaviour if the target of a restore exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Over {
-    /// Fail.
+    /// The restore fails.
     Nothing,
-    /// Replace it. The old store is kept with the suffix `-replaced`, and a number if that name
-    /// exists.
+    /// The restore replaces the existing store. The old store stays with the suffix `-replaced`,
+    /// and a number if that name exists.
     Existing,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn restore(from: &Path, to: &Path, over: Over) -> Result<u64, CopyErr
     Ok(revision)
 }
 
-/// Clears the history of the backup: the changes after it are unknown.
+/// Clears the history of the backup, because the changes after the backup are unknown.
 fn clear_history(conn: &Connection, revision: u64, epoch: u64) -> rusqlite::Result<()> {
     let change = conn.unchecked_transaction()?;
     layout::set_meta(&change, "revision", revision)?;
@@ -77,8 +77,8 @@ fn clear_history(conn: &Connection, revision: u64, epoch: u64) -> rusqlite::Resu
     change.commit()
 }
 
-/// Keeps the replaced store under another name, and returns its revision and epoch if readable. It
-/// also stays in place until the new file replaces it atomically.
+/// Links the replaced store under another name, and returns its revision and epoch if readable. The
+/// original name remains until the new file replaces it atomically.
 fn keep_replaced(path: &Path) -> Result<(u64, u64), CopyError> {
     let known = settle(path).unwrap_or_else(|error| {
         tracing::warn!(%error, "failed to read the replaced store");
@@ -90,7 +90,7 @@ fn keep_replaced(path: &Path) -> Result<(u64, u64), CopyError> {
         source,
     };
     fs::hard_link(path, &replaced).map_err(failed)?;
-    // A log exists only if it could not be read; with the new file it would cause corruption.
+    // A log exists only if it could not be read. With the new file, the log would cause corruption.
     let mut log = replaced.clone().into_os_string();
     log.push("-wal");
     match fs::rename(beside(path, "wal"), &log) {
@@ -101,7 +101,7 @@ fn keep_replaced(path: &Path) -> Result<(u64, u64), CopyError> {
     Ok(known)
 }
 
-/// An unused name next to a file: earlier replaced stores stay.
+/// Returns an unused name next to a file, so that earlier replaced stores stay.
 fn unused_name(path: &Path, suffix: &str) -> PathBuf {
     let first = beside(path, suffix);
     let more = (2..).map(|number: u32| beside(path, &format!("{suffix}-{number}")));
@@ -109,7 +109,7 @@ fn unused_name(path: &Path, suffix: &str) -> PathBuf {
     names.find(|name| !name.exists()).unwrap_or(first)
 }
 
-/// Moves the log of a closed store into its database file.
+/// Moves the write-ahead log of a closed store into its database file.
 fn settle(path: &Path) -> rusqlite::Result<(u64, u64)> {
     let conn = layout::connect(path, None, Role::Write)?;
     let known = (
@@ -121,7 +121,7 @@ fn settle(path: &Path) -> rusqlite::Result<(u64, u64)> {
     Ok(known)
 }
 
-/// A temporary file that is renamed when complete.
+/// A temporary file that is renamed when its content is complete.
 struct Partial {
     path: PathBuf,
 }
@@ -159,7 +159,7 @@ impl Partial {
         layout::connect(&self.path, None, Role::Write).map_err(|error| self.database(error))
     }
 
-    /// Copies all pages in one step from a single snapshot; writers continue meanwhile.
+    /// Copies all pages in one step from a single snapshot, while writers continue.
     fn fill(&self, from: &Path, vfs: Option<&str>) -> Result<(), CopyError> {
         let source = layout::connect(from, vfs, Role::Read).map_err(|source| {
             CopyError::Open(OpenError::Database {
@@ -180,7 +180,7 @@ impl Partial {
         }
     }
 
-    /// Makes the last changes, and moves the log into the database file.
+    /// Makes the last changes, and moves the write-ahead log into the database file.
     fn settle<T>(
         &self,
         change: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -192,7 +192,7 @@ impl Partial {
             .map_err(|error| self.database(error))
     }
 
-    /// Renames the file atomically and durably.
+    /// Renames the temporary file atomically and durably.
     fn publish(self, to: &Path) -> Result<(), CopyError> {
         let failed = |source| CopyError::File {
             path: to.to_owned(),
@@ -208,7 +208,7 @@ impl Partial {
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        // The next attempt removes remaining files, too.
+        // The next attempt also removes remaining files.
         self.remove_all().ok();
     }
 }

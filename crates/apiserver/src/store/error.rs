@@ -1,4 +1,4 @@
-//! Error types, one per operation.
+//! Error types of the store, one per operation.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,11 +10,11 @@ use super::stored::{Malformed, Stored};
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The store is already open in this or another process.
-    #[error("{} is in use{}", path.display(), holder(*pid))]
+    #[error("cannot open {}: in use{}", path.display(), holder(*pid))]
     Locked {
         /// The path of the store.
         path: PathBuf,
-        /// The process that has it open, if known.
+        /// The ID of the process that has the store open; `None` if unknown.
         pid: Option<u32>,
     },
     /// The store has a newer schema.
@@ -34,7 +34,7 @@ pub enum OpenError {
     #[error("cannot open {}: not a store of this program", .0.display())]
     Foreign(PathBuf),
     /// The file or its folder is not accessible.
-    #[error("cannot use {}", path.display())]
+    #[error("cannot access {}", path.display())]
     File {
         /// The path of the file.
         path: PathBuf,
@@ -50,11 +50,11 @@ pub enum OpenError {
         source: rusqlite::Error,
     },
     /// The file's metadata is inconsistent.
-    #[error("{} is damaged: {what}", path.display())]
+    #[error("cannot open {}: damaged: {what}; restore a backup", path.display())]
     Damaged {
         /// The path of the store.
         path: PathBuf,
-        /// The inconsistency.
+        /// A description of the inconsistency.
         what: String,
     },
 }
@@ -67,10 +67,10 @@ fn holder(pid: Option<u32>) -> String {
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Too many reads are waiting.
-    #[error("the store is busy; try again")]
+    #[error("cannot read the store: too many reads are waiting; try again")]
     Busy,
     /// The store is closing.
-    #[error("the store is closed")]
+    #[error("cannot read the store: the store is closed")]
     Closed,
     /// SQLite failed.
     #[error("cannot read the store")]
@@ -97,13 +97,13 @@ pub enum StoreError {
 #[derive(Debug, thiserror::Error)]
 pub enum ListError {
     /// The revision is older than the history.
-    #[error("revision is compacted, the oldest is {floor}")]
+    #[error("cannot list objects: the revision is compacted; the oldest revision is {floor}")]
     Compacted {
         /// The oldest revision that can be listed.
         floor: u64,
     },
     /// The revision does not exist yet.
-    #[error("revision is in the future, the latest is {current}")]
+    #[error("cannot list objects: the revision is in the future; the latest revision is {current}")]
     Future {
         /// The latest revision.
         current: u64,
@@ -122,18 +122,18 @@ impl From<rusqlite::Error> for ListError {
 /// Errors of commits.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CommitError {
-    /// The expectation failed; this is the current value.
-    #[error("the object has another revision")]
+    /// The expectation was not met; the object is in this state.
+    #[error("cannot change the object: it has another revision")]
     Conflict(Option<Stored>),
-    /// A required object has changed or does not exist. Nothing was changed.
-    #[error("a required object has changed")]
+    /// A required object has changed or does not exist. The change was not made.
+    #[error("cannot change the object: a required object has changed")]
     Unmet,
-    /// The disk or the configured space is full. Nothing was changed; later changes succeed when
-    /// space is available.
-    #[error("no space is left for the store")]
+    /// The disk or the configured space is full. The change was not made. Later changes succeed
+    /// when space is available.
+    #[error("cannot write the store: no space is left")]
     Full,
-    /// Too many changes are waiting. Nothing was changed.
-    #[error("the store is busy; try again")]
+    /// Too many changes are waiting. The change was not made.
+    #[error("cannot write the store: too many changes are waiting; try again")]
     Busy,
     /// The value is malformed.
     #[error(transparent)]
@@ -142,7 +142,7 @@ pub enum CommitError {
     #[error("cannot write the store")]
     Broken(#[source] Arc<rusqlite::Error>),
     /// The store is closing. The change may have been made.
-    #[error("the store is closed")]
+    #[error("cannot write the store: the store is closed")]
     Closed,
 }
 
@@ -150,19 +150,21 @@ pub enum CommitError {
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     /// The revision is older than the history.
-    #[error("revision is compacted, the oldest is {floor}")]
+    #[error("cannot start a watch: the revision is compacted; the oldest revision is {floor}")]
     Compacted {
         /// The oldest revision that a watch can start at.
         floor: u64,
     },
     /// The revision does not exist yet.
-    #[error("revision is in the future, the latest is {current}")]
+    #[error(
+        "cannot start a watch: the revision is in the future; the latest revision is {current}"
+    )]
     Future {
         /// The latest revision.
         current: u64,
     },
     /// The store is closing.
-    #[error("the store is closed")]
+    #[error("cannot start a watch: the store is closed")]
     Closed,
 }
 
@@ -170,16 +172,16 @@ pub enum WatchError {
 #[derive(Debug, thiserror::Error)]
 pub enum WatchEnd {
     /// The client read events too slowly.
-    #[error("the watcher was too slow")]
+    #[error("the watch ended: the client read events too slowly")]
     Lagged,
-    /// The watch read old history that was compacted meanwhile.
-    #[error("the history was compacted, the oldest is {floor}")]
+    /// The watch read old history that was compacted at the same time.
+    #[error("the watch ended: the history was compacted; the oldest revision is {floor}")]
     Compacted {
         /// The oldest revision that a watch can start at.
         floor: u64,
     },
     /// The store is closing.
-    #[error("the store is closed")]
+    #[error("the watch ended: the store is closed")]
     Closed,
     /// Old history could not be read.
     #[error(transparent)]
@@ -199,17 +201,17 @@ impl From<StoreError> for WatchEnd {
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
     /// The target exists.
-    #[error("{} already exists", .0.display())]
+    #[error("cannot create {}: the file already exists", .0.display())]
     Exists(PathBuf),
     /// The replaced store or the copy cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
     /// The copy is inconsistent.
-    #[error("{} is damaged: {}", path.display(), problems.join("; "))]
+    #[error("cannot copy {}: damaged: {}", path.display(), problems.join("; "))]
     Unsound {
         /// The path of the file.
         path: PathBuf,
-        /// The problems.
+        /// The descriptions of the problems.
         problems: Vec<String>,
     },
     /// A file cannot be written or renamed.

@@ -1,4 +1,4 @@
-//! Events of watches.
+//! Events that watches deliver.
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,19 +8,19 @@ use bytes::Bytes;
 
 use super::stored::Stored;
 
-/// A change.
+/// A change of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// An object was created or updated.
     Put {
-        /// The new state.
+        /// The new state of the object.
         stored: Stored,
-        /// The previous state; `None` for a new object.
+        /// The previous state of the object; `None` for a new object.
         previous: Option<Stored>,
     },
     /// An object was deleted.
     Delete {
-        /// The last state, with its own revision.
+        /// The last state of the object, with its own revision.
         stored: Stored,
         /// The revision of the deletion, which clients receive.
         revision: u64,
@@ -28,7 +28,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The revision of the change.
+    /// Returns the revision of the change.
     pub fn revision(&self) -> u64 {
         match self {
             Self::Put { stored, .. } => stored.revision,
@@ -36,14 +36,14 @@ impl Event {
         }
     }
 
-    /// The key of the object.
+    /// Returns the key of the object.
     pub fn key(&self) -> &Arc<str> {
         match self {
             Self::Put { stored, .. } | Self::Delete { stored, .. } => &stored.key,
         }
     }
 
-    /// The approximate number of bytes in memory.
+    /// Returns the approximate number of bytes in memory.
     pub(super) fn weight(&self) -> usize {
         match self {
             Self::Put { stored, previous } => {
@@ -81,7 +81,8 @@ pub struct Notice {
 }
 
 impl Notice {
-    /// `counted` includes the bytes of this event once, while it is in memory.
+    /// Creates a shared event. `counted` includes the bytes of this event once, while the event is
+    /// in memory.
     pub(super) fn new(event: Event, counted: &Arc<AtomicUsize>) -> Arc<Self> {
         counted.fetch_add(event.weight(), Ordering::Relaxed);
         Arc::new(Self {
@@ -91,8 +92,8 @@ impl Notice {
         })
     }
 
-    /// The line of a watch without selector and transformation, made once for all watches:
-    /// `{"type":"ADDED","object":{…}}` and a newline.
+    /// Returns the line of a watch without selector and transformation:
+    /// `{"type":"ADDED","object":{…}}` and a newline. All watches share the encoded line.
     pub fn frame(&self) -> Bytes {
         self.frame.get_or_init(|| self.event.write_frame()).clone()
     }
@@ -113,12 +114,12 @@ impl Deref for Notice {
     }
 }
 
-/// Events since the previous batch.
+/// The events since the previous batch of a watch.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
-    /// Ordered by revision. Empty if the batch reports progress only.
+    /// The events, ordered by revision. Empty if the batch reports progress only.
     pub events: Vec<Arc<Notice>>,
-    /// All changes up to this revision are delivered.
+    /// The revision up to which all changes are delivered.
     pub revision: u64,
 }
 
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn event_lines_contain_the_revision_to_continue_from() {
+    fn watch_event_lines_contain_the_revision_of_the_change() {
         let before = stored(3, r#"{"metadata":{"name":"a"}}"#);
         let after = stored(5, r#"{"metadata":{"name":"a"},"spec":1}"#);
         let object =

@@ -1,8 +1,8 @@
 //! Distribution of changes from the writer to watches.
 //!
 //! The writer appends to a ring and continues. A separate thread distributes the events to watchers
-//! by topic, so that a change costs nothing for watchers of other topics. A watcher that reads too
-//! slowly is ended; no other part waits for it.
+//! by topic, so that a change has no cost for watchers of other topics. The thread ends a watcher
+//! that reads too slowly, and never waits for it.
 
 mod queue;
 
@@ -20,10 +20,10 @@ use super::event::{Event, Notice};
 /// The events of one topic in one round, shared by the topic's watchers.
 pub(super) type Round = Arc<[Arc<Notice>]>;
 
-/// Maximum number of events before distribution; all watches end above it.
+/// Maximum number of events that wait for distribution. Above it, all watches end.
 const MAX_UNDISTRIBUTED_EVENTS: usize = 65_536;
 
-/// Maximum bytes of events before distribution.
+/// Maximum size in bytes of events that wait for distribution.
 const MAX_UNDISTRIBUTED_BYTES: usize = 64 << 20;
 
 /// Memory limits of watches.
@@ -36,19 +36,19 @@ pub(super) struct Bounds {
     pub(super) waiting_bytes: usize,
 }
 
-/// The state of distribution; see the module.
+/// The state of distribution; see the module documentation.
 #[derive(Debug)]
 pub(super) struct Feed {
     bounds: Bounds,
     ring: Mutex<Ring>,
     more: Condvar,
     subscribers: Mutex<Subscribers>,
-    /// All events up to this revision are in their watchers' queues. Written under the lock of
+    /// The revision up to which all events are in their watchers' queues. Written under the lock of
     /// `subscribers`.
     dispatched: AtomicU64,
     /// The last revision that is durable and in the ring.
     revision: AtomicU64,
-    /// Bytes of all events in memory, in the ring and in queues.
+    /// The size in bytes of all events in memory, in the ring and in queues.
     held: Arc<AtomicUsize>,
 }
 
@@ -57,10 +57,10 @@ pub(super) struct Feed {
 struct Ring {
     events: VecDeque<Arc<Notice>>,
     bytes: usize,
-    /// The ring has all events after this revision.
+    /// The revision after which the ring contains all events.
     start: u64,
     revision: u64,
-    /// Events up to this revision were taken for distribution.
+    /// The revision up to which events were taken for distribution.
     taken: u64,
     closed: bool,
 }
@@ -79,12 +79,12 @@ struct Subscriber {
     queue: Arc<Mutex<Queue>>,
 }
 
-/// The topic of a prefix: its part up to the last slash.
+/// Returns the topic of a prefix, which is its part up to the last slash.
 fn topic(prefix: &str) -> &str {
     prefix.rfind('/').map_or("", |slash| &prefix[..=slash])
 }
 
-/// All topics that contain a key.
+/// Returns all topics that contain a key.
 fn topics(key: &str) -> impl Iterator<Item = &str> {
     std::iter::once("").chain(key.match_indices('/').map(|(slash, _)| &key[..=slash]))
 }
@@ -109,17 +109,17 @@ impl Feed {
         }
     }
 
-    /// The last durable revision.
+    /// Returns the last durable revision.
     pub(super) fn revision(&self) -> u64 {
         self.revision.load(Ordering::Acquire)
     }
 
-    /// The revision up to which all events are in queues.
+    /// Returns the revision up to which all events are in queues.
     pub(super) fn dispatched(&self) -> u64 {
         self.dispatched.load(Ordering::Acquire)
     }
 
-    /// The counter of bytes in memory.
+    /// Returns the counter of bytes in memory.
     pub(super) fn counted(&self) -> Arc<AtomicUsize> {
         Arc::clone(&self.held)
     }
@@ -138,7 +138,7 @@ impl Feed {
         self.more.notify_one();
     }
 
-    /// Distributes events until the feed is closed; the main function of a thread.
+    /// Distributes events until the feed is closed. This is the main function of a thread.
     pub(super) fn dispatch(&self) {
         let mut cursor = self.dispatched();
         loop {
@@ -147,7 +147,7 @@ impl Feed {
                 self.more.wait(&mut ring);
             }
             if ring.revision == cursor {
-                // Closed, and all events are distributed.
+                // The feed is closed, and all events are distributed.
                 drop(ring);
                 let mut subscribers = self.subscribers.lock();
                 subscribers.closed = true;
@@ -163,13 +163,15 @@ impl Feed {
         }
     }
 
-    /// Distributes one round; `None` means that the ring has dropped undistributed events.
+    /// Distributes one round of events. `None` means that the ring has dropped undistributed
+    /// events.
     fn deliver(&self, events: Option<&[Arc<Notice>]>, revision: u64) {
         let mut subscribers = self.subscribers.lock();
         match events {
             None => subscribers.end_all(),
             Some(events) => {
-                // Before this round is queued: a watcher without older events is not slow.
+                // The queues are checked before this round is queued, because a watcher without
+                // older events is not slow.
                 subscribers.shed(
                     &self.held,
                     self.bounds.ring_bytes + self.bounds.waiting_bytes,
@@ -215,14 +217,14 @@ impl Feed {
         self.subscribers.lock().remove(topic(prefix), &[id]);
     }
 
-    /// The number of watchers.
+    /// Returns the number of watchers.
     pub(super) fn watchers(&self) -> usize {
         let subscribers = self.subscribers.lock();
         subscribers.topics.values().map(BTreeMap::len).sum()
     }
 
-    /// Events after `from` up to `until` from memory; `None` if the ring does not reach back to
-    /// `from`.
+    /// Returns the events after `from` up to `until` from memory; `None` if the ring does not
+    /// contain all of them.
     pub(super) fn recent(&self, prefix: &str, from: u64, until: u64) -> Option<Vec<Arc<Notice>>> {
         let mut events = self.ring.lock().after(from)?;
         events.retain(|event| event.revision() <= until && event.key().starts_with(prefix));
@@ -237,8 +239,8 @@ impl Feed {
 }
 
 impl Ring {
-    /// Drops the oldest events. Undistributed events have higher limits, so that a burst does not
-    /// end all watches.
+    /// Drops the oldest events from the ring. Undistributed events have higher limits, so that a
+    /// burst does not end all watches.
     fn trim(&mut self, bounds: &Bounds) {
         loop {
             let Some(oldest) = self.events.front() else {
@@ -272,7 +274,7 @@ impl Ring {
 }
 
 impl Subscribers {
-    /// The events of a round by topic, for topics with watchers.
+    /// Groups the events of a round by topic, for topics with watchers.
     fn rounds(&self, events: &[Arc<Notice>]) -> Vec<(Box<str>, Vec<Arc<Notice>>)> {
         let mut rounds: HashMap<&str, Vec<Arc<Notice>>> = HashMap::new();
         for event in events {
@@ -313,7 +315,7 @@ impl Subscribers {
     }
 
     /// Ends the watchers with the largest queues until at most `limit` bytes of events are in
-    /// memory. Watchers with empty queues are never ended.
+    /// memory. Watchers with empty queues continue.
     fn shed(&mut self, held: &AtomicUsize, limit: usize) {
         if held.load(Ordering::Relaxed) <= limit {
             return;
@@ -360,8 +362,8 @@ impl Subscribers {
 }
 
 impl Subscriber {
-    /// Queues a round; returns false if the watcher is too slow or gone. A watcher with an empty
-    /// queue is never too slow, whatever the size of the round.
+    /// Queues a round; returns false if the watcher is too slow or was dropped. A watcher with an
+    /// empty queue is never too slow, regardless of the size of the round.
     fn offer(&self, round: &Round, bytes: usize, bounds: &Bounds) -> bool {
         self.queue.lock().offer(round, bytes, bounds) && self.more.send(()).is_ok()
     }
@@ -404,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_events_count_once_and_slowest_watchers_are_ended() {
+    fn shared_events_are_counted_once_and_memory_limit_ends_slowest_watchers() {
         const EVENT: usize = 64 << 10;
         let bounds = Bounds {
             ring_events: 1,
@@ -427,7 +429,8 @@ mod tests {
             feed.deliver(Some(&[notice]), revision);
         };
         let (pods, maps) = ("/core/pods/ns/", "/core/configmaps/ns/");
-        // Two watchers read none of their shared events, another reads its own events immediately.
+        // Two watchers read none of their shared events. Another watcher reads its own events
+        // immediately.
         let slow = [pods, pods].map(|topic| feed.subscribe(&topic.into()).unwrap());
         let mut prompt = feed.subscribe(&maps.into()).unwrap();
         for _ in 0..8 {
@@ -437,7 +440,7 @@ mod tests {
         }
         assert!(
             feed.held.load(Ordering::Relaxed) <= 8 * EVENT,
-            "shared events count once"
+            "the feed counts a shared event more than once"
         );
         assert!(slow.iter().all(|one| !one.lagged()));
         publish(pods);
@@ -475,13 +478,16 @@ mod tests {
                 })
                 .collect();
             feed.deliver(Some(&notices), 4 * (round + 1));
-            assert!(prompt.waiting().is_ok(), "round {round}");
+            assert!(
+                prompt.waiting().is_ok(),
+                "the prompt watcher did not receive round {round}"
+            );
         }
         assert!(slow.lagged() && !prompt.lagged());
     }
 
     #[test]
-    fn key_belongs_to_all_topics_above_it() {
+    fn key_belongs_to_topics_of_all_its_prefixes() {
         let all: Vec<&str> = topics("/core/pods/ns/a").collect();
         assert_eq!(all, ["", "/", "/core/", "/core/pods/", "/core/pods/ns/"]);
         for prefix in ["", "/", "/core/pods/", "/core/pods/ns/a", "/core/po"] {

@@ -1,8 +1,8 @@
 //! The database schema, its migrations, and connection settings.
 //!
-//! `cur` has the current state. `log` is an undo log with the state *before* each change. A create
-//! therefore stores the object once, a list at an old revision is `cur` with later changes undone,
-//! and compaction only deletes the start of the log.
+//! The table `cur` contains the current state. The table `log` is an undo log with the state
+//! *before* each change. A create therefore stores the object once, a list at an old revision is
+//! `cur` with later changes undone, and compaction only deletes the start of the log.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,13 +12,14 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, Transactio
 use super::error::OpenError;
 use super::space;
 
-/// "KAPI", in `PRAGMA application_id`.
+/// The ID of the program in `PRAGMA application_id`: the letters "KAPI".
 const APPLICATION: i32 = 0x4b41_5049;
 
 /// Timeout for locks of SQLite, which are held for microseconds.
 pub(super) const BUSY: Duration = Duration::from_secs(5);
 
-/// Each step migrates from the version of its index to the next; a new store runs all.
+/// The migrations. Each step migrates from the version of its index to the next version. A new
+/// store runs all steps.
 const MIGRATIONS: [&str; KNOWN as usize] = [
     // Revisions start at 1, because "0" has a special meaning for clients.
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -36,7 +37,7 @@ const MIGRATIONS: [&str; KNOWN as usize] = [
      DELETE FROM meta WHERE name = 'floor';",
 ];
 
-/// The current schema version.
+/// The current version of the database schema.
 pub(super) const KNOWN: u32 = 2;
 
 /// The metadata of the database.
@@ -44,18 +45,18 @@ pub(super) const KNOWN: u32 = 2;
 pub(super) struct Header {
     /// The last revision.
     pub(super) revision: u64,
-    /// The number of restores, plus one.
+    /// The number of restores from a backup, plus one.
     pub(super) epoch: u64,
-    /// The oldest revision of the history by prefix; always contains the empty prefix.
+    /// The oldest revision of the history by key prefix; always contains the empty prefix.
     pub(super) floors: Floors,
 }
 
-/// The oldest revisions by prefix.
+/// The oldest revisions of the history by key prefix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Floors(Vec<(String, u64)>);
 
 impl Floors {
-    /// The oldest revision with complete history of all keys below `prefix`.
+    /// Returns the oldest revision with complete history of all keys below `prefix`.
     pub(super) fn of(&self, prefix: &str) -> u64 {
         self.0
             .iter()
@@ -65,7 +66,7 @@ impl Floors {
             .unwrap_or(0)
     }
 
-    /// The floor of exactly this prefix.
+    /// Returns the floor of exactly this prefix.
     pub(super) fn exactly(&self, prefix: &str) -> u64 {
         let found = self.0.iter().find(|(other, _)| other == prefix);
         found.map_or(0, |(_, floor)| *floor)
@@ -79,7 +80,7 @@ impl Floors {
         }
     }
 
-    /// The highest floor.
+    /// Returns the highest floor of all prefixes.
     pub(super) fn highest(&self) -> u64 {
         self.0.iter().map(|(_, floor)| *floor).max().unwrap_or(0)
     }
@@ -118,16 +119,16 @@ pub(super) fn set_meta(conn: &Connection, name: &str, value: u64) -> rusqlite::R
         .map(drop)
 }
 
-/// The purpose of a connection.
+/// The purpose of a database connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Writes; creates a missing file.
+    /// The connection writes, and creates a missing file.
     Write,
-    /// Reads only.
+    /// The connection only reads.
     Read,
 }
 
-/// Opens a connection, with settings that do not need a valid file.
+/// Opens a connection, and applies settings that do not need a valid file.
 pub(super) fn connect(path: &Path, vfs: Option<&str>, role: Role) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
         | match role {
@@ -204,7 +205,8 @@ fn take_steps(step: &Transaction<'_>, from: u32) -> rusqlite::Result<()> {
     step.pragma_update(None, "user_version", KNOWN)
 }
 
-/// The schema version of a file, 0 for a new one; rejects other programs' files and newer schemas.
+/// Returns the schema version of a file, which is 0 for a new file. Rejects other programs' files
+/// and newer schemas.
 pub(super) fn version(conn: &Connection, path: &Path) -> Result<u32, OpenError> {
     let read = || -> rusqlite::Result<(i32, i64, bool)> {
         Ok((
@@ -231,7 +233,7 @@ pub(super) fn version(conn: &Connection, path: &Path) -> Result<u32, OpenError> 
     }
 }
 
-/// Checks for obvious inconsistencies; cheap enough for every start.
+/// Checks for obvious inconsistencies. The check is cheap enough for every start.
 fn sound(conn: &Connection, header: &Header) -> rusqlite::Result<Option<String>> {
     let last: Option<i64> = conn.query_row("SELECT max(rev) FROM log", [], |row| row.get(0))?;
     let last = last.unwrap_or(0).cast_unsigned();

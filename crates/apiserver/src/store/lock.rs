@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::OpenError;
 
-/// Held while the store is open. A separate file, because SQLite's locks on the database are
+/// The lock of an open store. It is a separate file, because SQLite's locks on the database are
 /// dropped when any other handle in this process is closed.
 #[derive(Debug)]
 pub(super) struct Lock {
@@ -15,8 +15,8 @@ pub(super) struct Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing alone would leave the lock with a child process between fork and exec, which has
-        // copies of all open files.
+        // Closing the file is not enough: a child process between fork and exec has copies of all
+        // open files, and would hold the lock.
         if let Err(error) = self.file.unlock() {
             tracing::debug!(%error, "failed to unlock the store; closing the file releases the lock");
         }
@@ -24,7 +24,7 @@ impl Drop for Lock {
 }
 
 impl Lock {
-    /// Locks the store at `path`.
+    /// Locks the store at `path`; fails if the lock is taken.
     pub(super) fn take(path: &Path) -> Result<Self, OpenError> {
         let lock_path = beside(path, "lock");
         let failed = |source| OpenError::File {
@@ -36,7 +36,7 @@ impl Lock {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut text = String::new();
-                // For the error message only.
+                // The text is for the error message only.
                 file.read_to_string(&mut text).ok();
                 return Err(OpenError::Locked {
                     path: path.to_owned(),
@@ -52,7 +52,7 @@ impl Lock {
     }
 }
 
-/// `store.db` → `store.db-lock`, like the companion files of SQLite.
+/// Returns the path of a companion file, as SQLite names it: `store.db` → `store.db-lock`.
 pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("-");

@@ -13,37 +13,39 @@ use super::writer::compact::Retention;
 /// Options of a store.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
-    /// Maximum age of history, which watches from old revisions and lists at old revisions use.
+    /// Maximum age of history. Watches from old revisions and lists at old revisions read the
+    /// history.
     pub history: Duration,
     /// Maximum number of changes in the history.
     pub history_changes: u64,
-    /// Maximum bytes of history: keys and previous values.
+    /// Maximum size of the history in bytes: keys and previous values.
     pub history_bytes: u64,
     /// Maximum age of the history of `short_lived`.
     pub short_history: Duration,
     /// Key prefixes with many changes and little need for history.
     pub short_lived: Vec<String>,
-    /// Number of changes in memory.
+    /// Number of changes that are held in memory.
     pub ring_changes: usize,
-    /// Bytes of changes in memory.
+    /// Size in bytes of the changes that are held in memory.
     pub ring_bytes: usize,
-    /// Maximum number of queued changes per watch; the watch ends above it.
+    /// Maximum number of queued changes per watch. The watch ends above this number.
     pub watch_changes: usize,
-    /// Maximum bytes of queued changes per watch; the watch ends above it.
+    /// Maximum size in bytes of queued changes per watch. The watch ends above this size.
     pub watch_bytes: usize,
-    /// Maximum bytes of queued changes of all watches, each change counted once; above it the
-    /// watches with the largest queues end.
+    /// Maximum size in bytes of queued changes of all watches, with each change counted once. Above
+    /// this size, the watches with the largest queues end.
     pub waiting_bytes: usize,
     /// Interval of progress batches on an idle watch.
     pub progress_every: Duration,
-    /// Maximum size of the database file in bytes; an eighth is reserved for deletions and
-    /// compaction. Above it changes fail with [`CommitError::Full`](super::CommitError::Full) until
-    /// objects are deleted. `None` for no limit except the disk.
+    /// Maximum size of the database file in bytes. An eighth is reserved for deletions and
+    /// compaction. Above the maximum, changes fail with
+    /// [`CommitError::Full`](super::CommitError::Full) until objects are deleted. `None` for no
+    /// limit except the disk.
     pub max_bytes: Option<u64>,
     /// The name of a SQLite VFS to use instead of the default.
     pub vfs: Option<String>,
-    /// Threads for reads of single objects, and the same number for lists, so that lists do not
-    /// delay single reads. With 1, one thread does both. At least 1.
+    /// Number of threads for reads of single objects. Lists have the same number of threads, so
+    /// that they do not delay single reads. With 1, one thread does both. At least 1.
     pub readers: usize,
     /// Maximum page cache per connection in KiB.
     pub cache_kib: u32,
@@ -54,16 +56,17 @@ pub struct StoreOptions {
 /// The durability of acknowledged changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// The change is on disk and survives power failures.
+    /// A change is on disk when it is acknowledged, and survives power failures.
     #[default]
     Synced,
-    /// The change survives the end of the process, but a power failure may lose the latest changes.
-    /// The store always stays consistent. For reproducible data.
+    /// An acknowledged change survives the end of the process, but a power failure may lose the
+    /// latest changes. The store always stays consistent. This level is for reproducible data.
     Written,
 }
 
 impl Default for StoreOptions {
-    /// Five minutes of history, as kube-apiserver keeps in etcd; one minute for Events and Leases.
+    /// Returns options with five minutes of history, as kube-apiserver keeps in etcd, and one
+    /// minute for Events and Leases.
     fn default() -> Self {
         Self {
             history: Duration::from_mins(5),
@@ -114,7 +117,7 @@ impl StoreOptions {
         }
     }
 
-    /// Opens a connection.
+    /// Opens a database connection with these options.
     pub(super) fn connect(&self, path: &Path, role: Role) -> rusqlite::Result<Connection> {
         let conn = layout::connect(path, self.vfs.as_deref(), role)?;
         // Negative values are KiB instead of pages.

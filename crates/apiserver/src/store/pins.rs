@@ -1,4 +1,4 @@
-//! History that watches of this process still need, regardless of its age.
+//! Pins retain history that watches of this process still need, regardless of its age.
 //!
 //! Pins do not affect the limits on number and bytes of changes, so that a stalled watch cannot
 //! fill the disk.
@@ -15,11 +15,11 @@ pub(super) struct Pins(Arc<Mutex<Held>>);
 #[derive(Debug, Default)]
 struct Held {
     next: u64,
-    /// Pin ID → the revision after which changes are needed.
+    /// The revision after which changes are needed, by pin ID.
     after: BTreeMap<u64, u64>,
 }
 
-/// Keeps the changes after a revision until it is dropped.
+/// Retains the changes after a revision until the pin is dropped.
 #[derive(Debug)]
 pub(super) struct Pin {
     pins: Pins,
@@ -40,7 +40,7 @@ impl Pins {
         }
     }
 
-    /// The lowest pinned revision.
+    /// Returns the lowest pinned revision.
     pub(super) fn lowest(&self) -> u64 {
         let held = self.0.lock();
         held.after.values().min().copied().unwrap_or(u64::MAX)
@@ -48,7 +48,7 @@ impl Pins {
 }
 
 impl Pin {
-    /// Releases the changes up to this revision.
+    /// Unpins the changes up to this revision.
     pub(super) fn raise(&self, after: u64) {
         self.pins.0.lock().after.insert(self.id, after);
     }

@@ -15,47 +15,47 @@ use super::stored::{Splice, Stored};
 pub struct List {
     /// The key prefix.
     pub prefix: String,
-    /// Only keys after this one.
+    /// The key after which the list starts; `None` for the first key.
     pub after: Option<String>,
-    /// Maximum number of objects.
+    /// Maximum number of objects; `None` for all.
     pub limit: Option<usize>,
-    /// The revision.
+    /// The revision that the list shows.
     pub at: At,
-    /// The information about further objects.
+    /// The information about objects beyond the limit.
     pub rest: Rest,
 }
 
 /// The information about objects beyond the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rest {
-    /// Their number; the time is proportional to it.
+    /// Count the objects beyond the limit. The duration is proportional to their number.
     Count,
-    /// Whether there are any.
+    /// Only check for an object beyond the limit.
     Peek,
 }
 
 /// The revision of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum At {
-    /// The current revision.
+    /// The revision at the time of the read.
     Latest,
-    /// This revision.
+    /// Exactly this revision.
     Exact(u64),
 }
 
 /// A list or a page of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// Ordered by key.
+    /// The objects, ordered by key.
     pub items: Vec<Stored>,
-    /// The revision of the list.
+    /// The revision that the list shows.
     pub revision: u64,
-    /// The number of objects after the last item; with [`Rest::Peek`] 1 means any number.
+    /// The number of objects after the last item. With [`Rest::Peek`], 1 means any number.
     pub remaining: u64,
 }
 
 impl List {
-    /// All objects below a prefix, at the current revision.
+    /// Lists all objects below a prefix, at the current revision.
     pub fn all(prefix: impl Into<String>) -> Self {
         Self {
             prefix: prefix.into(),
@@ -66,10 +66,10 @@ impl List {
         }
     }
 
-    /// The first key of the list, and the first key after it.
+    /// Returns the first key of the list, and the first key after the list.
     fn bounds(&self) -> (String, String) {
         let first = match &self.after {
-            // The smallest possible next key.
+            // This is the smallest possible next key.
             Some(after) if *after >= self.prefix => format!("{after}\0"),
             _ => self.prefix.clone(),
         };
@@ -77,7 +77,7 @@ impl List {
     }
 }
 
-/// The first key after all keys with this prefix.
+/// Returns the first key after all keys with this prefix.
 pub(super) fn prefix_end(prefix: &str) -> String {
     let mut end = prefix.to_owned();
     while let Some(last) = end.pop() {
@@ -103,7 +103,7 @@ pub(super) fn revision(conn: &Connection, key: &str) -> rusqlite::Result<Option<
         .optional()
 }
 
-/// Reads a stored value from three columns, of which `at` is the first.
+/// Reads a stored value from three columns; `at` is the index of the first.
 pub(super) fn stored(key: Arc<str>, row: &Row<'_>, at: usize) -> rusqlite::Result<Stored> {
     let revision: i64 = row.get(at)?;
     let splice = Splice::from_column(row.get(at + 1)?);
@@ -246,7 +246,7 @@ fn count_past(conn: &Connection, first: &str, end: &str, revision: u64) -> rusql
     Ok(now + difference)
 }
 
-/// Merges two sorted lists without common keys.
+/// Merges two sorted iterators without common keys.
 struct Merged<L: Iterator, R: Iterator> {
     left: Peekable<L>,
     right: Peekable<R>,

@@ -14,12 +14,12 @@ use super::error::StoreError;
 /// Maximum number of waiting reads per lane.
 const MAX_WAITING_READS: usize = 1024;
 
-/// Timeout for a place in a lane's queue.
+/// Timeout for space in a lane's queue.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 type Job = Box<dyn FnOnce(&Connection) + Send>;
 
-/// A queue with its threads.
+/// A queue of reads with its threads.
 pub(super) struct Lane {
     jobs: Mutex<Jobs>,
     wake: Condvar,
@@ -43,7 +43,7 @@ impl Default for Lane {
 }
 
 impl Lane {
-    /// Runs reads until the lane is closed; the main function of its threads.
+    /// Runs reads until the lane is closed. This is the main function of a lane's threads.
     pub(super) fn serve(&self, conn: &Connection) {
         loop {
             let mut jobs = self.jobs.lock();
@@ -61,8 +61,8 @@ impl Lane {
         }
     }
 
-    /// Runs a read on one of the lane's threads. If the caller is gone before it starts, it is
-    /// skipped.
+    /// Runs a read on a thread of the lane. The read is skipped if the caller drops the future
+    /// before it starts.
     pub(super) async fn read<T, E>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
@@ -79,10 +79,10 @@ impl Lane {
         };
         let (answer, answered) = oneshot::channel();
         let job: Job = Box::new(move |conn| {
-            // Owned by the job: a read without a caller occupies its slot, too.
+            // The job owns the slot, because a read without a caller also occupies it.
             let _slot = slot;
             if !answer.is_closed() {
-                // The caller may be gone.
+                // The caller may have dropped the future.
                 answer.send(read(conn)).ok();
             }
         });
@@ -99,7 +99,7 @@ impl Lane {
             .unwrap_or_else(|_| Err(StoreError::Closed.into()))
     }
 
-    /// Ends the threads after the current reads; waiting reads fail with "closed".
+    /// Ends the threads after the current reads. Waiting reads fail with [`StoreError::Closed`].
     pub(super) fn close(&self) {
         let mut jobs = self.jobs.lock();
         jobs.closed = true;

@@ -1,4 +1,4 @@
-//! Events from the log, for watches from revisions older than the ring.
+//! Reads events from the log, for watches from revisions older than the ring.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use super::layout::Floors;
 use super::read::{prefix_end, stored};
 use super::stored::Stored;
 
-/// Events per read.
+/// Number of events per read.
 const PAGE: usize = 500;
 
-/// A part of the history below a prefix.
+/// The events of a part of the history below a prefix.
 pub(super) struct Replayed {
     pub(super) events: Vec<Arc<Notice>>,
-    /// `events` contains all changes up to this revision.
+    /// The revision up to which `events` contains all changes.
     pub(super) until: u64,
 }
 
@@ -30,7 +30,7 @@ struct Change {
     previous: Option<Stored>,
 }
 
-/// The first events within `after..=until`; all are durable.
+/// Reads the first events within `after..=until`, which are all durable.
 pub(super) fn replay(
     conn: &Connection,
     prefix: &str,
@@ -56,7 +56,7 @@ pub(super) fn replay(
     Ok(Replayed { events, until })
 }
 
-/// Events to publish again after a write with unknown outcome.
+/// Reads the events to publish again after a write with unknown outcome.
 pub(super) fn missed(conn: &Connection, after: u64, until: u64) -> Result<Vec<Event>, StoreError> {
     changes(conn, "", &(after..=until), usize::MAX)?
         .into_iter()

@@ -1,4 +1,4 @@
-//! Free pages of the file, and their return to the disk.
+//! Returns free pages of the file to the disk.
 //!
 //! The file uses `auto_vacuum = INCREMENTAL`: pages that compaction frees are removed from the end
 //! of the file in small steps. A file of an earlier version is converted when it is opened.
@@ -14,19 +14,20 @@ use super::error::OpenError;
 use super::layout::{self, Role};
 use super::lock::{self, beside};
 
-/// The value of `PRAGMA auto_vacuum`.
+/// The value of `PRAGMA auto_vacuum` for incremental vacuum.
 const INCREMENTAL: i64 = 2;
 
-/// Maximum size of a file that is converted on open: a slow disk copies this in a minute.
+/// Maximum size in bytes of a file that is converted on open. A slow disk copies such a file in a
+/// minute.
 const MAX_CONVERTED_BYTES: u64 = 1 << 30;
 
 /// Minimum number of free pages that stay for later writes, in addition to an eighth of the file.
 const MIN_FREE_PAGES: i64 = 256;
 
-/// Suffix of the copy of a conversion.
+/// The file name suffix of the copy during a conversion.
 const COPY: &str = "converting";
 
-/// Errors of the conversion.
+/// Errors of the conversion to incremental vacuum.
 #[derive(Debug, thiserror::Error)]
 enum ConvertError {
     #[error(
@@ -37,25 +38,25 @@ enum ConvertError {
     Copy(#[from] OpenError),
     #[error("cannot copy the file")]
     Database(#[from] rusqlite::Error),
-    #[error("another program has the file open")]
+    #[error("cannot convert the file: another program has it open")]
     Busy,
 }
 
-/// Enables incremental vacuum for a new file; other files are unchanged.
+/// Enables incremental vacuum for a new file. Other files stay unchanged.
 pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
-    // Setting it again would be a write.
+    // The mode is not set again, because that would be a write.
     if pragma(conn, "auto_vacuum")? == INCREMENTAL {
         return Ok(());
     }
     conn.pragma_update(None, "auto_vacuum", "INCREMENTAL")
 }
 
-/// Converts the file to incremental vacuum if necessary; returns true if the connection must be
-/// reopened. After a failed conversion the store works, but does not shrink.
+/// Converts the file to incremental vacuum if necessary. Returns true if the connection must be
+/// reopened. After a failed conversion, the store works but does not shrink.
 pub(super) fn convert(conn: &mut Connection, path: &Path, vfs: Option<&str>) -> bool {
     let copy = beside(path, COPY);
     let result = try_convert(conn, &copy, vfs);
-    // Also removes the copy of an interrupted start.
+    // This also removes the copy of an interrupted start.
     remove(&copy);
     match result {
         Ok(converted) => converted,
@@ -82,8 +83,8 @@ fn remove(copy: &Path) {
 }
 
 /// Copies the live pages into a file with incremental vacuum, then over the store in one
-/// transaction: a crash leaves either the old or the new pages. (`VACUUM` makes its copy in memory
-/// or in the temporary folder, which may be small.)
+/// transaction. A crash leaves either the old or the new pages. (`VACUUM` creates its copy in
+/// memory or in the temporary folder, which may be small.)
 fn try_convert(
     conn: &mut Connection,
     copy: &Path,
@@ -114,11 +115,11 @@ fn pragma(conn: &Connection, name: &str) -> rusqlite::Result<i64> {
     conn.pragma_query_value(None, name, |row| row.get(0))
 }
 
-/// The result of a step.
+/// The result of a step that returns pages to the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shrunk {
     pub(super) pages: usize,
-    /// Whether more pages can be returned.
+    /// True if more pages can be returned.
     pub(super) more: bool,
 }
 
@@ -126,7 +127,7 @@ pub(super) struct Shrunk {
 pub(super) fn shrink(conn: &Connection, deadline: Instant) -> rusqlite::Result<Shrunk> {
     let free = pragma(conn, "freelist_count")?;
     let kept = MIN_FREE_PAGES + pragma(conn, "page_count")? / 8;
-    // A few pages are not worth the moves.
+    // The moves cost more than a few pages are worth.
     if free <= 2 * kept {
         return Ok(Shrunk {
             pages: 0,

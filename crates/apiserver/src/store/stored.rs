@@ -1,4 +1,4 @@
-//! Stored objects, and insertion of the revision into their JSON without parsing.
+//! Stored objects. The revision is inserted into their JSON without parsing.
 
 use std::sync::Arc;
 
@@ -8,27 +8,29 @@ use serde_json::Value;
 
 use super::error::StoreError;
 
-/// A value at one revision.
+/// The value of an object at one revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stored {
-    /// A key such as `/apps/deployments/default/web`.
+    /// The key of the object, such as `/apps/deployments/default/web`.
     pub key: Arc<str>,
-    /// The revision of the last change: `metadata.resourceVersion`.
+    /// The revision of the last change, which is `metadata.resourceVersion`.
     pub revision: u64,
-    /// JSON, without `metadata.resourceVersion`.
+    /// The object as JSON, without `metadata.resourceVersion`.
     pub value: Bytes,
     splice: Splice,
 }
 
-/// The position of `"resourceVersion":"…"`.
+/// The position at which `"resourceVersion":"…"` is inserted into the JSON.
 ///
-/// Computed when the value is written, and stored with it: text such as `"metadata":{` may occur
-/// anywhere in an object, so a search on output could find the wrong place.
+/// The position is computed when the value is written, and stored with it. Text such as
+/// `"metadata":{` may occur anywhere in an object, so a search on output could find a wrong
+/// position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Splice {
-    /// The value has no top-level `metadata` object.
+    /// The revision is not inserted, because the value has no top-level `metadata` object.
     Nowhere,
-    /// The offset after the opening brace of the top-level `metadata`.
+    /// The revision is inserted at this offset, after the opening brace of the top-level
+    /// `metadata`.
     At(u32),
 }
 
@@ -53,7 +55,7 @@ pub enum Malformed {
 }
 
 impl Splice {
-    /// Finds the position in a new value.
+    /// Finds the insert position in a new value.
     pub(super) fn find(json: &[u8]) -> Result<Self, Malformed> {
         if i32::try_from(json.len()).is_err() {
             return Err(Malformed::TooLong);
@@ -76,7 +78,7 @@ impl Splice {
         Ok(found.unwrap_or(Self::Nowhere))
     }
 
-    /// The form in the database.
+    /// Returns the database representation of the position.
     pub(super) fn column(self) -> Option<u32> {
         match self {
             Self::Nowhere => None,
@@ -84,14 +86,14 @@ impl Splice {
         }
     }
 
-    /// Parses the form in the database.
+    /// Parses the database representation of the position.
     pub(super) fn from_column(column: Option<u32>) -> Self {
         column.map_or(Self::Nowhere, Self::At)
     }
 }
 
 impl Stored {
-    /// A value from the database.
+    /// Creates a value from a database row.
     pub(super) fn from_row(key: Arc<str>, revision: u64, value: Bytes, splice: Splice) -> Self {
         Self {
             key,
@@ -101,17 +103,18 @@ impl Stored {
         }
     }
 
-    /// A value that is not from the store, for synthetic events.
+    /// Creates a value that is not in the store, for synthetic events.
     ///
     /// # Errors
+    ///
     /// See [`Malformed`].
     pub fn new(key: Arc<str>, revision: u64, value: Bytes) -> Result<Self, Malformed> {
         let splice = Splice::find(&value)?;
         Ok(Self::from_row(key, revision, value, splice))
     }
 
-    /// The same value with another revision: clients receive deleted objects with the revision of
-    /// the deletion.
+    /// Returns the same value with another revision. Clients receive a deleted object with the
+    /// revision of its deletion.
     #[must_use]
     pub fn at_revision(&self, revision: u64) -> Self {
         Self {
@@ -120,10 +123,11 @@ impl Stored {
         }
     }
 
-    /// The parsed object, with `metadata.resourceVersion`.
+    /// Parses the object, and adds `metadata.resourceVersion`.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] if the stored bytes are corrupt.
+    ///
+    /// Returns [`StoreError::Damaged`] if the stored bytes are corrupt.
     pub fn object(&self) -> Result<Value, StoreError> {
         let mut object: Value =
             serde_json::from_slice(&self.value).map_err(|source| StoreError::Damaged {
@@ -161,7 +165,7 @@ impl Stored {
         self.splice.column()
     }
 
-    /// The approximate number of bytes in memory.
+    /// Returns the approximate number of bytes in memory.
     pub(crate) fn weight(&self) -> usize {
         self.value.len() + self.key.len()
     }
@@ -180,7 +184,7 @@ fn push_decimal(out: &mut Vec<u8>, mut number: u64) {
     out[start..].reverse();
 }
 
-/// Whether an escaped member name equals `name`.
+/// Reports whether an escaped member name equals `name`.
 fn is(key: &[u8], name: &str) -> bool {
     if !key.contains(&b'\\') {
         return key == name.as_bytes();
@@ -207,7 +211,7 @@ impl<'a> Scan<'a> {
         (self.peek()? == b'{').then(|| self.at += 1)
     }
 
-    /// The next member's escaped name, positioned before its value; `None` at the end.
+    /// Returns the next member's escaped name, and moves to its value; `None` at the end.
     fn key(&mut self) -> Option<&'a [u8]> {
         if self.peek()? == b',' {
             self.at += 1;
@@ -236,7 +240,7 @@ impl<'a> Scan<'a> {
             }
             self.skip_value();
         }
-        // The closing brace.
+        // Skip the closing brace.
         self.at += 1;
         Ok(Splice::At(offset))
     }
@@ -291,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn text_similar_to_metadata_is_unchanged() {
+    fn revision_is_not_inserted_into_text_similar_to_metadata() {
         let value = json!({
             "a": {"metadata": {"name": "inner"}},
             "data": {"x": "\"metadata\":{\"name\"", "y\\\"metadata": "}]{"},
@@ -309,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_metadata_gets_no_comma() {
+    fn revision_is_inserted_into_empty_metadata_without_comma() {
         assert_eq!(
             written(&stored(&json!({"metadata": {}}))),
             json!({"metadata": {"resourceVersion": "42"}})
@@ -323,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn value_with_resource_version_is_rejected() {
+    fn value_with_resource_version_is_not_stored() {
         let refused = |text: &'static str| Splice::find(text.as_bytes()).unwrap_err();
         assert_eq!(
             refused(r#"{"metadata":{"labels":{},"resourceVersion":"1"}}"#),
@@ -338,7 +342,7 @@ mod tests {
             refused(r#"{"metadata":{"a":[{}]},"z":1,"metadata":7}"#),
             Malformed::MetadataTwice
         );
-        // A label with this name is no revision.
+        // A label with this name is not the revision.
         let label = r#"{"metadata":{"labels":{"resourceVersion":"1"}}}"#;
         assert_eq!(Splice::find(label.as_bytes()), Ok(Splice::At(13)));
     }
@@ -366,7 +370,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn insertion_equals_parsing_and_setting(value in any_json(), revision: u64, pretty: bool) {
+        fn inserted_revision_equals_parsed_object_with_revision(value in any_json(), revision: u64, pretty: bool) {
             let text = if pretty {
                 serde_json::to_vec_pretty(&value).unwrap()
             } else {

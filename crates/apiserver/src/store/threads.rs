@@ -14,8 +14,8 @@ use super::readers::Lane;
 use super::writer::Writer;
 use super::writer::checkpoint::Checkpoints;
 
-/// All threads of a store. Drop joins them. The writer ends when all order senders are dropped, so
-/// senders must be dropped first.
+/// The threads of a store. Drop joins them. The writer thread ends when all order senders are
+/// dropped, so senders must be dropped first.
 #[derive(Debug)]
 pub(super) struct Threads {
     pub(super) points: Arc<Lane>,
@@ -94,7 +94,7 @@ impl Threads {
     }
 }
 
-/// The lanes for reads, and their number of threads.
+/// The lanes for reads, with their number of threads.
 struct Lanes {
     points: Arc<Lane>,
     scans: Arc<Lane>,
@@ -102,7 +102,7 @@ struct Lanes {
 }
 
 impl Lanes {
-    /// Two lanes with `readers` threads each, or a single lane for one reader.
+    /// Creates two lanes with `readers` threads each, or a single lane for one reader.
     fn new(readers: usize) -> Self {
         let points: Arc<Lane> = Arc::default();
         match readers {
@@ -140,7 +140,7 @@ impl Drop for Threads {
 fn join<T>(handle: JoinHandle<T>) -> Option<T> {
     let ended = handle.join();
     if ended.is_err() {
-        tracing::error!("store thread panicked");
+        tracing::error!("a thread of the store panicked");
     }
     ended.ok()
 }
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn single_reader_uses_one_lane() {
+    fn store_with_single_reader_uses_one_lane() {
         for (asked, threads, one_lane) in [(0, 1, true), (1, 1, true), (2, 4, false)] {
             let lanes = Lanes::new(asked);
             assert_eq!(lanes.readers, threads);

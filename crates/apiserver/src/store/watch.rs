@@ -1,4 +1,4 @@
-//! Watches: past events from memory or the log, then live events.
+//! Watches of the store: past events from memory or the log, then live events.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,16 +13,16 @@ use super::pins::Pin;
 use super::readers::Lane;
 use super::replay::replay;
 
-/// All events below a prefix, in order and without duplicates.
+/// A watch, which delivers all events below a prefix in order and without duplicates.
 #[derive(Debug)]
 pub struct Watch {
     prefix: Arc<str>,
     feed: Arc<Feed>,
     scans: Arc<Lane>,
     subscription: Subscription,
-    /// All changes up to this revision are delivered.
+    /// The revision up to which all changes are delivered.
     told: u64,
-    /// Keeps the history after `told`.
+    /// Retains the history after `told`.
     pin: Option<Pin>,
     progress_every: Duration,
     next_progress: Instant,
@@ -50,15 +50,17 @@ impl Watch {
         })
     }
 
-    /// The revision up to which all changes are delivered: the start of a continuing watch.
+    /// Returns the revision up to which all changes are delivered. A watch that starts there
+    /// continues this watch.
     pub fn revision(&self) -> u64 {
         self.told
     }
 
-    /// Waits for events, or returns progress on an idle watch. Cancel-safe.
+    /// Waits for events. Returns progress without events on an idle watch. Cancel-safe.
     ///
     /// # Errors
-    /// See [`WatchEnd`]; the watch is over then.
+    ///
+    /// See [`WatchEnd`]; the error ends the watch.
     pub async fn next(&mut self) -> Result<Batch, WatchEnd> {
         while self.told < self.subscription.from {
             if let Some(batch) = self.past().await? {
@@ -82,14 +84,14 @@ impl Watch {
         }
     }
 
-    /// Events or progress that are available without waiting, for a last bookmark. `None` if there
-    /// is no progress, or past events are still to be read.
+    /// Returns the events or progress that are available without waiting, for a last bookmark.
+    /// `None` if there is no progress, or if past events are not read yet.
     pub fn progress(&mut self) -> Option<Batch> {
         if self.told < self.subscription.from {
             return None;
         }
         self.next_progress = Instant::now() + self.progress_every;
-        // Read first: all events distributed up to here are in the queue.
+        // The revision is read first: all events distributed up to it are in the queue.
         let dispatched = self.feed.dispatched();
         match self.subscription.waiting() {
             Ok(round) => self.take(&round),
@@ -104,10 +106,12 @@ impl Watch {
         }
     }
 
-    /// Like [`Self::next`], without waiting for a change; `None` if all changes are delivered.
+    /// Returns events like [`Self::next`], without waiting for a change; `None` if all changes are
+    /// delivered.
     ///
     /// # Errors
-    /// See [`WatchEnd`]; the watch is over then.
+    ///
+    /// See [`WatchEnd`]; the error ends the watch.
     pub async fn pending(&mut self) -> Result<Option<Batch>, WatchEnd> {
         while self.told < self.subscription.from {
             if let Some(batch) = self.past().await? {
@@ -127,7 +131,8 @@ impl Watch {
         }
     }
 
-    /// Events from before the subscription; `None` if this part has none.
+    /// Reads events from before the subscription; `None` if the part that was read contains no
+    /// events.
     async fn past(&mut self) -> Result<Option<Batch>, WatchEnd> {
         let until = self.subscription.from;
         let recent = self.feed.recent(&self.prefix, self.told, until);

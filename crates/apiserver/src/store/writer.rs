@@ -1,8 +1,8 @@
 //! The writer thread.
 //!
-//! Waiting changes are committed in one transaction and acknowledged after it is durable. If space
-//! runs out or the disk fails, all changes of the transaction fail, and later ones are attempted
-//! again.
+//! The thread commits waiting changes in one transaction, and acknowledges them after it is
+//! durable. If space runs out or the disk fails, all changes of the transaction fail. The thread
+//! attempts later changes again.
 
 pub(super) mod checkpoint;
 pub(super) mod compact;
@@ -33,46 +33,46 @@ use super::replay;
 /// Maximum number of changes per transaction.
 const MAX_BATCH_CHANGES: usize = 512;
 
-/// Approximate maximum bytes per transaction: some milliseconds of disk time.
+/// Approximate maximum size of a transaction in bytes, which takes some milliseconds of disk time.
 const MAX_BATCH_BYTES: usize = 4 << 20;
 
-/// Minimum interval of attempts to free space or to reopen a failed database.
+/// Minimum interval between attempts to free space or to reopen a failed database.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// Maximum attempts to free space for one change.
+/// Maximum number of attempts to free space for one change.
 const MAX_ROOM_ATTEMPTS: usize = 8;
 
-/// Rows per compaction step with its own transaction.
+/// Number of rows per compaction step with its own transaction.
 const STEP_ROWS: usize = 512;
 
-/// The state of the writer thread; see the module.
+/// The state of the writer thread; see the module documentation.
 pub(super) struct Writer {
     pub(super) conn: Connection,
-    /// Opens another connection.
+    /// Opens a new connection to the database.
     pub(super) reopen: Box<dyn Fn() -> rusqlite::Result<Connection> + Send>,
     pub(super) orders: Receiver<Order>,
     pub(super) feed: Arc<Feed>,
     pub(super) floors: Arc<RwLock<Floors>>,
     pub(super) retention: Retention,
-    /// The bytes of the history.
+    /// The size of the history in bytes.
     pub(super) history: u64,
     pub(super) growth: Growth,
     pub(super) tasks: Tasks,
     pub(super) room: Room,
 }
 
-/// Pending work besides changes.
+/// The work of the writer that is pending in addition to changes.
 pub(super) struct Tasks {
     /// An order from the queue that did not fit into the batch.
     next: Option<Order>,
-    /// The requested floor of the history.
+    /// The requested oldest revision of the history.
     forced: u64,
     forced_done: Vec<(u64, oneshot::Sender<u64>)>,
     schedule: CompactionSchedule,
     /// The time of the last failed attempt to free space.
     no_room: Option<Instant>,
     moved_log: Option<Instant>,
-    /// A transaction failed with an unknown outcome: time and error.
+    /// The time and error of a transaction that failed with an unknown outcome.
     uncertain: Option<(Instant, Arc<rusqlite::Error>)>,
 }
 
@@ -94,7 +94,7 @@ impl Tasks {
 struct Written {
     outcomes: Vec<Outcome>,
     revision: u64,
-    /// The bytes of history after it.
+    /// The size of the history in bytes after the transaction.
     history: u64,
     step: Option<Step>,
 }
@@ -142,7 +142,7 @@ impl Writer {
         }
     }
 
-    /// Collects the change and the changes waiting after it.
+    /// Collects the change and the changes that wait after it.
     fn gather(&mut self, first: Waiting) -> Vec<Waiting> {
         let mut bytes = first.change.weight();
         let mut batch = vec![first];
@@ -174,7 +174,8 @@ impl Writer {
         }
     }
 
-    /// Commits the changes one by one, and retries each while compaction can free space for it.
+    /// Commits the changes one at a time. Retries each change while compaction can free space for
+    /// it.
     fn commit_what_fits(&mut self, batch: Vec<Waiting>) {
         for waiting in batch {
             let one = vec![waiting];
@@ -193,8 +194,8 @@ impl Writer {
         }
     }
 
-    /// Runs one transaction; an error means that nothing was changed, or that the outcome is
-    /// unknown.
+    /// Runs one transaction. An error means that the transaction made no change, or that the
+    /// outcome is unknown.
     fn attempt(&mut self, batch: &[Waiting]) -> rusqlite::Result<Written> {
         let before = self.feed.revision();
         let now = compact::now_ms();
@@ -225,7 +226,8 @@ impl Writer {
             layout::set_meta(&transaction, "revision", written.revision)?;
         }
         if self.tasks.schedule.is_due() && (batch.is_empty() || written.revision > before) {
-            // More rows than were added, so that the history shrinks under any load.
+            // The step deletes more rows than were added, so that the history shrinks under any
+            // load.
             let rows = if batch.is_empty() {
                 STEP_ROWS
             } else {
@@ -243,7 +245,7 @@ impl Writer {
         Ok(written)
     }
 
-    /// Publishes events, then acknowledges the changes.
+    /// Publishes the events of a transaction, then acknowledges the changes.
     fn answer(&mut self, batch: Vec<Waiting>, written: Written) {
         let bytes = batch.iter().map(|waiting| waiting.change.weight()).sum();
         let step = written.step.as_ref();
@@ -280,7 +282,7 @@ impl Writer {
             .collect();
         self.publish(events, written.revision);
         for (waiting, answer) in batch.into_iter().zip(answers) {
-            // The caller may be gone.
+            // The caller may have dropped the future.
             waiting.answer.send(answer).ok();
         }
     }
@@ -303,7 +305,7 @@ impl Writer {
         }
     }
 
-    /// Runs a compaction step in its own transaction; returns whether it succeeded.
+    /// Runs a compaction step in its own transaction; returns true if the step succeeded.
     fn step(&mut self) -> bool {
         match self.attempt(&[]) {
             Ok(written) => {
@@ -313,7 +315,7 @@ impl Writer {
             Err(error) => {
                 self.tasks.schedule.failed(Instant::now());
                 if is_full(&error) {
-                    tracing::warn!("no disk space for compaction of the history");
+                    tracing::warn!("cannot compact the history: no disk space");
                 } else {
                     self.doubt(error);
                 }
@@ -337,15 +339,15 @@ impl Writer {
         }
     }
 
-    /// Frees space: restarts the log, and compacts half of the remaining history. Returns false if
-    /// that does not help.
+    /// Frees space: restarts the write-ahead log, and compacts half of the remaining history.
+    /// Returns false if no space was freed.
     fn make_room(&mut self) -> bool {
         if !elapsed(self.tasks.no_room, RETRY) {
             return false;
         }
         if elapsed(self.tasks.moved_log, RETRY) {
             self.tasks.moved_log = Some(Instant::now());
-            tracing::warn!("no disk space for the store; compacting history");
+            tracing::warn!("no disk space for the store; compacting the history");
             checkpoint::restart(&self.conn);
         }
         let made = match compact::middle(&self.conn) {
@@ -367,7 +369,7 @@ impl Writer {
         error
     }
 
-    /// After a failure, reads the actual state from a new connection.
+    /// Reads the actual state from a new connection after a failed transaction.
     fn ensure_certain(&mut self) -> Result<(), CommitError> {
         let Some((since, error)) = &self.tasks.uncertain else {
             return Ok(());
@@ -388,7 +390,7 @@ impl Writer {
         let header = Header::read(&conn)?;
         let known = self.feed.revision();
         if header.revision < known {
-            // Another file is in place of the database. Continuing would reuse revisions.
+            // Another file has replaced the database. Continuing would reuse revisions.
             let cause = ffi::Error::new(ffi::SQLITE_CORRUPT);
             let text = format!(
                 "the store's revision went back from {known} to {}",
@@ -411,7 +413,7 @@ impl Writer {
 
 fn refuse(batch: Vec<Waiting>, error: &CommitError) {
     for waiting in batch {
-        // The caller may be gone.
+        // The caller may have dropped the future.
         waiting.answer.send(Err(error.clone())).ok();
     }
 }

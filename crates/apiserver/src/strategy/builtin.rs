@@ -16,14 +16,14 @@ fn group_kind(resource: &Resource) -> (&str, &str) {
     (&resource.group_version.group, &resource.kind)
 }
 
-/// Conversions beyond the schema: `stringData` of a Secret moves into `data`.
+/// Converts fields that the schema does not describe: moves `stringData` of a Secret into `data`.
 pub(super) fn read(resource: &Resource, value: &mut Value) {
     if group_kind(resource) == ("", "Secret") {
         core::read_secret(value);
     }
 }
 
-/// Sets defaults.
+/// Sets the defaults of a built-in kind.
 pub(super) fn fill(resource: &Resource, value: &mut Value) {
     match group_kind(resource) {
         ("", "Secret") => default(value, "type", "Opaque"),
@@ -79,7 +79,7 @@ fn store_version(crd: &mut Value) {
     }
 }
 
-/// See [`Resource::prepare_create`].
+/// Prepares a new object; see [`Resource::prepare_create`].
 pub(super) fn prepare_create(resource: &Resource, value: &mut Value) {
     match group_kind(resource) {
         ("", "Pod") => pod::prepare_create(value),
@@ -138,7 +138,7 @@ fn counts_generation(resource: &Resource) -> bool {
     }
 }
 
-/// See [`Resource::prepare_update`].
+/// Prepares a changed object; see [`Resource::prepare_update`].
 pub(super) fn prepare_update(
     resource: &Resource,
     new: &mut Value,
@@ -199,7 +199,7 @@ fn keep_metadata(new: &mut Value, old: &Value, name: &str) {
     }
 }
 
-/// Whether the update increments `metadata.generation`.
+/// Reports whether the update increments `metadata.generation`.
 fn has_changed(resource: &Resource, new: &Value, old: &Value) -> bool {
     let metadata =
         |name: &str| field(field(new, "metadata"), name) != field(field(old, "metadata"), name);
@@ -223,7 +223,7 @@ fn has_changed(resource: &Resource, new: &Value, old: &Value) -> bool {
     }
 }
 
-/// The validation rule for `metadata.name`.
+/// Returns the validation rule for `metadata.name`.
 pub(super) fn name_check(resource: &Resource) -> names::NameCheck {
     match group_kind(resource) {
         ("", "Namespace" | "Service") | ("apps", "StatefulSet") => names::dns_label,

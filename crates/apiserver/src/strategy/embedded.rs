@@ -11,14 +11,15 @@ use crate::names;
 use crate::schema::findings::Findings;
 use crate::schema::{DecodeError, MAX_UNKNOWN_FIELDS, Node, Path, truncated_path};
 
-/// Placeholder for an absent name: embedded objects need none.
+/// Placeholder for an absent name, because embedded objects do not need a name.
 const PLACEHOLDER_NAME: &str = "fakename";
 
 impl Node {
     /// Decodes the metadata of all embedded objects, and returns the unknown fields.
     ///
     /// # Errors
-    /// If a field has the wrong type.
+    ///
+    /// Fails if a field has the wrong type.
     pub(crate) fn read_embedded(&self, value: &mut Value) -> Result<Vec<String>, DecodeError> {
         let mut walk = Walk::default();
         walk.read(self, value)?;

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-/// The time since `time`; `<unknown>` for an empty text.
+/// Formats the time since `time`; `<unknown>` for an empty text.
 pub(super) fn since(time: &str, now: Timestamp) -> String {
     match time.parse::<Timestamp>() {
         Ok(then) => human_duration(seconds(then, now)),
@@ -10,15 +10,15 @@ pub(super) fn since(time: &str, now: Timestamp) -> String {
     }
 }
 
-/// Whole seconds, rounded towards zero as in Go.
+/// Returns the difference in whole seconds, rounded towards zero as in Go.
 pub(super) fn seconds(from: Timestamp, to: Timestamp) -> i64 {
     let nanoseconds = to.as_nanosecond() - from.as_nanosecond();
     i64::try_from(nanoseconds / 1_000_000_000).unwrap_or(i64::MAX)
 }
 
-/// Seconds in one or two units: `3d4h`, `12m`, `2y190d`.
+/// Formats seconds in one or two units: `3d4h`, `12m`, `2y190d`.
 pub fn human_duration(seconds: i64) -> String {
-    // Less than two seconds in the future counts as clock skew.
+    // A time less than two seconds in the future counts as clock skew.
     if seconds < -1 {
         return "<invalid>".to_owned();
     }
@@ -52,7 +52,7 @@ mod tests {
     use super::human_duration;
 
     #[test]
-    fn ages_have_the_format_of_kubectl() {
+    fn age_format_matches_kubectl() {
         for (seconds, said) in [
             (-5, "<invalid>"),
             (-1, "0s"),

@@ -1,4 +1,4 @@
-//! Cells of quotas, autoscalers, Ingresses and other kinds of
+//! Table cells of quotas, autoscalers, Ingresses and other kinds of
 //! [`Kinds::Cluster`](crate::builtin::Kinds::Cluster).
 
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ const MAX_HOSTS: usize = 3;
 const MAX_METRICS: usize = 2;
 const UNKNOWN: &str = "<unknown>";
 
-/// The cells of a kind; `None` for a kind without a printer.
+/// Returns the cells of a kind; `None` for a kind without a printer.
 pub(super) fn cells(kind: &str, view: &View<'_>) -> Option<Vec<Value>> {
     Some(match kind {
         "Ingress" => ingress(view),
@@ -87,7 +87,7 @@ fn ingress(view: &View<'_>) -> Vec<Value> {
     ]
 }
 
-/// The name, marked if an annotation makes the object the default.
+/// Returns the name, with a mark if an annotation makes the object the default.
 fn named(view: &View<'_>, annotations: &[&str]) -> Value {
     let own = at(view.object, "metadata.annotations");
     let name = text(field(view.object, "metadata"), "name");
@@ -129,7 +129,7 @@ fn storage_class(view: &View<'_>) -> Vec<Value> {
     ]
 }
 
-/// An integer or a percentage.
+/// Returns an integer or a percentage as a cell.
 fn amount(value: &Value) -> Value {
     match value {
         Value::Null => "N/A".into(),

@@ -1,4 +1,4 @@
-//! Cells of the core group, EndpointSlice, RBAC and Lease.
+//! Table cells of the core group, EndpointSlice, RBAC and Lease.
 
 use serde_json::Value;
 
@@ -113,7 +113,7 @@ fn roles(view: &View<'_>) -> String {
     or(&roles.join(","), "<none>").to_owned()
 }
 
-/// Cells of an Event; `group` is the group of the request.
+/// Returns the cells of an Event; `group` is the API group of the request.
 pub(super) fn event(view: &View<'_>, group: &str) -> Vec<Value> {
     let event = view.object;
     let new = group == "events.k8s.io";

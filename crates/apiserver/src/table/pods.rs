@@ -1,4 +1,4 @@
-//! Cells of Pods.
+//! Table cells of Pods.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ struct Shown {
     total: usize,
     restarts: i64,
     last_restart: Option<Timestamp>,
-    /// Restarts of init containers with restart policy `Always`.
+    /// The number of restarts of init containers with restart policy `Always`.
     sidecar_restarts: i64,
     sidecar_last: Option<Timestamp>,
     initializing: bool,

@@ -1,4 +1,4 @@
-//! Rows as `kubectl get` prints them.
+//! Tests that compare rows with the output of `kubectl get`.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn row(group: &str, plural: &str, object: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn every_kind_has_a_cell_per_column() {
+fn table_row_of_every_kind_has_a_cell_per_column() {
     let empty = json!({"metadata": {"name": "x"}});
     for resource in catalog(Kinds::Cluster).iter() {
         assert_eq!(
@@ -38,7 +38,7 @@ fn every_kind_has_a_cell_per_column() {
 }
 
 #[test]
-fn pod_row_summarizes_its_containers() {
+fn table_row_of_pod_summarizes_its_containers() {
     let mut pod = json!({
         "metadata": {"name": "p", "creationTimestamp": "2026-01-01T00:57:00Z"},
         "spec": {"containers": [{"name": "a"}, {"name": "b"}], "nodeName": "n"},
@@ -76,7 +76,7 @@ fn pod_row_summarizes_its_containers() {
 }
 
 #[test]
-fn workloads_show_their_counts() {
+fn table_rows_of_workloads_show_replica_counts() {
     let deployment = json!({
         "metadata": {"name": "d", "creationTimestamp": "2026-01-01T00:00:00Z"},
         "spec": {"replicas": 3, "selector": {"matchLabels": {"a": "b"}, "matchExpressions": [
@@ -108,7 +108,7 @@ fn workloads_show_their_counts() {
 }
 
 #[test]
-fn service_node_and_event_rows() {
+fn table_rows_of_services_nodes_and_events_match_kubectl() {
     let service = json!({
         "metadata": {"name": "s"},
         "spec": {"type": "NodePort", "clusterIPs": ["10.0.0.1"],
@@ -149,7 +149,7 @@ fn service_node_and_event_rows() {
 }
 
 #[test]
-fn custom_kind_rows_have_its_printer_columns() {
+fn table_rows_of_custom_kind_contain_its_printer_columns() {
     let widgets: Resource = crate::crd::resources(&crate::crd::tests::widgets())
         .unwrap()
         .remove(0);
@@ -189,7 +189,7 @@ fn custom_kind_rows_have_its_printer_columns() {
 }
 
 #[test]
-fn cluster_kind_rows() {
+fn table_rows_of_cluster_kinds_match_kubectl() {
     let created = "2026-01-01T00:57:00Z";
     let ingress = json!({
         "metadata": {"name": "web", "creationTimestamp": created},

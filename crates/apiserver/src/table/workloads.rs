@@ -1,4 +1,4 @@
-//! Cells of workloads.
+//! Table cells of workloads.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -191,7 +191,7 @@ fn containers(pod: &Value) -> (Value, Value) {
     (all("name"), all("image"))
 }
 
-/// Labels as `key=value`, or `<none>`.
+/// Formats labels as `key=value`, or `<none>`.
 pub(super) fn labels(labels: &Value) -> String {
     let pairs: Vec<String> = labels
         .as_object()
@@ -202,7 +202,7 @@ pub(super) fn labels(labels: &Value) -> String {
     or(&pairs.join(","), "<none>").to_owned()
 }
 
-/// The text form of a selector; `none` if it is empty.
+/// Formats a selector as text; the result is `none` if the selector is empty.
 pub(super) fn selector(selector: &Value, none: &str) -> String {
     let mut parts: Vec<(String, String)> = object(selector, "matchLabels")
         .into_iter()

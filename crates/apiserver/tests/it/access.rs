@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-/// Objects in memory by resource, namespace and name.
+/// An object store in memory, by resource, namespace and name.
 #[derive(Default)]
 pub(crate) struct Live(Mutex<BTreeMap<(String, String, String), Value>>);
 
@@ -51,7 +51,7 @@ impl Objects for Live {
     }
 }
 
-/// A store with the service account `d/sa`, UID `u-sa`.
+/// Returns a store with the service account `d/sa`, UID `u-sa`.
 pub(crate) fn with_account() -> Arc<Live> {
     let live = Arc::new(Live::default());
     live.put("serviceaccounts", object("d", "sa", "u-sa"));
@@ -62,7 +62,7 @@ pub(crate) fn object(namespace: &str, name: &str, uid: &str) -> Value {
     json!({"metadata": {"namespace": namespace, "name": name, "uid": uid}})
 }
 
-/// An index that binds each user to a ClusterRole with these rules.
+/// Returns an index that binds each user to a ClusterRole with these rules.
 pub(crate) fn granting(grants: &[(&str, Value)]) -> Rbac {
     let rbac = Rbac::new();
     for (user, rules) in grants {

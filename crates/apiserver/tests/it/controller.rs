@@ -1,5 +1,5 @@
-//! A typical kube-rs controller: owns objects, has a finalizer, and recovers after a disconnection
-//! that outlasts the watch history.
+//! Runs a typical kube-rs controller, which owns objects, has a finalizer, and recovers from a
+//! disconnection that outlasts the watch history.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -36,7 +36,7 @@ const LIMIT: Duration = Duration::from_mins(1);
     status = "ShopStatus"
 )]
 struct ShopSpec {
-    /// The text of the sign.
+    /// The text of the shop's sign.
     sign: String,
 }
 
@@ -46,7 +46,7 @@ struct ShopStatus {
     observed_generation: i64,
 }
 
-/// A server in this process, with a connection that tests can cut.
+/// A server in this process, with a connection that tests can interrupt.
 struct Hub {
     server: ApiServer,
     connected: watch::Sender<bool>,
@@ -70,7 +70,7 @@ impl Hub {
         }
     }
 
-    /// A client whose requests fail and whose streams end while `connected` is false.
+    /// Returns a client whose requests fail and whose streams end while `connected` is false.
     fn client(&self, connected: &watch::Receiver<bool>) -> Client {
         let (router, connected) = (self.server.router(), connected.clone());
         let service = tower::service_fn(move |mut request: Request<kube::client::Body>| {
@@ -96,9 +96,9 @@ impl Hub {
 /// The controller's context, with observations for the test.
 struct Context {
     client: Client,
-    /// Shops whose finalizer ran.
+    /// The names of shops whose finalizer ran.
     taken_down: Mutex<Vec<String>>,
-    /// Status codes of rejected watches.
+    /// The status codes of rejected watches.
     refusals: Mutex<Vec<u16>>,
 }
 
@@ -182,7 +182,7 @@ where
 {
     let waiting = await_condition(api.clone(), name, condition);
     let seen = tokio::time::timeout(LIMIT, waiting).await;
-    seen.unwrap_or_else(|_| panic!("{name} did not become what was waited for"))
+    seen.unwrap_or_else(|_| panic!("{name} did not meet the condition before the timeout"))
         .unwrap()
 }
 
@@ -243,7 +243,7 @@ async fn kube_rs_controller_recovers_after_compacted_history() {
     assert_eq!(*context.taken_down.lock().unwrap(), ["bakery"]);
     assert!(
         context.refusals.lock().unwrap().contains(&410),
-        "its watches went on as if nothing had been forgotten"
+        "the server rejected no watch with 410"
     );
     let gone = |sign: Option<&ConfigMap>| sign.is_none();
     until(&signs, "bakery", gone).await;

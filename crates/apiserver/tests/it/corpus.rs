@@ -9,8 +9,8 @@ mod kinds;
 #[path = "../../fuzz/properties.rs"]
 mod properties;
 
-/// A copy of the function in other crates: their common crate `testkit` depends on the tunnel,
-/// which this crate does not know.
+/// Replays a corpus of the fuzzers. The crate `testkit` has the same function. It depends on the
+/// tunnel crate, on which this crate must not depend.
 fn replay(target: &str, property: fn(&[u8])) {
     let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("fuzz/corpus")
@@ -20,90 +20,94 @@ fn replay(target: &str, property: fn(&[u8])) {
         property(&std::fs::read(entry.unwrap().path()).unwrap());
         seen += 1;
     }
-    assert!(seen >= 5, "{} has only {seen} entries", corpus.display());
+    assert!(
+        seen >= 5,
+        "the corpus {} has only {seen} entries",
+        corpus.display()
+    );
 }
 
 #[test]
-fn corpus_of_field_sets_holds() {
+fn field_set_properties_hold_for_fuzz_corpus() {
     replay("fields", properties::fields);
 }
 
 #[test]
-fn corpus_of_label_selectors_holds() {
+fn label_selector_properties_hold_for_fuzz_corpus() {
     replay("labels", properties::labels);
 }
 
 #[test]
-fn corpus_of_field_selectors_holds() {
+fn field_selector_properties_hold_for_fuzz_corpus() {
     replay("field-selector", properties::field_selector);
 }
 
 #[test]
-fn corpus_of_patches_holds() {
+fn patch_properties_hold_for_fuzz_corpus() {
     replay("patch", properties::patch);
 }
 
 #[test]
-fn corpus_of_owners_holds() {
+fn field_owner_properties_hold_for_fuzz_corpus() {
     replay("owners", properties::owners);
 }
 
 #[test]
-fn corpus_of_tokens_holds() {
+fn token_properties_hold_for_fuzz_corpus() {
     replay("token", access::token);
 }
 
 #[test]
-fn corpus_of_impersonation_holds() {
+fn impersonation_properties_hold_for_fuzz_corpus() {
     replay("impersonation", access::impersonation);
 }
 
 #[test]
-fn corpus_of_stored_values_holds() {
+fn stored_value_properties_hold_for_fuzz_corpus() {
     replay("stored", properties::stored);
 }
 
 #[test]
-fn corpus_of_paths_holds() {
+fn request_path_properties_hold_for_fuzz_corpus() {
     replay("path", edge::path);
 }
 
 #[test]
-fn corpus_of_queries_holds() {
+fn query_properties_hold_for_fuzz_corpus() {
     replay("query", edge::query);
 }
 
 #[test]
-fn corpus_of_accepted_types_holds() {
+fn accept_header_properties_hold_for_fuzz_corpus() {
     replay("accept", edge::accept);
 }
 
 #[test]
-fn corpus_of_continue_tokens_holds() {
+fn continue_token_properties_hold_for_fuzz_corpus() {
     replay("page", edge::page);
 }
 
 #[test]
-fn corpus_of_protobuf_bodies_holds() {
+fn protobuf_body_properties_hold_for_fuzz_corpus() {
     replay("protobuf", edge::protobuf);
 }
 
 #[test]
-fn corpus_of_bodies_holds() {
+fn request_body_properties_hold_for_fuzz_corpus() {
     replay("body", edge::body);
 }
 
 #[test]
-fn corpus_of_quantities_holds() {
+fn quantity_properties_hold_for_fuzz_corpus() {
     replay("quantity", kinds::quantity);
 }
 
 #[test]
-fn corpus_of_columns_holds() {
+fn printer_column_properties_hold_for_fuzz_corpus() {
     replay("column", kinds::column);
 }
 
 #[test]
-fn corpus_of_schemas_holds() {
+fn schema_properties_hold_for_fuzz_corpus() {
     replay("schema", kinds::schema);
 }

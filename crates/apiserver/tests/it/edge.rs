@@ -1,4 +1,4 @@
-//! Request handling: paths, methods, media types, limits, headers, authentication and
+//! Tests of request handling: paths, methods, media types, limits, headers, authentication and
 //! authorization.
 
 use std::sync::{Arc, Mutex};
@@ -77,7 +77,7 @@ async fn unknown_paths_and_methods_are_rejected_as_in_kube_apiserver() {
 }
 
 #[tokio::test]
-async fn unknown_media_types_are_rejected() {
+async fn unsupported_media_types_are_rejected() {
     let hub = Hub::new().await;
     let protobuf = "application/vnd.kubernetes.protobuf";
     let refused = hub
@@ -162,7 +162,7 @@ async fn responses_have_audit_id_and_are_not_cached() {
 }
 
 #[tokio::test]
-async fn anonymous_requests_are_limited_and_invalid_tokens_rejected() {
+async fn anonymous_request_has_few_permissions_and_invalid_token_is_rejected() {
     let hub = Hub::new().await;
     let refused = hub
         .call(Method::GET, MAPS)
@@ -195,7 +195,7 @@ async fn anonymous_requests_are_limited_and_invalid_tokens_rejected() {
 }
 
 #[tokio::test]
-async fn service_account_token_has_its_bound_rights() {
+async fn service_account_token_has_the_permissions_of_its_account() {
     let hub = Hub::new().await;
     let accounts = "/api/v1/namespaces/default/serviceaccounts";
     hub.create(accounts, json!({"metadata": {"name": "robot"}}))
@@ -218,7 +218,7 @@ async fn service_account_token_has_its_bound_rights() {
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"},
         "subjects": [{"kind": "ServiceAccount", "name": "robot", "namespace": "default"}]});
     hub.create(&format!("{rbac}/rolebindings"), binding).await;
-    // The RBAC index follows the store with a delay.
+    // The RBAC index is updated from the store with a delay.
     for _ in 0..100 {
         if hub.outside(Method::GET, MAPS, &bearer).await.code == 200 {
             break;
@@ -242,7 +242,7 @@ async fn service_account_token_has_its_bound_rights() {
 }
 
 #[tokio::test]
-async fn users_cannot_grant_rights_that_they_lack() {
+async fn user_cannot_grant_permissions_beyond_own_permissions() {
     let hub = Hub::new().await;
     let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
     let role = |name: &str, verbs: Value| {
@@ -293,7 +293,7 @@ async fn users_cannot_grant_rights_that_they_lack() {
 }
 
 #[tokio::test]
-async fn impersonation_acts_as_the_other_user() {
+async fn impersonated_request_has_permissions_of_impersonated_user() {
     let hub = Hub::new().await;
     let refused = hub
         .call(Method::GET, MAPS)
@@ -363,7 +363,7 @@ impl Audit for Noted {
 }
 
 #[tokio::test]
-async fn requests_are_audited_when_received_and_completed() {
+async fn audit_records_contain_received_and_completed_requests() {
     let noted = Arc::new(Noted::default());
     let hub = Hub::with(|options| options.audit = Arc::clone(&noted) as _).await;
     hub.get(&format!("{MAPS}/a")).await.expect(404);
@@ -372,7 +372,7 @@ async fn requests_are_audited_when_received_and_completed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn caller_with_many_requests_does_not_delay_others() {
+async fn caller_with_many_requests_does_not_delay_other_callers() {
     let bounds = Bounds {
         running: 1,
         reserve: 0,
@@ -403,16 +403,19 @@ async fn caller_with_many_requests_does_not_delay_others() {
     let refused = codes.iter().filter(|code| **code == 429).count();
     let served = codes.iter().filter(|code| **code == 200).count();
     assert_eq!(refused + served, 400);
-    assert!(refused > 0, "the greedy one's queue has an end");
+    assert!(
+        refused > 0,
+        "the server rejected no request of the caller with many requests"
+    );
     let finished_later = 400 - (before - 1);
     assert!(
         finished_later > 50,
-        "the modest one did not wait for all: {finished_later}"
+        "the other caller waited for too many requests; {finished_later} finished later"
     );
 }
 
 #[tokio::test]
-async fn namespaced_rights_do_not_reach_other_namespaces_by_path() {
+async fn manipulated_path_does_not_extend_namespaced_permissions() {
     let hub = Hub::new().await;
     let other = "/api/v1/namespaces/default/namespaces/kube-public";
     for (method, path) in [
@@ -470,7 +473,7 @@ async fn out_of_range_times_are_rejected_without_panic() {
 }
 
 #[tokio::test]
-async fn error_messages_about_objects_are_limited() {
+async fn error_messages_about_objects_have_limited_length() {
     let hub = Hub::new().await;
     let mut unknown = config_map("unknown");
     for number in 0..20_000 {
@@ -492,7 +495,7 @@ async fn error_messages_about_objects_are_limited() {
 }
 
 #[tokio::test]
-async fn too_deep_object_is_not_stored() {
+async fn too_deeply_nested_object_is_not_stored() {
     let definition = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": {"name": "deeps.example.com"},

@@ -17,7 +17,7 @@ pub(crate) struct Hub {
     _folder: Option<tempfile::TempDir>,
 }
 
-/// A response.
+/// A response with its complete body.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) code: StatusCode,
@@ -36,12 +36,12 @@ impl Answer {
         }
     }
 
-    /// The body as JSON; other text becomes a string.
+    /// Parses the body as JSON; other text becomes a string.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|_| self.text.clone().into())
     }
 
-    /// `message` of the Status.
+    /// Returns the field `message` of the Status.
     pub(crate) fn message(&self) -> String {
         self.json()["message"]
             .as_str()
@@ -49,14 +49,14 @@ impl Answer {
             .to_owned()
     }
 
-    /// The `Warning` headers.
+    /// Returns the values of the `Warning` headers.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let all = self.headers.get_all("warning").iter();
         all.map(|value| value.to_str().unwrap().to_owned())
             .collect()
     }
 
-    /// The body; panics unless the response has this code.
+    /// Returns the body; panics unless the response has this code.
     #[track_caller]
     pub(crate) fn expect(self, code: u16) -> Value {
         assert_eq!(self.code.as_u16(), code, "{}", self.text);
@@ -73,7 +73,7 @@ pub(crate) struct Call<'h> {
 }
 
 impl Call<'_> {
-    /// Sets the user.
+    /// Sets the user of the request.
     pub(crate) fn by(mut self, caller: Caller) -> Self {
         self.caller = caller;
         self
@@ -109,7 +109,7 @@ impl Call<'_> {
 }
 
 impl Hub {
-    /// A server without running controllers.
+    /// Creates a server without running controllers.
     pub(crate) async fn new() -> Self {
         Self::with(|_| {}).await
     }
@@ -128,7 +128,7 @@ impl Hub {
         }
     }
 
-    /// A client of an open server, whose store the caller keeps.
+    /// Creates a client of an open server, whose store the caller owns.
     pub(crate) fn of(server: ApiServer) -> Self {
         let router = server.router();
         Self {
@@ -138,7 +138,7 @@ impl Hub {
         }
     }
 
-    /// A request of a privileged user.
+    /// Builds a request of a privileged user.
     pub(crate) fn call(&self, method: Method, path: &str) -> Call<'_> {
         Call {
             hub: self,
@@ -151,7 +151,7 @@ impl Hub {
         }
     }
 
-    /// A request that must authenticate by its headers.
+    /// Sends a request that must authenticate by its headers.
     pub(crate) async fn outside(&self, method: Method, path: &str, authorization: &str) -> Answer {
         self.outside_with(method, path, authorization, &Value::Null)
             .await
@@ -213,7 +213,7 @@ impl Hub {
     }
 }
 
-/// A ConfigMap with this name.
+/// Returns a ConfigMap with this name.
 pub(crate) fn config_map(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name},
         "data": {"key": "value"}})

@@ -1,4 +1,4 @@
-//! `Kinds::Hub` serves no workload kinds.
+//! Checks that `Kinds::Hub` serves no workload kinds.
 
 use std::path::Path;
 use std::time::Duration;
@@ -24,9 +24,9 @@ fn pod(name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn hub_answers_workload_requests_like_unknown_resources() {
+async fn kinds_hub_returns_404_for_workload_requests() {
     let hub = hub().await;
-    // kube-apiserver returns this for an unknown resource in a served group…
+    // kube-apiserver returns this message for an unknown resource in a served group.
     let unknown = "the server could not find the requested resource";
     for (method, path) in [
         (Method::GET, PODS.to_owned()),
@@ -46,7 +46,7 @@ async fn hub_answers_workload_requests_like_unknown_resources() {
         assert_eq!(answer.code, 404, "{path}: {}", answer.text);
         assert_eq!(answer.message(), unknown, "{path}");
     }
-    // … and this for an unknown group.
+    // kube-apiserver returns this message for an unknown group.
     for path in [DEPLOYMENTS, "/apis/apps/v1", "/apis/apps", "/apis/batch/v1"] {
         let answer = hub.get(path).await;
         assert_eq!(answer.code, 404, "{path}: {}", answer.text);
@@ -56,7 +56,7 @@ async fn hub_answers_workload_requests_like_unknown_resources() {
 }
 
 #[tokio::test]
-async fn hub_discovery_and_openapi_contain_no_workload_kinds() {
+async fn discovery_and_openapi_of_kinds_hub_exclude_workload_kinds() {
     let hub = hub().await;
     let list = hub.get("/api/v1").await.expect(200);
     let names: Vec<&str> = list["resources"]
@@ -103,12 +103,15 @@ async fn hub_discovery_and_openapi_contain_no_workload_kinds() {
         assert_eq!(document.code, 200, "{path}");
         assert!(document.text.contains("io.k8s.api.core.v1.ConfigMap"));
         for kind in ["io.k8s.api.core.v1.Pod\"", "/nodes", "v1.Deployment\""] {
-            assert!(!document.text.contains(kind), "{path} contains {kind}");
+            assert!(
+                !document.text.contains(kind),
+                "the document {path} contains the kind {kind}"
+            );
         }
     }
 }
 
-/// Opens a server; a previous server on the same store may still hold the lock.
+/// Opens a server; waits while a previous server on the same store holds the lock.
 async fn open(path: &Path, kinds: Kinds) -> Hub {
     for _ in 0..500 {
         let mut options = Options::new(path);
@@ -119,14 +122,14 @@ async fn open(path: &Path, kinds: Kinds) -> Hub {
                 source: OpenError::Locked { .. },
                 ..
             }) => tokio::time::sleep(Duration::from_millis(10)).await,
-            Err(error) => panic!("{error:?}"),
+            Err(error) => panic!("cannot open the server: {error:?}"),
         }
     }
-    panic!("the store stays locked");
+    panic!("the lock of the store is not released");
 }
 
 #[tokio::test]
-async fn workloads_of_an_earlier_version_are_deleted_when_a_hub_opens() {
+async fn server_with_kinds_hub_deletes_stored_workloads_on_start() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("hub.db");
     {

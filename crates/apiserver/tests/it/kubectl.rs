@@ -1,4 +1,4 @@
-//! Output of kubectl 1.36 is the same as with kube-apiserver.
+//! Checks that the output of kubectl 1.36 is the same as with kube-apiserver.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -10,52 +10,54 @@ use crate::served::{Served, tool};
 use crate::transcript::holds;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kubectl_client_and_server_side_apply_with_conflicts() {
+async fn kubectl_apply_output_matches_kube_apiserver() {
     holds("kubectl", "apply").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kubectl_edit_label_patch_and_replace() {
+async fn kubectl_edit_label_patch_and_replace_output_matches_kube_apiserver() {
     holds("kubectl", "change").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kubectl_get_explain_and_describe() {
+async fn kubectl_get_explain_and_describe_output_matches_kube_apiserver() {
     holds("kubectl", "show").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kubectl_with_custom_resources() {
+async fn kubectl_output_for_custom_resources_matches_kube_apiserver() {
     holds("kubectl", "custom").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kubectl_auth_commands() {
+async fn kubectl_auth_output_matches_kube_apiserver() {
     holds("kubectl", "access").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kubectl_rollout_status_and_undo() {
+async fn kubectl_rollout_output_matches_kube_apiserver() {
     holds("kubectl", "rollout").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kubectl_delete_with_cascade_modes() {
+async fn kubectl_delete_output_matches_kube_apiserver() {
     holds("kubectl", "delete").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kubectl_taint_cordon_and_drain() {
+async fn kubectl_taint_cordon_and_drain_output_matches_kube_apiserver() {
     holds("kubectl", "nodes").await;
 }
 
 async fn next(lines: &mut Lines<BufReader<ChildStdout>>) -> String {
     let line = tokio::time::timeout(Duration::from_secs(30), lines.next_line()).await;
-    line.expect("the watch tells").unwrap().unwrap()
+    line.expect("kubectl prints an event within 30 seconds")
+        .unwrap()
+        .unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kubectl_get_watch() {
+async fn kubectl_get_watch_output_matches_kube_apiserver() {
     let hub = Served::new().await;
     let kubectl = |args: &str| {
         let mut command = Command::new(tool("kubectl"));
@@ -69,7 +71,7 @@ async fn kubectl_get_watch() {
     };
     let done = async |args: &str| {
         let ended = tokio::time::timeout(Duration::from_mins(1), kubectl(args).output()).await;
-        let output = ended.expect("kubectl ends").unwrap();
+        let output = ended.expect("kubectl ends within a minute").unwrap();
         assert!(output.status.success(), "{output:?}");
     };
     done("create configmap first --from-literal=a=b").await;

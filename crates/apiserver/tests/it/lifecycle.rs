@@ -1,4 +1,4 @@
-//! The server's controllers, through the API.
+//! Tests of the server's controllers through the API.
 
 mod account_secrets;
 mod collection;
@@ -27,7 +27,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-/// Admission that blocks the creation of one object until released.
+/// Admission that blocks the creation of one object until the test continues it.
 pub(crate) struct Pause {
     name: &'static str,
     reached: Semaphore,
@@ -84,7 +84,7 @@ impl World {
         world
     }
 
-    /// A server on a store that may exist.
+    /// Opens a server with controllers on a store that may exist.
     pub(crate) async fn at(folder: &Path, options: LifecycleOptions) -> Self {
         let server = open(folder, &options).await;
         Self::run(&server)
@@ -103,7 +103,7 @@ impl World {
         }
     }
 
-    /// A server with blocking admission.
+    /// Creates a server with blocking admission.
     pub(crate) async fn paused(pause: Arc<Pause>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut options = Options::new(folder.path().join("hub.db"));
@@ -115,7 +115,7 @@ impl World {
         world
     }
 
-    /// A server without controllers.
+    /// Wraps a server without running controllers.
     pub(crate) fn bare(server: &ApiServer) -> Self {
         Self {
             router: server.router(),
@@ -127,10 +127,10 @@ impl World {
 
     pub(crate) async fn stop(mut self) {
         self.shutdown.cancel();
-        let running = self.running.take().expect("it runs");
+        let running = self.running.take().expect("the controllers are running");
         tokio::time::timeout(Duration::from_secs(10), running)
             .await
-            .expect("it ends when it is told to")
+            .expect("the controllers end after the shutdown")
             .unwrap();
     }
 
@@ -192,7 +192,7 @@ impl World {
         assert!(code.is_success(), "{answer}");
     }
 
-    /// The object, or `None`.
+    /// Reads an object; `None` if it does not exist.
     pub(crate) async fn find(&self, path: &str) -> Option<Value> {
         let (code, object) = self.ask(Method::GET, path, &Value::Null).await;
         match code {
@@ -214,7 +214,7 @@ impl World {
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        panic!("{path} stayed {last:?}");
+        panic!("{path} did not meet the condition: {last:?}");
     }
 
     pub(crate) async fn until_gone(&self, path: &str) {
@@ -224,7 +224,7 @@ impl World {
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        panic!("{path} is still {:?}", self.find(path).await);
+        panic!("{path} was not deleted: {:?}", self.find(path).await);
     }
 
     /// Waits long enough for controllers to do unwanted work.
@@ -233,7 +233,7 @@ impl World {
     }
 }
 
-/// Opens a server; a previous server on the same store may still hold the lock.
+/// Opens a server; waits while a previous server on the same store holds the lock.
 async fn open(folder: &Path, options: &LifecycleOptions) -> ApiServer {
     for _ in 0..500 {
         let mut setup = Options::new(folder.join("hub.db"));
@@ -245,10 +245,10 @@ async fn open(folder: &Path, options: &LifecycleOptions) -> ApiServer {
                 source: OpenError::Locked { .. },
                 ..
             }) => tokio::time::sleep(Duration::from_millis(10)).await,
-            Err(error) => panic!("{error:?}"),
+            Err(error) => panic!("cannot open the server: {error:?}"),
         }
     }
-    panic!("the store stays locked");
+    panic!("the lock of the store is not released");
 }
 
 impl Drop for World {
@@ -257,13 +257,13 @@ impl Drop for World {
     }
 }
 
-/// A ConfigMap with these owners.
+/// Returns a ConfigMap with these owners.
 pub(crate) fn map(name: &str, owners: &[Value]) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap",
            "metadata": {"name": name, "ownerReferences": owners}})
 }
 
-/// An owner reference to a ConfigMap.
+/// Returns an owner reference to a ConfigMap.
 pub(crate) fn owner(object: &Value, blocks: bool) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "name": object["metadata"]["name"],
            "uid": object["metadata"]["uid"], "blockOwnerDeletion": blocks})

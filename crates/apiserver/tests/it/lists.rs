@@ -1,4 +1,4 @@
-//! Lists: pages, selectors, resource versions, and representations.
+//! Tests of lists: pages, selectors, resource versions, and representations.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ fn names(list: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn pages_are_a_consistent_snapshot() {
+async fn list_pages_show_a_consistent_snapshot() {
     let hub = with_maps(5).await;
     let first = hub.get(&format!("{MAPS}?limit=2")).await.expect(200);
     assert_eq!(names(&first), ["m00", "m01"]);
@@ -56,7 +56,7 @@ async fn pages_are_a_consistent_snapshot() {
 }
 
 #[tokio::test]
-async fn pages_concatenate_to_the_whole_list() {
+async fn concatenated_list_pages_equal_the_unpaged_list() {
     let hub = with_maps(5).await;
     let other = "/api/v1/namespaces/other/configmaps";
     let everywhere = "/api/v1/configmaps";
@@ -83,7 +83,7 @@ async fn pages_concatenate_to_the_whole_list() {
 }
 
 #[tokio::test]
-async fn selected_pages_have_no_remaining_count() {
+async fn list_pages_with_selector_have_no_remaining_item_count() {
     let hub = with_maps(6).await;
     let even = hub
         .get(&format!("{MAPS}?labelSelector=parity%3Deven&limit=2"))
@@ -116,7 +116,7 @@ async fn selected_pages_have_no_remaining_count() {
 }
 
 #[tokio::test]
-async fn list_at_an_older_revision() {
+async fn list_at_older_revision_returns_old_objects() {
     let hub = with_maps(2).await;
     let before = hub.get(MAPS).await.expect(200);
     let version = before["metadata"]["resourceVersion"].as_str().unwrap();
@@ -150,7 +150,7 @@ async fn list_at_an_older_revision() {
 }
 
 #[tokio::test]
-async fn expired_page_returns_a_continue_token() {
+async fn expired_list_page_returns_a_new_continue_token() {
     let hub = with_maps(4).await;
     let first = hub.get(&format!("{MAPS}?limit=2")).await.expect(200);
     hub.create(MAPS, config_map("z")).await;
@@ -177,7 +177,7 @@ async fn expired_page_returns_a_continue_token() {
 }
 
 #[tokio::test]
-async fn list_across_all_namespaces() {
+async fn list_of_all_namespaces_returns_objects_of_each_namespace() {
     let hub = with_maps(1).await;
     hub.create("/api/v1/namespaces/kube-system/configmaps", config_map("s"))
         .await;
@@ -191,7 +191,7 @@ async fn list_across_all_namespaces() {
 }
 
 #[tokio::test]
-async fn table_has_columns_and_a_row_per_object() {
+async fn table_of_list_has_columns_and_a_row_per_object() {
     let hub = with_maps(2).await;
     let table = hub
         .call(Method::GET, MAPS)
@@ -223,7 +223,7 @@ async fn table_has_columns_and_a_row_per_object() {
 }
 
 #[tokio::test]
-async fn partial_object_metadata_is_supported() {
+async fn list_and_get_support_partial_object_metadata() {
     let hub = with_maps(2).await;
     let list = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
     let found = hub
@@ -252,7 +252,7 @@ async fn partial_object_metadata_is_supported() {
 }
 
 #[tokio::test]
-async fn yaml_requests_and_responses() {
+async fn requests_and_responses_support_yaml() {
     let hub = Hub::new().await;
     let body = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: plain\ndata:\n  a: \"1\"\n";
     let made = hub

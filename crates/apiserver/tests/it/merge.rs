@@ -1,4 +1,4 @@
-//! Merges of built-in kinds, and properties of all merges.
+//! Tests of merges of built-in kinds, and of properties of all merges.
 
 mod laws;
 
@@ -48,7 +48,7 @@ fn stored(kind: &MergeKind, mut object: Value) -> Value {
 }
 
 #[test]
-fn creator_owns_set_fields_and_no_empty_structs() {
+fn create_assigns_ownership_of_set_fields_but_not_of_empty_structs() {
     let kind = kind("apps", "deployments", "");
     let mut web = deployment(&json!({
         "replicas": 2,
@@ -139,12 +139,12 @@ fn conflict_message_contains_manager_and_field() {
     assert_eq!(
         managers.iter().count(),
         1,
-        "the controller has nothing left"
+        "the controller still owns fields"
     );
 }
 
 #[test]
-fn fields_removed_from_apply_are_deleted_unless_owned_by_others() {
+fn fields_removed_from_apply_are_deleted_unless_other_managers_own_them() {
     let kind = kind("apps", "deployments", "");
     let containers = |names: &[&str]| -> Value {
         let all = names.iter().map(|name| json!({"name": name, "image": "i"}));
@@ -205,7 +205,7 @@ fn configuration_with_wrong_kind_or_managed_fields_is_rejected() {
 }
 
 #[test]
-fn raw_extension_is_owned_as_a_whole() {
+fn raw_extension_has_a_single_owner_for_all_fields() {
     let kind = kind("apps", "controllerrevisions", "");
     let revision = json!({
         "apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "x"},
@@ -241,7 +241,7 @@ fn status_fields_are_owned_through_the_status_endpoint_only() {
 }
 
 #[test]
-fn write_without_changes_keeps_managed_fields_times() {
+fn write_without_changes_retains_managed_fields_times() {
     let old = json!({
         "metadata": {"managedFields": [{"manager": "a", "time": "2026-01-01T00:00:00Z"}]},
         "data": {"a": "b"},
@@ -272,7 +272,7 @@ fn manager_name_comes_from_request_or_user_agent() {
 }
 
 #[test]
-fn cleared_managed_fields_restart_with_the_next_apply() {
+fn next_apply_recreates_cleared_managed_fields() {
     let kind = kind("", "configmaps", "");
     let object = |data: Value| {
         json!({
@@ -360,7 +360,7 @@ fn patch_errors_have_their_status_codes() {
 }
 
 #[test]
-fn only_kubectl_takes_over_client_side_applied_fields() {
+fn only_kubectl_takes_ownership_of_client_side_applied_fields() {
     let kind = kind("apps", "deployments", "");
     let last = deployment(&json!({"replicas": 1}));
     let mut live = stored(&kind, last.clone());
@@ -382,11 +382,15 @@ fn only_kubectl_takes_over_client_side_applied_fields() {
     let merged = apply(Some(&live), &next, &kind, by("kubectl")).unwrap();
     assert_eq!(merged["spec"]["replicas"], 2);
     let kept = merged["metadata"]["annotations"][name].as_str().unwrap();
-    assert_eq!(kept, format!("{next}\n"), "the annotation follows");
+    assert_eq!(
+        kept,
+        format!("{next}\n"),
+        "the annotation does not contain the applied configuration"
+    );
 }
 
 #[test]
-fn large_lists_merge_in_linear_time() {
+fn merge_of_large_lists_takes_linear_time() {
     let catalog = builtin::catalog(builtin::Kinds::Cluster);
     let pods = catalog.find("", "v1", "pods").unwrap();
     let names = |from: usize| -> Vec<String> {

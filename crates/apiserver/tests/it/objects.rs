@@ -1,4 +1,4 @@
-//! Create, get, update, patch and delete of single objects.
+//! Tests of create, get, update, patch and delete of single objects.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::hub::{Hub, MAPS, config_map};
 
 #[tokio::test]
-async fn create_get_update_and_delete() {
+async fn object_is_created_read_updated_and_deleted() {
     let hub = Hub::new().await;
     let made = hub.create(MAPS, config_map("a")).await;
     assert_eq!(made["metadata"]["namespace"], "default");
@@ -44,7 +44,7 @@ async fn create_get_update_and_delete() {
 }
 
 #[tokio::test]
-async fn create_with_existing_name_is_rejected() {
+async fn create_with_existing_name_returns_409() {
     let hub = Hub::new().await;
     hub.create(MAPS, config_map("a")).await;
     let again = hub.post(MAPS, config_map("a")).await;
@@ -94,7 +94,7 @@ async fn create_in_missing_or_terminating_namespace_is_rejected() {
 }
 
 #[tokio::test]
-async fn update_with_old_resource_version_conflicts() {
+async fn update_with_old_resource_version_returns_409() {
     let hub = Hub::new().await;
     let made = hub.create(MAPS, config_map("a")).await;
     let path = format!("{MAPS}/a");
@@ -128,7 +128,7 @@ async fn update_with_old_resource_version_conflicts() {
 }
 
 #[tokio::test]
-async fn update_without_changes_keeps_resource_version() {
+async fn update_without_changes_retains_resource_version() {
     let hub = Hub::new().await;
     let made = hub.create(MAPS, config_map("a")).await;
     let same = hub
@@ -139,7 +139,7 @@ async fn update_without_changes_keeps_resource_version() {
 }
 
 #[tokio::test]
-async fn update_of_missing_object_is_not_found_unless_kind_allows_create() {
+async fn update_of_missing_object_returns_404_unless_kind_allows_create() {
     let hub = Hub::new().await;
     hub.put(&format!("{MAPS}/a"), config_map("a"))
         .await
@@ -171,7 +171,7 @@ async fn body_must_have_name_and_namespace_of_the_path() {
 }
 
 #[tokio::test]
-async fn dry_run_stores_nothing() {
+async fn dry_run_does_not_change_the_store() {
     let hub = Hub::new().await;
     let made = hub
         .post(&format!("{MAPS}?dryRun=All"), config_map("a"))
@@ -246,7 +246,7 @@ async fn apply_creates_objects_and_reports_conflicts() {
 }
 
 #[tokio::test]
-async fn concurrent_patches_are_all_applied() {
+async fn server_applies_all_concurrent_patches() {
     let hub = Hub::new().await;
     hub.create(MAPS, config_map("a")).await;
     let path = format!("{MAPS}/a");
@@ -262,7 +262,7 @@ async fn concurrent_patches_are_all_applied() {
 }
 
 #[tokio::test]
-async fn finalizers_delay_deletion() {
+async fn finalizers_delay_deletion_of_object() {
     let hub = Hub::new().await;
     let mut map = config_map("a");
     map["metadata"]["finalizers"] = json!(["example.com/hold"]);

@@ -1,4 +1,4 @@
-//! Subresources of pods.
+//! Tests of the subresources of pods.
 
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ async fn binding_with_invalid_labels_is_rejected() {
 }
 
 #[tokio::test]
-async fn status_update_keeps_concurrent_cordon() {
+async fn status_update_retains_concurrent_cordon_of_node() {
     let hub = Hub::new().await;
     hub.create("/api/v1/nodes", json!({"metadata": {"name": "n"}}))
         .await;
@@ -74,7 +74,7 @@ async fn status_update_keeps_concurrent_cordon() {
 }
 
 #[tokio::test]
-async fn mirror_pod_gets_no_service_account() {
+async fn mirror_pod_receives_no_service_account() {
     let hub = Hub::new().await;
     let pod = |account: Option<&str>| {
         json!({"metadata": {"name": "m", "annotations": {"kubernetes.io/config.mirror": "x"}},

@@ -1,4 +1,4 @@
-//! Built-in kinds compared with recorded answers of kube-apiserver 1.36.3 (`schema/answers.json`,
+//! Compares built-in kinds with recorded answers of kube-apiserver 1.36.3 (`schema/answers.json`,
 //! without UIDs, random names and addresses, and without the taint and finalizer of other programs'
 //! controllers).
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const ANSWERS: &str = include_str!("schema/answers.json");
 
-/// The object as our server would store it, or the error.
+/// Returns the object as our server would store it, or the error.
 fn ours(case: &Value) -> Result<Value, String> {
     let catalog = catalog(Kinds::Cluster);
     let text = |name: &str| case[name].as_str().unwrap();
@@ -35,7 +35,7 @@ fn ours(case: &Value) -> Result<Value, String> {
     Err(ApiError::invalid(group, &resource.kind, name, &wrong).message)
 }
 
-/// The object without generated values.
+/// Returns the object without generated values.
 fn normal(object: &Value) -> Value {
     let text = object.to_string();
     let text = match text.find("kube-api-access-") {
@@ -64,7 +64,7 @@ fn normal(object: &Value) -> Value {
     object
 }
 
-/// The errors in a message, whose order is random in Go.
+/// Splits a message into its errors, whose order is random in Go.
 fn parts(message: &str) -> Vec<String> {
     let inner = message
         .split_once("is invalid: ")
@@ -144,7 +144,7 @@ fn crd_errors_match_kube_apiserver() {
         let ours: Vec<String> = wrong.iter().map(ToString::to_string).collect();
         let same = match (case["message"].as_str(), case["begins"].as_str()) {
             (Some(message), _) => parts(&ours.join(", ")) == parts(message),
-            // Go prints its own structs, which is not comparable; only the path is compared.
+            // Go prints its own structs, which cannot be compared. Only the path is compared.
             (None, Some(path)) => ours.first().is_some_and(|said| said.starts_with(path)),
             (None, None) => ours.is_empty(),
         };

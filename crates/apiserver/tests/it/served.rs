@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 #[path = "../../examples/serve/listener.rs"]
 mod listener;
 
-/// A served hub with a kubeconfig.
+/// A running server with the administrator's kubeconfig.
 pub(crate) struct Served {
     folder: tempfile::TempDir,
     end: CancellationToken,
@@ -54,18 +54,18 @@ impl Served {
         }
     }
 
-    /// The administrator's kubeconfig.
+    /// Returns the path of the administrator's kubeconfig.
     pub(crate) fn kubeconfig(&self) -> PathBuf {
         self.folder.path().join("kubeconfig")
     }
 
-    /// A folder that is deleted with the server.
+    /// Returns a folder that is deleted with the server.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// A program that the end-to-end tests build (`e2e/src/tools`).
+/// Returns the path of a program that the end-to-end tests build (`e2e/src/tools`).
 pub(crate) fn tool(name: &str) -> PathBuf {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../e2e/kubernetes");
     let mut context = aws_lc_rs::digest::Context::new(&aws_lc_rs::digest::SHA256);
@@ -85,7 +85,7 @@ pub(crate) fn tool(name: &str) -> PathBuf {
     let program = cache.join(format!("drover/kubernetes/{key}/bin/{name}"));
     assert!(
         program.is_file(),
-        "{name} is built by `xtask kubernetes build`: {} is not there",
+        "cannot find {}: build {name} with `xtask kubernetes build`",
         program.display()
     );
     program

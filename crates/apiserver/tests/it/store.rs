@@ -1,4 +1,4 @@
-//! The store through its public API.
+//! Tests of the store through its public API.
 
 use std::path::Path;
 use std::time::Duration;
@@ -19,7 +19,7 @@ mod open;
 
 mod watch;
 
-/// A generous timeout for store operations.
+/// Timeout for store operations, long enough for slow machines.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A store in a temporary folder.
@@ -42,7 +42,7 @@ fn open(folder: &Path, options: StoreOptions) -> Store {
     Store::open(&folder.join("store.db"), options).unwrap()
 }
 
-/// An object whose spec is `text`.
+/// Returns an object whose spec is `text`.
 fn object(name: &str, text: &str) -> Vec<u8> {
     serde_json::to_vec(&json!({"kind": "Thing", "metadata": {"name": name}, "spec": text})).unwrap()
 }
@@ -67,7 +67,7 @@ impl Fixture {
         self.store.commit(change).await.unwrap()
     }
 
-    /// The specs of all objects by name, at a revision.
+    /// Returns the specs of all objects by name, at a revision.
     async fn specs(&self, at: At) -> Vec<(String, String)> {
         let list = List {
             at,
@@ -86,12 +86,12 @@ fn spec_of(object: &Value) -> (String, String) {
     (text(&object["metadata"]["name"]), text(&object["spec"]))
 }
 
-/// The next batch; panics after the timeout.
+/// Returns the next batch; panics after the timeout.
 async fn next(watch: &mut Watch) -> Result<Batch, WatchEnd> {
     timeout(TIMEOUT, watch.next()).await.unwrap()
 }
 
-/// The next `count` events as (revision, key, type).
+/// Returns the next `count` events as (revision, key, type).
 async fn events(watch: &mut Watch, count: usize) -> Vec<(u64, String, &'static str)> {
     let mut seen = Vec::new();
     while seen.len() < count {
@@ -127,7 +127,7 @@ async fn written_value_is_read_with_its_revision() {
 }
 
 #[tokio::test]
-async fn failed_expectation_returns_the_current_value() {
+async fn failed_precondition_returns_the_current_value() {
     let fixture = fixture();
     let first = fixture.create("a", "one").await;
     let there = fixture.store.get(&key("a")).await.unwrap();
@@ -138,7 +138,7 @@ async fn failed_expectation_returns_the_current_value() {
     ] {
         match fixture.store.commit(change).await {
             Err(CommitError::Conflict(found)) => assert_eq!(found, there),
-            other => panic!("{other:?}"),
+            other => panic!("unexpected result: {other:?}"),
         }
     }
     for change in [
@@ -147,14 +147,14 @@ async fn failed_expectation_returns_the_current_value() {
     ] {
         match fixture.store.commit(change).await {
             Err(CommitError::Conflict(None)) => {}
-            other => panic!("{other:?}"),
+            other => panic!("unexpected result: {other:?}"),
         }
     }
     assert_eq!(fixture.store.revision(), first);
 }
 
 #[tokio::test]
-async fn put_of_equal_value_changes_nothing() {
+async fn put_of_equal_value_retains_the_revision() {
     let fixture = fixture();
     let first = fixture.create("a", "one").await;
     assert_eq!(fixture.update("a", first, "one").await, first);
@@ -162,7 +162,7 @@ async fn put_of_equal_value_changes_nothing() {
 }
 
 #[tokio::test]
-async fn concurrent_writers_get_distinct_revisions() {
+async fn concurrent_writers_receive_distinct_revisions() {
     let fixture = fixture();
     let before = fixture.store.revision();
     let writers = (0..200).map(|number| {
@@ -183,7 +183,7 @@ async fn concurrent_writers_get_distinct_revisions() {
 }
 
 #[tokio::test]
-async fn one_of_many_changes_to_the_same_revision_succeeds() {
+async fn exactly_one_concurrent_change_of_the_same_revision_succeeds() {
     let fixture = fixture();
     let first = fixture.create("a", "0").await;
     let writers = (1..=50).map(|number| {
@@ -200,13 +200,13 @@ async fn one_of_many_changes_to_the_same_revision_succeeds() {
         match result {
             Ok(_) => {}
             Err(CommitError::Conflict(Some(found))) => assert_eq!(found.revision, first + 1),
-            Err(other) => panic!("{other:?}"),
+            Err(other) => panic!("unexpected result: {other:?}"),
         }
     }
 }
 
 #[tokio::test]
-async fn malformed_values_are_rejected() {
+async fn malformed_values_are_not_stored() {
     let fixture = fixture();
     for value in [&b"{"[..], br#"{"metadata":{"resourceVersion":"1"}}"#] {
         let refused = fixture.store.commit(Change::create(key("a"), value)).await;
@@ -227,12 +227,12 @@ async fn malformed_values_are_rejected() {
 }
 
 #[tokio::test]
-async fn paged_list_equals_whole_list() {
+async fn concatenated_pages_equal_the_complete_list() {
     let fixture = fixture();
     for name in ["d", "a", "c", "b", "e"] {
         fixture.create(name, name).await;
     }
-    // Adjacent keys that do not start with the prefix.
+    // The keys are adjacent to the prefix, but do not start with it.
     for key in ["/core/things", "/core/things0", "/core/thing/ns/x"] {
         fixture
             .store

@@ -1,7 +1,8 @@
-//! Transcripts: shell commands with their output, recorded with kube-apiserver 1.36.3.
+//! Runs transcripts: shell commands with their output, recorded with kube-apiserver 1.36.3.
 //!
-//! A line that starts with `$ ` is a bash command; its output follows, stdout and stderr together,
-//! and `[CODE]` unless it is 0. Names replace times, UIDs, addresses and similar values.
+//! A line that starts with `$ ` is a bash command. The lines below are its output, stdout and
+//! stderr together, and `[CODE]` unless the exit code is 0. Names replace times, UIDs, addresses
+//! and similar values.
 //!
 //! To record again, run the tests against a kube-apiserver with the controllers for namespaces,
 //! service accounts, root certificates and garbage collection, and without workload controllers:
@@ -63,7 +64,7 @@ pub(crate) async fn holds(folder: &str, name: &str) {
     assert!(seen == expected, "{}", difference(&expected, &seen));
 }
 
-/// The first command with different output.
+/// Describes the first command with different output.
 fn difference(expected: &str, seen: &str) -> String {
     let mut command = "";
     for (wanted, got) in expected.lines().zip(seen.lines()) {
@@ -94,7 +95,7 @@ impl Shell {
     fn new(hub: &Served, files: &Path, recorded: Option<&Path>) -> Self {
         let home = hub.folder().join("home");
         std::fs::create_dir(&home).unwrap();
-        // A copy, because kubectl modifies it.
+        // kubectl modifies its kubeconfig, so it receives a copy.
         let kubeconfig = home.join("kubeconfig");
         std::fs::copy(recorded.unwrap_or(&hub.kubeconfig()), &kubeconfig).unwrap();
         let programs = [tool("kubectl"), tool("helm")];
@@ -113,7 +114,7 @@ impl Shell {
         }
     }
 
-    /// The command and its output as in a transcript.
+    /// Runs the command, and returns it with its output as in a transcript.
     async fn run(&self, command: &str) -> String {
         let ended = Command::new("bash")
             .args(["-c", &format!("exec 2>&1; {command}")])
@@ -130,7 +131,7 @@ impl Shell {
             .output();
         let output = tokio::time::timeout(LIMIT, ended).await;
         let output = output
-            .unwrap_or_else(|_| panic!("`{command}` does not end"))
+            .unwrap_or_else(|_| panic!("`{command}` did not end before the timeout"))
             .unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let mut seen = format!("$ {command}\n");
@@ -145,7 +146,7 @@ impl Shell {
         seen
     }
 
-    /// The line with names for variable values, and without column widths.
+    /// Replaces variable values of the line by names, and removes column widths.
     fn named(&self, line: &str) -> String {
         let home = self.home.to_string_lossy();
         let mut line = line.trim_end().replace(&*home, "HOME");

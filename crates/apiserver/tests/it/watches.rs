@@ -1,4 +1,4 @@
-//! Watches: initial events, later events, and their end.
+//! Tests of watches: initial events, later events, and the end of a watch.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ impl Lines {
         }
     }
 
-    /// The next event; `None` at the end.
+    /// Returns the next event; `None` at the end of the watch.
     async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
@@ -43,13 +43,15 @@ impl Lines {
                 return Some(serde_json::from_slice(&line).unwrap());
             }
             let frame = tokio::time::timeout(Duration::from_secs(90), self.body.frame());
-            let frame = frame.await.expect("an event within a minute and a half")?;
+            let frame = frame
+                .await
+                .expect("the watch sends an event within 90 seconds")?;
             self.rest
                 .extend_from_slice(&frame.unwrap().into_data().unwrap());
         }
     }
 
-    /// The type of the next event, and the object's name.
+    /// Returns the type of the next event, and the object's name.
     async fn brief(&mut self) -> (String, String) {
         let event = self.next().await.unwrap();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -71,7 +73,7 @@ fn labelled(name: &str, label: &str) -> Value {
 }
 
 #[tokio::test]
-async fn watch_without_version_starts_with_existing_objects() {
+async fn watch_without_resource_version_starts_with_existing_objects() {
     let hub = Hub::new().await;
     hub.create(MAPS, config_map("a")).await;
     let mut lines = Lines::of(&hub, &format!("{MAPS}?watch=1")).await;
@@ -87,7 +89,7 @@ async fn watch_without_version_starts_with_existing_objects() {
 }
 
 #[tokio::test]
-async fn watch_from_version_returns_later_changes() {
+async fn watch_from_resource_version_returns_later_changes() {
     let hub = Hub::new().await;
     let made = hub.create(MAPS, config_map("a")).await;
     hub.create(MAPS, config_map("b")).await;
@@ -97,7 +99,7 @@ async fn watch_from_version_returns_later_changes() {
 }
 
 #[tokio::test]
-async fn initial_events_end_with_a_bookmark() {
+async fn initial_watch_events_end_with_a_bookmark() {
     let hub = Hub::new().await;
     hub.create(MAPS, config_map("a")).await;
     let path = format!(
@@ -141,7 +143,7 @@ async fn label_changes_add_and_delete_objects_of_a_selected_watch() {
     assert_eq!(lines.brief().await, pair("MODIFIED", "a"));
     let gone = lines.next().await.unwrap();
     assert_eq!(gone["type"], "DELETED");
-    // The last matching state, with the revision of the change.
+    // The event contains the last matching state, with the revision of the change.
     assert_eq!(gone["object"]["metadata"]["labels"]["l"], "x");
     assert_eq!(
         gone["object"]["metadata"]["resourceVersion"],
@@ -150,7 +152,7 @@ async fn label_changes_add_and_delete_objects_of_a_selected_watch() {
 }
 
 #[tokio::test]
-async fn watch_of_one_object() {
+async fn watch_of_single_object_returns_only_its_changes() {
     let hub = Hub::new().await;
     let path = format!("{MAPS}?watch=1&fieldSelector=metadata.name%3Da");
     let mut lines = Lines::of(&hub, &path).await;
@@ -171,7 +173,7 @@ async fn watch_ends_after_timeout_seconds() {
 }
 
 #[tokio::test]
-async fn watch_of_a_second_gets_no_bookmark() {
+async fn watch_with_timeout_of_one_second_receives_no_bookmark() {
     let hub = Hub::new().await;
     let path =
         format!("{MAPS}?watch=1&timeoutSeconds=1&allowWatchBookmarks=true&resourceVersion=1");
@@ -180,7 +182,7 @@ async fn watch_of_a_second_gets_no_bookmark() {
 }
 
 #[tokio::test]
-async fn watch_from_compacted_version_returns_an_error() {
+async fn watch_from_compacted_resource_version_returns_an_error() {
     let hub = Hub::new().await;
     hub.create(MAPS, config_map("a")).await;
     hub.create(MAPS, config_map("b")).await;
@@ -195,7 +197,7 @@ async fn watch_from_compacted_version_returns_an_error() {
 }
 
 #[tokio::test]
-async fn watch_of_tables_and_metadata() {
+async fn watch_supports_tables_and_partial_metadata() {
     let hub = Hub::new().await;
     hub.create(MAPS, config_map("a")).await;
     hub.create(MAPS, config_map("b")).await;
@@ -226,7 +228,7 @@ async fn malformed_resource_version_is_rejected_before_streaming() {
     refused.expect(500);
 }
 
-/// A hub with 320 KiB of memory for a caller's watches, and objects of 64 KiB.
+/// Creates a server with 320 KiB of memory for a caller's watches, and with objects of 64 KiB.
 async fn hub_with_little_memory(objects: usize) -> Hub {
     let hub = Hub::with(|options| {
         options.memory.watches = ByteLimit {
@@ -244,7 +246,7 @@ async fn hub_with_little_memory(objects: usize) -> Hub {
 }
 
 #[tokio::test]
-async fn first_objects_of_unread_watches_are_counted_and_further_watches_refused() {
+async fn unread_initial_objects_count_towards_watch_memory_limit() {
     let hub = hub_with_little_memory(3).await;
     let by = |name: &str| Caller::user(name, ["system:masters"]);
     let begin = async |path: &str, name: &str| {
@@ -265,7 +267,7 @@ async fn first_objects_of_unread_watches_are_counted_and_further_watches_refused
         assert_eq!(begin(&path, "modest").await.status(), 200);
         let later = format!("{MAPS}?watch=1&resourceVersion=1&allowWatchBookmarks=true");
         assert_eq!(begin(&later, "greedy").await.status(), 200);
-        // Read events do not count.
+        // Events that the client has read do not count towards the limit.
         for _ in 0..3 {
             unread.body_mut().frame().await.unwrap().unwrap();
         }

@@ -1,4 +1,4 @@
-//! Kills the process at random times.
+//! Tests that kill the process at random times.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -12,10 +12,10 @@ use fault_vfs::Random;
 use crate::block_on;
 use crate::ledger::{Ledger, WRITERS, choose, value_of, verify};
 
-/// The argument that starts the writer process.
+/// The command line argument that starts the writer process.
 pub(crate) const WRITE: &str = "--write";
 
-/// Writes to the store and reports progress until killed.
+/// Writes to the store and reports progress until the process is killed.
 ///
 /// Prints `begin KEY VALUE` or `delete KEY` before each change, and `done KEY REVISION` after its
 /// acknowledgement.
@@ -70,7 +70,7 @@ async fn write_and_say(store: &Store, ledger: Arc<Mutex<Ledger>>, writer: u64, m
 /// Prints and flushes one line.
 fn say(line: &str) {
     let mut out = std::io::stdout().lock();
-    // The reader may be gone.
+    // The reader may have ended.
     writeln!(out, "{line}").and_then(|()| out.flush()).ok();
 }
 
@@ -85,7 +85,8 @@ pub(crate) fn process_is_killed(random: &mut Random, rounds: u64) {
         }
         block_on(async {
             let path = folder.path().join("store.db");
-            let store = Store::open(&path, options()).expect("a store always opens");
+            let store = Store::open(&path, options())
+                .expect("the store opens after the process was killed");
             verify(&ledger, &store).await;
             let problems = Store::check(&path).unwrap().problems;
             assert!(problems.is_empty(), "{problems:?}");
@@ -93,10 +94,10 @@ pub(crate) fn process_is_killed(random: &mut Random, rounds: u64) {
     }
     let acknowledged = ledger.lock().unwrap().acknowledged;
     println!("  {acknowledged} changes acknowledged");
-    assert!(acknowledged > rounds, "hardly anything was written");
+    assert!(acknowledged > rounds, "the writer made too few changes");
 }
 
-/// The lines that the writer printed before it was killed.
+/// Returns the lines that the writer printed before it was killed.
 fn run_and_kill(folder: &Path, random: &mut Random) -> Vec<String> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([WRITE.as_ref(), folder.as_os_str()])
@@ -118,15 +119,15 @@ fn run_and_kill(folder: &Path, random: &mut Random) -> Vec<String> {
         }
         lines
     });
-    // Sometimes before the writer is ready, to interrupt opening.
+    // The process is sometimes killed before the writer is ready, to interrupt opening.
     if random.below(4) > 0 {
         readied
             .recv_timeout(Duration::from_mins(1))
-            .expect("the writer starts");
-        // The lock is free as soon as the process is gone.
+            .expect("the writer starts within a minute");
+        // The lock is free as soon as the process has ended.
         match Store::open(&folder.join("store.db"), options()) {
             Err(OpenError::Locked { pid, .. }) => assert_eq!(pid, Some(child.id())),
-            other => panic!("{other:?}"),
+            other => panic!("unexpected result: {other:?}"),
         }
     }
     std::thread::sleep(Duration::from_millis(random.below(300)));

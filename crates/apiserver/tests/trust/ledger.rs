@@ -1,4 +1,4 @@
-//! Acknowledged changes, and changes in progress at the crash.
+//! Records acknowledged changes, and changes in progress at the crash.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -12,11 +12,11 @@ pub(crate) const WRITERS: u64 = 8;
 /// Objects per writer.
 const OBJECTS: u64 = 6;
 
-/// The possible states of each object.
+/// Records the possible states of each object.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     objects: BTreeMap<String, Entry>,
-    /// The highest revision that any caller has seen.
+    /// The highest revision that the store has returned to any caller.
     pub(crate) told: u64,
     /// The number of acknowledged changes.
     pub(crate) acknowledged: u64,
@@ -24,9 +24,9 @@ pub(crate) struct Ledger {
 
 #[derive(Debug, Default, Clone)]
 struct Entry {
-    /// The acknowledged revision and value.
+    /// The acknowledged revision and value of the object.
     known: Option<(u64, String)>,
-    /// The change in progress.
+    /// The change of the object that is in progress.
     pending: Option<PendingChange>,
 }
 
@@ -37,40 +37,40 @@ enum PendingChange {
 }
 
 impl Ledger {
-    /// A change starts.
+    /// Records that a change starts.
     pub(crate) fn begin(&mut self, key: &str, value: Option<String>) {
         self.objects.entry(key.to_owned()).or_default().pending =
             Some(value.map_or(PendingChange::Nothing, PendingChange::Value));
     }
 
-    /// The change is acknowledged.
+    /// Records that the change is acknowledged.
     pub(crate) fn acknowledge(&mut self, key: &str, revision: u64) {
         let entry = self.objects.get_mut(key).unwrap();
         entry.known = match entry.pending.take() {
             Some(PendingChange::Value(value)) => Some((revision, value)),
             Some(PendingChange::Nothing) => None,
-            None => panic!("{key} is acknowledged and was not begun"),
+            None => panic!("an unknown change of {key} was acknowledged"),
         };
         assert!(revision > 0);
         self.told = self.told.max(revision);
         self.acknowledged += 1;
     }
 
-    /// The change was rejected.
+    /// Records that the change was rejected.
     pub(crate) fn refuse(&mut self, key: &str) {
         self.objects.get_mut(key).unwrap().pending = None;
     }
 
-    /// The acknowledged state of an object without a change in progress.
+    /// Returns the acknowledged state of an object without a change in progress.
     fn known(&self, key: &str) -> Option<(u64, String)> {
         self.objects.get(key)?.known.clone()
     }
 
-    /// Verifies that each object has an acknowledged or possible state, and takes it over.
+    /// Verifies that each object has an acknowledged or possible state, and records this state.
     pub(crate) fn verify(&mut self, store: &Store, page: &Page) {
         assert!(
             store.revision() >= self.told,
-            "the revision went back from {} to {}",
+            "the revision decreased from {} to {}",
             self.told,
             store.revision()
         );
@@ -93,14 +93,17 @@ impl Ledger {
             let made = entry.pending.as_ref() == Some(&wish);
             assert!(
                 known || made,
-                "{key}: {there:?} is there, {entry:?} was acknowledged"
+                "the store contains {there:?} for {key}, but the ledger contains {entry:?}"
             );
             *entry = Entry {
                 known: there,
                 pending: None,
             };
         }
-        assert!(found.is_empty(), "nobody wrote {found:?}");
+        assert!(
+            found.is_empty(),
+            "the store contains objects that no writer created: {found:?}"
+        );
     }
 }
 
@@ -110,11 +113,11 @@ pub(crate) async fn verify(ledger: &Mutex<Ledger>, store: &Store) {
     ledger.lock().unwrap().verify(store, &page);
 }
 
-/// A random change for a writer.
+/// Generates a random change for a writer.
 pub(crate) fn choose(ledger: &Ledger, writer: u64, random: &mut Random) -> (Change, String) {
     let number = random.below(OBJECTS);
     let key = format!("/core/things/w{writer}/o{number}");
-    // Mostly small values, sometimes values of many pages.
+    // Most values are small, some have many pages.
     let length = if random.below(10) == 0 { 40_000 } else { 200 };
     let length = usize::try_from(random.below(length)).unwrap();
     let text = format!("{:x}", random.number());
@@ -130,7 +133,7 @@ pub(crate) fn choose(ledger: &Ledger, writer: u64, random: &mut Random) -> (Chan
     (wanted, key)
 }
 
-/// The value after a change.
+/// Returns the value of the object after a change.
 pub(crate) fn value_of(change: &Change) -> Option<String> {
     match &change.write {
         drover_apiserver::store::Write::Put(value) => {
@@ -140,10 +143,10 @@ pub(crate) fn value_of(change: &Change) -> Option<String> {
     }
 }
 
-/// The end of a writer.
+/// The reason why a writer ended.
 #[derive(Debug)]
 pub(crate) enum End {
-    /// All changes succeeded.
+    /// All changes of the writer succeeded.
     Done,
     /// The store is full.
     Full,
@@ -151,7 +154,7 @@ pub(crate) enum End {
     Broken,
 }
 
-/// Runs one writer until an error.
+/// Runs one writer until an error, or until all its changes succeeded.
 pub(crate) async fn write(
     store: &Store,
     ledger: Arc<Mutex<Ledger>>,

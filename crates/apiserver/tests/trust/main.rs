@@ -7,7 +7,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::print_stdout,
-    reason = "a test fails by panicking and says what it did"
+    reason = "a failed test panics, and the tests print their progress"
 )]
 
 mod kill;

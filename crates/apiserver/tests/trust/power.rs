@@ -1,4 +1,4 @@
-//! Power failures, failing syncs and full disks.
+//! Tests with power failures, failing syncs and full disks.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -42,7 +42,7 @@ impl Machine {
 
     /// Opens the store with the power on, and verifies it.
     async fn verify(&self) -> Store {
-        let store = self.open().expect("a store always opens");
+        let store = self.open().expect("the store opens after a power failure");
         verify(&self.ledger, &store).await;
         store
     }
@@ -57,11 +57,11 @@ fn assert_sound(path: &Path) {
     assert!(problems.is_empty(), "{problems:?}");
 }
 
-/// Power failures at random times.
+/// Fails the power at random times, and verifies the store.
 pub(crate) fn power_fails(random: &mut Random, rounds: u64) {
     let machine = Machine::new("power-fails");
     for round in 0..rounds {
-        // Often early, to interrupt opening, recovery and migration.
+        // The power often fails early, to interrupt opening, recovery and migration.
         let most = if round % 3 == 0 { 30 } else { 1500 };
         let cut = random.below(most) + 1;
         if random.below(2) == 0 {
@@ -79,7 +79,7 @@ pub(crate) fn power_fails(random: &mut Random, rounds: u64) {
                     let mut ledger = machine.ledger.lock().unwrap();
                     ledger.told = ledger.told.max(batch.revision);
                 }
-                // Closing may be interrupted, too.
+                // The power failure may also interrupt closing.
             }
         });
         machine.disk.crash(random).unwrap();
@@ -91,10 +91,10 @@ pub(crate) fn power_fails(random: &mut Random, rounds: u64) {
         "  {acknowledged} changes acknowledged, {} syncs",
         machine.disk.syncs()
     );
-    assert!(acknowledged > rounds, "hardly anything was written");
+    assert!(acknowledged > rounds, "the writers made too few changes");
 }
 
-/// Syncs fail before the power does: the data of failed syncs is lost.
+/// Fails syncs before the power: the data of failed syncs is lost.
 pub(crate) fn syncs_fail(random: &mut Random, rounds: u64) {
     let machine = Machine::new("syncs-fail");
     let mut broken = 0;
@@ -113,7 +113,7 @@ pub(crate) fn syncs_fail(random: &mut Random, rounds: u64) {
             let mut tries = 0;
             while !recovers(&store).await {
                 tries += 1;
-                assert!(tries < 100, "the store stays broken");
+                assert!(tries < 100, "the store did not recover after failed syncs");
                 tokio::time::sleep(std::time::Duration::from_millis(50)).await;
             }
             verify(&machine.ledger, &store).await;
@@ -125,10 +125,10 @@ pub(crate) fn syncs_fail(random: &mut Random, rounds: u64) {
     }
     block_on(async { drop(machine.verify().await) });
     machine.assert_sound();
-    assert!(broken > 0, "no sync failed");
+    assert!(broken > 0, "no change failed because of a failed sync");
 }
 
-/// Whether a change succeeds; the probe object is deleted again.
+/// Reports whether a change succeeds; deletes the test object again.
 async fn recovers(store: &Store) -> bool {
     match store.commit(Change::create("/core/probes//p", "{}")).await {
         Ok(revision) => {
@@ -147,7 +147,7 @@ async fn recovers(store: &Store) -> bool {
     }
 }
 
-/// The disk is full at a random time, and has space again later.
+/// Fills the disk at a random time, and later frees space again.
 pub(crate) fn disk_is_full(random: &mut Random, rounds: u64) {
     let machine = Machine::new("disk-full");
     let mut full = 0;
@@ -175,8 +175,8 @@ pub(crate) fn disk_is_full(random: &mut Random, rounds: u64) {
     assert!(full > 0, "the disk was never full");
 }
 
-/// Without a sync per commit the simulated disk loses commits: checks that the loops above can
-/// detect losses.
+/// Runs without a sync per commit, and checks that the simulated disk loses commits. This shows
+/// that the other loops can detect losses.
 pub(crate) fn unsynced_is_lost(random: &mut Random, rounds: u64) {
     let disk = Disk::register("unsynced").unwrap();
     let mut lost = 0;
@@ -205,5 +205,5 @@ pub(crate) fn unsynced_is_lost(random: &mut Random, rounds: u64) {
         lost += i64::from(count < 10);
         disk.crash(random).unwrap();
     }
-    assert!(lost > 0, "no commit was lost");
+    assert!(lost > 0, "the simulated disk lost no commit");
 }

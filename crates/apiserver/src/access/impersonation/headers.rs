@@ -10,7 +10,7 @@ const UID: &str = "impersonate-uid";
 const GROUP: &str = "impersonate-group";
 const EXTRA_PREFIX: &str = "impersonate-extra-";
 
-/// Removes the headers and returns the user in them, unchanged.
+/// Removes the `Impersonate-*` headers, and returns the user that they describe.
 pub(crate) fn take(headers: &mut HeaderMap) -> Result<Option<Caller>, ApiError> {
     let wanted = read(headers)?;
     let extras: Vec<HeaderName> = headers
@@ -54,7 +54,7 @@ fn read(headers: &HeaderMap) -> Result<Option<Caller>, ApiError> {
     }
 }
 
-/// Bindings contain UTF-8 names, so header values must be UTF-8.
+/// Decodes a header value. The value must be UTF-8, because bindings contain UTF-8 names.
 fn text(value: &HeaderValue) -> Result<String, ApiError> {
     std::str::from_utf8(value.as_bytes())
         .map(str::to_owned)
@@ -77,7 +77,7 @@ fn percent_decode(text: &str) -> Option<String> {
     String::from_utf8(decoded).ok()
 }
 
-/// Go's `%#v`, which error messages contain.
+/// Formats a caller as Go's `%#v` does, for error messages.
 fn go_syntax(caller: &Caller) -> String {
     let list = |items: &[String]| {
         let items: Vec<String> = items.iter().map(|item| format!("{item:?}")).collect();
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_percent_encoding_in_extra_key_stays() {
+    fn malformed_percent_encoding_in_extra_key_is_unchanged() {
         for (key, expected) in [
             ("a%2", "a%2"),
             ("a%zz", "a%zz"),

@@ -6,7 +6,7 @@ use crate::status::ApiError;
 
 const AUTHENTICATION: &str = "authentication.k8s.io";
 const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
-/// With at least this number of checks, one check for all names comes first.
+/// Minimum number of checks from which a single check for all names comes first.
 const BULK_CHECK_FROM: usize = 4;
 
 /// A mode of impersonation.
@@ -25,7 +25,7 @@ pub(super) enum Mode {
 }
 
 impl Mode {
-    /// In the order of the checks.
+    /// All modes, in the order of the checks.
     pub(super) const ALL: [Self; 5] = [
         Self::AssociatedNode,
         Self::ArbitraryNode,
@@ -45,7 +45,8 @@ impl Mode {
         }
     }
 
-    /// Checks this mode. `None` if the mode does not apply to `wanted`.
+    /// Checks whether the requestor may impersonate in this mode. `None` if the mode does not apply
+    /// to the user `wanted`.
     pub(super) fn check(
         self,
         wanted: &Caller,
@@ -90,8 +91,8 @@ impl Mode {
         }
     }
 
-    /// The service account of a node agent has the same rights on each node, so the authorizer does
-    /// not see the node's name.
+    /// Returns the requestor that the authorizer checks. For the service account of a node agent,
+    /// the node name is removed, because the account has the same rights on each node.
     fn requestor(self, requestor: &Caller) -> Caller {
         let mut requestor = requestor.clone();
         if self == Self::AssociatedNode {
@@ -103,7 +104,7 @@ impl Mode {
     }
 }
 
-/// An authorization check per impersonated user, group, UID or extra.
+/// An authorization check for one impersonated user, group, UID or extra.
 struct Check<'a> {
     mode: Mode,
     verb: String,
@@ -127,7 +128,7 @@ impl Check<'_> {
         self.mode != Mode::Legacy
     }
 
-    /// The verb `impersonate` uses the core group for users and groups.
+    /// The API group of the check. The verb `impersonate` uses the core group for users and groups.
     fn group(&self) -> &'static str {
         if self.constrained() {
             AUTHENTICATION
@@ -262,7 +263,7 @@ fn allow(
     }
 }
 
-/// The error for an extra that constrained modes do not allow.
+/// Returns the error for an extra that constrained modes do not allow.
 fn unfit_extra(key: &str, values: &[String]) -> Option<String> {
     let prefix = "impersonating an invalid key in extra is not allowed: extra.key: Invalid value";
     let domain = key

@@ -1,4 +1,4 @@
-//! Bindings by subject.
+//! The RBAC bindings of a namespace, indexed by subject.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use super::text;
 use crate::access::Caller;
 use crate::access::identity::ServiceAccountName;
 
-/// The bindings of one namespace; the empty namespace has ClusterRoleBindings.
+/// The bindings of one namespace; the empty namespace contains the ClusterRoleBindings.
 #[derive(Debug, Default)]
 pub(super) struct Bindings {
     pub(super) by_name: HashMap<Arc<str>, Arc<Binding>>,
-    /// User → binding → position of its first subject with this user.
+    /// For each user, the bindings with the position of their first subject that names the user.
     pub(super) users: HashMap<String, BTreeMap<Arc<str>, usize>>,
     pub(super) groups: HashMap<String, BTreeMap<Arc<str>, usize>>,
 }
@@ -161,7 +161,8 @@ impl Bindings {
         }
     }
 
-    /// The bindings of the caller by name, each with the position of its first matching subject.
+    /// Returns the bindings of the caller by name, each with the position of its first matching
+    /// subject.
     pub(super) fn of(&self, caller: &Caller) -> Vec<(&Binding, usize)> {
         let mut found: BTreeMap<&Arc<str>, usize> = BTreeMap::new();
         let groups = caller

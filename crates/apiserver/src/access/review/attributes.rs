@@ -77,7 +77,7 @@ fn what(spec: &Value) -> Vec<FieldError> {
     }
 }
 
-/// The attributes as Go prints its internal type.
+/// Returns the attributes in the form in which Go prints its internal type.
 fn path_attributes(spec: &Value) -> Value {
     let asked = &spec["nonResourceAttributes"];
     json!({ "Path": text(&asked["path"]), "Verb": text(&asked["verb"]) })
@@ -117,7 +117,7 @@ fn refuse(errors: &[FieldError]) -> Result<(), ApiError> {
     if errors.is_empty() {
         Ok(())
     } else {
-        // kube-apiserver's error has no kind, because its validation does not know it.
+        // kube-apiserver's error contains no kind, because its validation does not know the kind.
         Err(ApiError::invalid(GROUP, "", "", errors))
     }
 }

@@ -1,5 +1,5 @@
-//! Selectors in access reviews (KEP-4601). RBAC ignores them, but they are validated, and responses
-//! report selectors that cannot be parsed.
+//! Selectors in access reviews (KEP-4601). RBAC ignores selectors. The server validates them, and
+//! reports selectors that cannot be parsed in the response.
 
 use drover_rbac::strings;
 use serde_json::Value;
@@ -117,8 +117,8 @@ fn label_faults(key: &str, values: &[String], path: &str) -> Vec<FieldError> {
     of_key.chain(of_values).collect()
 }
 
-/// The evaluation error for selectors that cannot be parsed. They are ignored, so that the check is
-/// for more rights, not for fewer.
+/// Returns the evaluation error for selectors that cannot be parsed. The server ignores such
+/// selectors, so that it checks for more rights, not for fewer.
 pub(super) fn evaluation_error(asked: &Value) -> Option<String> {
     let ignored: Vec<String> = Kind::ALL
         .into_iter()

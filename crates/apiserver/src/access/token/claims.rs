@@ -12,14 +12,14 @@ use crate::access::identity::ServiceAccountName;
 /// The claims of a service account token, as kube-apiserver v1.36 signs them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claims {
-    /// Audiences.
+    /// The audiences that accept the token.
     #[serde(deserialize_with = "one_or_many")]
     pub aud: Vec<String>,
     /// Expiration time, in seconds since 1970.
     pub exp: i64,
     /// Issue time, in seconds since 1970.
     pub iat: i64,
-    /// Issuer.
+    /// The issuer of the token.
     pub iss: String,
     /// Token ID, which audit records contain.
     pub jti: String,
@@ -28,7 +28,7 @@ pub struct Claims {
     pub subject: Subject,
     /// Start of validity, in seconds since 1970.
     pub nbf: i64,
-    /// The user name.
+    /// The user name of the service account.
     pub sub: String,
 }
 
@@ -56,26 +56,26 @@ pub struct Subject {
 pub struct NameAndUid {
     /// `metadata.name`.
     pub name: String,
-    /// `metadata.uid`; empty for a node that does not exist any more.
+    /// `metadata.uid`; empty for a node that no longer exists.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub uid: String,
 }
 
-/// The object whose deletion ends a token, in addition to its service account.
+/// The object whose deletion invalidates a token, in addition to its service account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BoundTo {
-    /// No object.
+    /// The token is bound to its service account only.
     Nothing,
-    /// A pod, and its node.
+    /// The token is bound to a pod; the second value is the pod's node.
     Pod(NameAndUid, Option<NameAndUid>),
-    /// A Secret.
+    /// The token is bound to a Secret.
     Secret(NameAndUid),
-    /// A Node.
+    /// The token is bound to a Node.
     Node(NameAndUid),
 }
 
 impl Subject {
-    /// The subject of a token for a service account.
+    /// Creates the subject of a token for a service account.
     pub fn new(namespace: String, account: NameAndUid, bound: BoundTo) -> Self {
         let (pod, node, secret) = match bound {
             BoundTo::Nothing => (None, None, None),
@@ -103,7 +103,7 @@ impl Subject {
 }
 
 impl Claims {
-    /// Claims that are valid from `now` on.
+    /// Creates claims that are valid from `now` on.
     pub fn new(
         issuer: &str,
         audiences: Vec<String>,
@@ -161,7 +161,7 @@ impl Claims {
     }
 }
 
-/// RFC 7519 allows a single audience as a string.
+/// Decodes audiences, which RFC 7519 allows to be a list of strings or a single string.
 fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

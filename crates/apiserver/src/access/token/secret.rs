@@ -14,7 +14,7 @@ const MAX_LIFETIME_SECONDS: i64 = 90 * 24 * 60 * 60;
 /// A service account and its token Secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SecretSubject {
-    /// The namespace of both.
+    /// The namespace of the service account and its Secret.
     pub(crate) namespace: String,
     /// The service account.
     pub(crate) account: NameAndUid,
@@ -41,8 +41,8 @@ impl Tokens {
         ))
     }
 
-    /// The time to replace the token, when a third of its lifetime remains; `None` if the token
-    /// does not belong to this account and Secret.
+    /// Returns the time to replace the token, which is when a third of its lifetime remains; `None`
+    /// if the token does not belong to this account and Secret.
     pub(crate) fn renewal_of(&self, token: &str, subject: &SecretSubject) -> Option<Timestamp> {
         let claims = self.verify(token).ok()?;
         if claims.subject != subject.claim() {

@@ -1,5 +1,5 @@
-//! Conversion between `autoscaling/v1` and `autoscaling/v2`. `v1` has a field for one metric;
-//! annotations hold the other fields, so that a round trip changes nothing (kube-apiserver's
+//! Conversion between `autoscaling/v1` and `autoscaling/v2`. `v1` has a field for one metric only.
+//! Annotations contain the other fields, so that a round trip loses no data (kube-apiserver's
 //! round-trip annotations).
 
 use serde_json::{Map, Value, json};
@@ -170,7 +170,8 @@ fn taken(map: &mut Map<String, Value>, name: &str) -> Vec<Value> {
     }
 }
 
-/// The CPU utilization that `autoscaling/v1` has a field for.
+/// Returns the CPU utilization in percent, which is the only metric that `autoscaling/v1` has a
+/// field for.
 fn cpu_percent(metric: &Value) -> Option<i64> {
     let resource = field(metric, "resource");
     let goal = field(resource, "target");
@@ -231,8 +232,8 @@ fn restored(kept: Option<&Value>, fields: fn(&str) -> &'static Fields, part: &st
     metrics.map(restore).collect()
 }
 
-/// Changes the case of the first letter of all field names: the annotation has kube-apiserver's
-/// internal Go type.
+/// Changes the case of the first letter of all field names, because the annotation contains
+/// kube-apiserver's internal Go type.
 fn capitalized(value: Value, case: fn(&char) -> char) -> Value {
     match value {
         Value::Object(map) => map

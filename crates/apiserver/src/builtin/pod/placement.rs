@@ -79,7 +79,7 @@ fn is_sysctl(name: &str) -> bool {
         })
 }
 
-/// A security context as Go prints it.
+/// Formats a security context as Go prints it.
 fn shown(context: &Value) -> String {
     const MEMBERS: [(&str, &str); 12] = [
         ("Capabilities", "capabilities"),

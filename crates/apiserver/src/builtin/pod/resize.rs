@@ -43,7 +43,7 @@ pub(crate) fn validate(new: &Value, old: &Value, found: &mut Findings) {
     }
 }
 
-/// Whether the node supports resize: the status of all running containers has resources.
+/// Reports whether the node supports resize: the status of all running containers has resources.
 fn is_supported(pod: &Value) -> bool {
     list(field(pod, "status"), "containerStatuses")
         .iter()
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn resize_keeps_qos_class_resources_and_containers() {
+    fn resize_cannot_change_qos_class_resource_names_or_containers() {
         let old = pod(&json!({"requests": {"cpu": "1"}}));
         let best_effort = pod(&json!({}));
         let mut new = best_effort;

@@ -1,5 +1,5 @@
-//! Validation of pods and pod templates (pkg/apis/core/validation), for the rules that clients
-//! commonly meet.
+//! Validation of pods and pod templates (pkg/apis/core/validation). It contains the rules that
+//! clients violate most often.
 
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ pub(crate) fn pod(pod: &Value, found: &mut Findings) {
     }
 }
 
-/// Rejects spaces around images of a pod. Templates may contain them.
+/// Rejects image names of a pod with surrounding spaces. Templates may contain such names.
 pub(crate) fn trimmed_images(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     for name in ["containers", "initContainers"] {
         let under = at.child(name);
@@ -40,7 +40,7 @@ pub(crate) fn trimmed_images(spec: &Value, at: &Path<'_>, found: &mut Findings) 
     }
 }
 
-/// Validates a pod template; `claims` are volumes that the owner adds.
+/// Validates a pod template; `claims` are the names of volumes that the owner of the template adds.
 pub(crate) fn template(template: &Value, claims: &[&str], at: &Path<'_>, found: &mut Findings) {
     let meta = field(template, "metadata");
     metadata::labels(object(meta, "labels"), &at.child("labels"), found);

@@ -48,7 +48,7 @@ fn secret() -> Value {
 fn populated(tokens: &Tokens, secret: Value) -> Value {
     let decision = decide(tokens, Some("PEM"), secret, Some(account("u-robot"))).unwrap();
     let Decision::Update(secret) = decision else {
-        panic!("{decision:?}");
+        panic!("the Secret is not updated: {decision:?}");
     };
     secret
 }
@@ -61,7 +61,7 @@ fn claims(secret: &Value) -> Value {
 }
 
 #[test]
-fn token_secret_gets_token_certificate_namespace_and_uid_of_account() {
+fn token_secret_receives_token_certificate_namespace_and_account_uid() {
     let (tokens, _) = tokens(None);
     let secret = populated(&tokens, secret());
     let data = |key: &str| decoded(&secret["data"][key]).unwrap();
@@ -80,7 +80,7 @@ fn token_secret_gets_token_certificate_namespace_and_uid_of_account() {
 }
 
 #[test]
-fn token_in_secret_lives_no_longer_than_the_server_allows() {
+fn token_in_secret_has_at_most_the_maximum_lifetime() {
     for (allowed, wanted) in [
         (None, 90 * DAY),
         (Some(400 * DAY), 90 * DAY),
@@ -94,7 +94,7 @@ fn token_in_secret_lives_no_longer_than_the_server_allows() {
 }
 
 #[test]
-fn token_in_secret_is_replaced_when_a_third_of_its_life_remains() {
+fn token_in_secret_is_renewed_when_a_third_of_its_lifetime_remains() {
     let (tokens, now) = tokens(None);
     let first = populated(&tokens, secret());
     let look = |secret: &Value| {
@@ -106,7 +106,7 @@ fn token_in_secret_is_replaced_when_a_third_of_its_life_remains() {
     assert_eq!(look(&first), Decision::Wait(Some(due)));
     now.fetch_add(1, Ordering::SeqCst);
     let Decision::Update(second) = look(&first) else {
-        panic!("the token is due");
+        panic!("the old token is not replaced");
     };
     assert_ne!(first["data"]["token"], second["data"]["token"]);
     assert_eq!(claims(&second)["exp"], START + 150 * DAY);
@@ -124,7 +124,7 @@ fn secret_of_a_deleted_or_recreated_account_is_deleted() {
 }
 
 #[test]
-fn value_that_is_not_a_token_of_this_secret_is_replaced() {
+fn invalid_token_in_secret_is_replaced() {
     let (tokens, _) = tokens(None);
     let good = populated(&tokens, secret());
     let mut of_another_secret = secret();
@@ -143,7 +143,7 @@ fn value_that_is_not_a_token_of_this_secret_is_replaced() {
 }
 
 #[test]
-fn immutable_secret_and_account_under_deletion_get_no_token() {
+fn immutable_secret_and_terminating_account_receive_no_token() {
     let (tokens, _) = tokens(None);
     let mut frozen = secret();
     frozen["immutable"] = true.into();
@@ -156,7 +156,7 @@ fn immutable_secret_and_account_under_deletion_get_no_token() {
 }
 
 #[test]
-fn index_contains_token_secrets_only() {
+fn token_secret_index_excludes_other_secrets() {
     let of = |secret: &Value| account_of(secret.to_string().as_bytes());
     assert_eq!(of(&secret()), Some("robot".to_owned()));
     for (pointer, value) in [("/type", "Opaque"), ("/metadata/annotations", "none")] {

@@ -12,7 +12,7 @@ pub(super) const ORPHAN: &str = "orphan";
 /// The state of an owner, with the UID of the reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum OwnerState {
-    /// The owner exists and is not waiting.
+    /// The owner exists and does not wait for its dependents.
     Solid,
     /// The owner does not exist, or has another UID.
     Gone(String),
@@ -40,29 +40,29 @@ impl OwnerState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Dependent {
     pub(super) item: Item,
-    /// Whether foreground deletion of the owner waits for it.
+    /// True if foreground deletion of the owner waits for this dependent.
     pub(super) blocks: bool,
-    /// Whether it waits for its own dependents.
+    /// True if this dependent waits for its own dependents.
     pub(super) waits: bool,
 }
 
 /// The action for an object.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// Do nothing.
+    /// The object stays unchanged.
     Keep,
-    /// Wait for these dependents, and check them.
+    /// The object waits for these dependents, which are checked next.
     Wait(Vec<Item>),
-    /// Remove the finalizer.
+    /// Remove this finalizer from the object.
     RemoveFinalizer(&'static str),
-    /// Remove the owner reference from these dependents, then the finalizer.
+    /// Remove the owner reference from these dependents, then the finalizer from the object.
     Orphan(Vec<Item>),
-    /// Remove these owner references; the object stays.
+    /// Remove the references to these owners; the object stays.
     Disown(Vec<String>),
     /// Delete the object.
     Delete {
         propagation: Propagation,
-        /// First clear `blockOwnerDeletion`, to resolve cycles of waiting owners.
+        /// True if `blockOwnerDeletion` must be cleared first, to resolve cycles of waiting owners.
         unblock: bool,
     },
 }
@@ -129,7 +129,7 @@ fn decide_deleting(object: &Metadata, dependents: &[Dependent]) -> Decision {
 }
 
 impl OwnerState {
-    /// The UID of an owner that is missing or waiting.
+    /// Returns the UID of an owner that is missing or waiting.
     fn lost(&self) -> Option<String> {
         match self {
             Self::Solid => None,
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn object_with_a_living_owner_stays_and_loses_missing_owners() {
+    fn object_with_existing_owner_loses_only_references_to_missing_owners() {
         let plain = object(false, &[]);
         assert_eq!(decide(&plain, &[], &[]), Decision::Keep);
         assert_eq!(decide(&plain, &[OwnerState::Solid], &[]), Decision::Keep);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn object_without_living_owner_is_deleted_with_the_propagation_of_its_finalizers() {
+    fn object_without_existing_owner_is_deleted_with_propagation_of_its_finalizers() {
         let owners = [gone("a"), gone("b")];
         let of = |finalizers: &[&str]| decide(&object(false, finalizers), &owners, &[]);
         assert_eq!(of(&[]), delete(Propagation::Background, false));
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn orphaning_owner_releases_all_dependents() {
+    fn orphaning_owner_removes_its_reference_from_all_dependents() {
         let owner = object(true, &[ORPHAN, "other"]);
         let some = [dependent("x", true, false), dependent("y", false, false)];
         let items = some.iter().map(|own| own.item.clone()).collect();
@@ -246,14 +246,14 @@ mod tests {
     }
 
     #[test]
-    fn object_under_deletion_is_unchanged() {
+    fn collector_does_not_change_object_under_deletion() {
         let owners = [gone("a")];
         let going = object(true, &["other"]);
         assert_eq!(decide(&going, &owners, &[]), Decision::Keep);
     }
 
     #[test]
-    fn owner_with_another_uid_counts_as_missing() {
+    fn owner_reference_with_other_uid_counts_as_missing() {
         let reference = OwnerReference {
             uid: "a".to_owned(),
             ..OwnerReference::default()

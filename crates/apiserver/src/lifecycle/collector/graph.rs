@@ -1,7 +1,7 @@
 //! The graph of owners and dependents.
 //!
-//! Contains only objects with owners, and objects whose finalizers affect dependents: most objects
-//! are neither.
+//! The graph contains only objects with owners, and objects whose finalizers affect dependents.
+//! Most objects are neither.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -12,13 +12,13 @@ use crate::lifecycle::feed::{Metadata, OwnerReference};
 
 #[derive(Debug, Default)]
 pub(super) struct Graph {
-    /// Objects by UID.
+    /// The objects of the graph by UID.
     nodes: HashMap<String, Node>,
-    /// Owner UID → dependents; the owner may be absent from `nodes`.
+    /// The dependents by UID of their owner; the owner may be absent from `nodes`.
     dependents: HashMap<String, Dependents>,
     /// Objects under deletion with a finalizer that affects dependents.
     ending: HashSet<String>,
-    /// Whether the initial list is complete.
+    /// True if the initial list is complete.
     synced: bool,
     /// The number of feed restarts.
     run: u64,
@@ -28,7 +28,7 @@ pub(super) struct Graph {
 struct Node {
     path: ObjectPath,
     owners: Vec<OwnerReference>,
-    /// Whether the object is deleted in the foreground.
+    /// True if the object is deleted in the foreground.
     waits: bool,
 }
 
@@ -38,7 +38,7 @@ struct Dependents {
     /// References that were checked against the store, with the owner's namespace: further
     /// dependents with the same reference need no check.
     verified: HashSet<(OwnerReference, String)>,
-    /// Whether the deletion of the owner was observed.
+    /// True if the deletion of the owner was observed.
     ownerless: bool,
 }
 
@@ -56,8 +56,8 @@ impl Graph {
         self.synced = true;
     }
 
-    /// Whether all dependents of an object under deletion are known: the feed has reached the start
-    /// of its deletion.
+    /// Reports whether all dependents of an object under deletion are known, because the feed has
+    /// reached the start of its deletion.
     pub(super) fn knows_dependents_of_ending(&self, uid: &str) -> bool {
         self.synced && self.ending.contains(uid)
     }
@@ -232,7 +232,7 @@ fn items(look: BTreeMap<String, ObjectPath>) -> Vec<Item> {
         .collect()
 }
 
-/// The fields of a reference that identify the owner.
+/// Returns the reference and namespace that identify the owner.
 fn coordinates(reference: &OwnerReference, namespace: &str) -> (OwnerReference, String) {
     let reference = OwnerReference {
         block_owner_deletion: None,
@@ -289,12 +289,15 @@ mod tests {
     fn dependents_of_deleted_owner_are_known_after_sync_and_deletion_event() {
         let mut graph = Graph::default();
         put(&mut graph, &waiting("o"));
-        assert!(!graph.knows_dependents_of_ending("o"), "more may come");
+        assert!(
+            !graph.knows_dependents_of_ending("o"),
+            "the initial list is not complete"
+        );
         graph.synced();
         assert!(graph.knows_dependents_of_ending("o"));
         assert!(
             !graph.knows_dependents_of_ending("p"),
-            "it was not seen to go"
+            "the feed has not reported a deletion of p"
         );
         graph.clear();
         assert!(!graph.knows_dependents_of_ending("o"));
@@ -331,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn checks_before_a_feed_restart_are_ignored() {
+    fn owner_checks_from_before_a_feed_restart_are_ignored() {
         let mut graph = Graph::default();
         let owner = reference("o", false);
         let run = graph.run();
@@ -356,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_without_owners_are_not_stored() {
+    fn ownership_graph_excludes_objects_without_owners() {
         let mut graph = Graph::default();
         put(&mut graph, &metadata("a", &[]));
         put(&mut graph, &metadata("b", &[reference("o", true)]));

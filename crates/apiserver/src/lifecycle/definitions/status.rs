@@ -1,4 +1,4 @@
-//! The status of a CRD, in the steps of kube-apiserver.
+//! Computes the status of a CRD, in the same steps as kube-apiserver.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 /// The reason of `Established` after names are accepted.
 pub(crate) const INSTALLING: &str = "Installing";
 
-/// The state of deleting a CRD's objects.
+/// The progress of deleting a CRD's objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Cleanup {
     Running,
@@ -24,10 +24,10 @@ pub(super) enum Cleanup {
 /// Status, reason and message of a condition.
 type ConditionText<'a> = (&'a str, &'a str, &'a str);
 
-/// The next status, or `None` if nothing changes.
+/// Returns the next status, or `None` if the status does not change.
 ///
-/// `others` are the other CRDs, of which only names matter. Names are accepted first; the CRD is
-/// established by a separate later update.
+/// `others` are the other CRDs, of which only the names are used. Names are accepted first. A
+/// separate later update establishes the CRD.
 pub fn next_status(object: &Value, others: &[Value], now: Timestamp) -> Option<Value> {
     let names = crd::accept(object, others);
     let mut status = object["status"].clone();
@@ -56,7 +56,7 @@ pub fn next_status(object: &Value, others: &[Value], now: Timestamp) -> Option<V
     (status != object["status"]).then_some(status)
 }
 
-/// The status for the state of deletion; `None` if it is up to date.
+/// Returns the status during the deletion of a CRD's objects; `None` if the status is up to date.
 pub(super) fn terminating(object: &Value, cleanup: &Cleanup, now: Timestamp) -> Option<Value> {
     let said = match cleanup {
         Cleanup::Running => (
@@ -77,8 +77,8 @@ pub(super) fn terminating(object: &Value, cleanup: &Cleanup, now: Timestamp) -> 
         Cleanup::Failed(why) => ("True", "InstanceDeletionFailed", why.as_str()),
     };
     let mut status = object["status"].clone();
-    // A reported failure stays until the next result: each status update would trigger another
-    // attempt.
+    // A reported failure stays until the next result, because each status update would trigger
+    // another attempt.
     let pending = says(&status, "Terminating", "InstanceDeletionPending");
     if *cleanup == Cleanup::Running && holds(&status, "Terminating") && !pending {
         return None;
@@ -87,7 +87,7 @@ pub(super) fn terminating(object: &Value, cleanup: &Cleanup, now: Timestamp) -> 
     (status != object["status"]).then_some(status)
 }
 
-/// The status of a CRD whose deletion starts.
+/// Sets the status of a CRD whose deletion starts.
 pub(crate) fn marked_for_deletion(object: &Value, now: Timestamp) -> Value {
     let mut status = object["status"].clone();
     let said = (
@@ -108,7 +108,7 @@ fn without_empty(names: &Value) -> Value {
         .collect()
 }
 
-/// Whether a condition is true.
+/// Reports whether a condition is true.
 pub(super) fn holds(status: &Value, kind: &str) -> bool {
     let conditions = status["conditions"].as_array();
     let mut conditions = conditions.into_iter().flatten();
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn crd_names_are_accepted_then_it_is_established() {
+    fn crd_is_established_after_its_names_are_accepted() {
         let mut object = fresh();
         assert!(step(&mut object, &[]));
         assert_eq!(
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn crd_with_conflicting_names_is_established_when_they_are_free() {
+    fn crd_with_conflicting_names_is_established_after_names_become_free() {
         let other = json!({"metadata": {"name": "other.g"}, "spec": {"group": "g"},
                            "status": {"acceptedNames": fresh()["spec"]["names"]}});
         let mut object = fresh();

@@ -8,7 +8,7 @@ use crate::access::seconds_only;
 
 struct Condition {
     kind: &'static str,
-    /// Reason and message without remaining content.
+    /// The reason and message of the condition if it reports no problem.
     fine: (&'static str, &'static str),
     trouble: Option<(&'static str, String)>,
 }
@@ -155,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn empty_namespace_has_success_conditions() {
+    fn empty_terminating_namespace_has_success_conditions() {
         let conditions = conditions(&[], &Remaining::default(), at(0)).unwrap();
         assert_eq!(conditions.len(), 5);
         assert!(conditions.iter().all(|own| own["status"] == "False"));
     }
 
     #[test]
-    fn conditions_list_remaining_resources_and_finalizers() {
+    fn namespace_conditions_list_remaining_resources_and_finalizers() {
         let conditions = conditions(&[], &stuck(), at(0)).unwrap();
         assert_eq!(
             find(&conditions, "NamespaceContentRemaining"),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn condition_lists_errors_sorted() {
+    fn namespace_deletion_condition_lists_errors_in_sorted_order() {
         let remaining = Remaining {
             errors: vec!["b".to_owned(), "a".to_owned()],
             ..Remaining::default()
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_change_with_transition_time_only_if_different() {
+    fn unchanged_namespace_conditions_retain_transition_time() {
         let first = conditions(&[], &stuck(), at(0)).unwrap();
         assert_eq!(conditions(&first, &stuck(), at(9)), None);
         let second = conditions(&first, &Remaining::default(), at(9)).unwrap();

@@ -12,7 +12,7 @@ use super::{
 use crate::merge::error::PatchError;
 use crate::merge::typed::go_plain;
 
-/// The type of list items.
+/// The common type of list items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Items {
     Objects,
@@ -87,7 +87,8 @@ pub(super) fn items_of(original: &[Value], patch: &[Value]) -> Result<Items, Pat
     })
 }
 
-/// Applies delete and replace directives; the rest of the patch is merged later.
+/// Applies the delete and replace directives of a list. The caller merges the remaining items of
+/// the patch.
 fn follow_directives(
     mut original: Vec<Value>,
     patch: Vec<Value>,

@@ -8,13 +8,13 @@ use crate::schema::{Node, PatchStrategy, Shape};
 /// The item schema and merge strategy of a list.
 pub(super) struct ListField<'a> {
     pub(super) items: &'a Node,
-    /// Whether items merge; otherwise the patch replaces the list.
+    /// True if the items merge; otherwise the patch replaces the list.
     pub(super) merges: bool,
     /// The key field of items; empty for scalars.
     pub(super) key: &'a str,
 }
 
-/// The schema of a field.
+/// Returns the schema of a field.
 pub(super) fn field<'a>(schema: &'a Node, name: &str) -> Result<&'a Node, PatchError> {
     let not_struct = |kind: &str| {
         failed(format!(
@@ -45,7 +45,7 @@ fn unknown(owner: &str, name: &str) -> PatchError {
     ))
 }
 
-/// The strategy of a list field.
+/// Returns the merge strategy of a list field.
 pub(super) fn list_field<'a>(schema: &'a Node, name: &str) -> Result<ListField<'a>, PatchError> {
     let node = field(schema, name)?;
     let Shape::Array {

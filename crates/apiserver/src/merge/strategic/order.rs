@@ -1,5 +1,5 @@
-//! The order of merged lists: listed items in the order of the patch, other items at their relative
-//! positions.
+//! The order of merged lists. Items in the requested order follow the patch; other items keep their
+//! relative positions.
 
 use std::collections::{HashMap, HashSet};
 
@@ -76,8 +76,8 @@ fn set_order(
     normalized(merged, order, &known, field.key, items).map(Some)
 }
 
-/// The original list as kube-apiserver reads it after the merge. Deletions have shifted items in
-/// the same array, and new items have overwritten deleted ones.
+/// Returns the original list as kube-apiserver reads it after the merge. Deletions have shifted
+/// items in the same array, and new items have overwritten deleted items.
 fn overwritten(list: Vec<Value>, patch: &[Value], key: &str) -> Vec<Value> {
     let directive = |item: &Value| item.get(DIRECTIVE).cloned();
     let (mut list, mut used) = without_deleted(list, patch, key);
@@ -100,8 +100,8 @@ fn overwritten(list: Vec<Value>, patch: &[Value], key: &str) -> Vec<Value> {
     list
 }
 
-/// The array and length after deletions: each deletion shifts later items up, and leaves a copy of
-/// the last item at its old position.
+/// Returns the array and its length after deletions. Each deletion shifts later items towards the
+/// start, and leaves a copy of the last item at its old position.
 fn without_deleted(list: Vec<Value>, patch: &[Value], key: &str) -> (Vec<Value>, usize) {
     let mut places: HashMap<Option<&Value>, Vec<usize>> = HashMap::new();
     for (at, item) in list.iter().enumerate() {
@@ -163,7 +163,7 @@ fn check_order(patch: &[Value], order: &[Value], key: &str) -> Result<(), PatchE
     )))
 }
 
-/// The identity of an item: the value of its merge key, or the item itself.
+/// Returns the identity of an item: the value of its merge key, or the item itself.
 fn named<'v>(item: &'v Value, key: &str) -> Result<&'v Value, PatchError> {
     if key.is_empty() {
         return Ok(item);
@@ -217,7 +217,7 @@ pub(super) fn normalized(
     }
 }
 
-/// The first position of each identity.
+/// Returns the first position of each identity.
 fn places(names: &[Value]) -> HashMap<&Value, usize> {
     let mut places = HashMap::with_capacity(names.len());
     for (at, name) in names.iter().enumerate() {

@@ -160,7 +160,7 @@ impl Walk {
                     .add(&self.path, format!("duplicate entries for key {element}"));
                 continue;
             }
-            // With duplicate keys the item is merged with none of them.
+            // An item with duplicate keys is merged with none of them.
             let value = if twice { &Value::Null } else { item };
             indexed.by_element.insert(element.clone(), value);
             indexed.order.push((element, item));
@@ -185,14 +185,14 @@ impl Walk {
     }
 }
 
-/// A list by position and by key.
+/// A list with its items by position and by key.
 #[derive(Default)]
 struct Indexed<'v> {
     order: Vec<(PathElement, &'v Value)>,
     by_element: BTreeMap<PathElement, &'v Value>,
 }
 
-/// The state of merging two lists.
+/// The state of a merge of two lists.
 struct Zip<'w, 't, 'v> {
     walk: &'w mut Walk,
     list: ListAtom<'t>,
@@ -223,7 +223,7 @@ impl Zip<'_, '_, '_> {
                     shared.pop_front();
                     continue;
                 }
-                // The item is in both lists, and comes later in the applied one.
+                // The item is in both lists, at a later position in the applied list.
                 if self.applied.by_element.contains_key(ours)
                     && shared.front().is_some_and(|next| next != ours)
                 {

@@ -9,19 +9,19 @@ use super::{Atom, Form, ListAtom, ListKind, MapAtom, Misfits, Type, entries, ite
 use crate::merge::path::PathElement;
 use crate::merge::set::Set;
 
-/// The fields that differ.
+/// The fields that differ between two values.
 #[derive(Debug, Clone, Default)]
 pub(in crate::merge) struct Comparison {
-    /// Fields in the old value only.
+    /// The fields that only the old value contains.
     pub(in crate::merge) removed: Set,
-    /// Fields with different values.
+    /// The fields that have different values.
     pub(in crate::merge) modified: Set,
-    /// Fields in the new value only.
+    /// The fields that only the new value contains.
     pub(in crate::merge) added: Set,
 }
 
 impl Comparison {
-    /// The comparison without these fields and all fields below them.
+    /// Returns the comparison without these fields and all fields below them.
     pub(in crate::merge) fn without(self, ignored: Option<&Set>) -> Self {
         let Some(ignored) = ignored else {
             return self;
@@ -52,7 +52,7 @@ struct Walk {
     misfits: Misfits,
 }
 
-/// Whether the comparison treated a value as a whole.
+/// The granularity at which two values were compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seen {
     Whole,
@@ -166,7 +166,7 @@ impl Walk {
         Seen::Inside
     }
 
-    /// Compares the items of one key; with duplicates, as a group.
+    /// Compares the items of one key. Items with duplicate keys are compared as a group.
     fn items(
         &mut self,
         list: ListAtom<'_>,

@@ -8,7 +8,7 @@ use super::{Form, ListAtom, ListKind, MapAtom, Type};
 use crate::merge::path::PathElement;
 use crate::merge::set::Set;
 
-/// All fields of a validated value.
+/// Returns all fields of a validated value.
 pub(in crate::merge) fn field_set(value: &Value, ty: Type<'_>) -> Set {
     let mut walk = Walk::default();
     walk.value(value, ty);
@@ -81,7 +81,7 @@ impl Walk {
             let Some(element) = element else {
                 continue;
             };
-            // Duplicate items are owned as one.
+            // Duplicate items have one owner together.
             let duplicate = several.contains(&element);
             self.path.push(element);
             if !duplicate {
@@ -93,7 +93,7 @@ impl Walk {
     }
 }
 
-/// The set, with all named fields on the paths to its members.
+/// Adds all named fields on the paths to the members of the set.
 pub(in crate::merge) fn with_named_fields(set: &Set, ty: Option<Type<'_>>) -> Set {
     let atom = ty.map(Type::atom).unwrap_or_default();
     let mut out = Set::default();

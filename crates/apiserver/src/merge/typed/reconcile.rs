@@ -1,12 +1,12 @@
-//! Conversion of field sets from earlier schemas: members inside of a value that is atomic now
-//! become the value itself.
+//! Conversion of field sets from earlier schemas. Members below a value that is atomic now become
+//! the value itself.
 
 use super::{Form, ListKind, MapAtom, Type};
 use crate::merge::path::PathElement;
 use crate::merge::set::Set;
 use crate::schema::Shape;
 
-/// The set for the current schema; `None` if it is unchanged.
+/// Returns the set for the current schema; `None` if the set does not change.
 pub(in crate::merge) fn reconcile(set: &Set, ty: Type<'_>) -> Option<Set> {
     let mut walk = Walk::default();
     walk.visit(Some(set), ty, false);
@@ -19,12 +19,13 @@ pub(in crate::merge) fn reconcile(set: &Set, ty: Type<'_>) -> Option<Set> {
 #[derive(Default)]
 struct Walk {
     path: Vec<PathElement>,
-    /// Fields that are atomic now.
+    /// The fields that are atomic in the current schema.
     whole: Set,
 }
 
 impl Walk {
-    /// `leaf`: the field is a member without members below.
+    /// Visits the members at the current path. `leaf` is true if the field is a member without
+    /// members below it.
     fn visit(&mut self, set: Option<&Set>, ty: Type<'_>, leaf: bool) {
         match ty.atom().form() {
             Form::Scalar(_) => {}
@@ -68,7 +69,7 @@ impl Walk {
     }
 }
 
-/// Whether the structure is unknown, so that it cannot have changed.
+/// Reports whether the structure of the map is unknown, in which case it cannot have changed.
 fn is_deduced(map: &MapAtom<'_>) -> bool {
     map.fields.is_none()
         && match map.element {

@@ -1,4 +1,4 @@
-//! Validation before a merge.
+//! Validation of values before a merge.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{Form, ListAtom, ListKind, MapAtom, Misfits, Scalar, Type, value};
 use crate::merge::path::PathElement;
 
-/// Whether lists may contain duplicate keys, as stored objects sometimes do.
+/// The handling of lists with duplicate keys, which stored objects sometimes contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::merge) enum Duplicates {
     Allowed,
@@ -102,7 +102,7 @@ impl Walk {
     }
 }
 
-/// The error if the value is not of the scalar type.
+/// Returns the error for a value that is not of the scalar type.
 pub(super) fn scalar_misfit(scalar: Scalar, value: &Value) -> Option<String> {
     let fits = match (scalar, value) {
         (_, Value::Null) => true,
@@ -125,7 +125,7 @@ pub(super) fn scalar_misfit(scalar: Scalar, value: &Value) -> Option<String> {
     })
 }
 
-/// The type name in Go.
+/// Returns the type name of a value in Go.
 fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
@@ -138,12 +138,12 @@ fn go_type(value: &Value) -> &'static str {
     }
 }
 
-/// A nested value as Go's `%v` prints it.
+/// Formats a nested value as Go's `%v` does.
 fn go_value(value: &Value) -> String {
     format!("&{{{}}}", go_plain(value))
 }
 
-/// A value as Go's `%v` prints it.
+/// Formats a value as Go's `%v` does.
 pub(in crate::merge) fn go_plain(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".to_owned(),
@@ -170,7 +170,7 @@ pub(in crate::merge) fn go_plain(value: &Value) -> String {
     }
 }
 
-/// A value as Go's `%#v` prints it.
+/// Formats a value as Go's `%#v` does.
 fn go_syntax(value: &Value) -> String {
     match value {
         Value::String(text) => value::quote(text),

@@ -9,13 +9,13 @@ use super::cost::{Bound, Scope, bound, copied};
 use super::functions::MAX_RANGE;
 use super::size::Size;
 
-/// A sum of durations above this number of years is out of range of all times.
+/// Maximum sum of durations in years. A larger sum is outside of the range of all times.
 const MAX_YEARS: u64 = 200_000;
-/// The range of times: years 1 to 9999.
+/// The number of years in the range of times: years 1 to 9999.
 const YEARS_OF_TIMES: u64 = 10_000;
-/// Cost to compile a pattern that is not a literal.
+/// The cost of compiling a pattern that is not a literal.
 const COMPILATION_COST: u64 = 20_000;
-/// Maximum number of comparisons per item of a sort: the bits of a list length.
+/// Maximum number of comparisons per item of a sort, which is the number of bits of a list length.
 const COMPARISONS_PER_ITEM: u64 = 24;
 
 pub(super) fn called(call: &CallExpr, scope: Option<&Scope<'_>>) -> Bound {
@@ -55,7 +55,7 @@ pub(super) fn called(call: &CallExpr, scope: Option<&Scope<'_>>) -> Bound {
     }
 }
 
-/// The bound of `lists.range`.
+/// Returns the bound of `lists.range`.
 fn range(call: &CallExpr, scope: Option<&Scope<'_>>) -> Bound {
     let count = match call.args.first().map(|count| &count.expr) {
         Some(Expr::Literal(LiteralValue::Int(count))) => u64::try_from(*count.inner()).unwrap_or(0),
@@ -70,11 +70,11 @@ fn range(call: &CallExpr, scope: Option<&Scope<'_>>) -> Bound {
     Bound::new(cost, Size::numbers(count))
 }
 
-/// The operands of a call.
+/// The bounds of a call's target and arguments.
 struct Operands {
     cost: u64,
     weight: u64,
-    /// The bounds of target and arguments.
+    /// The bounds of the call's target and arguments, in this order.
     given: Vec<Bound>,
 }
 
@@ -97,7 +97,7 @@ impl Operands {
             .unwrap_or_default()
     }
 
-    /// The maximum size of the operands from index `first` on.
+    /// Returns the maximum size of the operands from index `first` on.
     fn either(&self, first: usize) -> Arc<Size> {
         let mut size = (*self.size(first)).clone();
         for other in self.given.iter().skip(first + 1) {
@@ -120,7 +120,7 @@ impl Operands {
         Bound::new(cost, sum)
     }
 
-    /// The bound of matching a text against a pattern.
+    /// Returns the bound of matching a text against a pattern.
     fn matching(&self, pattern: Option<&IdedExpr>) -> Bound {
         let text = self.size(0);
         let (compiled, effort) = match pattern.map(|pattern| &pattern.expr) {
@@ -176,7 +176,8 @@ impl Operands {
         }
     }
 
-    /// The bound of functions from text to text; `plain` is the cost so far.
+    /// Returns the bound of functions from text to text; `plain` is the cost of evaluating and
+    /// copying the operands.
     fn text(&self, name: &str, plain: u64) -> Bound {
         let (first, second) = (self.size(0), self.size(1));
         let bytes = match name {
@@ -196,7 +197,7 @@ impl Operands {
     }
 }
 
-/// The maximum size of a pattern's program: repetitions multiply.
+/// Returns the maximum size of the compiled pattern; nested repetitions multiply it.
 fn effort(pattern: &str) -> u64 {
     let mut effort = pattern.len() as u64;
     for (at, _) in pattern.match_indices('{') {

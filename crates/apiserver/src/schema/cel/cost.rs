@@ -1,8 +1,8 @@
-//! Maximum cost of an expression before evaluation: the iterations of comprehensions, and the sizes
-//! of copied and created values.
+//! Computes the maximum cost of an expression before evaluation: the iterations of comprehensions,
+//! and the sizes of copied and created values.
 //!
-//! The sizes are those of the actual values, so a short list is always cheap. One unit is about one
-//! visited or copied value, or 16 bytes of text.
+//! The sizes are those of the actual values, so a short list is always cheap. One unit of cost is
+//! about one visited or copied value, or 16 bytes of text.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use kube_cel::cel::common::ast::{ComprehensionExpr, EntryExpr, Expr, LiteralValu
 use super::calls::called;
 use super::size::Size;
 
-/// A variable in scope.
+/// A variable in scope, with the size of its value.
 pub(super) struct Scope<'s> {
     pub(super) name: &'s str,
     pub(super) size: Arc<Size>,
@@ -38,7 +38,7 @@ impl Bound {
     }
 }
 
-/// Computes the bound of an expression.
+/// Computes the bound of an expression from the variables in scope.
 pub(super) fn bound(expr: &IdedExpr, scope: Option<&Scope<'_>>) -> Bound {
     match &expr.expr {
         Expr::Literal(LiteralValue::String(text)) => {
@@ -84,7 +84,7 @@ fn variable(name: &str, scope: Option<&Scope<'_>>) -> Arc<Size> {
     Arc::new(Size::scalar())
 }
 
-/// The bound of a copied value.
+/// Returns the bound of a copied value.
 pub(super) fn copied(cost: u64, size: Arc<Size>) -> Bound {
     Bound {
         cost: cost.saturating_add(1).saturating_add(size.weight),
@@ -142,7 +142,7 @@ fn comprehension(turns: &ComprehensionExpr, scope: Option<&Scope<'_>>) -> Bound 
     copied(cost, result.size)
 }
 
-/// The nesting depth of comprehensions.
+/// Returns the nesting depth of comprehensions in the expression.
 pub(super) fn nesting(expr: &IdedExpr) -> u32 {
     let mut deepest = 0;
     each(expr, &mut |inner| deepest = deepest.max(nesting(inner)));

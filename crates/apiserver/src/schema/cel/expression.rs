@@ -1,4 +1,4 @@
-//! Compilation of expressions, with limits that protect the stack.
+//! Compilation of CEL expressions, with limits that protect the stack.
 
 use std::thread;
 
@@ -13,9 +13,9 @@ use crate::schema::Node;
 const MAX_BYTES: usize = 16 * 1024;
 /// Maximum depth of an expression.
 const MAX_DEPTH: usize = 100;
-/// Up to this depth the current stack suffices for evaluation.
+/// Maximum depth of an expression that the current stack can evaluate.
 const INLINE_DEPTH: usize = 8;
-/// Up to this length in bytes the current stack suffices for the parser.
+/// Maximum length in bytes of an expression that the current stack can parse.
 const INLINE_BYTES: usize = 24;
 /// Stack bytes per level of the parser or evaluator in debug builds.
 const STACK_PER_LEVEL: usize = 48 * 1024;
@@ -28,24 +28,26 @@ pub(crate) struct Expression {
     pub(super) program: Program,
     /// The nesting depth of comprehensions.
     pub(crate) nesting: u32,
-    /// The depth of the syntax tree.
+    /// The depth of the expression's syntax tree.
     pub(super) depth: usize,
 }
 
 /// The required result type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResultType {
-    /// A boolean, for a rule.
+    /// A boolean, which a rule returns.
     Bool,
-    /// A string, for `messageExpression`.
+    /// A string, which `messageExpression` returns.
     Text,
 }
 
 impl Expression {
-    /// Type-checks the expression against a schema; `root`: the schema is that of the whole object.
+    /// Type-checks the expression against a schema. `root` is true for the schema of the whole
+    /// object.
     ///
     /// # Errors
-    /// The type error.
+    ///
+    /// Returns the message of the type error.
     pub(crate) fn check(
         &self,
         node: &Node,
@@ -131,7 +133,8 @@ fn on_stack<T: Send>(stack: Option<usize>, run: impl FnOnce() -> T + Send) -> Re
     })
 }
 
-/// The depth of an expression; `None` if it exceeds `left`, an error for unsupported syntax.
+/// Returns the depth of an expression: `None` if it exceeds `left`, an error for unsupported
+/// syntax.
 fn depth(expr: &IdedExpr, left: usize) -> Option<Result<usize, String>> {
     let left = left.checked_sub(1)?;
     if matches!(expr.expr, Expr::Struct(_) | Expr::Unspecified) {

@@ -1,5 +1,5 @@
-//! CEL functions: those of Kubernetes, and safe replacements of functions whose arguments could
-//! exhaust the server.
+//! CEL functions: the functions of Kubernetes, and safe replacements of functions whose arguments
+//! could exhaust the server's resources.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -14,14 +14,14 @@ use crate::schema::compile_pattern;
 
 /// Maximum length of a list that `lists.range` creates.
 pub(super) const MAX_RANGE: u64 = 10_000;
-/// Maximum number of digits of a precision or exponent.
+/// Maximum number of digits of a precision or exponent in an argument.
 const MAX_DIGITS: usize = 3;
 /// Maximum number of cached patterns.
 const MAX_CACHED_PATTERNS: usize = 256;
 
 type Outcome = Result<Cel, ExecutionError>;
 
-/// The root context; each evaluation adds its variables in a child scope.
+/// The root context of all evaluations. Each evaluation adds its variables in a child scope.
 pub(super) static BASE: LazyLock<Context<'static>> = LazyLock::new(|| {
     let mut context = Context::default().with_all();
     context.add_function("lists.range", range);
@@ -42,7 +42,7 @@ pub(super) static BASE: LazyLock<Context<'static>> = LazyLock::new(|| {
     context
 });
 
-/// Names of types, which are also values: `type(self) == int`.
+/// Names of CEL types, which are also values: `type(self) == int`.
 const TYPES: [&str; 9] = [
     "bool",
     "bytes",
@@ -55,7 +55,7 @@ const TYPES: [&str; 9] = [
     "uint",
 ];
 
-/// The type of a value, as a name. Types support comparison only.
+/// Returns the name of a value's type. Types support comparison only.
 fn type_of(Arguments(given): Arguments) -> Outcome {
     let [value] = given.as_slice() else {
         return Err(ExecutionError::function_error(
@@ -80,7 +80,7 @@ fn type_of(Arguments(given): Arguments) -> Outcome {
     Ok(Cel::String(Arc::new(name.to_owned())))
 }
 
-/// The unmodified functions of the library.
+/// The context with the unmodified functions of the CEL library.
 static LIBRARY: LazyLock<Context<'static>> = LazyLock::new(|| Context::default().with_all());
 
 type Call = LazyLock<Option<Program>>;
@@ -115,7 +115,7 @@ fn range(count: i64) -> Outcome {
     }
 }
 
-/// Whether a number with more than [`MAX_DIGITS`] digits follows one of these characters.
+/// Reports whether a number with more than [`MAX_DIGITS`] digits follows one of these characters.
 fn has_long_number(text: &str, behind: &[char]) -> bool {
     text.split(behind).skip(1).any(|rest| {
         let rest = rest.trim_start_matches(['+', '-']).trim_start_matches('0');
@@ -145,7 +145,7 @@ fn quantity(program: &Call, text: &Arc<String>) -> Outcome {
     call(program, text, Cel::Null)
 }
 
-/// Compiled patterns: comprehensions use the same patterns repeatedly.
+/// Cache of compiled patterns, because comprehensions use the same patterns repeatedly.
 static COMPILED: LazyLock<Mutex<HashMap<String, Option<Regex>>>> = LazyLock::new(Mutex::default);
 
 fn compiled(function: &str, pattern: &str) -> Result<Regex, ExecutionError> {
@@ -181,7 +181,7 @@ fn find_all(This(text): This<Arc<String>>, Arguments(given): Arguments) -> Outco
         ));
     };
     let most = match given.get(1) {
-        // A negative number means no limit.
+        // A negative number means that the number is not limited.
         Some(Cel::Int(most)) => usize::try_from(*most).unwrap_or(usize::MAX),
         _ => usize::MAX,
     };

@@ -8,7 +8,7 @@ use super::types::{Names, Type, check};
 
 type Outcome<'n> = Result<Type<'n>, String>;
 
-/// Functions with text results for all arguments.
+/// Functions that return text for all argument types.
 const TEXTS: [&str; 10] = [
     "charAt",
     "find",
@@ -59,7 +59,7 @@ const TRUTHS: [&str; 19] = [
     "startsWith",
     operators::NOT_STRICTLY_FALSE,
 ];
-/// Functions of strings only.
+/// Functions that are defined for strings only.
 const OF_TEXT: [&str; 9] = [
     "charAt",
     "endsWith",
@@ -72,7 +72,7 @@ const OF_TEXT: [&str; 9] = [
     "upperAscii",
 ];
 
-/// The type of a call.
+/// Returns the result type of a call.
 pub(super) fn called<'n>(call: &CallExpr, names: Option<&Names<'_, 'n>>) -> Outcome<'n> {
     let target = call.target.as_deref();
     let mut given = Vec::with_capacity(call.args.len() + 1);
@@ -151,7 +151,8 @@ const fn is_ordered(one: &Type<'_>) -> bool {
     )
 }
 
-/// The result type of an arithmetic operator; `None` if it does not support the operands.
+/// Returns the result type of an arithmetic operator; `None` if the operator does not support the
+/// operands.
 fn arithmetic<'n>(name: &str, left: &Type<'n>, right: &Type<'n>) -> Option<Type<'n>> {
     let adds = name == operators::ADD;
     let subtracts = name == operators::SUBSTRACT;

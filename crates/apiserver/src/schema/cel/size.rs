@@ -6,15 +6,15 @@ use std::sync::Arc;
 use kube_cel::cel::Value as Cel;
 use kube_cel::cel::objects::Key;
 
-/// Larger maps are bounded without field names.
+/// Maximum number of fields that are bounded by name. Larger maps are bounded without field names.
 const MAX_NAMED_FIELDS: usize = 64;
-/// Bytes of text with the weight of one value.
+/// Number of bytes of text that have the weight of one value.
 const BYTES_PER_UNIT: u64 = 16;
 
-/// An upper bound of a value.
+/// An upper bound of the size of a value.
 #[derive(Debug, Clone)]
 pub(super) struct Size {
-    /// The number of contained values, itself included, plus the weight of texts.
+    /// The number of contained values, the value itself included, plus the weight of texts.
     pub(super) weight: u64,
     /// The number of list items, map entries, or bytes of text.
     pub(super) count: u64,
@@ -26,7 +26,7 @@ pub(super) struct Size {
     names: Option<u64>,
     /// The longest contained duration in years.
     pub(super) years: u64,
-    /// Whether the value may contain a time.
+    /// True if the value may contain a time.
     pub(super) timed: bool,
 }
 
@@ -37,7 +37,7 @@ impl Default for Size {
 }
 
 impl Size {
-    /// A number, boolean or null.
+    /// The size of a number, boolean or null.
     pub(super) fn scalar() -> Self {
         Self {
             weight: 1,
@@ -50,7 +50,7 @@ impl Size {
         }
     }
 
-    /// A text of this length in bytes.
+    /// The size of a text of this length in bytes.
     pub(super) fn text(bytes: u64) -> Self {
         Self {
             weight: 1 + bytes / BYTES_PER_UNIT,
@@ -59,7 +59,7 @@ impl Size {
         }
     }
 
-    /// Any value of this weight.
+    /// The size of any value of this weight.
     pub(super) fn opaque(weight: u64) -> Self {
         Self {
             weight,
@@ -69,7 +69,7 @@ impl Size {
         }
     }
 
-    /// An empty list.
+    /// The size of an empty list.
     pub(super) fn list() -> Self {
         Self {
             item: Some(Arc::default()),
@@ -122,7 +122,7 @@ impl Size {
         map
     }
 
-    /// Adds a list item.
+    /// Adds a list item to the size.
     pub(super) fn push(&mut self, item: &Self) {
         self.count = self.count.saturating_add(1);
         self.weight = self.weight.saturating_add(item.weight);
@@ -134,7 +134,7 @@ impl Size {
         }
     }
 
-    /// Raises this bound to cover `other`, too.
+    /// Raises this bound so that it also covers `other`.
     pub(super) fn absorb(&mut self, other: &Self) {
         self.weight = self.weight.max(other.weight);
         self.count = self.count.max(other.count);
@@ -169,7 +169,7 @@ impl Size {
         self.names.is_none() && self.fields.as_ref().is_some_and(BTreeMap::is_empty)
     }
 
-    /// The bound of a field.
+    /// Returns the bound of a field.
     pub(super) fn field(&self, name: &str) -> Arc<Self> {
         match &self.fields {
             Some(fields) => fields.get(name).map(Arc::clone).unwrap_or_default(),
@@ -177,7 +177,7 @@ impl Size {
         }
     }
 
-    /// The bound of a list item or map value.
+    /// Returns the bound of a list item or map value.
     pub(super) fn item(&self) -> Arc<Self> {
         self.item.clone().unwrap_or_else(|| {
             Arc::new(Self {
@@ -188,7 +188,7 @@ impl Size {
         })
     }
 
-    /// The bound of the iteration variable: a map key or a list item.
+    /// Returns the bound of the iteration variable, which is a map key or a list item.
     pub(super) fn turned(&self) -> Arc<Self> {
         let item = self.item();
         let Some(longest) = self.names else {
@@ -199,7 +199,7 @@ impl Size {
         Arc::new(item)
     }
 
-    /// The bound of a concatenation.
+    /// Returns the bound of a concatenation.
     pub(super) fn plus(&self, other: &Self) -> Self {
         let mut both = self.clone();
         both.absorb(other);
@@ -211,7 +211,8 @@ impl Size {
         both
     }
 
-    /// The bound after `steps` iterations, of which the first grew `start` to this.
+    /// Returns the bound after `steps` iterations, of which the first increased `start` to this
+    /// bound.
     pub(super) fn grown_from(&self, start: &Self, steps: u64) -> Self {
         let grown = |now: u64, before: u64| {
             before.saturating_add(steps.saturating_mul(now.saturating_sub(before)))
@@ -223,7 +224,7 @@ impl Size {
         }
     }
 
-    /// A list of numbers.
+    /// The size of a list of numbers.
     pub(super) fn numbers(count: u64) -> Self {
         Self {
             weight: count.saturating_add(1),
@@ -232,7 +233,7 @@ impl Size {
         }
     }
 
-    /// The bound of `split` on this text.
+    /// Returns the bound of `split` on this text.
     pub(super) fn split(&self) -> Self {
         Self {
             weight: self.weight.saturating_add(self.count).saturating_add(2),

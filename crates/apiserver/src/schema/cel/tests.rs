@@ -37,7 +37,7 @@ fn violated_rule_is_reported_with_message_and_field() {
 }
 
 #[test]
-fn transition_rule_gets_old_value_of_the_same_item() {
+fn transition_rule_receives_old_value_of_the_same_item() {
     let schema = json!({"type": "object", "properties": {"list": {
         "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
         "items": {"type": "object", "properties": {
@@ -73,7 +73,7 @@ fn optional_old_self_supports_has_value() {
 }
 
 #[test]
-fn rule_above_the_cost_limit_is_not_run() {
+fn rule_above_the_cost_limit_is_not_evaluated() {
     let schema = spec(
         &json!([{"rule": "self.l.all(a, self.l.all(b, a != b + 1))"}]),
         &json!({"l": {"type": "array", "items": {"type": "integer"}}}),
@@ -85,7 +85,7 @@ fn rule_above_the_cost_limit_is_not_run() {
 }
 
 #[test]
-fn nesting_counts_expanded_macros() {
+fn nesting_depth_counts_expanded_macros() {
     let nesting = |text: &str| compile(text).unwrap().nesting;
     assert_eq!(nesting("self.x == '.all('"), 0);
     assert_eq!(
@@ -100,7 +100,7 @@ fn nesting_counts_expanded_macros() {
     assert!(uses_old_self("self == oldSelf") && !uses_old_self("self.myoldSelf"));
 }
 
-/// The errors for a list of this length.
+/// Returns the errors of a rule for a list of this length.
 fn told(rule: &Value, length: u32) -> Vec<String> {
     let schema = spec(
         &json!([rule]),
@@ -144,7 +144,7 @@ fn rule_cost_is_bounded_before_evaluation() {
 }
 
 #[test]
-fn message_expressions_have_the_cost_limit_of_rules() {
+fn message_expressions_share_the_cost_limit_of_rules() {
     let costly = "self.l.map(a, self.l.map(b, string(b)).join(',')).join(',')";
     let rule = json!({"rule": "self.l == []", "message": "no list", "messageExpression": costly});
     let found = told(&rule, 2000);
@@ -154,7 +154,7 @@ fn message_expressions_have_the_cost_limit_of_rules() {
 }
 
 #[test]
-fn range_above_the_limit_is_rejected() {
+fn cel_range_above_the_limit_is_rejected() {
     let found = told(
         &json!({"rule": "lists.range(self.l[1] * 1000000000).size() > 0"}),
         2,
@@ -165,7 +165,7 @@ fn range_above_the_limit_is_rejected() {
 }
 
 #[test]
-fn unsupported_expressions_are_errors() {
+fn unsupported_cel_expressions_are_rejected() {
     let wrong = compile("Some{of: 1}").unwrap_err();
     assert!(wrong.contains("messages"), "{wrong}");
     for rule in [
@@ -203,7 +203,7 @@ fn expression_depth_is_limited() {
 }
 
 #[test]
-fn type_of_a_value_can_be_compared() {
+fn cel_type_of_value_can_be_compared() {
     let schema = json!({"type": "object", "properties": {"port": {
         "x-kubernetes-int-or-string": true, "x-kubernetes-validations": [
             {"rule": "type(self) == int ? self > 0 : type(self) == string && self == 'http'"}],
@@ -219,7 +219,7 @@ fn type_of_a_value_can_be_compared() {
     }
 }
 
-/// The compilation error for a rule on a schema with fields of all types.
+/// Returns the compilation error of a rule on a schema with fields of all types.
 fn said(rule: &str) -> String {
     let schema = json!({"type": "object", "properties": {
         "int": {"type": "integer"}, "ratio": {"type": "number"}, "text": {"type": "string"},
@@ -239,7 +239,7 @@ fn said(rule: &str) -> String {
 }
 
 #[test]
-fn rules_that_fit_the_schema_are_accepted() {
+fn cel_rules_with_matching_types_are_accepted() {
     for rule in [
         "self.int > 1 && self.ratio <= 2.5 || self.ratio > 1",
         "self.text.startsWith('a') && self.text + 'b' == 'ab' && size(self.text) == 1",
@@ -264,7 +264,7 @@ fn rules_that_fit_the_schema_are_accepted() {
 }
 
 #[test]
-fn rules_with_type_errors_are_rejected() {
+fn cel_rules_with_type_errors_are_rejected() {
     for (rule, why) in [
         ("self.other == 1", "undefined field 'other'"),
         ("self.list.all(e, e.w > 1)", "undefined field 'w'"),

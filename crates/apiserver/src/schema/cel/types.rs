@@ -1,8 +1,8 @@
-//! Static types of CEL expressions. A rule that uses an unknown field, compares a number with text,
-//! or does not return a boolean is rejected when its CRD is written.
+//! Static types of CEL expressions. A rule is rejected with its CRD if it uses an unknown field,
+//! compares a number with text, or does not return a boolean.
 //!
-//! Only certain errors are reported. Unknown types, such as the result of most functions, are
-//! [`Type::Any`] and fit everywhere.
+//! The checker reports only certain errors. Unknown types, such as the result of most functions,
+//! are [`Type::Any`], which is compatible with all types.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::schema::{Node, Shape};
 /// The static type of an expression.
 #[derive(Debug, Clone)]
 pub(super) enum Type<'n> {
-    /// Unknown.
+    /// An unknown type, which is compatible with all types.
     Any,
     Null,
     Bool,
@@ -37,15 +37,15 @@ pub(super) enum Type<'n> {
 /// An object type.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Object<'n> {
-    /// The fields of the schema.
+    /// An object with the fields of the schema.
     Fields(&'n Node),
-    /// The fields of the schema, and `apiVersion`, `kind` and `metadata`.
+    /// An object with the fields of the schema, and `apiVersion`, `kind` and `metadata`.
     Resource(&'n Node),
-    /// Metadata: rules can use `name` and `generateName`.
+    /// The metadata of an object, of which rules can use `name` and `generateName`.
     Metadata(Option<&'n Node>),
 }
 
-/// A variable in scope.
+/// A variable in scope, with its type.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Names<'s, 'n> {
     pub(super) name: &'s str,
@@ -53,7 +53,7 @@ pub(super) struct Names<'s, 'n> {
     pub(super) outer: Option<&'s Self>,
 }
 
-/// Identifiers that are not variables: types, and namespaces of functions.
+/// Identifiers that are not variables: names of types, and namespaces of functions.
 const WORDS: [&str; 25] = [
     "base64",
     "bool",
@@ -83,7 +83,8 @@ const WORDS: [&str; 25] = [
 ];
 
 impl<'n> Type<'n> {
-    /// The type of values of a schema; `root`: the schema is that of the whole object.
+    /// Returns the type of the values of a schema. `root` is true for the schema of the whole
+    /// object.
     pub(super) fn of(node: &'n Node, root: bool) -> Self {
         if root || node.embedded_resource {
             return Self::Object(Object::Resource(node));
@@ -112,7 +113,7 @@ impl<'n> Type<'n> {
         }
     }
 
-    /// The name in messages of CEL's checker.
+    /// Returns the name of the type in messages of CEL's checker.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Any => "dyn".to_owned(),
@@ -139,7 +140,7 @@ impl<'n> Type<'n> {
         matches!(self, Self::Text | Self::Any)
     }
 
-    /// Whether values of both types can be equal.
+    /// Reports whether values of both types can be equal.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         use Type::{Any, Double, Int, List, Map, Null, Object, UInt};
         match (self, other) {
@@ -152,7 +153,7 @@ impl<'n> Type<'n> {
         }
     }
 
-    /// A type that covers both.
+    /// Returns a type that covers both types.
     pub(super) fn or(self, other: &Self) -> Self {
         match (&self, other) {
             (Self::List(one), Self::List(two)) => {
@@ -207,10 +208,11 @@ impl<'n> Object<'n> {
     }
 }
 
-/// The type of an expression.
+/// Checks the types of an expression, and returns its type.
 ///
 /// # Errors
-/// The type error.
+///
+/// Returns the message of the type error.
 pub(super) fn check<'n>(
     expr: &IdedExpr,
     names: Option<&Names<'_, 'n>>,
@@ -270,7 +272,7 @@ fn selected<'n>(select: &SelectExpr, names: Option<&Names<'_, 'n>>) -> Result<Ty
     Ok(if select.test { Type::Bool } else { field })
 }
 
-/// A type that covers all expressions.
+/// Returns a type that covers all expressions.
 fn common<'e, 'n>(
     mut all: impl Iterator<Item = &'e IdedExpr>,
     names: Option<&Names<'_, 'n>>,
@@ -319,7 +321,7 @@ fn comprehension<'n>(
     };
     check(&turns.loop_cond, Some(&two))?;
     let step = check(&turns.loop_step, Some(&two))?;
-    // The accumulator starts as an empty list; the iterations determine its item type.
+    // The accumulator starts as an empty list. The iterations determine its item type.
     let is = match (&init, &step) {
         (Type::List(_), Type::List(_)) => step,
         _ => init,

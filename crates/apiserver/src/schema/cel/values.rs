@@ -36,7 +36,7 @@ const RESERVED: [&str; 21] = [
     "while",
 ];
 
-/// Converts a value as its schema says.
+/// Converts a JSON value to CEL by its schema.
 pub(super) fn to_cel(node: &Node, value: &Value) -> Cel {
     match value {
         Value::Null => Cel::Null,
@@ -67,7 +67,7 @@ pub(super) fn to_cel(node: &Node, value: &Value) -> Cel {
     }
 }
 
-/// `optional.of(value)`, or `optional.none()`.
+/// Returns the CEL value `optional.of(value)` or `optional.none()`.
 pub(super) fn optional(value: Option<Cel>) -> Cel {
     Cel::Opaque(Arc::new(match value {
         Some(value) => OptionalValue::of(value),
@@ -116,7 +116,8 @@ static TIMESTAMP: LazyLock<Option<Program>> =
 static DURATION: LazyLock<Option<Program>> =
     LazyLock::new(|| Program::compile("duration(text)").ok());
 
-/// Evaluates a CEL conversion function on a text, so that both use the same parser.
+/// Evaluates a CEL conversion function on a text, so that JSON values and CEL expressions use the
+/// same parser.
 fn call(program: Option<&Program>, text: &str) -> Option<Cel> {
     let mut context = Context::default();
     context.add_variable_from_value("text", text.to_owned());
@@ -130,7 +131,7 @@ pub(super) fn escape(name: &str) -> String {
     if !name.contains(['.', '-', '/']) && !name.contains("__") {
         return name.to_owned();
     }
-    // Underscores first: the other escape sequences contain some.
+    // Underscores are escaped first, because the other escape sequences contain underscores.
     let mut escaped = name.to_owned();
     for (what, written) in ESCAPES {
         escaped = escaped.replace(what, written);
@@ -146,7 +147,7 @@ const ESCAPES: [(&str, &str); 4] = [
     ("/", "__slash__"),
 ];
 
-/// Reverts [`escape`]; `None` if the text is not its result.
+/// Reverts [`escape`]; `None` if the text is not a result of [`escape`].
 pub(super) fn unescape(escaped: &str) -> Option<String> {
     let inside = escaped
         .strip_prefix("__")
@@ -177,7 +178,7 @@ mod tests {
     use super::{escape, unescape};
 
     #[test]
-    fn unescape_reverts_escape_only() {
+    fn unescape_accepts_only_results_of_escape() {
         for name in [
             "a",
             "a__b",
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_escaped_as_in_kube_apiserver() {
+    fn cel_field_names_are_escaped_as_in_kube_apiserver() {
         assert_eq!(escape("my_field"), "my_field");
         assert_eq!(escape("a__b"), "a__underscores__b");
         assert_eq!(escape("namespace"), "__namespace__");

@@ -1,4 +1,5 @@
-//! Request bodies: size limit, decoding of JSON, YAML and Protobuf, and duplicate fields.
+//! Request bodies: size limit, decoding of JSON, YAML and Protobuf, and detection of duplicate
+//! fields.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -26,8 +27,9 @@ pub const TIMEOUT: Duration = Duration::from_secs(20);
 /// Reads the whole body.
 ///
 /// # Errors
-/// 413 above [`LIMIT`]; 400 if the client disconnects; 408 after [`TIMEOUT`], because the request
-/// occupies a slot meanwhile.
+///
+/// Returns 413 above [`LIMIT`], and 400 if the client disconnects. Returns 408 after [`TIMEOUT`],
+/// because the request occupies a slot until then.
 pub async fn read(body: Body) -> Result<Bytes, ApiError> {
     tokio::time::timeout(TIMEOUT, read_to_end(body))
         .await
@@ -73,7 +75,8 @@ async fn read_to_end(mut body: Body) -> Result<Bytes, ApiError> {
 /// Decodes a body.
 ///
 /// # Errors
-/// The parser's message.
+///
+/// Returns the message of the parser.
 pub fn decode(format: BodyFormat, bytes: &[u8]) -> Result<Decoded, String> {
     match format {
         BodyFormat::Json => strict::json(bytes).map_err(|error| {
@@ -93,10 +96,11 @@ pub fn decode(format: BodyFormat, bytes: &[u8]) -> Result<Decoded, String> {
     }
 }
 
-/// Decodes the first document of YAML 1.1, as kube-apiserver does. JSON is YAML, too.
+/// Decodes the first document of YAML 1.1, as kube-apiserver does. JSON is also valid YAML.
 ///
 /// # Errors
-/// The parser's message.
+///
+/// Returns the message of the parser.
 pub fn yaml(bytes: &[u8]) -> Result<Decoded, String> {
     if let Ok(decoded) = strict::json(bytes)
         && decoded.duplicates.is_empty()
@@ -115,7 +119,7 @@ pub fn yaml(bytes: &[u8]) -> Result<Decoded, String> {
     })
 }
 
-/// The start of a body, for messages.
+/// Returns the start of a body, for messages.
 pub fn summary(bytes: &[u8]) -> String {
     const LENGTH: usize = 30;
     let shown = &bytes[..bytes.len().min(LENGTH)];
@@ -140,7 +144,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn body_limit_is_three_mebibytes() {
+    async fn request_body_limit_is_three_mebibytes() {
         let body = read(Body::from(vec![b' '; LIMIT])).await.unwrap();
         assert_eq!(body.len(), LIMIT);
         let error = read(Body::from(vec![b' '; LIMIT + 1])).await.unwrap_err();
@@ -156,14 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn yaml_and_json_decode_to_the_same() {
+    fn yaml_and_json_decode_to_equal_values() {
         let json = decode(BodyFormat::Json, br#"{"a":[1,true,"x",null]}"#).unwrap();
         let yaml = decode(BodyFormat::Yaml, b"a:\n- 1\n- true\n- x\n- null\n").unwrap();
         assert_eq!(json.value, yaml.value);
     }
 
     #[test]
-    fn body_summary_is_short() {
+    fn body_summary_has_limited_length() {
         assert_eq!(summary(b""), "<empty>");
         assert_eq!(summary(b"{\"a\":1}"), "{\"a\":1}");
         assert_eq!(summary(b"hi"), "6869");

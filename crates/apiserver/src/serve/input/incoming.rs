@@ -13,7 +13,8 @@ use crate::status::{ApiError, FieldError, FieldErrorKind};
 /// Reads the request body as an object of this kind, with defaults.
 ///
 /// # Errors
-/// 400, 413 or 415.
+///
+/// Returns 400, 413 or 415.
 pub(crate) async fn read(
     exchange: &Exchange,
     resource: &Resource,

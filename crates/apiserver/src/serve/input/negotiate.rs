@@ -9,31 +9,31 @@ use crate::status::ApiError;
 /// A body format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// `application/json`.
+    /// JSON (`application/json`).
     Json,
-    /// `application/yaml`.
+    /// YAML (`application/yaml`).
     Yaml,
 }
 
 /// The transformation of an object or list in a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// No transformation.
+    /// The object or list is not transformed.
     Plain,
-    /// `meta.k8s.io` Table.
+    /// A Table of `meta.k8s.io`.
     Table(MetaVersion),
-    /// `meta.k8s.io` PartialObjectMetadata.
+    /// A PartialObjectMetadata of `meta.k8s.io`.
     Metadata(MetaVersion),
-    /// `meta.k8s.io` PartialObjectMetadataList.
+    /// A PartialObjectMetadataList of `meta.k8s.io`.
     MetadataList(MetaVersion),
 }
 
 /// A version of `meta.k8s.io`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetaVersion {
-    /// `v1`.
+    /// The version `v1`.
     V1,
-    /// `v1beta1`.
+    /// The version `v1beta1`.
     V1Beta1,
 }
 
@@ -50,18 +50,18 @@ impl MetaVersion {
 /// The negotiated form of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Accepted {
-    /// The body format.
+    /// The format of the response body.
     pub format: Format,
-    /// The transformation.
+    /// The transformation of the response.
     pub shape: Shape,
 }
 
-/// Whether an endpoint supports tables and partial metadata.
+/// The support of an endpoint for tables and partial metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transforms {
-    /// For objects and lists of objects.
+    /// The endpoint returns objects or lists, which can be transformed.
     Allowed,
-    /// For Status, discovery and similar documents.
+    /// The endpoint returns Status, discovery or similar documents, which are not transformed.
     None,
 }
 
@@ -103,7 +103,7 @@ impl Clause<'_> {
     }
 }
 
-/// The clauses of an `Accept` header by descending weight.
+/// Returns the clauses of an `Accept` header by descending weight.
 pub(crate) fn clauses(header: &str) -> Vec<Clause<'_>> {
     let mut clauses: Vec<Clause<'_>> = header.split(',').filter_map(clause).collect();
     clauses.sort_by(|a, b| {
@@ -138,7 +138,7 @@ fn clause(text: &str) -> Option<Clause<'_>> {
     })
 }
 
-/// The text of a header; empty if absent.
+/// Returns the text of a header; empty if the header is absent.
 pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &http::HeaderName) -> &'a str {
     headers
         .get(name)
@@ -149,7 +149,8 @@ pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &http::HeaderName) -> &'a
 /// Negotiates the form of a response.
 ///
 /// # Errors
-/// 406 if no accepted media type is supported.
+///
+/// Returns 406 if the server supports no accepted media type.
 pub fn accepted(headers: &HeaderMap, transforms: Transforms) -> Result<Accepted, ApiError> {
     choose(header(headers, &ACCEPT), transforms, &MEDIA_TYPES)
         .ok_or_else(|| ApiError::not_acceptable(&MEDIA_TYPES))
@@ -158,7 +159,8 @@ pub fn accepted(headers: &HeaderMap, transforms: Transforms) -> Result<Accepted,
 /// Negotiates the form of watch events, which are lines of JSON.
 ///
 /// # Errors
-/// 406 if the client does not accept JSON.
+///
+/// Returns 406 if the client does not accept JSON.
 pub fn accepted_stream(headers: &HeaderMap) -> Result<Shape, ApiError> {
     choose(header(headers, &ACCEPT), Transforms::Allowed, &MEDIA_TYPES)
         .filter(|accepted| accepted.format == Format::Json)
@@ -188,8 +190,8 @@ fn choose(header: &str, transforms: Transforms, types: &[&str]) -> Option<Accept
     })
 }
 
-/// The transformation for the parameters `as`, `g` and `v` of a clause; `None` if it is not
-/// supported.
+/// Returns the transformation for the parameters `as`, `g` and `v` of a clause; `None` if the
+/// server does not support it.
 fn shape(clause: &Clause<'_>, transforms: Transforms) -> Option<Shape> {
     let stream = clause.parameter("stream");
     if !matches!(stream, "" | "watch") {
@@ -215,7 +217,7 @@ fn shape(clause: &Clause<'_>, transforms: Transforms) -> Option<Shape> {
     }
 }
 
-/// The media type of a body in lower case, without parameters; JSON by default.
+/// Returns the media type of a body in lower case, without parameters; JSON by default.
 pub(crate) fn content_type(headers: &HeaderMap) -> String {
     let text = header(headers, &CONTENT_TYPE);
     let media_type = text.split(';').next().unwrap_or_default().trim();
@@ -229,12 +231,12 @@ pub(crate) fn content_type(headers: &HeaderMap) -> String {
 /// A format of request bodies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyFormat {
-    /// `application/json`.
+    /// JSON (`application/json`).
     Json,
-    /// `application/yaml`.
+    /// YAML (`application/yaml`).
     Yaml,
-    /// `application/vnd.kubernetes.protobuf`, which kubectl's typed clients send. They accept JSON
-    /// responses.
+    /// Protobuf (`application/vnd.kubernetes.protobuf`), which kubectl's typed clients send. They
+    /// accept JSON responses.
     Protobuf,
 }
 
@@ -245,10 +247,11 @@ const BODY_TYPES: [&str; 3] = [
     "application/vnd.kubernetes.protobuf",
 ];
 
-/// The format of a request body.
+/// Returns the format of a request body.
 ///
 /// # Errors
-/// 415 for other media types; custom kinds do not support Protobuf.
+///
+/// Returns 415 for other media types. Custom kinds do not support Protobuf.
 pub fn body_format(headers: &HeaderMap, origin: Origin) -> Result<BodyFormat, ApiError> {
     match (content_type(headers).as_str(), origin) {
         ("application/json", _) => Ok(BodyFormat::Json),
@@ -289,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn accepting_protobuf_only_is_rejected() {
+    fn accept_header_with_only_protobuf_is_rejected() {
         let error = accept("application/vnd.kubernetes.protobuf").unwrap_err();
         assert_eq!(
             error.message,
@@ -299,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_for_objects_only() {
+    fn table_of_status_or_discovery_document_is_not_acceptable() {
         let mut headers = HeaderMap::new();
         headers.insert(
             ACCEPT,
@@ -331,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn watch_events_are_json() {
+    fn watch_events_are_always_encoded_as_json() {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, "application/json;stream=watch".parse().unwrap());
         assert_eq!(accepted_stream(&headers).unwrap(), Shape::Plain);

@@ -1,4 +1,4 @@
-//! Options of verbs from the query or the body of a delete, validated with kube-apiserver's
+//! Options of requests from the query or the body of a delete, validated with kube-apiserver's
 //! messages.
 
 use http::HeaderMap;
@@ -17,40 +17,40 @@ pub use list::{ListOptions, VersionMatch};
 /// Handling of unknown and duplicate fields (KEP-2885).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldValidation {
-    /// Ignore them.
+    /// Ignore unknown and duplicate fields.
     Ignore,
-    /// Add a `Warning` header for each.
+    /// Add a `Warning` header for each unknown or duplicate field.
     Warn,
-    /// Reject the request with 400.
+    /// Reject the request with 400 if it has unknown or duplicate fields.
     Strict,
 }
 
-/// Whether a request is a dry run.
+/// The mode of a write: dry run or persistent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DryRun {
-    /// Run all stages without storing.
+    /// A dry run: run all stages without storing the result.
     All,
-    /// Store the result.
+    /// Not a dry run: store the result.
     No,
 }
 
 impl DryRun {
-    /// Whether the request is a dry run.
+    /// Reports whether the request is a dry run.
     pub const fn is_on(self) -> bool {
         matches!(self, Self::All)
     }
 }
 
-/// The verb of the options.
+/// The verb that determines the type of options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteVerb {
-    /// `CreateOptions`.
+    /// A create with `CreateOptions`.
     Create,
-    /// `UpdateOptions`.
+    /// An update with `UpdateOptions`.
     Update,
-    /// `PatchOptions` of all patches except apply.
+    /// A patch other than apply with `PatchOptions`.
     Patch,
-    /// `PatchOptions` of server-side apply.
+    /// A server-side apply with `PatchOptions`.
     Apply,
 }
 
@@ -67,13 +67,13 @@ impl WriteVerb {
 /// Options of create, update and patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteOptions {
-    /// The manager of changed fields.
+    /// The field manager that owns the changed fields.
     pub manager: String,
-    /// Whether the request is a dry run.
+    /// The mode of the write: dry run or persistent.
     pub dry_run: DryRun,
-    /// Handling of unknown fields.
+    /// The handling of unknown and duplicate fields.
     pub validation: FieldValidation,
-    /// Whether apply takes over fields of other managers.
+    /// True if apply takes ownership of fields that other managers own.
     pub force: bool,
 }
 
@@ -81,7 +81,8 @@ impl WriteOptions {
     /// Parses and validates the options.
     ///
     /// # Errors
-    /// 422 with a cause per invalid option.
+    ///
+    /// Returns 422 with a cause per invalid option.
     pub fn of(verb: WriteVerb, query: &Query, headers: &HeaderMap) -> Result<Self, ApiError> {
         let manager = query.text("fieldManager");
         let dry_run: Vec<&str> = query.all("dryRun").collect();
@@ -124,36 +125,36 @@ impl WriteOptions {
     }
 }
 
-/// What happens to dependents (`metav1.DeletionPropagation`).
+/// The deletion of dependents (`metav1.DeletionPropagation`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Propagation {
-    /// Dependents lose their owner reference and stay.
+    /// The owner reference is removed from dependents, which are not deleted.
     Orphan,
-    /// Dependents are deleted after the owner.
+    /// The dependents are deleted after the owner.
     Background,
-    /// Dependents are deleted before the owner.
+    /// The dependents are deleted before the owner.
     Foreground,
 }
 
 /// `metav1.DeleteOptions`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeleteOptions {
-    /// In seconds.
+    /// The grace period in seconds.
     pub grace_period: Option<i64>,
-    /// Required UID.
+    /// The required UID of the object.
     pub uid: Option<String>,
-    /// Required resourceVersion.
+    /// The required resourceVersion of the object.
     pub resource_version: Option<String>,
     /// The deprecated form of [`Propagation`].
     pub orphan_dependents: Option<bool>,
-    /// What happens to dependents.
+    /// The deletion of dependents; the default depends on the kind.
     pub propagation: Option<Propagation>,
-    /// Whether the request is a dry run.
+    /// The dry-run mode; `None` is the default, which is no dry run.
     pub dry_run: Option<DryRun>,
 }
 
 impl DeleteOptions {
-    /// Whether the request is a dry run.
+    /// Reports whether the request is a dry run.
     pub fn is_dry_run(&self) -> bool {
         self.dry_run.is_some_and(DryRun::is_on)
     }
@@ -161,7 +162,8 @@ impl DeleteOptions {
     /// Parses and validates the options from the body, or from the query without a body.
     ///
     /// # Errors
-    /// 400 if they are malformed, 422 with a cause per invalid option.
+    ///
+    /// Returns 400 if the options are malformed, and 422 with a cause per invalid option.
     pub fn of(query: &Query, body: Option<&Value>) -> Result<Self, ApiError> {
         match body {
             Some(body) => Self::of_body(body),

@@ -1,22 +1,22 @@
-//! Query parameters, with the conversions of apimachinery.
+//! Query parameters with the type conversions of apimachinery.
 
 use axum::extract::Query as AxumQuery;
 use http::Uri;
 
 use crate::status::ApiError;
 
-/// Decoded pairs in their order.
+/// Decoded query parameters in their order.
 #[derive(Debug, Clone, Default)]
 pub struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// The pairs of a URI; none if the query is malformed.
+    /// Parses the query of a URI; a malformed query has no parameters.
     pub fn of(uri: &Uri) -> Self {
         AxumQuery::try_from_uri(uri)
             .map_or_else(|_| Self::default(), |AxumQuery(pairs)| Self(pairs))
     }
 
-    /// Converts the query of a path-based watch, of one object if it has a name.
+    /// Converts the query of a path-based watch. With a name, the query selects one object.
     #[must_use]
     pub(crate) fn watching(mut self, name: Option<&str>) -> Self {
         let mut set = |key: &str, value: String| {
@@ -30,7 +30,7 @@ impl Query {
         self
     }
 
-    /// The first value of a key.
+    /// Returns the first value of a parameter.
     pub fn first(&self, key: &str) -> Option<&str> {
         self.0
             .iter()
@@ -38,7 +38,7 @@ impl Query {
             .map(|(_, value)| value.as_str())
     }
 
-    /// All values of a key.
+    /// Returns all values of a parameter.
     pub fn all<'a>(&'a self, key: &'static str) -> impl Iterator<Item = &'a str> {
         self.0
             .iter()
@@ -46,21 +46,22 @@ impl Query {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The first value; empty if absent.
+    /// Returns the first value of a parameter; empty if the parameter is absent.
     pub fn text(&self, key: &str) -> String {
         self.first(key).unwrap_or_default().to_owned()
     }
 
-    /// A boolean: all values except `0` and `false` are true.
+    /// Returns a boolean parameter. All values except `0` and `false` are true.
     pub fn flag(&self, key: &str) -> Option<bool> {
         let value = self.first(key)?;
         Some(!(value == "0" || value.eq_ignore_ascii_case("false")))
     }
 
-    /// An integer.
+    /// Returns an integer parameter.
     ///
     /// # Errors
-    /// `BadRequest` with the message of Go's `strconv`.
+    ///
+    /// Returns `BadRequest` with the message of Go's `strconv`.
     pub fn integer(&self, key: &str) -> Result<Option<i64>, ApiError> {
         self.first(key)
             .map(|value| parse_integer(value).map_err(ApiError::bad_request))
@@ -75,10 +76,11 @@ fn parse_integer(text: &str) -> Result<i64, String> {
     })
 }
 
-/// A resourceVersion; an empty text is 0.
+/// Parses a resourceVersion. The result for an empty text is 0.
 ///
 /// # Errors
-/// The text of kube-apiserver's field error.
+///
+/// Returns the text of kube-apiserver's field error.
 pub fn parse_resource_version(text: &str) -> Result<u64, String> {
     if text.is_empty() {
         return Ok(0);
@@ -113,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_numbers_have_the_errors_of_go() {
+    fn errors_of_malformed_numbers_match_go() {
         let error = query("limit=abc").integer("limit").unwrap_err();
         assert_eq!(
             error.message,
@@ -128,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_are_true_except_zero_and_false() {
+    fn query_flags_are_true_except_zero_and_false() {
         for (text, expect) in [
             ("watch=1", Some(true)),
             ("watch=", Some(true)),
@@ -142,14 +144,14 @@ mod tests {
     }
 
     #[test]
-    fn query_pairs_are_decoded_in_order() {
+    fn query_parameters_are_decoded_in_order() {
         let query = query("dryRun=All&labelSelector=a%3Db%2Cc+in+(d)&dryRun=x");
         assert_eq!(query.first("labelSelector"), Some("a=b,c in (d)"));
         assert_eq!(query.all("dryRun").collect::<Vec<_>>(), ["All", "x"]);
     }
 
     #[test]
-    fn resource_versions_are_unsigned_integers() {
+    fn resource_version_must_be_unsigned_integer() {
         assert_eq!(parse_resource_version("0"), Ok(0));
         assert_eq!(parse_resource_version("77"), Ok(77));
         assert_eq!(

@@ -7,28 +7,29 @@ use http::Method;
 /// The properties of a request for authorization, audit and metrics.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestInfo {
-    /// `get`, `list`, `watch`, `create`, … for resources; the lower-case method for other paths.
+    /// The verb: `get`, `list`, `watch`, `create`, … for resources; the lower-case HTTP method for
+    /// other paths.
     pub verb: Cow<'static, str>,
-    /// The decoded path.
+    /// The percent-decoded path.
     pub path: String,
-    /// The resource, unless the path is a non-resource path.
+    /// The resource; `None` for a non-resource path.
     pub resource: Option<ResourcePath>,
 }
 
 /// The components of a path such as `/apis/apps/v1/namespaces/shop/deployments/web/scale`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResourcePath {
-    /// Empty for the core group.
+    /// The API group; empty for the core group.
     pub group: String,
-    /// A version such as `v1`.
+    /// The API version, such as `v1`.
     pub version: String,
-    /// Empty for cluster-scoped resources and requests across all namespaces.
+    /// The namespace; empty for cluster-scoped resources and requests across all namespaces.
     pub namespace: String,
-    /// The plural name.
+    /// The plural name of the resource.
     pub resource: String,
-    /// Empty without a subresource.
+    /// The subresource; empty without a subresource.
     pub subresource: String,
-    /// Empty for collections.
+    /// The object's name; empty for collections.
     pub name: String,
     /// The path segments after the subresource.
     pub rest: Vec<String>,
@@ -42,7 +43,7 @@ const NAMESPACE_SUBRESOURCES: [&str; 2] = ["status", "finalize"];
 pub(crate) struct OldWatch {
     /// The path of the collection.
     pub(crate) collection: String,
-    /// The name, for a watch of one object.
+    /// The object's name; `None` for a watch of the collection.
     pub(crate) name: Option<String>,
 }
 
@@ -71,8 +72,8 @@ pub(crate) fn old_watch(method: &Method, path: &str) -> Option<OldWatch> {
 
 /// Parses method, path and query as kube-apiserver does.
 ///
-/// `watch` and `exact_name` come from the query: whether it requests a watch, and the name that its
-/// field selector requires.
+/// `watch` and `exact_name` come from the query. `watch` is true if the query requests a watch.
+/// `exact_name` is the name that the field selector requires.
 pub fn parse(
     method: &Method,
     raw_path: &str,
@@ -164,7 +165,7 @@ fn method_verb(method: &Method) -> Cow<'static, str> {
     }
 }
 
-/// Whether the name is a valid path segment (`IsPathSegmentName`).
+/// Reports whether the name is a valid path segment (`IsPathSegmentName`).
 pub(crate) fn is_path_segment(name: &str) -> bool {
     !matches!(name, "." | "..") && !name.contains(['/', '%'])
 }
@@ -190,7 +191,7 @@ fn decode(raw: &str) -> String {
 }
 
 impl ResourcePath {
-    /// The resource in RBAC rules: `pods`, or `pods/status`.
+    /// Returns the resource in the form of RBAC rules: `pods`, or `pods/status`.
     pub fn qualified(&self) -> String {
         if self.subresource.is_empty() {
             self.resource.clone()
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_parsed_as_in_kube_apiserver() {
+    fn request_paths_are_parsed_as_in_kube_apiserver() {
         let (get, post, put, delete) = (&Method::GET, &Method::POST, &Method::PUT, &Method::DELETE);
         check(
             get,
@@ -283,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn non_resource_paths_have_the_method_as_verb() {
+    fn verb_of_non_resource_path_is_the_http_method() {
         for path in [
             "/",
             "/api",
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn path_based_watch_is_parsed() {
+    fn deprecated_watch_path_is_parsed() {
         let old = |path| old_watch(&Method::GET, path);
         let found = old("/api/v1/watch/namespaces/shop/pods").unwrap();
         assert_eq!(found.collection, "/api/v1/namespaces/shop/pods");

@@ -1,5 +1,5 @@
 //! Fair queueing: limits concurrent requests, and admits waiting requests round-robin by caller, so
-//! that a caller with many requests delays only itself.
+//! that a caller with many requests delays only its own requests.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -13,21 +13,23 @@ use crate::status::ApiError;
 /// Limits on concurrent and waiting requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Concurrent requests, without watches.
+    /// Maximum number of concurrent requests, without watches.
     pub running: usize,
-    /// Concurrent requests of one caller.
+    /// Maximum number of concurrent requests of one caller.
     pub running_of_one: usize,
-    /// Additional concurrent requests of privileged callers when all other slots are in use.
+    /// Number of additional concurrent requests of privileged callers when all other slots are in
+    /// use.
     pub reserve: usize,
-    /// Waiting requests of one caller.
+    /// Maximum number of waiting requests of one caller.
     pub waiting: usize,
-    /// Waiting requests of all callers; privileged requests may exceed the limit by `waiting`.
+    /// Maximum number of waiting requests of all callers. Privileged requests may exceed the limit
+    /// by `waiting`.
     pub waiting_total: usize,
-    /// Watches of one caller.
+    /// Maximum number of watches of one caller.
     pub watches: usize,
-    /// Watches of all callers.
+    /// Maximum number of watches of all callers.
     pub watches_total: usize,
-    /// Maximum waiting time.
+    /// Maximum time that a request waits for a slot.
     pub max_wait: Duration,
 }
 
@@ -46,7 +48,7 @@ impl Default for Bounds {
     }
 }
 
-/// The queues of all callers. Clones share them.
+/// The request queues of all callers. Clones share the queues.
 #[derive(Debug, Clone)]
 pub struct Fair {
     bounds: Bounds,
@@ -60,7 +62,7 @@ struct State {
     running_by: BTreeMap<Arc<str>, usize>,
     waiting: usize,
     queues: BTreeMap<QueueKey, VecDeque<oneshot::Sender<Slot>>>,
-    /// Callers with waiting requests, in round-robin order.
+    /// The callers with waiting requests, in round-robin order.
     turns: VecDeque<QueueKey>,
     watches: usize,
     watches_by: BTreeMap<Arc<str>, usize>,
@@ -69,23 +71,23 @@ struct State {
 /// A slot of a running request. Drop passes it to a waiting request.
 #[derive(Debug)]
 pub struct Slot {
-    /// `None` after the slot was returned.
+    /// The queues to return the slot to; `None` after the slot was returned.
     fair: Option<Fair>,
     caller: Arc<str>,
 }
 
-/// The priority class of a caller.
+/// The priority class of a caller, which determines the available slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
-    /// Without reserved slots.
+    /// Requests of this class use no reserved slots.
     Usual,
-    /// With reserved slots: the embedding program's controllers run even if all other slots are in
-    /// use.
+    /// Requests of this class may use reserved slots. The embedding program's controllers therefore
+    /// run even if all other slots are in use.
     Reserved,
 }
 
 impl Priority {
-    /// The number of slots for this class.
+    /// Returns the number of slots for this class.
     const fn room(self, bounds: Bounds) -> usize {
         match self {
             Self::Usual => bounds.running,
@@ -93,7 +95,7 @@ impl Priority {
         }
     }
 
-    /// The number of queue places for this class.
+    /// Returns the maximum number of waiting requests for this class.
     const fn waiting(self, bounds: Bounds) -> usize {
         match self {
             Self::Usual => bounds.waiting_total,
@@ -117,13 +119,13 @@ pub struct WatchSlot {
     caller: Arc<str>,
 }
 
-/// The 429 response, with kube-apiserver's message and delay.
+/// Returns the 429 response, with kube-apiserver's message and delay.
 fn refused() -> ApiError {
     ApiError::too_many_requests("Too many requests, please try again later.", 1)
 }
 
 impl Fair {
-    /// Empty queues.
+    /// Creates empty queues with these limits.
     pub fn new(bounds: Bounds) -> Self {
         Self {
             bounds,
@@ -134,7 +136,8 @@ impl Fair {
     /// Waits for a slot.
     ///
     /// # Errors
-    /// 429 if too many requests of the caller wait, or after the timeout.
+    ///
+    /// Returns 429 if too many requests of the caller wait, or after the timeout.
     pub async fn enter(&self, caller: &str, priority: Priority) -> Result<Slot, ApiError> {
         let turn = match self.seat_or_queue(caller, priority)? {
             Entry::Slot(slot) => return Ok(slot),
@@ -176,7 +179,7 @@ impl Fair {
         }
     }
 
-    /// Gives free slots to waiting requests of classes that may use them.
+    /// Assigns free slots to waiting requests of classes that may use them.
     fn admit_waiting(&self) {
         loop {
             let (slot, next) = {
@@ -187,7 +190,7 @@ impl Fair {
                 (self.slot(&mut state, caller), next)
             };
             if let Err(mut unused) = next.send(slot) {
-                // The request is gone: return the slot and offer it again.
+                // The request was dropped: return the slot and offer it again.
                 if let Some(fair) = unused.fair.take() {
                     fair.state.lock().leave(&unused.caller);
                 }
@@ -198,7 +201,8 @@ impl Fair {
     /// Takes a slot for a watch.
     ///
     /// # Errors
-    /// 429 if the caller or all callers together have too many watches.
+    ///
+    /// Returns 429 if the caller or all callers together have too many watches.
     pub fn watch(&self, caller: &str) -> Result<WatchSlot, ApiError> {
         let mut state = self.state.lock();
         let own = state.watches_by.get(caller).copied().unwrap_or(0);
@@ -214,7 +218,7 @@ impl Fair {
         })
     }
 
-    /// Numbers of running requests, waiting requests and watches, for metrics.
+    /// Returns the numbers of running requests, waiting requests and watches, for metrics.
     pub fn load(&self) -> (usize, usize, usize) {
         let state = self.state.lock();
         (state.running, state.waiting, state.watches)
@@ -242,7 +246,7 @@ impl State {
         self.queues.insert(turn, VecDeque::from([sender]));
     }
 
-    /// Whether another request of this caller and class may run.
+    /// Reports whether another request of this caller and class may run.
     fn may_run(&self, turn: &QueueKey, bounds: Bounds) -> bool {
         let own = self.running_by.get(&turn.caller).copied().unwrap_or(0);
         self.running < turn.priority.room(bounds) && own < bounds.running_of_one
@@ -259,9 +263,10 @@ impl State {
         }
     }
 
-    /// The oldest waiting request of the next caller that may run now.
+    /// Removes and returns the oldest waiting request of the next caller that may run.
     fn next(&mut self, bounds: Bounds) -> Option<(Arc<str>, oneshot::Sender<Slot>)> {
-        // Avoids a search through thousands of queues when no slot is free for any of them.
+        // This check avoids a search through thousands of queues when no slot is free for any of
+        // them.
         let (last, _) = self.queues.last_key_value()?;
         if self.running >= last.priority.room(bounds) {
             return None;
@@ -282,7 +287,7 @@ impl State {
         Some((turn.caller, sender))
     }
 
-    /// Removes requests whose client is gone from the queues.
+    /// Removes requests from the queues whose client has disconnected.
     fn remove_disconnected(&mut self) {
         let mut gone = 0;
         self.queues.retain(|_, queue| {

@@ -10,7 +10,7 @@ use tokio::task::block_in_place;
 use crate::resource::Resource;
 use crate::store::Stored;
 
-/// Bodies and objects above this number of bytes are heavy.
+/// Minimum size in bytes of bodies and objects whose processing is heavy work.
 const HEAVY_FROM_BYTES: usize = 64 * 1024;
 /// Assumed overhead per JSON value in bytes.
 const VALUE_OVERHEAD: usize = 16;
@@ -26,7 +26,7 @@ impl Default for Heavy {
     }
 }
 
-/// Whether work is heavy.
+/// The estimated CPU cost of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Weight {
     Light,
@@ -34,7 +34,7 @@ pub(crate) enum Weight {
 }
 
 impl Weight {
-    /// The weight of decoding a number of bytes.
+    /// Returns the weight of decoding this number of bytes.
     pub(crate) const fn of_bytes(bytes: usize) -> Self {
         if bytes > HEAVY_FROM_BYTES {
             Self::Heavy
@@ -43,12 +43,12 @@ impl Weight {
         }
     }
 
-    /// The weight of reading, filtering or converting stored objects.
+    /// Returns the weight of reading, filtering or converting stored objects.
     pub(crate) fn of_stored(all: &[Stored]) -> Self {
         Self::of_bytes(all.iter().map(|stored| stored.value.len()).sum())
     }
 
-    /// The weight of merging and validating values of a kind.
+    /// Returns the weight of merging and validating values of a kind.
     pub(crate) fn of_values(resource: &Resource, values: &[&Value]) -> Self {
         let mut left = HEAVY_FROM_BYTES;
         let fit = values.iter().all(|value| fits(value, &mut left));
@@ -79,8 +79,8 @@ fn fits(value: &Value, left: &mut usize) -> bool {
 }
 
 impl Heavy {
-    /// Runs the work: immediately if it is light, otherwise when a permit is free. The timeout of
-    /// the request limits the wait.
+    /// Runs the work: light work immediately, heavy work when a permit is free. The timeout of the
+    /// request limits the wait.
     pub(crate) async fn run<T>(&self, weight: Weight, work: impl FnOnce() -> T) -> T {
         // A single-threaded runtime has no other worker.
         let flavor = Handle::current().runtime_flavor();
@@ -93,11 +93,11 @@ impl Heavy {
 
     /// Waits for a permit.
     pub(crate) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
-        // The semaphore is never closed; without a permit the work must still be done.
+        // The semaphore is never closed. Even without a permit, the work must be done.
         self.0.acquire().await.ok()
     }
 
-    /// Whether no permit is free.
+    /// Reports whether no permit is free.
     #[cfg(test)]
     pub(crate) fn is_full(&self) -> bool {
         self.0.available_permits() == 0
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_values_and_cel_rules_are_heavy() {
+    fn long_values_and_cel_rules_count_as_heavy_work() {
         let mut catalog = crate::builtin::catalog(crate::builtin::Kinds::Cluster);
         for resource in crate::crd::resources(&crate::crd::tests::widgets()).unwrap() {
             catalog.insert(resource.into());
@@ -139,7 +139,7 @@ mod tests {
         runtime.block_on(async move {
             let heavy = Arc::new(Heavy::default());
             let work = tokio::spawn(async move {
-                // Ends only after the other task has run.
+                // The work ends only after the other task has run.
                 heavy.run(Weight::Heavy, move || wait.recv()).await
             });
             let other = tokio::spawn(async move { go_on.send(()) });

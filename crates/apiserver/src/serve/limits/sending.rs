@@ -1,5 +1,5 @@
-//! Limits on memory per caller: responses that are not sent yet, initial objects of watches, and
-//! request bodies. Requests above the limit get 429.
+//! Limits on memory per caller: unsent responses, initial objects of watches, and request bodies. A
+//! request above the limit receives 429.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,31 +12,31 @@ use parking_lot::Mutex;
 use crate::serve::answer;
 use crate::status::ApiError;
 
-/// Responses up to this number of bytes are not counted.
+/// Maximum size in bytes of responses that are not counted.
 const COUNTED_FROM_BYTES: usize = 64 * 1024;
 
-/// Limits in bytes.
+/// A memory limit in bytes, per caller and in total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByteLimit {
-    /// Per caller.
+    /// Maximum number of bytes for one caller.
     pub of_caller: usize,
-    /// For all callers together.
+    /// Maximum number of bytes for all callers together.
     pub of_all: usize,
 }
 
 /// Limits on the memory of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryBounds {
-    /// Responses above 64 KiB that are not sent yet.
+    /// The limit on unsent responses above 64 KiB.
     pub answers: ByteLimit,
-    /// Initial objects of watches, and events that are not sent yet.
+    /// The limit on initial objects of watches and unsent events.
     pub watches: ByteLimit,
-    /// Request bodies.
+    /// The limit on request bodies.
     pub bodies: ByteLimit,
 }
 
 impl Default for MemoryBounds {
-    /// Limits for a process with some GiB of memory.
+    /// Returns limits for a process with a few GiB of memory.
     fn default() -> Self {
         let large = ByteLimit {
             of_caller: 256 << 20,
@@ -53,7 +53,7 @@ impl Default for MemoryBounds {
     }
 }
 
-/// Counted bytes of one type. Clones share the counters.
+/// Counts the bytes of one type of memory. Clones share the counters.
 #[derive(Debug, Clone)]
 pub(crate) struct Sending(Arc<Mutex<State>>);
 
@@ -84,7 +84,9 @@ impl Sending {
     /// Counts bytes of a caller.
     ///
     /// # Errors
-    /// 429 if the limit is exceeded. A single response is never too large.
+    ///
+    /// Returns 429 if the limit is exceeded. The first response of a caller without counted bytes may
+    /// exceed the limit.
     pub(crate) fn hold(&self, caller: &str, bytes: usize) -> Result<Held, ApiError> {
         let mut held = Held {
             state: Arc::clone(&self.0),
@@ -105,7 +107,7 @@ impl Sending {
             return response;
         }
         match self.hold(caller, bytes) {
-            // The body owns the counter, and keeps its length.
+            // The body owns the counter. Its length is unchanged.
             Ok(held) => response.map(|body| {
                 Body::new(body.map_err(move |error| {
                     let _until_it_is_dropped = &held;
@@ -121,7 +123,8 @@ impl Held {
     /// Changes the number of counted bytes.
     ///
     /// # Errors
-    /// 429 if growth exceeds the limit; no bytes are counted then.
+    ///
+    /// Returns 429 if growth exceeds the limit. The number of counted bytes then stays unchanged.
     pub(crate) fn resize(&mut self, bytes: usize) -> Result<(), ApiError> {
         let before = self.bytes;
         self.settle(0);
@@ -132,7 +135,8 @@ impl Held {
         Ok(())
     }
 
-    /// Changes the number of counted bytes without a limit: they are in memory already.
+    /// Changes the number of counted bytes without a limit, because the bytes are already in
+    /// memory.
     pub(crate) fn settle(&mut self, bytes: usize) {
         let mut state = self.state.lock();
         state.release(&self.caller, self.bytes);
@@ -148,7 +152,7 @@ impl State {
             || self.all > 0 && self.all.saturating_add(bytes) > self.limit.of_all;
         if is_too_much {
             return Err(ApiError::too_many_requests(
-                "too many answers wait to be read, please read them first",
+                "too many responses are not read yet, please read them first",
                 1,
             ));
         }
@@ -201,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn caller_with_unread_responses_is_limited() {
+    fn caller_with_many_unread_responses_receives_429() {
         let sending = Sending::new(LIMIT);
         let one = sending.guard("greedy", large());
         let two = sending.guard("greedy", large());
@@ -221,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn single_response_is_never_too_large() {
+    fn single_large_response_is_sent_despite_memory_limit() {
         let sending = Sending::new(LIMIT);
         let alone = sending.hold("a", 2 * LIMIT.of_all).unwrap();
         assert!(sending.hold("b", 1).is_err());
@@ -237,7 +241,7 @@ mod tests {
         assert_eq!(
             sending.0.lock().all,
             100 << 10,
-            "the refused one holds none"
+            "the rejected resize counts no bytes"
         );
         one.resize(150 << 10).unwrap();
         two.resize(10 << 10).unwrap();

@@ -1,4 +1,4 @@
-//! Get and list.
+//! Handlers of get and list requests.
 
 use axum::response::Response;
 use http::StatusCode;
@@ -16,7 +16,7 @@ use crate::serve::transform::{self, ListMeta};
 use crate::status::ApiError;
 use crate::store::{At, List, ListError, Page, Rest, Stored};
 
-/// Objects per read of the store while selectors filter.
+/// Number of objects per read of the store while selectors filter the list.
 const CHUNK: usize = 2000;
 
 /// Handles a get.
@@ -45,7 +45,7 @@ pub(crate) async fn get(exchange: &Exchange, target: &Target) -> Result<Response
     transform::answer_object(exchange, target, StatusCode::OK, accepted, object).await
 }
 
-/// Rejects a revision in the future, which cannot be waited for.
+/// Rejects a revision in the future, because a write may never reach it.
 fn check_seen(exchange: &Exchange, version: u64) -> Result<(), ApiError> {
     let current = exchange.shared.store.revision();
     if version > current {
@@ -117,7 +117,7 @@ impl Start {
         let exact = match options.version_match {
             Some(VersionMatch::Exact) => true,
             Some(VersionMatch::NotOlderThan) => false,
-            // The legacy meaning of pages without resourceVersionMatch.
+            // This is the legacy meaning of pages without resourceVersionMatch.
             None => options.limit.is_some() && version > 0,
         };
         if !exact {
@@ -136,7 +136,7 @@ impl Start {
 }
 
 impl ListResult {
-    /// The last or only page.
+    /// Returns the last or only page.
     fn last(items: Vec<Stored>, revision: u64) -> Self {
         Self {
             items,
@@ -147,7 +147,8 @@ impl ListResult {
     }
 }
 
-/// The page size. A list at resourceVersion 0 is not paged, as from kube-apiserver's watch cache.
+/// Returns the page size. A list at resourceVersion 0 is not paged, as from kube-apiserver's watch
+/// cache.
 fn page_size(options: &ListOptions) -> Option<usize> {
     let any = options.resource_version == "0" && options.continue_token.is_empty();
     options.limit.filter(|_| !any)
@@ -205,9 +206,9 @@ struct Filtering<'s> {
     items: Vec<Stored>,
 }
 
-/// The state after a page of the store.
+/// The state of filtering after a page of the store.
 enum FilterState {
-    /// The page is full; `left` objects were not examined.
+    /// The page is full, and `left` objects were not examined.
     Enough { left: u64 },
     /// The store has more objects after this key.
     More { after: String },
@@ -236,7 +237,7 @@ impl Filtering<'_> {
     }
 }
 
-/// The only possible object of a selection with an exact name.
+/// Reads the only possible object of a selection with an exact name.
 async fn one(
     exchange: &Exchange,
     selection: &Selection,
@@ -258,7 +259,7 @@ async fn one(
     Ok(ListResult::last(items, revision))
 }
 
-/// A full page, with `left` unexamined objects after it.
+/// Returns a full page, with `left` unexamined objects after it.
 fn page_of(items: Vec<Stored>, revision: u64, left: u64, selection: &Selection) -> ListResult {
     let Some(last) = items.last().filter(|_| left > 0) else {
         return ListResult::last(items, revision);
@@ -275,7 +276,7 @@ fn page_of(items: Vec<Stored>, revision: u64, left: u64, selection: &Selection) 
     }
 }
 
-/// Converts an error of the store.
+/// Converts an error of the store to a response.
 fn refusal(error: ListError, start: &Start, selection: &Selection) -> ApiError {
     match error {
         ListError::Compacted { .. } if start.paging => {

@@ -4,10 +4,10 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 
-/// The position of the next page.
+/// The start position of the next page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
-    /// The revision of all pages; `None` for the latest.
+    /// The revision that all pages show; `None` for the latest.
     pub revision: Option<u64>,
     /// The last key of the previous page.
     pub after: String,
@@ -23,11 +23,11 @@ struct Token {
 }
 
 const VERSION: &str = "meta.k8s.io/v1";
-/// The revision in tokens that continue at the latest state.
+/// The revision value in tokens that continue at the latest state.
 const LATEST: i64 = -1;
 
 impl Position {
-    /// Encodes a token, without the key prefix.
+    /// Encodes the position as a token, without the key prefix.
     pub fn encode(&self, prefix: &str) -> String {
         let start = self.after.strip_prefix(prefix).unwrap_or(&self.after);
         let token = Token {
@@ -46,7 +46,8 @@ impl Position {
     /// Decodes a token, and adds the key prefix.
     ///
     /// # Errors
-    /// kube-apiserver's message for an invalid token.
+    ///
+    /// Returns kube-apiserver's message for an invalid token.
     pub fn decode(text: &str, prefix: &str) -> Result<Self, String> {
         const INVALID: &str = "continue key is not valid";
         let json = URL_SAFE_NO_PAD
@@ -82,7 +83,7 @@ impl Position {
     }
 }
 
-/// Go's message for bytes that are no JSON at all; otherwise the parser's.
+/// Returns Go's message for bytes that cannot be the start of JSON; otherwise the parser's message.
 fn unreadable(bytes: &[u8], error: &serde_json::Error) -> String {
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     match first {
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_tokens_have_the_errors_of_kube_apiserver() {
+    fn errors_of_invalid_continue_tokens_match_kube_apiserver() {
         for (text, expect) in [
             (
                 token(r#"{"v":"meta.k8s.io/v2","rv":1,"start":"a"}"#),
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn token_of_the_latest_state_has_no_revision() {
+    fn continue_token_for_latest_state_has_no_revision() {
         let position = Position {
             revision: None,
             after: "/core/pods/shop/web".to_owned(),

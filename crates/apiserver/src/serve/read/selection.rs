@@ -13,15 +13,15 @@ use crate::serve::shared::Target;
 use crate::status::ApiError;
 use crate::store::Stored;
 
-/// Selectors, and the key prefix of possible objects.
+/// The selectors of a request, and the key prefix of possible objects.
 #[derive(Debug, Clone)]
 pub(crate) struct Selection {
     resource: Arc<Resource>,
     labels: LabelSelector,
     fields: FieldSelector,
-    /// The key prefix.
+    /// The key prefix of the selected objects.
     pub(crate) prefix: String,
-    /// The key, if only one object is possible.
+    /// The key of the object, if only one object is possible.
     pub(crate) only: Option<String>,
 }
 
@@ -29,10 +29,11 @@ const NAME: &str = "metadata.name";
 const NAMESPACE: &str = "metadata.namespace";
 
 impl Selection {
-    /// The selection for a target and its options.
+    /// Creates the selection for a target and its options.
     ///
     /// # Errors
-    /// 400 for malformed selectors or unsupported fields.
+    ///
+    /// Returns 400 for malformed selectors or unsupported fields.
     pub(crate) fn of(target: &Target, options: &ListOptions) -> Result<Self, ApiError> {
         let labels: LabelSelector = options
             .label_selector
@@ -62,8 +63,8 @@ impl Selection {
         let resource = &target.resource;
         let (prefix, only) = match resource.scope {
             Scope::Cluster => (
-                // With an empty namespace, so that continue tokens contain the bare name as in
-                // kube-apiserver.
+                // The prefix has an empty namespace, so that continue tokens contain the bare name
+                // as in kube-apiserver.
                 resource.prefix(Some("")),
                 keyed(name, || resource.key("", name)),
             ),
@@ -82,15 +83,16 @@ impl Selection {
         })
     }
 
-    /// Whether all objects below the prefix are selected.
+    /// Reports whether all objects below the prefix are selected.
     pub(crate) fn is_everything(&self) -> bool {
         self.only.is_none() && self.labels.is_everything() && self.fields.is_everything()
     }
 
-    /// Whether an object is selected.
+    /// Reports whether an object is selected.
     ///
     /// # Errors
-    /// If the stored bytes are malformed.
+    ///
+    /// Fails if the stored bytes are malformed.
     pub(crate) fn takes(&self, stored: &Stored) -> Result<bool, ApiError> {
         if self.only.as_ref().is_some_and(|key| **key != *stored.key) {
             return Ok(false);
@@ -102,7 +104,7 @@ impl Selection {
         Ok(self.labels.matches_object(&object) && self.takes_fields(&object))
     }
 
-    /// Matches the label selector without parsing the whole object.
+    /// Reports whether the labels match the selector, without parsing the whole object.
     fn takes_labels(&self, stored: &Stored) -> Result<bool, ApiError> {
         if self.labels.is_everything() {
             return Ok(true);

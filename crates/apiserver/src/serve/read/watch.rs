@@ -1,4 +1,4 @@
-//! Watches: existing objects if requested, then each change as a line of JSON.
+//! Watches: initial objects if requested, then each change as a line of JSON.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -32,14 +32,14 @@ use event::Encoder;
 
 /// Interval of bookmarks.
 const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
-/// Time of the last bookmark before the end of the watch.
+/// Time between the last bookmark and the end of the watch.
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
-/// Minimum lifetime of a watch without timeout, in seconds; a random time up to the same length is
+/// Minimum lifetime in seconds of a watch without timeout; a random time up to the same length is
 /// added.
 const MIN_LIFETIME_SECS: u64 = 1800;
 /// Maximum lifetime of a watch.
 const MAX_LIFETIME: Duration = Duration::from_hours(24);
-/// Lines are joined to chunks of about this many bytes.
+/// Target size in bytes of the chunks that lines are joined to.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Handles a watch.
@@ -68,7 +68,7 @@ pub(crate) async fn watch(
         source: None,
         waiting: VecDeque::new(),
         next_bookmark: Instant::now() + BOOKMARK_EVERY,
-        // Shorter watches have no last bookmark.
+        // A watch that is shorter has no last bookmark.
         last_bookmark: deadline.checked_sub(LAST_BOOKMARK).filter(|at| *at > now),
         deadline,
         seen: 0,
@@ -108,7 +108,7 @@ fn lifetime(options: &ListOptions) -> Duration {
     match asked {
         Some(seconds) if seconds > 0 => Duration::from_secs(seconds).min(MAX_LIFETIME),
         _ => {
-            // Random, so that watches that started together do not restart together.
+            // The timeout is random, so that watches that started together do not restart together.
             let random = u64::from(uuid::Uuid::new_v4().as_fields().0);
             Duration::from_secs(MIN_LIFETIME_SECS + random % MIN_LIFETIME_SECS)
         }
@@ -121,26 +121,26 @@ struct Watching {
     encoder: Encoder,
     bookmarks: bool,
     source: Option<Watch>,
-    /// Initial objects that are not sent yet.
+    /// The initial objects that are not sent yet.
     waiting: VecDeque<Initial>,
     /// Bytes of the objects in `waiting`.
     first_bytes: usize,
-    /// Memory of the watch: `first_bytes`, and the last sent lines.
+    /// The counted memory of the watch: `first_bytes`, and the last sent lines.
     held: Held,
     next_bookmark: Instant,
     last_bookmark: Option<Instant>,
     deadline: Instant,
-    /// Events up to this revision are skipped, because the client has seen them.
+    /// The revision up to which events are skipped, because the client already has them.
     seen: u64,
     over: bool,
-    /// Notifies of changed CRDs, for custom kinds.
+    /// Notifies the watch of changed CRDs; `None` for built-in kinds.
     definitions: Option<tokio::sync::watch::Receiver<()>>,
     _seat: WatchSlot,
 }
 
 enum Initial {
     Object(Stored),
-    /// The end of the initial objects, at this revision.
+    /// The end of the initial objects, with the revision of the list.
     End(u64),
     Line(Bytes),
 }
@@ -158,7 +158,7 @@ impl Watching {
                 version_match: Some(VersionMatch::NotOlderThan),
                 ..ListOptions::default()
             };
-            // Fails before any read if the limit is already reached.
+            // The watch fails before any read if the limit is already reached.
             self.held.resize(1)?;
             let found = find(&self.exchange, self.encoder.selection(), &latest).await?;
             self.first_bytes = found.items.iter().map(Stored::weight).sum();
@@ -178,7 +178,7 @@ impl Watching {
         Ok(())
     }
 
-    /// The next lines; `None` at the end of the watch.
+    /// Returns the next lines; `None` at the end of the watch.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if !self.waiting.is_empty() {
@@ -218,7 +218,7 @@ impl Watching {
         out.into()
     }
 
-    /// Waits for changes; may return no lines.
+    /// Waits for changes, and returns their lines; may return no lines.
     async fn changes(&mut self) -> Vec<u8> {
         let Some(source) = &mut self.source else {
             self.over = true;
@@ -305,7 +305,8 @@ async fn changed(definitions: &mut Option<tokio::sync::watch::Receiver<()>>) {
     std::future::pending::<()>().await;
 }
 
-/// Whether the kind is still served with the same schema; otherwise clients must restart the watch.
+/// Reports whether the kind is still served with the same schema. If not, clients must restart the
+/// watch.
 fn is_served(exchange: &Exchange, target: &Target) -> bool {
     let resource = &target.resource;
     let (group, version) = (

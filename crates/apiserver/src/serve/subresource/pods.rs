@@ -1,4 +1,4 @@
-//! Eviction and binding of pods.
+//! Handlers of pod eviction and binding.
 
 use axum::response::Response;
 use futures::future::BoxFuture;
@@ -21,7 +21,7 @@ use crate::serve::write::commit::{self, Edit, Live, Next};
 use crate::serve::write::delete::{Delete, check_preconditions};
 use crate::status::ApiError;
 
-/// Deletes the pod. Disruption budgets are not enforced.
+/// Deletes the pod. The server does not enforce disruption budgets.
 pub(super) async fn evict(exchange: &Exchange, target: &Target) -> Result<Response, ApiError> {
     let accepted = accepted(&exchange.headers, Transforms::None)?;
     let options = WriteOptions::of(WriteVerb::Create, &exchange.query, &exchange.headers)?;
@@ -52,7 +52,7 @@ pub(super) async fn evict(exchange: &Exchange, target: &Target) -> Result<Respon
     };
     let noted = commit::run(&exchange.shared.store, &pod, dry_run, &disrupt).await?;
     if delete.resource_version.is_some() && !dry_run.is_on() {
-        // The precondition held; the condition update has changed the version since.
+        // The precondition was met; the condition update has changed the version since.
         delete.resource_version = Some(metadata::resource_version(&noted.object).to_owned());
     }
     let delete = Delete {
@@ -88,7 +88,7 @@ impl Edit for Disrupt<'_> {
     }
 }
 
-/// Binds the pod in a Binding body; `pods` is its resource.
+/// Binds the pod that a Binding body names; `pods` is the pod resource.
 pub(crate) async fn bind_named(exchange: &Exchange, pods: Target) -> Result<Response, ApiError> {
     let binding = read_binding(exchange).await?;
     let pod = Target {
@@ -105,7 +105,7 @@ pub(super) async fn bind(exchange: &Exchange, target: &Target) -> Result<Respons
     place(exchange, target, &binding).await
 }
 
-/// Reads a Binding; its labels and annotations must be valid for a pod.
+/// Reads a Binding. Its labels and annotations must be valid for a pod.
 async fn read_binding(exchange: &Exchange) -> Result<Value, ApiError> {
     let mut binding = read_kind(exchange, "Binding").await?;
     decode_as("", "v1", "Binding", &mut binding)?;
@@ -223,7 +223,7 @@ impl Edit for Bind<'_> {
     }
 }
 
-/// Sets the condition PodScheduled.
+/// Sets the condition `PodScheduled` of a pod.
 fn set_scheduled(pod: &mut Value) {
     let condition = json!({
         "type": "PodScheduled", "status": "True", "lastProbeTime": null,
@@ -232,7 +232,7 @@ fn set_scheduled(pod: &mut Value) {
     set_condition(pod, condition);
 }
 
-/// Sets a condition; replaces one of the same type.
+/// Sets a condition of a pod; replaces a condition of the same type.
 fn set_condition(pod: &mut Value, condition: Value) {
     let conditions = &mut pod["status"]["conditions"];
     match conditions.as_array_mut() {

@@ -1,4 +1,4 @@
-//! The scale subresource (`autoscaling/v1` Scale).
+//! Handlers of the scale subresource (`autoscaling/v1` Scale).
 
 use std::collections::BTreeMap;
 
@@ -173,7 +173,7 @@ impl Rescale<'_> {
     }
 }
 
-/// Field owners of the replicas, and the data to convert them.
+/// The field owners of the replicas, and the data to convert them.
 struct Owners {
     kind: MergeKind,
     managers: Managers,
@@ -184,7 +184,7 @@ struct Owners {
 impl Owners {
     fn of(exchange: &Exchange, target: &Target, live: &Value) -> Result<Self, ApiError> {
         let schema = builtin::kind("autoscaling", "v1", "Scale")
-            .ok_or_else(|| ApiError::internal("the schema of Scale is not published"))?;
+            .ok_or_else(|| ApiError::internal("cannot find the schema of Scale"))?;
         let kind = MergeKind::of_schema("autoscaling/v1", "Scale", schema, &target.subresource);
         let same = target.group_resource();
         let catalog = exchange.shared.catalog.load();
@@ -221,7 +221,7 @@ impl Edit for Rescale<'_> {
     }
 }
 
-/// The Scale of an object.
+/// Creates the Scale of an object.
 fn of(target: &Target, paths: &ScalePaths, object: &Value) -> Value {
     let mut shown = serde_json::Map::new();
     for field in [
@@ -241,7 +241,7 @@ fn of(target: &Target, paths: &ScalePaths, object: &Value) -> Value {
         "kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": shown,
         "spec": {}, "status": {"replicas": number(&paths.status_replicas)},
     });
-    // Go omits zero.
+    // Go omits the field if it is zero.
     if replicas != 0 {
         scale["spec"]["replicas"] = replicas.into();
     }
@@ -284,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn replicas_path_is_resolved() {
+    fn replicas_path_of_scale_is_resolved() {
         let mut object = json!({"spec": {"replicas": 2}});
         assert_eq!(at(&object, ".spec.replicas"), 2);
         set(&mut object, ".spec.size.now", 5.into());

@@ -10,7 +10,7 @@ use crate::serve::shared::Target;
 use crate::status::ApiError;
 use crate::table;
 
-/// The object in a row (`includeObject`).
+/// The form of the object in a row (`includeObject`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TableOptions {
     Metadata,
@@ -19,10 +19,11 @@ pub(crate) enum TableOptions {
 }
 
 impl TableOptions {
-    /// Parses the query.
+    /// Parses the query parameter `includeObject`.
     ///
     /// # Errors
-    /// 400 for an unknown value.
+    ///
+    /// Returns 400 for an unknown value.
     pub(crate) fn of(query: &Query) -> Result<Self, ApiError> {
         match query.first("includeObject").unwrap_or_default() {
             "" | "Metadata" => Ok(Self::Metadata),
@@ -36,7 +37,7 @@ impl TableOptions {
     }
 }
 
-/// A Table of these objects.
+/// Creates a Table of these objects.
 pub(crate) fn of(
     target: &Target,
     version: MetaVersion,
@@ -51,7 +52,7 @@ pub(crate) fn of(
     })
 }
 
-/// A Table of one object for a watch; only the first event has columns.
+/// Creates a Table of one object for a watch. Only the first event of a watch has columns.
 pub(crate) fn of_event(
     target: &Target,
     version: MetaVersion,

@@ -10,17 +10,18 @@ use crate::serve::shared::{Target, object_at};
 use crate::status::ApiError;
 
 const AUTOMOUNT: &str = "automountServiceAccountToken";
-/// The service account of pods without one.
+/// The service account of pods that do not name one.
 const DEFAULT: &str = "default";
-/// The annotation of mirror pods, which a kubelet created.
+/// The annotation of mirror pods, which kubelets create.
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
-/// Completes a new pod from its service account. Returns whether the account disables the token
+/// Completes a new pod from its service account. Returns true if the account disables the token
 /// mount, which [`prepared`] reverts after preparation.
 ///
 /// # Errors
-/// 403 if the account does not exist. A missing account `default` is allowed, because each
-/// namespace gets it with a delay.
+///
+/// Returns 403 if the account does not exist. A missing account `default` is allowed, because a
+/// controller creates it after the namespace.
 pub(crate) async fn admit(
     exchange: &Exchange,
     target: &Target,
@@ -52,7 +53,7 @@ pub(crate) async fn admit(
     Ok(complete(pod, &account))
 }
 
-/// Whether the pod is a mirror pod; rejects accounts and tokens in it.
+/// Reports whether the pod is a mirror pod. Rejects mirror pods with service accounts or tokens.
 fn mirrored(target: &Target, pod: &mut Value) -> Result<bool, ApiError> {
     if !matches!(pod["spec"]["serviceAccountName"].as_str(), None | Some("")) {
         return Err(target.forbidden("a mirror pod may not reference service accounts"));

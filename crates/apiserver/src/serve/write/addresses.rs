@@ -13,7 +13,7 @@ use crate::serve::shared::Target;
 use crate::status::{ApiError, FieldError};
 use crate::store::List;
 
-/// Locks allocation, from the read of allocated addresses until the write.
+/// Locks allocation from the read of allocated addresses until the write.
 pub(crate) async fn turn<'e>(
     exchange: &'e Exchange,
     target: &Target,
@@ -24,7 +24,8 @@ pub(crate) async fn turn<'e>(
     Some(exchange.shared.addresses.lock().await)
 }
 
-/// Allocates missing addresses of a new Service; returns errors for requested addresses in use.
+/// Allocates missing addresses of a new Service; returns errors for requested addresses that are in
+/// use.
 pub(crate) async fn assign(
     exchange: &Exchange,
     target: &Target,
@@ -46,7 +47,8 @@ pub(crate) async fn assign(
         Ok::<_, ApiError>(taken)
     };
     let weight = Weight::of_stored(&page.items);
-    // Not `reads`: all writes of Services wait for the mutex, and must not wait for long lists.
+    // The work does not use the permits of `reads`. All writes of Services wait for the mutex, and
+    // must not wait for long lists.
     let taken = exchange.shared.heavy.run(weight, work).await?;
     let is_taken = |claim: &str| taken.contains(claim);
     service::collisions(object, &is_taken, &mut found);

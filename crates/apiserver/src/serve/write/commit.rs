@@ -1,5 +1,5 @@
-//! Optimistic concurrency: reads the object, computes the next state, and writes; repeats after a
-//! concurrent change.
+//! Optimistic concurrency: reads the object, computes the next state, and writes it; repeats all
+//! steps after a concurrent change.
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -12,7 +12,7 @@ use crate::serve::shared::Target;
 use crate::status::ApiError;
 use crate::store::{Change, CommitError, Expect, Require, Store, Stored, Write};
 
-/// Maximum number of attempts. A lost attempt means that another writer succeeded.
+/// Maximum number of attempts. A failed attempt means that another writer succeeded.
 const MAX_ATTEMPTS: usize = 64;
 
 /// Maximum size of a stored object in bytes: etcd's limit, which clients rely on.
@@ -22,21 +22,21 @@ const MAX_BYTES: usize = 1536 * 1024;
 #[derive(Debug, Clone)]
 pub(crate) struct Live {
     pub(crate) stored: Stored,
-    /// In the version of the request, with its resourceVersion.
+    /// The object in the version of the request, with its resourceVersion.
     pub(crate) object: Value,
 }
 
 /// The next state of an object.
 #[derive(Debug)]
 pub(crate) enum Next {
-    /// Store this object.
+    /// Store this value as the object.
     Put(Value),
     /// Create this object, if the required objects are unchanged; otherwise compute the next state
     /// again.
     Create(Value, Vec<Require>),
-    /// Delete the object; the client receives this value.
+    /// Delete the object, and send this value to the client.
     Remove(Value),
-    /// Change nothing.
+    /// Write no change.
     Keep,
 }
 
@@ -45,9 +45,9 @@ pub(crate) enum Next {
 pub(crate) struct Written {
     /// The object for the response.
     pub(crate) object: Value,
-    /// The outcome.
+    /// The effect of the write on the store.
     pub(crate) outcome: Outcome,
-    /// The revision of the change; `None` without a change.
+    /// The revision of the change; `None` if the object did not change.
     pub(crate) revision: Option<u64>,
 }
 
@@ -61,19 +61,19 @@ impl Written {
     }
 }
 
-/// The outcome of a write.
+/// The effect of a write on the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Created,
     Updated,
     Removed,
-    /// The new object equals the stored one.
+    /// The object was not written, because it equals the stored object.
     Unchanged,
     /// The edit requested no write.
     Kept,
 }
 
-/// Computes the next state. Called again after each concurrent change.
+/// Computes the next state of an object. Called again after each concurrent change.
 pub(crate) trait Edit: Send + Sync {
     fn next<'a>(&'a self, live: Option<&'a Live>) -> BoxFuture<'a, Result<Next, ApiError>>;
 }
@@ -116,7 +116,7 @@ pub(crate) async fn run(
     Err(target.conflict(MODIFIED))
 }
 
-/// The message for a write with an outdated resourceVersion.
+/// The message of a conflict about an outdated resourceVersion.
 pub(crate) const MODIFIED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
@@ -215,7 +215,8 @@ impl Written {
     }
 }
 
-/// Maximum depth of a stored object. JSON parsers stop at 128, and managed fields add some levels.
+/// Maximum nesting depth of a stored object. JSON parsers stop at 128, and managed fields add some
+/// levels.
 const MAX_DEPTH: usize = 100;
 
 fn is_deeper(value: &Value, levels: usize) -> bool {
@@ -227,11 +228,12 @@ fn is_deeper(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// Serializes an object, `apiVersion` and `kind` first, so that lists can omit them without
+/// Serializes an object. `apiVersion` and `kind` come first, so that lists can omit them without
 /// parsing.
 ///
 /// # Errors
-/// 400 above the maximum depth, 413 above the maximum size.
+///
+/// Returns 400 above the maximum depth, and 413 above the maximum size.
 pub(crate) fn encode(object: &Value) -> Result<Bytes, ApiError> {
     const FIRST: [&str; 2] = ["apiVersion", "kind"];
     if is_deeper(object, MAX_DEPTH) {
@@ -241,7 +243,7 @@ pub(crate) fn encode(object: &Value) -> Result<Bytes, ApiError> {
     }
     let fields = object
         .as_object()
-        .ok_or_else(|| ApiError::internal("not an object"))?;
+        .ok_or_else(|| ApiError::internal("cannot store a value that is not an object"))?;
     let first = FIRST.iter().filter_map(|name| fields.get_key_value(*name));
     let others = fields
         .iter()
@@ -262,7 +264,7 @@ pub(crate) fn encode(object: &Value) -> Result<Bytes, ApiError> {
     Ok(bytes.into())
 }
 
-/// Converts an error of the store.
+/// Converts an error of the store to a response.
 pub(crate) fn refusal(error: &CommitError) -> ApiError {
     match error {
         CommitError::Busy => {

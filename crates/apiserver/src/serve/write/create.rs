@@ -1,4 +1,4 @@
-//! Creates, from a POST or from an update or apply of a missing object.
+//! Creation of objects by a POST, or by an update or apply of a missing object.
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -16,10 +16,10 @@ use crate::serve::write::{accounts, addresses, namespace, prepare};
 use crate::status::ApiError;
 use crate::store::Require;
 
-/// Attempts to generate a free name (`generateName`), as in kube-apiserver.
+/// Maximum number of attempts to generate an unused name (`generateName`), as in kube-apiserver.
 const MAX_NAME_ATTEMPTS: usize = 8;
 
-/// Creates the object, and returns it as stored.
+/// Creates the object, and returns the stored object.
 pub(crate) async fn create(
     exchange: &Exchange,
     target: &Target,
@@ -90,7 +90,7 @@ pub(crate) async fn ready(
 ) -> Result<Value, ApiError> {
     prepare::fill_system_fields(&mut object);
     if !metadata::resource_version(&object).is_empty() {
-        // kube-apiserver returns a Status without details here, too.
+        // kube-apiserver also returns a Status without details in this case.
         return Err(ApiError::new(
             http::StatusCode::INTERNAL_SERVER_ERROR,
             "",
@@ -125,7 +125,7 @@ pub(crate) async fn ready(
     Ok(object)
 }
 
-/// Sets the requesting user of a CertificateSigningRequest.
+/// Sets the fields of a CertificateSigningRequest that contain the requesting user.
 fn note_requester(exchange: &Exchange, target: &Target, object: &mut Value) {
     if !target.is("certificates.k8s.io", "certificatesigningrequests") {
         return;
@@ -166,7 +166,8 @@ struct Absent<'t> {
     exchange: &'t Exchange,
     target: &'t Target,
     object: Value,
-    /// The requirements of the previous attempt; computed again if they have changed.
+    /// The requirements of the previous attempt. They are computed again if the required objects
+    /// have changed.
     seen: Mutex<Option<Vec<Require>>>,
 }
 
@@ -201,7 +202,8 @@ impl Edit for Absent<'_> {
 /// Sets the namespace of the request.
 ///
 /// # Errors
-/// 400 if the object has another namespace.
+///
+/// Returns 400 if the object has another namespace.
 pub(crate) fn place(object: &mut Value, target: &Target) -> Result<(), ApiError> {
     let namespace = match target.resource.scope {
         crate::resource::Scope::Namespaced => target.namespace.as_str(),
@@ -226,7 +228,7 @@ pub(crate) fn place(object: &mut Value, target: &Target) -> Result<(), ApiError>
     }
 }
 
-/// Removes duplicate owner references, with a warning.
+/// Removes duplicate owner references, and adds a warning to the response.
 pub(crate) fn warn_of_duplicate_owners(exchange: &Exchange, object: &mut Value) {
     let twice = metadata::dedup_owners(object);
     if !twice.is_empty() {
@@ -239,7 +241,7 @@ pub(crate) fn warn_of_duplicate_owners(exchange: &Exchange, object: &mut Value) 
     }
 }
 
-/// Updates the managed fields for this write.
+/// Updates the managed fields of an object for this write.
 pub(crate) fn track(
     exchange: &Exchange,
     target: &Target,
@@ -254,7 +256,7 @@ pub(crate) fn track(
     merge::update(live, object, &merge_kind(exchange, target), options);
 }
 
-/// The target's kind for merges.
+/// Returns the target's kind for merges.
 pub(crate) fn merge_kind(exchange: &Exchange, target: &Target) -> MergeKind {
     let catalog = exchange.shared.catalog.load();
     let same = target.group_resource();
@@ -296,7 +298,7 @@ pub(crate) fn check_roles(
     )
 }
 
-/// The prefix with a suffix of five consonants and digits (apiserver `SimpleNameGenerator`).
+/// Appends a suffix of five consonants and digits to the prefix (apiserver `SimpleNameGenerator`).
 fn generated_name(prefix: &str) -> String {
     const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
     const MAX_PREFIX: usize = 63 - RANDOM;

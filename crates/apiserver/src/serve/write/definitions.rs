@@ -1,4 +1,4 @@
-//! Checks creates of custom objects against their CRD.
+//! Checks the creation of custom objects against their CRD.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,21 +10,21 @@ use crate::serve::shared::Target;
 use crate::status::ApiError;
 use crate::store::{Require, Store};
 
-/// Maximum number of cached CRDs; the cache is cleared above it.
+/// Maximum number of cached CRDs. The cache is cleared above this number.
 const MAX_CACHED: usize = 1024;
 
-/// A cache of CRD states by revision, because CRDs may be large and their objects many.
+/// A cache of CRD states by revision, because CRDs can be large and each can have many objects.
 #[derive(Debug)]
 pub(crate) struct Definitions {
     known: Mutex<BTreeMap<String, Known>>,
-    /// Kinds of the embedding program, which have no CRD.
+    /// The resources of the embedding program, which have no CRD.
     undefined: BTreeSet<GroupResource>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Known {
     revision: u64,
-    /// Whether the CRD waits for deletion of its objects.
+    /// True if the CRD waits for deletion of its objects.
     terminating: bool,
 }
 
@@ -55,7 +55,7 @@ impl Definitions {
             &format!("{plural}.{group}"),
         );
         let Some(known) = self.find(store, &key).await? else {
-            // The catalog follows the store with a short delay.
+            // The catalog is updated from the store with a short delay.
             return Err(ApiError::unknown_path());
         };
         if known.terminating {

@@ -1,4 +1,4 @@
-//! Deletes: immediate, graceful, or after all finalizers are removed.
+//! Deletion of objects: immediate, graceful, or after all finalizers are removed.
 
 use futures::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
@@ -54,9 +54,9 @@ pub(crate) fn check_preconditions(
 
 /// The response of a delete.
 pub(crate) struct Deleted {
-    /// The object, or a Status.
+    /// The deleted object, or a Status.
     pub(crate) object: Value,
-    /// Whether the object is deleted already.
+    /// True if the object is removed from the store; false if its deletion has only started.
     pub(crate) gone: bool,
 }
 
@@ -113,7 +113,8 @@ impl Delete<'_> {
         Ok(next)
     }
 
-    /// A namespace terminates first; its controller removes the finalizer at the end.
+    /// Starts the deletion of a namespace. Its controller deletes the content, then removes the
+    /// finalizer.
     fn namespace(&self, live: &Value) -> Next {
         if metadata::is_deleting(live) {
             let held = live["spec"]["finalizers"]
@@ -129,7 +130,8 @@ impl Delete<'_> {
         Next::Put(object)
     }
 
-    /// A CRD's objects are deleted first; its controller then removes the finalizer.
+    /// Starts the deletion of a CRD. Its controller deletes the custom objects, then removes the
+    /// finalizer.
     fn definition(&self, live: &Value) -> Next {
         if metadata::is_deleting(live) {
             return self.object(live);
@@ -192,7 +194,7 @@ impl Delete<'_> {
         }
     }
 
-    /// The finalizers, adjusted for the requested propagation.
+    /// Returns the finalizers, adjusted for the requested propagation.
     fn finalizers(&self, live: &Value) -> Vec<String> {
         let all = metadata::finalizers(live);
         if rules::dependents(&self.target.resource) == Dependents::Unsupported {
@@ -213,7 +215,7 @@ impl Delete<'_> {
         finalizers
     }
 
-    /// Whether dependents are orphaned, and whether they are deleted first.
+    /// Returns whether dependents are orphaned, and whether they are deleted before the object.
     fn wish(&self, finalizers: &[&str]) -> (bool, bool) {
         if let Some(orphan) = self.options.orphan_dependents {
             return (orphan, false);
@@ -237,7 +239,7 @@ impl Delete<'_> {
         }
     }
 
-    /// The success Status, with the resource as kind.
+    /// Returns the success Status, with the resource as kind.
     fn status(&self, object: &Value) -> Value {
         let mut details = json!({
             "name": self.target.name, "kind": self.target.resource.plural,
@@ -254,11 +256,11 @@ impl Delete<'_> {
 }
 
 enum Grace {
-    /// No grace period, or it has expired.
+    /// The object has no grace period, or the period has expired.
     None,
-    /// The new period in seconds.
+    /// The new grace period in seconds.
     Until(i64),
-    /// The running period does not change.
+    /// The running grace period does not change.
     Pending,
 }
 
@@ -279,7 +281,7 @@ fn mark(object: &mut Value, live: &Value, period: i64) {
     metadata::set(object, "deletionGracePeriodSeconds", period);
 }
 
-/// Shortens a running grace period; returns it in seconds.
+/// Shortens a running grace period, and returns the new period in seconds.
 fn shorten(object: &mut Value, running: i64, asked: i64) -> i64 {
     let now = Timestamp::now();
     let end = metadata::text(object, "deletionTimestamp")
@@ -288,7 +290,7 @@ fn shorten(object: &mut Value, running: i64, asked: i64) -> i64 {
     let moved = end
         .saturating_add(SignedDuration::from_secs(asked.saturating_sub(running)))
         .unwrap_or(now);
-    // The end cannot move into the past; a graceful request keeps one second.
+    // The end cannot move into the past. A graceful request retains one second.
     let (end, period) = match (moved < now, asked) {
         (false, asked) => (moved, asked),
         (true, 0) => (now, 0),

@@ -6,7 +6,7 @@ use crate::serve::shared::Target;
 use crate::status::{ApiError, Cause};
 use crate::store::{Require, Stored};
 
-/// Namespaces that cannot be deleted.
+/// The namespaces that cannot be deleted.
 const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
 
 /// Rejects a create in a missing or terminating namespace; returns the namespace's revision as a
@@ -40,7 +40,7 @@ pub(crate) async fn check_open(
     Err(error)
 }
 
-/// The namespace of a namespaced target.
+/// Reads the namespace of a namespaced target.
 async fn find(exchange: &Exchange, target: &Target) -> Result<Option<Stored>, ApiError> {
     if target.resource.scope == Scope::Cluster {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Writes of the server's own controllers: the handlers without HTTP.
+//! Writes of the server's own controllers, which use the request handlers without HTTP.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::status::ApiError;
 pub(crate) struct Own<'o> {
     pub(crate) shared: &'o Arc<Shared>,
     pub(crate) caller: Caller,
-    /// The field manager.
+    /// The field manager of the write.
     pub(crate) manager: &'static str,
     pub(crate) resource: Arc<Resource>,
     pub(crate) namespace: &'o str,
@@ -37,7 +37,7 @@ pub(crate) enum OwnWrite {
 }
 
 impl Own<'_> {
-    /// Writes with the options of `request`.
+    /// Runs the write with the options of `request`.
     pub(crate) async fn write(
         self,
         request: Request<Body>,
@@ -95,7 +95,7 @@ impl Own<'_> {
         }
     }
 
-    /// Decodes the object as its kind, with defaults.
+    /// Decodes the object as its kind, and sets defaults.
     fn complete(&self, mut object: Value) -> Result<Value, ApiError> {
         let resource = &self.resource;
         object["apiVersion"] = resource.group_version.to_string().into();

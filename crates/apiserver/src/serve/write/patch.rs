@@ -17,11 +17,11 @@ use crate::status::{ApiError, FieldError, FieldErrorKind};
 /// The type of a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PatchKind {
-    /// RFC 6902.
+    /// A JSON patch (RFC 6902).
     Json,
-    /// RFC 7396.
+    /// A JSON merge patch (RFC 7396).
     Merge,
-    /// Strategic merge patch, for built-in kinds.
+    /// A strategic merge patch, which only built-in kinds support.
     Strategic,
     /// Server-side apply.
     Apply,
@@ -46,10 +46,11 @@ const TYPES: [(PatchKind, &str); 4] = [
 ];
 
 impl PatchKind {
-    /// The type for the request's `Content-Type`.
+    /// Returns the patch type for the request's `Content-Type`.
     ///
     /// # Errors
-    /// 415 for unknown types, and for strategic patches of custom resources.
+    ///
+    /// Returns 415 for unknown types, and for strategic patches of custom resources.
     pub(crate) fn of(exchange: &Exchange, resource: &Resource) -> Result<Self, ApiError> {
         let media_type = content_type(&exchange.headers);
         let known = TYPES
@@ -68,7 +69,7 @@ impl PatchKind {
         Err(ApiError::unsupported_media_type(&names))
     }
 
-    /// The verb whose options the patch uses.
+    /// Returns the verb whose options the patch uses.
     pub(crate) const fn verb(self) -> WriteVerb {
         match self {
             Self::Apply => WriteVerb::Apply,
@@ -77,7 +78,7 @@ impl PatchKind {
     }
 }
 
-/// The error if the patch has the wrong JSON type.
+/// Returns the error if the patch has the wrong JSON type.
 fn misfit(kind: PatchKind, value: &Value) -> Option<&'static str> {
     match (kind, value) {
         (PatchKind::Json, Value::Object(_)) => {
@@ -94,7 +95,8 @@ impl Patch {
     /// Decodes a patch.
     ///
     /// # Errors
-    /// 400 if it is malformed.
+    ///
+    /// Returns 400 if the patch is malformed.
     pub(crate) fn decode(kind: PatchKind, bytes: &Bytes) -> Result<Self, ApiError> {
         let decoded = match kind {
             PatchKind::Apply => {
@@ -119,7 +121,7 @@ impl Patch {
         })
     }
 
-    /// An apply of the server's own controllers.
+    /// Creates the server-side apply of a controller of this server.
     pub(crate) const fn of_apply(value: Value) -> Self {
         Self {
             kind: PatchKind::Apply,
@@ -128,12 +130,12 @@ impl Patch {
         }
     }
 
-    /// The decoded value.
+    /// The decoded patch.
     pub(crate) const fn value(&self) -> &Value {
         &self.value
     }
 
-    /// Whether the patch creates missing objects, and computes managed fields itself.
+    /// Reports whether the patch creates missing objects and computes managed fields itself.
     pub(crate) const fn creates(&self) -> bool {
         matches!(self.kind, PatchKind::Apply)
     }
@@ -168,7 +170,8 @@ impl Patch {
         Ok(patched)
     }
 
-    /// Applies a server-side apply to a value that is not stored, such as a Scale, with its owners.
+    /// Runs a server-side apply on a value that is not stored, such as a Scale, with its field
+    /// owners.
     pub(crate) fn apply_to(
         &self,
         options: &WriteOptions,
@@ -183,7 +186,7 @@ impl Patch {
         merge::apply(Some(live), &self.value, kind, apply).map_err(ApiError::from)
     }
 
-    /// Applies another patch to a value that is not stored, such as a Scale.
+    /// Applies a patch other than server-side apply to a value that is not stored, such as a Scale.
     pub(crate) fn apply_plain(&self, live: &Value) -> Result<Value, ApiError> {
         let patched = match self.kind {
             PatchKind::Json => merge::json_patch(live, &self.value),
@@ -195,7 +198,7 @@ impl Patch {
         patched.map_err(ApiError::from)
     }
 
-    /// Decodes the patched object, with defaults.
+    /// Decodes the patched object, and sets defaults.
     fn complete(
         &self,
         exchange: &Exchange,
@@ -251,7 +254,7 @@ impl Patch {
             .map(move |text| format!("{prefix}{text}"))
     }
 
-    /// Runs a server-side apply.
+    /// Runs a server-side apply on the live object.
     fn merge_in(
         &self,
         exchange: &Exchange,
@@ -299,7 +302,7 @@ impl Patch {
     }
 }
 
-/// A value as Go prints maps and slices.
+/// Formats a value as Go prints maps and slices.
 fn go_map(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".to_owned(),
@@ -321,8 +324,8 @@ fn go_map(value: &Value) -> String {
     }
 }
 
-/// The message for a strategic patch with a wrong type: kube-apiserver converts it to the Go struct
-/// without JSON.
+/// Returns the message for a strategic patch with a wrong type. kube-apiserver converts such a
+/// patch to the Go struct without JSON.
 fn unconverted(error: &DecodeError) -> String {
     let DecodeError::Type { is, expected, .. } = error else {
         return error.to_string();

@@ -57,7 +57,7 @@ pub(crate) fn write_target(target: &Target) -> WriteTarget {
     }
 }
 
-/// Restores fields that no update changes.
+/// Restores the system fields, which updates cannot change.
 fn keep_system_fields(object: &mut Value, old: &Value) {
     if metadata::uid(object).is_empty() {
         metadata::copy(old, object, "uid");

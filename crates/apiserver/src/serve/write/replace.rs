@@ -1,4 +1,4 @@
-//! Updates and patches.
+//! Handlers of update and patch requests.
 
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -17,9 +17,9 @@ use crate::serve::write::patch::Patch;
 use crate::serve::write::{addresses, namespace, prepare, rules, validate};
 use crate::status::{ApiError, FieldError, FieldErrorKind};
 
-/// The origin of the new object.
+/// The source of the new object.
 pub(crate) enum Source {
-    /// The request body.
+    /// The object in the request body.
     Object(Value),
     /// A patch of the live object.
     Patch(Patch),
@@ -34,7 +34,7 @@ pub(crate) struct Replace<'e> {
 }
 
 impl Replace<'_> {
-    /// Runs the request; the outcome tells whether the object was created, changed or deleted.
+    /// Runs the request. The outcome is that the object was created, changed or deleted.
     pub(crate) async fn run(self) -> Result<Written, ApiError> {
         if let Source::Object(object) = &self.source {
             self.check_identity(object)?;
@@ -80,7 +80,7 @@ impl Replace<'_> {
         Ok(Next::Put(object))
     }
 
-    /// Creates a missing object, if the kind or an apply allows it.
+    /// Creates a missing object if the kind allows it, or if the request is an apply.
     async fn create(&self) -> Result<Next, ApiError> {
         let allowed = match &self.source {
             Source::Object(_) => rules::creates_on_update(&self.target.resource),
@@ -132,7 +132,7 @@ impl Replace<'_> {
         }
     }
 
-    /// The requested object, with managed fields.
+    /// Returns the requested object, with managed fields.
     fn new_object(&self, live: Option<&Value>) -> Result<Value, ApiError> {
         let mut object = match &self.source {
             Source::Object(object) => object.clone(),
@@ -182,7 +182,7 @@ impl Replace<'_> {
     fn check_version(&self, object: &mut Value, live: &Value) -> Result<(), ApiError> {
         let asked = metadata::resource_version(object).to_owned();
         let version = query::parse_resource_version(&asked).map_err(|why| {
-            // kube-apiserver returns a Status without details here, too.
+            // kube-apiserver also returns a Status without details in this case.
             let why = why.split_once("strconv").map_or("", |(_, why)| why);
             let code = http::StatusCode::INTERNAL_SERVER_ERROR;
             ApiError::new(code, "", format!("strconv{why}"))
@@ -228,7 +228,7 @@ impl Replace<'_> {
         }
     }
 
-    /// Creation by update requires the verb `create`, too.
+    /// Checks the verb `create`, which an update also needs to create an object.
     fn authorize_create(&self) -> Result<(), ApiError> {
         let attributes = Attributes {
             caller: &self.exchange.caller,
@@ -257,7 +257,7 @@ impl Edit for Replace<'_> {
     }
 }
 
-/// etcd's message for a failed precondition.
+/// Returns etcd's message for a failed precondition.
 pub(crate) fn precondition_failed(target: &Target, what: &str) -> String {
     let resource = &target.resource;
     let group = match resource.origin {

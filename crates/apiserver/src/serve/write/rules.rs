@@ -6,18 +6,18 @@ use crate::resource::{Origin, Resource};
 use crate::serve::metadata;
 use crate::serve::shared::Target;
 
-/// The default for dependents of a deleted object.
+/// The default handling of the dependents of a deleted object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dependents {
-    /// Delete them.
+    /// Delete the dependents.
     Delete,
-    /// Orphan them.
+    /// Orphan the dependents.
     Orphan,
     /// The kind has no dependents, and rejects a propagation policy.
     Unsupported,
 }
 
-/// Whether an update creates a missing object.
+/// Reports whether an update creates a missing object.
 pub(crate) fn creates_on_update(resource: &Resource) -> bool {
     matches!(
         (
@@ -35,7 +35,7 @@ pub(crate) fn creates_on_update(resource: &Resource) -> bool {
     )
 }
 
-/// Whether an update may omit the resourceVersion.
+/// Reports whether an update may omit the resourceVersion.
 pub(crate) fn updates_unconditionally(resource: &Resource) -> bool {
     if resource.origin == Origin::Custom {
         return false;
@@ -59,7 +59,7 @@ pub(crate) fn updates_unconditionally(resource: &Resource) -> bool {
     )
 }
 
-/// Whether a delete returns the object instead of a Status.
+/// Reports whether a delete returns the object instead of a Status.
 pub(crate) fn shows_deleted(resource: &Resource) -> bool {
     matches!(
         (
@@ -80,7 +80,7 @@ pub(crate) fn shows_deleted(resource: &Resource) -> bool {
     ) && resource.origin == Origin::BuiltIn
 }
 
-/// The default propagation.
+/// Returns the default propagation of the resource.
 pub(crate) fn dependents(resource: &Resource) -> Dependents {
     match (
         resource.group_version.group.as_str(),
@@ -92,7 +92,7 @@ pub(crate) fn dependents(resource: &Resource) -> Dependents {
     }
 }
 
-/// The grace period in seconds, for kinds with graceful deletion (pods).
+/// Returns the grace period in seconds, for kinds with graceful deletion (pods).
 pub(crate) fn grace_period(target: &Target, object: &Value, asked: Option<i64>) -> Option<i64> {
     if !target.is("", "pods") {
         return None;
@@ -117,7 +117,7 @@ pub(crate) fn grace_period(target: &Target, object: &Value, asked: Option<i64>) 
     })
 }
 
-/// Whether an update without remaining finalizers may delete the object.
+/// Reports whether an update without remaining finalizers may delete the object.
 pub(crate) fn may_go(target: &Target, object: &Value) -> bool {
     // A namespace has additional finalizers in its spec.
     !target.is("", "namespaces")
@@ -126,7 +126,7 @@ pub(crate) fn may_go(target: &Target, object: &Value) -> bool {
             .is_none_or(Vec::is_empty)
 }
 
-/// Whether an update deletes an object whose deletion has started.
+/// Reports whether an update deletes an object whose deletion has started.
 pub(crate) fn goes_with_update(target: &Target, object: &Value, old: &Value) -> bool {
     metadata::finalizers(object).is_empty()
         && metadata::is_deleting(old)

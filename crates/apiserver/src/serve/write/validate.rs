@@ -10,7 +10,8 @@ use crate::status::{ApiError, FieldError};
 /// Validates a new object.
 ///
 /// # Errors
-/// 422 with a cause per invalid field.
+///
+/// Returns 422 with a cause per invalid field.
 pub(crate) fn create(target: &Target, object: &Value) -> Result<(), ApiError> {
     refuse(target, object, &target.resource.validate_create(object))
 }
@@ -18,7 +19,8 @@ pub(crate) fn create(target: &Target, object: &Value) -> Result<(), ApiError> {
 /// Validates a changed object.
 ///
 /// # Errors
-/// 422 with a cause per invalid field.
+///
+/// Returns 422 with a cause per invalid field.
 pub(crate) fn update(target: &Target, object: &Value, old: &Value) -> Result<(), ApiError> {
     let faults = target
         .resource
@@ -26,7 +28,7 @@ pub(crate) fn update(target: &Target, object: &Value, old: &Value) -> Result<(),
     refuse(target, object, &faults)
 }
 
-/// Converts errors to a 422 response; succeeds without errors.
+/// Converts errors to a 422 response; succeeds if the list is empty.
 pub(crate) fn refuse(
     target: &Target,
     object: &Value,

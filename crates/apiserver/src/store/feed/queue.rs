@@ -1,4 +1,4 @@
-//! The queue of one watcher.
+//! The event queue of one watcher.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tokio::sync::mpsc::error::TryRecvError;
 
 use super::{Bounds, Notice, Round};
 
-/// Rounds that the watcher has not read yet.
+/// The rounds of events that the watcher has not read yet.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     rounds: VecDeque<Round>,
@@ -19,7 +19,7 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Ends a slow watcher and drops its queue.
+    /// Marks the watcher as too slow, and drops its queue.
     pub(super) fn lag(&mut self) {
         *self = Self {
             lagged: true,
@@ -27,13 +27,13 @@ impl Queue {
         };
     }
 
-    /// The queued bytes.
+    /// Returns the size of the queued events in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// Queues a round; returns false if the watcher is too slow. A watcher with an empty queue is
-    /// never too slow, whatever the size of the round.
+    /// never too slow, regardless of the size of the round.
     pub(super) fn offer(&mut self, round: &Round, bytes: usize, bounds: &Bounds) -> bool {
         let full = self.events + round.len() > bounds.queue_events
             || self.bytes + bytes > bounds.queue_bytes;
@@ -48,24 +48,24 @@ impl Queue {
     }
 }
 
-/// A watcher's registration.
+/// The registration of a watcher in the feed.
 #[derive(Debug)]
 pub(in crate::store) struct Subscription {
     pub(in crate::store) id: u64,
     pub(super) more: UnboundedReceiver<()>,
     pub(super) queue: Arc<Mutex<Queue>>,
-    /// Events after this revision come through the queue.
+    /// The revision after which events come through the queue.
     pub(in crate::store) from: u64,
 }
 
 impl Subscription {
-    /// Waits for the next round; `None` after the watcher was ended. Cancel-safe.
+    /// Waits for the next round; `None` after the feed ended the watcher. Cancel-safe.
     pub(in crate::store) async fn next(&mut self) -> Option<Round> {
         self.more.recv().await?;
         self.take()
     }
 
-    /// The next round without waiting.
+    /// Returns the next round without waiting.
     pub(in crate::store) fn waiting(&mut self) -> Result<Round, TryRecvError> {
         self.more.try_recv()?;
         self.take().ok_or(TryRecvError::Disconnected)
@@ -79,7 +79,7 @@ impl Subscription {
         Some(round)
     }
 
-    /// Whether the watcher was ended because it was too slow.
+    /// Reports whether the watcher was ended because it was too slow.
     pub(in crate::store) fn lagged(&self) -> bool {
         self.queue.lock().lagged
     }

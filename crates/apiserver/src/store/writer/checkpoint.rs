@@ -1,8 +1,8 @@
 //! Checkpoints: moves pages of the write-ahead log into the database file without delaying the
 //! writer.
 //!
-//! A separate thread moves most pages (`PASSIVE`, which does not block the writer). The writer
-//! moves the few pages added meanwhile and restarts the log, between two transactions.
+//! A separate thread moves most pages (`PASSIVE`, which does not block the writer). Between two
+//! transactions, the writer moves the pages that were added since, and restarts the log.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
 
-/// Log pages above which a checkpoint starts: 4 MiB.
+/// Number of log pages above which a checkpoint starts: 4 MiB.
 const PAGES: u64 = 1024;
 
-/// Timeout for readers that still use the log.
+/// Timeout for readers that use the log.
 const READERS: Duration = Duration::from_millis(5);
 
 /// State shared by the writer and the checkpoint thread.
@@ -29,12 +29,12 @@ enum State {
     Idle,
     /// The thread moves most pages.
     Bulk,
-    /// The writer moves the rest.
+    /// The writer moves the remaining pages.
     Rest,
     Closed,
 }
 
-/// The writer's part.
+/// The checkpoint state of the writer.
 #[derive(Debug)]
 pub(in crate::store) struct Growth {
     checkpoints: Arc<Checkpoints>,
@@ -43,7 +43,7 @@ pub(in crate::store) struct Growth {
 }
 
 impl Growth {
-    /// The initial size of the log is unknown; an early checkpoint is harmless.
+    /// Creates the state. The initial size of the log is unknown; an early checkpoint is harmless.
     pub(in crate::store) fn new(checkpoints: Arc<Checkpoints>) -> Self {
         Self {
             checkpoints,
@@ -57,12 +57,12 @@ impl Growth {
         self.pages += 2 + (changes * 3 + bytes / 4096) as u64;
     }
 
-    /// Whether the writer will have to move pages soon.
+    /// Reports whether the writer will have to move pages soon.
     pub(in crate::store) fn is_moving(&self) -> bool {
         matches!(*self.checkpoints.state.lock(), State::Bulk | State::Rest)
     }
 
-    /// Does the writer's part, if any; runs between transactions.
+    /// Runs the writer's step of a checkpoint if one is pending. Must run between transactions.
     pub(in crate::store) fn tend(&mut self, conn: &Connection) {
         let mut state = self.checkpoints.state.lock();
         match *state {
@@ -98,7 +98,7 @@ pub(in crate::store) fn restart(conn: &Connection) -> bool {
     }
 }
 
-/// Runs a checkpoint; returns whether it moved all pages.
+/// Runs a checkpoint; returns true if it moved all pages.
 fn checkpoint(conn: &Connection, mode: &str) -> rusqlite::Result<bool> {
     conn.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |row| {
         row.get::<_, i64>(0).map(|busy| busy == 0)
@@ -106,7 +106,7 @@ fn checkpoint(conn: &Connection, mode: &str) -> rusqlite::Result<bool> {
 }
 
 impl Checkpoints {
-    /// Moves pages on request; the main function of a thread.
+    /// Moves pages on request. This is the main function of a thread.
     pub(in crate::store) fn serve(&self, conn: &Connection) {
         loop {
             let mut state = self.state.lock();

@@ -1,7 +1,7 @@
 //! Compaction: deletes the start of the history in small steps.
 //!
-//! A step is part of a transaction with changes, or has its own transaction while the writer is
-//! idle. It ends after a number of rows or a few milliseconds.
+//! A step is part of a transaction with changes. While the writer is idle, a step has its own
+//! transaction. It ends after a number of rows or a few milliseconds.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -12,14 +12,14 @@ use crate::store::layout::Floors;
 use crate::store::pins::Pins;
 use crate::store::space;
 
-/// Maximum duration of one step.
+/// Maximum duration of one compaction step.
 const SLICE: Duration = Duration::from_millis(5);
 
-/// While idle, history may exceed its maximum age by this fraction, so that one step deletes many
-/// rows.
+/// The fraction by which history may exceed its maximum age while the writer is idle, so that one
+/// step deletes many rows.
 const AGE_SLACK_FRACTION: u32 = 8;
 
-/// The limits of the history.
+/// The limits on the size and age of the history.
 #[derive(Debug, Clone)]
 pub(in crate::store) struct Retention {
     pub(in crate::store) history: Duration,
@@ -27,22 +27,22 @@ pub(in crate::store) struct Retention {
     pub(in crate::store) history_bytes: u64,
     pub(in crate::store) short_history: Duration,
     pub(in crate::store) short_lived: Vec<String>,
-    /// Old history that is still needed.
+    /// The pins of old history that watches need.
     pub(in crate::store) pins: Pins,
 }
 
-/// The result of a step.
+/// The result of a compaction step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::store) struct Step {
     /// The floors after the step.
     pub(in crate::store) floors: Floors,
     /// The number of deleted rows.
     pub(in crate::store) cut: usize,
-    /// The bytes of deleted history.
+    /// The size of the deleted history in bytes.
     pub(in crate::store) cut_bytes: u64,
     /// The number of pages returned to the disk.
     pub(in crate::store) pages: usize,
-    /// Whether another step has work already.
+    /// True if another step has rows to delete now.
     pub(in crate::store) more: bool,
     /// The time until the next row is old enough for a step; `None` without rows.
     pub(in crate::store) next: Option<Duration>,
@@ -64,7 +64,7 @@ struct Old {
 
 /// A class of keys with its own maximum age.
 struct Class<'a> {
-    /// The prefix of its floor; empty for all keys.
+    /// The prefix of the class's floor; empty for all keys.
     name: &'a str,
     keep: Duration,
     now: i64,
@@ -75,8 +75,9 @@ impl Class<'_> {
         row.at_ms < self.now.saturating_sub(ms(self.keep))
     }
 
-    /// The time until a row is old enough for a separate step: later than its maximum age, so that
-    /// rows of similar age are deleted together. Limited in case the clock went back.
+    /// Returns the time until a row is old enough for a separate step. The time is later than the
+    /// maximum age, so that one step deletes rows of similar age. It is limited in case the system
+    /// clock was set back.
     fn ripens(&self, row: &Old) -> Duration {
         let longest = self.keep + self.keep / AGE_SLACK_FRACTION;
         let at = row.at_ms.saturating_add(ms(longest)).saturating_add(1);
@@ -85,7 +86,7 @@ impl Class<'_> {
     }
 }
 
-/// The current time in milliseconds since 1970.
+/// Returns the current time in milliseconds since 1970.
 pub(in crate::store) fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| {
@@ -120,7 +121,7 @@ impl Retention {
         Ok(step)
     }
 
-    /// The last of the oldest rows to delete because of the byte limit.
+    /// Returns the last of the oldest rows to delete because of the size limit.
     fn excess(
         &self,
         conn: &Connection,
@@ -190,7 +191,7 @@ impl Retention {
     }
 
     /// Examines rows from the floor of `class` on. Deletes all old rows for the empty class, and
-    /// short-lived ones for others.
+    /// only rows of the class for others.
     fn cut(
         &self,
         conn: &Connection,
@@ -212,7 +213,8 @@ impl Retention {
                 step.cut_bytes += if cut > 0 { old.bytes } else { 0 };
             }
             end = old.revision;
-            // Checked after the first rows, so that each step makes progress on a slow disk.
+            // The deadline is checked after the first rows, so that each step makes progress on a
+            // slow disk.
             cut_short = Instant::now() > deadline;
             if cut_short {
                 break;
@@ -233,7 +235,7 @@ impl Retention {
         Ok(())
     }
 
-    /// A limited number of rows that are too old.
+    /// Reads a limited number of rows that are too old.
     fn oldest(
         &self,
         conn: &Connection,
@@ -243,13 +245,13 @@ impl Retention {
     ) -> rusqlite::Result<Vec<Old>> {
         let mut statement = conn.prepare_cached(OLDEST)?;
         let limit = i64::try_from(rows).unwrap_or(i64::MAX);
-        // Stops at the first row that stays, which is often the very first.
+        // The query stops at the first row that stays, which is often the very first.
         let rows = statement.query_map(params![after.cast_signed(), limit], |row| self.old(row))?;
         rows.take_while(|row| row.as_ref().map_or(true, &too_old))
             .collect()
     }
 
-    /// The first row after a revision.
+    /// Reads the first row after a revision.
     fn after(&self, conn: &Connection, after: u64) -> rusqlite::Result<Option<Old>> {
         let mut statement = conn.prepare_cached(OLDEST)?;
         statement
@@ -271,17 +273,17 @@ impl Retention {
     }
 }
 
-/// SQLite computes the length of a blob without reading it.
+/// The query for the oldest rows. SQLite computes the length of a blob without reading it.
 const OLDEST: &str = "SELECT rev, at, key, length(key) + coalesce(length(previous), 0) FROM log
     WHERE rev > ? ORDER BY rev LIMIT ?";
 
-/// The bytes of all history.
+/// Returns the size of the whole history in bytes.
 pub(in crate::store) fn bytes(conn: &Connection) -> rusqlite::Result<u64> {
     let sql = "SELECT coalesce(sum(length(key) + coalesce(length(previous), 0)), 0) FROM log";
     conn.query_row(sql, [], |row| row.get(0).map(i64::cast_unsigned))
 }
 
-/// The bytes of history that an event adds, as [`bytes`] counts them.
+/// Returns the number of bytes that an event adds to the history, as [`bytes`] counts them.
 pub(in crate::store) fn bytes_of(event: &Event) -> u64 {
     let previous = match event {
         Event::Put { previous, .. } => previous.as_ref(),
@@ -306,7 +308,8 @@ fn raise(conn: &Connection, floors: &mut Floors, class: &str, to: u64) -> rusqli
     .map(drop)
 }
 
-/// The middle revision of the history: the target of compaction when the disk is full.
+/// Returns the middle revision of the history, which is the target of compaction when the disk is
+/// full.
 pub(in crate::store) fn middle(conn: &Connection) -> rusqlite::Result<Option<u64>> {
     let (first, last): (Option<i64>, Option<i64>) =
         conn.query_row("SELECT min(rev), max(rev) FROM log", [], |row| {
@@ -339,7 +342,7 @@ mod tests {
         retention: Retention,
     }
 
-    /// A history of rows with these ages in milliseconds.
+    /// Creates a history of rows with these ages in milliseconds.
     fn fixture(rows: &[(i64, &str)]) -> Fixture {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("hub.db");
@@ -376,7 +379,7 @@ mod tests {
     const LEASE: &str = "/coordination.k8s.io/leases/a/b";
 
     #[test]
-    fn store_without_history_needs_no_compaction() {
+    fn empty_history_needs_no_compaction() {
         let step = fixture(&[]).step(10);
         assert_eq!((step.more, step.next), (false, None));
         let step = fixture(&[(10 * MINUTE, POD), (6 * MINUTE, LEASE)]).step(10);
@@ -384,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn step_returns_time_until_next_row_is_old() {
+    fn compaction_step_returns_time_until_next_row_expires() {
         let fixture = fixture(&[(10 * MINUTE, POD), (2 * MINUTE, POD), (0, POD)]);
         let step = fixture.step(10);
         assert!(!step.more);
@@ -398,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupted_step_has_more_work() {
+    fn interrupted_compaction_step_reports_more_work() {
         let fixture = fixture(&[(10 * MINUTE, POD), (9 * MINUTE, POD), (0, POD)]);
         let step = fixture.step(1);
         assert!(step.more);
@@ -406,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn pinned_history_is_kept_beyond_its_age() {
+    fn pinned_history_is_retained_beyond_its_maximum_age() {
         let mut fixture = fixture(&[(10 * MINUTE, POD), (9 * MINUTE, LEASE), (0, POD)]);
         let pin = fixture.retention.pins.pin(2);
         let step = fixture.step(10);
@@ -447,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn clock_going_back_delays_compaction_by_at_most_the_history_age() {
+    fn backward_clock_change_delays_compaction_by_at_most_the_history_age() {
         let next = fixture(&[(-1000 * MINUTE, POD)]).step(10).next.unwrap();
         assert!(next <= Duration::from_mins(2), "{next:?}");
     }

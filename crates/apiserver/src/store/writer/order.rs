@@ -1,11 +1,11 @@
-//! Orders for the writer.
+//! Orders that are sent to the writer thread.
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::store::change::Checked;
 use crate::store::error::CommitError;
 
-/// An order for the writer.
+/// An order for the writer thread.
 pub(in crate::store) enum Order {
     Commit(Waiting),
     Compact { to: u64, done: oneshot::Sender<u64> },
@@ -15,6 +15,6 @@ pub(in crate::store) enum Order {
 pub(in crate::store) struct Waiting {
     pub(in crate::store) change: Checked,
     pub(in crate::store) answer: oneshot::Sender<Result<u64, CommitError>>,
-    /// The place in the queue, released when the change is answered.
+    /// The permit of the queue, released when the change is answered.
     pub(in crate::store) _slot: OwnedSemaphorePermit,
 }

@@ -1,17 +1,18 @@
-//! The maximum size of the database.
+//! The limit on the size of the database.
 
 use rusqlite::{Connection, ErrorCode, ffi};
 
 /// The space that a transaction may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) enum Need {
-    /// It adds data.
+    /// The transaction adds data.
     Grow,
-    /// It deletes data, so it may use the reserve: a deletion first needs space for its history.
+    /// The transaction deletes data, so it may use the reserve. A deletion first needs space for
+    /// its history.
     Shrink,
 }
 
-/// A limit in bytes; an eighth is reserved for deletions and compaction.
+/// A limit in bytes. An eighth of it is reserved for deletions and compaction.
 #[derive(Debug)]
 pub(in crate::store) struct Room {
     max_bytes: Option<u64>,
@@ -26,12 +27,12 @@ impl Room {
         }
     }
 
-    /// The connection has changed, and has no limit yet.
+    /// Clears the last limit after a reconnect, because a new connection has no limit.
     pub(in crate::store) fn reset(&mut self) {
         self.set = None;
     }
 
-    /// Sets the limit for the next transactions.
+    /// Sets the limit for the next transactions of the connection.
     pub(in crate::store) fn limit(
         &mut self,
         conn: &Connection,
@@ -52,8 +53,8 @@ impl Room {
     }
 }
 
-/// Whether an error means that no space is left. The log's index grows in a separate file, for
-/// which SQLite returns another code.
+/// Reports whether an error means that no space is left. SQLite returns another code for the log's
+/// index, which is a separate file.
 pub(in crate::store) fn is_full(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::SqliteFailure(cause, _) => {

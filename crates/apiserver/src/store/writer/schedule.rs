@@ -1,5 +1,5 @@
-//! The compaction schedule: during changes, and when the remaining history becomes old. An idle
-//! store causes no wake-ups.
+//! The compaction schedule. Compaction runs during changes, and when the remaining history becomes
+//! old. An idle store causes no wake-ups.
 
 use std::time::{Duration, Instant};
 
@@ -9,10 +9,10 @@ pub(in crate::store) const EVERY: Duration = Duration::from_secs(1);
 /// Pause between compaction steps with their own transaction.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The compaction schedule. Callers pass the current time.
+/// The schedule of compaction steps. Callers pass the current time.
 #[derive(Debug)]
 pub(in crate::store) struct CompactionSchedule {
-    /// The next transaction includes a compaction step.
+    /// True if the next transaction includes a compaction step.
     due: bool,
     last: Option<Instant>,
     /// The time of the next compaction without changes.
@@ -29,7 +29,7 @@ impl CompactionSchedule {
         }
     }
 
-    /// Whether the next transaction includes a step.
+    /// Reports whether the next transaction includes a step.
     pub(in crate::store) fn is_due(&self) -> bool {
         self.due
     }
@@ -39,37 +39,38 @@ impl CompactionSchedule {
         self.due = true;
     }
 
-    /// A change is about to be committed.
+    /// Records that a change is about to be committed.
     pub(in crate::store) fn changing(&mut self, now: Instant) {
         let rested = self.last.is_none_or(|last| now >= last + EVERY);
         self.due |= rested;
     }
 
-    /// A wait has ended.
+    /// Records that a wait has ended.
     pub(in crate::store) fn woke(&mut self, now: Instant) {
         self.due |= self.next.is_some_and(|next| now >= next);
     }
 
-    /// A change was committed without a step.
+    /// Records that a change was committed without a step.
     pub(in crate::store) fn changed(&mut self, now: Instant) {
         self.again(now + EVERY);
     }
 
-    /// A step failed.
+    /// Records that a step failed.
     pub(in crate::store) fn failed(&mut self, now: Instant) {
         self.due = false;
         self.next = None;
         self.again(now + EVERY);
     }
 
-    /// A step was made: whether more work is pending, and when the next row becomes too old.
+    /// Records that a step was made. `more` is true if more work is pending; `next` is the time
+    /// until the next row becomes too old.
     pub(in crate::store) fn stepped(&mut self, now: Instant, more: bool, next: Option<Duration>) {
         self.last = Some(now);
         self.due = more;
         self.next = next.map(|after| now + after.max(EVERY));
     }
 
-    /// The time to wait for changes before the next step; `None` without a next step.
+    /// Returns the time to wait for changes before the next step; `None` without a next step.
     pub(in crate::store) fn rest(&self, now: Instant) -> Option<Duration> {
         if self.due {
             return Some(PAUSE);
@@ -86,7 +87,7 @@ impl CompactionSchedule {
 mod tests {
     use super::*;
 
-    /// Counts wake-ups of an idle writer over a period.
+    /// Counts the wake-ups of an idle writer over a period.
     fn wakes(
         schedule: &mut CompactionSchedule,
         from: Instant,
@@ -112,7 +113,7 @@ mod tests {
     const DAY: Duration = Duration::from_hours(24);
 
     #[test]
-    fn store_without_history_causes_no_wake_ups() {
+    fn empty_history_causes_no_wake_ups() {
         let start = Instant::now();
         let mut schedule = CompactionSchedule::new(start);
         assert_eq!(wakes(&mut schedule, start, DAY, |_| (false, None)), 1);
@@ -120,13 +121,13 @@ mod tests {
     }
 
     #[test]
-    fn change_is_compacted_within_a_second_and_when_it_is_old() {
+    fn compaction_runs_within_a_second_of_a_change_and_when_history_expires() {
         let start = Instant::now();
         let mut schedule = CompactionSchedule::new(start);
         schedule.changing(start);
         assert!(
             schedule.is_due(),
-            "the first change takes old history along"
+            "the first change does not request compaction of old history"
         );
         let old = start + Duration::from_mins(5);
         schedule.stepped(start, false, Some(old - start));
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn continuous_changes_have_one_step_per_second() {
+    fn continuous_changes_cause_one_compaction_step_per_second() {
         let start = Instant::now();
         let mut schedule = CompactionSchedule::new(start);
         let mut steps = 0;
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn large_old_history_is_deleted_in_steps_with_pauses() {
+    fn compaction_of_large_history_pauses_between_steps() {
         let start = Instant::now();
         let mut schedule = CompactionSchedule::new(start);
         let mut left = 100;
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_step_is_retried_after_a_second() {
+    fn failed_compaction_step_is_retried_after_a_second() {
         let start = Instant::now();
         let mut schedule = CompactionSchedule::new(start);
         schedule.force();

@@ -33,7 +33,7 @@ fn list_pods(
         },
     };
     let caller = impersonation.impersonate(&mut headers(list), &attributes, authorizer)?;
-    Ok(caller.expect("a user is named"))
+    Ok(caller.expect("the headers contain a user"))
 }
 
 fn alice(rules: Value, list: &[(&'static str, &str)]) -> Result<Caller, ApiError> {
@@ -76,7 +76,7 @@ fn request_without_headers_is_not_impersonated() {
 }
 
 #[test]
-fn verb_impersonate_allows_any_user_and_adds_implicit_groups() {
+fn verb_impersonate_allows_all_users_and_adds_implicit_groups() {
     let caller = alice(plain(&["users"]), &[BOB]).unwrap();
     assert_eq!(caller, Caller::user("bob", ["system:authenticated"]));
     let anonymous = [("impersonate-user", "system:anonymous")];
@@ -85,7 +85,7 @@ fn verb_impersonate_allows_any_user_and_adds_implicit_groups() {
 }
 
 #[test]
-fn user_groups_uid_and_extras_need_separate_rights() {
+fn impersonated_user_groups_uid_and_extras_require_separate_permissions() {
     let parts = [
         ("groups", ("impersonate-group", "g")),
         ("uids", ("impersonate-uid", "7")),
@@ -98,7 +98,7 @@ fn user_groups_uid_and_extras_need_separate_rights() {
 }
 
 #[test]
-fn impersonated_service_account_has_its_groups_unless_groups_are_set() {
+fn impersonated_service_account_has_implicit_groups_unless_groups_are_requested() {
     let account = ("impersonate-user", "system:serviceaccount:d:sa");
     alice(plain(&["users"]), &[account]).unwrap_err();
     let caller = alice(plain(&["serviceaccounts"]), &[account]).unwrap();
@@ -118,7 +118,7 @@ fn impersonated_service_account_has_its_groups_unless_groups_are_set() {
 // kube-apiserver v1.36.3 returns these messages for the same requests.
 
 #[test]
-fn denial_contains_first_missing_right() {
+fn impersonation_denial_reports_first_missing_permission() {
     let refusal = |user: &str| {
         let error = alice(json!([]), &[("impersonate-user", user)]).unwrap_err();
         error.message
@@ -138,7 +138,7 @@ fn denial_contains_first_missing_right() {
 }
 
 #[test]
-fn denial_after_plain_impersonation_reports_plain_verb() {
+fn denial_of_unconstrained_impersonation_reports_verb_impersonate() {
     let rules = json!([{"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"],
                         "resourceNames": ["bob"]}]);
     let rbac = granting(&[("alice", rules)]);
@@ -155,7 +155,7 @@ fn denial_after_plain_impersonation_reports_plain_verb() {
 }
 
 #[test]
-fn constrained_impersonation_needs_identity_and_action_rights() {
+fn constrained_impersonation_requires_permissions_for_identity_and_action() {
     let rules = constrained("user-info", &["users"]);
     assert_eq!(alice(rules.clone(), &[BOB]).unwrap().name, "bob");
     for half in [0, 1] {
@@ -197,7 +197,7 @@ fn constrained_impersonation_of_nodes_adds_nodes_group() {
 }
 
 #[test]
-fn service_account_impersonates_only_its_own_node() {
+fn service_account_can_impersonate_only_its_own_node() {
     let name = "system:serviceaccount:d:agent";
     let rbac = granting(&[(name, constrained("associated-node", &["nodes"]))]);
     let mut agent = Caller::user(name, []);

@@ -70,7 +70,7 @@ async fn access_review_returns_decision_and_reason() {
 }
 
 #[tokio::test]
-async fn subject_access_review_uses_exactly_its_groups() {
+async fn subject_access_review_uses_only_the_groups_in_its_spec() {
     let of = |user: &str| {
         json!({"metadata": {"namespace": "d"}, "spec": {"user": user,
                "resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "d"}}})
@@ -93,7 +93,7 @@ async fn subject_access_review_uses_exactly_its_groups() {
 // kube-apiserver v1.36.3 returns these messages for the same requests.
 
 #[tokio::test]
-async fn malformed_reviews_are_rejected_with_kubernetes_messages() {
+async fn rejections_of_malformed_reviews_match_kube_apiserver() {
     let prefix = ".authorization.k8s.io \"\" is invalid: ";
     assert_eq!(
         refusal(ReviewKind::SubjectAccess, json!({"spec": {}})).await,

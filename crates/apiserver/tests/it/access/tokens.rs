@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{Live, object, with_account};
 
-/// Tokens with a clock that tests control.
+/// A token issuer and object store, with a clock that tests control.
 struct World {
     tokens: Tokens,
     live: Arc<Live>,
@@ -49,7 +49,7 @@ impl World {
 
     async fn prove(&self, token: &str) -> Result<Authenticated, String> {
         match self.tokens.authenticate(token, &[]).await {
-            Ok(known) => Ok(known.expect("the token is one of ours")),
+            Ok(known) => Ok(known.expect("the authenticator supports the token type")),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -103,7 +103,7 @@ async fn token_is_valid_for_an_hour_plus_leeway() {
 }
 
 #[tokio::test]
-async fn token_from_the_future_is_rejected() {
+async fn token_issued_in_the_future_is_rejected() {
     let world = world();
     let token = world.token(json!({})).await;
     world.pass(-61);
@@ -112,7 +112,7 @@ async fn token_from_the_future_is_rejected() {
 }
 
 #[tokio::test]
-async fn token_ends_with_its_service_account_even_if_recreated() {
+async fn token_is_invalid_after_deletion_or_recreation_of_its_service_account() {
     let world = world();
     let token = world.token(json!({})).await;
     world.prove(&token).await.unwrap();
@@ -130,7 +130,7 @@ async fn token_ends_with_its_service_account_even_if_recreated() {
 }
 
 #[tokio::test]
-async fn token_ends_a_minute_after_deletion_of_its_service_account_starts() {
+async fn token_is_invalid_a_minute_after_deletion_of_its_service_account_starts() {
     let world = world();
     let token = world.token(json!({})).await;
     let mut dying = object("d", "sa", "u-sa");
@@ -144,7 +144,7 @@ async fn token_ends_a_minute_after_deletion_of_its_service_account_starts() {
 }
 
 #[tokio::test]
-async fn pod_bound_token_contains_pod_and_node_and_ends_with_pod() {
+async fn pod_bound_token_contains_pod_and_node_and_is_invalid_after_pod_deletion() {
     let world = world();
     let mut pod = object("d", "p", "u-p");
     pod["spec"] = json!({"serviceAccountName": "sa", "nodeName": "n"});
@@ -177,7 +177,7 @@ async fn pod_bound_token_contains_pod_and_node_and_ends_with_pod() {
 }
 
 #[tokio::test]
-async fn secret_and_node_bound_tokens_end_with_their_object() {
+async fn tokens_bound_to_secret_or_node_are_invalid_after_its_deletion() {
     for (kind, resource, namespace) in [("Secret", "secrets", "d"), ("Node", "nodes", "")] {
         let world = world();
         world.live.put(resource, object(namespace, "x", "u-x"));
@@ -195,7 +195,7 @@ async fn secret_and_node_bound_tokens_end_with_their_object() {
 // kube-apiserver v1.36.3 returns these messages for the same requests.
 
 #[tokio::test]
-async fn malformed_token_requests_are_rejected_with_kubernetes_messages() {
+async fn rejections_of_malformed_token_requests_match_kube_apiserver() {
     let seconds = |seconds: i64| json!({"spec": {"expirationSeconds": seconds}});
     let prefix = "TokenRequest.authentication.k8s.io \"\" is invalid: spec.expirationSeconds: \
                   Invalid value: ";
@@ -292,7 +292,7 @@ async fn token_is_valid_for_its_audiences_only() {
 }
 
 #[tokio::test]
-async fn token_survives_rotation_until_its_key_is_removed() {
+async fn token_is_valid_after_key_rotation_until_its_key_is_removed() {
     let world = world();
     let token = world.token(json!({})).await;
     let now = Timestamp::from_second(world.now.load(Ordering::SeqCst)).unwrap();
@@ -310,7 +310,7 @@ async fn token_survives_rotation_until_its_key_is_removed() {
 }
 
 #[tokio::test]
-async fn token_with_any_changed_byte_is_rejected() {
+async fn token_with_changed_byte_is_rejected() {
     let world = world();
     let token = world.token(json!({})).await;
     world.prove(&token).await.unwrap();
@@ -324,7 +324,7 @@ async fn token_with_any_changed_byte_is_rejected() {
 }
 
 #[tokio::test]
-async fn tokens_of_other_issuers_are_left_to_other_authenticators() {
+async fn token_of_other_issuer_is_passed_to_other_authenticators() {
     let world = world();
     let other = world_with(|options| options.issuers = vec!["https://other".to_owned()]);
     let foreign = other.token(json!({})).await;
@@ -338,7 +338,7 @@ async fn tokens_of_other_issuers_are_left_to_other_authenticators() {
 }
 
 #[tokio::test]
-async fn token_of_our_issuer_with_foreign_key_is_rejected() {
+async fn token_of_own_issuer_with_unknown_key_is_rejected() {
     let world = world();
     let stranger = super::tokens::world();
     let forged = stranger.token(json!({})).await;

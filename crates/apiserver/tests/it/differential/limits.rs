@@ -1,4 +1,4 @@
-//! Limits: maximum number of managers, and lists without item keys.
+//! Compares limits: the maximum number of managers, and lists without item keys.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::reference::{Answer, ask};
 use super::schemas::{Relation, Schema};
 
 #[test]
-fn eleventh_updater_merges_the_oldest_updaters() {
+fn eleventh_updater_causes_merge_of_the_oldest_updaters() {
     let schema = root(
         &Schema::Map(Box::new(Schema::Text), Relation::Granular),
         &Schema::Text,
@@ -57,7 +57,7 @@ fn eleventh_updater_merges_the_oldest_updaters() {
         "schemas": {"v1": schema.openapi()}, "steps": steps,
     });
     let Some(Answer::Result(answers)) = ask(&[case]).pop() else {
-        panic!("no answer");
+        panic!("the Go program did not answer");
     };
     let ours = comparable(live.unwrap());
     let entries = ours["metadata"]["managedFields"].as_array().unwrap();

@@ -1,4 +1,4 @@
-//! Sequences of applies and updates by several managers on one object.
+//! Compares sequences of applies and updates by several managers on one object.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::random::Random;
 use super::reference::{Answer, ask};
 use super::schemas::{Relation, Schema};
 
-/// Number of objects.
+/// Number of generated sequences, each for one object.
 const SEQUENCES: u64 = 2_000;
 
 const MANAGERS: [&str; 4] = ["kubectl", "controller", "helm", ""];
@@ -25,7 +25,7 @@ struct Sequence {
     ours: Vec<Outcome>,
 }
 
-/// The object after a step, or the errors, whose order is not fixed in Go.
+/// The object after a step, or the errors. The order of errors varies in Go.
 #[derive(Debug, Clone, PartialEq)]
 enum Outcome {
     Object(Value),
@@ -72,7 +72,7 @@ pub(super) fn root(spec: &Schema, status: &Schema) -> Schema {
 
 fn object(schema: &Schema, random: &mut Random, version: &str, faults: usize) -> Value {
     let Schema::Object(fields, _) = schema else {
-        unreachable!("a root is an object")
+        unreachable!("the root schema is an object")
     };
     let mut object = json!({
         "apiVersion": format!("example.io/{version}"),
@@ -215,7 +215,7 @@ fn at_version(live: &Value, kind: &MergeKind) -> Value {
     live
 }
 
-/// An applied configuration, sometimes with the annotation of client-side apply.
+/// Generates an applied configuration, sometimes with the annotation of client-side apply.
 fn applied(
     random: &mut Random,
     live: Option<&Value>,
@@ -237,7 +237,7 @@ fn applied(
     sent
 }
 
-/// The object of an update: the changed live object, or another one.
+/// Generates the object of an update: the changed live object, or another one.
 fn changed(
     live: Option<&Value>,
     schema: &Schema,
@@ -307,7 +307,8 @@ impl Outcome {
     }
 }
 
-/// Go reports the errors of an object in random order, and not always all of them.
+/// Removes variable parts of a message. Go reports the errors of an object in random order, and not
+/// always all of them.
 fn settled(message: &str) -> String {
     for start in [
         "failed to create typed patch object",
@@ -327,7 +328,7 @@ fn settled(message: &str) -> String {
     message.to_owned()
 }
 
-/// The object without times, and with sorted owners.
+/// Returns the object without times, and with sorted owners.
 pub(super) fn comparable(mut object: Value) -> Value {
     if let Some(Value::Array(entries)) = object["metadata"].get_mut("managedFields") {
         for entry in entries.iter_mut() {
@@ -339,14 +340,14 @@ pub(super) fn comparable(mut object: Value) -> Value {
 }
 
 #[test]
-fn owners_match_the_go_libraries() {
+fn field_owners_match_go() {
     let mut lives: Vec<Sequence> = (0..SEQUENCES).map(Sequence::random).collect();
     let cases: Vec<Value> = lives.iter_mut().map(|life| life.case.take()).collect();
     let theirs = ask(&cases);
     let (mut objects, mut conflicts, mut refused) = (0, 0, 0);
     for ((seed, life), (case, answer)) in lives.iter().enumerate().zip(cases.iter().zip(theirs)) {
         let Answer::Result(Value::Array(theirs)) = answer else {
-            panic!("case {seed}: {answer:?}\n{case}");
+            panic!("the Go program failed in case {seed}: {answer:?}\n{case}");
         };
         for (index, (ours, theirs)) in life.ours.iter().zip(&theirs).enumerate() {
             let theirs = Outcome::of_answer(theirs);

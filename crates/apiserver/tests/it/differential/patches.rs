@@ -1,4 +1,4 @@
-//! JSON patches and merge patches.
+//! Compares JSON patches and merge patches.
 
 use drover_apiserver::merge::{PatchError, json_patch, merge_patch, unknown_operation_fields};
 use serde_json::{Map, Value, json};
@@ -73,7 +73,7 @@ fn json_patches_match_go() {
             }
             // Clients do not receive the invalid index.
             (Err(PatchError::Unprocessable(_)), Answer::Error(_)) => refused += 1,
-            // Go detects later that a list is no object.
+            // Go detects later that a list is not an object.
             (Err(PatchError::Unprocessable(why)), Answer::Result(theirs)) => {
                 assert!(!theirs.is_object(), "{case}: {why}");
             }

@@ -1,6 +1,6 @@
 //! Reproducible random numbers.
 
-/// SplitMix64.
+/// A random number generator (SplitMix64).
 pub(super) struct Random(u64);
 
 impl Random {
@@ -16,12 +16,12 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A random number below `end`.
+    /// Returns a random number below `end`.
     pub(super) fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % u64::try_from(end).unwrap()).unwrap()
     }
 
-    /// True with probability 1 / `times`.
+    /// Returns true with probability 1 / `times`.
     pub(super) fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
@@ -31,7 +31,7 @@ impl Random {
         &from[index]
     }
 
-    /// A random word of the list.
+    /// Returns a random word of the list.
     pub(super) fn word<'a>(&mut self, from: &[&'a str]) -> &'a str {
         from[self.below(from.len())]
     }

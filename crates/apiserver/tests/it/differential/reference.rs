@@ -1,4 +1,4 @@
-//! Builds and runs the Go program.
+//! Builds and runs the Go program that implements the reference.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-/// Builds the program once; panics without Go.
+/// Builds the Go program on the first call; panics without Go.
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
@@ -19,7 +19,7 @@ fn program() -> &'static Path {
             .arg(".")
             .current_dir(sources)
             .output()
-            .expect("Go is installed: the reference is built with it");
+            .expect("Go is installed");
         assert!(
             output.status.success(),
             "go build failed:\n{}",
@@ -29,7 +29,7 @@ fn program() -> &'static Path {
     })
 }
 
-/// The answers of the Go program, in the order of the cases.
+/// Returns the answers of the Go program, in the order of the cases.
 pub(super) fn ask(cases: &[Value]) -> Vec<Answer> {
     let mut child = Command::new(program())
         .stdin(Stdio::piped())
@@ -52,11 +52,15 @@ pub(super) fn ask(cases: &[Value]) -> Vec<Answer> {
             .collect()
     });
     assert!(child.wait().unwrap().success());
-    assert_eq!(answers.len(), cases.len(), "an answer is missing");
+    assert_eq!(
+        answers.len(),
+        cases.len(),
+        "the Go program did not answer all cases"
+    );
     answers
 }
 
-/// A result, or an error message.
+/// A result of the Go program, or its error message.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Answer {
     Result(Value),

@@ -1,4 +1,4 @@
-//! Conversion of owners to a scale and back.
+//! Compares the conversion of field owners to a scale and back.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ fn managers(entries: &Value) -> Managers {
     Managers::of(&json!({"metadata": {"managedFields": entries}})).unwrap()
 }
 
-/// Sorts entries: Go sorts two versions of one manager randomly.
+/// Sorts entries, because Go sorts two versions of one manager randomly.
 fn sorted(mut entries: Value) -> Value {
     if let Value::Array(entries) = &mut entries {
         entries.sort_by_key(Value::to_string);

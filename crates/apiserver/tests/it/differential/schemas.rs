@@ -15,7 +15,7 @@ pub(super) enum Schema {
     Number,
     Flag,
     IntOrText,
-    /// Any type, unknown fields preserved.
+    /// A value of any type, with unknown fields preserved.
     Open,
     /// An object with unknown fields preserved.
     OpenObject(Vec<(String, Self)>),
@@ -23,7 +23,7 @@ pub(super) enum Schema {
     Object(Vec<(String, Self)>, Relation),
     List(Box<Self>),
     Set(Box<Self>),
-    /// Item fields, key fields, and the default of the last key.
+    /// A list of objects: item fields, key fields, and the default of the last key.
     Keyed(Vec<(String, Self)>, Vec<String>, Option<Value>),
 }
 
@@ -38,7 +38,7 @@ const KEYS: [&str; 4] = ["x", "y", "z", "w"];
 const WORDS: [&str; 5] = ["", "one", "two", "three", "a<b>&\"c\""];
 
 impl Schema {
-    /// A random schema with at most this depth.
+    /// Generates a schema with at most this depth.
     pub(super) fn random(random: &mut Random, levels: usize) -> Self {
         let kinds = if levels == 0 { 5 } else { 14 };
         match random.below(kinds) {
@@ -90,7 +90,7 @@ impl Schema {
         Self::Keyed(fields, keys, default)
     }
 
-    /// The schema with one atomic element made granular, or the reverse.
+    /// Returns the schema with one atomic element made granular, or the reverse.
     pub(super) fn flipped(&self, random: &mut Random) -> Self {
         match self {
             Self::Object(fields, relation) if random.once_in(2) => {
@@ -218,7 +218,7 @@ impl Schema {
         }
     }
 
-    /// A random value; one in `faults` does not fit the schema.
+    /// Generates a value. One of `faults` values does not match the schema.
     pub(super) fn value(&self, random: &mut Random, faults: usize) -> Value {
         if random.once_in(25) {
             return Value::Null;
@@ -326,7 +326,7 @@ fn keyed_value(
     Value::Array(list)
 }
 
-/// A random value without a schema.
+/// Generates a value without a schema.
 pub(super) fn loose(random: &mut Random, levels: usize) -> Value {
     match random.below(if levels == 0 { 4 } else { 7 }) {
         0 => json!(random.below(3)),

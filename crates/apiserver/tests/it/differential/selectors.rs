@@ -1,4 +1,4 @@
-//! Label and field selectors.
+//! Compares label and field selectors.
 
 use std::borrow::Cow;
 
@@ -27,7 +27,7 @@ const SIGNS: [&str; 14] = [
 fn label_text(random: &mut Random) -> String {
     let mut text = String::new();
     if random.once_in(3) {
-        // Random tokens.
+        // The selector consists of random tokens.
         for _ in 0..random.below(9) {
             text.push_str(match random.below(3) {
                 0 => random.word(&LABELS),
@@ -83,7 +83,7 @@ fn label_object(random: &mut Random) -> Value {
         let known = if random.once_in(8) { 9 } else { 5 };
         random.word(&LABELS[..known])
     };
-    // One label only: Go reports errors of several labels in random order.
+    // The object has one label only, because Go reports errors of several labels in random order.
     if random.once_in(2) {
         selector["matchLabels"] = json!({key(random): random.word(&VALUES)});
     }

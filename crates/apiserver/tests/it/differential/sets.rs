@@ -1,4 +1,4 @@
-//! `FieldsV1`, and operations on sets.
+//! Compares `FieldsV1`, and operations on field sets.
 
 use drover_apiserver::merge::Set;
 use serde_json::{Map, Value, json};

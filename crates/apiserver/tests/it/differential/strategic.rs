@@ -1,4 +1,4 @@
-//! Strategic merge patches.
+//! Compares strategic merge patches.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -72,7 +72,8 @@ fn labels() -> Arc<Node> {
     })
 }
 
-/// `Subject` of the Go program; `Item` contains itself up to the depth of the cases.
+/// Returns the schema of `Subject` in the Go program. `Item` contains itself up to the depth of the
+/// cases.
 fn subject() -> Arc<Node> {
     let part = structure("Part", [("id", integer()), ("text", text())]);
     let mut item = node(Shape::Any);
@@ -114,7 +115,7 @@ fn subject() -> Arc<Node> {
     )
 }
 
-/// Directives that a patch may contain.
+/// The directives that a generated patch may contain.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum With {
     Directives,
@@ -284,7 +285,7 @@ fn whole(random: &mut Random, with: With) -> Value {
     subject
 }
 
-/// An object without nulls, as stored objects are.
+/// Removes nulls from an object, because stored objects contain none.
 fn stored(mut value: Value) -> Value {
     if let Value::Object(map) = &mut value {
         map.retain(|_, item| !item.is_null());
@@ -329,10 +330,11 @@ fn strategic_patches_match_go() {
     said_there(&others);
 }
 
-/// Number of repeated Go runs per case.
+/// Number of repeated runs of the Go program per case.
 const TIMES: usize = 40;
 
-/// Go reports a random one of several errors: ours must be among those of repeated runs.
+/// Checks that our errors are among those of repeated Go runs, because Go reports a random one of
+/// several errors.
 fn said_there(refused: &[(&Value, String, String)]) {
     let doubtful: Vec<_> = refused
         .iter()

@@ -16,7 +16,8 @@ fn secret(name: &str) -> Value {
             "annotations": {"kubernetes.io/service-account.name": "robot"}}})
 }
 
-/// A server with the service account `robot`, its Secret `lasting`, and the token in the Secret.
+/// Creates a server with the service account `robot`, its Secret `lasting`, and the token in the
+/// Secret.
 async fn with_secret() -> (World, String) {
     let world = World::with(LifecycleOptions {
         root_ca: Some("PEM".to_owned()),
@@ -43,7 +44,7 @@ fn data(secret: &Value, key: &str) -> String {
     String::from_utf8(STANDARD.decode(value).unwrap()).unwrap()
 }
 
-/// The user of a token, or the error of the token review.
+/// Returns the user of a token, or the error of the token review.
 async fn review(world: &World, token: &str) -> Result<String, String> {
     let path = "/apis/authentication.k8s.io/v1/tokenreviews";
     let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview",
@@ -81,7 +82,7 @@ async fn token_secrets_are_deleted_with_their_account() {
         .await;
     world.until_gone(SECRET).await;
     assert!(review(&world, &token).await.is_err());
-    // A Secret of a service account that never existed is deleted, too, as by
+    // A Secret of a service account that never existed is also deleted, as by
     // kube-controller-manager.
     world.create(SECRETS, &secret("early")).await;
     world.until_gone(&format!("{SECRETS}/early")).await;

@@ -49,7 +49,7 @@ async fn background_deletion_deletes_dependents_recursively() {
 }
 
 #[tokio::test]
-async fn object_with_another_owner_stays_and_loses_the_deleted_owner() {
+async fn object_with_another_owner_loses_reference_to_the_deleted_owner() {
     let world = World::new().await;
     let first = owner_with(&world, &[]).await;
     let second = world.create(MAPS, &map("second", &[])).await;
@@ -137,7 +137,7 @@ async fn foreground_deletion_resolves_owner_cycles() {
 }
 
 #[tokio::test]
-async fn orphaned_dependents_stay_without_owner_reference() {
+async fn orphaned_dependents_remain_without_owner_reference() {
     let world = World::new().await;
     owner_with(&world, &[("a", true), ("b", false)]).await;
     world.delete(&at("owner"), "Orphan").await;
@@ -169,7 +169,7 @@ async fn object_with_missing_or_recreated_owner_is_deleted() {
 }
 
 #[tokio::test]
-async fn owners_deleted_while_controllers_were_down_are_noticed() {
+async fn dependents_of_owner_deleted_during_controller_downtime_are_deleted() {
     let folder = tempfile::tempdir().unwrap();
     let options = drover_apiserver::lifecycle::LifecycleOptions::default;
     let world = World::at(folder.path(), options()).await;
@@ -189,7 +189,7 @@ async fn owners_deleted_while_controllers_were_down_are_noticed() {
 }
 
 #[tokio::test]
-async fn dependents_orphaned_before_a_restart_stay() {
+async fn dependents_orphaned_before_a_restart_are_not_deleted() {
     const MANY: usize = 1200;
     let folder = tempfile::tempdir().unwrap();
     let options = drover_apiserver::lifecycle::LifecycleOptions::default();
@@ -197,7 +197,7 @@ async fn dependents_orphaned_before_a_restart_stay() {
         // The garbage collector does not run yet.
         let server = super::open(folder.path(), &options).await;
         let world = World::bare(&server);
-        // Its key sorts before those of its dependents, so it is read first.
+        // The owner's key sorts before those of its dependents, so the owner is read first.
         let made = world.create(MAPS, &map("a-owner", &[])).await;
         let dependents: Vec<Value> = (0..MANY)
             .map(|number| map(&format!("dependent-{number}"), &[owner(&made, true)]))

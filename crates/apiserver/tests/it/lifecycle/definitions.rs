@@ -37,7 +37,7 @@ async fn served(world: &World) {
     world
         .until(&path, |own| has(own, "Established", "True"))
         .await;
-    // No retries: creation must work as soon as the CRD is established.
+    // The request is not retried, because creation must work as soon as the CRD is established.
     let (code, answer) = world.ask(Method::GET, WIDGETS, &Value::Null).await;
     assert_eq!(code, StatusCode::OK, "{answer}");
 }
@@ -58,7 +58,7 @@ async fn crd_is_established_and_served_after_restart() {
 }
 
 #[tokio::test]
-async fn crd_with_conflicting_kind_is_established_when_the_kind_is_free() {
+async fn crd_with_conflicting_kind_is_established_after_kind_becomes_free() {
     let world = World::new().await;
     world
         .create(DEFINITIONS, &definition("gadgets", "Widget"))
@@ -81,7 +81,7 @@ async fn crd_with_conflicting_kind_is_established_when_the_kind_is_free() {
 }
 
 #[tokio::test]
-async fn deleted_crd_deletes_its_objects() {
+async fn crd_deletion_deletes_its_custom_objects() {
     let world = World::new().await;
     let path = format!("{DEFINITIONS}/widgets.example.com");
     let first = definition("widgets", "Widget");
@@ -146,7 +146,7 @@ async fn custom_objects_cannot_be_created_while_their_crd_is_terminating() {
 }
 
 #[tokio::test]
-async fn deleted_crd_without_served_versions_deletes_its_objects() {
+async fn deletion_of_crd_without_served_versions_deletes_its_custom_objects() {
     let world = World::new().await;
     let path = format!("{DEFINITIONS}/widgets.example.com");
     let first = definition("widgets", "Widget");
@@ -189,7 +189,7 @@ async fn fields_unknown_to_the_storage_version_are_pruned() {
 }
 
 #[tokio::test]
-async fn object_is_not_created_when_its_crd_is_deleted_concurrently() {
+async fn object_is_not_created_during_concurrent_deletion_of_its_crd() {
     let pause = Arc::new(Pause::before("late"));
     let world = World::paused(Arc::clone(&pause)).await;
     world

@@ -21,7 +21,7 @@ fn condition<'a>(namespace: &'a Value, kind: &str) -> Option<&'a Value> {
 }
 
 #[tokio::test]
-async fn deleted_namespace_deletes_its_content() {
+async fn namespace_deletion_deletes_its_content() {
     let world = shop().await;
     for number in 0..20 {
         world.create(MAPS, &map(&format!("m{number}"), &[])).await;
@@ -36,7 +36,7 @@ async fn deleted_namespace_deletes_its_content() {
 }
 
 #[tokio::test]
-async fn terminating_namespace_waits_for_finalizers_and_reports_them() {
+async fn terminating_namespace_waits_for_finalizers_and_reports_finalizer_names() {
     let world = shop().await;
     let mut held = map("held", &[]);
     held["metadata"]["finalizers"] = json!(["example.com/wait"]);
@@ -65,7 +65,7 @@ async fn terminating_namespace_waits_for_finalizers_and_reports_them() {
 }
 
 #[tokio::test]
-async fn recreated_namespace_is_empty() {
+async fn recreated_namespace_contains_no_old_objects() {
     let world = shop().await;
     world.create(MAPS, &map("old", &[])).await;
     world.delete(SHOP, "Background").await;
@@ -79,7 +79,7 @@ async fn recreated_namespace_is_empty() {
 }
 
 #[tokio::test]
-async fn object_is_not_created_when_its_namespace_is_deleted_concurrently() {
+async fn object_is_not_created_during_concurrent_deletion_of_its_namespace() {
     let pause = Arc::new(Pause::before("late"));
     let world = World::paused(Arc::clone(&pause)).await;
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}});
@@ -100,7 +100,7 @@ async fn object_is_not_created_when_its_namespace_is_deleted_concurrently() {
 }
 
 #[tokio::test]
-async fn object_is_created_when_its_namespace_is_labelled_concurrently() {
+async fn object_is_created_during_concurrent_labelling_of_its_namespace() {
     let pause = Arc::new(Pause::before("late"));
     let world = World::paused(Arc::clone(&pause)).await;
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}});

@@ -57,7 +57,7 @@ async fn deleted_or_changed_default_objects_are_restored() {
 }
 
 #[tokio::test]
-async fn bootstrap_roles_aggregate_their_rules() {
+async fn bootstrap_roles_contain_aggregated_rules() {
     let world = World::new().await;
     let has = |role: &Value, resource: &str, verb: &str| {
         let rules = role["rules"].as_array();
@@ -96,7 +96,7 @@ async fn bootstrap_roles_aggregate_their_rules() {
 }
 
 #[tokio::test]
-async fn rights_apply_after_binding_and_after_restart() {
+async fn permissions_apply_after_binding_and_after_restart() {
     let folder = tempfile::tempdir().unwrap();
     let world = World::at(folder.path(), LifecycleOptions::default()).await;
     let list = async |world: &World| {
@@ -118,7 +118,7 @@ async fn rights_apply_after_binding_and_after_restart() {
     let mut tries = 0;
     while list(&world).await != StatusCode::OK {
         tries += 1;
-        assert!(tries < 500, "alice may not list after all");
+        assert!(tries < 500, "the binding does not authorize alice");
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
     world.stop().await;
@@ -127,7 +127,7 @@ async fn rights_apply_after_binding_and_after_restart() {
 }
 
 #[tokio::test]
-async fn removed_right_of_a_bootstrap_role_is_restored_by_restart() {
+async fn restart_restores_removed_rule_of_bootstrap_role() {
     let folder = tempfile::tempdir().unwrap();
     let world = World::at(folder.path(), LifecycleOptions::default()).await;
     let role = format!("{RBAC}/clusterroles/system:discovery");

@@ -44,7 +44,7 @@ fn container() -> impl Strategy<Value = Value> {
         })
 }
 
-/// A Deployment as a client may apply it.
+/// Generates a Deployment as a client may apply it.
 fn deployment() -> impl Strategy<Value = Value> {
     (
         prop::option::of(texts()),
@@ -118,7 +118,7 @@ fn any_object() -> impl Strategy<Value = Value> {
         .prop_map(|map| map.into_iter().collect())
 }
 
-/// The merge patch that converts one object into the other (RFC 7396).
+/// Returns the merge patch that converts one object into the other (RFC 7396).
 fn difference(from: &Map<String, Value>, to: &Map<String, Value>) -> Value {
     let mut patch = Map::new();
     for key in from.keys().filter(|key| !to.contains_key(*key)) {
@@ -147,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn applied_fields_are_set_and_owned(live in deployment(), applied in deployment()) {
+    fn apply_sets_and_owns_all_applied_fields(live in deployment(), applied in deployment()) {
         let kind = deployments();
         let live = apply(None, &live, &kind, by("first")).unwrap();
         let merged = apply(Some(&live), &applied, &kind, forced("second")).unwrap();
@@ -157,7 +157,7 @@ proptest! {
     }
 
     #[test]
-    fn empty_apply_of_the_only_manager_removes_all_fields(applied in deployment()) {
+    fn empty_apply_by_the_only_manager_removes_all_fields(applied in deployment()) {
         let kind = deployments();
         let live = apply(None, &applied, &kind, by("me")).unwrap();
         let bare = super::deployment(&json!({}));
@@ -170,7 +170,7 @@ proptest! {
     }
 
     #[test]
-    fn update_without_changes_keeps_owners(applied in deployment()) {
+    fn update_without_changes_retains_field_owners(applied in deployment()) {
         let kind = deployments();
         let mut live = apply(None, &applied, &kind, by("me")).unwrap();
         live["metadata"]["uid"] = "1".into();
@@ -180,7 +180,7 @@ proptest! {
     }
 
     #[test]
-    fn fields_have_at_most_one_updater(first in deployment(), second in deployment()) {
+    fn each_field_has_at_most_one_updater(first in deployment(), second in deployment()) {
         let kind = deployments();
         let mut live = first;
         update(None, &mut live, &kind, updated_by("one"));
@@ -193,7 +193,7 @@ proptest! {
     }
 
     #[test]
-    fn merge_patch_of_the_difference_converts_objects(
+    fn merge_patch_of_the_difference_converts_one_object_into_the_other(
         from in any_object(), to in any_object(),
     ) {
         let patch = difference(from.as_object().unwrap(), to.as_object().unwrap());
@@ -213,7 +213,7 @@ proptest! {
     }
 
     #[test]
-    fn set_operations_follow_set_algebra(left in prop::collection::vec("[abc]{1,3}", 0..6),
+    fn field_set_operations_follow_set_algebra(left in prop::collection::vec("[abc]{1,3}", 0..6),
                                   right in prop::collection::vec("[abc]{1,3}", 0..6)) {
         let set = |paths: &[String]| {
             Set::of(paths.iter().map(|path| {

@@ -1,4 +1,4 @@
-//! Backup, restore and check.
+//! Tests of backup, restore and check.
 
 use drover_apiserver::store::{CopyError, Over};
 
@@ -7,7 +7,7 @@ use super::*;
 #[tokio::test]
 async fn backup_is_a_consistent_snapshot_during_writes() {
     let fixture = fixture();
-    // Both objects always have the same text, or one is one update ahead.
+    // Both objects always have the same text, or one of them is one update ahead.
     let (mut a, mut b) = (
         fixture.create("a", "0").await,
         fixture.create("b", "0").await,
@@ -48,7 +48,7 @@ async fn backup_is_a_consistent_snapshot_during_writes() {
 }
 
 #[tokio::test]
-async fn restore_does_not_reuse_revisions() {
+async fn restored_store_does_not_reuse_revisions() {
     let fixture = fixture();
     let kept = fixture.create("a", "kept").await;
     let path = fixture.store.path().to_owned();
@@ -89,7 +89,7 @@ async fn restore_does_not_reuse_revisions() {
         fixture.specs(At::Latest).await,
         [("a".to_owned(), "kept".to_owned())]
     );
-    // A client with a revision of the lost future cannot overwrite.
+    // A client with a revision of the lost future cannot replace the restored object.
     let stale = Change::update(key("a"), unseen, object("a", "stale"));
     assert!(matches!(
         fixture.store.commit(stale).await,
@@ -101,13 +101,13 @@ async fn restore_does_not_reuse_revisions() {
         events(&mut watch, 1).await,
         [(revision + 1, key("a"), "modified")]
     );
-    // The replaced file is kept.
+    // The replaced file still exists.
     let replaced = Store::check(&fixture.folder.path().join("store.db-replaced")).unwrap();
     assert_eq!((replaced.revision, replaced.problems), (unseen, vec![]));
 }
 
 #[tokio::test]
-async fn damaged_store_can_be_replaced_and_is_no_restore_source() {
+async fn damaged_store_can_be_replaced_but_not_restored_from() {
     let fixture = fixture();
     for number in 0..300 {
         fixture
@@ -122,7 +122,7 @@ async fn damaged_store_can_be_replaced_and_is_no_restore_source() {
     drop(fixture.store);
     let sound = std::fs::read(&path).unwrap();
     let mut damaged = sound.clone();
-    // Pages in the middle; the first page contains the schema.
+    // The damaged pages are in the middle, because the first page contains the schema.
     let middle = damaged.len() / 2;
     damaged[middle..middle + 8192].fill(0x5a);
     std::fs::write(&path, &damaged).unwrap();

@@ -1,8 +1,8 @@
-//! Behaviour when the disk or the store is full.
+//! Tests of a full disk or store.
 
 use super::*;
 
-/// Creates objects until the store is full; returns them.
+/// Creates objects until the store is full; returns the created objects.
 async fn fill(fixture: &Fixture, names: &str) -> Vec<(String, u64)> {
     let mut made = Vec::new();
     for number in 0..10_000 {
@@ -15,10 +15,10 @@ async fn fill(fixture: &Fixture, names: &str) -> Vec<(String, u64)> {
         {
             Ok(revision) => made.push((name, revision)),
             Err(CommitError::Full) => return made,
-            Err(other) => panic!("{other:?}"),
+            Err(other) => panic!("unexpected result: {other:?}"),
         }
     }
-    panic!("there is no limit");
+    panic!("the store accepted all changes despite its limit");
 }
 
 #[tokio::test]
@@ -36,7 +36,7 @@ async fn full_store_rejects_writes_until_objects_are_deleted() {
     for (name, revision) in &made {
         fixture.delete(name, *revision).await;
     }
-    // Space of the history is freed in slices between writes.
+    // Writes free the space of the history in slices.
     let mut again = 0;
     for round in 0..300 {
         again += fill(&fixture, &format!("again-{round}-")).await.len();
@@ -53,13 +53,13 @@ async fn full_store_rejects_writes_until_objects_are_deleted() {
 }
 
 #[tokio::test]
-async fn history_is_dropped_to_make_room_for_objects() {
+async fn full_store_deletes_history_to_free_space_for_objects() {
     let fixture = fixture_with(StoreOptions {
         max_bytes: Some(2 << 20),
         ..StoreOptions::default()
     });
     let mut last = fixture.create("a", "0").await;
-    // Many times the available space.
+    // The loop writes many times the available space.
     for number in 0..2000 {
         last = fixture
             .update("a", last, &format!("{number}{}", "x".repeat(3000)))
@@ -73,7 +73,7 @@ async fn history_is_dropped_to_make_room_for_objects() {
 }
 
 #[tokio::test]
-async fn history_size_is_limited() {
+async fn history_size_stays_below_its_limit() {
     let fixture = fixture_with(StoreOptions {
         history_bytes: 64 << 10,
         ..StoreOptions::default()
@@ -91,7 +91,7 @@ async fn history_size_is_limited() {
         "{watch:?}"
     );
     fixture.store.watch("/", last - 5).unwrap();
-    // About 21 values fit.
+    // About 21 values of this size fit into the store.
     for _ in 0..100 {
         if Store::check(fixture.store.path()).unwrap().changes < 30 {
             return;
@@ -102,7 +102,7 @@ async fn history_size_is_limited() {
 }
 
 #[tokio::test]
-async fn file_shrinks_after_deletion_and_compaction() {
+async fn database_file_shrinks_after_deletion_and_compaction() {
     let fixture = fixture();
     let mut all = Vec::new();
     for number in 0..1000 {
@@ -115,7 +115,8 @@ async fn file_shrinks_after_deletion_and_compaction() {
         fixture.delete(&name, revision).await;
     }
     fixture.store.compact(u64::MAX).await.unwrap();
-    // Up to a minute: the file shrinks in steps of some milliseconds, which a busy disk delays.
+    // The loop takes up to a minute: the file shrinks in steps of some milliseconds, which a busy
+    // disk delays.
     for _ in 0..1200 {
         if fixture.store.figures().await.unwrap().bytes < before / 2 {
             break;

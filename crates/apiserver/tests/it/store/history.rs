@@ -1,4 +1,4 @@
-//! Lists at old revisions, and compaction.
+//! Tests of lists at old revisions, and of compaction.
 
 use super::*;
 
@@ -75,7 +75,7 @@ async fn paged_list_ignores_concurrent_changes() {
 }
 
 #[tokio::test]
-async fn compaction_removes_history_only() {
+async fn compaction_deletes_history_and_retains_objects() {
     let fixture = fixture();
     let a = fixture.create("a", "a1").await;
     let a2 = fixture.update("a", a, "a2").await;
@@ -87,11 +87,11 @@ async fn compaction_removes_history_only() {
     };
     match fixture.store.list(list(a)).await {
         Err(ListError::Compacted { floor }) => assert_eq!(floor, a2),
-        other => panic!("{other:?}"),
+        other => panic!("unexpected result: {other:?}"),
     }
     match fixture.store.list(list(a3 + 1)).await {
         Err(ListError::Future { current }) => assert_eq!(current, a3),
-        other => panic!("{other:?}"),
+        other => panic!("unexpected result: {other:?}"),
     }
     assert_eq!(
         fixture.specs(At::Exact(a2)).await,
@@ -101,7 +101,7 @@ async fn compaction_removes_history_only() {
         fixture.specs(At::Latest).await,
         [("a".to_owned(), "a3".to_owned())]
     );
-    // Compaction of more than the whole history: the next revision continues.
+    // The compaction covers more than the whole history; the next revision continues.
     assert_eq!(fixture.store.compact(u64::MAX).await.unwrap(), a3);
     let folder = fixture.folder;
     drop(fixture.store);
@@ -126,13 +126,16 @@ async fn old_history_is_compacted_automatically() {
     let last = fixture.create("a", "one").await;
     let deadline = tokio::time::Instant::now() + TIMEOUT;
     while fixture.store.figures().await.unwrap().floor < last {
-        assert!(tokio::time::Instant::now() < deadline, "history stays");
+        assert!(
+            tokio::time::Instant::now() < deadline,
+            "the store did not compact the history"
+        );
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
 #[tokio::test]
-async fn history_length_is_limited() {
+async fn number_of_history_changes_is_limited() {
     let fixture = fixture_with(StoreOptions {
         history_changes: 10,
         ..StoreOptions::default()
@@ -143,7 +146,10 @@ async fn history_length_is_limited() {
     }
     let deadline = tokio::time::Instant::now() + TIMEOUT;
     while fixture.store.figures().await.unwrap().floor < last - 10 {
-        assert!(tokio::time::Instant::now() < deadline, "history stays");
+        assert!(
+            tokio::time::Instant::now() < deadline,
+            "the store did not compact the history"
+        );
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(
@@ -174,10 +180,13 @@ async fn short_lived_kinds_have_shorter_history() {
     let leases = "/coordination.k8s.io/leases/";
     let deadline = tokio::time::Instant::now() + TIMEOUT;
     while fixture.store.watch(leases, held).is_ok() {
-        assert!(tokio::time::Instant::now() < deadline, "history stays");
+        assert!(
+            tokio::time::Instant::now() < deadline,
+            "the store did not compact the history"
+        );
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    // A watch of all kinds would miss them, too; a watch of other kinds does not.
+    // A watch of all kinds would also miss these changes; a watch of other kinds does not.
     assert!(matches!(
         fixture.store.watch("/", held),
         Err(WatchError::Compacted { .. })
@@ -205,7 +214,7 @@ async fn short_lived_kinds_have_shorter_history() {
     );
 }
 
-/// The longest latency of consecutive changes while `busy` is true.
+/// Returns the longest latency of consecutive changes while `busy` is true.
 async fn slowest(
     fixture: &Fixture,
     last: &mut u64,
@@ -227,7 +236,7 @@ async fn compaction_does_not_stall_writes() {
     let fixture = fixture();
     let mut last = fixture.create("a", "0").await;
     let mut seen = Vec::new();
-    // Other programs on the machine cause single delays; a stall by the store itself would occur in
+    // Other programs on the machine cause single delays. A stall by the store itself would occur in
     // every round.
     for round in 0..5 {
         let others = (0..40).map(|number| {
@@ -250,11 +259,14 @@ async fn compaction_does_not_stall_writes() {
         let compacting = tokio::spawn(async move { store.compact(to).await });
         let during = slowest(&fixture, &mut last, |_| !compacting.is_finished()).await;
         assert!(compacting.await.unwrap().unwrap() >= to);
-        assert!(during > Duration::ZERO, "nobody wrote meanwhile");
+        assert!(
+            during > Duration::ZERO,
+            "no change was committed during the compaction"
+        );
         seen.push((alone, during));
         if during.saturating_sub(alone) <= Duration::from_millis(50) {
             return;
         }
     }
-    panic!("slowest change alone and while compacting: {seen:?}");
+    panic!("compaction delays changes; slowest change without and with compaction: {seen:?}");
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// An operation, with small numbers for names, texts and revisions.
+/// A generated operation, with small numbers for names, texts and revisions.
 #[derive(Debug, Clone)]
 enum Step {
     Create(u8, u8),
@@ -41,13 +41,14 @@ fn step() -> impl Strategy<Value = Step> {
 
 type Objects = BTreeMap<String, (u64, Vec<u8>)>;
 
-/// All states since the start.
+/// A model of the store with all states since the start.
 struct Model {
     states: Vec<(u64, Objects)>,
     floor: u64,
 }
 
-/// Names that are prefixes of each other, in two namespaces, and an adjacent key.
+/// Returns a key for a number. Some names are prefixes of others; the keys are in two namespaces,
+/// and one is adjacent.
 fn name(number: u8) -> String {
     let namespace = ["ns", "ns2", "n"][usize::from(number) % 3];
     let name = ["a", "a-b", "b", "a/", "é"][usize::from(number / 3) % 5];
@@ -76,7 +77,7 @@ impl Model {
         self.states.last().unwrap()
     }
 
-    /// An existing revision for a small number.
+    /// Returns an existing revision for a small number.
     fn revision(&self, number: u8) -> u64 {
         self.states[usize::from(number) % self.states.len()].0
     }
@@ -95,12 +96,12 @@ impl Model {
         assert_eq!(
             revision,
             self.now().0 + 1,
-            "each change has the next revision"
+            "a change does not have the next revision"
         );
         self.states.push((revision, objects));
     }
 
-    /// The events of a watch: key, new value, old value.
+    /// Returns the events that a watch must deliver: key, new value, old value.
     fn told(&self, prefix: &str, revision: u64) -> Vec<ModelEvent> {
         let mut told = Vec::new();
         for pair in self.states.windows(2) {
@@ -247,7 +248,7 @@ async fn write(store: &Store, model: &mut Model, step: &Step) {
             let found = found.map(|stored| (stored.revision, stored.value.to_vec()));
             assert_eq!(found, there);
         }
-        Err(other) => panic!("{other:?}"),
+        Err(other) => panic!("unexpected result: {other:?}"),
     }
 }
 
@@ -301,7 +302,7 @@ async fn run(steps: Vec<Step>, options: StoreOptions) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
     #[test]
-    fn store_matches_the_model(
+    fn store_behavior_matches_the_reference_model(
         steps in prop::collection::vec(step(), 1..80),
         ring_changes in prop_oneof![Just(0_usize), Just(5), Just(10_000)],
     ) {

@@ -1,4 +1,4 @@
-//! Opening a store: persistence, migration and errors.
+//! Tests of opening a store: persistence, migration and errors.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn refused(folder: &TempDir) -> OpenError {
 }
 
 #[tokio::test]
-async fn data_survives_a_restart() {
+async fn stored_objects_survive_a_restart() {
     let fixture = fixture();
     let first = fixture.create("a", "one").await;
     let second = fixture.update("a", first, "two").await;
@@ -44,7 +44,7 @@ async fn data_survives_a_restart() {
 }
 
 #[tokio::test]
-async fn first_schema_is_migrated() {
+async fn first_database_schema_is_migrated() {
     let folder = tempfile::tempdir().unwrap();
     rusqlite::Connection::open(path(&folder))
         .unwrap()
@@ -75,7 +75,7 @@ async fn first_schema_is_migrated() {
 }
 
 #[tokio::test]
-async fn newer_schema_is_rejected_and_unchanged() {
+async fn database_with_newer_schema_is_rejected_and_unchanged() {
     let fixture = fixture();
     fixture.create("a", "one").await;
     let folder = fixture.folder;
@@ -116,11 +116,11 @@ async fn database_of_another_program_is_rejected() {
 }
 
 #[tokio::test]
-async fn store_can_be_open_once() {
+async fn second_open_of_a_store_is_rejected() {
     let fixture = fixture();
     match refused(&fixture.folder) {
         OpenError::Locked { pid, .. } => assert_eq!(pid, Some(std::process::id())),
-        other => panic!("{other:?}"),
+        other => panic!("unexpected result: {other:?}"),
     }
     // The rejection does not affect the open store.
     fixture.create("a", "one").await;
@@ -131,7 +131,7 @@ async fn store_can_be_open_once() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn files_are_private() {
+async fn database_files_are_readable_only_by_the_owner() {
     use std::os::unix::fs::PermissionsExt as _;
     let fixture = fixture();
     fixture.create("a", "one").await;
@@ -157,7 +157,7 @@ async fn file_without_incremental_vacuum_is_converted() {
         .execute_batch(include_str!("v1.sql"))
         .unwrap();
     assert_eq!(mode(), 0);
-    // A copy that an interrupted conversion left.
+    // This file is the copy that an interrupted conversion left.
     let copy = folder.path().join("store.db-converting");
     std::fs::write(&copy, "half a copy").unwrap();
     let store = open(folder.path(), StoreOptions::default());
@@ -181,7 +181,7 @@ async fn file_without_incremental_vacuum_is_converted() {
     for file in [path(&folder), backup] {
         assert_eq!(Store::check(&file).unwrap().problems, Vec::<String>::new());
     }
-    // A complete copy of an interrupted start contains Secrets, and must be deleted.
+    // The complete copy of an interrupted start contains Secrets, and must be deleted.
     std::fs::write(&copy, "a whole copy").unwrap();
     open(folder.path(), StoreOptions::default());
     assert!(!copy.exists());

@@ -1,4 +1,4 @@
-//! Watches.
+//! Tests of watches of the store.
 
 use super::*;
 
@@ -49,7 +49,7 @@ async fn watch_returns_all_changes_of_its_prefix_in_order() {
 }
 
 #[tokio::test]
-async fn events_contain_the_previous_value() {
+async fn watch_events_contain_the_previous_value() {
     let fixture = fixture();
     let first = fixture.create("a", "one").await;
     let mut watch = fixture.store.watch("/core/things/", first).unwrap();
@@ -63,7 +63,7 @@ async fn events_contain_the_previous_value() {
             assert_eq!((stored.revision, previous.revision), (second, first));
             assert_eq!(spec_of(&previous.object().unwrap()).1, "one");
         }
-        other => panic!("{other:?}"),
+        other => panic!("unexpected result: {other:?}"),
     }
     let third = fixture.delete("a", second).await;
     let batch = next(&mut watch).await.unwrap();
@@ -72,13 +72,13 @@ async fn events_contain_the_previous_value() {
             assert_eq!((stored.revision, *revision), (second, third));
             assert_eq!(spec_of(&stored.object().unwrap()).1, "two");
         }
-        other @ Event::Put { .. } => panic!("{other:?}"),
+        other @ Event::Put { .. } => panic!("unexpected result: {other:?}"),
     }
 }
 
 /// Events from memory and from the log are equal.
 #[tokio::test]
-async fn watch_from_old_revision_returns_all_changes() {
+async fn watch_from_old_revision_returns_all_later_changes() {
     for ring_changes in [0, 3, 10_000] {
         let fixture = fixture_with(StoreOptions {
             ring_changes,
@@ -111,7 +111,7 @@ async fn watch_from_old_revision_returns_all_changes() {
             let mut watch = fixture.store.watch("/core/things/", from).unwrap();
             assert_eq!(events(&mut watch, 40 - skipped).await, expected[skipped..]);
         }
-        // Events have equal content, too.
+        // The events also have equal content.
         let mut again = fixture.store.watch("/core/things/", start).unwrap();
         let mut frames = Vec::new();
         while frames.len() < 40 {
@@ -145,7 +145,8 @@ async fn unread_watch_is_ended_without_blocking_writes() {
         }
     };
     assert!(matches!(end, WatchEnd::Lagged), "{end:?}");
-    // Its queued events are dropped; the client can start again from its last revision.
+    // The store drops the queued events of the watch. The client can start again from its last
+    // revision.
     assert_eq!(told, 0);
     let mut resumed = fixture
         .store
@@ -155,7 +156,7 @@ async fn unread_watch_is_ended_without_blocking_writes() {
 }
 
 #[tokio::test]
-async fn idle_watch_returns_progress() {
+async fn idle_watch_returns_progress_without_events() {
     let fixture = fixture_with(StoreOptions {
         progress_every: Duration::from_millis(5),
         ..StoreOptions::default()
@@ -181,12 +182,12 @@ async fn watch_start_must_be_within_the_history() {
     let current = fixture.create("a", "one").await;
     match fixture.store.watch("/core/things/", current + 1) {
         Err(WatchError::Future { current: told }) => assert_eq!(told, current),
-        other => panic!("{other:?}"),
+        other => panic!("unexpected result: {other:?}"),
     }
     fixture.store.compact(current).await.unwrap();
     match fixture.store.watch("/core/things/", current - 1) {
         Err(WatchError::Compacted { floor }) => assert_eq!(floor, current),
-        other => panic!("{other:?}"),
+        other => panic!("unexpected result: {other:?}"),
     }
     fixture.store.watch("/core/things/", current).unwrap();
 }

@@ -1,5 +1,5 @@
-//! Protobuf bodies of kubectl's typed clients (`runtime.Unknown` around a message of the kind).
-//! Responses are JSON, which these clients accept.
+//! Protobuf bodies, which kubectl's typed clients send (`runtime.Unknown` around a message of the
+//! kind). Responses are JSON, which these clients accept.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -12,19 +12,20 @@ use serde_json::{Map, Value};
 
 /// The prefix of Protobuf bodies.
 const MAGIC: &[u8] = b"k8s\0";
-/// Maximum nesting depth; the same as for JSON bodies.
+/// Maximum nesting depth, which is equal for JSON bodies.
 const MAX_DEPTH: usize = 100;
 
-/// Number, JSON name (empty for inlined fields), type, and whether repeated.
+/// A message field: number, JSON name (empty for inlined fields), type, and label such as
+/// `repeated`.
 #[derive(Deserialize)]
 struct Field(u32, String, String, String);
 
 static MESSAGES: LazyLock<BTreeMap<String, Vec<Field>>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../../../../schemas/protobuf.json"))
-        .expect("protobuf.json is what xtask writes: this module's tests read it")
+        .expect("protobuf.json has the format of xtask, which the tests of this module check")
 });
 
-/// Decoding errors.
+/// Errors of decoding a Protobuf body.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ProtobufError {
     /// The prefix is missing.
@@ -35,7 +36,7 @@ pub(super) enum ProtobufError {
     /// The message is truncated.
     #[error("unexpected EOF")]
     End,
-    /// A number is too long, or a wire type is unknown.
+    /// The message contains a number that is too long, or an unknown wire type.
     #[error("proto: illegal wireType or tag")]
     Wire,
     /// The kind is unknown.
@@ -46,18 +47,18 @@ pub(super) enum ProtobufError {
         /// The version in the body.
         version: String,
     },
-    /// A text is not UTF-8.
+    /// The message contains a text that is not UTF-8.
     #[error("proto: invalid UTF-8")]
     Text,
     /// Embedded JSON is malformed.
     #[error("proto: cannot parse JSON in a field")]
     Json,
-    /// The nesting is too deep.
+    /// The nesting of messages is too deep.
     #[error("proto: nested too deep")]
     Depth,
 }
 
-/// Decodes an object.
+/// Decodes an object from a Protobuf body.
 pub(super) fn decode(bytes: &[u8]) -> Result<Value, ProtobufError> {
     let bytes = bytes.strip_prefix(MAGIC).ok_or(ProtobufError::Prefix)?;
     let (mut version, mut kind, mut raw) = (String::new(), String::new(), &[][..]);
@@ -196,7 +197,7 @@ fn text_of(bytes: &[u8]) -> Result<Value, ProtobufError> {
     Ok("0".into())
 }
 
-/// Converts seconds and nanoseconds; an empty message is null.
+/// Converts seconds and nanoseconds to a time; an empty message becomes null.
 fn time(bytes: &[u8], micro: bool) -> Result<Value, ProtobufError> {
     let (mut seconds, mut nanos) = (0, 0);
     for entry in entries(bytes) {
@@ -255,14 +256,14 @@ fn utf8(bytes: &[u8]) -> Result<&str, ProtobufError> {
     std::str::from_utf8(bytes).map_err(|_| ProtobufError::Text)
 }
 
-/// A field value on the wire.
+/// A field value in its wire format.
 enum Wire<'a> {
     Number(u64),
     Fixed(u64),
     Bytes(&'a [u8]),
 }
 
-/// The fields of a message in order; ends after the first error.
+/// Iterates over the fields of a message in order; ends after the first error.
 fn entries(bytes: &[u8]) -> impl Iterator<Item = Result<(u32, Wire<'_>), ProtobufError>> {
     let mut rest = Some(bytes);
     std::iter::from_fn(move || {
@@ -334,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn config_map_is_decoded() {
+    fn protobuf_config_map_is_decoded() {
         let metadata = bytes(1, &[bytes(1, b"a"), bytes(8, b"")].concat());
         let data = bytes(2, &[bytes(1, b"k"), bytes(2, b"v")].concat());
         let read = decode(&wrapped("v1", "ConfigMap", &[metadata, data].concat()));
@@ -346,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn inlined_fields_are_merged_into_the_message() {
+    fn inlined_protobuf_fields_are_merged_into_the_object() {
         // PodSpec.volumes[0]: the name, and an emptyDir in the inlined source.
         let volume = [bytes(1, b"v"), bytes(2, &bytes(2, b""))].concat();
         let spec = bytes(2, &bytes(1, &volume));
@@ -358,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_messages_are_rejected() {
+    fn malformed_protobuf_messages_are_rejected() {
         assert_eq!(decode(b"{}"), Err(ProtobufError::Prefix));
         let unknown = decode(&wrapped("v1", "Nonsense", b"")).unwrap_err();
         assert!(matches!(unknown, ProtobufError::Kind { .. }));
@@ -367,7 +368,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn decoder_never_panics(message in prop::collection::vec(any::<u8>(), 0..120)) {
+        fn protobuf_decoder_does_not_panic_on_arbitrary_bytes(message in prop::collection::vec(any::<u8>(), 0..120)) {
             for kind in ["Pod", "ConfigMap", "DeleteOptions"] {
                 let _ = decode(&wrapped("v1", kind, &message));
             }

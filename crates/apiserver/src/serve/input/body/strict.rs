@@ -1,4 +1,4 @@
-//! JSON decoding with duplicate fields, as kube's strict decoding reports them.
+//! JSON decoding that reports duplicate fields as the strict decoding of Kubernetes does.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,16 +11,16 @@ use crate::schema::truncated_path;
 /// A decoded body.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Decoded {
-    /// The value; the last of duplicate fields wins.
+    /// The decoded value, with the last value of each duplicate field.
     pub value: Value,
     /// Findings such as `duplicate field "spec.replicas"`, in the order of the body.
     pub duplicates: Vec<String>,
-    /// Whether the body is YAML, whose findings contain lines instead of paths.
+    /// True if the body is YAML, whose findings contain lines instead of paths.
     pub yaml: bool,
 }
 
 impl Decoded {
-    /// The errors of strict decoding: one per duplicate, or a single one for YAML.
+    /// Returns the errors of strict decoding: one per duplicate field, or a single error for YAML.
     pub(crate) fn strict_errors(&self) -> Vec<String> {
         if !self.yaml || self.duplicates.is_empty() {
             return self.duplicates.clone();
@@ -30,11 +30,12 @@ impl Decoded {
     }
 }
 
-/// Findings with longer paths are not located: each key of a body would cost their length.
+/// Maximum length of the paths of located findings. To locate a longer path, each key of the body
+/// would be compared with a long text.
 const MAX_LOCATED_PATH: usize = 256;
 
-/// Sorts findings such as `unknown field "spec.foo"` by their position in the body. Findings that
-/// are not in the body, or have a very long path, come last.
+/// Sorts findings such as `unknown field "spec.foo"` by their position in the body. Findings
+/// without a position in the body, or with a very long path, come last.
 pub(crate) fn sort_findings(bytes: &[u8], findings: &mut [String]) {
     if findings.len() < 2 {
         return;
@@ -142,7 +143,7 @@ impl<'de> Visitor<'de> for OrderSeed<'_> {
     }
 }
 
-/// Maximum number of reported duplicates.
+/// Maximum number of reported duplicate fields.
 const MAX_REPORTED: usize = 100;
 
 pub(super) fn json(bytes: &[u8]) -> Result<Decoded, serde_json::Error> {
@@ -164,7 +165,7 @@ struct Notes {
 }
 
 impl Notes {
-    /// Runs a function with an extended path.
+    /// Extends the path while a function runs.
     fn within<T>(&mut self, step: fmt::Arguments<'_>, run: impl FnOnce(&mut Self) -> T) -> T {
         let length = self.path.len();
         // Writing to a String cannot fail.
@@ -301,20 +302,20 @@ mod tests {
     }
 
     #[test]
-    fn trailing_data_is_rejected() {
+    fn json_with_trailing_data_is_rejected() {
         assert!(json(b"{} x").is_err());
         assert!(json(b"").is_err());
     }
 
     #[test]
-    fn deep_nesting_is_rejected() {
+    fn deeply_nested_json_is_rejected() {
         let body = "[".repeat(100_000);
         assert!(json(body.as_bytes()).is_err());
     }
 
     proptest! {
         #[test]
-        fn decoder_agrees_with_serde_json(text in "[\\[\\]{}\",:a1.e\\- tn]{0,40}") {
+        fn strict_decoder_matches_serde_json(text in "[\\[\\]{}\",:a1.e\\- tn]{0,40}") {
             let plain = serde_json::from_str::<Value>(&text).ok();
             prop_assert_eq!(json(text.as_bytes()).ok().map(|found| found.value), plain);
         }

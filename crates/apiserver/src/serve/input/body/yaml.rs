@@ -1,5 +1,5 @@
-//! YAML as Kubernetes decodes it (sigs.k8s.io/yaml): plain scalars have their YAML 1.1 meaning, so
-//! that `yes` is true and `010` is eight; keys become strings; only the first document counts.
+//! YAML decoding as in Kubernetes (sigs.k8s.io/yaml). Plain scalars have their YAML 1.1 meaning:
+//! `yes` is true, and `010` is eight. Keys become strings. Only the first document is decoded.
 
 use std::collections::HashMap;
 
@@ -14,24 +14,25 @@ const MAX_ALIASED_BYTES: usize = 16 << 20;
 /// stack.
 const MAX_DEPTH: usize = 100;
 const TOO_MANY_ALIASES: &str = "yaml: document contains excessive aliasing";
-/// Integral numbers up to 2^53 are written as integers, even if they were floating point.
+/// Maximum number that is written as an integer even if it was floating point: 2^53.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
-/// The merge key.
+/// The YAML merge key.
 const MERGE: &str = "<<";
 
-/// A parsed document.
+/// A parsed YAML document.
 #[derive(Debug, Default)]
 pub(super) struct Document {
-    /// The value; the last of duplicate keys wins.
+    /// The decoded value, with the last value of each duplicate key.
     pub(super) value: Value,
-    /// Findings such as `line 3: key "data" already set in map`.
+    /// The duplicate keys, as findings such as `line 3: key "data" already set in map`.
     pub(super) duplicates: Vec<String>,
 }
 
 /// Parses the first document.
 ///
 /// # Errors
-/// The parser's message.
+///
+/// Returns the message of the parser.
 pub(super) fn read(text: &str) -> Result<Document, String> {
     let mut reader = Reader {
         events: Parser::new_from_str(text),
@@ -79,7 +80,7 @@ impl Weighed {
         }
     }
 
-    /// Adds the size and depth of a contained value.
+    /// Adds the size and depth of a contained value to this value.
     fn grow(&mut self, weight: usize, depth: usize) -> Result<(), String> {
         self.weight = self.weight.saturating_add(weight);
         self.depth = self.depth.max(depth + 1);
@@ -314,7 +315,7 @@ fn number(text: &str) -> Option<Number> {
     })
 }
 
-/// Go's `ParseInt` with base 0.
+/// Parses an integer as Go's `ParseInt` with base 0 does.
 fn integer(negative: bool, digits: &str) -> Option<Number> {
     let lower = digits.to_ascii_lowercase();
     let (digits, radix) = if let Some(rest) = lower.strip_prefix("0x") {
@@ -340,7 +341,7 @@ fn integer(negative: bool, digits: &str) -> Option<Number> {
     }
 }
 
-/// Whether the text matches `[0-9]+(\\.[0-9]*)?` or `\\.[0-9]+`, with an optional exponent.
+/// Reports whether the text matches `[0-9]+(\\.[0-9]*)?` or `\\.[0-9]+`, with an optional exponent.
 fn is_float(text: &str) -> bool {
     let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
@@ -366,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_scalars_have_yaml_1_1_meaning() {
+    fn plain_scalars_are_decoded_as_yaml_1_1() {
         let text =
             "[yes, Off, 'yes', ~, 010, 0x1F, 0b11, 1_000, -7, 1e3, .5, 1.2.3, 08, a b, 2001-01-01]";
         assert_eq!(
@@ -395,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_become_strings() {
+    fn yaml_keys_are_decoded_as_strings() {
         assert_eq!(
             value("{y: a, 1: b, 0x10: c, \"on\": d}"),
             json!({"true": "a", "1": "b", "16": "c", "on": "d"})
@@ -405,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn last_duplicate_key_wins_and_all_are_reported() {
+    fn last_duplicate_yaml_key_wins_and_all_duplicates_are_reported() {
         let found = read("a: 1\nb: {c: 1, c: 2}\na: 3\n").unwrap();
         assert_eq!(found.value, json!({"a": 3, "b": {"c": 2}}));
         assert_eq!(
@@ -418,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn aliases_and_merge_keys_are_expanded() {
+    fn yaml_aliases_and_merge_keys_are_expanded() {
         assert_eq!(
             value("a: &a {x: 1, y: 2}\nb: *a\nc: {<<: *a, \"z\": 3}\n"),
             json!({"a": {"x": 1, "true": 2}, "b": {"x": 1, "true": 2},
@@ -461,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn first_document_counts_and_empty_text_is_null() {
+    fn only_first_yaml_document_is_decoded_and_empty_text_is_null() {
         assert_eq!(value("a: 1\n---\nb: 2\n"), json!({"a": 1}));
         assert_eq!(value(""), Value::Null);
         assert_eq!(value("# nothing\n"), Value::Null);

@@ -4,37 +4,37 @@ use super::{fault, refuse};
 use crate::serve::input::query::Query;
 use crate::status::{ApiError, FieldError, FieldErrorKind};
 
-/// The meaning of a list's resourceVersion.
+/// The meaning of a list's resourceVersion (`resourceVersionMatch`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VersionMatch {
-    /// Exactly this revision.
+    /// The list shows exactly this revision.
     Exact,
-    /// This revision or a newer one.
+    /// The list shows this revision or a newer one.
     NotOlderThan,
 }
 
 /// Validated `metav1.ListOptions`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListOptions {
-    /// The unparsed selector.
+    /// The unparsed label selector.
     pub label_selector: String,
-    /// The unparsed selector.
+    /// The unparsed field selector.
     pub field_selector: String,
-    /// Whether the request is a watch.
+    /// True if the request is a watch.
     pub watch: bool,
-    /// Whether the client supports bookmarks.
+    /// True if the client supports bookmarks.
     pub bookmarks: bool,
     /// The unparsed resourceVersion.
     pub resource_version: String,
     /// The meaning of the resourceVersion.
     pub version_match: Option<VersionMatch>,
-    /// In seconds.
+    /// The timeout of the request in seconds.
     pub timeout: Option<i64>,
     /// The page size; `None` for all objects.
     pub limit: Option<usize>,
-    /// The continue token.
+    /// The continue token of the previous page; empty for the first page.
     pub continue_token: String,
-    /// Whether the watch starts with existing objects.
+    /// True if the watch starts with existing objects.
     pub send_initial_events: bool,
 }
 
@@ -42,7 +42,8 @@ impl ListOptions {
     /// Parses, completes and validates the options.
     ///
     /// # Errors
-    /// 400 for a malformed number, 422 with a cause per invalid option.
+    ///
+    /// Returns 400 for a malformed number, and 422 with a cause per invalid option.
     pub fn of(query: &Query) -> Result<Self, ApiError> {
         let timeout = query.integer("timeoutSeconds")?;
         let limit = query.integer("limit")?;
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn resource_version_match_combinations() {
+    fn combinations_of_resource_version_and_match_are_validated() {
         for (query, allowed) in [
             ("", true),
             ("resourceVersion=0", true),
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn list_option_errors_are_those_of_kube_apiserver() {
+    fn list_option_errors_match_kube_apiserver() {
         let error = list("resourceVersion=0&resourceVersionMatch=Exact").unwrap_err();
         assert_eq!(
             error.message,
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn watch_without_version_sends_initial_events() {
+    fn watch_without_resource_version_sends_initial_events() {
         assert!(list("watch=1").unwrap().send_initial_events);
         assert!(
             list("watch=1&resourceVersion=0")

@@ -10,7 +10,7 @@ fn write(verb: WriteVerb, query: &str) -> Result<WriteOptions, ApiError> {
 }
 
 #[test]
-fn default_manager_is_first_part_of_user_agent() {
+fn default_field_manager_is_first_part_of_user_agent() {
     let options = write(WriteVerb::Create, "dryRun=All&fieldValidation=Strict").unwrap();
     assert_eq!(options.manager, "kubectl");
     assert_eq!(options.dry_run, DryRun::All);
@@ -23,7 +23,7 @@ fn default_manager_is_first_part_of_user_agent() {
 }
 
 #[test]
-fn option_errors_are_those_of_kube_apiserver() {
+fn write_option_errors_match_kube_apiserver() {
     for (verb, query, expect) in [
         (
             WriteVerb::Create,
@@ -72,7 +72,7 @@ fn delete_options_in_the_body_override_the_query() {
 }
 
 #[test]
-fn delete_option_errors_are_reported() {
+fn invalid_delete_options_are_rejected() {
     let body = json!({"propagationPolicy": "Sideways", "orphanDependents": true});
     let error = DeleteOptions::of(&Query::default(), Some(&body)).unwrap_err();
     assert!(error.message.starts_with(

@@ -40,7 +40,7 @@ async fn start_as(
 }
 
 #[tokio::test(start_paused = true)]
-async fn slots_alternate_between_callers() {
+async fn request_slots_alternate_between_callers() {
     let fair = fair(1, 100);
     let done = Arc::default();
     let running = fair.enter("first", Priority::Usual).await.unwrap();
@@ -75,14 +75,14 @@ async fn full_queue_rejects_only_its_caller() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waiting_ends_after_the_timeout() {
+async fn waiting_request_is_rejected_after_the_timeout() {
     let fair = fair(1, 2);
     let _running = fair.enter("first", Priority::Usual).await.unwrap();
     assert!(fair.enter("second", Priority::Usual).await.is_err());
 }
 
 #[tokio::test(start_paused = true)]
-async fn disconnected_clients_leave_the_queue() {
+async fn requests_of_disconnected_clients_are_removed_from_the_queue() {
     let fair = fair(1, 2);
     let running = fair.enter("first", Priority::Usual).await.unwrap();
     let done = Arc::default();
@@ -99,7 +99,7 @@ async fn disconnected_clients_leave_the_queue() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn slow_requests_of_one_caller_leave_slots_for_others() {
+async fn slow_requests_of_a_caller_leave_slots_for_other_callers() {
     let fair = Fair::new(Bounds {
         running_of_one: 3,
         ..fair(4, 2).bounds
@@ -111,7 +111,8 @@ async fn slow_requests_of_one_caller_leave_slots_for_others() {
     assert!(fair.enter("greedy", Priority::Usual).await.is_err());
     let other = fair.enter("modest", Priority::Usual).await.unwrap();
     assert_eq!(fair.load().0, 4);
-    // The end of an own request admits the next request of this caller; ends of others do not.
+    // The end of the caller's own request admits its next request; ends of other callers' requests
+    // do not.
     let done = Arc::default();
     let next = start(&fair, "greedy", &done).await;
     drop(other);
@@ -125,20 +126,20 @@ async fn slow_requests_of_one_caller_leave_slots_for_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reserved_slots_are_free_when_all_others_are_in_use() {
+async fn reserved_slots_remain_free_when_all_other_slots_are_in_use() {
     let fair = fair(1, 2);
     let running = fair.enter("anybody", Priority::Usual).await.unwrap();
     let reserved = fair.enter("server", Priority::Reserved).await.unwrap();
     assert!(fair.enter("server", Priority::Reserved).await.is_err());
     drop(running);
-    // Reserved slots are not passed to usual requests.
+    // Reserved slots are not passed to ordinary requests.
     assert!(fair.enter("other", Priority::Usual).await.is_err());
     drop(reserved);
     assert!(fair.enter("other", Priority::Usual).await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]
-async fn queued_reserved_request_gets_the_next_reserved_slot() {
+async fn queued_privileged_request_receives_the_next_reserved_slot() {
     let fair = fair(2, 2);
     let _usual = [
         fair.enter("a", Priority::Usual).await.unwrap(),
@@ -153,12 +154,12 @@ async fn queued_reserved_request_gets_the_next_reserved_slot() {
     assert_eq!(*done.lock(), ["server"]);
     assert!(
         !usual.is_finished(),
-        "the reserve is not for usual requests"
+        "an ordinary request received a reserved slot"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn waiting_usual_requests_do_not_reject_a_reserved_request() {
+async fn waiting_ordinary_requests_do_not_cause_rejection_of_privileged_request() {
     let fair = fair(1, 1);
     let running = fair.enter("a", Priority::Usual).await.unwrap();
     let reserved = fair.enter("server", Priority::Reserved).await.unwrap();
@@ -193,7 +194,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..80)
 }
 
-/// Requests by number: running ones hold a slot, waiting ones a receiver.
+/// The generated requests by number: a running request holds a slot, a waiting request a receiver.
 type Requests = Vec<(QueueKey, Entry)>;
 
 /// Receives the slots of admitted requests.
@@ -223,7 +224,10 @@ fn check(requests: &Requests, bounds: Bounds) {
         assert!(own <= bounds.running_of_one);
         if matches!(entry, Entry::QueueKey(_)) && own < bounds.running_of_one {
             let room = turn.priority.room(bounds);
-            assert!(running >= room, "{turn:?} waits with {running} of {room}");
+            assert!(
+                running >= room,
+                "{turn:?} waits although only {running} of {room} slots are in use"
+            );
         }
     }
 }

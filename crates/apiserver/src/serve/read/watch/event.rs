@@ -17,7 +17,7 @@ pub(super) struct Encoder {
     selection: Selection,
     shape: Shape,
     table: TableOptions,
-    /// Whether the watch has no selector and no transformation. Such watches share their encoded
+    /// True if the watch has no selector and no transformation. Such watches share their encoded
     /// lines.
     plain: bool,
     head: Vec<u8>,
@@ -51,13 +51,13 @@ impl Encoder {
         &self.selection
     }
 
-    /// The watched key prefix.
+    /// The key prefix that the watch covers.
     pub(super) fn prefix(&self) -> &str {
         let selection = &self.selection;
         selection.only.as_deref().unwrap_or(&selection.prefix)
     }
 
-    /// Group, version and plural, for metrics.
+    /// Returns group, version and plural, for metrics.
     pub(super) fn labels(&self) -> (&str, &str, &str) {
         let resource = &self.target.resource;
         (
@@ -67,12 +67,13 @@ impl Encoder {
         )
     }
 
-    /// Appends an initial object.
+    /// Appends the event of an initial object.
     pub(super) fn added(&mut self, out: &mut Vec<u8>, stored: &Stored) {
         self.line(out, "ADDED", stored);
     }
 
-    /// Appends a change if it is selected; returns whether.
+    /// Appends the event of a change if the change is selected; returns true if an event was
+    /// appended.
     pub(super) fn change(&mut self, out: &mut Vec<u8>, notice: &Notice) -> bool {
         let (Event::Put { stored, .. } | Event::Delete { stored, .. }) = &**notice;
         if self.plain && is_stored_form(&self.target.resource, &self.head, stored) {
@@ -86,8 +87,8 @@ impl Encoder {
                 match (takes(stored), before) {
                     (true, Some(_)) => ("MODIFIED", stored.clone()),
                     (true, None) => ("ADDED", stored.clone()),
-                    // The object left the selection: send its old state with the revision of the
-                    // change.
+                    // The object no longer matches the selector: send its old state with the
+                    // revision of the change.
                     (false, Some(before)) => ("DELETED", before.at_revision(stored.revision)),
                     (false, None) => return false,
                 }
@@ -101,7 +102,7 @@ impl Encoder {
         true
     }
 
-    /// Appends a bookmark, marked if it ends the initial objects.
+    /// Appends a bookmark. The bookmark has an annotation if it ends the initial objects.
     pub(super) fn bookmark(&mut self, out: &mut Vec<u8>, revision: u64, initial_end: bool) {
         let resource = &self.target.resource;
         let mut object = json!({
@@ -154,7 +155,7 @@ fn write(out: &mut Vec<u8>, kind: &str, object: &Value) {
     out.push(b'\n');
 }
 
-/// The final line of a failed watch.
+/// Returns the final line of a failed watch.
 pub(super) fn error(error: &ApiError) -> Bytes {
     let mut out = Vec::new();
     write(&mut out, "ERROR", &error.to_value());
