@@ -107,10 +107,10 @@ impl Cells {
     pub fn table(&self, scripts: &[Script]) -> Result<String, CellsError> {
         let covered = self.covered(scripts)?;
         let mut text = format!(
-            "# What the conformance scripts cover\n\n\
-             Made from the scripts' own `covers` by `make conformance-table`; a test sees that it is \
-             current. A number says how many scripts cover the cell, 0 that none does, an empty cell \
-             that there is no such thing.\n\n{} scripts cover {} of {} cells.\n",
+            "# Coverage of the conformance scripts\n\n\
+             `make conformance-table` generates this file from the `covers` of the scripts. A test \
+             checks that the file is current. A number is the count of scripts that cover the cell. \
+             An empty cell is an impossible combination.\n\n{} scripts cover {} of {} cells.\n",
             scripts.len(),
             covered.len(),
             self.all().len()

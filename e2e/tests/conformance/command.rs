@@ -206,8 +206,8 @@ fn conclude(accepted: &Accepted, results: Vec<Result<Outcome, RunError>>, begin:
         .map(|(_, _, found)| found.len())
         .sum();
     say(&format!(
-        "\n{scripts} scripts, {steps} steps compared in {:.0} s: {different} scripts differ, at \
-         {places} places; {} differences accepted, {} accepted no longer seen, {} scripts failed",
+        "\n{scripts} scripts, {steps} steps compared in {:.0} s: {different} scripts differ in \
+         {places} fields; {} differences accepted, {} entries of accepted.yaml unused, {} scripts failed",
         begin.elapsed().as_secs_f64(),
         judgement.accepted,
         judgement.stale.len(),

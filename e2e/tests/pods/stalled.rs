@@ -29,12 +29,12 @@ pub(crate) async fn stalled_readers_do_not_delay_other_requests(world: &mut Worl
     let during = pace(world).await;
     let (server_after, agents_after) = memory(world);
     eprintln!(
-        "{OTHERS} gets took {before:?} before and {during:?} beside {READERS} stalled readers; \
+        "{OTHERS} gets took {before:?} before and {during:?} with {READERS} stalled readers; \
          memory: server {server} to {server_after} KiB, agents {agents} to {agents_after} KiB"
     );
     assert!(
         during < before * 4 + Duration::from_secs(5),
-        "{before:?} became {during:?}"
+        "stalled readers increased the response time from {before:?} to {during:?}"
     );
     assert!(
         server_after < server + HELD_KIB,
