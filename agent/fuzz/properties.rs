@@ -1,8 +1,9 @@
-//! What must hold for any bytes; run by the fuzzer and, over the corpus, by `cargo test`.
+//! Properties for any input. The fuzzer checks them, and `cargo test` checks them for the corpus.
 
 use drover_agent::report::health;
 
-/// A report's list of components stays small and printable, whatever an API server answers.
+/// Checks that a report's list of components is small and printable for any response of an API
+/// server.
 pub(crate) fn health(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let found = health::components(false, &text);

@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line arguments of the agent.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -10,20 +10,20 @@ use drover_tunnel::memory::MemorySize;
 
 /// Connects a Kubernetes cluster to a Drover server.
 ///
-/// Runs in the cluster, installed by the manifest of "drover cluster import"; which server, as
-/// which cluster and with which token stands in objects of its namespace. It dials the server and
-/// serves requests on that connection, each as the service account of its lane.
+/// The agent runs in the cluster. The manifest of "drover cluster import" installs it. Objects in
+/// its namespace contain the server, the Cluster and the registration token. The agent dials the
+/// server and serves requests on that connection, each with the service account of its lane.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "drover-agent", version)]
 pub struct Args {
-    /// Reach the cluster with this kubeconfig instead of the pod's service account
+    /// Kubeconfig for connecting to the cluster, instead of the pod's service account
     ///
-    /// For an agent that runs outside its cluster. The lanes' tokens are still those of the
-    /// service accounts in the namespace, so the kubeconfig's user must be able to create them.
+    /// For an agent that runs outside its cluster. The lanes use the tokens of the service accounts
+    /// in the namespace, so the kubeconfig's user must be able to create these tokens.
     #[arg(long, env = "DROVER_AGENT_KUBECONFIG", value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
 
-    /// Context of the kubeconfig; its current one if absent
+    /// Context of the kubeconfig [default: its current context]
     #[arg(
         long,
         env = "DROVER_AGENT_CONTEXT",
@@ -36,15 +36,15 @@ pub struct Args {
     #[arg(long, env = "DROVER_AGENT_NAMESPACE", value_name = "NAME", default_value = AGENT_NAMESPACE)]
     pub namespace: String,
 
-    /// What tells this replica from the others; the host's name if absent
+    /// Name that distinguishes this replica from others [default: the host name]
     #[arg(long, env = "DROVER_AGENT_REPLICA", value_name = "NAME")]
     pub replica: Option<String>,
 
-    /// Where /livez and /readyz are answered; nowhere if absent
+    /// Address of the listener for /livez and /readyz [default: no listener]
     #[arg(long, env = "DROVER_AGENT_HEALTH_LISTEN", value_name = "ADDRESS")]
     pub health_listen: Option<SocketAddr>,
 
-    /// Which log lines are written, such as info or info,drover_agent=debug
+    /// Log filter, such as info or info,drover_agent=debug
     #[arg(
         long,
         env = "DROVER_AGENT_LOG",
@@ -55,22 +55,22 @@ pub struct Args {
 
     /// HTTP proxy between the cluster and the server, such as http://proxy.example.com:3128
     ///
-    /// The agent asks it with CONNECT for a connection to the server, and speaks TLS with the server
-    /// inside.
+    /// The agent connects to the server with the CONNECT method of the proxy, and uses TLS to the
+    /// server inside.
     #[arg(long, env = "HTTPS_PROXY", hide_env_values = true, value_name = "URL")]
     pub https_proxy: Option<ProxyUrl>,
 
-    /// Hosts, .suffixes, addresses and networks that are reached without the proxy, separated by
-    /// commas
+    /// Hosts, .suffixes, addresses and networks that the agent connects to without the proxy,
+    /// separated by commas
     #[arg(long, env = "NO_PROXY", value_name = "LIST")]
     pub no_proxy: Option<String>,
 
-    /// Memory that the agent may use, in bytes or with Ki, Mi or Gi; the limit of its cgroup, else the
-    /// machine's memory, if absent
+    /// Memory limit of the agent, in bytes or with Ki, Mi or Gi [default: the limit of its cgroup,
+    /// or the machine's memory]
     #[arg(long, env = "DROVER_AGENT_MEMORY_LIMIT", value_name = "SIZE")]
     pub memory_limit: Option<MemorySize>,
 
-    /// Threads that do the work
+    /// Number of worker threads
     #[arg(long, env = "DROVER_AGENT_THREADS", value_name = "NUMBER", default_value_t = 2,
           value_parser = clap::value_parser!(u16).range(1..=64))]
     pub threads: u16,

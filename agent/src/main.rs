@@ -1,4 +1,4 @@
-//! Starts the agent.
+//! The executable of the cluster agent.
 
 use std::process::ExitCode;
 

@@ -1,7 +1,7 @@
 //! The report stream: newline-delimited JSON about the cluster.
 //!
 //! Watches run only while the server reads the stream, with the report lane's service account. The
-//! agent keeps only the values of an object that the report needs.
+//! agent stores only those values of an object that the report needs.
 
 mod drift;
 pub mod health;
@@ -35,14 +35,14 @@ use tokio_util::sync::CancellationToken;
 use self::line::Composer;
 use self::observed::Observed;
 
-/// The longest silence of a stream.
+/// Maximum time between two lines of a stream.
 pub const HEARTBEAT: Duration = Duration::from_secs(10);
-/// The shortest time between two lines, which limits the lines of a busy cluster.
+/// Minimum time between two lines, which limits the number of lines of a busy cluster.
 const DEBOUNCE: Duration = Duration::from_secs(1);
-/// Capacity of the queue of lines; a server that reads slowly gets newer lines later.
+/// Capacity of the queue of lines. A server that reads slowly receives newer lines later.
 const QUEUED_LINES: usize = 2;
 
-/// Creates report streams; serves the report lane.
+/// Creates report streams for the report lane.
 #[derive(Clone, Debug)]
 pub struct Reporter {
     source: Arc<Source>,
@@ -50,7 +50,7 @@ pub struct Reporter {
 
 /// The sources of a report.
 pub struct Source {
-    /// Has the report lane's service account.
+    /// Client with the report lane's service account.
     pub client: kube::Client,
     /// The agent's own namespace.
     pub namespace: String,
@@ -67,14 +67,14 @@ impl std::fmt::Debug for Source {
 }
 
 impl Reporter {
-    /// Reports on the cluster behind `source`.
+    /// Creates a reporter for the cluster of `source`.
     pub fn new(source: Source) -> Self {
         Self {
             source: Arc::new(source),
         }
     }
 
-    /// Starts one stream; it and its watches end when the body is dropped.
+    /// Starts one stream. Dropping the body ends the stream and its watches.
     pub fn stream(&self, protocol: Version) -> Body {
         let (lines, taken) = mpsc::channel(QUEUED_LINES);
         let ended = CancellationToken::new();
@@ -116,7 +116,7 @@ async fn run(
         () = write_lines(&source, &observed, protocol, lines) => {}
         () = ended.cancelled() => {}
     }
-    // Dropping the set ends the watches with the stream.
+    // Dropping the set ends the watches together with the stream.
 }
 
 async fn write_lines(
@@ -128,7 +128,7 @@ async fn write_lines(
     let mut composer = Composer::new(protocol);
     let mut beat = Instant::now();
     loop {
-        // Reserves the capacity first, so that the line is as new as possible.
+        // Reserve the capacity before creating the line, so that the line is as new as possible.
         let Ok(room) = lines.reserve().await else {
             return;
         };

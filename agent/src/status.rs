@@ -19,29 +19,30 @@ use tracing::debug;
 
 /// Name of the agent's Deployment.
 pub const DEPLOYMENT: &str = "drover-agent";
-/// ConfigMap with the status of each replica.
+/// Name of the ConfigMap with the status of each replica.
 pub const STATUS_CONFIG_MAP: &str = "drover-agent-status";
-/// Number of replicas in the ConfigMap; names of pods change.
+/// Maximum number of replicas in the ConfigMap. Pods of earlier rollouts have other names, so old
+/// entries are removed.
 const MAX_REPLICAS: usize = 6;
-/// Timeout of a call.
+/// Timeout of a call to the API server.
 const CALL_TIMEOUT: Duration = Duration::from_secs(15);
-/// Timeout of an Event.
+/// Timeout of creating an Event.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time to write the last status after the agent has stopped.
+/// Time limit for writing the last status after the agent has stopped.
 const FINAL_WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Cannot write the status.
+/// The reason why the status could not be written.
 #[derive(Debug, Error)]
 enum WriteError {
-    /// A call failed.
+    /// The API server returned an error.
     #[error(transparent)]
     Api(#[from] ClientError),
-    /// A call took too long.
-    #[error("no answer within {} s", CALL_TIMEOUT.as_secs())]
+    /// The call exceeded [`CALL_TIMEOUT`].
+    #[error("no response within {} s", CALL_TIMEOUT.as_secs())]
     Timeout,
 }
 
-/// Writes the status of one replica; clones share it.
+/// Writes the status of one replica. Clones share the state.
 #[derive(Clone)]
 pub struct StatusWriter {
     inner: Arc<Inner>,
@@ -63,7 +64,7 @@ impl std::fmt::Debug for StatusWriter {
 }
 
 impl StatusWriter {
-    /// The writer of one replica; `client` has the agent's own service account.
+    /// Creates the writer of one replica. `client` uses the agent's own service account.
     pub fn new(client: kube::Client, namespace: &str, replica: &str) -> Self {
         let reporter = Reporter {
             controller: DEPLOYMENT.to_owned(),
@@ -86,10 +87,10 @@ impl StatusWriter {
         }
     }
 
-    /// Writes each later status, one at a time, and skips a status that changed before its turn. The
-    /// connection does not wait for it: a hanging API server does not delay a tunnel.
+    /// Writes each new status, one at a time. Skips a status if a newer one exists. The connection
+    /// does not wait for the writer, so a slow API server does not delay a tunnel.
     ///
-    /// Returns after `stopped`, with the last status written if that takes at most 5 s.
+    /// Returns after `stopped`. Writes the last status first if the write takes at most 5 s.
     pub fn run(
         &self,
         mut status: watch::Receiver<ConnectionStatus>,
@@ -114,7 +115,7 @@ impl StatusWriter {
         }
     }
 
-    /// Fails when the API server is not available; the status is in the log already.
+    /// Writes the status. The log also contains the status, so a failed write is only logged.
     async fn write(&self, status: &ConnectionStatus) {
         if let Err(error) = self.write_config_map(status).await {
             debug!(%error, "cannot write the status to the ConfigMap");
@@ -123,7 +124,7 @@ impl StatusWriter {
             .await
             .is_err()
         {
-            debug!("cannot publish the status as an event: the API server does not answer");
+            debug!("cannot publish the status as an event: the API server does not respond");
         }
     }
 
@@ -179,7 +180,7 @@ impl StatusWriter {
     }
 }
 
-/// Waits for a change; false after the last one.
+/// Waits for a change. Returns false after the last change.
 async fn changed(
     status: &mut watch::Receiver<ConnectionStatus>,
     stopped: &CancellationToken,
@@ -191,7 +192,8 @@ async fn changed(
     }
 }
 
-/// The entry of this replica, and removals of the oldest entries beyond [`MAX_REPLICAS`].
+/// Returns the entry of this replica, and the removals of the oldest entries beyond
+/// [`MAX_REPLICAS`].
 fn entries(
     written: &BTreeMap<String, String>,
     replica: &str,
@@ -212,7 +214,7 @@ fn entries(
         .take(excess)
         .map(|(_, name)| (name.clone(), None))
         .collect();
-    let own = serde_json::to_string(status).expect("a status is text, a flag and a time");
+    let own = serde_json::to_string(status).expect("a status can be serialized as JSON");
     entries.insert(replica.to_owned(), Some(own));
     entries
 }
@@ -240,7 +242,8 @@ mod tests {
         }
     }
 
-    /// The writer for an API server that hangs on Events, and the bodies of its ConfigMap patches.
+    /// Returns a writer for an API server that does not respond to Events, and the bodies of its
+    /// ConfigMap patches.
     fn hanging_events() -> (StatusWriter, Arc<parking_lot::Mutex<Vec<String>>>) {
         let patches = Arc::new(parking_lot::Mutex::new(Vec::new()));
         let recorded = Arc::clone(&patches);
@@ -283,7 +286,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn last_status_is_written_within_its_timeout_when_the_agent_stops() {
+    async fn stopping_agent_writes_its_last_status_within_the_timeout() {
         let (writer, patches) = hanging_events();
         let stopped = CancellationToken::new();
         let status = StatusPublisher::default();
@@ -303,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn oldest_entries_are_removed() {
+    fn oldest_replica_statuses_are_removed() {
         let mut written: BTreeMap<_, _> = (0..8)
             .map(|n| {
                 (

@@ -24,34 +24,36 @@ use crate::args::Args;
 use crate::report::{Reporter, Source};
 use crate::status::StatusWriter;
 
-/// The agent cannot start.
+/// The reason why the agent cannot start.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// The kubeconfig is not usable.
+    /// The agent cannot use the kubeconfig.
     #[error("cannot use kubeconfig {file}: {source}")]
     Kubeconfig {
-        /// The file.
+        /// Path of the kubeconfig, or its default.
         file: String,
-        /// The error.
+        /// Error of the kubeconfig parser.
         #[source]
         source: Box<kube::config::KubeconfigError>,
     },
-    /// Not in a pod.
-    #[error("not in a pod of a cluster ({0}); set --kubeconfig to run outside of a cluster")]
+    /// The agent does not run in a pod.
+    #[error(
+        "cannot find the service account of a pod ({0}); set --kubeconfig to run outside of a cluster"
+    )]
     NotInCluster(#[source] kube::config::InClusterError),
-    /// The API server's configuration is not usable.
+    /// The agent cannot use the API server's configuration.
     #[error(transparent)]
     Upstream(#[from] UpstreamError),
-    /// Cannot build the client.
+    /// The agent cannot create a client.
     #[error("cannot build a client for the cluster: {0}")]
     Client(#[source] ClientError),
     /// The log filter is not valid.
-    #[error("--log: {0}; use for example info or info,drover_agent=debug")]
+    #[error("cannot parse --log: {0}; use for example info or info,drover_agent=debug")]
     Log(String),
-    /// Cannot listen at the address.
-    #[error("--health-listen: {0}")]
+    /// The agent cannot listen on the address.
+    #[error("cannot listen on the address of --health-listen: {0}")]
     Health(#[source] std::io::Error),
-    /// The runtime or its signals.
+    /// The runtime or its signal handlers could not be started.
     #[error("cannot start the runtime: {0}")]
     System(#[source] std::io::Error),
 }
@@ -74,7 +76,7 @@ pub fn main(args: &Args) -> Result<(), StartError> {
         .block_on(run(args))
 }
 
-/// Installs the TLS provider; a second call has no effect.
+/// Installs the TLS provider. A second call has no effect.
 pub fn install_crypto() {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
 }
@@ -107,13 +109,13 @@ async fn run(args: &Args) -> Result<(), StartError> {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
-    // Open requests end first, within the tunnel's timeout.
+    // Wait for open requests, within the tunnel's timeout.
     shutdown.cancel();
     running.await;
     Ok(())
 }
 
-/// The client configuration from the kubeconfig or the pod's service account.
+/// Returns the client configuration from the kubeconfig or the pod's service account.
 async fn cluster(args: &Args) -> Result<kube::Config, StartError> {
     let Some(file) = &args.kubeconfig else {
         return kube::Config::incluster().map_err(StartError::NotInCluster);
@@ -130,7 +132,8 @@ async fn cluster(args: &Args) -> Result<kube::Config, StartError> {
     let mut config = kube::Config::from_custom_kubeconfig(kubeconfig, &options)
         .await
         .map_err(problem)?;
-    // HTTPS_PROXY applies to the server. The client does not support proxies and would fail.
+    // HTTPS_PROXY applies to the server only. The Kubernetes client does not support proxies and
+    // would fail.
     config.proxy_url = None;
     Ok(config)
 }
@@ -164,7 +167,7 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// Connects until the shutdown, and writes the connection's status meanwhile.
+    /// Connects until the shutdown. Writes the connection's status during that time.
     pub async fn run(&self) {
         let stopped = CancellationToken::new();
         let written = self
@@ -178,7 +181,7 @@ impl Replica {
     }
 }
 
-/// A replica for the cluster of this client configuration.
+/// Creates a replica for the cluster of this client configuration.
 pub fn assemble(
     config: &kube::Config,
     namespace: &str,
@@ -191,7 +194,7 @@ pub fn assemble(
     Ok(assemble_on(upstream, own, namespace, name, shutdown))
 }
 
-/// A replica for the API server `upstream`; `own` has the agent's own service account.
+/// Creates a replica for the API server `upstream`. `own` uses the agent's own service account.
 pub fn assemble_on(
     upstream: Upstream,
     own: kube::Client,

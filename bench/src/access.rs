@@ -1,8 +1,8 @@
-//! `drover-bench access`: authorization decisions with many users and bindings.
+//! The benchmark `drover-bench access`: authorization decisions with many users and bindings.
 //!
-//! The index contains as many objects as in a large company. Each decision evaluates what a proxied
-//! request evaluates: access to the cluster, groups and permissions. [`sync`] measures on a server how
-//! fast roles are applied to clusters.
+//! The index contains as many objects as in a large company. Each decision evaluates the same data
+//! as a proxied request: access to the cluster, groups and permissions. [`sync`] measures on a
+//! server how fast roles are applied to clusters.
 
 mod company;
 mod sync;
@@ -21,10 +21,10 @@ use company::Company;
 const USERS: usize = 10_000;
 const BINDINGS: usize = 50_000;
 const ROUNDS: usize = 9;
-/// Decisions in one round.
+/// Number of decisions in one round.
 const DECISIONS: usize = 200_000;
 
-/// The error of the bench.
+/// The error of the benchmark.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AccessError {
     /// The process cannot be inspected.
@@ -36,14 +36,14 @@ pub(crate) enum AccessError {
     /// The server did not apply roles to clusters.
     #[error(transparent)]
     Sync(#[from] sync::SyncError),
-    /// All decisions have the same result: the data of the bench is wrong.
+    /// Nearly all decisions have the same result: the data of the benchmark is wrong.
     #[error(
         "cannot use the measurement: {0} of {DECISIONS} decisions were allowed; both results must be common"
     )]
     Lopsided(usize),
 }
 
-/// `drover-bench access`.
+/// Arguments of `drover-bench access`.
 #[derive(clap::Args)]
 pub(crate) struct Access {}
 
@@ -65,8 +65,8 @@ impl Access {
         figures.add("decision_rss_mib", mib, Goal::None);
         figures.add("gather_ms", median(&gathering), Goal::None);
         figures.note(format!(
-            "{USERS} users, {BINDINGS} bindings, {} clusters; a decision is whether somebody may go \
-             to a cluster, and which of their groups count there",
+            "{USERS} users, {BINDINGS} bindings, {} clusters; a decision checks the access of a user \
+             to a cluster, and the groups that count there",
             company.clusters()
         ));
         drop((grants, company));
@@ -83,7 +83,7 @@ fn millis(work: impl FnOnce()) -> f64 {
     start.elapsed().as_secs_f64() * 1e3
 }
 
-/// Returns the duration of one decision in microseconds.
+/// Measures the duration of one decision in microseconds.
 fn decide(company: &Company, grants: &Grants, turn: usize) -> Result<f64, AccessError> {
     let mut allowed = 0;
     let start = Instant::now();
@@ -95,7 +95,7 @@ fn decide(company: &Company, grants: &Grants, turn: usize) -> Result<f64, Access
         }
     }
     let took: Duration = start.elapsed();
-    // Both results must be common, so that both branches are measured.
+    // Both results must be common, so that the benchmark measures both branches.
     if !(DECISIONS / 10..=DECISIONS * 9 / 10).contains(&allowed) {
         return Err(AccessError::Lopsided(allowed));
     }

@@ -1,4 +1,4 @@
-//! The API of the measured server, as administrator.
+//! The API of the measured server, with the permissions of an administrator.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub(crate) enum AdministratorError {
     Unreadable { what: &'static str },
 }
 
-/// A client with a token of the first administrator; clones share it.
+/// A client with a token of the first administrator. Clones share the client.
 #[derive(Clone)]
 pub(crate) struct Administrator {
     api: kube::Client,
@@ -43,7 +43,7 @@ pub(crate) struct Administrator {
 }
 
 impl Administrator {
-    /// Creates a client of a server with a login; writes files to `folder`.
+    /// Creates a client of a server with a login. Writes its files to `folder`.
     pub(crate) async fn of(server: &DemoServer, folder: &Path) -> Result<Self, AdministratorError> {
         let bearer = format!("Bearer {}", token(server).await?);
         let authority = authority(server, folder).await?;

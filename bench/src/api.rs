@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::certificate::{self, CertificateError};
 
-/// The token of the benches at the API servers that they start.
+/// The token of the benchmarks for the API servers that they start.
 pub(crate) const TOKEN: &str = "of-a-bench";
 
 /// The error of running the API.
@@ -40,21 +40,21 @@ pub(crate) enum ApiError {
 /// The addresses and files of the API.
 #[derive(clap::Args)]
 pub(crate) struct Api {
-    /// Address for TLS.
+    /// Address of the TLS listener.
     #[arg(long)]
     listen: SocketAddr,
-    /// Certificate for TLS, PEM.
+    /// Certificate for TLS, in PEM.
     #[arg(long)]
     certificate: PathBuf,
-    /// Private key, PEM.
+    /// Private key of the certificate, in PEM.
     #[arg(long)]
     key: PathBuf,
-    /// File of the store.
+    /// File of the API's store.
     #[arg(long)]
     store: PathBuf,
 }
 
-/// Authenticates the benches.
+/// Authenticates requests with [`TOKEN`].
 struct Bench;
 
 impl Authenticate for Bench {
@@ -72,7 +72,7 @@ impl Authenticate for Bench {
 }
 
 impl Api {
-    /// Serves until the process ends.
+    /// Serves requests until the process ends.
     pub(crate) async fn run(self) -> Result<(), ApiError> {
         let acceptor = TlsAcceptor::from(certificate::server(&self.certificate, &self.key)?);
         let mut options = Options::new(self.store);
@@ -84,7 +84,7 @@ impl Api {
             .map_err(|source| ApiError::Listen { address, source })?;
         let controllers = server.clone();
         tokio::spawn(async move { controllers.run(CancellationToken::new()).await });
-        // The parent process reads this line. Errors are ignored.
+        // The parent process reads this line. Ignore errors.
         let _ = writeln!(io::stdout(), "ready");
         while let Ok((stream, _)) = listener.accept().await {
             tokio::spawn(serve_connection(stream, acceptor.clone(), server.clone()));
@@ -99,7 +99,7 @@ async fn serve_connection(stream: TcpStream, acceptor: TlsAcceptor, server: ApiS
         return;
     };
     let service = TowerToHyperService::new(server.router());
-    // Errors of clients are ignored.
+    // Ignore errors of clients.
     let _ = Builder::new(TokioExecutor::new())
         .serve_connection_with_upgrades(TokioIo::new(stream), service)
         .await;

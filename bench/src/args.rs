@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line of the benchmarks.
 
 use std::error::Error;
 use std::io::Write as _;
@@ -17,7 +17,7 @@ use crate::scale::Agents;
 use crate::scale::Scale;
 use crate::ui::Ui;
 
-/// Drover's benches.
+/// Drover's benchmarks.
 #[derive(Parser)]
 #[command(name = "drover-bench")]
 enum Bench {
@@ -50,7 +50,7 @@ pub(crate) fn run() -> ExitCode {
     match start(bench) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Errors are ignored: standard error may be closed.
+            // Ignore errors, because standard error may be closed.
             let text = with_causes(&*error);
             let _ = writeln!(std::io::stderr(), "drover-bench: {text}");
             ExitCode::FAILURE
@@ -75,7 +75,7 @@ fn start(bench: Bench) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Runs a load generator on one thread, so that its CPU usage is a share of one core.
+/// Runs a load generator on one thread, so that its CPU usage is a fraction of one core.
 fn run_generator<E: Error + 'static>(
     work: impl Future<Output = Result<(), E>>,
 ) -> Result<(), Box<dyn Error>> {

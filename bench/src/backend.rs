@@ -1,5 +1,5 @@
-//! The API server of a cluster: it serves three paths itself, as fast as possible, and forwards all
-//! other requests with the caller's credential to a real API server.
+//! The API server of a cluster. It responds to three paths itself, as fast as possible. It forwards
+//! all other requests with the caller's credential to a real API server.
 //!
 //! | path | response |
 //! |---|---|
@@ -29,7 +29,7 @@ use crate::certificate::{self, CertificateError};
 
 const SMALL: usize = 1024;
 const CHUNK_SIZE: usize = 1 << 20;
-/// Number of chunks of `/big`.
+/// Number of chunks in a response to `/big`.
 const BIG_CHUNKS: usize = 100;
 
 static PIECE_BYTES: [u8; CHUNK_SIZE] = [b'd'; CHUNK_SIZE];
@@ -60,25 +60,26 @@ pub(crate) enum BackendError {
 /// The addresses of the backend and the API server behind it.
 #[derive(clap::Args)]
 pub(crate) struct Backend {
-    /// Address for TLS.
+    /// Address of the TLS listener.
     #[arg(long)]
     listen: SocketAddr,
-    /// Address for plain HTTP.
+    /// Address of the plain HTTP listener.
     #[arg(long)]
     plain: SocketAddr,
-    /// Certificate for TLS, PEM.
+    /// Certificate for TLS, in PEM.
     #[arg(long)]
     certificate: PathBuf,
-    /// Private key, PEM.
+    /// Private key of the certificate, in PEM.
     #[arg(long)]
     key: PathBuf,
-    /// Kubeconfig of the API server behind it; only address and authority are used.
+    /// Kubeconfig of the API server behind the backend. The backend uses only the address and the
+    /// CA certificate.
     #[arg(long)]
     kubeconfig: PathBuf,
 }
 
 impl Backend {
-    /// Serves until the process ends.
+    /// Serves requests until the process ends.
     pub(crate) async fn run(self) -> Result<(), BackendError> {
         let acceptor = TlsAcceptor::from(certificate::server(&self.certificate, &self.key)?);
         let behind = self.api_server().await?;
@@ -87,7 +88,7 @@ impl Backend {
             listened.map_err(|source| BackendError::Listen { address, source })
         };
         let (secure, plain) = (bind(self.listen).await?, bind(self.plain).await?);
-        // The parent process reads this line. Errors are ignored.
+        // The parent process reads this line. Ignore errors.
         let _ = writeln!(io::stdout(), "ready");
         let with_plain = behind.clone();
         tokio::spawn(async move {
@@ -106,7 +107,7 @@ impl Backend {
         Ok(())
     }
 
-    /// Creates a client without a credential: each request has its own.
+    /// Creates a client without a credential, because each request contains a credential.
     async fn api_server(&self) -> Result<kube::Client, BackendError> {
         let file = kube::config::Kubeconfig::read_from(&self.kubeconfig)?;
         let options = kube::config::KubeConfigOptions::default();
@@ -131,7 +132,7 @@ where
         let behind = behind.clone();
         async move { Ok::<_, Infallible>(answer(request, behind).await) }
     });
-    // Callers can disconnect during a response.
+    // Ignore errors, because callers can disconnect during a response.
     let _ = http1::Builder::new()
         .serve_connection(stream, service)
         .await;

@@ -1,4 +1,4 @@
-//! The certificate of all servers of a bench.
+//! The certificate of all servers of a benchmark.
 
 use std::fs;
 use std::io;
@@ -30,7 +30,7 @@ pub(crate) enum CertificateError {
     },
 }
 
-/// The files of a certificate for `127.0.0.1`, its key, and its authority.
+/// The files of a certificate for `127.0.0.1`, its key, and its CA certificate.
 #[derive(Clone, Debug)]
 pub(crate) struct Files {
     pub(crate) authority: PathBuf,
@@ -38,7 +38,7 @@ pub(crate) struct Files {
     pub(crate) key: PathBuf,
 }
 
-/// Creates an authority and a certificate for loopback in `folder`.
+/// Creates a CA and a certificate for loopback addresses in `folder`.
 pub(crate) fn make(folder: &Path) -> Result<Files, CertificateError> {
     let mut params = CertificateParams::new(Vec::new())?;
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
@@ -59,7 +59,7 @@ fn write(path: PathBuf, text: &str) -> Result<PathBuf, CertificateError> {
     }
 }
 
-/// Creates a client configuration for HTTP/1.1 that trusts only the authority in `path`.
+/// Creates a client configuration for HTTP/1.1 that trusts only the CA certificate in `path`.
 pub(crate) fn client(path: &Path) -> Result<Arc<ClientConfig>, CertificateError> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates(path)? {

@@ -22,7 +22,7 @@ pub(crate) enum FiguresError {
 pub(crate) enum Goal {
     AtMost(f64),
     AtLeast(f64),
-    /// No goal.
+    /// The figure has no goal.
     None,
 }
 
@@ -40,7 +40,7 @@ const fn verdict(reached: bool) -> &'static str {
     if reached { "reached" } else { "NOT reached" }
 }
 
-/// The figures of one bench, in the order of measurement.
+/// The figures of one benchmark, in the order of measurement.
 #[derive(Debug, Default)]
 pub(crate) struct Figures {
     rows: Vec<(String, f64, Goal)>,
@@ -48,17 +48,17 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// Adds a figure; the unit is in its key.
+    /// Adds a figure. Its key contains the unit.
     pub(crate) fn add(&mut self, key: &str, value: f64, goal: Goal) {
         self.rows.push((key.to_owned(), value, goal));
     }
 
-    /// Adds a line under the table.
+    /// Adds a line below the table.
     pub(crate) fn note(&mut self, text: String) {
         self.notes.push(text);
     }
 
-    /// Renders the table.
+    /// Renders the figures as a table.
     pub(crate) fn table(&self, title: &str) -> String {
         let mut text = format!("\n{title}\n");
         for (key, value, goal) in &self.rows {
@@ -96,7 +96,7 @@ impl Figures {
     }
 }
 
-/// Cargo's target folder.
+/// Returns cargo's target folder.
 pub(crate) fn target_folder() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target")),
@@ -131,14 +131,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn median_is_in_the_middle() {
+    fn median_is_the_middle_value() {
         assert!((median(&[3.0, 1.0, 2.0]) - 2.0).abs() < 1e-9);
         assert!((median(&[4.0, 1.0, 2.0, 3.0]) - 2.5).abs() < 1e-9);
         assert!(median(&[]).is_nan());
     }
 
     #[test]
-    fn table_says_which_goals_were_reached() {
+    fn figures_table_shows_reached_and_missed_goals() {
         let mut figures = Figures::default();
         figures.add("added_p50_ms", 0.25, Goal::AtMost(0.5));
         figures.add("rps_ratio", 2.0, Goal::AtLeast(3.0));

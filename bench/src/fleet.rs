@@ -1,6 +1,7 @@
-//! The agents of many clusters in one process: the library of the agent, once for each cluster.
+//! The agents of many clusters in one process. The agent's library runs once for each cluster.
 //!
-//! All clusters share one API server. Each cluster has its own namespace for the agent's objects.
+//! All clusters share one API server. Each cluster has a separate namespace for the agent's
+//! objects.
 
 pub(crate) mod manifest;
 
@@ -15,7 +16,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Timeout until all agents are connected.
+/// Timeout for connecting all agents.
 const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// The error of running the agents.
@@ -35,7 +36,7 @@ pub(crate) enum FleetError {
     NotConnected { namespace: String, last: String },
 }
 
-/// The clusters.
+/// Arguments of `drover-bench fleet`: the clusters of the agents.
 #[derive(clap::Args)]
 pub(crate) struct Fleet {
     /// Kubeconfig of the shared API server.
@@ -67,15 +68,15 @@ pub(crate) async fn stay_connected(
             return Err(FleetError::NotConnected { namespace, last });
         }
     }
-    // The parent process reads this line. Errors are ignored.
+    // The parent process reads this line. Ignore errors.
     let _ = writeln!(io::stdout(), "ready");
     std::future::pending().await
 }
 
 impl Fleet {
-    /// Runs until the process ends; prints `ready` when all agents are connected.
+    /// Runs until the process ends. Prints `ready` when all agents are connected.
     pub(crate) async fn run(self) -> Result<(), FleetError> {
-        // An agent is not `Send`.
+        // A `LocalSet` is necessary, because an agent is not `Send`.
         tokio::task::LocalSet::new().run_until(self.connect()).await
     }
 

@@ -1,8 +1,8 @@
-//! `drover-bench hub`: the embedded hub compared with kube-apiserver on etcd.
+//! The benchmark `drover-bench hub`: the embedded hub compared with kube-apiserver on etcd.
 //!
-//! Both run on this machine with TLS and write to the same disk before they acknowledge a write. The
-//! measurements alternate within one run, so that other load on the machine affects both. The
-//! reference runs without controller manager, the hub with its controllers.
+//! Both run on this machine with TLS and write to the same disk before they acknowledge a write.
+//! The measurements alternate within one run, so that other load on the machine affects both.
+//! kube-apiserver runs without a controller manager, and the hub runs with its controllers.
 
 mod fanout;
 mod footprint;
@@ -20,16 +20,16 @@ use crate::meter::{Meter, say, shares_line};
 use crate::process::ProcessError;
 use stage::{Side, Stage, StageError};
 
-/// Connections that write and read single objects.
+/// Number of connections that write and read single objects.
 const CONNECTIONS: usize = 32;
-/// Connections that read lists of 14 MB.
+/// Number of connections that read lists of 14 MB.
 const LISTERS: usize = 2;
-/// Goal: this many times better than the reference.
+/// Goal for the ratio between the hub and kube-apiserver.
 const MIN_RATIO: f64 = 2.0;
 /// Timeout of a measurement.
 const TIMEOUT: Duration = Duration::from_mins(2);
 
-/// The error of the bench.
+/// The error of the benchmark.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HubError {
     /// A program did not start.
@@ -56,14 +56,14 @@ pub(crate) enum HubError {
     Figures(#[from] FiguresError),
 }
 
-/// `drover-bench hub`.
+/// Arguments of `drover-bench hub`.
 #[derive(clap::Args)]
 pub(crate) struct Hub {
     #[command(flatten)]
     measure: Measure<Part>,
 }
 
-/// A part of the bench.
+/// A part of the benchmark.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Part {
     /// The hub's start
@@ -82,7 +82,7 @@ enum Part {
     Memory,
 }
 
-/// A comparison and its figures.
+/// A comparison of the hub with kube-apiserver, and its figures.
 #[derive(Clone, Copy)]
 struct Comparison {
     what: &'static str,
@@ -142,7 +142,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Alternates the measurements of both.
+    /// Measures the hub and kube-apiserver alternately.
     async fn compare(
         &self,
         comparison: Comparison,

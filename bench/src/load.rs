@@ -15,24 +15,25 @@ use tokio::time::Instant;
 pub(crate) use exchange::{Connection, ExchangeError, Sent, Target};
 pub(crate) use numbers::{NUMBER, Numbers, REPEATING_NUMBER};
 
-/// Time after the end of a run at a fixed rate in which late requests are still sent.
+/// Time after the end of a run at a fixed rate during which late requests are still sent.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The result of a closed loop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Throughput {
-    /// Exchanges per second.
+    /// Number of exchanges per second.
     pub(crate) rate: f64,
-    /// Bytes of bodies per second.
+    /// Number of body bytes per second.
     pub(crate) bytes: f64,
 }
 
 /// The result of a run at a fixed rate.
 #[derive(Debug)]
 pub(crate) struct Latencies {
-    /// Sorted latencies since the *due* time of each request, so that waiting for a connection counts.
+    /// Sorted latencies since the *due* time of each request, so that the time before a connection
+    /// is free counts.
     sorted: Vec<Duration>,
-    /// Due requests that were not sent until the end.
+    /// Number of due requests that were not sent before the end.
     pub(crate) missed: u64,
 }
 
@@ -56,7 +57,7 @@ async fn open(target: &Target, connections: usize) -> Result<Vec<Connection>, Ex
     let mut opened = Vec::with_capacity(connections);
     for _ in 0..connections {
         let mut connection = Connection::open(target).await?;
-        // The first exchange of a connection includes its setup.
+        // Exclude the first exchange of a connection, because it includes the connection setup.
         connection.exchange().await?;
         opened.push(connection);
     }
@@ -81,7 +82,8 @@ pub(crate) async fn closed_loop(
                 bytes += connection.exchange().await?;
                 exchanges += 1;
             }
-            // Until the last response of each connection, so that long exchanges count correctly.
+            // Measure until the last response of each connection, so that long exchanges count
+            // correctly.
             Ok::<_, ExchangeError>((exchanges, bytes, start.elapsed()))
         });
     }
@@ -103,7 +105,8 @@ pub(crate) async fn closed_loop(
     Ok(total)
 }
 
-/// Sends `total` requests over the connections, each after the response to the previous one.
+/// Sends `total` requests over the connections. Each connection waits for the response before the
+/// next request.
 pub(crate) async fn repeat(
     target: &Target,
     connections: u32,
@@ -158,7 +161,7 @@ pub(crate) async fn at_rate(
         }
     }
     schedule.over.store(true, Ordering::Relaxed);
-    // The thread sleeps less than a millisecond at a time.
+    // The thread sleeps for less than a millisecond, so the join is short.
     let _ = pacer.join();
     if let Some(error) = failed {
         return Err(error);
@@ -199,7 +202,7 @@ impl Schedule {
         }
     }
 
-    /// Waits for the next due request and returns its due time; `None` at the end.
+    /// Waits for the next due request and returns its due time. Returns `None` at the end.
     async fn next(&self, start: Instant) -> Option<Instant> {
         let permit = self.due.acquire().await.ok()?;
         permit.forget();
@@ -224,8 +227,8 @@ impl Schedule {
                 released = due;
                 std::thread::sleep(schedule.interval.max(Duration::from_micros(50)));
             }
-            // The semaphore is closed for waiting tasks. Released requests can be taken until
-            // the limit.
+            // The semaphore is closed for waiting tasks. Tasks can take released requests until the
+            // limit.
             while !schedule.over.load(Ordering::Relaxed)
                 && schedule.due.available_permits() > 0
                 && start.elapsed() < schedule.limit

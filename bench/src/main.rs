@@ -1,4 +1,4 @@
-//! `drover-bench`: what `make bench-NAME` runs.
+//! The program `drover-bench`, which `make bench-NAME` runs.
 
 mod access;
 mod administrator;
@@ -16,7 +16,7 @@ mod proxy;
 mod scale;
 mod ui;
 
-/// The allocator of the program `drover`, whose library some benches measure.
+/// The same allocator as in the program `drover`, whose library some benchmarks measure.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

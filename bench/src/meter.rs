@@ -1,4 +1,4 @@
-//! The CPU usage of each process during a measurement.
+//! Measures the CPU usage of each process during a measurement.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::figures::machine;
 use crate::process::{self, ProcessError};
 
-/// The CPU usage of a measurement by process.
+/// The CPU usage of each process during a measurement.
 pub(crate) struct Meter {
     start: Instant,
     used: Vec<(&'static str, u32, Duration)>,
@@ -14,7 +14,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Starts metering this process (the generator) and the given ones.
+    /// Starts to measure this process (the generator) and the given processes.
     pub(crate) fn start(others: &[(&'static str, u32)]) -> Result<Self, ProcessError> {
         let own = [("generator", std::process::id())];
         let used = own
@@ -29,8 +29,8 @@ impl Meter {
         })
     }
 
-    /// Returns the shares of one core since the start: the generator first, and last the time stolen by
-    /// the host of a virtual machine, which makes runs incomparable.
+    /// Returns the fractions of one core since the start. The generator is first. The last value is
+    /// the time that the host of a virtual machine has stolen, which makes runs incomparable.
     pub(crate) fn shares(&self) -> Result<Vec<(&'static str, f64)>, ProcessError> {
         let elapsed = self.start.elapsed().as_secs_f64();
         let share = |used: Duration| used.as_secs_f64() / elapsed;
@@ -45,10 +45,11 @@ impl Meter {
     }
 }
 
-/// Above this share of one core, the generator limits the measurement.
+/// Maximum CPU usage of the generator, as a fraction of one core. Above it, the generator limits
+/// the measurement.
 const GENERATOR_LIMIT: f64 = 0.9;
 
-/// Formats the shares of a measurement.
+/// Formats the CPU usage of a measurement.
 pub(crate) fn shares_line(what: &str, shares: &[(&'static str, f64)]) -> String {
     let list: Vec<String> = shares
         .iter()
@@ -67,6 +68,6 @@ pub(crate) fn shares_line(what: &str, shares: &[(&'static str, f64)]) -> String 
 
 /// Prints progress.
 pub(crate) fn say(text: &str) {
-    // Errors are ignored: standard output may be closed.
+    // Ignore errors, because standard output may be closed.
     let _ = writeln!(std::io::stdout(), "{text}");
 }

@@ -1,4 +1,4 @@
-//! Memory and CPU usage of a process.
+//! Reads the memory and CPU usage of a process.
 
 use std::fs;
 use std::io;
@@ -53,7 +53,7 @@ pub(crate) fn cpu(id: u32) -> Result<Duration, ProcessError> {
         what: "utime and stime",
     };
     let text = read(id, "stat")?;
-    // The name, in parentheses, can contain spaces.
+    // The name is in parentheses and can contain spaces, so parse the fields after it.
     let fields: Vec<&str> = text
         .rsplit_once(')')
         .ok_or_else(lacks)?

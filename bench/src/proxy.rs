@@ -1,9 +1,10 @@
-//! `drover-bench proxy`: the latency that Drover adds to requests to a cluster, and its throughput.
+//! The benchmark `drover-bench proxy`: the latency that Drover adds to requests to a cluster, and
+//! its throughput.
 //!
 //! All programs run on this machine: a hub, a server, an agent, TLS on each connection. Only the
-//! cluster's API server is replaced by [`crate::backend`], because a real one would limit the
-//! throughput. Compared measurements alternate within one run, so that other load on the machine
-//! affects both.
+//! cluster's API server is replaced by [`crate::backend`], because a real API server would limit
+//! the throughput. Compared measurements alternate within one run, so that other load on the
+//! machine affects both.
 
 mod bulk;
 mod footprint;
@@ -24,7 +25,7 @@ use crate::meter::{Meter, say, shares_line};
 use crate::process::ProcessError;
 use stage::{Stage, StageError};
 
-/// The error of the bench.
+/// The error of the benchmark.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProxyBenchError {
     /// A program did not start.
@@ -52,14 +53,14 @@ fn named_load<T>(
     result.map_err(|source| ProxyBenchError::Load { what, source })
 }
 
-/// `drover-bench proxy`.
+/// Arguments of `drover-bench proxy`.
 #[derive(clap::Args)]
 pub(crate) struct ProxyBench {
     #[command(flatten)]
     measure: Measure<Part>,
 }
 
-/// A part of the bench.
+/// A part of the benchmark.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Part {
     /// Memory at rest

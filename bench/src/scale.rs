@@ -1,9 +1,9 @@
-//! `drover-bench scale`: one server with many clusters.
+//! The benchmark `drover-bench scale`: one server with many clusters.
 //!
-//! The server is the program with its embedded hub. The clusters are registered with a manifest and the
-//! library of the agent, and each has its own TLS connection to the server. Their agents share a
-//! process and a stub of an API server ([`stub`]), because the load of real API servers would
-//! dominate the measurement.
+//! The server is the program with its embedded hub. The clusters are registered with a manifest and
+//! the library of the agent, and each has a separate TLS connection to the server. Their agents
+//! share a process and a stub of an API server ([`stub`]), because the load of real API servers
+//! would dominate the measurement.
 
 mod agents;
 mod latency;
@@ -25,10 +25,10 @@ use stage::{Stage, StageError};
 
 const KIB_PER_MIB: f64 = 1024.0;
 
-/// The error of the bench.
+/// The error of the benchmark.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ScaleError {
-    /// A program did not start, or ended.
+    /// A program did not start, or it exited.
     #[error(transparent)]
     Stage(#[from] StageError),
     /// A request of the load failed.
@@ -45,7 +45,7 @@ pub(crate) enum ScaleError {
     Figures(#[from] FiguresError),
 }
 
-/// `drover-bench scale`.
+/// Arguments of `drover-bench scale`.
 #[derive(clap::Args)]
 pub(crate) struct Scale {
     /// Number of clusters
@@ -58,7 +58,7 @@ pub(crate) struct Scale {
     measure: Measure<Part>,
 }
 
-/// A part of the bench.
+/// A part of the benchmark.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Part {
     /// Memory at rest

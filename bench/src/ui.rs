@@ -1,4 +1,4 @@
-//! `drover-bench ui`: size and speed of the web UI in Debian's Chromium.
+//! The benchmark `drover-bench ui`: size and speed of the web UI in Debian's Chromium.
 //!
 //! `e2e/browser/bench` measures the figures in the browser. This module contains their goals.
 
@@ -36,7 +36,7 @@ const GOALS: &[(&str, Goal)] = &[
     ("pods_heap_mib", Goal::AtMost(80.0)),
 ];
 
-/// The error of the bench.
+/// The error of the benchmark.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UiError {
     /// The browser or the demonstration failed.
@@ -48,7 +48,7 @@ pub(crate) enum UiError {
     /// The figures of the browser cannot be parsed.
     #[error("cannot parse the figures of the browser")]
     Unreadable(#[from] serde_json::Error),
-    /// The figure of a goal is missing.
+    /// The figures lack a figure that has a goal.
     #[error("the figures of the browser lack {0}; add it to e2e/browser/bench")]
     NotMeasured(&'static str),
     /// The figures cannot be written.
@@ -56,7 +56,7 @@ pub(crate) enum UiError {
     Figures(#[from] FiguresError),
 }
 
-/// `drover-bench ui`.
+/// Arguments of `drover-bench ui`.
 #[derive(clap::Args)]
 pub(crate) struct Ui {}
 

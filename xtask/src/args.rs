@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line of xtask.
 
 use std::error::Error;
 use std::io::Write as _;
@@ -32,12 +32,12 @@ enum Recipe {
     WordingSample(wording::WordingSample),
 }
 
-/// Runs the selected recipe; writes an error and its causes to standard error.
+/// Runs the selected recipe. Writes an error and its causes to standard error.
 pub(crate) fn run() -> ExitCode {
     match start(Recipe::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // A write error cannot be reported anywhere else.
+            // A write error cannot be reported, so ignore it.
             let text = with_causes(&*error);
             let _ = writeln!(std::io::stderr(), "xtask: {text}");
             ExitCode::FAILURE

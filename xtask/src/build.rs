@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The repository's root.
+/// Returns the repository's root.
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .unwrap_or_else(|| Path::new("."))
 }
 
-/// The target folder that contains this program.
+/// Returns the target folder that contains this program.
 pub(crate) fn target() -> PathBuf {
     let own = std::env::current_exe().unwrap_or_default();
     own.ancestors()
@@ -18,7 +18,7 @@ pub(crate) fn target() -> PathBuf {
         .map_or_else(|| root().join("target"), Path::to_path_buf)
 }
 
-/// `cargo` with the same target folder.
+/// Returns a `cargo` command with the same target folder.
 pub(crate) fn cargo() -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);

@@ -1,6 +1,6 @@
-//! `xtask demo` (`make run`): the server on its embedded hub, with simulated clusters.
+//! The recipe `xtask demo` (`make run`): the server on its embedded hub, with simulated clusters.
 //!
-//! One folder stores the state and keeps it for the next run.
+//! One folder stores the state for the next run.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ pub(crate) enum DemoError {
     System(#[source] io::Error),
 }
 
-/// `xtask demo`.
+/// Arguments of `xtask demo`.
 #[derive(clap::Args)]
 pub(crate) struct Demo {
     /// Folder of the demo's state [default: drover/demo in XDG_DATA_HOME or ~/.local/share]
@@ -87,7 +87,7 @@ impl Demo {
             }
             Err(error) => Err(error),
         };
-        say("stopping; `make run` goes on where this ends");
+        say("stopping; the next `make run` continues with this state");
         server.stop().await?;
         outcome
     }
@@ -135,7 +135,7 @@ async fn instructions(server: &DemoServer) -> Result<String, DemoError> {
         let file = server.folder().join("kubeconfig").display().to_string();
         let words = ["--credential", "token", "--output-file", &file];
         let words = ["cluster", "kubeconfig", cluster].into_iter().chain(words);
-        // An older kubeconfig contains an older token.
+        // Remove an older kubeconfig, because it contains an older token.
         let _ = std::fs::remove_file(&file);
         command.run(words).await?;
         kubectl = format!(
@@ -167,6 +167,6 @@ fn default_folder() -> Option<PathBuf> {
 }
 
 fn say(text: &str) {
-    // A closed standard output is not an error.
+    // Ignore errors, because standard output may be closed.
     let _ = writeln!(io::stdout(), "{text}");
 }

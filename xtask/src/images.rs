@@ -1,6 +1,8 @@
-//! `xtask images`: builds the images of the server and the agent for the end-to-end tests.
+//! The recipe `xtask images`: builds the images of the server and the agent for the end-to-end
+//! tests.
 //!
-//! The images contain static programs only. The programs write them with the command that users have.
+//! The images contain static programs only. The recipe creates them with the same commands as
+//! users.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -9,9 +11,9 @@ use std::process::{Command, ExitStatus};
 
 use crate::build::{cargo, target};
 
-/// The build target of the programs in the images: static programs need no system files.
+/// The build target of the programs in the images. Static programs need no system files.
 pub(crate) const STATIC_TARGET: &str = "x86_64-unknown-linux-musl";
-/// The archives, and the command that writes each.
+/// The archives, and the command that writes each archive.
 const IMAGES: [(&str, [&str; 2]); 2] = [
     ("drover.tar", ["server", "image"]),
     ("drover-agent.tar", ["agent", "image"]),
@@ -40,7 +42,7 @@ pub(crate) enum ImagesError {
     Keep { path: PathBuf, source: io::Error },
 }
 
-/// `xtask images`.
+/// Arguments of `xtask images`.
 #[derive(clap::Args)]
 pub(crate) struct Images {
     /// Folder for drover.tar and drover-agent.tar [default: the target folder]
@@ -49,7 +51,7 @@ pub(crate) struct Images {
 }
 
 impl Images {
-    /// The recipe that writes into this folder.
+    /// Returns the recipe that writes into this folder.
     pub(crate) const fn into_folder(folder: PathBuf) -> Self {
         Self {
             folder: Some(folder),
@@ -66,14 +68,15 @@ impl Images {
                 "--bins",
             ])
             .args(["--target", STATIC_TARGET])
-            // C code of dependencies is also compiled against musl.
+            // C code of dependencies must also be compiled for musl.
             .env("CC_x86_64_unknown_linux_musl", "musl-gcc");
         run("cargo build", &mut build)?;
         let programs = target().join(STATIC_TARGET).join("image");
         let folder = self.folder.unwrap_or_else(target);
         for (name, words) in IMAGES {
             let file = folder.join(name);
-            // The final rename is atomic: another run or a test may be reading the old archive.
+            // Rename the complete file atomically, because another run or a test may read the old
+            // archive.
             let unfinished = folder.join(format!("{name}.{}", std::process::id()));
             let mut pack = Command::new(programs.join("drover"));
             pack.args(words).arg("--file").arg(&unfinished);
@@ -82,7 +85,7 @@ impl Images {
                 path: file.clone(),
                 source,
             })?;
-            // The file is complete even if standard output is closed.
+            // Ignore errors: the file is complete even if standard output is closed.
             let _ = writeln!(io::stdout(), "{} {}", file.display(), size(&file)?);
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! `xtask kubernetes`: manages the Kubernetes programs of the tests.
+//! The recipe `xtask kubernetes`: manages the Kubernetes programs of the tests.
 
 use std::io::Write as _;
 
@@ -17,7 +17,7 @@ impl Recipe {
             Self::Build => {
                 for tool in Tool::ALL {
                     let path = tool.locate_blocking()?;
-                    // The build continues if standard output is closed.
+                    // Ignore errors, so that the build continues if standard output is closed.
                     let _ = writeln!(std::io::stdout(), "{}", path.display());
                 }
                 Ok(())

@@ -1,4 +1,4 @@
-//! The project's recipes: `cargo run -p xtask -- help`.
+//! The project's recipes. Run `cargo run -p xtask -- help` for a list.
 
 mod args;
 mod build;

@@ -1,4 +1,5 @@
-//! `xtask pictures` (`make pictures`): takes the screenshots of the web UI for README.md, in `docs/images`.
+//! The recipe `xtask pictures` (`make pictures`): takes the screenshots of the web UI for
+//! README.md, in `docs/images`.
 
 use std::io;
 
@@ -17,7 +18,7 @@ pub(crate) enum PicturesError {
     System(#[source] io::Error),
 }
 
-/// `xtask pictures`.
+/// Runs `xtask pictures`.
 pub(crate) fn run() -> Result<(), PicturesError> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()

@@ -1,5 +1,5 @@
-//! `xtask release`: writes all files of an installation into one folder: programs, images, charts and
-//! checksums. docs/install/programs.md lists the files.
+//! The recipe `xtask release`: writes all files of an installation into one folder: programs,
+//! images, charts and checksums. docs/install/programs.md lists the files.
 
 use std::fs;
 use std::io;
@@ -40,7 +40,7 @@ pub(crate) enum ReleaseError {
     Write { path: PathBuf, source: io::Error },
 }
 
-/// `xtask release`.
+/// Arguments of `xtask release`.
 #[derive(clap::Args)]
 pub(crate) struct Release {
     /// Folder for the files; created if missing
@@ -89,7 +89,7 @@ impl Release {
     }
 }
 
-/// Builds the command line without the server.
+/// Returns the command that builds the command line client for Windows, without the server.
 fn windows_build() -> Command {
     let mut build = cargo();
     build

@@ -1,9 +1,9 @@
-//! `xtask apiserver-schemas`: generates the documents that `crates/apiserver` serves, from the module of
-//! Kubernetes that the end-to-end tests build.
+//! The recipe `xtask apiserver-schemas`: generates the documents that `crates/apiserver` serves,
+//! from the Kubernetes module that the end-to-end tests build.
 //!
-//! The documents are the published OpenAPI definitions and paths, discovery, the columns of tables, and
-//! the encoding of each field by the Go types. The Go encoder, not OpenAPI, decides whether an empty
-//! value is written.
+//! The documents are the published OpenAPI definitions and paths, discovery, the columns of tables,
+//! and the encoding of each field by the Go types. The Go encoder, not OpenAPI, decides whether an
+//! empty value is written.
 
 mod columns;
 mod documents;
@@ -27,41 +27,41 @@ pub(crate) enum SchemasError {
     /// A file cannot be read or written.
     #[error("cannot read or write {path}")]
     File {
-        /// The file or document.
+        /// Path of the file, or name of the document.
         path: PathBuf,
-        /// The cause.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A file has an unexpected format.
     #[error("cannot parse {path}: unexpected JSON")]
     Json {
-        /// The file or document.
+        /// Path of the file, or name of the document.
         path: PathBuf,
-        /// The cause.
+        /// Error of the JSON parser.
         source: serde_json::Error,
     },
     /// A part of a document is missing.
     #[error("{document} has no {what}")]
     Lacks {
-        /// The file or document.
+        /// Path of the file, or name of the document.
         document: String,
-        /// The missing part.
+        /// The missing part of the document.
         what: String,
     },
 }
 
 /// A version of an API group and its served resources.
 pub(crate) struct Served {
-    /// Empty for the core group.
+    /// Name of the API group. Empty for the core group.
     pub(crate) group: &'static str,
-    /// The version.
+    /// Version of the API group, such as `v1`.
     pub(crate) version: &'static str,
-    /// Plurals, and `plural/subresource`.
+    /// The served resources, as `plural` and `plural/subresource`.
     pub(crate) resources: &'static [&'static str],
 }
 
 impl Served {
-    /// The path prefix of the version, without the leading slash.
+    /// Returns the path prefix of the version, without the leading slash.
     pub(crate) fn root(&self) -> String {
         if self.group.is_empty() {
             format!("api/{}", self.version)
@@ -217,7 +217,7 @@ pub(crate) const SERVED: &[Served] = &[
     v1("discovery.k8s.io", &["endpointslices"]),
 ];
 
-/// `xtask apiserver-schemas`.
+/// Arguments of `xtask apiserver-schemas`.
 #[derive(clap::Args)]
 pub(crate) struct Schemas {
     /// Folder for the documents
@@ -263,7 +263,7 @@ impl Schemas {
     }
 }
 
-/// The folder of a Go module, in the version that the tests build.
+/// Returns the folder of a Go module, in the version that the tests build.
 fn module(name: &str) -> Result<PathBuf, SchemasError> {
     let output = Command::new("go")
         .args(["list", "-mod=mod", "-m", "-f", "{{.Dir}}", name])
@@ -274,7 +274,7 @@ fn module(name: &str) -> Result<PathBuf, SchemasError> {
     if !output.status.success() || folder.is_empty() {
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         return Err(SchemasError::Go(format!(
-            "{said} (`go mod download` in e2e/kubernetes gets it)"
+            "{said} (`go mod download` in e2e/kubernetes downloads it)"
         )));
     }
     Ok(PathBuf::from(folder))

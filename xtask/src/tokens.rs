@@ -1,7 +1,7 @@
-//! A small Rust lexer: words, marks, string literals and doc comments, each with its line.
+//! A small Rust lexer: words, punctuation, string literals and doc comments, each with its line.
 //!
-//! The repository's rules and `xtask wording-sample` need no syntax tree, and must read code inside
-//! macros (`view!`, `select!`), which a parser leaves as tokens anyway.
+//! The repository's rules and `xtask wording-sample` need no syntax tree. They must read code
+//! inside macros (`view!`, `select!`), which a parser returns as tokens.
 
 /// A token of a Rust source file. Plain comments, lifetimes and character literals are dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,12 +17,12 @@ pub(crate) enum Token {
 }
 
 impl Token {
-    /// Whether this is the given word.
+    /// Returns true if the token is the given word.
     pub(crate) fn is_word(&self, word: &str) -> bool {
         matches!(self, Self::Word(own) if own == word)
     }
 
-    /// Whether this is the given punctuation.
+    /// Returns true if the token is the given punctuation.
     pub(crate) fn is_mark(&self, mark: char) -> bool {
         matches!(self, Self::Mark(own) if *own == mark)
     }
@@ -35,7 +35,7 @@ pub(crate) struct Located {
     pub(crate) token: Token,
 }
 
-/// Splits a source file into tokens. Malformed input ends early and never panics.
+/// Splits a source file into tokens. Malformed input ends early and never causes a panic.
 pub(crate) fn tokens(source: &str) -> Vec<Located> {
     let mut lexer = Lexer {
         rest: source,
@@ -55,7 +55,7 @@ struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    /// Removes `length` bytes from the front and counts their lines.
+    /// Removes `length` bytes from the front of the text and counts their lines.
     fn take(&mut self, length: usize) -> &'a str {
         let (taken, rest) = self.rest.split_at(length);
         self.line += taken.matches('\n').count();
@@ -118,7 +118,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// The length of a block comment; they nest.
+/// Returns the length of a block comment. Block comments can be nested.
 fn block_comment_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut at, mut depth) = (0, 0);
@@ -135,7 +135,7 @@ fn block_comment_length(text: &str) -> usize {
     text.len()
 }
 
-/// The value and length of the string literal at the start: plain, raw, byte or C.
+/// Returns the value and the length of the string literal at the start: plain, raw, byte or C.
 fn string_literal(text: &str) -> Option<(String, usize)> {
     let prefix = ["br", "cr", "r", "b", "c", ""].into_iter().find(|prefix| {
         let rest = text.strip_prefix(prefix);
@@ -161,8 +161,8 @@ fn string_literal(text: &str) -> Option<(String, usize)> {
     Some((value, prefix.len() + 1 + length))
 }
 
-/// The value of a string literal whose opening quote is already read, and the length with the
-/// closing one.
+/// Parses a string literal after its opening quote. Returns its value, and its length with the
+/// closing quote.
 fn plain_string(text: &str) -> (String, usize) {
     let mut value = String::new();
     let mut letters = text.char_indices();
@@ -190,7 +190,7 @@ fn plain_string(text: &str) -> (String, usize) {
     (value, text.len())
 }
 
-/// The length of a lifetime or a character literal.
+/// Returns the length of a lifetime or a character literal.
 fn quote_length(text: &str) -> usize {
     let mut letters = text.char_indices().skip(1);
     match (letters.next(), letters.next()) {
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn words_marks_and_strings_are_separated() {
+    fn lexer_separates_words_punctuation_and_strings() {
         let source = "let a: &'static str = r#\"x \"y\"\"#; b'\"'; '\\''; \"it\\\"s\";";
         let expected = [
             "let",
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_are_dropped_and_doc_comments_are_kept() {
+    fn lexer_drops_comments_and_keeps_doc_comments() {
         let source = "//! Module.\n/* a /* b */ \" */ // c\n//// d\n/// Item `x`.\nfn f() {}";
         assert_eq!(
             words(source),
@@ -262,12 +262,12 @@ mod tests {
     }
 
     #[test]
-    fn continued_string_is_one_line() {
+    fn continued_string_literal_becomes_one_line() {
         assert_eq!(words("\"a \\\n      b\" c"), ["\"a b\"", "c"]);
     }
 
     #[test]
-    fn unfinished_input_ends() {
+    fn unfinished_rust_input_ends_the_token_list() {
         for source in ["\"a", "r#\"a", "/* a", "'", "'\\", "\"\\", "r#"] {
             let _ = tokens(source);
         }

@@ -1,9 +1,9 @@
-//! `xtask weaken`: mutation tests of the defences.
+//! The recipe `xtask weaken`: mutation tests of the defences.
 //!
-//! A test that also passes without its defence is useless. Each file `e2e/weaken/*.patch` removes one
-//! defence and names its test. The recipe applies each patch to a copy of the sources and runs all tests
-//! of the test's binary: all must pass without the patch, and exactly the named test must fail with it.
-//! A patch that does not apply or compile is a failure.
+//! A test that also passes without its defence is useless. Each file `e2e/weaken/*.patch` removes
+//! one defence and names its test. The recipe applies each patch to a copy of the sources and runs
+//! all tests of the test's binary. All tests must pass without the patch, and exactly the named
+//! test must fail with the patch. A patch that does not apply or compile is a failure.
 
 mod copy;
 mod patch;
@@ -48,12 +48,12 @@ pub(crate) enum WeakenError {
         suite: Suite,
         test: String,
     },
-    /// Some patches did not fail exactly the named test.
-    #[error("{0} patches did not fail exactly the test that they name")]
-    Unnoticed(usize),
+    /// Some patches did not cause exactly the named test to fail.
+    #[error("{0} patches did not cause exactly the named test to fail")]
+    Undetected(usize),
 }
 
-/// `xtask weaken`.
+/// Arguments of `xtask weaken`.
 #[derive(clap::Args)]
 pub(crate) struct Weaken {
     /// Select patches whose file names contain one of these texts
@@ -77,22 +77,23 @@ impl Weaken {
             say(&format!("{} patches apply", patches.len()));
             return Ok(());
         }
-        let mut unnoticed = 0;
+        let mut undetected = 0;
         for (suite, patches) in by_suite {
             check_unweakened(&copy, suite, &patches)?;
             for patch in patches {
-                unnoticed += usize::from(!noticed(&copy, patch)?);
+                undetected += usize::from(!detected(&copy, patch)?);
             }
         }
-        if unnoticed > 0 {
-            Err(WeakenError::Unnoticed(unnoticed))
+        if undetected > 0 {
+            Err(WeakenError::Undetected(undetected))
         } else {
             Ok(())
         }
     }
 }
 
-/// The patches whose file names contain one of `only`, or all of them, by name.
+/// Returns the patches whose file names contain one of `only`, in the order of their names. Returns
+/// all patches if `only` is empty.
 fn patches(only: &[String]) -> Result<Vec<Patch>, WeakenError> {
     let folder = root().join("e2e/weaken");
     let list = |source| WeakenError::List {
@@ -140,14 +141,14 @@ fn check_unweakened(copy: &Copy, suite: &Suite, patches: &[&Patch]) -> Result<()
     }
     let tests = outcome.passed.len();
     say(&format!(
-        "{suite}: {tests} tests pass unweakened ({} s)",
+        "{suite}: {tests} tests pass without a patch ({} s)",
         start.elapsed().as_secs()
     ));
     Ok(())
 }
 
-/// Whether exactly the named test fails with the patch.
-fn noticed(copy: &Copy, patch: &Patch) -> Result<bool, WeakenError> {
+/// Returns true if exactly the named test fails with the patch.
+fn detected(copy: &Copy, patch: &Patch) -> Result<bool, WeakenError> {
     let start = Instant::now();
     copy.apply(patch)?;
     let outcome = patch.suite.run(copy.root());
@@ -161,30 +162,30 @@ fn noticed(copy: &Copy, patch: &Patch) -> Result<bool, WeakenError> {
     Ok(noticed)
 }
 
-/// Whether only the named test failed, and the verdict. A patch whose suite cannot run counts as
-/// undetected, and the run continues with the next patch.
+/// Returns true if only the named test failed, and a text with the result. A patch whose suite
+/// cannot run counts as undetected, and the run continues with the next patch.
 fn judge(patch: &Patch, outcome: Result<Outcome, SuiteError>) -> (bool, String) {
     let test = &patch.test;
     match outcome {
-        Err(error) => (false, format!("NOT JUDGED: {error}")),
+        Err(error) => (false, format!("NOT RUN: {error}")),
         Ok(Outcome { failed, .. }) if failed.is_empty() => (
             false,
-            format!("NOT NOTICED; {test} passes without the defence"),
+            format!("NOT DETECTED; {test} passes without the defence"),
         ),
         Ok(Outcome { failed, .. }) if failed.len() == 1 && failed.contains(test) => {
-            (true, format!("noticed by {test}"))
+            (true, format!("detected by {test}"))
         }
         Ok(Outcome { failed, .. }) => {
             let failed = Vec::from_iter(failed).join(", ");
             (
                 false,
-                format!("NOT NOTICED by {test} alone; these fail: {failed}"),
+                format!("NOT DETECTED by {test} alone; these fail: {failed}"),
             )
         }
     }
 }
 
 fn say(text: &str) {
-    // If standard output is closed, the exit code still shows the result.
+    // Ignore errors: if standard output is closed, the exit code still shows the result.
     let _ = writeln!(io::stdout(), "{text}");
 }

@@ -1,7 +1,8 @@
-//! `xtask wording-sample`: draws the text samples that a reviewer grades by the wording rules.
+//! The recipe `xtask wording-sample`: draws the text samples that a reviewer grades by the wording
+//! rules.
 //!
-//! The draw is seeded with the commit's hash and reads the commit's files, so that everybody draws
-//! the same sample for the same commit. CONTRIBUTING.md describes the grading.
+//! The seed is the commit's hash, and the recipe reads the commit's files. So every user draws the
+//! same sample for the same commit. CONTRIBUTING.md describes the grading.
 
 mod prose;
 mod rust;
@@ -12,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::build::root;
 
-/// How many texts of each category the reviewer gets.
+/// The number of texts per category that the reviewer receives.
 const CATEGORIES: [(Category, usize); 5] = [
     (Category::DocComment, 100),
     (Category::UiString, 60),
@@ -21,7 +22,7 @@ const CATEGORIES: [(Category, usize); 5] = [
     (Category::Documentation, 30),
 ];
 
-/// What a text is.
+/// The category of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Category {
     DocComment,
@@ -52,7 +53,7 @@ struct Sample {
     text: String,
 }
 
-/// Why no sample was drawn.
+/// The reason why no sample was drawn.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WordingError {
     /// Git cannot be started or its output cannot be read.
@@ -72,7 +73,7 @@ pub(crate) enum WordingError {
     Write(#[from] io::Error),
 }
 
-/// `xtask wording-sample`.
+/// Arguments of `xtask wording-sample`.
 #[derive(clap::Args)]
 pub(crate) struct WordingSample {
     /// The commit to draw from; its hash is the seed
@@ -97,7 +98,7 @@ impl WordingSample {
             .iter()
             .any(|sample| sample.file.starts_with(rust::CATALOGUE))
         {
-            // Other literals of the UI's sources are then identifiers, not text.
+            // If a message catalogue exists, other literals of the UI's sources are identifiers.
             samples.retain(|sample| {
                 sample.category != Category::UiString || sample.file.starts_with(rust::CATALOGUE)
             });
@@ -107,7 +108,7 @@ impl WordingSample {
     }
 }
 
-/// Whether the file has text that the rules are about.
+/// Returns true if the wording rules apply to texts of the file.
 fn is_read(file: &str) -> bool {
     has_extension(file, "rs") || is_documentation(file)
 }
@@ -123,7 +124,7 @@ fn is_documentation(file: &str) -> bool {
     guide || ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"].contains(&file)
 }
 
-/// All texts of a file.
+/// Returns all texts of a file.
 fn extract(file: &str, text: &str) -> Vec<Sample> {
     if is_documentation(file) {
         prose::extract(file, text)
@@ -132,7 +133,7 @@ fn extract(file: &str, text: &str) -> Vec<Sample> {
     }
 }
 
-/// Draws `count` samples: those with the smallest hash of seed, place and text.
+/// Draws `count` samples: the samples with the smallest hash of seed, location and text.
 fn draw<'a>(
     seed: &str,
     category: Category,
@@ -155,8 +156,8 @@ fn draw<'a>(
         .collect()
 }
 
-/// FNV-1a, then the finalizer of splitmix64: stable over versions of Rust, unlike the standard
-/// library's hasher.
+/// Computes FNV-1a, then the finalizer of splitmix64. Unlike the standard library's hasher, the
+/// result is the same in all versions of Rust.
 fn hash(text: &str) -> u64 {
     let fnv = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -208,7 +209,7 @@ fn git(command: &'static str, arguments: &[&str]) -> Result<String, WordingError
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// A running `git cat-file --batch`, which ends when this is dropped and its input closes.
+/// A running `git cat-file --batch`. Dropping the value closes the input, which ends the process.
 struct Blobs {
     child: Child,
 }
@@ -232,7 +233,7 @@ impl Blobs {
         WordingError::Git { command, source }
     }
 
-    /// The text of a file at a commit.
+    /// Returns the text of a file at a commit.
     fn read(&mut self, commit: &str, file: &str) -> Result<String, WordingError> {
         self.request(commit, file).map_err(Self::error)
     }
@@ -241,7 +242,8 @@ impl Blobs {
         let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
         let input = self.child.stdin.as_mut().ok_or_else(closed)?;
         writeln!(input, "{commit}:{file}")?;
-        // One byte at a time up to the head's end, so that no byte of the next answer is buffered.
+        // Read single bytes until the end of the head, so that no byte of the next response is
+        // buffered.
         let output = self.child.stdout.as_mut().ok_or_else(closed)?;
         let mut head = String::new();
         BufReader::with_capacity(1, &mut *output).read_line(&mut head)?;
@@ -261,7 +263,7 @@ impl Blobs {
 impl Drop for Blobs {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
-        // The process has no work left; its exit code says nothing.
+        // Ignore the exit code, because the process has no work left.
         let _ = self.child.wait();
     }
 }
@@ -301,12 +303,12 @@ mod tests {
     }
 
     #[test]
-    fn draw_keeps_to_one_category() {
+    fn sample_contains_texts_of_one_category() {
         assert!(draw("abc", Category::Message, 10, &samples()).is_empty());
     }
 
     #[test]
-    fn guides_and_sources_are_read() {
+    fn sample_reads_guides_and_sources() {
         assert!(is_read("docs/install/upgrade.md"));
         assert!(is_read("README.md"));
         assert!(is_read("server/src/lib.rs"));

@@ -1,5 +1,5 @@
-//! Digests of the objects that the server applied, by owner. The server reconciles an owner's objects
-//! when its digest changes.
+//! Digests of the objects that the server applied, by owner. After a digest changes, the server
+//! reconciles the owner's objects.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -24,17 +24,17 @@ use tracing::debug;
 use super::observed::Observed;
 use super::sums::Tally;
 
-/// First and longest pause before a failed watch is retried.
+/// First and longest delay before a failed watch is retried.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const MAX_PAUSE: Duration = Duration::from_secs(30);
-/// Pause before a forbidden watch is retried.
+/// Delay before a forbidden watch is retried.
 const FORBIDDEN_PAUSE: Duration = Duration::from_mins(5);
 
-/// Number of watches of each owner.
+/// Number of watches per owner.
 pub(super) const WATCHES_PER_OWNER: usize = 3;
 
-/// Starts the watches. They request metadata only where each change of an object changes its resource
-/// version for a reason that the server compares.
+/// Starts the watches. A watch requests only metadata if the server compares every change that
+/// changes the resource version.
 pub(super) fn start(tasks: &mut JoinSet<()>, client: &Client, observed: &Observed) {
     type Meta<K> = PartialObjectMeta<K>;
     let tally = |owner, watch| Target {
@@ -56,14 +56,14 @@ pub(super) fn start(tasks: &mut JoinSet<()>, client: &Client, observed: &Observe
     tasks.spawn(follow(limits, resource_version, tally(PROJECTS, 2)));
 }
 
-/// The tally of one watch of an owner.
+/// The tally that one watch of an owner updates.
 struct Target {
     observed: Observed,
     owner: &'static str,
     watch: usize,
 }
 
-/// The objects of a kind with one of Drover's labels.
+/// Returns a watch of the objects of a kind with one of Drover's labels.
 fn labelled<K>(
     client: &Client,
     label: &str,
@@ -93,7 +93,7 @@ async fn follow<K: Resource>(
                 continue;
             }
         };
-        // `Init` comes before the API server's response.
+        // `Init` precedes the API server's response.
         if !matches!(event, Event::Init) {
             pause = FIRST_PAUSE;
         }
@@ -120,7 +120,7 @@ fn resource_version<K: Resource>(object: &K) -> String {
     object.resource_version().unwrap_or_default()
 }
 
-/// Ignores annotations that are not Drover's.
+/// Returns the version of a namespace. Ignores annotations of other writers.
 fn namespace_version(namespace: &PartialObjectMeta<Namespace>) -> String {
     let mut meta = namespace.metadata.clone();
     if let Some(annotations) = &mut meta.annotations {
@@ -129,12 +129,12 @@ fn namespace_version(namespace: &PartialObjectMeta<Namespace>) -> String {
     version(&meta, &())
 }
 
-/// Ignores the status, which changes with every pod.
+/// Returns the version of a quota. Ignores the status, which changes with every pod.
 fn quota_version(quota: &ResourceQuota) -> String {
     version(&quota.metadata, &quota.spec)
 }
 
-/// A version of the fields that the server compares.
+/// Returns a version of the fields that the server compares.
 fn version(meta: &ObjectMeta, spec: &impl Serialize) -> String {
     let owned = (
         &meta.finalizers,
@@ -145,8 +145,8 @@ fn version(meta: &ObjectMeta, spec: &impl Serialize) -> String {
     drift::version(&fields.unwrap_or_default())
 }
 
-/// Whether the watch is forbidden, because the agent's account has the rights of an older version, or
-/// whether the cluster does not have the kind, like a simulated cluster.
+/// Returns true if the watch is forbidden or its kind does not exist. The agent's account may have
+/// the permissions of an older version, and a simulated cluster lacks the kind.
 fn is_forbidden(error: &watcher::Error) -> bool {
     let (watcher::Error::InitialListFailed(cause)
     | watcher::Error::WatchStartFailed(cause)
@@ -157,7 +157,7 @@ fn is_forbidden(error: &watcher::Error) -> bool {
     matches!(cause, kube::Error::Api(status) if matches!(status.code, 403 | 404))
 }
 
-/// The digest of every owner whose objects are all listed.
+/// Returns the digest of every owner whose objects are completely listed.
 pub(super) fn digests(
     applied: &BTreeMap<&'static str, [Tally<String>; WATCHES_PER_OWNER]>,
 ) -> Drift {
@@ -167,7 +167,7 @@ pub(super) fn digests(
         .collect()
 }
 
-/// The digest of an owner's objects; `None` until each watch has listed its objects.
+/// Returns the digest of an owner's objects, or `None` until each watch has listed its objects.
 fn digest(kinds: &[Tally<String>]) -> Option<String> {
     if !kinds.iter().all(Tally::complete) {
         return None;

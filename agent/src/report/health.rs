@@ -1,23 +1,23 @@
-//! What `/readyz?verbose` says, as component healths.
+//! Component health, parsed from the response of `/readyz?verbose`.
 
 use drover_api::kinds::ComponentHealth;
 
-/// Name under which the API server itself appears.
+/// Name of the API server in the list of components.
 pub const API_SERVER: &str = "kube-apiserver";
-/// Most components in a report.
+/// Maximum number of components in a report.
 const MOST: usize = 64;
-/// Most characters of a check's message.
+/// Maximum length of a check's message, in characters.
 const MESSAGE: usize = 256;
 
-/// Reads the answer: one line a check, `[+]name ok` or `[-]name failed: why`.
+/// Parses the response, which has one line per check: `[+]name ok` or `[-]name failed: reason`.
 ///
-/// The API server comes first; of its checks the healthy start-up hooks and the plain ping are
-/// left out, since they say nothing to people.
+/// The API server is the first component. The result omits healthy start-up hooks and the ping
+/// check, because users do not need them.
 pub fn components(ready: bool, text: &str) -> Vec<ComponentHealth> {
     let mut found = vec![ComponentHealth {
         name: API_SERVER.to_owned(),
         healthy: ready,
-        message: (!ready).then(|| "its readiness check fails".to_owned()),
+        message: (!ready).then(|| "the readiness check fails".to_owned()),
     }];
     let checks = text.lines().filter_map(check).filter(|check| {
         !check.healthy || !(check.name == "ping" || check.name.starts_with("poststarthook/"))
@@ -26,7 +26,7 @@ pub fn components(ready: bool, text: &str) -> Vec<ComponentHealth> {
     found
 }
 
-/// The API server gave no answer.
+/// Returns the health of an API server that did not respond.
 pub fn unreachable(why: &str) -> Vec<ComponentHealth> {
     vec![ComponentHealth {
         name: API_SERVER.to_owned(),
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failing_checks_are_named_and_healthy_hooks_left_out() {
+    fn failing_checks_are_reported_and_healthy_hooks_are_omitted() {
         let text = "[+]ping ok\n[-]etcd failed: reason withheld\n[+]informer-sync ok\n\
             [+]poststarthook/start-apiextensions-informers ok\n\
             [-]poststarthook/rbac/bootstrap-roles failed: reason withheld\nreadyz check failed\n";
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strange_answer_is_bounded_and_harmless() {
+    fn unexpected_health_response_is_bounded_and_printable() {
         use std::fmt::Write as _;
 
         let mut text = String::from("é\n[?]x ok\n[+]\n[+]noverdict\n");

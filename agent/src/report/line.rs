@@ -4,7 +4,7 @@ use bytes::Bytes;
 use drover_api::report::{Refusal, Report};
 use drover_tunnel::protocol::Version;
 
-/// Composes lines: whole snapshots in protocol 1, changed sections in protocol 2.
+/// Composes lines: full snapshots in protocol 1, changed sections in protocol 2.
 #[derive(Debug)]
 pub struct Composer {
     protocol: Version,
@@ -12,7 +12,7 @@ pub struct Composer {
 }
 
 impl Composer {
-    /// A stream without lines.
+    /// Creates a composer for a stream without lines.
     pub fn new(protocol: Version) -> Self {
         Self {
             protocol,
@@ -20,9 +20,9 @@ impl Composer {
         }
     }
 
-    /// The next line; `None` without changes and without a due heartbeat.
+    /// Returns the next line. Returns `None` if no section changed and no heartbeat is due.
     ///
-    /// `now` has every known section, and the events since the last call.
+    /// `now` contains every known section, and the events since the last call.
     pub fn next(&mut self, mut now: Report, refusals: Vec<Refusal>, due: bool) -> Option<Report> {
         let events = std::mem::take(&mut now.events);
         let mut changes = difference(&self.sent, &now);
@@ -40,7 +40,7 @@ impl Composer {
     }
 }
 
-/// The sections of `now` that differ from `sent`.
+/// Returns the sections of `now` that differ from `sent`.
 fn difference(sent: &Report, now: &Report) -> Report {
     fn changed<T: Clone + PartialEq>(sent: Option<&T>, now: Option<&T>) -> Option<T> {
         now.filter(|now| sent != Some(*now)).cloned()
@@ -60,9 +60,9 @@ fn difference(sent: &Report, now: &Report) -> Report {
     }
 }
 
-/// Encodes a line.
+/// Encodes a line as JSON.
 pub(super) fn encode(report: &Report) -> Bytes {
-    let mut line = serde_json::to_vec(report).expect("a report is maps of text and numbers");
+    let mut line = serde_json::to_vec(report).expect("a report can be serialized as JSON");
     line.push(b'\n');
     line.into()
 }

@@ -1,4 +1,4 @@
-//! What the watches have seen so far.
+//! The state that the watches of a stream have observed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -12,47 +12,47 @@ use super::drift::{self, WATCHES_PER_OWNER};
 use super::resource_list::ResourceList;
 use super::sums::{NodeFacts, PodFacts, Tally, nodes_report};
 
-/// Most events in a line.
+/// Maximum number of events in a line.
 const MOST_EVENTS: usize = 100;
 
-/// Shared by the watches of one stream.
+/// The observed state, shared by the watches of one stream.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
     state: Arc<Mutex<State>>,
     changed: Arc<Notify>,
 }
 
-/// Everything a report can hold.
+/// The data of all sections of a report.
 #[derive(Debug, Default)]
 pub struct State {
-    /// `gitVersion`.
+    /// The `gitVersion` of the API server.
     pub version: Option<String>,
     /// UID of the namespace kube-system.
     pub cluster_uid: Option<String>,
-    /// By UID.
+    /// Facts of each node, by UID.
     pub nodes: Tally<NodeFacts>,
     /// Facts of each unfinished pod, by UID.
     pub pods: Tally<PodFacts>,
-    /// Sum over nodes.
+    /// Sum of the usage over all nodes.
     pub usage: ResourceList,
-    /// `None` until asked once.
+    /// Health of the components. `None` before the first poll.
     pub components: Option<Vec<ComponentHealth>>,
-    /// `None` where the agent runs outside the cluster.
+    /// Status of the agent's Deployment. `None` if the agent runs outside the cluster.
     pub agent: Option<AgentReport>,
-    /// Versions of the applied objects by owner; each watch of an owner has a tally by UID.
+    /// Versions of the applied objects by owner. Each watch of an owner has a tally by UID.
     pub applied: BTreeMap<&'static str, [Tally<String>; WATCHES_PER_OWNER]>,
-    /// Not yet reported, oldest first.
+    /// Events that are not yet reported, oldest first.
     pub events: VecDeque<EventReport>,
 }
 
 impl Observed {
-    /// Changes the state and wakes the writer.
+    /// Changes the state and wakes the task that writes lines.
     pub fn update(&self, change: impl FnOnce(&mut State)) {
         change(&mut self.state.lock());
         self.changed.notify_one();
     }
 
-    /// Adds an event; the oldest goes when there are too many.
+    /// Adds an event. Drops the oldest event if there are too many.
     pub fn event(&self, event: EventReport) {
         self.update(|state| {
             if state.events.len() == MOST_EVENTS {
@@ -67,7 +67,7 @@ impl Observed {
         self.changed.notified().await;
     }
 
-    /// Every section known now, and the events since the last call.
+    /// Returns every known section and the events since the last call.
     pub fn snapshot(&self) -> Report {
         let mut state = self.state.lock();
         Report {
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_many_events_push_out_the_oldest() {
+    fn too_many_events_drop_the_oldest_event() {
         let observed = Observed::default();
         for count in 0..150 {
             observed.event(EventReport {

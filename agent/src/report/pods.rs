@@ -1,4 +1,4 @@
-//! What a pod requests, by the scheduler's rules.
+//! The resources that a pod requests, by the rules of the scheduler.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use super::resource_list::ResourceList;
 use super::sums::PodFacts;
 
-/// The part of a pod's spec that counts; everything else is never kept in memory.
+/// The fields of a pod's spec that the report needs. Other fields are not stored.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodSpec {
-    /// Empty until the scheduler has chosen one.
+    /// Name of the node. Empty until the scheduler has bound the pod.
     #[serde(default)]
     node_name: String,
     #[serde(default)]
@@ -24,7 +24,7 @@ pub struct PodSpec {
     resources: Option<Resources>,
 }
 
-/// The part of a pod's status that counts.
+/// The fields of a pod's status that the report needs.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodStatus {
@@ -76,7 +76,7 @@ struct Terminated {
 }
 
 impl ContainerStatus {
-    /// Whether it crashes, or cannot start: a kubelet waits for nothing else that is an error.
+    /// Returns true if a container crashes or cannot start. The kubelet waits for no other error.
     fn is_failing(&self) -> bool {
         let waits = self.state.waiting.as_ref();
         let reason = waits.and_then(|waits| waits.reason.as_deref());
@@ -102,7 +102,7 @@ struct Resources {
 }
 
 impl PodStatus {
-    /// A finished pod holds nothing.
+    /// Returns true if the pod has ended. Such a pod requests no resources.
     fn finished(&self) -> bool {
         matches!(self.phase.as_str(), "Succeeded" | "Failed")
     }
@@ -113,7 +113,7 @@ impl PodStatus {
         all.any(ContainerStatus::is_failing)
     }
 
-    /// A pod that its owner holds back with scheduling gates is none of these.
+    /// Returns true if the scheduler found no node. Excludes pods with scheduling gates.
     fn is_unschedulable(&self) -> bool {
         self.conditions.iter().any(|condition| {
             condition.kind == "PodScheduled"
@@ -123,7 +123,7 @@ impl PodStatus {
     }
 }
 
-/// Facts of a pod for the report; `None` for a finished pod.
+/// Returns the facts of a pod for the report, or `None` for a finished pod.
 pub fn facts(spec: &PodSpec, status: Option<&PodStatus>) -> Option<PodFacts> {
     let requests = requests(spec, status)?;
     Some(PodFacts {
@@ -133,11 +133,11 @@ pub fn facts(spec: &PodSpec, status: Option<&PodStatus>) -> Option<PodFacts> {
     })
 }
 
-/// Resources that a pod holds on its node; `None` for a finished pod.
+/// Returns the resources that a pod reserves on its node, or `None` for a finished pod.
 ///
-/// The greater of what its containers need together and what any step of its start needs, where
-/// init containers that restart always (sidecars) keep running; then its own requests instead of
-/// that where it has any; then its overhead (KEP-753, KEP-2837, KEP-688).
+/// The result is the maximum of the sum of its containers and of each step of its start. Init
+/// containers with the restart policy `Always` (sidecars) count in all later steps. Requests of the
+/// pod itself replace this maximum. The pod's overhead is added (KEP-753, KEP-2837, KEP-688).
 pub fn requests(spec: &PodSpec, status: Option<&PodStatus>) -> Option<ResourceList> {
     if status.is_some_and(PodStatus::finished) {
         return None;
@@ -177,7 +177,7 @@ impl Container {
     }
 }
 
-/// Quantities as an object holds them.
+/// Parses the quantities of an object.
 pub fn amounts(map: &BTreeMap<String, String>) -> ResourceList {
     ResourceList::read(
         map.iter()
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_requests_what_the_scheduler_would_reserve() {
+    fn pod_requests_equal_the_resources_that_the_scheduler_reserves() {
         for (what, spec, cpu) in [
             ("nothing", json!({"containers": [{}]}), None),
             (
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finished_pod_requests_nothing() {
+    fn finished_pod_requests_no_resources() {
         let spec: PodSpec =
             serde_json::from_value(json!({"containers": [container("1")]})).unwrap();
         for (phase, counts) in [
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn pod_without_a_node_requests_nothing_of_the_cluster() {
+    fn pod_without_a_node_does_not_count_in_the_cluster_requests() {
         let read = |spec, status| {
             let spec: PodSpec = serde_json::from_value(spec).unwrap();
             let status: PodStatus = serde_json::from_value(status).unwrap();

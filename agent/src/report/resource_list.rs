@@ -9,7 +9,7 @@ use drover_quantity::Quantity;
 pub struct ResourceList(BTreeMap<String, Quantity>);
 
 impl ResourceList {
-    /// Parses the quantities; skips resources whose quantity does not parse.
+    /// Parses the quantities. Skips resources with an invalid quantity.
     pub fn read<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         Self(
             pairs
@@ -51,7 +51,7 @@ impl ResourceList {
             .extend(other.0.iter().map(|(name, amount)| (name.clone(), *amount)));
     }
 
-    /// The quantities in canonical form, by resource.
+    /// Returns the quantities in canonical form, by resource.
     pub fn to_strings(&self) -> BTreeMap<String, String> {
         self.0
             .iter()
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn removing_added_resources_restores_the_list() {
+    fn subtracting_added_resources_restores_the_list() {
         let mut sum = ResourceList::read([("cpu", "1"), ("memory", "1Gi")]);
         let pod = ResourceList::read([("cpu", "250m"), ("nvidia.com/gpu", "2"), ("bad", "x")]);
         sum.add(&pod);

@@ -1,4 +1,5 @@
-//! Running sums over nodes and pods: what is kept of each object is what it adds, no more.
+//! Running sums over nodes and pods. For each object, the agent stores only the values that it adds
+//! to the sums.
 
 use std::collections::HashMap;
 
@@ -7,35 +8,35 @@ use drover_api::report::{MAX_NOT_READY, NodesReport};
 
 use super::resource_list::ResourceList;
 
-/// What one node adds.
+/// The values that one node adds to the sums.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeFacts {
-    /// Its name.
+    /// Name of the node.
     pub name: String,
-    /// Whether its Ready condition is true.
+    /// True if the node's Ready condition is true.
     pub ready: bool,
-    /// `status.capacity`.
+    /// Capacity of the node, from `status.capacity`.
     pub capacity: ResourceList,
-    /// `status.allocatable`.
+    /// Allocatable resources of the node, from `status.allocatable`.
     pub allocatable: ResourceList,
 }
 
 /// Facts of one unfinished pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodFacts {
-    /// Resources that the pod holds on its node; none while it has no node.
+    /// Resources that the pod reserves on its node. `None` if the pod has no node.
     pub requests: Option<ResourceList>,
-    /// Whether a container of it cannot start or crashes.
+    /// True if a container of the pod crashes or cannot start.
     pub failing: bool,
-    /// Whether no node takes it.
+    /// True if the scheduler found no node for the pod.
     pub unschedulable: bool,
 }
 
-/// Sums that follow a list and watch; `K` is an object's UID.
+/// Values of objects that follow a list and watch. The key is the object's UID.
 #[derive(Debug)]
 pub struct Tally<T> {
     now: HashMap<String, T>,
-    /// Filled while a fresh list comes in; takes the place of `now` when the list is whole.
+    /// Values of a list in progress. They replace `now` when the list is complete.
     listed: Option<HashMap<String, T>>,
     complete: bool,
 }
@@ -51,17 +52,17 @@ impl<T> Default for Tally<T> {
 }
 
 impl<T> Tally<T> {
-    /// A fresh list begins.
+    /// Starts a new list.
     pub fn begin(&mut self) {
         self.listed = Some(HashMap::new());
     }
 
-    /// An object of the fresh list.
+    /// Adds an object of the list in progress.
     pub fn listed(&mut self, uid: String, facts: T) {
         self.listed.get_or_insert_default().insert(uid, facts);
     }
 
-    /// The fresh list is whole.
+    /// Completes the list in progress.
     pub fn finish(&mut self) {
         if let Some(listed) = self.listed.take() {
             self.now = listed;
@@ -69,7 +70,7 @@ impl<T> Tally<T> {
         self.complete = true;
     }
 
-    /// An object came or changed; `None` when it adds nothing any more.
+    /// Stores the values of a new or changed object. `None` removes the object.
     pub fn put(&mut self, uid: String, facts: Option<T>) {
         match facts {
             Some(facts) => {
@@ -81,18 +82,18 @@ impl<T> Tally<T> {
         }
     }
 
-    /// What each object adds, by its UID.
+    /// Iterates over the UIDs and the values of the objects.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
         self.now.iter().map(|(uid, facts)| (uid.as_str(), facts))
     }
 
-    /// Whether a whole list was seen; sums before that would be too small.
+    /// Returns true if a list was completed. Earlier sums would be too small.
     pub fn complete(&self) -> bool {
         self.complete
     }
 }
 
-/// The nodes' section of a report; `None` until both lists were seen whole.
+/// Returns the nodes' section of a report, or `None` until both lists are complete.
 pub fn nodes_report(
     nodes: &Tally<NodeFacts>,
     pods: &Tally<PodFacts>,
@@ -107,7 +108,7 @@ pub fn nodes_report(
         ResourceList::default(),
     );
     let mut count = NodeCount::default();
-    // Sums do not depend on the order.
+    // The sums do not depend on the order of the nodes.
     for node in nodes.now.values() {
         count.total += 1;
         count.ready += u32::from(node.ready);
@@ -131,7 +132,7 @@ pub fn nodes_report(
         sick.failing += u32::from(pod.failing);
         sick.unschedulable += u32::from(pod.unschedulable);
     }
-    // Each takes one of its node's places, as the scheduler counts them (NodeResourcesFit).
+    // Each pod uses one of its node's pod slots, as the scheduler counts them (NodeResourcesFit).
     requests.add(&ResourceList::read([("pods", &*placed.to_string())]));
     Some(NodesReport {
         count,
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_nodes_are_named_and_failing_pods_are_counted() {
+    fn report_lists_failed_nodes_and_counts_failing_pods() {
         let (mut nodes, mut pods) = (Tally::default(), Tally::default());
         nodes.begin();
         for n in 10..40 {
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fresh_list_replaces_what_was_known_only_when_it_is_whole() {
+    fn new_list_replaces_the_old_objects_only_when_complete() {
         let mut nodes = Tally::default();
         let mut pods: Tally<PodFacts> = Tally::default();
         pods.finish();

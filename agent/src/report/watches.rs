@@ -1,4 +1,4 @@
-//! The watches and polls that feed a report stream.
+//! The watches and polls that update the observed state.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,24 +26,25 @@ use super::sums::NodeFacts;
 use super::{Source, drift, health};
 use crate::status::DEPLOYMENT;
 
-/// Objects a page of a first list; bounds what is decoded at once.
+/// Number of objects per page of the first list. Limits the memory for decoding.
 const PAGE: u32 = 250;
-/// Between looks at health and the agent's own roll-out.
+/// Interval between polls of the health and of the agent's Deployment.
 const LOOK: Duration = Duration::from_secs(5);
-/// Looks between readings of usage, which metrics-server renews every 15 s or slower.
+/// Number of poll intervals between reads of the usage. metrics-server updates the usage every 15 s
+/// or slower.
 const USAGE_EVERY: u32 = 6;
-/// Looks between readings of the agent's own roll-out once that is done.
+/// Number of poll intervals between reads of the agent's Deployment after its rollout is complete.
 const SETTLED_EVERY: u32 = 4;
-/// Looks between readings of the version.
+/// Number of poll intervals between reads of the version.
 const VERSION_EVERY: u32 = 12;
-/// Most time for one poll.
+/// Time limit of one poll.
 const POLL_TIMEOUT: Duration = Duration::from_secs(5);
-/// Most bytes of a health answer that are read.
+/// Maximum number of bytes read of a health response.
 const MOST_HEALTH: usize = 64 * 1024;
-/// Most characters of an event's message.
+/// Maximum length of an event's message, in characters.
 const MESSAGE: usize = 1024;
 
-/// The part of a node's status that counts.
+/// The fields of a node's status that the report needs.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 struct NodeStatus {
     #[serde(default)]
@@ -54,7 +55,7 @@ struct NodeStatus {
     conditions: Vec<NodeCondition>,
 }
 
-/// No part of a node's spec counts.
+/// An empty spec, because the report needs no field of a node's spec.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 struct NodeSpec {}
 
@@ -82,7 +83,7 @@ where
         .default_backoff()
         .filter_map(|event| {
             let event = event
-                .inspect_err(|error| debug!(error = watch_message(error), "a watch begins again"))
+                .inspect_err(|error| debug!(error = watch_message(error), "restarting a watch"))
                 .ok();
             std::future::ready(event)
         })
@@ -148,7 +149,8 @@ fn node_facts(node: Node) -> (String, NodeFacts) {
     (uid(node.metadata.uid), facts)
 }
 
-/// Only events that come after the first list: what happened before the stream is history.
+/// Watches events. Reports only events after the first list, because earlier events precede the
+/// stream.
 async fn events(client: kube::Client, observed: Observed) {
     let config = watcher::Config::default().fields("type=Warning");
     let mut stream = std::pin::pin!(paged(Api::<CoreEvent>::all(client), config));
@@ -223,7 +225,8 @@ async fn polls(source: Arc<Source>, observed: Observed) {
     }
 }
 
-/// UID of the namespace kube-system. The report lane may list namespaces, and read none by its name.
+/// Returns the UID of the namespace kube-system. The report lane may list namespaces, but may not
+/// get a single namespace.
 async fn cluster_uid(client: &kube::Client) -> Option<String> {
     let api: Api<Namespace> = Api::all(client.clone());
     let params = ListParams::default().fields("metadata.name=kube-system");
@@ -235,7 +238,7 @@ async fn polled<T>(asked: impl Future<Output = kube::Result<T>>) -> Option<T> {
     match tokio::time::timeout(POLL_TIMEOUT, asked).await {
         Ok(Ok(found)) => Some(found),
         Ok(Err(error)) => {
-            debug!(error = message(&error), "a poll for the report failed");
+            debug!(error = message(&error), "failed to poll for the report");
             None
         }
         Err(_) => None,
@@ -254,14 +257,14 @@ async fn health_of(client: &kube::Client) -> Vec<drover_api::kinds::ComponentHea
     match tokio::time::timeout(POLL_TIMEOUT, ask).await {
         Ok(Ok(found)) => found,
         Ok(Err(error)) => health::unreachable(&error.to_string()),
-        Err(_) => health::unreachable("its readiness check does not answer"),
+        Err(_) => health::unreachable("the readiness check does not respond"),
     }
 }
 
 fn agent_report(deployment: Deployment) -> AgentReport {
     let spec = deployment.spec.unwrap_or_default();
     let status = deployment.status.unwrap_or_default();
-    // Counts of an older generation speak of pods that are about to be replaced.
+    // The counts of an older generation include pods that the rollout replaces.
     let current = status.observed_generation >= deployment.metadata.generation;
     let updated = status
         .updated_replicas
@@ -284,12 +287,13 @@ fn agent_report(deployment: Deployment) -> AgentReport {
     }
 }
 
-/// Whether the roll-out is done: then it is looked at less often than one that is under way.
+/// Returns true if the rollout is complete. The agent polls a complete rollout less often.
 fn is_settled(report: &AgentReport) -> bool {
     report.updated_available >= report.wanted
 }
 
-/// Sum over nodes from metrics.k8s.io; empty where it is not served.
+/// Returns the sum of the usage over all nodes from metrics.k8s.io. Empty if the cluster does not
+/// serve the API.
 async fn usage(client: kube::Client) -> ResourceList {
     let gvk = GroupVersionKind::gvk("metrics.k8s.io", "v1beta1", "NodeMetrics");
     let resource = ApiResource::from_gvk_with_plural(&gvk, "nodes");
@@ -317,7 +321,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_roll_out_is_done_when_all_pods_of_the_newest_generation_can_be_used() {
+    fn rollout_is_complete_when_all_pods_of_the_newest_generation_are_available() {
         let deployment = |generation: i64, updated: i32, available: i32| {
             let value = json!({
                 "metadata": {"generation": 2},

@@ -1,4 +1,4 @@
-//! The fuzzers' corpora, as ordinary tests.
+//! Runs the fuzzers' corpora as ordinary tests.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -18,6 +18,6 @@ fn replay(target: &str, property: fn(&[u8])) {
 }
 
 #[test]
-fn corpus_of_health_answers_holds() {
+fn health_response_corpus_satisfies_the_properties() {
     replay("health", properties::health);
 }

@@ -14,9 +14,9 @@ use drover_api::kinds::{
 
 const CLUSTERS: usize = 200;
 const GROUPS: usize = 2_000;
-/// Groups of each user.
+/// Number of groups of each user.
 const GROUPS_EACH: usize = 20;
-/// One of this many bindings has a group as subject.
+/// Ratio of all bindings to bindings whose subject is a group.
 const OF_GROUPS: usize = 10;
 
 pub(super) struct Company {
@@ -91,7 +91,7 @@ impl Company {
         self.clusters.len()
     }
 
-    /// Returns a user and a target; each number gives another pair.
+    /// Returns a user and a target. Each number returns another pair.
     pub(super) fn request(&self, n: usize) -> (Who<'_>, &Target) {
         let (_, user, groups) = &self.people[scattered(n) % self.people.len()];
         let (_, target, _) = &self.clusters[scattered(n + 7) % self.clusters.len()];

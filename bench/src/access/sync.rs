@@ -17,12 +17,12 @@ use crate::administrator::{Administrator, AdministratorError};
 use crate::figures::{Figures, Goal};
 use crate::meter::say;
 
-/// Number of clusters and users.
+/// Number of clusters.
 const CLUSTERS: u32 = 200;
 const PEOPLE: usize = 1000;
-/// Requests in parallel.
+/// Number of concurrent requests.
 const CONCURRENCY: usize = 16;
-/// Interval between polls of a cluster, and timeout of the measurement.
+/// Interval between polls of a cluster.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 const TIMEOUT: Duration = Duration::from_mins(10);
 const HUB: &str = "/k8s/clusters/local/apis/management.drover.dev/v1alpha1";
@@ -34,7 +34,7 @@ pub(crate) enum SyncError {
     /// The server failed.
     #[error(transparent)]
     Drover(#[from] DroverError),
-    /// Its process cannot be inspected.
+    /// The process of the server cannot be inspected.
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// A request failed.
@@ -43,12 +43,12 @@ pub(crate) enum SyncError {
     /// A folder cannot be created.
     #[error("cannot create a folder")]
     Folder(#[source] std::io::Error),
-    /// Timeout.
+    /// The measurement exceeded its timeout.
     #[error("timed out after {} s: {left} of {CLUSTERS} clusters do not have the expected bindings", TIMEOUT.as_secs())]
     Slow { left: usize },
 }
 
-/// Measures and adds the figures.
+/// Measures the time and adds the figures.
 pub(super) async fn measure(figures: &mut Figures) -> Result<(), SyncError> {
     let folder = TempDir::with_prefix("drover-bench-").map_err(SyncError::Folder)?;
     say(&format!(

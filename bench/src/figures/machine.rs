@@ -1,10 +1,10 @@
-//! The machine of the measurement.
+//! Describes the machine that runs the benchmark.
 
 use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-/// Describes kernel, processors and commit for the header of a table.
+/// Returns the kernel, the processors and the commit for the header of a table.
 pub(crate) fn description() -> String {
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
@@ -16,7 +16,7 @@ pub(crate) fn description() -> String {
 }
 
 /// Returns the time of all cores during which a virtual machine waited for its host (`steal` in
-/// proc_stat(5)); `None` if the kernel does not report it.
+/// proc_stat(5)). Returns `None` if the kernel does not report the time.
 pub(crate) fn stolen() -> Option<Duration> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     let ticks: u64 = stat

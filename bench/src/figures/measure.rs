@@ -1,10 +1,10 @@
-//! The arguments of every bench.
+//! The arguments of every benchmark.
 
 use std::time::Duration;
 
 use clap::ValueEnum;
 
-/// The arguments of every bench; its parts are `P`.
+/// The arguments of every benchmark. `P` is the type of its parts.
 #[derive(Clone, clap::Args)]
 pub(crate) struct Measure<P: ValueEnum + Send + Sync + 'static> {
     /// Number of turns in each comparison
@@ -19,17 +19,17 @@ pub(crate) struct Measure<P: ValueEnum + Send + Sync + 'static> {
 }
 
 impl<P: ValueEnum + PartialEq + Send + Sync + 'static> Measure<P> {
-    /// The duration of each measurement.
+    /// Returns the duration of each measurement.
     pub(crate) const fn duration(&self) -> Duration {
         Duration::from_secs(self.seconds)
     }
 
-    /// Whether the part is selected.
+    /// Returns true if the part is selected.
     pub(crate) fn wants(&self, part: &P) -> bool {
         self.is_whole() || self.only.contains(part)
     }
 
-    /// Whether all parts are measured; only then are the figures written.
+    /// Returns true if all parts are measured. Only then are the figures written.
     pub(crate) const fn is_whole(&self) -> bool {
         self.only.is_empty()
     }

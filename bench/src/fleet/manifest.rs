@@ -1,14 +1,15 @@
-//! The objects of an import manifest that the agents of the benches use.
+//! Selects the objects of an import manifest that the agents of the benchmarks use.
 
 use serde_json::{Value, json};
 
-/// Objects of the manifest that an agent outside of its cluster needs.
+/// Kinds of the manifest's objects that an agent outside its cluster needs.
 const NEEDED: [&str; 4] = ["Namespace", "ServiceAccount", "ConfigMap", "Secret"];
 
-/// Returns the required objects of a manifest in another namespace; `None` if it is not a manifest.
+/// Returns the required objects of a manifest in another namespace. Returns `None` if the text is
+/// not a manifest.
 pub(crate) fn in_namespace(manifest: &str, namespace: &str) -> Option<Vec<Value>> {
     let mut items = Vec::new();
-    // The separator is a complete line: lines of certificates also end with dashes.
+    // The separator is a complete line, because lines of certificates also end with dashes.
     let marked = format!("\n{manifest}");
     let documents = marked.split("\n---\n");
     for document in documents.filter(|text| !text.trim().is_empty()) {

@@ -1,4 +1,4 @@
-//! Watch events to a thousand watchers.
+//! Measures watch events for a thousand watchers.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::load::{Connection, ExchangeError};
 
 const WATCHERS: u64 = 1000;
 
-/// The number of events of all watchers.
+/// Counts the events of all watchers.
 #[derive(Default)]
 struct EventCount {
     events: AtomicU64,
@@ -34,8 +34,8 @@ impl EventCount {
 
 type Watching = JoinSet<Result<Infallible, ExchangeError>>;
 
-/// Returns the events per second of all watchers. A round changes each object once and ends when all
-/// watchers have received all events, so that no watcher falls behind.
+/// Returns the events per second of all watchers. A round changes each object once. The round ends
+/// when all watchers have received all events, so that no watcher falls behind.
 pub(super) async fn rate(side: &Side, duration: Duration) -> Result<f64, ExchangeError> {
     let received = Arc::new(EventCount::default());
     let mut watching = Watching::new();
@@ -66,7 +66,7 @@ pub(super) async fn rate(side: &Side, duration: Duration) -> Result<f64, Exchang
     Ok(events / start.elapsed().as_secs_f64())
 }
 
-/// Waits for a number of events; fails if a watch ends.
+/// Waits for a number of events. Returns an error if a watch ends.
 async fn until(
     received: &EventCount,
     wanted: u64,

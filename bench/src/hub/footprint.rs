@@ -1,4 +1,5 @@
-//! Memory of both, start-up time of the hub, and latency of the disk.
+//! Measures the memory of the hub and kube-apiserver, the start-up time of the hub, and the latency
+//! of the disk.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -12,7 +13,7 @@ use crate::meter::say;
 use crate::process::{ProcessError, rss_kib};
 
 const KIB_PER_MIB: f64 = 1024.0;
-/// Time until unused memory is returned to the system.
+/// Time for returning unused memory to the system.
 const SETTLE: Duration = Duration::from_secs(10);
 const STARTS: usize = 7;
 const SYNCS: usize = 100;
@@ -20,7 +21,7 @@ const READY_MS: f64 = 250.0;
 const RSS_RATIO: f64 = 0.15;
 const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Measures the latency of fsync for 4 KiB, which affects both.
+/// Measures the latency of fsync for 4 KiB, which affects the hub and kube-apiserver.
 pub(super) fn measure_disk(stage: &Stage, figures: &mut Figures) -> Result<(), HubError> {
     let path = stage.folder.path().join("synced");
     let mut file = File::create(&path).map_err(prepare(&path))?;
@@ -36,7 +37,7 @@ pub(super) fn measure_disk(stage: &Stage, figures: &mut Figures) -> Result<(), H
     Ok(())
 }
 
-/// Measures starts with an empty store.
+/// Measures starts of the hub with an empty store.
 pub(super) async fn measure_ready(stage: &Stage, figures: &mut Figures) -> Result<(), HubError> {
     say("starting the hub with an empty store");
     let mut seen = Vec::new();
@@ -53,7 +54,7 @@ pub(super) async fn measure_ready(stage: &Stage, figures: &mut Figures) -> Resul
     Ok(())
 }
 
-/// Measures starts with the filled store.
+/// Measures starts of the hub with a filled store.
 pub(super) async fn measure_restart(
     stage: &mut Stage,
     figures: &mut Figures,
@@ -74,7 +75,8 @@ pub(super) async fn measure_restart(
     Ok(())
 }
 
-/// Not with the harness, whose polling interval is too long.
+/// Waits until the hub is ready. Does not use the test harness, because its polling interval is too
+/// long.
 async fn until_ready(target: &Target, start: Instant) -> Result<f64, HubError> {
     while let Err(source) = answers(target).await {
         if start.elapsed() > super::TIMEOUT {
@@ -93,7 +95,7 @@ async fn answers(target: &Target) -> Result<u64, ExchangeError> {
     Connection::open(target).await?.exchange().await
 }
 
-/// Measures memory before the load.
+/// Measures the memory before the load.
 pub(super) async fn measure_rest(stage: &Stage, figures: &mut Figures) -> Result<(), HubError> {
     say("memory at rest");
     tokio::time::sleep(SETTLE).await;
@@ -104,7 +106,7 @@ pub(super) async fn measure_rest(stage: &Stage, figures: &mut Figures) -> Result
     Ok(())
 }
 
-/// Measures memory after the load.
+/// Measures the memory after the load.
 pub(super) async fn measure_rss(stage: &Stage, figures: &mut Figures) -> Result<(), HubError> {
     say("memory after the load");
     tokio::time::sleep(SETTLE).await;
@@ -115,7 +117,7 @@ pub(super) async fn measure_rss(stage: &Stage, figures: &mut Figures) -> Result<
     Ok(())
 }
 
-/// Returns the memory of the hub and of all processes of the reference in MiB.
+/// Returns the memory of the hub, and of kube-apiserver with etcd, in MiB.
 fn memory(stage: &Stage) -> Result<[f64; 2], ProcessError> {
     let mut sums = [0.0; 2];
     for (sum, side) in sums.iter_mut().zip(stage.sides()) {

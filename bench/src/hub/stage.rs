@@ -20,13 +20,13 @@ use crate::load::{
     Connection, ExchangeError, NUMBER, Numbers, REPEATING_NUMBER, Sent, Target, repeat,
 };
 
-/// Objects in the list.
+/// Number of objects in the list.
 pub(super) const LISTED: u32 = 10_000;
-/// Objects that are patched.
+/// Number of objects that are patched.
 const PATCHED: u32 = 1000;
-/// Objects that are watched.
+/// Number of objects that are watched.
 pub(super) const WATCHED: u32 = 10;
-/// Connections that create the objects.
+/// Number of connections that create the objects.
 const FILL_CONNECTIONS: u32 = 32;
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -59,7 +59,7 @@ pub(crate) enum StageError {
 /// One of the programs, and the targets of its load.
 pub(super) struct Side {
     pub(super) name: &'static str,
-    /// The processes to meter.
+    /// The processes whose CPU usage is measured.
     pub(super) processes: Vec<(&'static str, u32)>,
     pub(super) creating: Target,
     pub(super) getting: Target,
@@ -70,7 +70,7 @@ pub(super) struct Side {
     root: Target,
 }
 
-/// The running programs; dropped in this order.
+/// The running programs. They stop in the order of the fields.
 pub(super) struct Stage {
     ours: Side,
     theirs: Side,
@@ -114,12 +114,12 @@ impl Stage {
         })
     }
 
-    /// Returns the hub, then the reference.
+    /// Returns the hub and kube-apiserver, in this order.
     pub(super) fn sides(&self) -> [&Side; 2] {
         [&self.ours, &self.theirs]
     }
 
-    /// Creates the same objects in both.
+    /// Creates the same objects in the hub and in kube-apiserver.
     pub(super) async fn fill(&self) -> Result<(), StageError> {
         for side in self.sides() {
             side.fill().await.map_err(|source| StageError::Fill {
@@ -131,7 +131,7 @@ impl Stage {
     }
 }
 
-/// The options to start the hub.
+/// The options for starting the hub.
 pub(super) struct Launch {
     files: Files,
     port: PortLease,
@@ -167,7 +167,7 @@ impl Launch {
         target(&self.address(), &self.trust).at("/readyz")
     }
 
-    /// Returns the program with this store.
+    /// Returns the command that starts the hub with this store.
     pub(super) fn program(&self, store: &Path) -> Program {
         Program::new("api", &self.program, &self.logs)
             .args(["api", "--listen", &self.address()])
@@ -180,7 +180,7 @@ impl Launch {
     }
 }
 
-/// Starts kube-apiserver with an etcd that uses fsync, and without controllers.
+/// Starts kube-apiserver without controllers, and an etcd that uses fsync.
 async fn start_reference(folder: &Path) -> Result<(ControlPlane, Arc<ClientConfig>), StageError> {
     let tokens = folder.join("tokens.csv");
     let line = format!("{TOKEN},bench,bench,system:masters\n");
@@ -279,7 +279,7 @@ fn sent(method: &'static str, body: &str) -> Sent {
     }
 }
 
-/// A ConfigMap of 1 KiB.
+/// Returns a request body with a ConfigMap of 1 KiB.
 fn config_map() -> Sent {
     let text = "x".repeat(1024);
     sent(
@@ -288,7 +288,7 @@ fn config_map() -> Sent {
     )
 }
 
-/// A patch that always changes the object.
+/// Returns a patch that always changes the object.
 fn change() -> Sent {
     Sent {
         method: "PATCH",

@@ -1,7 +1,7 @@
-//! Sequential HTTP/1.1 exchanges on one connection with minimal CPU usage.
+//! Sends sequential HTTP/1.1 exchanges on one connection with minimal CPU usage.
 //!
-//! The generator shares the machine with the measured programs, so that its CPU usage distorts the
-//! figures. Requests are encoded once; bodies are counted and discarded.
+//! The generator shares the machine with the measured programs, so its CPU usage distorts the
+//! figures. Requests are encoded once. Bodies are counted and discarded.
 
 use std::convert::Infallible;
 use std::io;
@@ -16,9 +16,9 @@ use tokio_rustls::TlsConnector;
 use super::length::{Chunks, Length, body_length};
 use super::numbers::{Numbered, Numbers};
 
-/// Size of the read buffer.
+/// Size of the read buffer, in bytes.
 const BUFFER: usize = 256 * 1024;
-/// Maximum size of a response head.
+/// Maximum size of a response head, in bytes.
 const MAX_HEAD: usize = 64 * 1024;
 
 /// The error of an exchange.
@@ -36,7 +36,7 @@ pub(crate) enum ExchangeError {
     /// The response is not supported HTTP/1.1.
     #[error("cannot parse the response: {0}")]
     Malformed(&'static str),
-    /// The status is neither 200 nor 201.
+    /// The status code is neither 200 nor 201.
     #[error("unexpected status {status}: {body}")]
     Status { status: u16, body: String },
 }
@@ -44,17 +44,17 @@ pub(crate) enum ExchangeError {
 /// The target of requests.
 #[derive(Clone)]
 pub(crate) struct Target {
-    /// `host:port`.
+    /// Host and port of the server: `host:port`.
     pub(crate) address: String,
-    /// TLS configuration; `None` for plain HTTP.
+    /// TLS configuration. `None` for plain HTTP.
     pub(crate) tls: Option<Arc<ClientConfig>>,
-    /// Path and query.
+    /// Path and query of the request.
     pub(crate) path: String,
-    /// Further headers.
+    /// Additional headers of the request.
     pub(crate) headers: Vec<(String, String)>,
-    /// The body of the request.
+    /// Body of the request, if any.
     pub(crate) sent: Option<Sent>,
-    /// The numbers in path and body.
+    /// The numbers that the path and body contain.
     pub(crate) numbers: Arc<Numbers>,
 }
 
@@ -172,8 +172,8 @@ impl Connection {
         Ok(length)
     }
 
-    /// Sends the request, then reads `rate` bytes per second until the caller stops: a nearly stalled
-    /// reader.
+    /// Sends the request, then reads `rate` bytes per second until the caller stops. Simulates a
+    /// nearly stalled reader.
     pub(crate) async fn crawl(&mut self, rate: usize) -> Result<(), ExchangeError> {
         self.begin().await?;
         let step = rate.div_ceil(10).clamp(1, BUFFER);
@@ -292,8 +292,8 @@ impl Connection {
     }
 }
 
-/// Counts the JSON objects, one per line, that end in this chunk after the byte `last`. Line ends of
-/// the chunked encoding do not follow a brace.
+/// Counts the JSON objects, one per line, that end in this chunk after the byte `last`. Line ends
+/// of the chunked encoding do not follow a brace.
 fn ends(last: u8, piece: &[u8]) -> u64 {
     let first = u64::from(last == b'}' && piece.first() == Some(&b'\n'));
     let within = piece.iter().zip(piece.iter().skip(1));
@@ -308,7 +308,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_counted_across_chunks() {
+    fn json_lines_are_counted_across_chunks() {
         let text = b"1f\r\n{\"a\":{}}\n{}\n\r\n4\r\n{1}\n\r\n";
         for cut in 0..text.len() {
             let (one, other) = text.split_at(cut);

@@ -1,15 +1,16 @@
 //! The length of an HTTP/1.1 response body.
 
-/// How the end of a body is determined.
+/// The method that determines the end of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Length {
-    /// By `Content-Length`.
+    /// The body has a `Content-Length`.
     Known(u64),
-    /// By the last chunk.
+    /// The body ends with the last chunk.
     Chunked,
 }
 
-/// Parses status and body length of a response head; `None` if it is invalid.
+/// Parses the status code and the body length of a response head. Returns `None` if the head is
+/// invalid.
 pub(crate) fn body_length(head: &[u8]) -> Option<(u16, Length)> {
     let head = std::str::from_utf8(head).ok()?;
     let mut lines = head.split("\r\n");
@@ -42,13 +43,13 @@ pub(crate) struct Chunks {
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// In the chunk size, with the value so far.
+    /// The parser is in the chunk size. Contains the value of the previous digits.
     Size(u64),
-    /// In the line after the chunk size.
+    /// The parser is in the line after the chunk size.
     Extension(u64),
-    /// In a chunk, with the missing bytes including the line end.
+    /// The parser is in a chunk. Contains the number of missing bytes, including the line end.
     Data(u64),
-    /// After the last chunk, with the length of the current line.
+    /// The parser is after the last chunk. Contains the length of the current line.
     Trailer(usize),
     Ended,
 }
@@ -60,7 +61,8 @@ impl Default for State {
 }
 
 impl Chunks {
-    /// Parses the next bytes. Returns whether the body has ended, or `None` if it is malformed.
+    /// Parses the next bytes. Returns true if the body has ended, or `None` if the body is
+    /// malformed.
     pub(crate) fn feed(&mut self, mut piece: &[u8]) -> Option<bool> {
         while let Some((&byte, rest)) = piece.split_first() {
             if let State::Data(missing) = self.state {
@@ -104,12 +106,12 @@ impl Chunks {
             (State::Trailer(_), b'\n') => Some(State::Trailer(0)),
             (State::Trailer(length), b'\r') => Some(State::Trailer(length)),
             (State::Trailer(length), _) => Some(State::Trailer(length + 1)),
-            // No byte follows the end, and chunk data is skipped in `feed`.
+            // No byte follows the end, and `feed` skips chunk data.
             (State::Ended | State::Data(_), _) => None,
         }
     }
 
-    /// Returns the sum of the chunk sizes so far.
+    /// Returns the sum of the parsed chunk sizes.
     pub(crate) const fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -120,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn length_is_parsed_from_the_head() {
+    fn body_length_is_parsed_from_the_response_head() {
         for (head, expected) in [
             (
                 "HTTP/1.1 200 OK\r\ncontent-length: 1024\r\n\r\n",

@@ -1,9 +1,9 @@
-//! Requests that contain a number.
+//! Requests whose path or body contains a number.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Placeholder of the request number, eight digits.
+/// Placeholder of the request number, which has eight digits.
 pub(crate) const NUMBER: &str = "########";
 /// Placeholder of the repeating number.
 pub(crate) const REPEATING_NUMBER: &str = "~~~~~~~~";
@@ -29,7 +29,7 @@ impl Default for Numbers {
 }
 
 impl Numbers {
-    /// Numbers from 0; [`REPEATING_NUMBER`] restarts after `round` requests.
+    /// Creates numbers from 0. [`REPEATING_NUMBER`] restarts after `round` requests.
     pub(crate) const fn in_rounds_of(round: u64) -> Self {
         Self {
             next: AtomicU64::new(0),
@@ -38,7 +38,7 @@ impl Numbers {
         }
     }
 
-    /// Numbers from 0; [`REPEATING_NUMBER`] is pseudo-random below `round`.
+    /// Creates numbers from 0. [`REPEATING_NUMBER`] is pseudo-random below `round`.
     pub(crate) const fn scattered_over(round: u64) -> Self {
         Self {
             stride: SCATTERING,
@@ -47,7 +47,7 @@ impl Numbers {
     }
 
     const fn turn(&self, number: u64) -> u64 {
-        // The upper half, because the lower bits of multiples repeat soon.
+        // Use the upper half, because the lower bits of multiples repeat soon.
         let scattered = number.wrapping_mul(self.stride);
         if self.stride == 1 {
             scattered % self.round

@@ -1,14 +1,14 @@
-//! Throughput in bytes compared with the reference.
+//! Measures the throughput in bytes and compares it with the reference.
 
 use super::{Meter, Part, ProxyBenchError, Stage, named_load, say, shares_line};
 use crate::figures::measure::Measure;
 use crate::figures::{Figures, Goal, median};
 use crate::load::closed_loop;
 
-/// Downloads in parallel.
+/// Number of concurrent downloads.
 const DOWNLOADS: usize = 4;
 const MIB: f64 = 1024.0 * 1024.0;
-/// Each round transfers hundreds of MiB, so that few rounds are sufficient.
+/// Number of rounds. Each round transfers hundreds of MiB, so that few rounds are sufficient.
 const ROUNDS: u32 = 3;
 
 pub(super) async fn measure(

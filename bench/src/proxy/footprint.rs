@@ -1,4 +1,4 @@
-//! Memory of server and agent, and start-up time of the server.
+//! Measures the memory of server and agent, and the start-up time of the server.
 
 use std::time::{Duration, Instant};
 
@@ -10,11 +10,11 @@ use crate::load::{Connection, ExchangeError, Target};
 use crate::process::rss_kib;
 
 const KIB_PER_MIB: f64 = 1024.0;
-/// Time until unused memory of the start is returned to the system.
+/// Time for returning unused memory of the start to the system.
 const SETTLE: Duration = Duration::from_secs(10);
-/// Additional idle clusters for the base memory of the server.
+/// Number of additional idle clusters for measuring the base memory of the server.
 const FEW: u32 = 2;
-/// Idle clusters for the average memory of a cluster.
+/// Number of idle clusters for measuring the average memory per cluster.
 const MANY: u32 = 100;
 const STARTS: usize = 5;
 const STOP_TIMEOUT: Duration = Duration::from_secs(15);
@@ -53,14 +53,14 @@ pub(super) async fn measure_ready(
     let mut seen = Vec::new();
     for _ in 0..STARTS {
         let running = stage.server.running();
-        // Gracefully, so that the next process does not wait for the Lease.
+        // Stop the server gracefully, so that the next process does not wait for the Lease.
         running
             .terminate(STOP_TIMEOUT)
             .await
             .map_err(StageError::from)?;
         let start = Instant::now();
         running.restart().map_err(StageError::from)?;
-        // Not with the harness, whose polling interval is too long.
+        // Poll without the test harness, because its polling interval is too long.
         while let Err(error) = answers(&ready).await {
             if start.elapsed() > TIMEOUT {
                 return named_load("the server's start", Err(error));

@@ -1,4 +1,4 @@
-//! Idle clusters.
+//! Registers and connects idle clusters.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::fleet::{self, manifest};
 /// Timeout of registrations and connections.
 const JOIN_TIMEOUT: Duration = Duration::from_mins(3);
 
-/// Imports `count` clusters and connects their agents, with one shared API server.
+/// Imports `count` clusters and connects their agents. The clusters share one API server.
 pub(super) async fn join(
     server: &Server,
     cluster: &ControlPlane,

@@ -1,4 +1,4 @@
-//! Added latency of small requests.
+//! Measures the added latency of small requests.
 
 use super::{Meter, Part, ProxyBenchError, Stage, named_load, say, shares_line};
 use crate::figures::measure::Measure;
@@ -6,7 +6,7 @@ use crate::figures::{Figures, Goal, median};
 use crate::load::{Latencies, at_rate, closed_loop};
 
 const CONNECTIONS: usize = 16;
-/// Request rate as a share of the direct throughput: a typical server is not saturated.
+/// Request rate as a fraction of the direct throughput. A typical server is not saturated.
 const SHARE: f64 = 0.25;
 
 pub(super) async fn measure(
@@ -50,7 +50,7 @@ pub(super) async fn measure(
     Ok(())
 }
 
-/// Milliseconds of each round.
+/// The latency of each round, in milliseconds.
 #[derive(Default)]
 struct Rounds {
     direct_p50: Vec<f64>,

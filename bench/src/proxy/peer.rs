@@ -30,7 +30,7 @@ pub(crate) enum PeerError {
     Program(#[from] ProgramError),
 }
 
-/// Both ends of the reference. They stop when it is dropped.
+/// The server and the client of the reference. They stop when the value is dropped.
 pub(super) struct Peer {
     client: Running,
     server: Running,
@@ -38,7 +38,7 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    /// Starts both ends in front of `target`, with TLS if `files` is set.
+    /// Starts the server and the client in front of `target`. Uses TLS if `files` is set.
     pub(super) async fn start(
         target: &str,
         files: Option<&Files>,
@@ -87,7 +87,7 @@ impl Peer {
         format!("{LOOPBACK}:{}", self.front.port())
     }
 
-    /// The processes to meter.
+    /// Returns the processes whose CPU usage is measured.
     pub(super) fn processes(&self) -> [(&'static str, u32); 2] {
         [
             ("reference's server", self.server.id()),

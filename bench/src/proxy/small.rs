@@ -1,4 +1,4 @@
-//! Throughput of small requests compared with the reference.
+//! Measures the throughput of small requests and compares it with the reference.
 
 use super::{Meter, Part, ProxyBenchError, Stage, named_load, say, shares_line};
 use crate::figures::measure::Measure;

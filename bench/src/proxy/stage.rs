@@ -58,11 +58,11 @@ pub(crate) enum StageError {
     Unreadable { command: &'static str },
 }
 
-/// The running programs; dropped in this order.
+/// The running programs. They stop in the order of the fields.
 pub(super) struct Stage {
-    /// remotedialer with TLS on each connection, as in Drover.
+    /// The reference with TLS on each connection, as in Drover.
     pub(super) peer: Peer,
-    /// remotedialer without TLS.
+    /// The reference without TLS.
     _plain_peer: Peer,
     pub(super) agent: Agent,
     pub(super) server: Server,
@@ -74,7 +74,7 @@ pub(super) struct Stage {
     pub(super) folder: TempDir,
 }
 
-/// The targets that lead to the backend.
+/// The targets for requests to the backend.
 struct Targets {
     direct: Target,
     drover: Target,
@@ -139,34 +139,34 @@ impl Stage {
         })
     }
 
-    /// Returns the backend itself, with the headers of an agent.
+    /// Returns a target that reaches the backend directly, with the headers of an agent.
     pub(super) fn direct(&self, path: &str) -> Target {
         self.targets.direct.at(path)
     }
 
-    /// Returns the backend through server, tunnel and agent.
+    /// Returns a target that reaches the backend through server, tunnel and agent.
     pub(super) fn drover(&self, path: &str) -> Target {
         self.targets
             .drover
             .at(&format!("/k8s/clusters/{CLUSTER}{path}"))
     }
 
-    /// The server failed.
+    /// Returns a target for a path of the server itself.
     pub(super) fn server_itself(&self, path: &str) -> Target {
         self.targets.drover.at(path)
     }
 
-    /// Returns the backend through remotedialer, with TLS.
+    /// Returns a target that reaches the backend through remotedialer, with TLS.
     pub(super) fn through_peer(&self, path: &str) -> Target {
         self.targets.peer.at(path)
     }
 
-    /// Returns the backend through remotedialer, without TLS.
+    /// Returns a target that reaches the backend through remotedialer, without TLS.
     pub(super) fn through_plain_peer(&self, path: &str) -> Target {
         self.targets.plain_peer.at(path)
     }
 
-    /// Returns the processes of the request path to meter.
+    /// Returns the processes of the request path whose CPU usage is measured.
     pub(super) fn proxy_processes(&self) -> [(&'static str, u32); 3] {
         [
             ("server", self.server.id()),
@@ -175,7 +175,7 @@ impl Stage {
         ]
     }
 
-    /// Returns the backend process to meter.
+    /// Returns the backend process whose CPU usage is measured.
     pub(super) fn backend(&self) -> [(&'static str, u32); 1] {
         [("backend", self.backend.id())]
     }
@@ -287,7 +287,8 @@ async fn start_backend(
     Ok(backend)
 }
 
-/// Writes the kubeconfig of the agent: the backend as API server, and the agent's service account.
+/// Writes the kubeconfig of the agent. It contains the backend as API server, and the agent's
+/// service account.
 async fn agent_kubeconfig(
     files: &Files,
     cluster: &ControlPlane,

@@ -1,4 +1,4 @@
-//! The effect of a nearly stalled reader on other requests.
+//! Measures the effect of a nearly stalled reader on other requests.
 
 use super::{Part, ProxyBenchError, Stage, named_load, say};
 use crate::figures::measure::Measure;
@@ -7,7 +7,7 @@ use crate::load::{Connection, at_rate, closed_loop};
 
 const CONNECTIONS: usize = 16;
 const SHARE: f64 = 0.25;
-/// Bytes per second of the stalled reader.
+/// Read rate of the stalled reader, in bytes per second.
 const STALLED_RATE: usize = 10 * 1024;
 
 pub(super) async fn measure(
@@ -37,7 +37,7 @@ pub(super) async fn measure(
             Connection::open(&stage.drover("/stall")).await,
         )?;
         let reader = tokio::spawn(async move { reader.crawl(STALLED_RATE).await });
-        // After this time all buffers between backend and reader are full.
+        // After this time, all buffers between backend and reader are full.
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
         let beside = named_load(
             "Drover",

@@ -1,4 +1,4 @@
-//! The agents of many clusters in one process: the library of the agent, once for each cluster, with
+//! The agents of many clusters in one process. The agent's library runs once for each cluster, with
 //! one stub of an API server. Each tunnel is a separate TLS connection.
 
 use std::fs::File;
@@ -18,9 +18,9 @@ use super::limits::{TooFewFiles, allow_files};
 use super::stub::Stub;
 use crate::fleet::{FleetError, stay_connected};
 
-/// Open files of a process in addition to its tunnels.
+/// Number of open files of a process in addition to its tunnels.
 const OTHER_FILES: u64 = 200;
-/// Timeout of the last agent's connection.
+/// Timeout for connecting the last agent.
 const TIMEOUT: Duration = Duration::from_mins(3);
 
 /// The error of running the agents.
@@ -49,7 +49,7 @@ pub(crate) enum AgentsError {
     Fleet(#[from] FleetError),
 }
 
-/// A cluster: one line of the file.
+/// A cluster, which is one line of the file.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Joining {
     /// Name of the cluster, and namespace of its agent.
@@ -58,10 +58,10 @@ pub(crate) struct Joining {
     pub(crate) objects: Vec<Value>,
 }
 
-/// The clusters.
+/// Arguments of `drover-bench agents`: the clusters of the agents.
 #[derive(clap::Args)]
 pub(crate) struct Agents {
-    /// File with the clusters.
+    /// File with one cluster per line.
     #[arg(long)]
     clusters: PathBuf,
     /// Number of agents to start per second.
@@ -71,12 +71,12 @@ pub(crate) struct Agents {
 
 /// Returns the number of open files that a process with this many tunnels needs.
 pub(crate) const fn files(clusters: u64) -> u64 {
-    // The tunnel, and the registration request before it.
+    // Count the tunnel and the preceding registration request.
     2 * clusters + OTHER_FILES
 }
 
 impl Agents {
-    /// Runs until the process ends; prints `ready` when all agents are connected.
+    /// Runs until the process ends. Prints `ready` when all agents are connected.
     pub(crate) async fn run(self) -> Result<(), AgentsError> {
         let clusters = self.read()?;
         allow_files(files(clusters.len() as u64))?;
@@ -131,8 +131,8 @@ fn assemble(upstream: &Upstream, stub: &Stub, name: &str) -> Replica {
     )
 }
 
-/// Returns a loopback address for each cluster: the server limits unauthenticated requests per network,
-/// and real clusters have different networks.
+/// Returns a loopback address for each cluster. The server limits unauthenticated requests per
+/// network, and real clusters have different networks.
 fn network(number: u32) -> IpAddr {
     let [_, high, middle, low] = number.to_be_bytes();
     IpAddr::V4(Ipv4Addr::new(127, high.saturating_add(1), middle, low))

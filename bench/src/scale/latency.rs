@@ -1,4 +1,4 @@
-//! Latency of requests while all clusters are connected.
+//! Measures the latency of requests while all clusters are connected.
 
 use super::stage::Stage;
 use super::{Part, ScaleError};

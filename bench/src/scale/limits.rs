@@ -1,4 +1,4 @@
-//! The limit of open files: each connection is one.
+//! The limit of open files. Each connection needs one file.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -13,7 +13,7 @@ pub(crate) struct TooFewFiles {
 }
 
 /// Raises the soft limit to `needed` files, and the hard limit if this process has the permission.
-/// Programs that are started later inherit the limit.
+/// Programs that start later inherit the limit.
 pub(crate) fn allow_files(needed: u64) -> Result<(), TooFewFiles> {
     let before = getrlimit(Resource::Nofile);
     let enough = |limit: Option<u64>| limit.is_none_or(|limit| limit >= needed);

@@ -1,4 +1,4 @@
-//! Time until all clusters are connected again after the server was killed.
+//! Measures the time until all clusters are connected again after the server was killed.
 
 use std::time::Instant;
 

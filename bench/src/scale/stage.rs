@@ -18,16 +18,16 @@ use crate::certificate::{self, CertificateError};
 use crate::fleet::{self, manifest};
 use crate::load::{Connection, ExchangeError, Numbers, REPEATING_NUMBER, Target};
 
-/// Time until unused memory of a burst is returned to the system.
+/// Time for returning unused memory of a burst to the system.
 const SETTLE: Duration = Duration::from_secs(15);
-/// Imports in parallel.
+/// Number of concurrent imports.
 const IMPORTS: usize = 16;
-/// Agents to start per second, slightly below the registration limit of the server.
+/// Number of agents to start per second, slightly below the registration limit of the server.
 const PER_SECOND: u32 = 45;
 /// Timeout of operations on all clusters.
 const TIMEOUT: Duration = Duration::from_mins(10);
 const START_TIMEOUT: Duration = Duration::from_mins(1);
-/// Polling interval.
+/// Interval between two polls.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The error of starting the programs.
@@ -57,7 +57,7 @@ pub(crate) enum StageError {
     /// The server did not become ready.
     #[error("the server did not become ready after its restart")]
     NotReady(#[source] ExchangeError),
-    /// Timeout.
+    /// The operation exceeded its timeout.
     #[error("timed out after {} s: {have} of {wanted} clusters {what}", TIMEOUT.as_secs())]
     Slow {
         what: &'static str,
@@ -69,7 +69,7 @@ pub(crate) enum StageError {
     NoAgents,
 }
 
-/// The running programs; dropped in this order.
+/// The running programs. They stop in the order of the fields.
 pub(super) struct Stage {
     agents: Option<Running>,
     server: DemoServer,
@@ -88,7 +88,7 @@ pub(super) async fn settle() {
 impl Stage {
     /// Starts a server without clusters.
     pub(super) async fn start(clusters: u32) -> Result<Self, StageError> {
-        // The server inherits the limit.
+        // The server inherits the limit of open files.
         allow_files(files(clusters.into()))?;
         let prefix = TempDir::with_prefix("drover-bench-");
         let folder = prefix.map_err(prepare(&std::env::temp_dir()))?;
@@ -176,7 +176,7 @@ impl Stage {
         Connection::open(&target).await?.exchange().await
     }
 
-    /// Waits until every cluster has a tunnel.
+    /// Waits until every cluster has a connected tunnel.
     pub(super) async fn until_all_connected(&self) -> Result<(), StageError> {
         let connected = async || {
             let metrics = self.api.get("/metrics").await?;
@@ -248,7 +248,7 @@ impl Stage {
         Ok(agents.id())
     }
 
-    /// Returns the processes to meter.
+    /// Returns the processes whose CPU usage is measured.
     pub(super) fn processes(&self) -> Result<[(&'static str, u32); 2], StageError> {
         Ok([("server", self.server.id()), ("agents", self.agents_id()?)])
     }

@@ -2,15 +2,15 @@
 //!
 //! The stub stores the objects of the agents' namespaces in memory, returns the same nodes and pods
 //! for each cluster, accepts all applied objects, and sends no watch events. Real API servers would
-//! dominate the measurement, and each connection to a shared one would need two open files.
+//! dominate the measurement, and each connection to a shared API server would need two open files.
 //!
 //! | request | response |
 //! |---|---|
 //! | `GET /small` | 1 KiB |
-//! | `GET` of an object | the stored object; 404 |
-//! | `GET` of a list | the nodes or pods; otherwise an empty list |
+//! | `GET` of an object | the stored object, or 404 |
+//! | `GET` of a list | the nodes or pods, or an empty list for other kinds |
 //! | `GET` of a watch | no event until its timeout |
-//! | `POST` | 201 with the object, stored except for Events; 409; a token of a service account |
+//! | `POST` | 201 with the object, which is stored except for Events, or 409, or a token of a service account |
 //! | `PUT`, `PATCH` as merge | the stored object |
 //! | `PATCH` as apply, `PATCH` of an Event, `DELETE` | 200 |
 
@@ -35,13 +35,13 @@ pub(crate) use self::objects::Refused;
 
 const SMALL: usize = 1024;
 static SMALL_BYTES: [u8; SMALL] = [b'd'; SMALL];
-/// Number of nodes and pods of each cluster.
+/// Number of nodes of each cluster.
 const NODES: u32 = 3;
 const PODS: u32 = 30;
 /// Default timeout of a watch.
 const WATCH_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// The stub; clones share it.
+/// The stub of an API server. Clones share its objects.
 #[derive(Clone)]
 pub(crate) struct Stub(Arc<Inner>);
 

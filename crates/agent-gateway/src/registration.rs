@@ -52,15 +52,15 @@ use drover_identity::Authenticator;
 use drover_identity::caller::check_token;
 use drover_identity::caller::identify;
 
-/// Rate limit of agents' requests that cause work on the hub. The same rate again is for networks
-/// from which agents have proved their keys.
+/// Rate limit of agents' requests that cause work on the hub. Networks from which agents have
+/// proved their keys have a second budget of the same size.
 const BURST: NonZeroU32 = NonZeroU32::new(200).expect("200 is not zero");
 const PER_SECOND: NonZeroU32 = NonZeroU32::new(50).expect("50 is not zero");
 /// Rate limit of manifest requests with a registration token. It is separate, because any client
 /// can send such a request.
 const MANIFEST_BURST: NonZeroU32 = NonZeroU32::new(50).expect("50 is not zero");
 const MANIFESTS_PER_SECOND: NonZeroU32 = NonZeroU32::new(10).expect("10 is not zero");
-/// Rate limits of one network and of its wider networks, so that one client cannot use up the
+/// Rate limits of one network and of its wider networks. They prevent that one client uses up the
 /// total.
 const NETWORK_QUOTAS: [Quota; 3] = [
     Quota::per_second(5).burst(40),
@@ -80,11 +80,11 @@ struct RegistrationRate {
 /// The kind of work that a request causes on the hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Work {
-    /// For an existing Cluster, from any network.
+    /// A request for an existing Cluster, from any network.
     Cluster,
-    /// For an existing Cluster, from a network from which an agent has proved its key.
+    /// A request for an existing Cluster, from a network from which an agent has proved its key.
     ClusterOfKnown,
-    /// A manifest, for a token that may be invalid.
+    /// A request for a manifest, with a token that may be invalid.
     Manifest,
 }
 
@@ -140,7 +140,7 @@ fn cluster_work(request: &Extensions) -> Work {
 /// Returns the pin of the current server certificate.
 pub type Pin = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
-/// The state of registration; cheap to clone.
+/// The state of the registration handlers. Clones share it.
 #[derive(Clone)]
 pub struct RegistrationState {
     hub: Hub,
@@ -164,7 +164,8 @@ impl std::fmt::Debug for RegistrationState {
 }
 
 impl RegistrationState {
-    /// `trust` is the CA certificate, PEM, for agents; `pin` is the pin of the server's key.
+    /// Creates the state. `trust` is the CA certificate for agents, in PEM. `pin` returns the pin
+    /// of the server's key.
     pub fn new(
         hub: Hub,
         settings: Settings,
@@ -192,18 +193,18 @@ impl RegistrationState {
         self.hub.stores().clusters.by_uid(uid.as_str()).is_some()
     }
 
-    /// The server's URL and CA certificate in a new manifest.
+    /// Returns the server URL and the CA certificate for a new manifest.
     pub fn reached_at(&self) -> (String, Option<Arc<str>>) {
         (self.settings.server_url(), self.trust.clone())
     }
 
-    /// Refuses the request if a rate limit is exceeded.
+    /// Returns an error if the request exceeds a rate limit.
     fn check_rate(&self, request: &Extensions) -> Result<(), Status> {
         self.rate.check(sender(request), cluster_work(request))
     }
 }
 
-/// The routes of this module.
+/// Returns the registration routes with their required rights.
 pub fn declared() -> Routes<RegistrationState> {
     Routes::default()
         .add(Right::Agent, routes!(register))
@@ -213,7 +214,7 @@ pub fn declared() -> Routes<RegistrationState> {
         .add(Right::Person, routes!(import_cluster))
 }
 
-/// The router of [`declared`].
+/// Returns the router with the routes of [`declared`].
 pub fn router(state: RegistrationState) -> Router {
     declared().into_router().with_state(state)
 }
@@ -230,8 +231,8 @@ async fn register(
     let work = cluster_work(request.extensions());
     let headers = request.headers().clone();
     let AgentJson(asked) = AgentJson::<RegisterRequest>::from_request(request, &state).await?;
-    // A request without an existing Cluster causes no work on the hub, so it does not count against
-    // the rate limit.
+    // A request without an existing Cluster causes no work on the hub, so the rate limit does not
+    // count it.
     if !state.is_cluster(&asked.cluster_uid) {
         return Err(refusal(&Refusal::NoSuchCluster));
     }
@@ -330,7 +331,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repeated_registrations_of_one_network_do_not_block_others() {
+    fn repeated_registrations_of_one_network_do_not_block_other_networks() {
         let rate = RegistrationRate::default();
         let peer = |n: u8| IpAddr::from([192, 0, 2, n]);
         let check = |n| rate.check(peer(n), Work::Cluster);
@@ -340,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn flood_of_registrations_from_one_48_leaves_half_to_others() {
+    fn flood_of_registrations_from_one_ipv6_48_leaves_half_of_the_budget() {
         let rate = RegistrationRate::default();
         let from = |site, n| IpAddr::from([0x2001, 0xdb8, site, n, 0, 0, 0, 1]);
         let allowed = (0..=u16::MAX).filter(|n| rate.check(from(0, *n), Work::Cluster).is_ok());
@@ -350,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn flood_from_many_networks_leaves_budgets_to_known_agents() {
+    fn flood_from_many_networks_leaves_the_budget_of_known_agents() {
         let rate = RegistrationRate::default();
         for n in 0..=u16::MAX {
             let [high, low] = n.to_be_bytes();

@@ -1,13 +1,13 @@
 //! The tunnels of all clusters, and the selection of a tunnel for a request.
 //!
-//! *Owns* the tunnels of every cluster from attach to close, and their health. *Never* knows the
-//! caller or checks permissions: the proxy does that before.
+//! *Owns* the tunnels of every cluster from attach to close, and their health. *Never* checks the
+//! caller or its permissions: the proxy checks them first.
 //!
-//! A cluster's agent has several replicas, each with a tunnel. Each tunnel is probed with `GET
-//! /livez` of the cluster's API server; new requests use a healthy tunnel and move to another one
-//! within five seconds after a failure. Requests in flight stay on their tunnel. A ping next to
-//! each probe distinguishes a slow API server, whose tunnel is still used if there is no better
-//! one, from a lost agent.
+//! A cluster's agent has several replicas, each with a tunnel. The server probes each tunnel with
+//! `GET /livez` of the cluster's API server. New requests use a healthy tunnel and move to another
+//! tunnel within five seconds after a failure. Requests in flight stay on their tunnel. A ping next
+//! to each probe distinguishes a slow API server from a lost agent. A tunnel to a slow API server
+//! is used if the cluster has no better tunnel.
 
 mod choice;
 mod client;
@@ -31,20 +31,20 @@ use self::client::TunnelService;
 use self::entry::TunnelEntry;
 use drover_telemetry::Metrics;
 
-/// Maximum tunnels of one cluster; a further one replaces the oldest.
+/// Maximum number of tunnels per cluster. A further tunnel replaces the oldest.
 const MAX_TUNNELS: usize = 8;
 
 /// Memory limits of tunnels, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TunnelMemory {
-    /// Limit of all tunnels together.
+    /// Limit of all tunnels together, in bytes.
     pub all: usize,
-    /// Limit of one tunnel.
+    /// Limit of one tunnel, in bytes.
     pub one: usize,
 }
 
 impl Default for TunnelMemory {
-    /// For a process with a few GiB.
+    /// Returns limits for a process with a few GiB of memory.
     fn default() -> Self {
         Self {
             all: Limits::SERVER.buffered_bytes,
@@ -53,46 +53,47 @@ impl Default for TunnelMemory {
     }
 }
 
-/// The agent's own description when it connected; only for display, not trusted.
+/// The agent's description of itself when it connected. The server displays the values and does not
+/// trust them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachedAgent {
-    /// Name of the pod.
+    /// Name of the agent's pod.
     pub replica: String,
     /// Version of the agent.
     pub version: String,
-    /// Negotiated protocol version.
+    /// Negotiated version of the tunnel protocol.
     pub protocol: u32,
 }
 
-/// The state of a tunnel.
+/// A connected tunnel and its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connected {
-    /// The agent.
+    /// The agent at the other end of the tunnel.
     pub agent: AttachedAgent,
-    /// The result of the probes.
+    /// Health according to the probes.
     pub health: Health,
     /// Number of requests in flight.
     pub open_streams: usize,
 }
 
-/// Why no tunnel is available.
+/// The reason why no tunnel is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NoTunnel {
     /// No replica of the agent is connected.
     #[error("no agent of the cluster is connected")]
     NotConnected,
-    /// Replicas are connected, but do not respond.
+    /// Replicas are connected but do not respond.
     #[error("the cluster's agent is connected but does not answer")]
     Silent,
 }
 
-/// Why a request through a tunnel failed.
+/// The reason why a request through a tunnel failed.
 #[derive(Debug, Error)]
 pub enum TunnelSendError {
     /// No tunnel is available.
     #[error(transparent)]
     NoTunnel(#[from] NoTunnel),
-    /// The tunnel failed.
+    /// The tunnel failed while sending the request.
     #[error(transparent)]
     Send(#[from] SendError),
 }
@@ -105,7 +106,7 @@ struct Inner {
     clusters: RwLock<HashMap<ClusterUid, Arc<ClusterTunnels>>>,
     next_id: AtomicU64,
     changed: watch::Sender<u64>,
-    /// The same per cluster.
+    /// Counts the changes of each cluster's tunnels.
     changed_in: Mutex<HashMap<ClusterUid, watch::Sender<u64>>>,
     budget: Arc<ServerBudget>,
     /// Limits of one tunnel.
@@ -113,7 +114,7 @@ struct Inner {
     metrics: Metrics,
 }
 
-/// One cluster's tunnels, and the one that new requests use.
+/// The tunnels of one cluster and the ID of the tunnel for new requests.
 #[derive(Default)]
 struct ClusterTunnels {
     entries: RwLock<Vec<Arc<TunnelEntry>>>,
@@ -126,7 +127,7 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// The tunnel.
+    /// Returns the chosen tunnel.
     pub fn tunnel(&self) -> &Tunnel {
         &self.entry.tunnel
     }
@@ -138,8 +139,9 @@ impl std::fmt::Debug for Tunnels {
     }
 }
 
-/// Keeps a tunnel attached; detaches it when dropped. The tunnel's own end detaches it too.
-#[must_use = "the tunnel is detached when this is dropped"]
+/// Keeps a tunnel attached and detaches it when dropped. The tunnel is also detached when it
+/// closes.
+#[must_use = "dropping the guard detaches the tunnel"]
 pub struct AttachGuard {
     tunnels: Tunnels,
     cluster: ClusterUid,
@@ -153,12 +155,12 @@ impl Drop for AttachGuard {
 }
 
 impl Tunnels {
-    /// Starts without tunnels.
+    /// Creates an empty set of tunnels with the default memory limits.
     pub fn new(metrics: &Metrics) -> Self {
         Self::within(TunnelMemory::default(), metrics)
     }
 
-    /// Starts without tunnels, with these memory limits.
+    /// Creates an empty set of tunnels with these memory limits.
     pub fn within(memory: TunnelMemory, metrics: &Metrics) -> Self {
         let budget = ServerBudget::new(Limits {
             buffered_bytes: memory.all,
@@ -178,12 +180,12 @@ impl Tunnels {
         }))
     }
 
-    /// The memory budget of all tunnels of this server, for opening tunnels.
+    /// Returns the memory budget that all tunnels of this server share.
     pub fn budget(&self) -> Arc<ServerBudget> {
         Arc::clone(&self.0.budget)
     }
 
-    /// Options for opening a tunnel.
+    /// Returns the options for opening a tunnel.
     pub fn options(&self) -> OpenOptions {
         OpenOptions {
             limits: self.0.limits,
@@ -193,9 +195,9 @@ impl Tunnels {
 
     /// Attaches a tunnel whose agent has proved this cluster's key, and starts to probe it.
     ///
-    /// Call inside a tokio runtime. A replica has one tunnel: a new connection replaces its
-    /// previous one, even if the end of the previous one was not detected yet. A cluster has at
-    /// most eight tunnels; a further one replaces the oldest.
+    /// Call it inside a tokio runtime. A replica has one tunnel: a new connection replaces the
+    /// previous one, even if the server has not detected the end of the previous one. A cluster has
+    /// at most eight tunnels. A further tunnel replaces the oldest.
     pub fn attach(&self, cluster: ClusterUid, agent: AttachedAgent, tunnel: Tunnel) -> AttachGuard {
         let id = self.0.next_id.fetch_add(1, Ordering::Relaxed);
         let entry = Arc::new(TunnelEntry::new(id, agent, tunnel));
@@ -224,7 +226,7 @@ impl Tunnels {
         }
     }
 
-    /// The tunnel for a new request to a cluster.
+    /// Selects the tunnel for a new request to a cluster.
     pub fn choose(&self, cluster: &ClusterUid) -> Result<Chosen, NoTunnel> {
         let entries = self.0.clusters.read().get(cluster).cloned();
         let entries = entries.ok_or(NoTunnel::NotConnected)?;
@@ -233,7 +235,7 @@ impl Tunnels {
         Ok(Chosen { entry })
     }
 
-    /// Sends one request on a lane; the path is the unchanged API path.
+    /// Sends one request on a lane. The path is the unchanged API path.
     pub async fn send<B>(
         &self,
         cluster: &ClusterUid,
@@ -253,9 +255,9 @@ impl Tunnels {
         Ok(chosen.tunnel().send(request).await?)
     }
 
-    /// A Kubernetes client whose requests use a lane to a cluster.
+    /// Returns a Kubernetes client whose requests use a lane to a cluster.
     ///
-    /// Responses are limited to [`ANSWER_BYTES`]; pass errors through [`told`] before you show or
+    /// Responses are limited to [`ANSWER_BYTES`]. Pass errors through [`told`] before you show or
     /// log them.
     pub fn client(&self, cluster: &ClusterUid, lane: Lane) -> kube::Client {
         let through = TunnelService {
@@ -266,13 +268,13 @@ impl Tunnels {
         kube::Client::new(through, "default")
     }
 
-    /// The tunnels of one cluster, oldest first.
+    /// Returns the tunnels of one cluster, oldest first.
     pub fn connected(&self, cluster: &ClusterUid) -> Vec<Connected> {
         let entries = self.0.clusters.read().get(cluster).cloned();
         entries.map(|entries| entries.list()).unwrap_or_default()
     }
 
-    /// Every cluster with a tunnel.
+    /// Returns the tunnels of every cluster with a tunnel.
     pub fn all(&self) -> BTreeMap<ClusterUid, Vec<Connected>> {
         let clusters = self.0.clusters.read();
         clusters
@@ -281,14 +283,14 @@ impl Tunnels {
             .collect()
     }
 
-    /// A receiver whose `changed()` resolves after a tunnel was attached, detached or changed its
-    /// health.
+    /// Returns a receiver whose `changed()` resolves after a tunnel was attached, detached or
+    /// changed its health.
     pub fn watch(&self) -> watch::Receiver<u64> {
         self.0.changed.subscribe()
     }
 
-    /// The same for the tunnels of one cluster. With many clusters, a global watch would wake every
-    /// watcher for every change.
+    /// Returns a receiver that resolves after a change of one cluster's tunnels. With many
+    /// clusters, a global receiver would wake every watcher for every change.
     pub fn watch_cluster(&self, cluster: &ClusterUid) -> watch::Receiver<u64> {
         let mut followed = self.0.changed_in.lock();
         let new = || watch::Sender::new(0);
@@ -375,7 +377,7 @@ impl Tunnels {
 }
 
 impl ClusterTunnels {
-    /// Adds a tunnel; returns the tunnels that it replaces and the reasons.
+    /// Adds a tunnel. Returns the replaced tunnels and the reasons for closing them.
     fn take(&self, entry: Arc<TunnelEntry>) -> Vec<(Arc<TunnelEntry>, &'static str)> {
         let mut entries = self.entries.write();
         let again = |other: &mut Arc<TunnelEntry>| other.agent.replica == entry.agent.replica;

@@ -1,10 +1,10 @@
-//! Properties for any input; the fuzzer runs them, and `cargo test` runs them over the corpus.
+//! Properties for any input. The fuzzer checks them, and `cargo test` checks them for the corpus.
 
 use std::collections::BTreeMap;
 
 use drover_agent_link::binding::{ServerBinding, data};
 
-/// A valid binding has a host, roots and a Cluster's UID.
+/// Checks that a valid binding has a host, roots and a Cluster's UID.
 pub(crate) fn binding(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let mut parts = text.splitn(3, '\0').map(str::to_owned);

@@ -1,4 +1,4 @@
-//! The server that an agent belongs to, as the import manifest states it.
+//! The server that an agent connects to, as the import manifest defines it.
 
 use std::collections::BTreeMap;
 
@@ -8,34 +8,34 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use thiserror::Error;
 
-/// Name of the ConfigMap with the binding; the import manifest creates it.
+/// Name of the ConfigMap with the binding. The import manifest creates the ConfigMap.
 pub const BINDING_CONFIG_MAP: &str = "drover-agent-server";
 
 /// Keys in [`BINDING_CONFIG_MAP`].
 pub mod data {
-    /// `https://host:port`.
+    /// Key of the server's URL, `https://host:port`.
     pub const SERVER_URL: &str = "server-url";
-    /// PEM; the agent trusts these roots only.
+    /// Key of the CA certificates in PEM. The agent trusts these roots only.
     pub const SERVER_CA: &str = "server-ca.crt";
-    /// UID of the Cluster.
+    /// Key of the Cluster's UID.
     pub const CLUSTER_UID: &str = "cluster-uid";
 }
 
 /// The binding in the manifest is not valid.
 #[derive(Debug, Error)]
 pub enum BindingError {
-    /// A key is absent or empty.
+    /// The ConfigMap lacks a key, or its value is empty.
     #[error(
         "ConfigMap drover-agent-server has no {0}; apply the manifest of \"drover cluster import\" again"
     )]
     Missing(&'static str),
-    /// The URL is not an https origin.
+    /// The server URL is not an https origin.
     #[error("ConfigMap drover-agent-server: server-url must be https://host[:port], not {0:?}")]
     Url(String),
-    /// The CA certificate is not PEM.
+    /// The value of the CA key is not PEM.
     #[error("ConfigMap drover-agent-server: server-ca.crt holds no PEM certificate")]
     Authority,
-    /// A certificate in it is not a valid root.
+    /// rustls rejects one of the CA certificates.
     #[error("ConfigMap drover-agent-server: a certificate in server-ca.crt cannot be used: {0}")]
     Root(#[source] rustls::Error),
 }
@@ -43,11 +43,11 @@ pub enum BindingError {
 /// The server's address and trusted roots, and the UID of the Cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerBinding {
-    /// Host of the URL, without brackets.
+    /// Host of the server URL, without brackets.
     pub host: String,
-    /// Port of the URL.
+    /// Port of the server URL.
     pub port: u16,
-    /// The trusted roots, DER.
+    /// The trusted CA certificates, in DER.
     pub roots: Vec<CertificateDer<'static>>,
     /// UID of the Cluster.
     pub cluster_uid: ClusterUid,
@@ -78,7 +78,7 @@ impl ServerBinding {
         })
     }
 
-    /// Host and port, for messages and the `Host` header.
+    /// Returns the host and the port, for messages and the `Host` header.
     pub fn authority(&self) -> String {
         if self.host.contains(':') {
             format!("[{}]:{}", self.host, self.port)
@@ -88,7 +88,7 @@ impl ServerBinding {
     }
 }
 
-/// Host without brackets, and port.
+/// Returns the host without brackets, and the port.
 fn origin(url: &str) -> Option<(String, u16)> {
     let uri: Uri = url.parse().ok()?;
     let authority = uri.authority()?;

@@ -1,4 +1,4 @@
-//! The agent's connection: enrolls, dials, proves the key, serves the tunnel, and reconnects.
+//! The agent's connection: registers, dials, proves the key, serves the tunnel, and reconnects.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -31,18 +31,18 @@ use crate::registration::{
 use crate::server::{CallError, DialError, Proxy, Server};
 use crate::status::StatusPublisher;
 
-/// Interval of reading the binding while connected.
+/// Interval of reading the binding while the agent is connected.
 const BINDING_POLL_INTERVAL: Duration = Duration::from_secs(30);
-/// Reason of a server that knows the Cluster but has no key of it.
+/// Reason in the response of a server that has the Cluster but no key for it.
 const NOT_REGISTERED: &str = "NotRegistered";
 
-/// There is no tunnel.
+/// The reason why the agent could not open a tunnel, or lost it.
 #[derive(Debug, Error)]
 pub enum ConnectError {
-    /// The agent's own cluster.
+    /// A call to the agent's own cluster failed.
     #[error(transparent)]
     Store(StoreError),
-    /// The binding in the manifest.
+    /// The binding in the manifest is not valid.
     #[error(transparent)]
     Binding(#[from] BindingError),
     /// The agent is not registered.
@@ -51,10 +51,10 @@ pub enum ConnectError {
     /// A call to the server failed.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// No connection to the server.
+    /// The agent could not connect to the server.
     #[error(transparent)]
     Dial(#[from] DialError),
-    /// No common protocol version.
+    /// The server and the agent have no common protocol version.
     #[error("{0}")]
     Protocol(String),
     /// The WebSocket handshake failed.
@@ -75,7 +75,7 @@ impl From<ReadBindingError> for ConnectError {
 }
 
 impl ConnectError {
-    /// PascalCase cause, stable across releases.
+    /// Returns the PascalCase reason, which is stable across releases.
     pub fn reason(&self) -> &str {
         match self {
             Self::Store(_) | Self::Registration(RegistrationError::Store(_)) => {
@@ -98,13 +98,13 @@ impl ConnectError {
 
 /// Supplies the server's address and the credential of a connection.
 ///
-/// The cluster agent implements it with [`Store`]: the binding is a ConfigMap, the key a Secret, and
-/// a registration token registers the key.
+/// The cluster agent implements the trait with [`Store`]: the binding is a ConfigMap, the key is a
+/// Secret, and a registration token registers the key.
 pub trait Enrollment: Send + Sync {
-    /// The server to connect to now.
+    /// Returns the server to connect to.
     fn binding(&self) -> impl Future<Output = Result<ServerBinding, ReadBindingError>> + Send;
 
-    /// The registered key; registers it if needed.
+    /// Returns the registered key. Registers the key if necessary.
     ///
     /// `trust_record` is false after the server denied an earlier registration.
     fn enroll(
@@ -114,7 +114,8 @@ pub trait Enrollment: Send + Sync {
         trust_record: bool,
     ) -> impl Future<Output = Result<Membership, RegistrationError>> + Send;
 
-    /// Deletes single-use credentials that are no longer needed. Called regularly while connected.
+    /// Deletes single-use credentials that are no longer needed. The connection calls this function
+    /// regularly while connected.
     fn clean_up(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
@@ -154,7 +155,7 @@ struct OpenTunnel {
 /// The connection of one replica to the server.
 #[derive(Debug)]
 pub struct Connection<E> {
-    /// Name of the pod; distinguishes replicas.
+    /// Name of the pod. The server distinguishes replicas by this name.
     pub name: String,
     /// Supplies the server's address and the key.
     pub enrollment: E,
@@ -164,18 +165,19 @@ pub struct Connection<E> {
     pub status: StatusPublisher,
     /// Protocol versions to offer.
     pub protocols: Vec<Version>,
-    /// Local address to dial from; the system chooses if there is none.
+    /// Local address to dial from. `None` lets the system choose.
     pub source: Option<IpAddr>,
-    /// HTTP proxy to dial through.
+    /// HTTP proxy to dial through. `None` dials directly.
     pub proxy: Option<Proxy>,
-    /// Memory budget of the tunnels; no limit if absent.
+    /// Memory budget of the tunnels. `None` means no limit.
     pub memory: Option<TunnelMemory>,
-    /// Stops the connection.
+    /// Stops the connection when cancelled.
     pub shutdown: CancellationToken,
 }
 
 impl<E: Enrollment> Connection<E> {
-    /// A connection with every protocol version of this build, and no proxy or memory limit.
+    /// Creates a connection with every protocol version of this build, without a proxy and a memory
+    /// limit.
     pub fn new(name: String, enrollment: E, lanes: Lanes, shutdown: CancellationToken) -> Self {
         Self {
             name,
@@ -190,14 +192,15 @@ impl<E: Enrollment> Connection<E> {
         }
     }
 
-    /// Connects until the shutdown and publishes the status. Open requests end before it returns.
+    /// Connects until the shutdown and publishes the status. Waits for the end of open requests
+    /// before it returns.
     pub async fn run(&self) {
         Box::pin(self.reconnect()).await;
-        let message = "the agent was told to stop".to_owned();
+        let message = "the agent is shutting down".to_owned();
         self.status.publish(false, "Stopped", message);
     }
 
-    /// Runs one session after the other, with a random pause in between.
+    /// Runs sessions in sequence, with a random pause between them.
     async fn reconnect(&self) {
         let mut trust_record = true;
         let mut sessions = Sessions::new(Policy::default(), self.shutdown.clone());
@@ -210,7 +213,7 @@ impl<E: Enrollment> Connection<E> {
                 Ok(()) => ("TunnelClosed", "the server closed the tunnel".to_owned()),
                 Err(error) => (error.reason(), error.to_string()),
             };
-            // The agent registers again only if the server has lost the registration.
+            // Register again only if the server has lost the registration.
             trust_record = reason != NOT_REGISTERED;
             self.status.publish(false, reason, message);
         }
@@ -223,7 +226,7 @@ impl<E: Enrollment> Connection<E> {
         mut session: Session<'_>,
     ) -> Result<(), ConnectError> {
         let tunnel = tokio::select! {
-            // Boxed: the open tunnel does not need the memory of this future.
+            // Boxed, because the open tunnel does not need the memory of this future.
             tunnel = Box::pin(self.connect(trust_record)) => tunnel?,
             () = self.shutdown.cancelled() => return Ok(()),
         };
@@ -238,7 +241,7 @@ impl<E: Enrollment> Connection<E> {
         self.serve(tunnel).await
     }
 
-    /// Serves until the server closes the tunnel, the agent stops or the binding changes.
+    /// Serves the tunnel until the server closes it, the agent stops or the binding changes.
     async fn serve(&self, tunnel: OpenTunnel) -> Result<(), ConnectError> {
         let ended = self.shutdown.child_token();
         let closed = CancellationToken::new();
@@ -286,7 +289,8 @@ impl<E: Enrollment> Connection<E> {
             tokio::time::sleep(BINDING_POLL_INTERVAL).await;
             match self.enrollment.binding().await {
                 Ok(current) if current != *binding => return,
-                // The manifest may have been applied again, with a token that is not needed.
+                // An administrator may have applied the manifest again, with a token that is not
+                // needed.
                 Ok(_) => {
                     if let Err(error) = self.enrollment.clean_up().await {
                         debug!(%error, "cannot delete the registration token; will retry");
@@ -330,7 +334,8 @@ impl<E: Enrollment> Connection<E> {
         authority: &str,
         proof: &ConnectProof,
     ) -> Result<Request<()>, ConnectError> {
-        let json = serde_json::to_vec(proof).expect("a proof is text");
+        let json =
+            serde_json::to_vec(proof).expect("a proof contains only valid header characters");
         Request::get("/v1/connect")
             .header(HOST, authority)
             .header(PROOF_HEADER, STANDARD.encode(json))
@@ -370,14 +375,14 @@ fn protocol_mismatch(headers: &HeaderMap, body: &str) -> String {
         .and_then(|value| value.to_str().ok());
     match known {
         Some(known) => format!(
-            "the server speaks tunnel protocol {known}, this agent {}: upgrade the older of the two",
+            "the server uses tunnel protocol {known}, and this agent uses {}: upgrade the older one",
             Version::KNOWN.map(|version| version.to_string()).join(", ")
         ),
         None => format!("the server asks for another protocol: {body}"),
     }
 }
 
-/// Uniform in `0.0..1.0`; 0.5 when the system has no randomness.
+/// Returns a uniform random number in `0.0..1.0`, or 0.5 if the system has no randomness.
 fn random_fraction() -> f64 {
     let mut bytes = [0; 4];
     match SystemRandom::new().fill(&mut bytes) {

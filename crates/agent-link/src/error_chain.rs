@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-/// Joins an error and its causes; skips a cause that the text already contains.
+/// Joins an error and its causes. Skips a cause that the text already contains.
 pub(crate) fn error_chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

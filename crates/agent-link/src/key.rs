@@ -1,4 +1,5 @@
-//! An agent's Ed25519 key, its lasting credential. The replicas of a cluster agent share one key.
+//! An agent's Ed25519 key, its long-lived credential. The replicas of a cluster agent share one
+//! key.
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use base64::Engine as _;
@@ -7,7 +8,7 @@ use drover_access::proof::PublicKey;
 use secrecy::{ExposeSecret as _, SecretSlice};
 use thiserror::Error;
 
-/// Why there is no usable key.
+/// The reason why an agent has no usable key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum KeyError {
     /// The bytes are not a PKCS#8 Ed25519 key.
@@ -42,7 +43,7 @@ impl AgentKey {
         Ok(SecretSlice::from(document.as_ref().to_vec()))
     }
 
-    /// Reads a stored key.
+    /// Parses a stored PKCS#8 key.
     pub fn from_pkcs8(bytes: &SecretSlice<u8>) -> Result<Self, KeyError> {
         let pair =
             Ed25519KeyPair::from_pkcs8(bytes.expose_secret()).map_err(|_| KeyError::Malformed)?;
@@ -57,12 +58,12 @@ impl AgentKey {
         })
     }
 
-    /// The public key, which the server binds to the Cluster.
+    /// Returns the public key, which the server binds to the Cluster.
     pub fn public(&self) -> &PublicKey {
         &self.public
     }
 
-    /// Signs a message; returns base64.
+    /// Signs a message. Returns the signature in base64.
     pub fn sign(&self, message: &[u8]) -> String {
         STANDARD.encode(self.pair.sign(message))
     }

@@ -1,8 +1,8 @@
 //! Serves the requests of a tunnel.
 //!
-//! The order protects the cluster: the guard admits or refuses the request, the agent strips
-//! hop-by-hop headers, sets the lane's token, and forwards to its own API server. The server can
-//! choose neither another service account nor another address.
+//! The order of the steps protects the cluster: the guard admits or refuses the request, then the
+//! agent strips hop-by-hop headers, sets the lane's token, and forwards the request to its own API
+//! server. The server can choose neither another service account nor another address.
 
 mod client;
 pub mod refusals;
@@ -33,9 +33,9 @@ pub use client::lane_client;
 /// The tunnel that carries a request.
 #[derive(Clone, Debug)]
 pub struct TunnelContext {
-    /// The negotiated version.
+    /// The negotiated version of the tunnel protocol.
     pub protocol: Version,
-    /// Cancelled when the tunnel has ended; stops everything that runs on it.
+    /// Cancelled when the tunnel closes. Stops all tasks of the tunnel.
     pub closed: CancellationToken,
 }
 
@@ -49,8 +49,8 @@ pub trait LaneHandler: std::fmt::Debug + Send + Sync {
     ) -> BoxFuture<'static, Response<Body>>;
 }
 
-/// Serves tunnelled requests: forwards the user and controller lanes, hands the report lane to a
-/// handler.
+/// Serves tunnelled requests. Forwards the user and controller lanes, and passes the report lane to
+/// a handler.
 #[derive(Debug)]
 pub struct Lanes {
     /// The cluster's API server.
@@ -59,12 +59,12 @@ pub struct Lanes {
     pub tokens: Arc<LaneTokens>,
     /// Counts of refused requests.
     pub refusals: Arc<Refusals>,
-    /// Serves the report lane; an agent without one refuses the lane.
+    /// Handler of the report lane. An agent without a handler refuses the lane.
     pub report: Option<Arc<dyn LaneHandler>>,
 }
 
 impl Lanes {
-    /// Answers one request of a tunnel.
+    /// Responds to one request of a tunnel.
     pub async fn serve(
         &self,
         tunnel: &TunnelContext,
@@ -111,7 +111,7 @@ impl Lanes {
         };
         self.prepare(&mut request, &authorization);
         let answer = if request.method() == Method::CONNECT {
-            // Boxed: an upgrade is rare, and its future is large.
+            // Boxed, because an upgrade is rare and its future is large.
             Box::pin(self.upgrade(tunnel, request)).await
         } else {
             self.upstream.send(request.map(boxed)).await
@@ -128,7 +128,8 @@ impl Lanes {
         }
     }
 
-    /// exec, attach and port-forward: relays the bytes of a separate connection without parsing them.
+    /// Relays exec, attach and port-forward: copies the bytes of a separate connection without
+    /// parsing them.
     async fn upgrade(
         &self,
         tunnel: &TunnelContext,
@@ -151,7 +152,7 @@ impl Lanes {
         let headers = request.headers_mut();
         strip_hop_by_hop(headers);
         headers.remove(LANE_HEADER);
-        // The agent has answered it already.
+        // The agent has already responded to `Expect: 100-continue`.
         headers.remove(EXPECT);
         headers.insert(HOST, host);
         headers.insert(AUTHORIZATION, authorization.clone());
@@ -159,7 +160,7 @@ impl Lanes {
 }
 
 fn no_token(error: &TokenError) -> Response<Body> {
-    info!(%error, "no token for a lane");
+    info!(%error, "failed to get the token of a lane");
     let advice = format!(
         "{error}; apply the manifest of \"drover cluster import\" again if its roles were changed"
     );
@@ -171,7 +172,7 @@ fn no_token(error: &TokenError) -> Response<Body> {
 }
 
 fn unreachable_response(error: &ForwardError) -> Response<Body> {
-    info!(%error, "no response from the API server");
+    info!(%error, "failed to receive a response from the API server");
     let (code, reason) = match error {
         ForwardError::Connect(_) => (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable"),
         ForwardError::Broken(_) => (StatusCode::BAD_GATEWAY, "BadGateway"),
@@ -180,7 +181,7 @@ fn unreachable_response(error: &ForwardError) -> Response<Body> {
     status_response(code, reason, &advice)
 }
 
-/// A response of the agent itself, as a Kubernetes `Status`.
+/// Returns a response of the agent itself, as a Kubernetes `Status`.
 fn status_response(code: StatusCode, reason: &str, message: &str) -> Response<Body> {
     let status = Status {
         status: Some("Failure".to_owned()),
@@ -189,7 +190,7 @@ fn status_response(code: StatusCode, reason: &str, message: &str) -> Response<Bo
         message: Some(message.to_owned()),
         ..Default::default()
     };
-    let body = serde_json::to_vec(&status).expect("a Status is text and numbers");
+    let body = serde_json::to_vec(&status).expect("a Status can be serialized as JSON");
     let mut response = Response::new(boxed(Full::from(body)));
     *response.status_mut() = code;
     response

@@ -1,4 +1,4 @@
-//! Memory budget of the agent's tunnels, as shares of the agent's memory limit.
+//! Memory budget of the agent's tunnels, as fractions of the agent's memory limit.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use drover_tunnel::ServeOptions;
 use drover_tunnel::memory::MemoryLimit;
 use drover_tunnel::waiting::ResponseBudget;
 
-/// Sixteenths of the limit for responses that the server has not read yet. Fast readers may use the
-/// same amount in addition.
+/// Sixteenths of the memory limit for responses that the server has not read yet. Fast readers may
+/// use the same amount in addition.
 const RESPONSES: u64 = 3;
-/// Sixteenths of the limit for request bodies that the API server has not read yet.
+/// Sixteenths of the memory limit for request bodies that the API server has not read yet.
 const REQUESTS: u64 = 2;
-/// Upper bounds, for machines with much memory.
+/// Maximum budget for responses, in bytes. Limits the budget on machines with much memory.
 const MAX_RESPONSES: usize = 512 << 20;
 const MAX_REQUESTS: usize = 256 << 20;
 
-/// Memory budget of the tunnels of one process; clones share it.
+/// Memory budget of the tunnels of one process. Clones share the budget.
 #[derive(Clone, Debug)]
 pub struct TunnelMemory {
     responses: Arc<ResponseBudget>,
@@ -23,7 +23,7 @@ pub struct TunnelMemory {
 }
 
 impl TunnelMemory {
-    /// Divides a limit.
+    /// Divides the process's memory limit into budgets.
     pub fn new(limit: MemoryLimit) -> Self {
         let (responses, requests) = (
             limit.share(RESPONSES, MAX_RESPONSES),
@@ -42,7 +42,7 @@ impl TunnelMemory {
         }
     }
 
-    /// Options of a tunnel with this budget.
+    /// Returns the options of a tunnel with this budget.
     pub fn options(&self) -> ServeOptions {
         ServeOptions {
             responses: Some(Arc::clone(&self.responses)),

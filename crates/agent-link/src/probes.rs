@@ -1,4 +1,4 @@
-//! `/livez` and `/readyz` of the pod, for the kubelet.
+//! The pod's endpoints `/livez` and `/readyz` for the kubelet.
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -15,9 +15,9 @@ use tracing::debug;
 
 use crate::status::ConnectionStatus;
 
-/// Concurrent connections; the kubelet needs one.
+/// Maximum number of concurrent connections. The kubelet needs one.
 const MAX_CONNECTIONS: usize = 16;
-/// Timeout of a request's head, and of a connection.
+/// Timeout of a request's head and of a connection.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The listener for the kubelet's probes.
@@ -28,13 +28,13 @@ pub struct Probes {
 }
 
 impl Probes {
-    /// Listens at `address`.
+    /// Binds the listener to `address`.
     pub async fn bind(
         address: SocketAddr,
         status: watch::Receiver<ConnectionStatus>,
     ) -> std::io::Result<Self> {
         let listener = match TcpListener::bind(address).await {
-            // A node without IPv6 has no `[::]`, and the manifest does not know the node.
+            // A node without IPv6 has no `[::]`, and the manifest is the same for all nodes.
             Err(_) if address.ip() == Ipv6Addr::UNSPECIFIED => {
                 TcpListener::bind((Ipv4Addr::UNSPECIFIED, address.port())).await?
             }
@@ -43,12 +43,12 @@ impl Probes {
         Ok(Self { listener, status })
     }
 
-    /// Where it listens.
+    /// Returns the local address of the listener.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Answers until the future is dropped.
+    /// Responds to probes until the future is dropped.
     pub async fn serve(self) {
         let permits = std::sync::Arc::new(Semaphore::new(MAX_CONNECTIONS));
         loop {
@@ -74,7 +74,7 @@ impl Probes {
                     .header_read_timeout(TIMEOUT)
                     .keep_alive(false)
                     .serve_connection(TokioIo::new(stream), service);
-                // The kubelet retries a probe that fails.
+                // The kubelet retries a failed probe.
                 let _ = tokio::time::timeout(TIMEOUT, connection).await;
                 drop(permit);
             });
@@ -82,7 +82,8 @@ impl Probes {
     }
 }
 
-/// `/livez` is always healthy; `/readyz` is healthy while the agent has a tunnel.
+/// Returns the response for a path. `/livez` always returns 200. `/readyz` returns 200 while the
+/// agent has a tunnel.
 fn answer(path: &str, status: &ConnectionStatus) -> Response<Full<Bytes>> {
     let (code, text) = match path {
         "/livez" => (StatusCode::OK, "ok\n".to_owned()),
@@ -110,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pod_is_ready_while_it_has_a_tunnel_and_always_alive() {
+    fn pod_is_ready_only_with_a_tunnel_and_always_live() {
         let mut status = ConnectionStatus::starting();
         for (connected, path, wanted) in [
             (false, "/livez", 200),

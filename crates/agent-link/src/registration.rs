@@ -5,8 +5,8 @@
 //!                      └─► Unregistered ─► Registered ─►┘
 //! ```
 //!
-//! Each arrow is at most one write. A crash at any point is repaired by a new run from `Start`, and
-//! two replicas may run at the same time.
+//! Each arrow is at most one write. After a crash at any point, a new run from `Start` completes
+//! the registration. Two replicas may run the steps concurrently.
 
 mod store;
 
@@ -26,10 +26,10 @@ pub use store::{
     KEY_SECRET, REGISTRATION_SECRET, ReadBindingError, RegistrationRecord, Store, StoreError,
 };
 
-/// The agent could not register.
+/// The reason why the agent could not register.
 #[derive(Debug, Error)]
 pub enum RegistrationError {
-    /// The cluster's API.
+    /// A call to the cluster's API failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The key is not usable.
@@ -40,15 +40,15 @@ pub enum RegistrationError {
         "the token in Secret {REGISTRATION_SECRET} is not a registration token; apply the manifest of \"drover cluster import\" again"
     )]
     MalformedToken,
-    /// The call to the server.
+    /// A call to the server failed.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The server answered with another Cluster.
+    /// The server responded with another Cluster.
     #[error("the server registered cluster {got} instead of {wanted}")]
     OtherCluster {
-        /// UID in the manifest.
+        /// UID of the Cluster in the manifest.
         wanted: ClusterUid,
-        /// UID in the answer.
+        /// UID of the Cluster in the server's response.
         got: ClusterUid,
     },
 }
@@ -56,56 +56,58 @@ pub enum RegistrationError {
 /// A registered key: the credential of a connection.
 #[derive(Clone, Debug)]
 pub struct Membership {
-    /// Name of the Cluster at the server, for messages.
+    /// Name of the Cluster at the server, used in messages.
     pub cluster_name: String,
-    /// Its UID.
+    /// UID of the Cluster at the server.
     pub cluster_uid: ClusterUid,
-    /// The bound key.
+    /// The agent's key that the server has bound to the Cluster.
     pub key: Arc<AgentKey>,
 }
 
-/// State of the registration; each state holds the input of the next step.
+/// State of the registration. Each state contains the input of the next step.
 #[derive(Debug)]
 pub enum Step {
-    /// Nothing is loaded.
+    /// The initial state, in which no key is loaded.
     Start,
-    /// The key is stored in the cluster.
+    /// The key is stored in the agent's cluster.
     KeyLoaded {
-        /// The shared key.
+        /// The key that all replicas share.
         key: Arc<AgentKey>,
-        /// The record of an earlier registration.
+        /// The record of an earlier registration, if the Secret has one.
         record: Option<RegistrationRecord>,
     },
     /// No registration is recorded.
     Unregistered {
-        /// The shared key.
+        /// The key that all replicas share.
         key: Arc<AgentKey>,
-        /// Absent after it was used; then the server accepts only a key that is bound already.
+        /// The registration token. After the token was used, the server accepts only a key that is
+        /// already bound.
         token: Option<SecretString>,
     },
-    /// The server has bound the key.
+    /// The server has bound the key to the Cluster.
     Registered(Membership),
-    /// The cluster has the record of the registration.
+    /// The Secret in the agent's cluster contains the record of the registration.
     Recorded(Membership),
-    /// The token is deleted.
+    /// The registration token is deleted.
     Done(Membership),
 }
 
-/// Walks from [`Step::Start`] to [`Step::Done`].
+/// Runs the steps from [`Step::Start`] to [`Step::Done`].
 #[derive(Debug)]
 pub struct Registrar<'a> {
-    /// The agent's objects in its cluster.
+    /// Access to the agent's objects in its cluster.
     pub store: &'a Store,
     /// The server's address and the Cluster's UID.
     pub binding: &'a ServerBinding,
-    /// The server's client.
+    /// Client of the server.
     pub server: &'a Server,
-    /// Whether to accept the record of an earlier registration; false after the server denied it.
+    /// True if the agent accepts the record of an earlier registration. False after the server
+    /// denied the registration.
     pub trust_record: bool,
 }
 
 impl Registrar<'_> {
-    /// Runs every step.
+    /// Runs all steps of the registration.
     pub async fn run(&self) -> Result<Membership, RegistrationError> {
         let mut step = Step::Start;
         loop {
@@ -116,7 +118,7 @@ impl Registrar<'_> {
         }
     }
 
-    /// Runs one step.
+    /// Runs the next step of the registration.
     pub async fn advance(&self, step: Step) -> Result<Step, RegistrationError> {
         Ok(match step {
             Step::Start => {
@@ -151,7 +153,8 @@ impl Registrar<'_> {
         })
     }
 
-    /// A record is valid for its own Cluster only; the manifest may name another one now.
+    /// Returns the record if it is for the Cluster in the manifest. The manifest may have changed
+    /// to another Cluster.
     fn recorded(
         &self,
         key: &Arc<AgentKey>,

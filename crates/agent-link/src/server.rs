@@ -1,4 +1,5 @@
-//! The client of the server: dials it with TLS, also through an HTTP proxy, and calls its API.
+//! The client of the server. Dials the server with TLS, directly or through an HTTP proxy, and
+//! calls its API.
 
 mod call;
 mod dial;
@@ -16,7 +17,7 @@ pub use call::CallError;
 pub use dial::{ClockSkew, DialError};
 pub use proxy::{Proxy, ProxyError, ProxyUrl, ProxyUrlError};
 
-/// A server to dial.
+/// A server that the agent dials.
 #[derive(Clone)]
 pub struct Server {
     binding: Arc<ServerBinding>,
@@ -35,7 +36,7 @@ impl std::fmt::Debug for Server {
 }
 
 impl Server {
-    /// Trusts the roots of the binding only.
+    /// Creates a client that trusts the roots of the binding only.
     pub fn new(binding: Arc<ServerBinding>) -> Result<Self, BindingError> {
         let mut roots = rustls::RootCertStore::empty();
         for root in &binding.roots {
@@ -57,21 +58,22 @@ impl Server {
         })
     }
 
-    /// Dials from this local address if the server's address has the same family.
+    /// Sets the local address to dial from. The client uses it if the server's address has the same
+    /// family.
     #[must_use]
     pub const fn dialled_from(mut self, source: Option<IpAddr>) -> Self {
         self.source = source;
         self
     }
 
-    /// Dials through this proxy.
+    /// Sets the HTTP proxy to dial through.
     #[must_use]
     pub fn dialled_through(mut self, proxy: Option<Proxy>) -> Self {
         self.proxy = proxy;
         self
     }
 
-    /// The server's binding.
+    /// Returns the binding of the server.
     pub fn binding(&self) -> &ServerBinding {
         &self.binding
     }

@@ -1,4 +1,4 @@
-//! The state of the agent's connection, published to every subscriber and to the log.
+//! The status of the agent's connection. Subscribers and the log receive it.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -9,18 +9,18 @@ use tracing::{info, warn};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectionStatus {
-    /// Whether the replica has a tunnel.
+    /// True if the replica has a tunnel.
     pub connected: bool,
-    /// PascalCase cause.
+    /// PascalCase reason.
     pub reason: String,
-    /// A sentence: the state and the next step.
+    /// A sentence with the state and the next step.
     pub message: String,
     /// Time of the last change.
     pub since: Timestamp,
 }
 
 impl ConnectionStatus {
-    /// The state of a program that has just started.
+    /// Returns the status of a program that has just started.
     pub fn starting() -> Self {
         Self {
             connected: false,
@@ -30,7 +30,7 @@ impl ConnectionStatus {
         }
     }
 
-    /// Compares everything except the time.
+    /// Compares all fields except the time.
     fn same_meaning(&self, other: &Self) -> bool {
         self.connected == other.connected
             && self.reason == other.reason
@@ -53,7 +53,7 @@ impl Default for StatusPublisher {
 }
 
 impl StatusPublisher {
-    /// The status and its changes.
+    /// Returns a receiver of the status and its changes.
     pub fn subscribe(&self) -> watch::Receiver<ConnectionStatus> {
         self.current.subscribe()
     }

@@ -1,7 +1,7 @@
-//! The API server that the agent forwards to.
+//! The API server that the agent forwards requests to.
 //!
-//! Every forwarded request uses [`Upstream`]. It knows a single authority, verifies the certificate
-//! with the cluster's own CA, follows no redirect, and has no credential.
+//! Every forwarded request uses [`Upstream`]. An [`Upstream`] has a single authority, verifies the
+//! certificate with the cluster's own CA, follows no redirect, and has no credential.
 
 mod connector;
 mod pool;
@@ -28,29 +28,29 @@ use self::connector::Connector;
 use self::pool::{IdlePool, Io, PooledConnection, SendError};
 use crate::error_chain::error_chain;
 
-/// A body that the agent streams; it never collects one.
+/// A body that the agent streams. The agent never buffers a whole body.
 pub type Body = UnsyncBoxBody<Bytes, drover_tunnel::BoxError>;
 
-/// Timeout of TCP and TLS to the API server.
+/// Timeout of TCP and TLS to the API server, in total.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The configuration of the API server is not usable.
+/// The reason why the agent cannot use the configuration of the API server.
 #[derive(Debug, Error)]
 pub enum UpstreamError {
-    /// Plain HTTP, or no host.
+    /// The URL has another scheme than `https`, or no host.
     #[error("the API server's URL {0} must be https://host[:port]")]
     Url(Uri),
-    /// The URL has a path prefix.
+    /// The URL of the API server has a path prefix.
     #[error(
         "the API server's URL {0} has a path; give a kubeconfig that points at the API server itself"
     )]
     Path(Uri),
-    /// There is no CA certificate.
+    /// The configuration contains no CA certificate.
     #[error(
         "there is no CA certificate for the API server: put certificate-authority-data into the kubeconfig"
     )]
     NoAuthority,
-    /// Verification is disabled.
+    /// The configuration disables the verification of certificates.
     #[error(
         "the kubeconfig disables certificate checks (insecure-skip-tls-verify): give the cluster's CA instead"
     )]
@@ -63,10 +63,10 @@ pub enum UpstreamError {
     Name(String),
 }
 
-/// A request got no response.
+/// The reason why a forwarded request received no response.
 #[derive(Debug, Error)]
 pub enum ForwardError {
-    /// No connection within [`CONNECT_TIMEOUT`].
+    /// The agent could not connect within [`CONNECT_TIMEOUT`].
     #[error("the API server does not answer: {0}")]
     Connect(String),
     /// The connection broke during the request.
@@ -81,17 +81,17 @@ pub struct Upstream {
     transport: Transport,
 }
 
-/// An API server in this process.
+/// Handler of requests for an API server in this process.
 type InProcess = Arc<dyn Fn(Request<Body>) -> BoxFuture<'static, Response<Body>> + Send + Sync>;
 
 #[derive(Clone)]
 enum Transport {
-    /// Over TLS.
+    /// The API server is reached over TLS.
     Network {
         connector: Connector,
         idle: IdlePool<Io>,
     },
-    /// By a function call.
+    /// The API server runs in this process and is reached by a function call.
     InProcess(InProcess),
 }
 
@@ -104,8 +104,8 @@ impl std::fmt::Debug for Upstream {
 }
 
 impl Upstream {
-    /// Uses only the address and the CA of `config`: with a client certificate, the API server would
-    /// ignore the lane's token.
+    /// Creates a client from the address and the CA of `config`. Ignores a client certificate: with
+    /// it, the API server would ignore the lane's token.
     pub fn new(config: &kube::Config) -> Result<Self, UpstreamError> {
         let url = &config.cluster_url;
         let (Some("https"), Some(authority)) = (url.scheme_str(), url.authority()) else {
@@ -139,8 +139,8 @@ impl Upstream {
         })
     }
 
-    /// An API server in this process, without upgrades. It simulates the API servers of many clusters,
-    /// where each connection would cost two open files.
+    /// Creates a client for an API server in this process, without upgrades. It simulates the API
+    /// servers of many clusters, where each connection would need two open files.
     pub fn in_process(
         call: impl Fn(Request<Body>) -> BoxFuture<'static, Response<Body>> + Send + Sync + 'static,
     ) -> Self {
@@ -150,7 +150,7 @@ impl Upstream {
         }
     }
 
-    /// Sends a request; uses only its method, path, query, headers and body.
+    /// Sends a request. Uses only the method, path, query, headers and body of the request.
     pub async fn send(&self, request: Request<Body>) -> Result<Response<Body>, ForwardError> {
         let broken = |error: hyper::Error| ForwardError::Broken(error_chain(&error));
         let (connector, idle) = match &self.transport {
@@ -161,7 +161,7 @@ impl Upstream {
             Ok(response) => return Ok(response.map(boxed)),
             Err(request) => request,
         };
-        // Boxed: a new connection is rare, and its future is large.
+        // Boxed, because a new connection is rare and its future is large.
         let opening = Box::pin(async {
             let io = connector.open().await;
             let io = io.map_err(|error| not_connected(&error))?;
@@ -185,7 +185,7 @@ impl Upstream {
             .map_err(|error| not_connected(&error))
     }
 
-    /// The API server's host and port, for the `Host` header.
+    /// Returns the API server's host and port, for the `Host` header.
     pub fn authority(&self) -> &Authority {
         &self.authority
     }
@@ -273,7 +273,7 @@ mod tests {
         }
     }
 
-    /// An API server that responds to each request with `name`.
+    /// Starts an API server that responds to each request with `name`.
     async fn listen(authority: &Authority, name: &'static str) -> SocketAddr {
         let certified = authority.certify("127.0.0.1");
         let chain = CertificateDer::pem_slice_iter(certified.certificate.as_bytes());
@@ -293,7 +293,7 @@ mod tests {
                     std::future::ready(Ok::<_, Infallible>(answer))
                 });
                 let serving = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
-                // The connection ends with the test.
+                // The connection closes at the end of the test.
                 tokio::spawn(async move { serving.await.ok() });
             }
         });
@@ -301,8 +301,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn agent_dials_its_own_api_server_for_every_authority_in_a_request() {
-        // One authority certifies both servers, so TLS does not tell them apart.
+    async fn agent_dials_its_own_api_server_regardless_of_the_request_authority() {
+        // One CA issues the certificates of both servers, so that TLS does not distinguish them.
         let authority = Authority::new();
         let own = listen(&authority, "own").await;
         let other = listen(&authority, "other").await;
@@ -314,7 +314,7 @@ mod tests {
             format!("http://{other}/api"),
             "/api".to_owned(),
         ] {
-            // A new upstream has no idle connection, so each request dials.
+            // A new upstream has no idle connection, so each request opens a connection.
             let upstream = Upstream::new(&config).unwrap();
             let request = Request::get(&target)
                 .header("host", other.to_string())

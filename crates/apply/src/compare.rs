@@ -9,9 +9,10 @@ pub use rbac::{SubjectKey, subject_keys};
 
 /// A kind whose objects can be compared.
 pub trait Comparable: ResourceExt + Clone {
-    /// Whether the content, without metadata, has the same meaning.
+    /// Returns true if both objects have the same content, ignoring metadata.
     fn same_content(&self, other: &Self) -> bool;
 
-    /// Whether an update can change this object into the other; otherwise it must be deleted first.
+    /// Returns true if an update can change this object into the other. Otherwise the object must
+    /// be deleted first.
     fn can_become(&self, other: &Self) -> bool;
 }

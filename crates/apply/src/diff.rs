@@ -1,4 +1,4 @@
-//! Compares the objects of one kind with the wanted ones.
+//! Compares the existing objects of one kind with the desired objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,21 +6,21 @@ use kube::ResourceExt;
 
 use crate::compare::Comparable;
 
-/// Namespace, empty for cluster-scoped objects, and name.
+/// Namespace and name of an object. The namespace is empty for cluster-scoped objects.
 pub type Key = (String, String);
 
-/// The changes that make the objects of one kind the wanted ones.
+/// The changes that turn the existing objects of one kind into the desired objects.
 #[derive(Clone, Debug)]
 pub struct Diff<K> {
-    /// Wanted objects that do not exist.
+    /// Desired objects that do not exist.
     pub create: Vec<K>,
-    /// Wanted objects that exist with another content. Without a resource version, so that another
-    /// writer cannot prevent the replacement by writing continuously.
+    /// Desired objects that exist with other content. They have no resource version, so that
+    /// another writer cannot prevent the replacement by writing continuously.
     pub replace: Vec<K>,
-    /// Existing objects that are not wanted.
+    /// Existing objects that are not desired.
     pub prune: Vec<K>,
-    /// Existing objects that must be deleted before the wanted ones of the same name can be created;
-    /// those are in `create`.
+    /// Existing objects that must be deleted before the desired objects of the same name can be
+    /// created. The desired objects are in `create`.
     pub recreate: Vec<K>,
 }
 
@@ -36,7 +36,7 @@ impl<K> Default for Diff<K> {
 }
 
 impl<K> Diff<K> {
-    /// Whether there is no change.
+    /// Returns true if the diff has no change.
     pub fn is_empty(&self) -> bool {
         self.lists().iter().all(|objects| objects.is_empty())
     }
@@ -73,7 +73,7 @@ impl<K> Diff<K> {
     }
 }
 
-/// Compares the existing objects with the wanted ones.
+/// Compares the existing objects with the desired objects.
 pub fn diff<K: Comparable>(existing: &[K], wanted: &[K]) -> Diff<K> {
     let by_key: BTreeMap<Key, &K> = existing
         .iter()
@@ -100,13 +100,14 @@ pub fn diff<K: Comparable>(existing: &[K], wanted: &[K]) -> Diff<K> {
     diff
 }
 
-/// The key of an object among those of its kind.
+/// Returns the key of an object, which is unique within its kind.
 pub fn key(object: &impl ResourceExt) -> Key {
     (object.namespace().unwrap_or_default(), object.name_any())
 }
 
-/// Compares labels, finalizers and owners too: a label can aggregate a role's rules into another role,
-/// and a finalizer or an owner decides when the object is deleted.
+/// Reports whether an existing object needs no change. Compares labels, finalizers and owners too:
+/// a label can aggregate a role's rules into another role, and a finalizer or an owner decides when
+/// the object is deleted.
 fn is_current<K: Comparable>(existing: &K, wanted: &K) -> bool {
     let (meta, wanted_meta) = (existing.meta(), wanted.meta());
     meta.deletion_timestamp.is_none()

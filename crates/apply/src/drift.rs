@@ -1,8 +1,8 @@
-//! The digest that tells whether objects were changed.
+//! The digest that detects changed objects.
 
 use aws_lc_rs::digest::{Context, Digest, SHA256, digest as sha256};
 
-/// A digest of objects, given by UID and version. The order of the objects has no effect.
+/// Returns a digest of objects, given by UID and version. The order of the objects has no effect.
 pub fn digest<'a>(objects: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let mut objects: Vec<_> = objects.into_iter().collect();
     objects.sort_unstable();
@@ -16,13 +16,13 @@ pub fn digest<'a>(objects: impl IntoIterator<Item = (&'a str, &'a str)>) -> Stri
     short(hash.finish())
 }
 
-/// The version of an object from its compared fields, where the resource version changes for other
-/// reasons too.
+/// Returns the version of an object from its compared fields. Used for objects whose resource
+/// version also changes for other reasons.
 pub fn version(fields: &[u8]) -> String {
     short(sha256(&SHA256, fields))
 }
 
-/// 64 bits of a hash, in hexadecimal.
+/// Returns 64 bits of a hash, in hexadecimal.
 fn short(hash: Digest) -> String {
     let first = hash.as_ref().first_chunk().copied().unwrap_or_default();
     format!("{:016x}", u64::from_be_bytes(first))
@@ -42,7 +42,10 @@ mod tests {
             (&[("a", "1")], "deleted"),
             (&[("a", "1"), ("b", "1"), ("c", "1")], "created"),
             (&[("a", "1"), ("c", "1")], "recreated"),
-            (&[("a", "1b"), ("", "1")], "boundary moved"),
+            (
+                &[("a", "1b"), ("", "1")],
+                "the boundary between two fields moved",
+            ),
         ] {
             assert_ne!(digest(objects.iter().copied()), before, "{change}");
         }

@@ -10,73 +10,73 @@ use crate::limits::MAX_OBJECTS;
 /// Timeout of a call to a cluster.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// The objects in a cluster could not be changed as wanted.
+/// The reason why the objects in a cluster could not be changed.
 #[derive(Debug, Error)]
 pub enum ApplyError {
-    /// The service account has the rights of an older version.
+    /// The service account has the permissions of an older version.
     #[error(
-        "cannot {operation}: Drover's service account in the cluster has no right to do it; apply this \
+        "cannot {operation}: Drover's service account in the cluster lacks the permission; apply this \
          version's manifest or chart again"
     )]
     Forbidden {
-        /// Verb and object.
+        /// The failed operation: verb and object.
         operation: String,
-        /// The client's error.
+        /// Error of the Kubernetes client.
         source: ClientError,
     },
-    /// Another owner has an object of the name.
+    /// Another owner has an object with the name.
     #[error(
         "cannot {operation}: an object of this name exists and does not belong to Drover; delete or \
          rename it"
     )]
     NameTaken {
-        /// Verb and object.
+        /// The failed operation: verb and object.
         operation: String,
     },
-    /// The call failed.
+    /// The API server returned an error, or the connection failed.
     #[error("cannot {operation}: {source}")]
     Call {
-        /// Verb and object.
+        /// The failed operation: verb and object.
         operation: String,
-        /// The client's error.
+        /// Error of the Kubernetes client.
         source: ClientError,
     },
-    /// The call took too long.
-    #[error("cannot {operation}: no answer within {} s", CALL_TIMEOUT.as_secs())]
+    /// The call exceeded [`CALL_TIMEOUT`].
+    #[error("cannot {operation}: no response within {} s", CALL_TIMEOUT.as_secs())]
     CallTimeout {
-        /// Verb and object.
+        /// The failed operation: verb and object.
         operation: String,
     },
-    /// The inventory is not complete.
+    /// The inventory is not complete, because too many objects have the label.
     #[error(
-        "more than {MAX_OBJECTS} objects of the kind {kind} have Drover's label; the listed objects that \
-         are not wanted are being deleted"
+        "more than {MAX_OBJECTS} objects of the kind {kind} have Drover's label; Drover deletes the \
+         undesired objects of the list"
     )]
     TooMany {
-        /// The kind.
+        /// Kind of the objects.
         kind: String,
     },
     /// There are too many objects to list.
     #[error("cannot {operation}: there are more than {MAX_OBJECTS}")]
     ListTooLong {
-        /// Verb and objects.
+        /// The failed operation: verb and objects.
         operation: String,
     },
     /// The object waits for a finalizer.
     #[error("cannot {operation}: it waits for a finalizer of another owner")]
     FinalizerPending {
-        /// Verb and object.
+        /// The failed operation: verb and object.
         operation: String,
     },
-    /// The reconciliation took too long.
+    /// The reconciliation exceeded its timeout.
     #[error("not done within {} s; it continues later", .0.as_secs())]
     Timeout(Duration),
     /// Several errors.
     #[error("{first}; and {others} more errors")]
     Several {
-        /// The first error.
+        /// The first of the errors.
         first: Box<Self>,
-        /// Number of other errors.
+        /// Number of errors after the first one.
         others: usize,
     },
 }
@@ -84,14 +84,14 @@ pub enum ApplyError {
 /// An error and the namespace of its object.
 #[derive(Debug)]
 pub struct Failure {
-    /// The namespace; empty for cluster-scoped objects.
+    /// Namespace of the object. Empty for cluster-scoped objects.
     pub namespace: String,
     /// The error.
     pub error: ApplyError,
 }
 
 impl Failure {
-    /// A failure that concerns the whole cluster.
+    /// Returns a failure that concerns the whole cluster.
     pub const fn in_cluster(error: ApplyError) -> Self {
         Self {
             namespace: String::new(),
@@ -134,7 +134,7 @@ pub async fn call<T>(
     }
 }
 
-/// Ignores that the object does not exist.
+/// Converts the error for a missing object to `Ok`.
 pub fn unless_gone<T>(result: Result<T, ApplyError>) -> Result<(), ApplyError> {
     match result {
         Err(ApplyError::Call { source, .. }) if is_gone(&source) => Ok(()),
@@ -142,12 +142,13 @@ pub fn unless_gone<T>(result: Result<T, ApplyError>) -> Result<(), ApplyError> {
     }
 }
 
-/// Whether the object does not exist.
+/// Returns true if the error means that the object does not exist.
 pub fn is_gone(error: &kube::Error) -> bool {
     has_code(error, 404)
 }
 
-/// Whether the object exists already, or has another version than expected.
+/// Returns true if the error means that the object already exists, or has another version than
+/// expected.
 pub fn is_conflict(error: &kube::Error) -> bool {
     has_code(error, 409)
 }
@@ -167,17 +168,20 @@ mod tests {
     }
 
     #[test]
-    fn combined_error_names_the_first_and_counts_the_others() {
+    fn combined_error_contains_the_first_error_and_counts_the_rest() {
         assert!(combine([]).is_ok());
         let one = combine([timeout("a")]).unwrap_err().to_string();
-        assert_eq!(one, "cannot a: no answer within 15 s");
+        assert_eq!(one, "cannot a: no response within 15 s");
         let three = combine([timeout("a"), timeout("b"), timeout("c")]);
         let three = three.unwrap_err().to_string();
-        assert_eq!(three, "cannot a: no answer within 15 s; and 2 more errors");
+        assert_eq!(
+            three,
+            "cannot a: no response within 15 s; and 2 more errors"
+        );
     }
 
     #[tokio::test(start_paused = true)]
-    async fn call_without_an_answer_times_out() {
+    async fn call_without_a_response_times_out() {
         let pending = std::future::pending::<kube::Result<()>>();
         let error = call("list pods".to_owned(), pending).await.unwrap_err();
         assert!(matches!(error, ApplyError::CallTimeout { .. }), "{error}");

@@ -1,4 +1,4 @@
-//! The objects of an owner that are in the cluster.
+//! The objects of one owner in the cluster.
 
 use kube::Resource;
 
@@ -8,14 +8,14 @@ pub use crate::limits::MAX_OBJECTS;
 /// The listed objects of one kind.
 #[derive(Clone, Debug)]
 pub struct Inventory<K> {
-    /// At least [`MAX_OBJECTS`] objects if the list is not complete.
+    /// The objects in the list. At least [`MAX_OBJECTS`] objects if the list is not complete.
     pub objects: Vec<K>,
-    /// Whether the list has every object.
+    /// True if the list contains every object of the owner.
     pub complete: bool,
 }
 
 impl<K: Resource<DynamicType = ()>> Inventory<K> {
-    /// The failure of a list that is not complete.
+    /// Returns a failure if the list is not complete.
     pub fn too_many(&self) -> Option<Failure> {
         (!self.complete).then(|| {
             Failure::in_cluster(ApplyError::TooMany {

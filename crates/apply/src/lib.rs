@@ -1,14 +1,14 @@
 //! Applies a set of objects to a cluster.
 //!
-//! An [`Owner`](owner::Owner) is a label that marks the objects of one set. A reconciliation lists them
-//! (the [`Inventory`](inventory::Inventory)), compares them with the wanted ones
-//! ([`diff`](diff::diff)), writes the differences and prunes the objects that are not wanted
-//! ([`Objects`](objects::Objects)), in an order in which no object refers to a missing one and
-//! revoked rights end first ([`order`]). A [`digest`](drift::digest) of the listed versions tells
-//! whether an object was changed since.
+//! An [`Owner`](owner::Owner) is a label that marks the objects of one set. A reconciliation lists
+//! the objects (the [`Inventory`](inventory::Inventory)) and compares them with the desired objects
+//! ([`diff`](diff::diff)). Then it writes the differences and prunes the objects that are not
+//! desired ([`Objects`](objects::Objects)). The order ([`order`]) ensures that no object refers to
+//! a missing object, and that revoked permissions end first. A [`digest`](drift::digest) of the
+//! listed versions detects later changes of the objects.
 //!
-//! The modules `compare`, `diff`, `drift`, `inventory`, `order` and `owner` are pure. `objects` and
-//! `set` call the cluster through a [`kube::Client`], with a timeout for each call.
+//! The modules `compare`, `diff`, `drift`, `inventory`, `order` and `owner` have no side effects.
+//! `objects` and `set` call the cluster through a [`kube::Client`], with a timeout for each call.
 
 pub mod compare;
 pub mod diff;

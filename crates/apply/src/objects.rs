@@ -18,26 +18,26 @@ use crate::owner::Owner;
 
 /// Number of objects in a page of a list.
 pub const PAGE_SIZE: u32 = 500;
-/// Smallest page: so many objects fit into a response, whatever their size.
+/// Smallest page size. A response has room for this many objects of any size.
 const MIN_PAGE_SIZE: u32 = 4;
-/// Number of concurrent writes in a cluster.
+/// Maximum number of concurrent writes in a cluster.
 pub const CONCURRENCY: usize = 8;
 
-/// How objects are written.
+/// The method of writing objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum WriteMode {
-    /// Replaces the whole object. Fields that other writers added are removed.
+    /// Replaces the whole object. The write removes fields that other writers added.
     #[default]
     Replace,
-    /// Server-side apply: the API server merges the fields of the field manager, and takes over fields
-    /// of other managers. Fields that only other writers set remain.
+    /// Server-side apply: the API server merges the fields of the field manager, and takes over
+    /// fields of other managers. Fields that only other writers set remain.
     ServerSideApply {
-        /// The field manager.
+        /// Name of the field manager.
         field_manager: String,
     },
 }
 
-/// The objects of one kind and owner.
+/// Reads and writes the objects of one kind and owner.
 pub struct Objects<K> {
     client: Client,
     owner: Owner,
@@ -56,8 +56,8 @@ impl<K> Debug for Objects<K> {
 }
 
 impl<K> Objects<K> {
-    /// Only the owner uses the wanted names, for example because they contain UIDs: an object of such a
-    /// name belongs to the owner without the label too.
+    /// Declares that only the owner uses the desired names, for example because the names contain
+    /// UIDs. An object with such a name then belongs to the owner even without the label.
     #[must_use]
     pub fn with_reserved_names(self) -> Self {
         Self {
@@ -74,7 +74,7 @@ impl<K> Objects<K> {
 }
 
 impl<K: Resource<DynamicType = (), Scope = ClusterResourceScope>> Objects<K> {
-    /// Objects of a cluster-scoped kind.
+    /// Creates access to the objects of a cluster-scoped kind.
     pub fn cluster_scoped(client: &Client, owner: Owner) -> Self {
         Self {
             client: client.clone(),
@@ -88,7 +88,7 @@ impl<K: Resource<DynamicType = (), Scope = ClusterResourceScope>> Objects<K> {
 }
 
 impl<K: Resource<DynamicType = (), Scope = NamespaceResourceScope>> Objects<K> {
-    /// Objects of a namespaced kind, in every namespace.
+    /// Creates access to the objects of a namespaced kind, in every namespace.
     pub fn namespaced(client: &Client, owner: Owner) -> Self {
         Self {
             client: client.clone(),
@@ -105,7 +105,7 @@ impl<K> Objects<K>
 where
     K: Comparable + Resource<DynamicType = ()> + Serialize + DeserializeOwned + Debug,
 {
-    /// Lists the objects; adds a failure and returns `None` if that is not possible.
+    /// Lists the objects. On an error, adds a failure and returns `None`.
     pub async fn inventory_or(&self, failures: &mut Vec<Failure>) -> Option<Inventory<K>> {
         let listed = self.inventory().await;
         listed
@@ -113,7 +113,7 @@ where
             .ok()
     }
 
-    /// Lists the objects.
+    /// Lists the objects of the owner.
     pub async fn inventory(&self) -> Result<Inventory<K>, ApplyError> {
         let (mut objects, mut complete) = (Vec::new(), true);
         let take = |page: Vec<K>, more: bool| {
@@ -128,7 +128,8 @@ where
         Ok(Inventory { objects, complete })
     }
 
-    /// Calls `take` with each page, and whether there are more, until it breaks.
+    /// Calls `take` with each page until `take` returns a break. The second argument of `take` is
+    /// true if more pages follow.
     pub async fn for_each_page(
         &self,
         mut take: impl FnMut(Vec<K>, bool) -> ControlFlow<()>,
@@ -140,7 +141,8 @@ where
         loop {
             let page = match call(operation(), self.all.list(&params)).await {
                 Ok(page) => page,
-                // The size of a response is limited, and objects may be large.
+                // The size of a response is limited, and objects may be large, so request a smaller
+                // page.
                 Err(ApplyError::Call { source, .. }) if is_unreadable(&source) => {
                     let limit = params.limit.unwrap_or(PAGE_SIZE);
                     if limit <= MIN_PAGE_SIZE {
@@ -162,7 +164,7 @@ where
     }
 }
 
-/// Whether a response came and could not be read.
+/// Returns true if the client received a response but could not read it.
 fn is_unreadable(error: &kube::Error) -> bool {
     !matches!(error, kube::Error::Api(_))
 }

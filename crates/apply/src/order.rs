@@ -1,12 +1,13 @@
 //! The order in which the kinds of a set are written and pruned.
 //!
-//! - Objects that grant rights (role bindings) are pruned first, so that a revoked right ends before
-//!   anything else happens.
-//! - Then objects are written. An object comes after the objects that it refers to or lives in:
+//! - Objects that grant permissions (role bindings) are pruned first, so that a revoked permission
+//!   ends before any other change.
+//! - Then objects are written. An object follows the objects that it refers to and its namespace:
 //!   namespaces, definitions, configuration, roles, bindings, services, workloads, webhooks.
-//! - Then the other objects are pruned in the reverse order, so that no object refers to a missing one.
+//! - Then the other objects are pruned in the reverse order, so that no object refers to a missing
+//!   object.
 
-/// A step of the order; the number is the index of a kind.
+/// A step of the order. The number is the index of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Delete the unwanted objects of the kind.
@@ -51,7 +52,7 @@ fn rank(kind: &str) -> Rank {
     }
 }
 
-/// The steps for these kinds. Kinds of the same position keep their order.
+/// Returns the steps for these kinds. Kinds of the same position keep their order.
 pub fn steps(kinds: &[&str]) -> Vec<Step> {
     let mut ascending: Vec<_> = kinds.iter().map(|kind| rank(kind)).enumerate().collect();
     ascending.sort_by_key(|(_, rank)| *rank);
@@ -104,7 +105,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_kind_is_written_and_pruned_once(
+        fn order_contains_one_write_and_one_prune_for_each_kind(
             kinds in proptest::collection::vec(
                 prop_oneof![
                     Just("Namespace"), Just("ConfigMap"), Just("Role"), Just("RoleBinding"),

@@ -2,29 +2,29 @@
 
 use kube::ResourceExt;
 
-/// Owner of a set of objects; selects them by a label.
+/// The owner of a set of objects. A label selects the objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// Every object with the label, whatever its value.
+    /// All objects with the label, regardless of its value.
     Label(String),
-    /// Every object with this value of the label.
+    /// All objects with this value of the label.
     Value {
-        /// The label.
+        /// Key of the label.
         label: String,
-        /// Its value.
+        /// Value of the label.
         value: String,
     },
-    /// Every object without any of these labels: the objects of others.
+    /// All objects without any of these labels: the objects of other owners.
     Without(Vec<String>),
 }
 
 impl Owner {
-    /// Every object with the label.
+    /// Selects all objects with the label.
     pub fn label(label: &str) -> Self {
         Self::Label(label.to_owned())
     }
 
-    /// Every object with this value of the label.
+    /// Selects all objects with this value of the label.
     pub fn value(label: &str, value: &str) -> Self {
         Self::Value {
             label: label.to_owned(),
@@ -32,12 +32,12 @@ impl Owner {
         }
     }
 
-    /// Every object without these labels.
+    /// Selects all objects without these labels.
     pub fn without(labels: &[&str]) -> Self {
         Self::Without(labels.iter().map(|&label| label.to_owned()).collect())
     }
 
-    /// The label selector.
+    /// Returns the label selector.
     pub fn selector(&self) -> String {
         match self {
             Self::Label(label) => label.clone(),
@@ -49,7 +49,7 @@ impl Owner {
         }
     }
 
-    /// Whether the object has the owner's label.
+    /// Returns true if the object has the owner's label.
     pub fn owns(&self, object: &impl ResourceExt) -> bool {
         let labels = object.labels();
         match self {
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn owner_selects_by_label_value_or_absence() {
+    fn owner_selects_objects_by_label_value_or_missing_label() {
         let mut object = ConfigMap::default();
         object.metadata.labels = Some(BTreeMap::from([("a".to_owned(), "1".to_owned())]));
         for (owner, selector, owns) in [

@@ -16,22 +16,22 @@ use crate::order::{Step, steps};
 
 /// The changes of one kind.
 pub trait KindChanges: Send + Sync {
-    /// The kind, which decides the order.
+    /// Name of the kind. The order of the changes depends on it.
     fn kind(&self) -> Cow<'static, str>;
 
-    /// Deletes objects.
+    /// Deletes the objects that are not desired.
     fn prune(&self) -> BoxFuture<'_, Vec<Failure>>;
 
-    /// Creates and replaces objects.
+    /// Creates the missing objects and replaces the objects that differ.
     fn write(&self) -> BoxFuture<'_, Vec<Failure>>;
 }
 
-/// A diff and the objects that it applies to.
+/// A diff and the access to its objects.
 #[derive(Debug)]
 pub struct Changes<'a, K> {
-    /// The objects.
+    /// Access to the objects of the kind.
     pub objects: &'a Objects<K>,
-    /// Their changes.
+    /// Changes of the objects.
     pub diff: &'a Diff<K>,
 }
 

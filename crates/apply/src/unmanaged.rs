@@ -1,4 +1,4 @@
-//! Bindings in a cluster that are not Drover's and name users or groups of Drover.
+//! Bindings in a cluster that Drover does not manage, but that contain users or groups of Drover.
 
 use std::fmt::Debug;
 use std::ops::ControlFlow;
@@ -17,18 +17,18 @@ use crate::error::ApplyError;
 use crate::objects::Objects;
 use crate::owner::Owner;
 
-/// Maximum number of bindings of one kind.
+/// Maximum number of bindings per kind.
 const MAX_BINDINGS: usize = 2000;
 
-/// A role binding or a cluster role binding.
+/// A RoleBinding or a ClusterRoleBinding.
 pub trait RoleBindingLike: Comparable {
-    /// The subjects.
+    /// Returns the subjects of the binding.
     fn subjects(&self) -> &[Subject];
 
-    /// The role.
+    /// Returns the role of the binding.
     fn role(&self) -> &RoleRef;
 
-    /// The same binding with other subjects.
+    /// Returns the same binding with other subjects.
     #[must_use]
     fn with(self, subjects: Vec<Subject>) -> Self;
 }
@@ -63,18 +63,18 @@ impl RoleBindingLike for RoleBinding {
     }
 }
 
-/// Bindings of others that name users or groups of Drover.
+/// Unmanaged bindings that contain users or groups of Drover.
 pub struct UnmanagedBindings {
-    /// Cluster role bindings.
+    /// The unmanaged ClusterRoleBindings.
     pub everywhere: Vec<ClusterRoleBinding>,
-    /// Role bindings.
+    /// The unmanaged RoleBindings.
     pub within: Vec<RoleBinding>,
-    /// Whether there are more.
+    /// True if the cluster has more unmanaged bindings than the maximum.
     pub more: bool,
 }
 
 impl UnmanagedBindings {
-    /// Reads the bindings that name a subject for which `matches` is true, page by page.
+    /// Reads the bindings that contain a subject for which `matches` is true, page by page.
     pub async fn read(
         client: &Client,
         matches: impl Fn(&Person) -> bool,
@@ -94,7 +94,8 @@ impl UnmanagedBindings {
     }
 }
 
-/// The bindings that match, and whether there are more.
+/// Returns the matching bindings. The second value is true if the cluster has more than the
+/// maximum.
 async fn naming<K>(
     objects: &Objects<K>,
     matches: impl Fn(&Person) -> bool,
@@ -121,9 +122,9 @@ where
     Ok((found, more))
 }
 
-/// The user or group of Drover that a subject names.
+/// Returns the user or group of Drover that a subject refers to.
 pub fn person(subject: &Subject) -> Option<Person> {
-    // The API group of users and groups may be empty.
+    // The API group of users and groups may also be empty.
     if !matches!(subject.api_group.as_deref(), None | Some("" | RBAC)) {
         return None;
     }

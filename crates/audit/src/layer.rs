@@ -1,8 +1,8 @@
 //! Audit records of requests under `/v1`: every request that is not a `GET`, every callback of an
 //! identity provider, and every request with the response 401, 403 or 429.
 //!
-//! No body and no header is recorded. The code that authenticates the caller adds the caller to the
-//! request's [`Noted`].
+//! The records contain no body and no header. The code that authenticates the caller adds the
+//! caller to the request's [`Noted`].
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -24,12 +24,12 @@ use super::{
 use drover_access::verb::Verb;
 use drover_http_edge::status::Status;
 
-/// Routes of agents. They must not fail when the audit log has no room; Events on the Cluster
-/// report their changes.
+/// Path prefix of agents' routes. These routes must not fail if the audit log has no room. Events
+/// on the Cluster report their changes.
 const AGENTS: &str = "/v1/agent/";
-/// The callback of an identity provider: it signs a user in although it is a `GET`.
+/// The callback of an identity provider. The callback signs a user in although it is a `GET`.
 const SIGN_IN_ENDS: &str = "/v1/providers/{name}/callback";
-/// Routes that change the caller's own objects: the record names the caller.
+/// Routes that change the caller's own objects. Their records contain the caller as the object.
 const OF_THE_CALLER: [&str; 6] = [
     "/v1/device/{code}/confirm",
     "/v1/kubeconfig",
@@ -43,7 +43,7 @@ const LOG_FILTER: &str = "/v1/log-filter";
 /// Longest recorded name of an object, in bytes.
 const NAME_BYTES: usize = 253;
 
-/// Facts that handlers add to the audit record of a request; clones share them.
+/// Facts that handlers add to the audit record of a request. Clones share the facts.
 #[derive(Clone, Debug, Default)]
 pub struct Noted(Arc<Mutex<Notes>>);
 
@@ -56,7 +56,7 @@ struct Notes {
 }
 
 impl Noted {
-    /// Returns the notes of the request with these extensions.
+    /// Returns the facts that belong to the request with these extensions.
     pub fn of(extensions: &Extensions) -> Self {
         extensions.get::<Self>().cloned().unwrap_or_default()
     }
@@ -66,13 +66,12 @@ impl Noted {
         self.0.lock().person = Some(person);
     }
 
-    /// Records the reason of a refusal in `PascalCase`, where the status code is not specific
-    /// enough.
+    /// Records the reason of a refusal in `PascalCase`, for status codes with several reasons.
     pub fn because(&self, reason: &'static str) {
         self.0.lock().reason = Some(reason);
     }
 
-    /// Records the object of the request by its name; the object must exist.
+    /// Records the name of the request's object. The object must exist.
     pub fn about(&self, name: &str) {
         self.0.lock().object = Some(name.into());
     }
@@ -92,20 +91,20 @@ impl<S: Sync> FromRequestParts<S> for Noted {
     }
 }
 
-/// A request in flight; its record is written even when the client disconnects before the response.
+/// A request in flight. Its record is written even if the client disconnects before the response.
 struct Pending {
     audit: Audit,
     subject: Subject,
     noted: Noted,
-    /// The route, if its path names no object and it creates none.
+    /// The route, if it creates no object and its path contains no object name.
     route: Option<&'static str>,
-    /// The name in the path; the object may not exist.
+    /// The object name in the path. The object may not exist.
     named: Option<Box<str>>,
     began: Instant,
     answer: Option<StatusCode>,
     changes: bool,
-    /// The log had no room when the request arrived, so the request was refused and is not
-    /// recorded.
+    /// True if the log had no room when the request arrived. The request was then refused and is
+    /// not recorded.
     dropped: bool,
 }
 
@@ -130,8 +129,8 @@ impl Drop for Pending {
         let succeeded = self.answer.is_some_and(|code| !is_error(code));
         let notes = std::mem::take(&mut *self.noted.0.lock());
         subject.person = notes.person;
-        // The name of an existing object is safe to record. Any other text is not: it can be a
-        // token in the wrong cluster.
+        // Only the name of an existing object is safe to record. Other text can be a token in the
+        // wrong field.
         subject.object = notes
             .object
             .or_else(|| self.named.take().filter(|_| succeeded))
@@ -157,7 +156,7 @@ impl Drop for Pending {
     }
 }
 
-/// The layer around every route except the proxy.
+/// The middleware for every route except the proxy.
 pub async fn audited(State(audit): State<Audit>, request: Request, next: Next) -> Response {
     let (mut head, body) = request.into_parts();
     let mut pending = pending(&audit, &mut head).await;
@@ -211,7 +210,7 @@ async fn pending(audit: &Audit, head: &mut Parts) -> Pending {
     }
 }
 
-/// The object of a route that neither its path nor its handler names.
+/// Returns the object of a route whose path contains no object name and whose handler records none.
 fn own_object(route: Option<&str>, person: Option<&Person>) -> Option<Box<str>> {
     match route? {
         LOG_FILTER => Some("log-filter".into()),
@@ -219,7 +218,7 @@ fn own_object(route: Option<&str>, person: Option<&Person>) -> Option<Box<str>> 
     }
 }
 
-/// The last parameter of the path, if it is a possible name.
+/// Returns the last parameter of the path, if it is a valid name.
 async fn last_name(head: &mut Parts) -> Option<Box<str>> {
     let parameters = RawPathParams::from_request_parts(head, &()).await.ok()?;
     let (_, value) = parameters.iter().last()?;

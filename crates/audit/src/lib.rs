@@ -1,34 +1,34 @@
-//! The audit log: which user did what on which cluster, and the outcome.
+//! The audit log: the user, the action, the cluster and the outcome of each request.
 //!
-//! One JSON object per line. In the proxy, a plain request creates one record when it ends; a
-//! stream (watch, followed log, exec, attach, port-forward, upgrade) creates one when it begins and
-//! one when it ends; a refusal creates one. Under `/v1`, each request that is not a `GET` creates
-//! one, and so does each response 401, 403 or 429. Records contain no secret: headers and bodies
-//! are not recorded, and only query parameters that are known to be harmless are. A failed login
-//! names the user only if that user exists, because people sometimes type a password into the user
-//! name field.
+//! The log has one JSON object per line. In the proxy, a plain request creates one record when it
+//! ends. A stream (watch, followed log, exec, attach, port-forward, upgrade) creates one record
+//! when it begins and one when it ends. A refusal creates one record. Under `/v1`, each request
+//! that is not a `GET` creates one record, and so does each response 401, 403 or 429. Records
+//! contain no secret: the log omits headers, bodies, and all query parameters that are not known
+//! to be harmless. The record of a failed login contains the user name only if that user exists,
+//! because people sometimes type a password into the user name field.
 //!
-//! The first unauthenticated request with a given outcome is written in full; further ones are
-//! counted. One record holds the count of a network's requests with the same outcome, once a second
-//! at first and less often while they continue, see `audit::unauthenticated`. A refusal because of
-//! a full log adds no record.
+//! The first unauthenticated request with a given outcome is written in full. Further requests are
+//! counted. One record contains the count of a network's requests with the same outcome, first
+//! once a second and less often while the requests continue, see `audit::unauthenticated`. A
+//! refusal because of a full log adds no record.
 //!
 //! | field | meaning |
 //! |---|---|
-//! | `time`, `durationMs` | when the request arrived (UTC); how long it took |
+//! | `time`, `durationMs` | time at which the request arrived (UTC), and its duration |
 //! | `stage` | `begin` or `end` |
-//! | `id` | as in the response's `drover-request-id` header |
-//! | `source` | address of the client's connection; with `count`, its network, absent for several networks |
+//! | `id` | ID of the request, also in the response's `drover-request-id` header |
+//! | `source` | address of the client's connection. In a record with `count`: the network, or absent for several networks |
 //! | `user`, `userUid`, `token`, `actingAs` | the user, the token's ID, and the impersonated user (`--as`) |
 //! | `cluster`, `clusterUid` | the target cluster |
-//! | `verb`, `method`, `path` | the action; under `/v1`, `path` is the route, such as `/v1/users/{name}` |
-//! | `pathBytes` | length of the whole path and query, if `path` holds only its first 2 KiB (256 bytes if unauthenticated) |
-//! | `object` | under `/v1`: name of the user, cluster, token or setting |
+//! | `verb`, `method`, `path` | the action. Under `/v1`, `path` is the route, such as `/v1/users/{name}` |
+//! | `pathBytes` | length of the whole path and query, if `path` contains only its first 2 KiB (256 bytes if unauthenticated) |
+//! | `object` | name of the user, cluster, token or setting, under `/v1` |
 //! | `count` | number of unauthenticated requests in this record, within `durationMs` from `time` |
 //! | `outcome`, `code`, `reason` | the outcome |
 //! | `bytesIn`, `bytesOut` | size of the bodies |
 //!
-//! A thread of its own formats and writes the records. No record is lost silently; see
+//! A separate thread formats and writes the records. No record is lost silently, see
 //! [`Audit::admit`]. Administrators read the log under `/v1/audit`, see [`Reader`].
 
 mod layer;
@@ -64,12 +64,12 @@ use drover_telemetry::Metrics;
 
 /// Response header with the ID of the request in the audit log.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("drover-request-id");
-/// Records that can wait for the writer before new requests have to wait.
+/// Capacity of the queue. If it is full, new requests wait.
 const CAPACITY: Capacity = Capacity {
     records: 65_536,
     bytes: 64 * 1024 * 1024,
 };
-/// How long a new request waits for room.
+/// Maximum time that a new request waits for room.
 const ADMIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The destination of the audit log.
@@ -77,19 +77,21 @@ const ADMIT_TIMEOUT: Duration = Duration::from_secs(5);
 pub enum Destination {
     /// Standard output.
     Stdout,
-    /// A file with mode 0600; at `max_bytes` it is rotated to `path.1`, and so on to `path.<keep>`.
+    /// A file with mode 0600. At `max_bytes`, the writer rotates the file to `path.1`, and so on to
+    /// `path.<keep>`.
     File {
-        /// The file.
+        /// Path of the current file.
         path: PathBuf,
-        /// Size at which the file is rotated.
+        /// Size at which the writer rotates the file, in bytes.
         max_bytes: u64,
-        /// Number of rotated files that are kept.
+        /// Number of rotated files to keep.
         keep: u32,
     },
 }
 
 impl Destination {
-    /// A file with the default limits: 100 MiB, ten rotated files; `-` is standard output.
+    /// Returns a file with the default limits: 100 MiB and ten rotated files. The path `-` is
+    /// standard output.
     pub fn named(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         if path.as_os_str() == "-" {
@@ -103,14 +105,14 @@ impl Destination {
     }
 }
 
-/// The path of the rotated log with this number.
+/// Returns the path of the rotated log with this number.
 fn numbered(path: &std::path::Path, number: u32) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{number}"));
     name.into()
 }
 
-/// The audit log cannot be opened.
+/// Drover cannot open the audit log.
 #[derive(Debug, Error)]
 #[error("cannot open the audit log {destination:?}; name a file that this user can write")]
 pub struct OpenAuditError {
@@ -118,12 +120,12 @@ pub struct OpenAuditError {
     source: io::Error,
 }
 
-/// The writer is behind and the request cannot be recorded in time.
+/// The audit log cannot record the request in time, because its writer is slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the audit log has no room for more records")]
 pub struct AuditFull;
 
-/// The audit log; clones share it.
+/// The audit log. Clones share the log.
 #[derive(Clone)]
 pub struct Audit(Arc<Shared>);
 
@@ -144,12 +146,12 @@ impl Drop for Shared {
 }
 
 impl Audit {
-    /// Opens the log and starts its writer.
+    /// Opens the log and starts its writer thread.
     pub fn open(destination: &Destination, metrics: &Metrics) -> Result<Self, OpenAuditError> {
         Self::with_limits(destination, metrics, CAPACITY, ADMIT_TIMEOUT)
     }
 
-    /// Opens the log with another capacity and another time limit for requests that wait for room.
+    /// Opens the log with another capacity and another time limit for waiting requests.
     pub fn with_limits(
         destination: &Destination,
         metrics: &Metrics,
@@ -169,7 +171,7 @@ impl Audit {
             metrics.clone(),
         )
         .map_err(failed)?;
-        // Called here because the file exists only from now on.
+        // Called here, because the file exists only after the log was opened.
         let kept = Source::of(destination);
         let writer = writer.remembering(kept.recent().cloned());
         std::thread::Builder::new()
@@ -187,7 +189,7 @@ impl Audit {
         })))
     }
 
-    /// Creates a request ID that is unique across restarts of the server.
+    /// Creates a request ID that is unique, also across restarts of the server.
     pub fn next_id(&self) -> RequestId {
         let number = self.0.next.fetch_add(1, Ordering::Relaxed);
         RequestId {
@@ -196,9 +198,9 @@ impl Audit {
         }
     }
 
-    /// Waits until the records of a new request have room; at most five seconds.
+    /// Waits until the queue has room for the records of a new request. Waits at most five seconds.
     ///
-    /// Callers must refuse the request on an error, because the request would not be recorded.
+    /// Callers must refuse the request on an error, because the log would not record the request.
     pub async fn admit(&self) -> Result<(), AuditFull> {
         if self.0.queue.has_room() {
             return Ok(());
@@ -209,28 +211,28 @@ impl Audit {
             .map_err(|_| AuditFull)
     }
 
-    /// Adds a record; never waits, never fails. A record without a user may only be counted.
+    /// Adds a record without waiting. A record without a user may only be counted.
     pub fn add(&self, record: Record) {
         self.0.queue.add(record);
     }
 
-    /// Waits until all records so far are written.
+    /// Waits until all earlier records are written.
     pub async fn flush(&self) {
         self.0.queue.flushed().await;
     }
 
-    /// The reader of this log.
+    /// Returns the reader of this log.
     pub fn reader(&self) -> &Reader {
         &self.0.reader
     }
 
-    /// Number of lines that wait for the writer, and whether unauthenticated requests are being
-    /// counted.
+    /// Returns the number of lines that wait for the writer. The second value is true if
+    /// unauthenticated requests are being counted.
     pub fn waiting(&self) -> (usize, bool) {
         self.0.queue.holds()
     }
 
-    /// The reason why the log cannot be written now, if any.
+    /// Returns the reason why the log cannot be written at present, if any.
     pub fn problem(&self) -> Option<String> {
         self.0.problem.lock().clone()
     }

@@ -1,10 +1,10 @@
-//! The bounded queue from requests to the writer.
+//! The bounded queue between requests and the writer.
 //!
-//! A request waits for room *before* it is forwarded and adds its records later without waiting, so
-//! every forwarded request can be recorded: when the writer is behind, new requests wait and are
+//! A request waits for room *before* it is forwarded and adds its records later without waiting. So
+//! every forwarded request can be recorded: if the writer is slow, new requests wait and are
 //! eventually refused, while requests in flight still add their records. The queue is bounded, in
 //! records and in bytes, by its capacity plus two records per request in flight. Unauthenticated
-//! requests do not wait for room: they are counted, see
+//! requests do not wait for room. They are counted, see
 //! [`unauthenticated`](super::unauthenticated).
 
 use std::time::{Duration, Instant};
@@ -17,7 +17,8 @@ use serde::{Serialize, Serializer};
 use super::Record;
 use super::unauthenticated::{Disposition, Tally, UnauthenticatedCounts};
 
-/// How long the writer collects records after the first one, for fewer wake-ups and larger writes.
+/// Time during which the writer collects records after the first one, for fewer wake-ups and larger
+/// writes.
 const BATCH_DELAY: Duration = Duration::from_millis(10);
 
 /// One line of the log.
@@ -44,12 +45,12 @@ impl Serialize for Line {
     }
 }
 
-/// The size of the queue at which new requests wait.
+/// The size of the queue above which new requests wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
-    /// Number of records.
+    /// Maximum number of records.
     pub records: usize,
-    /// Bytes of all records.
+    /// Maximum size of all records, in bytes.
     pub bytes: usize,
 }
 
@@ -123,7 +124,7 @@ impl Queue {
         }
     }
 
-    /// Adds a record; a record without a user may only be counted.
+    /// Adds a record. A record without a user may only be counted.
     pub(super) fn add(&self, record: Record) {
         let mut state = self.state.lock();
         let fate = if record.subject.person.is_none() {
@@ -143,8 +144,8 @@ impl Queue {
         }
     }
 
-    /// Waits for lines and takes all of them; `None` once the queue is closed and empty. Blocks its
-    /// thread.
+    /// Waits for lines and takes all lines. Returns `None` after the queue was closed and is empty.
+    /// Blocks the calling thread.
     pub(super) fn take(&self) -> Option<Vec<Line>> {
         let mut state = self.state.lock();
         loop {
@@ -185,7 +186,7 @@ impl Queue {
         self.drained.notify_waiters();
     }
 
-    /// Waits until all records and counts before this call are written.
+    /// Waits until all earlier records and counts are written.
     pub(super) async fn flushed(&self) {
         let goal = {
             let mut state = self.state.lock();
@@ -207,7 +208,8 @@ impl Queue {
         }
     }
 
-    /// Number of waiting lines, and whether unauthenticated requests are being counted.
+    /// Returns the number of waiting lines. The second value is true if unauthenticated requests
+    /// are being counted.
     pub(super) fn holds(&self) -> (usize, bool) {
         let state = self.state.lock();
         (

@@ -1,10 +1,10 @@
 //! Reads the audit log, newest record first, one page at a time.
 //!
-//! If the log is a file, the file and its rotated files are read backwards, up to a bounded number
-//! of bytes per page. If it is standard output, the writer's memory is read. A page that ends early
-//! contains the position of the next page; a position in a deleted file is an error. Each user can
-//! read one page at a time and few users can read at once, because a read occupies a thread and the
-//! disk.
+//! If the log is a file, the reader reads the file and its rotated files backwards, up to a maximum
+//! number of bytes per page. If the log is standard output, the reader reads the records that the
+//! writer keeps in memory. A page that ends early contains the position of the next page. A
+//! position in a deleted file is an error. Each user can read one page at a time, and the number of
+//! concurrent readers is limited, because a read occupies a thread and the disk.
 
 mod files;
 mod position;
@@ -27,20 +27,20 @@ use drover_access::verb::Verb;
 use drover_http_edge::concurrency::{ConcurrencyLimiter, LimitReached};
 use drover_http_edge::status::Status;
 
-/// Time limit of a page.
+/// Time limit for reading a page.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
-/// Number of users who can read at once.
+/// Maximum number of users that read concurrently.
 const MAX_READERS: usize = 4;
-/// Records are written roughly in the order in which requests ended. A record that was written this
-/// much before the requested start ends the search.
+/// Tolerance for the order of records. Records are written roughly in the order in which requests
+/// ended. The search ends at a record that was written this much before the requested start.
 const DISORDER: SignedDuration = SignedDuration::from_mins(1);
 
-/// The requested verbs.
+/// The verbs that a record may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verbs {
-    /// This verb only.
+    /// Only this verb.
     One(Verb),
-    /// All verbs that change state: no `get`, `list`, `watch` and `log`, and no `GET` or `HEAD`
+    /// All verbs that change state. Excludes `get`, `list`, `watch` and `log`, and `GET` or `HEAD`
     /// through a proxy.
     Changes,
 }
@@ -61,7 +61,7 @@ impl Verbs {
     }
 }
 
-/// The requested records: a record must match all fields that are set.
+/// The requested records. A record must match all fields that are set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Name of the caller.
@@ -72,9 +72,9 @@ pub struct Filter {
     pub object: Option<String>,
     /// Substring of the path.
     pub path: Option<String>,
-    /// The verbs.
+    /// Verbs of the record.
     pub verb: Option<Verbs>,
-    /// The outcome.
+    /// Outcome of the request.
     pub outcome: Option<AuditOutcome>,
     /// Status code of the response.
     pub code: Option<u16>,
@@ -99,7 +99,7 @@ impl Filter {
             && self.until.is_none_or(|until| record.time <= until)
     }
 
-    /// Whether all records that were written before this one are too old.
+    /// Returns true if all records that were written before this record are too old.
     fn ends_at(&self, record: &AuditView) -> bool {
         let written = written(record);
         self.since
@@ -108,7 +108,7 @@ impl Filter {
     }
 }
 
-/// Approximate time at which a record was written.
+/// Returns the approximate time at which a record was written.
 fn written(record: &AuditView) -> Timestamp {
     let lasted = Duration::try_from_secs_f64(record.duration_ms / 1e3).unwrap_or_default();
     record.time.checked_add(lasted).unwrap_or(record.time)
@@ -117,35 +117,35 @@ fn written(record: &AuditView) -> Timestamp {
 /// The request for one page of the log.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// The filter.
+    /// The filter that records must match.
     pub filter: Filter,
     /// Maximum number of records.
     pub limit: usize,
-    /// Where the previous page ended; the newest record if absent.
+    /// The end of the previous page. Without it, the page begins at the newest record.
     pub after: Option<Position>,
 }
 
-/// Why the log could not be read.
+/// The reason why the log could not be read.
 #[derive(Debug, Error)]
 pub enum ReadAuditError {
-    /// The user already reads a page.
+    /// The user is already reading a page.
     #[error("you already read the audit log; wait until that request ends")]
     AlreadyReading,
-    /// Too many users read at once.
+    /// Too many users are reading the log.
     #[error("too many users read the audit log at once; try again")]
     Busy,
     /// The records at the requested position were deleted.
     #[error("the records at this position were deleted; start without \"continue\"")]
     Gone,
-    /// A file cannot be read.
+    /// The reader cannot read a file of the log.
     #[error("cannot read the audit log file {path:?}")]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The system's error.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The page exceeded its time limit.
+    /// Reading the page exceeded its time limit.
     #[error("timeout while reading the audit log after {} s; its disk is slow", READ_TIMEOUT.as_secs())]
     Slow,
     /// The reading thread panicked.
@@ -170,25 +170,25 @@ impl From<ReadAuditError> for Status {
     }
 }
 
-/// Reads the log; clones share the same limits.
+/// Reads the log. Clones share the limits.
 #[derive(Clone, Debug)]
 pub struct Reader {
     kept: Source,
     turns: ConcurrencyLimiter,
 }
 
-/// Where records can be read.
+/// The storage from which records can be read.
 #[derive(Clone, Debug)]
 pub(super) enum Source {
-    /// In files.
+    /// The files of the log.
     Files(Files),
-    /// In memory only.
+    /// The records in memory.
     Memory(Recent),
 }
 
 impl Source {
-    /// The readable source of a log with this destination. A path can name a pipe or a device,
-    /// which cannot be read back.
+    /// Returns the readable source of a log with this destination. A path can refer to a pipe or a
+    /// device, which cannot be read.
     pub(super) fn of(destination: &Destination) -> Self {
         match destination {
             Destination::File { path, keep, .. } if path.is_file() => {
@@ -198,7 +198,7 @@ impl Source {
         }
     }
 
-    /// The memory that the writer fills.
+    /// Returns the memory that the writer fills.
     pub(super) fn recent(&self) -> Option<&Recent> {
         match self {
             Self::Files(_) => None,
@@ -227,7 +227,7 @@ impl Reader {
         let turn = self.turns.take(who)?;
         let kept = self.kept.clone();
         let reading = tokio::task::spawn_blocking(move || {
-            // Held until the thread ends, even if the caller has stopped waiting.
+            // The permit is held until the thread ends, even if the caller has stopped waiting.
             let _turn = turn;
             kept.read(&wanted)
         });
@@ -247,21 +247,21 @@ impl From<LimitReached> for ReadAuditError {
     }
 }
 
-/// A page that is being filled.
+/// A page during the search.
 struct Page<'a> {
     wanted: &'a Wanted,
     items: Vec<AuditView>,
     unreadable: u64,
 }
 
-/// Whether the search continues with older records.
+/// The direction of the search after a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Older {
-    /// Continue.
+    /// Continue the search with older lines.
     Wanted,
-    /// Continue on the next page.
+    /// End the page. The next page continues with older lines.
     Later,
-    /// Stop: all older records are too old.
+    /// End the search, because all older records are too old.
     No,
 }
 
@@ -308,7 +308,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Time of the oldest line.
+/// Returns the time of the oldest line.
 fn kept_since(oldest: &[u8]) -> Option<Timestamp> {
     let record = serde_json::from_slice::<AuditView>(oldest).ok()?;
     Some(written(&record))

@@ -30,7 +30,7 @@ impl fmt::Display for RequestId {
 }
 
 impl From<RequestId> for HeaderValue {
-    /// Called for every request, so it avoids `format!`.
+    /// Avoids `format!`, because the server calls it for every request.
     fn from(id: RequestId) -> Self {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let digit = |number: u64, position: u32| DIGITS[(number >> (4 * position) & 15) as usize];
@@ -46,14 +46,14 @@ impl From<RequestId> for HeaderValue {
     }
 }
 
-/// A user, or a service account of the hub, by UID and by the name at the time.
+/// A user, or a service account of the hub, by UID and by the name at the time of the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
-    /// The login name, or `system:serviceaccount:<namespace>:<name>`.
+    /// The login name of a user, or `system:serviceaccount:<namespace>:<name>`.
     pub name: Arc<str>,
-    /// The UID, which identifies the user.
+    /// UID of the user or service account.
     pub uid: Arc<str>,
-    /// ID of the token; the hub has none for old tokens of service accounts.
+    /// ID of the token. The hub has no ID for old tokens of service accounts.
     pub token: Option<Arc<str>>,
     /// Name of the impersonated user on the cluster (`kubectl --as`).
     pub acting_as: Option<String>,
@@ -90,12 +90,12 @@ impl From<&Principal> for Person {
     }
 }
 
-/// A cluster: the requested name, and the UID once the cluster is found.
+/// A cluster: the requested name, and the UID after Drover has found the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterRef {
-    /// The name.
+    /// Name of the cluster in the request.
     pub name: Arc<str>,
-    /// The UID; the hub has none.
+    /// UID of the cluster. The hub has no UID.
     pub uid: Option<ClusterUid>,
 }
 
@@ -104,7 +104,8 @@ const ASKED_BYTES: usize = 2048;
 /// Maximum recorded length of a method; real methods are shorter.
 const METHOD_BYTES: usize = 32;
 
-/// The recorded part of a path and query; an unauthenticated client controls their length.
+/// The recorded part of a path and query. Its length is limited, because an unauthenticated client
+/// controls the length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestTarget {
     text: Box<str>,
@@ -112,7 +113,7 @@ pub struct RequestTarget {
 }
 
 impl RequestTarget {
-    /// Keeps the first 2 KiB of a target.
+    /// Truncates a target to the first 2 KiB.
     pub fn of(target: &str) -> Self {
         Self {
             text: target[..target.floor_char_boundary(ASKED_BYTES)].into(),
@@ -131,7 +132,7 @@ impl RequestTarget {
     }
 }
 
-/// Returns the method, truncated if it is longer than any real one.
+/// Returns the method, truncated to 32 bytes.
 pub fn short_method(method: &Method) -> Method {
     let bytes = method.as_str().as_bytes();
     bytes
@@ -140,53 +141,53 @@ pub fn short_method(method: &Method) -> Method {
         .unwrap_or_else(|| method.clone())
 }
 
-/// The known facts of a request; completed while the request is checked.
+/// The known facts of a request. Drover adds facts while it checks the request.
 #[derive(Clone, Debug)]
 pub struct Subject {
     /// ID of the request.
     pub id: RequestId,
-    /// When the request arrived.
+    /// Time at which the request arrived.
     pub received: Timestamp,
     /// Address of the client.
     pub source: Option<IpAddr>,
-    /// The caller, once authenticated.
+    /// The caller, after authentication.
     pub person: Option<Person>,
-    /// The target cluster, once the path is parsed.
+    /// The target cluster, after the path was parsed.
     pub cluster: Option<ClusterRef>,
-    /// Under `/v1`: name of the object.
+    /// Name of the object, under `/v1`.
     pub object: Option<Box<str>>,
-    /// The Kubernetes verb.
+    /// Kubernetes verb of the request.
     pub verb: Verb,
-    /// HTTP method; see [`short_method`].
+    /// HTTP method, truncated by [`short_method`].
     pub method: Method,
-    /// Path and query as the cluster receives them, or the route under `/v1`. Parts that may be
-    /// secret are never written.
+    /// Path and query as the cluster receives them, or the route under `/v1`. The log omits parts
+    /// that may be secret.
     pub target: RequestTarget,
 }
 
 /// One line of the audit log.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// The request.
+    /// The facts of the request.
     pub subject: Arc<Subject>,
-    /// Whether the request begins or ends.
+    /// Stage of the request: its begin or its end.
     pub stage: Stage,
-    /// The outcome.
+    /// Outcome of the request.
     pub outcome: Outcome,
-    /// Status code of the response; absent if none was sent.
+    /// Status code of the response. `None` if Drover sent no response.
     pub code: Option<u16>,
-    /// Reason of a refusal or revocation, `PascalCase`.
+    /// Reason of a refusal or revocation, in `PascalCase`.
     pub reason: Option<&'static str>,
-    /// Bytes of the request's body, or from the client on an upgraded stream.
+    /// Number of bytes of the request's body, or bytes from the client on an upgraded stream.
     pub bytes_in: u64,
-    /// Bytes of the response's body, or to the client on an upgraded stream.
+    /// Number of bytes of the response's body, or bytes to the client on an upgraded stream.
     pub bytes_out: u64,
-    /// Time since the request arrived.
+    /// Time since the request arrived, until the record.
     pub duration: Duration,
 }
 
 impl Record {
-    /// Approximate size in memory, in bytes.
+    /// Returns the approximate size in memory, in bytes.
     pub(super) fn size(&self) -> usize {
         let subject = &*self.subject;
         let person = subject.person.as_ref();
@@ -198,7 +199,7 @@ impl Record {
         size_of::<Self>() + size_of::<Subject>() + subject.target.text.len() + person
     }
 
-    /// Truncates the target further.
+    /// Truncates the target to this number of bytes.
     pub(super) fn truncate_target(&mut self, bytes: usize) {
         Arc::make_mut(&mut self.subject).target.truncate(bytes);
     }

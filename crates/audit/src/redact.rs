@@ -1,9 +1,9 @@
 //! Removes possible secrets from a request's target.
 //!
-//! Only the values of parameters that are known to be harmless are written; other parameters appear
-//! by name only. A deny list would miss new parameters.
+//! The log contains only the values of parameters that are known to be harmless. It contains other
+//! parameters by name only. A deny list would miss new parameters.
 
-/// Parameters of the Kubernetes API that describe the request and hold no secret.
+/// Parameters of the Kubernetes API that describe the request and contain no secret.
 const PLAIN: [&str; 32] = [
     "allowWatchBookmarks",
     "container",
@@ -39,12 +39,12 @@ const PLAIN: [&str; 32] = [
     "watch",
 ];
 
-/// Replaces a hidden value.
+/// Replacement for a hidden value.
 const HIDDEN: &str = "(hidden)";
 
 /// Returns a path and its query without possible secrets.
 ///
-/// For a command (`exec`), the program's name stays and its arguments are removed.
+/// For a command (`exec`), the result contains the program's name without its arguments.
 pub(super) fn redacted(path_and_query: &str) -> String {
     let Some((path, query)) = path_and_query.split_once('?') else {
         return path_and_query.to_owned();
@@ -55,7 +55,7 @@ pub(super) fn redacted(path_and_query: &str) -> String {
     for (index, pair) in query.split('&').enumerate() {
         out.push(if index == 0 { '?' } else { '&' });
         let Some((name, value)) = pair.split_once('=') else {
-            // A pair without `=` can be a value as well as a name.
+            // A pair without `=` can be a value instead of a name.
             out.push_str(if PLAIN.contains(&pair) { pair } else { HIDDEN });
             continue;
         };
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_harmless_values_are_written() {
+    fn redacted_query_contains_only_harmless_values() {
         for (target, wanted) in [
             ("/api/v1/pods", "/api/v1/pods"),
             (
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_names_are_sorted() {
+    fn list_of_plain_parameters_is_sorted() {
         assert!(PLAIN.is_sorted());
     }
 }

@@ -1,4 +1,4 @@
-//! The queue and the writer, with a file in a temporary directory.
+//! Tests of the queue and the writer, with a file in a temporary directory.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -88,7 +88,7 @@ async fn log_rotates_by_size_and_drops_the_oldest_file() {
 }
 
 #[tokio::test]
-async fn restarted_server_appends() {
+async fn restarted_server_appends_to_the_audit_log() {
     let folder = TempDir::new().unwrap();
     for _ in 0..2 {
         let audit = Audit::open(&file(&folder, 1 << 20, 1), &Metrics::new()).unwrap();
@@ -104,13 +104,13 @@ async fn restarted_server_appends() {
 }
 
 #[test]
-fn open_error_names_the_next_step() {
+fn open_error_states_the_next_step() {
     let error = Audit::open(&Destination::named("/nowhere/at/all/log"), &Metrics::new());
     let text = error.err().unwrap().to_string();
     assert!(text.contains("name a file"), "{text}");
 }
 
-/// `/dev/full` accepts no byte, like a full disk.
+/// The test writes to `/dev/full`, which accepts no byte, like a full disk.
 #[tokio::test]
 async fn requests_are_refused_while_records_cannot_be_written() {
     let metrics = Metrics::new();
@@ -136,16 +136,16 @@ async fn requests_are_refused_while_records_cannot_be_written() {
     };
     let waited = tokio::time::timeout(Duration::from_secs(10), refused).await;
     waited.expect("requests are refused before long");
-    // One batch is at the writer, one waits.
+    // The writer holds one batch, and another batch waits.
     assert!(admitted.load(Ordering::SeqCst) <= 8);
     assert!(audit.problem().is_some());
     assert!(metrics.audit_write_errors.get() > 0 && metrics.audit_waits.get() > 0);
-    // Records of requests in flight are still accepted.
+    // The queue still accepts records of requests in flight.
     audit.add(record(&audit));
 }
 
 #[tokio::test]
-async fn waiting_requests_continue_once_there_is_room() {
+async fn waiting_requests_continue_when_the_queue_has_room() {
     let folder = TempDir::new().unwrap();
     let destination = file(&folder, u64::MAX, 0);
     let audit =
@@ -178,7 +178,7 @@ async fn long_target_is_truncated_and_marked() {
 }
 
 #[tokio::test]
-async fn waiting_records_are_bounded_by_bytes_too() {
+async fn waiting_records_are_limited_in_bytes() {
     let bytes = Capacity {
         records: 1_000_000,
         bytes: 3000,
@@ -223,7 +223,7 @@ async fn unauthenticated_refusals_are_counted_without_other_records() {
         }
     };
     let text = tokio::time::timeout(Duration::from_secs(20), counted).await;
-    let text = text.expect("the count is written");
+    let text = text.expect("the writer writes the count");
     let line: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     assert_eq!((&line["count"], &line["code"]), (&999.into(), &401.into()));
     assert_eq!(

@@ -1,10 +1,10 @@
-//! Limits how much unauthenticated clients can write to the audit log.
+//! Limits the size of the audit records that unauthenticated clients cause.
 //!
-//! The first request of a network with a given outcome is written in full; further ones are
-//! counted, and one record a second holds the count. While they continue, the interval doubles up
-//! to one minute. Networks beyond a fixed number share one count per outcome. Therefore
-//! unauthenticated clients, however many, write at most a few MiB an hour, and cannot displace the
-//! records of users. Pure: the caller passes the time.
+//! The log contains the first request of a network with a given outcome in full. Further requests
+//! are counted, and one record a second contains the count. While the requests continue, the
+//! interval doubles up to one minute. Networks beyond a fixed number share one count per outcome.
+//! Therefore any number of unauthenticated clients writes at most a few MiB an hour, and cannot
+//! displace the records of users. The functions have no side effects: the caller passes the time.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -18,14 +18,15 @@ use drover_http_edge::networks::{NOWHERE, has_room, network};
 
 /// Maximum number of (network, outcome) pairs that are counted separately.
 const MAX_SLOTS: usize = 64;
-/// Maximum number of such pairs of one network.
+/// Maximum number of (network, outcome) pairs of one network that are counted separately.
 const MAX_SLOTS_PER_NETWORK: usize = 16;
-/// Records that are written in full: this many at once, then one per `WHOLE_INTERVAL`.
+/// Number of records that are written in full without a pause. Further records are written in full
+/// once per `WHOLE_INTERVAL`.
 const WHOLE_BURST: u32 = 32;
 const WHOLE_INTERVAL: Duration = Duration::from_secs(2);
 /// Maximum recorded length of a target, in bytes.
 const TARGET_BYTES: usize = 256;
-/// First and longest interval that one count covers.
+/// First and longest interval of one count.
 const WINDOWS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(1));
 
 /// Reason and status code of an unauthenticated request.
@@ -35,15 +36,15 @@ type Cause = (Option<&'static str>, Option<u16>);
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Tally {
-    /// When the first of these requests arrived.
+    /// Time at which the first of these requests arrived.
     time: Timestamp,
     stage: Stage,
-    /// Their network; absent for more than one network.
+    /// Network of the requests. `None` for more than one network.
     source: Option<IpAddr>,
     outcome: Outcome,
     code: Option<u16>,
     reason: Option<&'static str>,
-    /// Number of requests.
+    /// Number of counted requests.
     count: u64,
     duration_ms: f64,
 }
@@ -70,15 +71,15 @@ impl Slot {
     }
 }
 
-/// How a record of an unauthenticated request is handled.
+/// The handling of a record of an unauthenticated request.
 pub(super) enum Disposition {
-    /// The record is written in full.
+    /// The log receives the record in full.
     Whole(Record),
-    /// The record is counted; `first` if it starts a new count.
+    /// The record is only counted. `first` is true if the record starts a new count.
     Counted { first: bool },
 }
 
-/// Counts unauthenticated requests.
+/// Counts unauthenticated requests per network and outcome.
 pub(super) struct UnauthenticatedCounts {
     slots: BTreeMap<(Option<IpAddr>, Cause), Slot>,
     /// Number of records that may still be written in full, and the start of the current refill
@@ -94,7 +95,7 @@ impl UnauthenticatedCounts {
         }
     }
 
-    /// Handles a record without a user; `room` tells whether the log has room for another record.
+    /// Handles a record without a user. `room` is true if the log has room for another record.
     pub(super) fn take_in(&mut self, mut record: Record, now: Instant, room: bool) -> Disposition {
         let cause = (record.reason, record.code);
         let source = record.subject.source.map(network);
@@ -121,7 +122,7 @@ impl UnauthenticatedCounts {
         Disposition::Counted { first }
     }
 
-    /// Whether this network may have one more slot.
+    /// Returns true if this network may have one more slot.
     fn has_slot(&self, source: Option<IpAddr>) -> bool {
         let sources = self
             .slots
@@ -148,7 +149,7 @@ impl UnauthenticatedCounts {
         may
     }
 
-    /// Takes the counts whose interval is over.
+    /// Removes and returns the counts whose interval has ended.
     pub(super) fn due(&mut self, now: Instant) -> Vec<Tally> {
         let mut tallies = Vec::new();
         self.slots.retain(|(source, cause), slot| {
@@ -165,7 +166,7 @@ impl UnauthenticatedCounts {
         tallies
     }
 
-    /// Takes all counts, regardless of their interval.
+    /// Removes and returns all counts, regardless of their interval.
     pub(super) fn drain(&mut self, now: Instant) -> Vec<Tally> {
         let counted = self.slots.iter_mut().filter(|(_, slot)| slot.count > 0);
         counted
@@ -173,13 +174,13 @@ impl UnauthenticatedCounts {
             .collect()
     }
 
-    /// When the next count is due.
+    /// Returns the time at which the next interval ends.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.slots.values().map(Slot::due).min()
     }
 }
 
-/// Returns a count and starts the next one.
+/// Returns a count and starts the next interval.
 fn tally(source: Option<IpAddr>, cause: Cause, slot: &mut Slot, now: Instant) -> Tally {
     let (reason, code) = cause;
     let since = std::mem::replace(&mut slot.since, now);
@@ -237,7 +238,8 @@ mod tests {
         }
     }
 
-    /// Bytes of log that result from one request per millisecond, each from the given address.
+    /// Returns the number of log bytes for one request per millisecond, each from the given
+    /// address.
     fn flooded(
         seconds: u64,
         each_millisecond: usize,
@@ -264,7 +266,7 @@ mod tests {
         let rest = unauthenticated.drain(start + Duration::from_secs(seconds));
         accounted += rest.iter().map(|tally| tally.count).sum::<u64>();
         assert!(unauthenticated.slots.len() <= MAX_SLOTS + 1);
-        assert_eq!(accounted, n as u64, "every request is accounted for");
+        assert_eq!(accounted, n as u64, "every request is written or counted");
         (bytes, accounted)
     }
 
@@ -286,16 +288,16 @@ mod tests {
         for reason in ["NoIdentity", "BadPath"] {
             let fate = unauthenticated.take_in(record([192, 0, 2, 1], reason), now, true);
             let Disposition::Whole(record) = fate else {
-                panic!("{reason} is counted only")
+                panic!("{reason} is only counted")
             };
             assert!(serde_json::to_vec(&record).unwrap().len() < 1024);
         }
         assert!(unauthenticated.due(now + WINDOWS.1).is_empty());
-        assert!(unauthenticated.next_due().is_none(), "nothing is kept");
+        assert!(unauthenticated.next_due().is_none(), "no entry is left");
     }
 
     #[test]
-    fn full_log_gets_counts_only() {
+    fn full_log_receives_only_counts() {
         let now = Instant::now();
         let mut unauthenticated = UnauthenticatedCounts::new(now);
         let fate = unauthenticated.take_in(record([192, 0, 2, 1], "BadPath"), now, false);
@@ -304,11 +306,11 @@ mod tests {
     }
 
     #[test]
-    fn flood_from_one_16_leaves_the_source_of_others_in_the_log() {
+    fn flood_from_one_ipv4_16_keeps_other_sources_in_the_log() {
         let now = Instant::now();
         let mut unauthenticated = UnauthenticatedCounts::new(now);
         for n in 0..=255_u8 {
-            // Spread over time, so that records can be written in full.
+            // Spread the requests over time, so that the log contains records in full.
             let now = now + WHOLE_INTERVAL * u32::from(n);
             let _ = unauthenticated.take_in(record([198, 51, n, 1], "NoIdentity"), now, true);
         }

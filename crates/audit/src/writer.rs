@@ -15,7 +15,7 @@ use super::read::Recent;
 use super::{Destination, numbered};
 use drover_telemetry::Metrics;
 
-/// First and longest pause after a failed write.
+/// First and longest delay after a failed write.
 const RETRY_DELAY: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
 enum Sink {
@@ -34,7 +34,7 @@ struct LogFile {
 pub(super) struct Writer {
     sink: Sink,
     queue: Arc<Queue>,
-    /// The readable copy of the lines, if the destination cannot be read back.
+    /// A copy of the lines in memory, if the destination cannot be read.
     recent: Option<Recent>,
     problem: Arc<Mutex<Option<String>>>,
     metrics: Metrics,
@@ -64,7 +64,7 @@ impl Writer {
         })
     }
 
-    /// Also keeps the written lines in memory.
+    /// Enables storing the written lines in memory.
     pub(super) fn remembering(self, recent: Option<Recent>) -> Self {
         Self { recent, ..self }
     }
@@ -85,8 +85,8 @@ impl Writer {
         }
     }
 
-    /// Writes all lines, with as many retries as needed: unwritten lines stay here, the queue
-    /// fills, and new requests are refused.
+    /// Writes all lines and retries until it succeeds. Unwritten lines stay in memory, so that the
+    /// queue fills up and new requests are refused.
     fn write(&mut self, lines: &[u8]) {
         let mut rest = lines;
         let mut pause = RETRY_DELAY.0;
@@ -162,7 +162,7 @@ impl LogFile {
         })
     }
 
-    /// Rotates `log` to `log.1`, `log.1` to `log.2`, and so on; the oldest file is replaced.
+    /// Rotates `log` to `log.1`, `log.1` to `log.2`, and so on. Deletes the oldest file.
     fn rotate(&mut self) -> io::Result<()> {
         for number in (1..self.keep).rev() {
             rename_if_there(

@@ -55,7 +55,7 @@ pub enum ClientCommand {
     Version(VersionArgs),
 }
 
-/// A command line with the commands of this crate alone.
+/// A command line that contains only the commands of this crate.
 #[cfg(test)]
 #[derive(Debug, clap::Parser)]
 #[command(name = "drover")]
@@ -89,7 +89,7 @@ pub struct Output {
     pub format: Format,
 }
 
-/// `drover login`.
+/// Arguments of `drover login`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -157,7 +157,7 @@ pub struct LoginArgs {
     pub request_timeout: DurationArg,
 }
 
-/// `drover whoami`.
+/// Arguments of `drover whoami`.
 #[derive(Debug, clap::Args)]
 pub struct WhoamiArgs {
     /// The output format.
@@ -168,7 +168,7 @@ pub struct WhoamiArgs {
     pub connection: Connection,
 }
 
-/// `drover context`.
+/// Arguments of `drover context`.
 #[derive(Debug, clap::Args)]
 pub struct ContextArgs {
     /// File that stores the logins [default: $XDG_CONFIG_HOME/drover/config.yaml]
@@ -186,7 +186,7 @@ pub struct ContextArgs {
     pub command: ContextCommand,
 }
 
-/// `drover logout`.
+/// Arguments of `drover logout`.
 #[derive(Debug, clap::Args)]
 pub struct LogoutArgs {
     /// End all your sessions on that server, also in browsers; API and kubeconfig tokens stay valid
@@ -214,7 +214,7 @@ pub enum ContextCommand {
     },
 }
 
-/// `drover completion`.
+/// Arguments of `drover completion`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -226,7 +226,7 @@ pub struct CompletionArgs {
     pub shell: clap_complete::Shell,
 }
 
-/// `drover version`.
+/// Arguments of `drover version`.
 #[derive(Debug, clap::Args)]
 pub struct VersionArgs {
     /// Print only the version of this program, without calling the server

@@ -13,9 +13,9 @@ use serde::de::DeserializeOwned;
 use crate::args::ServerUrl;
 use crate::trust::{CertificateRecorder, PresentedCertificates, Trust, TrustError};
 
-/// Maximum size of a response.
+/// Maximum size of a response, in bytes.
 const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
-/// Items in one page of a list.
+/// Number of items in one page of a list.
 const PAGE: &str = "500";
 /// Timeout of the TCP and TLS handshake.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -43,7 +43,7 @@ pub enum CallError {
     Unreadable {
         /// Address of the server.
         server: String,
-        /// The position of the error.
+        /// Position of the error in the response.
         reason: String,
     },
     /// The connection failed.
@@ -53,7 +53,7 @@ pub enum CallError {
     Unreachable {
         /// Address of the server.
         server: String,
-        /// The innermost error.
+        /// Text of the innermost error.
         reason: String,
     },
     /// The request timed out.
@@ -70,7 +70,7 @@ pub enum CallError {
     Untrusted {
         /// Address of the server.
         server: String,
-        /// The error of the verification.
+        /// Error of the certificate verification.
         reason: String,
     },
     /// The TLS client cannot be created.
@@ -83,11 +83,11 @@ pub enum CallError {
 pub struct Refusal {
     /// HTTP status code.
     pub code: u16,
-    /// `NotFound`, `AlreadyExists`…
+    /// Kubernetes reason, such as `NotFound` or `AlreadyExists`.
     pub reason: String,
-    /// The message.
+    /// Message of the server.
     pub message: String,
-    /// The next step for the user.
+    /// The next step for the user, if the client knows one.
     pub advice: Option<String>,
 }
 
@@ -102,7 +102,7 @@ impl std::fmt::Display for Refusal {
 }
 
 impl CallError {
-    /// The exit code, as `drover --help` documents it.
+    /// Returns the exit code, as `drover --help` documents it.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Refused(Refusal { code: 401, .. }) => 3,
@@ -124,7 +124,7 @@ impl CallError {
         }
     }
 
-    /// Whether the request can succeed if it is retried.
+    /// Returns true if a retry of the request can succeed.
     pub(crate) fn is_transient(&self) -> bool {
         match self {
             Self::Refused(refusal) => refusal.code == 429 || refusal.code >= 500,
@@ -145,7 +145,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Creates a client; `timeout` limits each request.
+    /// Creates a client. `timeout` limits each request.
     pub(crate) fn new(
         server: ServerUrl,
         trust: &Trust,
@@ -170,7 +170,7 @@ impl Client {
         })
     }
 
-    /// The address of the server.
+    /// Returns the address of the server.
     pub(crate) fn server(&self) -> &ServerUrl {
         &self.server
     }
@@ -184,7 +184,7 @@ impl Client {
         }
     }
 
-    /// Sends `GET`; `path` contains the unescaped segments.
+    /// Sends `GET`. `path` contains the unescaped segments.
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, CallError> {
         self.read(self.send(Method::GET, self.url(path), None::<&()>).await?)
     }
@@ -304,7 +304,8 @@ impl Client {
     }
 
     fn read<T: DeserializeOwned>(&self, body: Vec<u8>) -> Result<T, CallError> {
-        // The message of the decoder can quote the response, which can contain a secret.
+        // The message of the decoder can quote the response, which can contain a secret. Return the
+        // position only.
         let result = serde_json::from_slice(&body);
         drop(body);
         result.map_err(|error| {
@@ -362,7 +363,7 @@ impl Client {
     }
 }
 
-/// Returns the certificates that the server presents. No request is sent.
+/// Returns the certificates that the server presents. Sends no request.
 pub(crate) async fn presented_certificates(
     server: &ServerUrl,
     timeout: Duration,
@@ -390,14 +391,15 @@ pub(crate) async fn presented_certificates(
 fn builder(timeout: Duration) -> reqwest::ClientBuilder {
     reqwest::Client::builder()
         .https_only(true)
-        // A redirect could send the token to another server. Drover sends no redirects.
+        // A redirect could send the token to another server. Drover servers send no redirects.
         .redirect(redirect::Policy::none())
         .connect_timeout(CONNECT_TIMEOUT.min(timeout))
         .timeout(timeout)
         .user_agent(concat!("drover/", env!("CARGO_PKG_VERSION")))
 }
 
-/// Iterates over an error and its sources, also those that `io::Error` exposes by `get_ref` only.
+/// Iterates over an error and its sources, including sources that `io::Error` exposes only by
+/// `get_ref`.
 fn error_chain<'a>(
     error: &'a (dyn Error + 'static),
 ) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
@@ -418,7 +420,7 @@ fn certificate_problem(error: &reqwest::Error) -> Option<String> {
 }
 
 fn innermost(error: &reqwest::Error) -> String {
-    // The outer errors only repeat the URL.
+    // The outer errors only repeat the URL, so use the innermost error.
     error_chain(error)
         .last()
         .map_or_else(String::new, ToString::to_string)

@@ -1,7 +1,7 @@
-//! The file of logins: servers, certificate authorities and tokens.
+//! The file that stores the logins: servers, certificate authorities and tokens.
 //!
-//! The file contains tokens. Only its owner can read it (mode 0600 on Unix), and errors never quote its
-//! content.
+//! The file contains tokens. Only its owner can read it (mode 0600 on Unix), and errors never quote
+//! its content.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -14,17 +14,17 @@ use serde::{Deserialize, Serialize};
 use crate::args::ServerUrl;
 use crate::platform::{create_private_folder, mode_for_others, private_file};
 
-/// Maximum size of the file.
+/// Maximum size of the file, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// The content of the file.
+/// The content of the file that stores the logins.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Config {
     /// Name of the current context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) current: Option<String>,
-    /// The servers, in the order of their first login.
+    /// The contexts, in the order of their first login.
     #[serde(default)]
     pub(crate) contexts: Vec<Context>,
 }
@@ -40,12 +40,13 @@ pub(crate) struct Context {
     /// Another address of the server, from a kubeconfig that the server created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) announced: Option<ServerUrl>,
-    /// The trusted certificate authorities as PEM; those of the system if absent.
+    /// The trusted certificate authorities as PEM. `None` means the certificate authorities of the
+    /// system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) certificate_authority: Option<String>,
     /// Name of the user.
     pub(crate) username: String,
-    /// The token; absent after `drover logout`.
+    /// The token. `None` after `drover logout`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) token: Option<Secret>,
     /// Expiry time of the token.
@@ -64,9 +65,9 @@ pub enum ConfigError {
     /// The file cannot be read.
     #[error("cannot read the logins from {path}: {source}")]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The error of the operating system.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// Other users can read the file.
@@ -75,27 +76,28 @@ pub enum ConfigError {
          `chmod 600 {path}`, and log in again if other users have access to this machine"
     )]
     InsecureMode {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The mode of the file.
+        /// Permission bits of the file.
         mode: u32,
     },
-    /// The content is invalid.
+    /// The content of the file is invalid.
     #[error(
         "cannot parse the logins in {path}{place}; fix the file, or delete it and log in again"
     )]
     Invalid {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Position of the error. The content is not quoted: it could be a token.
+        /// Position of the error. The error does not quote the content, because the content could
+        /// be a token.
         place: String,
     },
     /// The file cannot be written.
     #[error("cannot write the logins to {path}: {source}")]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The error of the operating system.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The context does not exist.
@@ -118,7 +120,7 @@ impl ConfigFile {
     ) -> Result<Self, ConfigError> {
         let default = || {
             xdg_config_home
-                // The XDG specification: relative paths are invalid and ignored.
+                // The XDG specification declares relative paths invalid. Ignore them.
                 .filter(|path| path.is_absolute())
                 .map(Path::to_path_buf)
                 .or_else(|| home.map(|home| home.join(".config")))
@@ -128,7 +130,7 @@ impl ConfigFile {
         path.map(|path| Self { path }).ok_or(ConfigError::NoHome)
     }
 
-    /// Reads the file; a missing file is an empty configuration.
+    /// Reads the file. A missing file is an empty configuration.
     pub(crate) fn read(&self) -> Result<Config, ConfigError> {
         let failed = |source| ConfigError::Read {
             path: self.path.clone(),
@@ -213,7 +215,7 @@ pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 impl Context {
-    /// Whether the server has this address.
+    /// Returns true if the server has this address.
     pub(crate) fn serves(&self, server: &ServerUrl) -> bool {
         self.server == *server || self.announced.as_ref() == Some(server)
     }
@@ -236,8 +238,8 @@ impl Config {
         }
     }
 
-    /// Returns the context of a server: the address of the login takes precedence over an announced
-    /// address, and the current context over the others.
+    /// Returns the context of a server. The address of the login precedes an announced address, and
+    /// the current context precedes other contexts.
     pub(crate) fn for_server(&self, server: &ServerUrl) -> Option<&Context> {
         let current = self.current.as_deref().and_then(|name| self.context(name));
         let ordered = || current.into_iter().chain(&self.contexts);

@@ -16,20 +16,22 @@ use crate::trust::{Authorities, Trust};
 /// Maximum size of a token file.
 const MAX_TOKEN_BYTES: u64 = 4096;
 
-/// The variables without a flag, read once at the start.
+/// Environment variables without a flag. The program reads them once at its start.
 #[derive(Debug, Default)]
 pub struct Environment {
-    /// `$HOME`; on Windows `%USERPROFILE%` if `$HOME` is not set.
+    /// Value of `$HOME`. On Windows, the value of `%USERPROFILE%` if `$HOME` is not set.
     pub(crate) home: Option<PathBuf>,
-    /// `$XDG_CONFIG_HOME`; on Windows `%APPDATA%` if that is not set.
+    /// Value of `$XDG_CONFIG_HOME`. On Windows, the value of `%APPDATA%` if `$XDG_CONFIG_HOME` is
+    /// not set.
     pub(crate) xdg_config_home: Option<PathBuf>,
-    /// `$KUBECONFIG`.
+    /// Value of `$KUBECONFIG`.
     pub(crate) kubeconfig: Option<OsString>,
-    /// `$DROVER_TOKEN`. A flag would show the token to all users of the machine.
+    /// Value of `$DROVER_TOKEN`. A flag would show the token to all users of the machine.
     pub(crate) token: Option<Secret>,
-    /// `$KUBERNETES_EXEC_INFO`, from kubectl.
+    /// Value of `$KUBERNETES_EXEC_INFO`, which kubectl sets.
     pub(crate) exec_info: Option<String>,
-    /// Names of the flags on the command line. Other values come from variables or defaults.
+    /// Names of the flags on the command line. Values of other flags come from variables or
+    /// defaults.
     pub(crate) typed: BTreeSet<String>,
 }
 
@@ -62,7 +64,7 @@ impl Environment {
         }
     }
 
-    /// Whether a flag is set on the command line.
+    /// Returns true if a flag is set on the command line.
     pub(crate) fn is_typed(&self, flag: &str) -> bool {
         self.typed.contains(flag)
     }
@@ -128,7 +130,7 @@ impl Environment {
     }
 }
 
-/// Returns the names of the long flags on the command line. For global flags, clap does not tell
+/// Returns the names of the long flags on the command line. For global flags, clap does not report
 /// whether the value comes from the command line or from a variable.
 fn typed(arguments: impl Iterator<Item = OsString>) -> BTreeSet<String> {
     arguments

@@ -21,7 +21,7 @@ pub enum Failure {
     /// The server's certificate is not trusted.
     #[error(transparent)]
     Trust(#[from] TrustError),
-    /// The user could not be asked.
+    /// The command could not ask the user.
     #[error(transparent)]
     Ask(#[from] AskError),
     /// The output could not be written.

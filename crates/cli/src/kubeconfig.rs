@@ -31,7 +31,8 @@ pub enum KubeconfigError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The file is not a kubeconfig. The content is not quoted: it could be a secret.
+    /// The file is not a kubeconfig. The error does not quote the content, because the content
+    /// could be a secret.
     #[error(
         "cannot parse {path} as a kubeconfig{place}; fix the file, or use --output-file; nothing was changed"
     )]
@@ -46,7 +47,7 @@ pub enum KubeconfigError {
         "cannot parse the kubeconfig of the server{0}; compare the versions with `drover version`"
     )]
     FromServer(String),
-    /// Entries with the same name point to another server or user.
+    /// Entries with the same name have another server or user.
     #[error(
         "cannot merge into {path}: entries with the same name point to another server or user: {}; use --output-file FILE to write a separate file, or --overwrite to replace the entries; nothing was changed",
         .names.join(", ")
@@ -57,7 +58,7 @@ pub enum KubeconfigError {
         /// Kind and name of each entry.
         names: Vec<String>,
     },
-    /// The kubeconfig of the server makes kubectl run a command other than `drover credential`.
+    /// The kubeconfig of the server contains an exec command other than `drover credential`.
     #[error(
         "rejected the kubeconfig of the server: it makes kubectl run {0:?} instead of `drover credential`; nothing was written"
     )]
@@ -95,8 +96,8 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), KubeconfigError> {
     write_private(path, text.as_bytes()).map_err(failed)
 }
 
-/// Merges the entries of `text` into the file and returns the names of the contexts. An existing entry is
-/// replaced if it points to the same server and user, or if `overwrite` is set.
+/// Merges the entries of `text` into the file and returns the names of the contexts. Replaces an
+/// existing entry if it has the same server and user, or if `overwrite` is set.
 pub(crate) fn merge_into(
     path: &Path,
     text: &str,
@@ -134,7 +135,7 @@ pub(crate) fn merge_into(
     Ok(names)
 }
 
-/// Parses a kubeconfig without a schema, so that unknown fields are kept. The error is a position.
+/// Parses a kubeconfig without a schema to preserve unknown fields. The error is a position.
 pub(crate) fn parse(text: &str) -> Result<Map<String, Value>, String> {
     if text.trim().is_empty() {
         return Ok(Map::new());
@@ -150,7 +151,8 @@ pub(crate) fn parse(text: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// Merges entries by name; new ones replace old ones. An existing current context is kept.
+/// Merges entries by name. New entries replace old entries, but an existing current context is
+/// preserved.
 fn merge(into: &mut Map<String, Value>, new: &Map<String, Value>) -> Result<Vec<String>, String> {
     let mut contexts = Vec::new();
     for (kind, default) in [("apiVersion", "v1"), ("kind", "Config")] {

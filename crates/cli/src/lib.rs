@@ -1,7 +1,7 @@
 //! The command line client: the commands of `drover` that call a server.
 //!
-//! Standard output contains only the result of a command; all other text goes to standard error. A
-//! command prints a secret only if that is its purpose.
+//! Standard output contains only the result of a command. All other text goes to standard error. A
+//! command prints a secret only if the secret is its result.
 
 pub mod args;
 mod client;

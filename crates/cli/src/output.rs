@@ -8,7 +8,7 @@ use crate::args::Format;
 use crate::table::Table;
 use crate::terminal::PrintError;
 
-/// An item of a table.
+/// An item of a list, with its table row.
 pub(crate) trait Listed: Serialize {
     /// The headings of the table.
     const HEADINGS: &'static [&'static str];
@@ -17,13 +17,13 @@ pub(crate) trait Listed: Serialize {
     fn cells(&self, now: Timestamp) -> Vec<String>;
 }
 
-/// An object with a page.
+/// An object that a command can print as a page.
 pub trait Page: Serialize {
-    /// Renders the page.
+    /// Renders the object as text.
     fn page(&self, now: Timestamp) -> String;
 }
 
-/// Renders a list; prints `none` to standard error instead of an empty table.
+/// Renders a list. Prints `none` to standard error instead of an empty table.
 pub(crate) fn list<T: Listed>(
     items: Vec<T>,
     format: Format,
@@ -60,7 +60,7 @@ pub fn one<T: Page>(item: &T, format: Format, now: Timestamp) -> Result<String, 
     }
 }
 
-/// Encodes a value as JSON or YAML with a final line feed; `Table` means JSON.
+/// Encodes a value as JSON or YAML with a final line feed. `Table` means JSON.
 pub(crate) fn encode(value: &impl Serialize, format: Format) -> Result<String, PrintError> {
     let failed = |format, reason: String| PrintError::Encode { format, reason };
     match format {

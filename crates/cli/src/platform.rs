@@ -1,4 +1,4 @@
-//! File permissions and terminal modes, which differ between Unix and Windows.
+//! File permissions and terminal modes for Unix and Windows.
 
 #[cfg(unix)]
 mod unix;

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use unicode_width::UnicodeWidthStr;
 
-/// Space between columns.
+/// Separator between columns.
 const GAP: &str = "   ";
 /// The text of an empty cell.
 pub(crate) const DASH: &str = "-";
@@ -24,7 +24,7 @@ impl Table {
         }
     }
 
-    /// Adds a row. Cells beyond the headings are dropped, missing cells are empty.
+    /// Adds a row. Cells beyond the headings are dropped, and missing cells are empty.
     pub(crate) fn row(&mut self, cells: &[String]) {
         let clean = cells.iter().map(|cell| one_line(cell)).collect();
         self.rows.push(clean);
@@ -98,7 +98,7 @@ fn one_line(text: &str) -> String {
         .collect()
 }
 
-/// Whether a character controls the terminal or the direction of text.
+/// Returns true if a character controls the terminal or the direction of text.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -114,7 +114,7 @@ pub(crate) fn age(of: Timestamp, now: Timestamp) -> String {
     )
 }
 
-/// When something ends: `in 3h`, or `expired`.
+/// Formats the remaining time until `end`, such as `in 3h`, or `expired`.
 pub(crate) fn until(end: Timestamp, now: Timestamp) -> String {
     let left = end.as_second().saturating_sub(now.as_second());
     match u64::try_from(left) {
@@ -123,7 +123,7 @@ pub(crate) fn until(end: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// A length of time as kubectl writes it.
+/// Formats a duration like kubectl.
 pub(crate) fn span(seconds: u64) -> String {
     const MINUTE: u64 = 60;
     const HOUR: u64 = 60 * MINUTE;
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_aligned() {
+    fn table_columns_are_aligned() {
         let mut table = Table::new(&["NAME", "STATE", "NOTE"]);
         table.row(&["berlin".into(), "ready".into(), String::new()]);
         table.row(&[

@@ -6,7 +6,7 @@ use drover_api::rest::Secret;
 
 use crate::platform::{close_output, hidden};
 
-/// Maximum length of a password or an answer.
+/// Maximum length of a password or an answer, in bytes.
 const MAX_LINE_BYTES: usize = 16 * 1024;
 
 /// The error of writing to standard output.
@@ -21,9 +21,9 @@ pub enum PrintError {
     /// The value cannot be encoded.
     #[error("cannot encode the output as {format}: {reason}")]
     Encode {
-        /// The format: JSON or YAML.
+        /// The output format: JSON or YAML.
         format: &'static str,
-        /// The error of the encoder.
+        /// Error of the encoder.
         reason: String,
     },
 }
@@ -44,9 +44,9 @@ pub enum AskError {
     /// Standard input is not a terminal.
     #[error("cannot ask for {what}: standard input is not a terminal; {instead}")]
     NotInteractive {
-        /// The requested value.
+        /// The requested value, as a noun phrase.
         what: &'static str,
-        /// The flag to use instead.
+        /// The advice about the flag to use instead.
         instead: &'static str,
     },
     /// Standard input ended.
@@ -67,7 +67,7 @@ pub enum AskError {
     /// The terminal cannot be read.
     #[error("cannot read {what} from the terminal: {source}")]
     Terminal {
-        /// The requested value.
+        /// The requested value, as a noun phrase.
         what: &'static str,
         /// The error of the operating system.
         source: io::Error,
@@ -87,7 +87,8 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), PrintError> {
     Ok(())
 }
 
-/// Closes standard output, so that the reader of a pipe sees the end while this program continues.
+/// Closes standard output, so that the reader of a pipe receives the end of the output while this
+/// program continues.
 pub(crate) fn finish_output() -> Result<(), PrintError> {
     io::stdout().lock().flush()?;
     close_output().map_err(PrintError::Write)
@@ -95,11 +96,11 @@ pub(crate) fn finish_output() -> Result<(), PrintError> {
 
 /// Writes a line to standard error.
 pub fn notice(text: &str) {
-    // Errors are ignored: standard error may be closed.
+    // Ignore errors, because standard error may be closed.
     drop(writeln!(io::stderr().lock(), "{text}"));
 }
 
-/// Whether standard output is a terminal.
+/// Returns true if standard output is a terminal.
 pub fn output_is_terminal() -> bool {
     io::stdout().is_terminal()
 }
@@ -115,7 +116,7 @@ pub(crate) fn ask(
     read_line(what)
 }
 
-/// Asks yes or no; anything but `y` and `yes` is [`AskError::Declined`].
+/// Asks a yes/no question. All answers except `y` and `yes` return [`AskError::Declined`].
 pub(crate) fn confirm(
     question: &str,
     what: &'static str,
@@ -149,7 +150,7 @@ pub(crate) fn ask_password(
     }
 }
 
-/// Asks for a new password, twice.
+/// Asks for a new password and its repetition.
 pub(crate) fn ask_new_password(instead: &'static str) -> Result<Secret, AskError> {
     let what = "the new password";
     let first = ask_password("New password (12 characters or more): ", what, instead)?;
@@ -216,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn line_end_is_removed_and_spaces_are_kept() {
+    fn password_line_loses_its_line_end_and_keeps_spaces() {
         for (bytes, text) in [
             ("secret\n", "secret"),
             ("secret\r\n", "secret"),

@@ -3,8 +3,8 @@
 //! ```text
 //! --ca-file ─────────────► these certificate authorities only
 //! --ca-fingerprint ──────► the presented certificate with this SHA-256, as the only authority
-//! stored context ────────► the stored authority, or those of the system
-//! otherwise ─────────────► those of the system; if verification fails, ask the user once
+//! stored context ────────► the stored authority, or the authorities of the system
+//! otherwise ─────────────► the authorities of the system. If verification fails, ask the user once
 //! ```
 
 use std::sync::{Arc, OnceLock};
@@ -29,7 +29,7 @@ pub(crate) enum Trust {
     Authorities(Authorities),
 }
 
-/// Certificates of authorities; at least one.
+/// Certificates of at least one certificate authority.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Authorities(Vec<CertificateDer<'static>>);
 
@@ -41,9 +41,9 @@ pub enum TrustError {
         "cannot read a PEM certificate from {from}{detail}; use the file of the server's certificate authority"
     )]
     NoCertificates {
-        /// The source of the PEM text.
+        /// Source of the PEM text, such as a path.
         from: String,
-        /// The error of the parser, if there is one.
+        /// Error of the parser, if any.
         detail: String,
     },
     /// The fingerprint cannot be parsed.
@@ -60,9 +60,9 @@ pub enum TrustError {
     OtherFingerprint {
         /// Address of the server.
         server: String,
-        /// The given fingerprint.
+        /// The expected fingerprint.
         wanted: Fingerprint,
-        /// The presented certificates.
+        /// Fingerprints of the presented certificates.
         shown: String,
     },
     /// The presented chain does not contain the certificate authority.
@@ -80,7 +80,7 @@ pub enum TrustError {
     AuthorityChanged {
         /// Address of the server.
         server: String,
-        /// The error of the verification.
+        /// Error of the certificate verification.
         reason: String,
     },
     /// The certificate is not signed by the given authorities.
@@ -88,7 +88,7 @@ pub enum TrustError {
     NotSigned {
         /// Address of the server.
         server: String,
-        /// The error of the verification.
+        /// Error of the certificate verification.
         reason: String,
     },
     /// The TLS client cannot be created.
@@ -108,7 +108,7 @@ impl Fingerprint {
         Self(bytes)
     }
 
-    /// Parses `SHA256:` and 64 hexadecimal digits; prefix and colons are optional.
+    /// Parses `SHA256:` and 64 hexadecimal digits. The prefix and the colons are optional.
     pub(crate) fn parse(text: &str) -> Result<Self, TrustError> {
         let wrong = || TrustError::Fingerprint(text.to_owned());
         let upper = text.trim().to_ascii_uppercase();
@@ -137,7 +137,7 @@ impl std::fmt::Display for Fingerprint {
 }
 
 impl Authorities {
-    /// Parses a PEM file; errors name `from` as its source.
+    /// Parses a PEM file. Errors contain `from` as the source.
     pub(crate) fn from_pem(pem: &[u8], from: &str) -> Result<Self, TrustError> {
         let none = |detail: String| TrustError::NoCertificates {
             from: from.to_owned(),
@@ -175,7 +175,7 @@ impl Authorities {
     }
 }
 
-/// The certificates that a server presented, its own first.
+/// The certificates that a server presented, the server's own certificate first.
 #[derive(Debug)]
 pub(crate) struct PresentedCertificates(Vec<CertificateDer<'static>>);
 
@@ -213,7 +213,7 @@ impl PresentedCertificates {
     }
 }
 
-/// Whether a certificate is a self-signed certificate authority.
+/// Returns true if a certificate is a self-signed certificate authority.
 fn is_root(der: &[u8]) -> bool {
     X509Certificate::from_der(der).is_ok_and(|(_, certificate)| {
         certificate.is_ca() && certificate.subject() == certificate.issuer()
@@ -227,7 +227,8 @@ fn subject(der: &[u8]) -> String {
     )
 }
 
-/// A verifier that records the presented certificates and rejects them, so that no request is sent.
+/// A verifier that records the presented certificates and rejects them, so that the client sends no
+/// request.
 #[derive(Debug)]
 pub(crate) struct CertificateRecorder {
     provider: Arc<CryptoProvider>,
@@ -349,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn error_about_a_file_without_certificates_names_the_file() {
+    fn error_for_a_file_without_certificates_contains_its_path() {
         for pem in [
             "",
             "hello",

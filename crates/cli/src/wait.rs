@@ -1,4 +1,4 @@
-//! Polls until a condition is met, and prints the state whenever it changes.
+//! Polls until a condition is met, and prints the state after each change.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::client::CallError;
 use crate::failure::Failure;
 use crate::terminal::notice;
 
-/// Interval between two polls.
+/// Interval between two successful polls.
 const INTERVAL: Duration = Duration::from_secs(2);
 /// Maximum interval after errors.
 const MAX_INTERVAL: Duration = Duration::from_secs(30);
@@ -19,7 +19,7 @@ const MAX_INTERVAL: Duration = Duration::from_secs(30);
 pub(crate) enum Progress {
     /// The condition is met.
     Done,
-    /// The condition is not met; the text describes the state.
+    /// The condition is not met. The text describes the state.
     Pending(String),
 }
 
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn wait_ends_when_the_condition_is_met() {
+    async fn wait_returns_when_the_condition_is_met() {
         let looks = Cell::new(0);
         let result = wait_for(Duration::from_mins(1), || async {
             looks.set(looks.get() + 1);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn transient_errors_are_retried_and_others_are_not() {
+    async fn wait_retries_only_transient_errors() {
         let looks = Cell::new(0);
         let away = || CallError::Unreachable {
             server: "s".to_owned(),

@@ -1,11 +1,11 @@
-//! Retry delays: exponential, bounded, with full jitter.
+//! Retry delays: exponential, with an upper bound and full jitter.
 
 use std::time::Duration;
 
 use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
 
-/// Delays that double up to a bound. Each is uniformly random between zero and the current bound,
-/// so that clients that failed together do not retry together.
+/// Delays that double up to an upper bound. Each delay is uniformly random between zero and the
+/// current bound, so that clients that failed together do not retry together.
 #[derive(Clone, Debug)]
 pub struct Backoff {
     first: Duration,
@@ -14,7 +14,7 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// The first delay is below `first`; no delay exceeds `longest`.
+    /// Creates delays. The first delay is below `first`, and no delay exceeds `longest`.
     pub fn new(first: Duration, longest: Duration) -> Self {
         Self {
             first,
@@ -23,7 +23,7 @@ impl Backoff {
         }
     }
 
-    /// The next delay.
+    /// Returns the next delay and doubles the bound.
     pub fn next_delay(&mut self) -> Duration {
         let delay = full_jitter(self.bound);
         self.bound = (self.bound * 2).min(self.longest);
@@ -36,7 +36,7 @@ impl Backoff {
     }
 }
 
-/// A uniformly random delay between zero and `bound`.
+/// Returns a uniformly random delay between zero and `bound`.
 pub fn full_jitter(bound: Duration) -> Duration {
     let mut bytes = [0_u8; 4];
     if SystemRandom::new().fill(&mut bytes).is_err() {
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn delays_are_bounded_and_spread() {
+    fn backoff_delays_are_bounded_and_random() {
         let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(8));
         let delays: Vec<_> = (0..64).map(|_| backoff.next_delay()).collect();
         assert!(delays[0] <= Duration::from_secs(1));

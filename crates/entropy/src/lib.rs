@@ -1,6 +1,6 @@
 //! Random bytes, random passwords and random delays, from the operating system's generator.
 //!
-//! *Owns* every use of randomness outside cryptographic protocols. *Never* waits or retries itself.
+//! *Owns* all uses of randomness outside cryptographic protocols. *Never* waits or retries.
 
 pub mod backoff;
 
@@ -13,7 +13,7 @@ use thiserror::Error;
 #[error("the system's random generator failed")]
 pub struct NoRandomness;
 
-/// Random bytes from the operating system.
+/// Returns random bytes from the operating system.
 pub fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {
     let mut bytes = [0; N];
     SystemRandom::new()
@@ -22,7 +22,7 @@ pub fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {
     Ok(bytes)
 }
 
-/// A random one-time password: 20 characters, 100 bits.
+/// Returns a random one-time password: 20 characters, 100 bits.
 pub fn random_password() -> Result<SecretString, NoRandomness> {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let text: String = random::<20>()?

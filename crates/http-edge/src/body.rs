@@ -1,4 +1,5 @@
-//! Extractors for bodies, paths and queries: bounded and typed; errors name the field.
+//! Extractors for bodies, paths and queries. They limit sizes and parse types, and their errors
+//! name the field.
 
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub struct Json<T>(pub T);
 
-/// Like [`Json`], but the body may be empty.
+/// A JSON body of at most [`BODY_BYTES`], or an empty body.
 #[derive(Debug)]
 pub struct OptionalJson<T>(pub Option<T>);
 
@@ -72,7 +73,7 @@ fn is_json(request: &Request) -> bool {
     kind.is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"))
 }
 
-/// Parses JSON; an error names the field and never repeats its value, which may be a secret.
+/// Parses JSON. The error names the field but not its value, which may be a secret.
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Status> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
@@ -105,7 +106,7 @@ fn refusal(path: &str, error: &serde_json::Error) -> Status {
     }
 }
 
-/// The name in serde's "unknown field `x`" and "missing field `x`".
+/// Returns the field name from serde's "unknown field `x`" and "missing field `x`".
 fn field_in(text: &str) -> Option<String> {
     let rest = text
         .strip_prefix("unknown field `")
@@ -113,7 +114,7 @@ fn field_in(text: &str) -> Option<String> {
     rest.split_once('`').map(|(field, _)| field.to_owned())
 }
 
-/// Removes the value from serde's "invalid type: string \"…\", expected …".
+/// Removes the value from serde's error "invalid type: string \"…\", expected …".
 fn without_values(text: &str) -> String {
     let cut = ["invalid type: ", "invalid value: "];
     let Some(rest) = cut.iter().find_map(|start| text.strip_prefix(start)) else {
@@ -126,7 +127,7 @@ fn without_values(text: &str) -> String {
     )
 }
 
-/// The only name in a route's path, percent-decoded.
+/// The name in a route's path, percent-decoded, for routes with one name.
 #[derive(Debug)]
 pub struct Name(pub String);
 
@@ -156,7 +157,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Names {
     }
 }
 
-/// Query parameters; unknown parameters are rejected.
+/// Query parameters. Unknown parameters are rejected.
 #[derive(Debug)]
 pub struct Query<T>(pub T);
 
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_the_field_and_not_its_value() {
+    fn error_names_the_field_and_hides_its_value() {
         for (body, code, field) in [
             (
                 r#"{"username":"a","password":"hunter2hunter2","otp":"1"}"#,
@@ -227,14 +228,14 @@ mod tests {
     }
 
     #[test]
-    fn deep_nesting_is_an_error_like_any_other() {
+    fn deeply_nested_json_returns_an_error() {
         let deep = "[".repeat(60_000);
         assert_eq!(refused::<serde_json::Value>(&deep).code(), 400);
     }
 
     proptest! {
         #[test]
-        fn arbitrary_bytes_never_panic(bytes: Vec<u8>) {
+        fn parsing_an_arbitrary_body_does_not_panic(bytes: Vec<u8>) {
             let _ = parse::<TokenCreate>(&bytes);
         }
     }

@@ -1,62 +1,62 @@
-//! Concurrency limits of expensive work: one task per user, and few users at once.
+//! Concurrency limits of expensive work: one task per user, and a maximum number of users.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// The users with a running task; clones network_slot them.
+/// Counts the users with a running task. Clones share the counts.
 #[derive(Clone, Debug)]
 pub struct ConcurrencyLimiter {
-    most: usize,
-    among: Arc<Mutex<HashSet<Box<str>>>>,
+    max_users: usize,
+    users: Arc<Mutex<HashSet<Box<str>>>>,
 }
 
-/// A held permit; released when dropped.
+/// A held permit. Dropping the guard releases the permit.
 #[derive(Debug)]
 pub struct ConcurrencyGuard {
-    who: Box<str>,
-    among: Arc<Mutex<HashSet<Box<str>>>>,
+    user_uid: Box<str>,
+    users: Arc<Mutex<HashSet<Box<str>>>>,
 }
 
-/// Why no permit is available.
+/// The reason why no permit is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitReached {
-    /// The user already has one.
+    /// The user already holds a permit.
     SameUser,
-    /// The limit of users is reached.
+    /// The maximum number of users hold permits.
     AllUsers,
 }
 
 impl ConcurrencyLimiter {
-    /// A limiter for this number of users.
-    pub fn of(most: usize) -> Self {
+    /// Creates a limiter for `max_users` concurrent users.
+    pub fn of(max_users: usize) -> Self {
         Self {
-            most,
-            among: Arc::default(),
+            max_users,
+            users: Arc::default(),
         }
     }
 
     /// Acquires a permit for the user with this UID.
-    pub fn take(&self, who: &str) -> Result<ConcurrencyGuard, LimitReached> {
-        let mut among = self.among.lock();
-        if among.contains(who) {
+    pub fn take(&self, user_uid: &str) -> Result<ConcurrencyGuard, LimitReached> {
+        let mut users = self.users.lock();
+        if users.contains(user_uid) {
             return Err(LimitReached::SameUser);
         }
-        if among.len() >= self.most {
+        if users.len() >= self.max_users {
             return Err(LimitReached::AllUsers);
         }
-        among.insert(who.into());
+        users.insert(user_uid.into());
         Ok(ConcurrencyGuard {
-            who: who.into(),
-            among: Arc::clone(&self.among),
+            user_uid: user_uid.into(),
+            users: Arc::clone(&self.users),
         })
     }
 }
 
 impl Drop for ConcurrencyGuard {
     fn drop(&mut self) {
-        self.among.lock().remove(&self.who);
+        self.users.lock().remove(&self.user_uid);
     }
 }
 
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_user_holds_one_guard_and_few_users_hold_one_at_once() {
+    fn user_holds_at_most_one_guard_and_the_total_is_limited() {
         let limiter = ConcurrencyLimiter::of(2);
         let ann = limiter.take("ann").ok();
         assert_eq!(limiter.take("ann").err(), Some(LimitReached::SameUser));
@@ -79,7 +79,7 @@ mod tests {
         drop(bob);
         assert!(
             limiter.take("ann").is_ok(),
-            "a turn is over when it is dropped"
+            "dropping the guard releases the permit"
         );
     }
 }

@@ -1,8 +1,9 @@
 //! The HTTP edge of the server: the listener, limits per network, request bodies, and errors as
 //! `metav1.Status`.
 //!
-//! *Owns* what a request meets before a handler knows its caller: connection slots, timeouts, size
-//! limits, and the one form of error answers. *Never* identifies a caller or decides about rights.
+//! *Owns* connection slots, timeouts, size limits, and the format of error responses, which apply
+//! before a handler identifies the caller. *Never* identifies a caller or decides about
+//! permissions.
 
 pub mod body;
 pub mod concurrency;

@@ -1,11 +1,11 @@
 //! The TLS listener: HTTP/1.1 and HTTP/2 with upgrades, and limits for unauthenticated clients.
 //!
-//! Before authentication, a connection costs at most one file descriptor, a few KiB, and bounded
+//! Before authentication, a connection costs at most one file descriptor, a few KiB, and a limited
 //! time for the handshake and the headers. Each network (an IPv4 address or an IPv6 /64) and each
-//! wider network has a connection limit. The network is the connection's own: all clients behind a
-//! load balancer that hides addresses network_slot the load balancer's limit.
+//! wider network has a connection limit. The network is derived from the connection's peer address:
+//! all clients behind a load balancer that hides addresses share the load balancer's limit.
 //!
-//! The listener never stops accepting: a connection without a free slot is closed at once. Some
+//! The listener never stops accepting: it closes a connection without a free slot immediately. Some
 //! slots are reserved for agents.
 
 mod activity;
@@ -50,27 +50,28 @@ use crate::networks::TrustedProxies;
 use crate::status::Status;
 use drover_entropy::backoff::Backoff;
 
-/// Maximum size of a request's header section; client-go sends long tokens and group lists.
+/// Maximum size of a request's header section, in bytes. client-go sends long tokens and group
+/// lists.
 pub const HEADER_BYTES: usize = 256 * 1024;
 /// Maximum concurrent requests on one HTTP/2 connection.
 const MAX_STREAMS: u32 = 250;
-/// HTTP/2 flow-control window of one stream.
+/// HTTP/2 flow-control window of one stream, in bytes.
 const STREAM_WINDOW: u32 = 256 * 1024;
-/// HTTP/2 flow-control window of a connection.
+/// HTTP/2 flow-control window of a connection, in bytes.
 const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
-/// Interval of HTTP/2 pings on an idle connection, and the time limit of the response.
+/// Interval of HTTP/2 pings on an idle connection, and the time limit of the ping's response.
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
 
-/// Maximum connections of trusted proxies that have not sent their PROXY header yet.
+/// Maximum number of connections from trusted proxies that have not sent their PROXY header yet.
 const MAX_UNNAMED: usize = 4096;
-/// Time limit for a connection to end after a graceful shutdown began.
+/// Time limit for a connection to end after the start of a graceful shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
-/// Routes that are available on connections reserved for agents.
+/// Routes that agents can use on connections reserved for agents.
 const AGENT_ROUTES: [&str; 5] = [
     "/v1/agent/register",
     "/v1/agent/challenge",
     "/v1/connect",
-    // Kubernetes restarts a server whose probes fail, and a restart ends every tunnel.
+    // Kubernetes restarts a server whose probes fail, and a restart closes every tunnel.
     "/livez",
     "/readyz",
 ];
@@ -83,17 +84,18 @@ pub struct Limits {
     /// Time limit for the headers of an HTTP/1.1 request, including the wait for its first byte,
     /// and for the preface of an HTTP/2 connection.
     pub headers: Duration,
-    /// Maximum concurrent connections; further ones are for agents only. Agents that have proved
-    /// their keys do not count.
+    /// Maximum number of concurrent connections. Further connections are for agents only.
+    /// Connections of agents that have proved their keys do not count.
     pub connections: usize,
-    /// Maximum concurrent connections of one network; further ones are for agents only.
+    /// Maximum number of concurrent connections of one network. Further connections are for agents
+    /// only.
     pub per_network: usize,
-    /// Maximum concurrent connections for agents only, half of them for networks from which agents
-    /// have proved their keys; further ones are closed.
+    /// Maximum number of concurrent connections for agents only. Half of them are for networks from
+    /// which agents have proved their keys. The listener closes further connections.
     pub agents: usize,
-    /// The same limit for one network, in each half.
+    /// Maximum number of concurrent agent-only connections of one network, in each half.
     pub agents_per_network: usize,
-    /// Time limit for an agent to prove its key on such a connection.
+    /// Time limit for an agent to prove its key on an agent-only connection.
     pub prove: Duration,
     /// Time limits of connections without an authenticated request.
     pub idle_timeouts: IdleTimeouts,
@@ -102,7 +104,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits of the server.
+    /// The default limits of the server.
     pub const SERVER: Self = Self {
         handshake: Duration::from_secs(10),
         headers: Duration::from_secs(30),
@@ -119,16 +121,17 @@ impl Limits {
     };
 }
 
-/// The proxies that may name the client of a connection or request; none by default.
+/// The proxies that may set the client address of a connection or request. Empty by default.
 #[derive(Clone, Debug, Default)]
 pub struct Proxies {
-    /// By `X-Forwarded-For` in a request.
+    /// Proxies trusted to set the client address in `X-Forwarded-For`.
     pub forwarded_for: TrustedProxies,
-    /// By a header of the PROXY protocol, version 2, at the beginning of a connection.
+    /// Proxies trusted to set the client address with a PROXY protocol header, version 2, at the
+    /// beginning of a connection.
     pub proxy_protocol: TrustedProxies,
 }
 
-/// The parts that serve each connection.
+/// The shared configuration for serving each connection.
 struct Serving {
     acceptor: TlsAcceptor,
     router: Router,
@@ -142,7 +145,7 @@ struct Serving {
 ///
 /// Each request carries its client's address as the extension [`ConnectInfo`]`<`[`SocketAddr`]`>`,
 /// and its connection's [`ConnectionSlot`]. The client is the peer, or the address from a trusted
-/// proxy; the port is 0 if `X-Forwarded-For` names the client.
+/// proxy. The port is 0 if the address comes from `X-Forwarded-For`.
 pub async fn serve(
     listener: TcpListener,
     tls: Arc<rustls::ServerConfig>,
@@ -174,7 +177,7 @@ pub async fn serve(
                 connections
                     .spawn(async move { serving.serve_proxied(stream, peer, waiting).await });
             } else {
-                tracing::debug!(%peer, "closed: too many connections without a PROXY header");
+                tracing::debug!(%peer, "closed a connection: too many connections without a PROXY header");
             }
         }
     };
@@ -182,14 +185,11 @@ pub async fn serve(
     drop(listener);
     connections.close();
     if timeout(limits.drain, connections.wait()).await.is_err() {
-        tracing::info!(
-            open = connections.len(),
-            "ending with connections still open"
-        );
+        tracing::info!(open = connections.len(), "stopped with open connections");
     }
 }
 
-/// Accepts the next connection; retries errors such as too many open files.
+/// Accepts the next connection. Retries after errors such as too many open files.
 async fn accept(listener: &TcpListener, backoff: &mut Backoff) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
@@ -198,7 +198,10 @@ async fn accept(listener: &TcpListener, backoff: &mut Backoff) -> (TcpStream, So
                 return accepted;
             }
             Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "cannot accept");
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "failed to accept a connection"
+                );
                 sleep(backoff.next_delay()).await;
             }
         }
@@ -210,12 +213,12 @@ impl Serving {
         let is_proxy = self.proxies.forwarded_for.contains(client.ip());
         let slot = self.slots.take(client.ip(), is_proxy);
         if slot.is_none() {
-            tracing::debug!(%client, "closed: too many connections");
+            tracing::debug!(%client, "closed a connection: too many connections");
         }
         slot
     }
 
-    /// Serves a connection of a trusted proxy, which names its client first.
+    /// Serves a connection of a trusted proxy. The connection begins with a PROXY header.
     async fn serve_proxied(
         &self,
         mut stream: TcpStream,
@@ -232,7 +235,7 @@ impl Serving {
                 }
             }
             Ok(Err(error)) => {
-                tracing::debug!(%peer, error = &error as &dyn std::error::Error, "PROXY header");
+                tracing::debug!(%peer, error = &error as &dyn std::error::Error, "failed to read the PROXY header");
             }
             Err(_) => tracing::debug!(%peer, "timeout while reading the PROXY header"),
         }
@@ -254,15 +257,15 @@ async fn shake_hands(
 ) -> Option<TlsStream<ReadAhead<TcpStream>>> {
     // Nagle's algorithm would delay interactive streams and small responses.
     if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%peer, error = &error as &dyn std::error::Error, "no TCP_NODELAY");
+        tracing::debug!(%peer, error = &error as &dyn std::error::Error, "failed to set TCP_NODELAY");
     }
     if let Err(error) = enable_keep_alive(&stream) {
-        tracing::debug!(%peer, error = &error as &dyn std::error::Error, "no TCP keepalive");
+        tracing::debug!(%peer, error = &error as &dyn std::error::Error, "failed to enable TCP keep-alive");
     }
     match timeout(limits.handshake, acceptor.accept(ReadAhead::new(stream))).await {
         Ok(Ok(stream)) => Some(stream),
         Ok(Err(error)) => {
-            tracing::debug!(%peer, error = &error as &dyn std::error::Error, "TLS handshake");
+            tracing::debug!(%peer, error = &error as &dyn std::error::Error, "TLS handshake failed");
             None
         }
         Err(_) => {
@@ -273,8 +276,8 @@ async fn shake_hands(
 }
 
 impl Serving {
-    /// Serves the protocol that TLS negotiated (ALPN). hyper-util's detection from the first bytes
-    /// has no time limit.
+    /// Serves the protocol that TLS negotiated (ALPN). hyper-util can detect the protocol from the
+    /// first bytes, but without a time limit.
     async fn converse(
         &self,
         stream: TlsStream<ReadAhead<TcpStream>>,
@@ -312,7 +315,7 @@ impl Serving {
         }
     }
 
-    /// The client of a request; a proxy names it without a port.
+    /// Returns the client address of a request. An address from `X-Forwarded-For` has port 0.
     fn client(&self, peer: SocketAddr, headers: &http::HeaderMap) -> SocketAddr {
         let client = self.proxies.forwarded_for.client(peer.ip(), headers);
         let port = if client == peer.ip().to_canonical() {
@@ -324,7 +327,7 @@ impl Serving {
     }
 }
 
-/// Serves a request, which counts as in flight until its response is sent.
+/// Serves a request. The request counts as in flight until its response is sent.
 async fn answer(
     router: Router,
     request: http::Request<Body>,
@@ -341,7 +344,7 @@ async fn answer(
     Ok(response.map(|body| Body::new(Tracked::new(body, request_in_flight))))
 }
 
-/// Returns when a connection must be closed because its client is inactive or did not prove a key.
+/// Returns when the connection must be closed, because the client is idle or did not prove a key.
 async fn abandoned(slot: &ConnectionSlot, limits: Limits) {
     match slot.purpose() {
         Purpose::All => slot.activity().abandoned(limits.idle_timeouts).await,
@@ -349,8 +352,8 @@ async fn abandoned(slot: &ConnectionSlot, limits: Limits) {
     }
 }
 
-/// Drives a connection to its end; starts a graceful shutdown at `stop` and when it is `abandoned`.
-/// Returns `None` if an abandoned connection does not end in time.
+/// Drives a connection to its end. Starts a graceful shutdown at `stop` and when the connection is
+/// `abandoned`. Returns `None` if an abandoned connection does not end in time.
 async fn until<C: Future>(
     mut connection: Pin<&mut C>,
     shut_down: impl Fn(Pin<&mut C>),

@@ -1,8 +1,8 @@
 //! Network prefixes of clients, and limits per network.
 //!
 //! An attacker may own a whole IPv6 /48, which has 65,536 /64 networks. Therefore each address
-//! counts at three prefixes at once: the client's network and two wider ones, which get a larger
-//! part of the limit, but never all of it.
+//! counts at three prefixes: the client's network and two wider ones. The wider networks get a
+//! larger fraction of the limit, but never the whole limit.
 
 mod agents;
 mod limits;
@@ -22,19 +22,19 @@ pub use self::limits::{NetworkLimits, NetworkSlot, has_room};
 pub use self::proxies::TrustedProxies;
 pub use self::rates::{Quota, Rates, Wait};
 
-/// Prefix lengths at which an address counts, the client's own first.
+/// Prefix lengths at which an address counts. The first one is the client's own network.
 const IPV4_WIDTHS: [u8; 3] = [32, 24, 16];
 const IPV6_WIDTHS: [u8; 3] = [64, 56, 48];
 
-/// Replaces an unknown client address.
+/// Placeholder for an unknown client address.
 pub const NOWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
-/// The network of one client: an IPv4 address, or a whole IPv6 /64.
+/// Returns the network of one client: an IPv4 address, or a whole IPv6 /64.
 pub fn network(address: IpAddr) -> IpAddr {
     prefixes(address)[0].first
 }
 
-/// The client address of a request. All requests without a known address network_slot one value.
+/// Returns the client address of a request. All requests without a known address share [`NOWHERE`].
 pub fn sender(request: &Extensions) -> IpAddr {
     let peer = request.get::<ConnectInfo<SocketAddr>>();
     peer.map_or(NOWHERE, |ConnectInfo(peer)| peer.ip())
@@ -48,8 +48,8 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// The prefix of this length that contains an address; a length beyond the address's is
-    /// truncated.
+    /// Returns the prefix of this length that contains an address. A length beyond the address
+    /// length is truncated.
     pub fn of(address: IpAddr, length: u8) -> Self {
         match address.to_canonical() {
             IpAddr::V4(v4) => {
@@ -71,7 +71,7 @@ impl Prefix {
         }
     }
 
-    /// Whether the prefix contains an address.
+    /// Returns true if the prefix contains an address.
     pub fn contains(self, address: IpAddr) -> bool {
         Self::of(address, self.length) == self
     }
@@ -83,16 +83,16 @@ impl fmt::Display for Prefix {
     }
 }
 
-/// Why a text is not a CIDR.
+/// The reason why a text is not a CIDR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum PrefixError {
-    /// Not an address, or not a valid length for its family.
+    /// The text is not an address, or the length is not valid for its address family.
     #[error("write a network as CIDR, such as 10.0.0.0/8 or 2001:db8::/32, or one address")]
     Malformed,
-    /// An IPv4 address mapped into an IPv6 one.
+    /// The text is an IPv4 address mapped into an IPv6 address.
     #[error("write the IPv4 network itself, such as 10.0.0.0/8")]
     Mapped,
-    /// The address has bits beyond the length.
+    /// The address has bits beyond the prefix length.
     #[error("the address is not the first of its network: write {0}")]
     NotFirst(Prefix),
 }
@@ -121,7 +121,7 @@ impl FromStr for Prefix {
     }
 }
 
-/// The prefixes at which an address counts, the longest first.
+/// Returns the prefixes at which an address counts, the longest first.
 fn prefixes(address: IpAddr) -> [Prefix; 3] {
     let widths = match address.to_canonical() {
         IpAddr::V4(_) => IPV4_WIDTHS,
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn prefix_contains_the_addresses_that_begin_alike() {
+    fn prefix_contains_addresses_with_the_same_leading_bits() {
         let prefix = |address: &str, length| Prefix::of(address.parse().unwrap(), length);
         let holds = |prefix: Prefix, address: &str| prefix.contains(address.parse().unwrap());
         assert!(holds(prefix("10.1.2.3", 8), "10.200.0.1"));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn network_is_read_from_a_cidr_or_an_address() {
+    fn prefix_is_parsed_from_a_cidr_or_an_address() {
         let read = |text: &str| text.parse::<Prefix>().map(|prefix| prefix.to_string());
         assert_eq!(read("10.0.0.0/8").unwrap(), "10.0.0.0/8");
         assert_eq!(read("192.0.2.1").unwrap(), "192.0.2.1/32");

@@ -1,14 +1,15 @@
 //! Converts errors to responses: a Kubernetes `Status` as JSON.
 //!
-//! Modules have their own error types and convert them to a [`Status`] here, so that kubectl, the
-//! CLI and browsers get one format: the cause and the next step.
+//! Modules have their own error types and convert them to a [`Status`] here. So kubectl, the CLI
+//! and browsers receive one format with the cause and the next step.
 
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1;
 
-/// An error response: `metav1.Status`, boxed because it is often in a `Result`.
+/// An error response in the format of `metav1.Status`. Boxed, because it is often the error of a
+/// `Result`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status(Box<Inner>);
 
@@ -24,7 +25,7 @@ struct Inner {
 }
 
 impl Status {
-    /// A response with any code and reason; prefer the named constructors.
+    /// Creates a response with any code and reason. Prefer the named constructors.
     pub fn new(code: StatusCode, reason: impl Into<String>, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             code,
@@ -47,12 +48,12 @@ impl Status {
         Self::new(StatusCode::UNAUTHORIZED, "Unauthorized", message)
     }
 
-    /// 403: authenticated, but not allowed.
+    /// 403: the caller is authenticated, but not allowed.
     pub fn forbidden(message: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, "Forbidden", message)
     }
 
-    /// 404: the object does not exist, or the caller may not see it.
+    /// 404: the object does not exist, or the caller may not read it.
     pub fn not_found(kind: &'static str, name: &str) -> Self {
         Self::new(
             StatusCode::NOT_FOUND,
@@ -71,7 +72,7 @@ impl Status {
         )
     }
 
-    /// 405: the path exists, the method does not.
+    /// 405: the path exists, but does not support the method.
     pub fn method_not_allowed() -> Self {
         Self::new(
             StatusCode::METHOD_NOT_ALLOWED,
@@ -80,7 +81,7 @@ impl Status {
         )
     }
 
-    /// 409: the name is taken.
+    /// 409: another object has the name.
     pub fn already_exists(kind: &'static str, name: &str) -> Self {
         Self::new(
             StatusCode::CONFLICT,
@@ -113,7 +114,7 @@ impl Status {
         )
     }
 
-    /// 422: a field has an invalid value; `message` describes the valid values.
+    /// 422: a field has an invalid value. `message` describes the valid values.
     pub fn invalid(field: &str, message: impl Into<String>) -> Self {
         let message = message.into();
         Self::new(
@@ -124,18 +125,18 @@ impl Status {
         .because(field, "FieldValueInvalid", message)
     }
 
-    /// 429: rate limit exceeded; sets `Retry-After`.
+    /// 429: the caller exceeded a rate limit. Sets `Retry-After`.
     pub fn too_many_requests(message: impl Into<String>, retry_after_seconds: u32) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", message)
             .retry_after(retry_after_seconds)
     }
 
-    /// 500: a fault of the server.
+    /// 500: the server has an internal error.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message)
     }
 
-    /// 503: temporarily unavailable; sets `Retry-After`.
+    /// 503: the server is temporarily unavailable. Sets `Retry-After`.
     pub fn unavailable(message: impl Into<String>, retry_after_seconds: u32) -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -150,7 +151,7 @@ impl Status {
         Self::new(StatusCode::GATEWAY_TIMEOUT, "Timeout", message)
     }
 
-    /// Sets the kind and name of the object.
+    /// Sets the kind and name of the object that the error is about.
     #[must_use]
     pub fn about(mut self, kind: &'static str, name: &str) -> Self {
         self.0.kind = Some(kind);
@@ -176,22 +177,22 @@ impl Status {
         self
     }
 
-    /// The HTTP status code.
+    /// Returns the HTTP status code.
     pub fn code(&self) -> StatusCode {
         self.0.code
     }
 
-    /// The reason in `PascalCase`.
+    /// Returns the reason in `PascalCase`.
     pub fn reason(&self) -> &str {
         &self.0.reason
     }
 
-    /// The message for humans.
+    /// Returns the message for users.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The wire format (Kubernetes API conventions, "Response Status Kind").
+    /// Converts the error to the wire format (Kubernetes API conventions, "Response Status Kind").
     pub fn to_meta(&self) -> v1::Status {
         let inner = &*self.0;
         let has_details =
@@ -258,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kubectl_understands_the_wire_form() {
+    fn error_status_has_the_kubernetes_wire_format() {
         let status = Status::invalid("password", "has 12 to 512 characters").retry_after(3);
         let wire = serde_json::to_value(status.to_meta()).unwrap();
         let read: kube::core::Status = serde_json::from_value(wire.clone()).unwrap();
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_name_stays_inside_the_json_string() {
+    fn hostile_name_is_escaped_in_the_json_string() {
         let response = Status::not_found("Cluster", "<script>\r\nSet-Cookie: x").into_response();
         assert_eq!(response.headers()[CONTENT_TYPE], "application/json");
         assert_eq!(response.headers()["x-content-type-options"], "nosniff");
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn only_401_has_a_www_authenticate_header() {
+    fn www_authenticate_header_is_set_only_for_401() {
         assert!(
             Status::unauthorized("x")
                 .into_response()

@@ -14,21 +14,23 @@ use crate::listen::ConnectionSlot;
 use crate::networks::{NetworkLimits, NetworkSlot, sender};
 use crate::status::Status;
 
-/// Maximum number of such bodies that are read at once, in total and from one network. Each can
-/// hold [`super::body::BODY_BYTES`] for the whole time limit, so the number bounds memory.
+/// Maximum number of unauthenticated bodies that the server reads concurrently, in total and from
+/// one network. Each body can use [`super::body::BODY_BYTES`] for the whole time limit, so the
+/// number limits memory.
 const MAX_CONCURRENT: (usize, usize) = (512, 32);
 
-/// Maximum number of agents' bodies that are read at once, in total and from one network; the same
-/// number again is for networks from which agents have proved their keys.
+/// Maximum number of agents' bodies that the server reads concurrently, in total and from one
+/// network. Networks from which agents have proved their keys have a second budget of the same
+/// size.
 const MAX_CONCURRENT_AGENTS: (usize, usize) = (256, 32);
-/// Maximum size of an agent's body: a key, a signature and a version.
+/// Maximum size of an agent's body, in bytes. The body contains a key, a signature and a version.
 const MAX_AGENT_BYTES: usize = 16 * 1024;
 /// Time limit for receiving an agent's body.
 const AGENT_TIMEOUT: Duration = Duration::from_secs(10);
 
 static READING: LazyLock<Reading> = LazyLock::new(Reading::default);
 
-/// The bodies that are being read.
+/// Counts the bodies that the server is reading.
 struct Reading {
     strangers: NetworkLimits,
     new_agents: NetworkLimits,
@@ -57,7 +59,7 @@ impl Reading {
     }
 }
 
-/// Like [`Json`], from an unauthenticated client.
+/// A [`Json`] body of an unauthenticated client, with a limit on concurrent reads.
 #[derive(Debug)]
 pub struct UnauthenticatedJson<T>(pub T);
 
@@ -65,8 +67,8 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for UnauthenticatedJson<T> {
     type Rejection = Status;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Status> {
-        // Refused without a wait: a waiting request holds the data that its connection has
-        // received.
+        // Refuse the request without waiting, because a waiting request holds the data that its
+        // connection has received.
         let slot = READING.stranger(sender(request.extensions()));
         let _place = slot.ok_or_else(too_many)?;
         let Json(value) = Json::from_request(request, state).await?;
@@ -74,7 +76,7 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for UnauthenticatedJson<T> {
     }
 }
 
-/// Like [`Json`], with a smaller limit, from a client that claims to be an agent.
+/// A [`Json`] body of a client that claims to be an agent. The size limit is smaller.
 #[derive(Debug)]
 pub struct AgentJson<T>(pub T);
 
@@ -128,7 +130,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn endless_bodies_from_one_network_do_not_block_others() {
+    async fn endless_bodies_from_one_network_do_not_block_other_networks() {
         let (here, there) = ([198, 51, 100, 1], [198, 51, 100, 2]);
         let mut waiting: Vec<_> = (0..MAX_CONCURRENT.1)
             .map(|_| {
@@ -137,7 +139,7 @@ mod tests {
             })
             .collect();
         for one in &mut waiting {
-            assert!(one.now_or_never().is_none(), "it is being read");
+            assert!(one.now_or_never().is_none(), "the body is being read");
         }
         let refused = read(from(here, Body::from("{}"))).await.unwrap_err();
         assert_eq!(refused.code(), 429);

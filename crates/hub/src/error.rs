@@ -35,7 +35,7 @@ pub enum HubError {
         source: ClientError,
     },
     /// No answer came.
-    #[error("could not {operation} on the hub: no answer within {} s", after.as_secs())]
+    #[error("could not {operation} on the hub: no response within {} s", after.as_secs())]
     TimedOut {
         /// Completes "could not …".
         operation: &'static str,

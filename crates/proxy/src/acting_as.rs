@@ -1,9 +1,10 @@
 //! User impersonation (`kubectl --as`) through Drover.
 //!
-//! The hub and the cluster must both allow it. On the hub, a role of the user must grant the verb
-//! `impersonate`; Drover checks this before it resolves any name. On the cluster, Drover asks the
-//! cluster's RBAC with a `SubjectAccessReview` for the user's name there, because the account that
-//! carries the request may impersonate every user with a binding (CVE-2026-44945).
+//! The hub and the cluster must both allow the impersonation. On the hub, a role of the user must
+//! grant the verb `impersonate`. Drover checks the verb before it resolves any name. On the
+//! cluster, Drover sends a `SubjectAccessReview` for the user's name on the cluster to the
+//! cluster's RBAC, because the account that carries the request may impersonate every user with a
+//! binding (CVE-2026-44945).
 //!
 //! Only names that Drover assigns can be impersonated: a user by the name that `drover user list`
 //! shows or by `drover:user:<uid>`, a group by `drover:<provider>:<id>`. An agent refuses every
@@ -30,11 +31,11 @@ use super::open::may_be_acted_as;
 use super::refusal::Refusal;
 use drover_api::client_error::told;
 
-/// Time limit for all access reviews of one request together.
+/// Time limit for all access reviews of one request, in total.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Proxy {
-    /// Returns the requested identity once the hub and the cluster allow the impersonation.
+    /// Returns the requested identity after the hub and the cluster have allowed the impersonation.
     pub(super) async fn acting_as(
         &self,
         headers: &HeaderMap,
@@ -44,8 +45,8 @@ impl Proxy {
         if !impersonation::is_requested(headers) {
             return Ok(None);
         }
-        // Checked before names are resolved, so that a caller without the right gets the same
-        // answer for every name.
+        // Check the permission before resolving names, so that a caller without the permission
+        // receives the same error for every name.
         let Holder::Person { identity: who, .. } = permit.holder() else {
             return Err(Refusal::MayNotActAs);
         };
@@ -65,7 +66,7 @@ impl Proxy {
         let Some(asked) = impersonation::requested(headers, resolve)? else {
             return Ok(None);
         };
-        // A user that is named by UID must exist as well.
+        // A user that the header names by UID must also exist.
         let user = users.by_uid(asked.user().uid().as_str());
         if !user.is_some_and(|user| may_be_acted_as(&user)) {
             let name = asked.user().to_string();
@@ -75,7 +76,7 @@ impl Proxy {
             Target::Hub => self.hub.client(),
             Target::Cluster(uid) => self.tunnels.client(uid, Lane::Controller),
         };
-        // Boxed: otherwise the future of every request reserves space for it.
+        // Boxed, because otherwise the future of every request reserves memory for the reviews.
         let asking = Box::pin(cluster_allows(client, who, &asked, cluster));
         tokio::time::timeout(TIMEOUT, asking)
             .await
@@ -84,7 +85,7 @@ impl Proxy {
     }
 }
 
-/// Asks the cluster whether `who` may impersonate the user and each group of `asked`.
+/// Asks the cluster's RBAC whether `who` may impersonate the user and each group of `asked`.
 async fn cluster_allows(
     client: Client,
     who: &KubernetesIdentity,

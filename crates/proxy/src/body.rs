@@ -1,5 +1,5 @@
-//! Streaming bodies: forwarded frame by frame, counted, and ended with an error when the request is
-//! aborted.
+//! Streaming bodies. The proxy forwards them frame by frame, counts their bytes, and ends them with
+//! an error when the request is aborted.
 
 use std::io;
 use std::pin::Pin;
@@ -15,7 +15,8 @@ use parking_lot::Mutex;
 use super::open::AbortReason;
 use crate::open::in_flight::{InFlightRequest, Side};
 
-/// A request body that can still be sent over another tunnel while no frame was read from it.
+/// A request body of which no frame was read. The proxy can still send the body over another
+/// tunnel.
 #[derive(Clone)]
 pub(super) struct UnreadBody(Arc<Mutex<Option<Body>>>);
 
@@ -98,11 +99,12 @@ impl http_body::Body for RequestBody {
 
 /// A response body on its way to the client.
 ///
-/// An abort ends it with an error so that the client notices: a chunked body lacks its last chunk,
-/// an HTTP/2 stream is reset.
+/// An abort ends the body with an error so that the client detects the abort: a chunked body lacks
+/// its last chunk, an HTTP/2 stream is reset.
 pub(super) struct ResponseBody<B> {
     inner: B,
-    /// `Content-Length`. Some servers stop reading there and never poll for the end.
+    /// The value of `Content-Length`. Some HTTP servers stop reading after this many bytes and
+    /// never poll for the end.
     declared: Option<u64>,
     in_flight: Arc<InFlightRequest>,
 }

@@ -1,4 +1,5 @@
-//! The hint for a 403 of a target: a `Warning` header next to the target's own, unchanged response.
+//! The hint for a 403 of a target. The hint is a `Warning` header next to the target's own,
+//! unchanged response.
 
 use drover_access::permit::{Holder, Permit};
 use http::header::WARNING;
@@ -28,10 +29,10 @@ pub(super) fn add_warning(
         more => format!(" and {more} more"),
     };
     let text = format!(
-        "299 - \"your roles in {cluster}: {}{more}; who can, and why, says: drover access explain\"",
+        "299 - \"your roles in {cluster}: {}{more}; run \"drover access explain\" to list permissions and their sources\"",
         named.join(", ")
     );
-    // Names of roles and clusters are valid header text; skip the header for any other.
+    // Names of roles and clusters are valid header text. Skip the header if the text is not valid.
     if let Ok(value) = HeaderValue::from_str(&text) {
         headers.append(WARNING, value);
     }

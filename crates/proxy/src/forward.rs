@@ -26,7 +26,7 @@ use drover_agent_gateway::tunnels::Chosen;
 /// Maximum number of tunnels that are tried for one request.
 const ATTEMPTS: usize = 3;
 
-/// The facts of a request that its response needs.
+/// The properties of a request that the conversion of its response needs.
 pub(super) struct ResponseContext {
     name: String,
     host: Option<String>,
@@ -45,7 +45,7 @@ impl Proxy {
         headers.insert(HeaderName::from_static(LANE_HEADER), lane);
         let back = ResponseContext::new(&upstream);
         let answer = match upstream.upgrade.take() {
-            // Boxed: otherwise the future of every request reserves space for it.
+            // Boxed, because otherwise the future of every request reserves memory for the upgrade.
             Some(upgrade) => Box::pin(self.switch(cluster, upstream, upgrade)).await?,
             None => TargetResponse::Direct(self.exchange(cluster, upstream, in_flight).await?),
         };
@@ -122,7 +122,7 @@ impl Proxy {
     }
 }
 
-/// Waits for a response, up to `limit` if there is one.
+/// Waits for a response. `limit` is the maximum time, if set.
 async fn in_time<T>(
     limit: Option<Duration>,
     answer: impl Future<Output = Result<T, SendError>>,
@@ -140,8 +140,8 @@ enum TargetResponse {
     Upgraded(HeaderMap, UpgradeRequest, Box<Splice>),
 }
 
-/// The retry state of one request. A retry goes to another tunnel, and only if the previous tunnel
-/// surely did nothing and no frame of the body was read.
+/// The retry state of one request. A retry uses another tunnel. The proxy retries only if the
+/// previous tunnel certainly did nothing and no frame of the body was read.
 struct Attempts<'a> {
     proxy: &'a Proxy,
     name: &'a str,
@@ -162,13 +162,13 @@ impl<'a> Attempts<'a> {
         chosen.map_err(|error| Refusal::sending(self.name, error.into()))
     }
 
-    /// Records a failed attempt; returns `Ok` if another attempt is allowed.
+    /// Records a failed attempt. Returns `Ok` if another attempt is allowed.
     fn failed(&mut self, error: SendError, untouched: bool) -> Result<(), Refusal> {
         self.left -= 1;
         if self.left == 0 || !untouched || !error.retry_is_safe() {
             return Err(Refusal::sending(self.name, error.into()));
         }
-        tracing::debug!(cluster.name = self.name, %error, "trying another tunnel");
+        tracing::debug!(cluster.name = self.name, %error, "retrying on another tunnel");
         self.proxy.recorder.metrics.tunnel_retries.inc();
         Ok(())
     }

@@ -1,4 +1,5 @@
-//! The handler of `/k8s/clusters/{name}/…`: the security order, then forwarding to the target.
+//! The handler of `/k8s/clusters/{name}/…`. It runs the security order and then forwards the
+//! request to the target.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -40,7 +41,7 @@ struct Admitted {
     permit: Permit,
     /// The path and query for the target's API server.
     rest: PathAndQuery,
-    /// The cluster name in the request.
+    /// Name of the cluster in the request.
     name: String,
     upgrade: Option<UpgradeRequest>,
     /// The impersonated user (`kubectl --as`), if any.
@@ -123,16 +124,16 @@ impl Proxy {
         }
     }
 
-    /// The security order. Every request passes all steps in this order; each step needs the result
-    /// of the step before it.
+    /// The security order. Every request passes all steps in this order. Each step needs the result
+    /// of the previous step.
     async fn admit(
         &self,
         head: &mut request::Parts,
         subject: &mut Subject,
     ) -> Result<Admitted, Refusal> {
-        // 0. Refuse a request that cannot be recorded.
+        // 0. Refuse a request that the audit log cannot record.
         self.recorder.audit.admit().await?;
-        // 1. The target must be unambiguous for every URL parser.
+        // 1. All URL parsers must agree on the target.
         check_host(head)?;
         let path = ClusterPath::parse(&head.uri)?;
         let name = match &path.cluster {
@@ -145,7 +146,7 @@ impl Proxy {
         });
         subject.target = RequestTarget::of(path.rest.as_str());
         subject.verb = Verb::of(&head.method, path.rest.path(), path.rest.query());
-        // 2. Authentication: exactly one credential, valid now.
+        // 2. Authentication: the request has exactly one valid credential.
         let from = networks::sender(&head.extensions);
         let who = self.authenticator.principal((&*head).into(), from).await?;
         subject.person = Some(Person::from(&who));
@@ -160,7 +161,8 @@ impl Proxy {
             name: name.into(),
             uid,
         });
-        // 4. Impersonation: the user, or another user if the hub and the cluster allow it.
+        // 4. Impersonation: the target receives the user, or another user if the hub and the
+        // cluster allow the impersonation.
         let acting = self.acting_as(&head.headers, &permit, name).await?;
         if let (Some(person), Some(acting)) = (&mut subject.person, &acting) {
             person.acting_as = Some(acting.user().to_string());
@@ -176,7 +178,7 @@ impl Proxy {
         if by_session && isolation::is_navigation(&head.headers) {
             return Err(Refusal::SessionShows);
         }
-        // 6. Remove all identity headers of the client, then set Drover's own.
+        // 6. Remove all identity headers of the client, then set Drover's identity headers.
         let upgrade = UpgradeRequest::take(head);
         headers::strip_inbound(&mut head.headers);
         impersonate(&mut head.headers, &permit, acting.as_ref())?;
@@ -213,8 +215,8 @@ impl Proxy {
         }
     }
 
-    /// A binding that was created just now may be missing in the cached grants, so recompute them
-    /// before a denial.
+    /// Decides whether the user may access the target. The cached grants may lack a recently
+    /// created binding, so recompute them before a denial.
     fn decide(&self, who: &Principal, target: &Target) -> Result<Permit, Denied> {
         let (stores, now) = (self.hub.stores(), Timestamp::now());
         let grants = stores.grants.current();
@@ -255,7 +257,7 @@ impl Proxy {
         self.recorder
             .metrics
             .request_ended(verb, Some(response.status()));
-        // An audit log without room cannot record this refusal; only the metrics count it.
+        // An audit log without room cannot record this refusal. Only the metrics count the refusal.
         if unrecorded {
             return response;
         }
@@ -272,7 +274,7 @@ impl Proxy {
         response
     }
 
-    /// Responds to a request with a permit that failed; `InFlightRequest` writes its audit record.
+    /// Responds to a failed request that has a permit. [`InFlightRequest`] writes the audit record.
     fn refuse_in_flight(&self, refusal: Refusal, in_flight: &InFlightRequest) -> Response {
         let reason = refusal.reason();
         let response = self.answer(refusal);
@@ -320,7 +322,8 @@ fn subject(head: &request::Parts, id: RequestId) -> Subject {
     }
 }
 
-/// Rejects a request with two hosts: a proxy in front of this server could route by the other one.
+/// Rejects a request with two hosts, because a proxy in front of this server could route by the
+/// second host.
 fn check_host(head: &request::Parts) -> Result<(), Refusal> {
     let mut hosts = head.headers.get_all(HOST).iter();
     let (first, second) = (hosts.next(), hosts.next());
@@ -340,7 +343,8 @@ fn check_host(head: &request::Parts) -> Result<(), Refusal> {
     if agrees { Ok(()) } else { Err(Refusal::Host) }
 }
 
-/// Sets the impersonation headers: the impersonated user, or else the permit's holder.
+/// Sets the impersonation headers for the impersonated user. Without impersonation, sets them for
+/// the permit's holder.
 fn impersonate(
     headers: &mut HeaderMap,
     permit: &Permit,
@@ -359,10 +363,10 @@ fn host(head: &request::Parts) -> Option<String> {
     authority.or_else(|| Some(head.headers.get(HOST)?.to_str().ok()?.to_owned()))
 }
 
-/// The head for the target: the target's own path, without headers for Drover.
+/// Returns the head for the target: the target's own path, without headers for Drover.
 fn upstream_head(mut head: request::Parts, rest: PathAndQuery) -> request::Parts {
     head.headers.remove(HOST);
-    // The server answers `Expect` itself when it reads the body.
+    // The server itself responds to `Expect` when it reads the body.
     head.headers.remove(EXPECT);
     head.uri = Uri::from(rest);
     head.version = Version::HTTP_2;
@@ -379,7 +383,8 @@ impl Proxy {
         let target = in_flight.permit().target().clone();
         let sending = async {
             match &target {
-                // Boxed: otherwise the future of every request reserves space for it.
+                // Boxed, because otherwise the future of every request reserves memory for the hub
+                // request.
                 Target::Hub => Box::pin(self.to_hub(upstream, in_flight)).await,
                 Target::Cluster(uid) => self.to_cluster(uid, upstream, in_flight).await,
             }

@@ -1,6 +1,6 @@
 //! Prevents content of clusters from using this server's origin in a browser.
 //!
-//! Everything under `/k8s/clusters/` shares this server's origin, but clusters serve the content:
+//! All paths below `/k8s/clusters/` share this server's origin, but clusters serve the content:
 //! through `…/proxy/` any pod can return a page or a script.
 
 use drover_api::agent::REFUSED_HEADER;
@@ -13,8 +13,8 @@ use http::{StatusCode, Uri};
 /// that describe the content, its caching and the request, and headers that Kubernetes and protocol
 /// upgrades need.
 ///
-/// Browsers apply every header that they know to the whole origin (cookies, CORS, reports, storage,
-/// sign-in), and new browser versions add headers. Therefore every other header is removed.
+/// Browsers apply many headers to the whole origin (cookies, CORS, reports, storage, sign-in), and
+/// new browser versions add headers. Therefore every other header is removed.
 const PASSED: &[&str] = &[
     "accept",
     "accept-patch",
@@ -58,12 +58,12 @@ const PASSED: &[&str] = &[
 ];
 /// Prefixes of application headers, such as `X-Kubernetes-Pf-Flowschema-Uid` and
 /// `X-Stream-Protocol-Version`. RFC 6648 deprecates `x-` for standards, so browsers do not assign
-/// meaning to new ones. gRPC and container registries have prefixes of their own.
+/// meaning to new headers with this prefix. gRPC and container registries have separate prefixes.
 const PASSED_PREFIXES: &[&str] = &["x-", "grpc-", "docker-"];
 /// Headers that instruct a reverse proxy in front of this server to serve one of its own files.
 const OBEYED_BY_PROXIES: &[&str] = &["x-accel-", "x-sendfile", "x-lighttpd-"];
 
-/// Removes response headers that affect this server's origin, and sandboxes the content. It ignores
+/// Removes response headers that affect this server's origin, and sandboxes the content. Ignores
 /// `Content-Type`, because a browser can interpret that header differently.
 pub(super) fn isolate(headers: &mut HeaderMap) {
     let removed: Vec<HeaderName> = headers.keys().filter(|n| !passes(n)).cloned().collect();
@@ -71,7 +71,8 @@ pub(super) fn isolate(headers: &mut HeaderMap) {
         headers.remove(name);
     }
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    // Appended to the response's own policy: browsers enforce all policies.
+    // Add a second policy next to the policy of the response, because browsers enforce all
+    // policies.
     headers.append(CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox"));
 }
 
@@ -81,26 +82,28 @@ fn passes(name: &HeaderName) -> bool {
     PASSED.contains(&name) || begins(PASSED_PREFIXES) && !begins(OBEYED_BY_PROXIES)
 }
 
-/// Whether a browser requests the response as a page, frame, script or the like (Fetch Metadata,
-/// W3C), and not for a script of Drover's own page.
+/// Returns true if a browser requests the response as a page, a frame or a script (Fetch Metadata,
+/// W3C), and not through a script of Drover's own page.
 pub(super) fn is_navigation(headers: &HeaderMap) -> bool {
     let mut wanted = headers.get_all("sec-fetch-dest").iter();
     wanted.any(|dest| !matches!(dest.as_bytes(), b"empty" | b"websocket"))
 }
 
-/// A service worker script keeps running in the origin after its page is closed.
+/// Returns true for a service worker script. A service worker runs in the origin after its page is
+/// closed.
 pub(super) fn is_for_service_worker(headers: &HeaderMap) -> bool {
     headers.contains_key("service-worker")
 }
 
-/// How to treat the `Location` header of a response.
+/// The handling of the `Location` header of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Redirect {
     /// Forward the header unchanged.
     AsIs,
     /// Replace the header: a path of the cluster's API server gets the cluster's prefix.
     Rewritten(HeaderValue),
-    /// The redirect sends a client, with its credentials, to another path of this server.
+    /// Refuse the response: the redirect sends a client, with its credentials, to another path of
+    /// this server.
     Elsewhere,
 }
 
@@ -143,7 +146,8 @@ pub(super) fn redirect(
         .map_or(Redirect::Elsewhere, Redirect::Rewritten)
 }
 
-/// Also true for `https:/path`, which browsers resolve to a path of this server.
+/// Reports whether a URL has a scheme. Also true for `https:/path`, which browsers resolve to a
+/// path of this server.
 fn has_scheme(text: &str) -> bool {
     let end = text.find(['/', '?', '#']).unwrap_or(text.len());
     text[..end].contains(':')
@@ -189,7 +193,8 @@ mod tests {
         headers.insert("access-control-allow-origin", "*".parse().unwrap());
         headers.insert("content-security-policy", "default-src *".parse().unwrap());
         headers.insert("x-mine", "stays".parse().unwrap());
-        // Known headers, headers of proxies, and one header that no browser knows yet.
+        // The list contains known headers, headers of proxies, and one header that no browser
+        // supports yet.
         for name in [
             "accept-ch",
             "activate-storage-access",
@@ -223,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_kubernetes_clients_need_pass() {
+    fn headers_for_kubernetes_clients_are_forwarded() {
         for name in [
             "allow",
             "audit-id",
@@ -319,7 +324,7 @@ mod tests {
         /// Parsing a redirect of a hostile cluster does not panic, and a forwarded redirect leads
         /// to the same cluster or to another host.
         #[test]
-        fn location_never_leads_to_another_path_of_this_server(
+        fn forwarded_location_never_points_to_another_path_of_this_server(
             location in "[/\\\\.%25eEfFcC;:@a-c?#-]{0,24}|(https?:)?//[a-z@:.\\[\\]]{0,16}/[./a-c]{0,8}",
         ) {
             let mut headers = HeaderMap::new();

@@ -1,12 +1,12 @@
-//! The proxy: `/k8s/clusters/{name}/…`, every verb and stream of the Kubernetes API.
+//! The proxy for `/k8s/clusters/{name}/…`, with every verb and stream of the Kubernetes API.
 //!
-//! *Owns* the security order (one function: `handler::Proxy::admit`), forwarding through a tunnel or
-//! to the hub, and every request in flight. *Never* reads a body, follows a redirect, or forwards a
-//! request without a permit.
+//! *Owns* the security order (one function: `handler::Proxy::admit`), forwarding through a tunnel
+//! or to the hub, and every request in flight. *Never* reads a body, follows a redirect, or
+//! forwards a request without a permit.
 //!
-//! Drover forwards the target's response unchanged, with these exceptions: hop-by-hop headers are
-//! removed; headers that affect this server's origin in a browser are removed, and content gets a
-//! sandbox (`isolation`); a redirect to a path of the target gets the cluster's prefix; a redirect
+//! Drover forwards the target's response unchanged, with these exceptions. Hop-by-hop headers are
+//! removed. Headers that affect this server's origin in a browser are removed, and content gets a
+//! sandbox (`isolation`). A redirect to a path of the target gets the cluster's prefix. A redirect
 //! to any other path of this server is refused. Drover's own errors are `metav1.Status`.
 
 mod acting_as;
@@ -47,7 +47,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Creates the proxy. Call inside a tokio runtime.
+    /// Creates the proxy. Call it inside a tokio runtime.
     pub fn new(
         hub: Hub,
         authenticator: Authenticator,
@@ -70,7 +70,8 @@ impl Proxy {
     }
 }
 
-/// The routes of the proxy. Do not wrap them in layers that read, buffer, compress or time bodies.
+/// Returns the routes of the proxy. Do not wrap them in layers that read, buffer, compress or time
+/// bodies.
 pub fn router(proxy: Proxy) -> Router {
     Router::new()
         .route("/k8s/clusters/{*rest}", any(handler::handle))

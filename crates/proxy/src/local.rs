@@ -1,5 +1,4 @@
-//! The hub as cluster `local`: requests go through the server's one Kubernetes client, with
-//! impersonation.
+//! The hub as cluster `local`. Requests use the server's Kubernetes client, with impersonation.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -85,18 +84,19 @@ impl Proxy {
 
 /// Converts streams into bodies of the Kubernetes client.
 ///
-/// `kube::client::Body` can be built only from bytes in memory; the client alone can build it from
-/// a stream, for response bodies. So this client returns each stream as a response body. Such a
-/// body cannot be cloned, which also prevents the hub's client from sending a request twice.
+/// Other crates can build `kube::client::Body` only from bytes in memory. The client itself can
+/// build a response body from a stream. So this client returns each stream as a response body. Such
+/// a body cannot be cloned, so that the hub's client cannot send a request twice.
 #[derive(Clone)]
 pub(super) struct StreamingClient(kube::Client);
 
-/// An extension must be `Clone`; the stream inside is not.
+/// A cloneable wrapper for the request body: an HTTP extension must be `Clone`, and the stream is
+/// not.
 #[derive(Clone)]
 struct StreamExtension(Arc<Mutex<Option<RequestBody>>>);
 
 impl StreamingClient {
-    /// Call inside a tokio runtime.
+    /// Creates the client. Call it inside a tokio runtime.
     pub(super) fn new() -> Self {
         let give_back = tower::service_fn(async |mut request: Request<KubeBody>| {
             let carried = request.extensions_mut().remove::<StreamExtension>();

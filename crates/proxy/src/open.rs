@@ -16,10 +16,11 @@ use self::in_flight::InFlightRequest;
 pub(super) use self::revocation::{is_in_memory, may_be_acted_as};
 pub use self::revocation::{run_revocation, shut_down};
 
-/// Number of separately locked shards of the registry; requests start and end all the time.
+/// Number of separately locked shards of the registry. Sharding reduces contention, because
+/// requests start and end frequently.
 const SHARDS: usize = 16;
 
-/// Why an open request was aborted.
+/// The reason why an open request was aborted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AbortReason {
     /// The user is disabled or deleted.
@@ -32,18 +33,18 @@ pub enum AbortReason {
     TokenExpired,
     /// The identity provider no longer confirms the session behind the token.
     ProviderSessionEnded,
-    /// The user has no access to the cluster any more.
+    /// The user no longer has access to the cluster.
     AccessRemoved,
-    /// The cluster is deleted, or another cluster has its name now.
+    /// The cluster is deleted, or another cluster has its name.
     ClusterDeleted,
-    /// The hub has been unreachable for so long that the permit cannot be confirmed.
+    /// The hub has been unreachable for too long to confirm the permit.
     HubUnreachable,
-    /// The server shuts down.
+    /// The server is shutting down.
     ServerShutdown,
 }
 
 impl AbortReason {
-    /// The reason in `PascalCase`, for the audit log and the metrics.
+    /// Returns the reason in `PascalCase`, for the audit log and the metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::UserDisabled => "UserDisabled",
@@ -77,7 +78,7 @@ impl fmt::Display for AbortReason {
     }
 }
 
-/// The registry of requests in flight; clones share it.
+/// The registry of requests in flight. Clones share the registry.
 #[derive(Clone)]
 pub struct OpenStreams(Arc<Inner>);
 
@@ -107,12 +108,12 @@ impl OpenStreams {
         }))
     }
 
-    /// Number of requests in flight.
+    /// Returns the number of requests in flight.
     pub fn len(&self) -> usize {
         self.0.count.load(Ordering::Relaxed)
     }
 
-    /// Whether no request is in flight.
+    /// Returns true if no request is in flight.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -134,7 +135,8 @@ impl OpenStreams {
         }
     }
 
-    /// Aborts every request for which `verdict` returns a reason; returns how many.
+    /// Aborts every request for which `verdict` returns a reason. Returns the number of aborted
+    /// requests.
     pub(super) fn abort_if(
         &self,
         verdict: impl Fn(&Permit, &InFlightRequest) -> Option<AbortReason>,
@@ -154,7 +156,7 @@ impl OpenStreams {
     }
 
     fn shard(&self, key: Key) -> &Mutex<HashMap<u64, Weak<InFlightRequest>>> {
-        let index = usize::try_from(key.0 % SHARDS as u64).expect("less than SHARDS");
+        let index = usize::try_from(key.0 % SHARDS as u64).expect("the index is less than SHARDS");
         &self.0.shards[index]
     }
 }

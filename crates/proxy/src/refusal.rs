@@ -1,4 +1,4 @@
-//! Errors that Drover returns itself, without a response of the cluster.
+//! Errors that Drover itself returns, without a response of the cluster.
 
 use drover_access::headers::Unrepresentable;
 use drover_access::impersonation::ImpersonationError;
@@ -19,20 +19,20 @@ use drover_identity::{IdentifyError, LookupError};
 /// The reason why Drover refuses a request.
 #[derive(Debug, Error)]
 pub enum Refusal {
-    /// The audit log has no room.
+    /// The audit log has no room for the request.
     #[error(
         "{0}; Drover refuses requests that it cannot record: try again, and ask an administrator to check the audit log's disk"
     )]
     Unrecorded(#[from] AuditFull),
-    /// The path is ambiguous between URL parsers.
+    /// URL parsers can interpret the path differently.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// The target contains a host, or the `Host` header is repeated.
+    /// The target contains a host, or the request has several `Host` headers.
     #[error(
         "the request names its host ambiguously: send a path, and one Host header that agrees with it"
     )]
     Host,
-    /// No valid credential.
+    /// The request has no valid credential.
     #[error(transparent)]
     Identity(#[from] IdentifyError),
     /// The user has no access to the target.
@@ -48,7 +48,7 @@ pub enum Refusal {
     #[error(transparent)]
     ActingAs(#[from] ImpersonationError),
     /// The user lacks the verb `impersonate`.
-    #[error("only administrators can impersonate users (--as)")]
+    #[error("your roles do not allow impersonating users (--as)")]
     MayNotActAs,
     /// The cluster's RBAC does not allow the impersonation.
     #[error(
@@ -62,15 +62,15 @@ pub enum Refusal {
         /// The requested identity, for example `user "drover:user:…"`.
         what: String,
     },
-    /// The cluster did not answer the access review.
+    /// The cluster did not respond to the access review.
     #[error(
         "cannot check on cluster {0:?} whether you can impersonate this user: try again, or omit --as"
     )]
     ActingAsUnknown(String),
-    /// A name is not a valid header value.
+    /// A name in an impersonation header is not a valid header value.
     #[error(transparent)]
     Header(#[from] Unrepresentable),
-    /// A service worker keeps running after its page is closed.
+    /// The response is a service worker script. A service worker runs after its page is closed.
     #[error("service workers cannot be served through Drover")]
     ServiceWorker,
     /// An application behind a cluster's proxy could use the session of the signed-in user.
@@ -92,7 +92,7 @@ pub enum Refusal {
     Unreachable {
         /// Name of the cluster.
         name: String,
-        /// Why there is no usable tunnel.
+        /// The reason why the cluster has no usable tunnel.
         cause: NoTunnel,
     },
     /// The tunnel returned no response.
@@ -100,7 +100,7 @@ pub enum Refusal {
     Tunnel {
         /// Name of the cluster.
         name: String,
-        /// The tunnel's error.
+        /// Error of the tunnel.
         cause: SendError,
     },
     /// A request to the hub (`local`) failed.
@@ -146,7 +146,7 @@ impl Refusal {
         }
     }
 
-    /// The reason in `PascalCase`, from a fixed set, for the audit log and the metrics.
+    /// Returns the reason in `PascalCase`, from a fixed set, for the audit log and the metrics.
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Unrecorded(_) => "AuditLogFull",
@@ -218,11 +218,11 @@ impl Refusal {
         }
     }
 
-    /// Whether the response has a `Retry-After` header.
+    /// Returns true if the response has a `Retry-After` header.
     ///
-    /// client-go repeats a request with any verb up to ten times when it sees this header.
-    /// Therefore the header is set only if the request had no effect and a retry can soon succeed;
-    /// otherwise kubectl would seem to hang, or would repeat a change.
+    /// client-go repeats a request with any verb up to ten times when it receives this header.
+    /// Therefore the server sets the header only if the request had no effect and a retry can soon
+    /// succeed. Otherwise kubectl would seem to hang, or would repeat a change.
     pub(super) const fn invites_retry(&self) -> bool {
         match self {
             Self::Unrecorded(_) | Self::Identity(IdentifyError::Lookup(LookupError::TooMany)) => {

@@ -20,7 +20,7 @@ fn record(audit: &Audit) -> Record {
         id: audit.next_id(),
         received: Timestamp::UNIX_EPOCH,
         source: Some([127, 0, 0, 1].into()),
-        // Records without a user are counted, and would not fill the queue.
+        // The audit log only counts records without a user, so they would not fill the queue.
         person: Some(Person {
             name: "ann".into(),
             uid: "u".into(),

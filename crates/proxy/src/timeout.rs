@@ -6,17 +6,17 @@ use http::Method;
 
 use drover_access::verb::{Verb, parameter};
 
-/// The limit without a `timeout` parameter; the default of the Kubernetes API server.
+/// Time limit without a `timeout` parameter. Equals the default of the Kubernetes API server.
 const DEFAULT: Duration = Duration::from_mins(1);
-/// Added to the limit, so that the API server's own timeout error arrives first.
+/// Time added to the limit, so that the API server's own timeout error arrives first.
 const GRACE: Duration = Duration::from_secs(2);
 /// Upper bound of requested timeouts.
 const MAX_TIMEOUT: Duration = Duration::from_hours(24);
 
-/// The time limit for the head of a response; `None` means no limit.
+/// Returns the time limit for the head of a response. `None` means no limit.
 ///
 /// Watches and logs can start late when there is no data yet, and an application behind a service
-/// proxy can respond slowly: these end with the client or the tunnel. A protocol upgrade to a
+/// proxy can respond slowly. They end with the client or the tunnel. A protocol upgrade to a
 /// container gets one minute. Other requests get their own timeout (`timeout=30s`,
 /// `timeoutSeconds=30`), or one minute.
 pub(super) fn for_head(
@@ -26,7 +26,7 @@ pub(super) fn for_head(
     upgrade: bool,
 ) -> Option<Duration> {
     match verb {
-        // The API server accepts as soon as the container's node does; an application behind a
+        // The API server accepts an upgrade when the container's node does. An application behind a
         // service proxy may take longer.
         _ if upgrade => (verb != Verb::Proxy).then_some(DEFAULT + GRACE),
         Verb::Watch => asked(query).map(|limit| limit + GRACE),

@@ -15,16 +15,16 @@ use crate::open::in_flight::InFlightRequest;
 
 /// A client's request to upgrade the protocol.
 pub(super) struct UpgradeRequest {
-    /// As the client sent it: `websocket`, `SPDY/3.1`.
+    /// Name of the protocol as the client sent it, for example `websocket` or `SPDY/3.1`.
     protocol: HeaderValue,
     /// The client's connection.
     pub(super) client: OnUpgrade,
-    /// Whether the client uses HTTP/2 (RFC 8441), where 200 accepts the upgrade.
+    /// True if the client uses HTTP/2 (RFC 8441), where 200 accepts the upgrade.
     extended_connect: bool,
 }
 
 impl UpgradeRequest {
-    /// Removes the upgrade from a request, if it has one; an RFC 8441 request becomes the
+    /// Removes the upgrade from a request, if it has one. Converts an RFC 8441 request to the
     /// equivalent `GET`.
     pub(super) fn take(head: &mut request::Parts) -> Option<Self> {
         if head.method == Method::CONNECT {
@@ -50,7 +50,7 @@ impl UpgradeRequest {
         headers.insert(UPGRADE, self.protocol.clone());
     }
 
-    /// The response that accepts the upgrade; `headers` are the target's.
+    /// Returns the response that accepts the upgrade. `headers` are the target's headers.
     pub(super) fn agree(&self, mut headers: HeaderMap) -> Response {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = if self.extended_connect {

@@ -3,9 +3,9 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
-/// A delay that doubles with each failure, up to a cap.
+/// A delay that doubles with each failure, up to an upper bound.
 ///
-/// The second half of each delay is random, so that keys which failed together are not retried
+/// The second half of each delay is random, so that keys that failed together are not retried
 /// together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
@@ -14,12 +14,13 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Delays between `first` and `longest`.
+    /// Creates delays between `first` and `longest`.
     pub const fn new(first: Duration, longest: Duration) -> Self {
         Self { first, longest }
     }
 
-    /// The delay before the retry that follows this many earlier failures; `jitter` is in `0..=1`.
+    /// Returns the delay before the next retry. `failures` is the number of earlier failures.
+    /// `jitter` is in `0..=1`.
     pub fn delay(&self, failures: u32, jitter: f64) -> Duration {
         let doubled = self.first.saturating_mul(2_u32.saturating_pow(failures));
         doubled
@@ -27,13 +28,14 @@ impl Backoff {
             .mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0)
     }
 
-    /// The upper bound of the first delay.
+    /// Returns the upper bound of the first delay.
     pub const fn first(&self) -> Duration {
         self.first
     }
 }
 
-/// A random number in `0..=1`. Not for secrets: `RandomState` is seeded by the system once a thread.
+/// Returns a random number in `0..=1`. Do not use it for secrets: the system seeds `RandomState`
+/// once per thread.
 pub(crate) fn jitter() -> f64 {
     let number = u32::try_from(RandomState::new().hash_one(0_u8) >> 32).unwrap_or_default();
     f64::from(number) / f64::from(u32::MAX)

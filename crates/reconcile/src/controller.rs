@@ -1,4 +1,4 @@
-//! Calls a reconciler for the keys of a queue.
+//! Calls a reconciler for each key of a queue.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -20,44 +20,45 @@ use crate::options::Shutdown;
 use crate::queue::{Attempt, Outcome};
 use crate::trigger::Trigger;
 
-/// Brings the world closer to what one object says.
+/// Moves the state towards the desired state of one object.
 pub trait Reconciler: Send + Sync + 'static {
-    /// What is reconciled: the name or UID of an object, or `()` for a single task.
+    /// The key of the reconciled object: a name or UID, or `()` for a single task.
     type Key: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static;
-    /// Why a call failed.
+    /// The error of a failed call.
     type Error: Error + Send + Sync + 'static;
 
-    /// Reads the present state, decides, and acts. It may be called at any time and again, and may
-    /// be cancelled at any await.
+    /// Reads the current state, decides, and acts. The controller may call the function at any time
+    /// and repeatedly, and may cancel it at any await.
     fn reconcile(
         &self,
         key: &Self::Key,
         attempt: &Attempt,
     ) -> impl Future<Output = Result<Action, Self::Error>> + Send;
 
-    /// Whether an error is an ordinary race, a conflict above all: its log level is debug.
+    /// Returns true for an error that is an ordinary race, usually a conflict. The controller logs
+    /// it at level debug.
     fn is_expected(&self, _error: &Self::Error) -> bool {
         false
     }
 }
 
-/// When a key is reconciled again after a success.
+/// The time of the next call for a key after a success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Action(Option<Duration>);
 
 impl Action {
-    /// After the next trigger.
+    /// Waits for the next trigger.
     pub const fn await_change() -> Self {
         Self(None)
     }
 
-    /// After the next trigger, and after this time at the latest.
+    /// Waits for the next trigger, but at most for this time.
     pub const fn requeue(after: Duration) -> Self {
         Self(Some(after))
     }
 }
 
-/// Why a call did not succeed.
+/// The reason why a call did not succeed.
 #[derive(Debug, Error)]
 enum Failure<E: Error> {
     #[error(transparent)]
@@ -68,7 +69,7 @@ enum Failure<E: Error> {
 
 type Ended<E> = Result<Action, Failure<E>>;
 
-/// A reconciler and what triggers it; [`Controller::run`] drives it.
+/// A reconciler and its triggers. [`Controller::run`] runs the reconciler.
 pub struct Controller<R: Reconciler> {
     reconciler: Arc<R>,
     trigger: Trigger<R::Key>,
@@ -87,7 +88,8 @@ impl<R: Reconciler> fmt::Debug for Controller<R> {
 }
 
 impl<R: Reconciler> Controller<R> {
-    /// A controller that takes its keys from `trigger`; no other controller may.
+    /// Creates a controller that takes its keys from `trigger`. Only one controller may use a
+    /// trigger.
     pub fn new(trigger: Trigger<R::Key>, reconciler: R) -> Self {
         Self {
             reconciler: Arc::new(reconciler),
@@ -99,7 +101,7 @@ impl<R: Reconciler> Controller<R> {
         }
     }
 
-    /// Enqueues these keys, without debounce, whenever the controller starts to lead.
+    /// Enqueues these keys, without debounce, each time the controller becomes the leader.
     #[must_use]
     pub fn at_start(mut self, keys: impl Fn() -> Vec<R::Key> + Send + Sync + 'static) -> Self {
         self.at_start = Box::new(keys);
@@ -115,7 +117,8 @@ impl<R: Reconciler> Controller<R> {
 
     /// Reconciles until `stop`, while the gate is open.
     ///
-    /// When the gate closes, calls under way are aborted; they are repeated when it opens again.
+    /// When the gate closes, the controller aborts running calls. It repeats them when the gate
+    /// opens again.
     pub async fn run(mut self, mut leader: LeaderGate, stop: CancellationToken) {
         let trigger = self.trigger.clone();
         let mut leads = false;
@@ -227,13 +230,13 @@ impl<R: Reconciler> Controller<R> {
     }
 }
 
-/// An error and its causes, as one line.
+/// Joins an error and its causes on one line.
 fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
         let cause_text = cause.to_string();
-        // Some errors repeat their cause.
+        // Some errors already contain the text of their cause.
         if !text.ends_with(&cause_text) {
             text = format!("{text}: {cause_text}");
         }

@@ -1,20 +1,20 @@
 //! Adds and removes finalizers by compare-and-swap.
 //!
-//! Unlike `kube::runtime::finalizer`, each patch carries the object's UID and resourceVersion: it
-//! never changes an object that was created again under the same name.
+//! Unlike `kube::runtime::finalizer`, each patch contains the object's UID and resourceVersion. So
+//! it never changes an object that was recreated with the same name.
 
 use kube::api::{Api, Patch, PatchParams};
 use kube::{Resource, ResourceExt as _};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-/// Whether the object has the finalizer.
+/// Returns true if the object has the finalizer.
 pub fn has_finalizer(object: &impl Resource, finalizer: &str) -> bool {
     let mut finalizers = object.meta().finalizers.iter().flatten();
     finalizers.any(|present| present == finalizer)
 }
 
-/// Adds the finalizer to `object`; a 409 means that the object has changed.
+/// Adds the finalizer to `object`. A 409 response means that the object has changed.
 pub async fn add_finalizer<K>(
     api: &Api<K>,
     object: &K,
@@ -29,7 +29,7 @@ where
     set_finalizers(api, object, &finalizers, params).await
 }
 
-/// Removes the finalizer from `object`; a 409 means that the object has changed.
+/// Removes the finalizer from `object`. A 409 response means that the object has changed.
 pub async fn remove_finalizer<K>(
     api: &Api<K>,
     object: &K,

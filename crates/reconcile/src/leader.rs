@@ -1,9 +1,10 @@
-//! Whether this process may act.
+//! The gate that allows a controller to run while its process is the leader.
 
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 
-/// Tells a controller whether it may run; its user passes leadership in with it.
+/// Reports whether a controller may run. The process that runs the controller provides the
+/// leadership state.
 pub struct LeaderGate(Box<dyn Gate>);
 
 trait Gate: Send + Sync {
@@ -24,7 +25,7 @@ impl<T: Send + Sync + 'static> Gate for Watched<T> {
 
     fn changed(&mut self) -> BoxFuture<'_, ()> {
         Box::pin(async {
-            // Without a sender the last value stays.
+            // Without a sender, the last value remains valid.
             if self.receiver.changed().await.is_err() {
                 std::future::pending::<()>().await;
             }
@@ -40,7 +41,7 @@ impl<T: Send + Sync + 'static> Gate for Watched<T> {
 }
 
 impl LeaderGate {
-    /// Is open while `may_act` is true of the watched value.
+    /// Creates a gate that is open while `may_act` returns true for the watched value.
     pub fn watching<T: Send + Sync + 'static>(
         receiver: watch::Receiver<T>,
         may_act: fn(&T) -> bool,
@@ -48,17 +49,17 @@ impl LeaderGate {
         Self(Box::new(Watched { receiver, may_act }))
     }
 
-    /// Is always open: for controllers without peers.
+    /// Creates a gate that is always open, for controllers without replicas.
     pub fn always_open() -> Self {
         Self::watching(watch::Sender::new(()).subscribe(), |()| true)
     }
 
-    /// Whether the controller may act now.
+    /// Returns true if the controller may act at present.
     pub fn is_open(&self) -> bool {
         self.0.is_open()
     }
 
-    /// Resolves when the answer may have changed. Cancel-safe.
+    /// Resolves when the state of the gate may have changed. Cancel-safe.
     pub(crate) async fn changed(&mut self) {
         self.0.changed().await;
     }

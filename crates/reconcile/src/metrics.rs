@@ -1,4 +1,4 @@
-//! Metrics of every controller, told apart by label `controller`.
+//! Metrics of all controllers. The label `controller` distinguishes them.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ struct Label {
     controller: &'static str,
 }
 
-/// Metrics of all controllers of a process; clones share the values.
+/// Metrics of all controllers of a process. Clones share the values.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     queue_depth: Family<Label, Gauge>,
@@ -38,7 +38,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Registers the metrics, once in a registry.
+    /// Registers the metrics. Call it once per registry.
     pub fn register(&self, registry: &mut Registry) {
         registry.register(
             "reconcile_queue_depth",
@@ -62,7 +62,7 @@ impl Metrics {
         );
     }
 
-    /// The metrics of one controller.
+    /// Returns the metrics of one controller.
     pub fn controller(&self, controller: &'static str) -> ControllerMetrics {
         let label = Label { controller };
         ControllerMetrics {
@@ -74,7 +74,7 @@ impl Metrics {
     }
 }
 
-/// The metrics of one controller.
+/// The metrics of one controller, by its label.
 #[derive(Clone, Debug)]
 pub struct ControllerMetrics {
     queue_depth: Gauge,

@@ -1,41 +1,42 @@
-//! The options of a controller.
+//! Concurrency, timeouts and delays of a controller.
 
 use std::time::Duration;
 
 use crate::backoff::Backoff;
 
-/// The options of a controller; start from [`Options::new`].
+/// The options of a controller. Start from [`Options::new`].
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// The name in logs and metrics: lower case, words joined by `-`.
+    /// Name in logs and metrics: lower case, words joined by `-`.
     pub name: &'static str,
     /// Maximum number of concurrent calls, for different keys.
     pub concurrency: usize,
-    /// Timeout of one call.
+    /// Timeout of one call. `None` means no timeout.
     pub timeout: Option<Duration>,
     /// Delays after failures.
     pub backoff: Backoff,
-    /// Delay from the first trigger to the call, which combines several changes.
+    /// Delay from the first trigger to the call. One call handles all changes within this time.
     pub debounce: Duration,
-    /// Minimum delay from the end of a call to the next call of the same key.
+    /// Minimum delay from the end of a call to the next call for the same key.
     pub cooldown: Duration,
     /// Number of ready keys at which the controller stops reading streams.
     pub capacity: usize,
-    /// The treatment of running calls when the controller stops.
+    /// Handling of running calls when the controller stops.
     pub shutdown: Shutdown,
 }
 
-/// See [`Options::shutdown`].
+/// The handling of running calls when the controller stops, see [`Options::shutdown`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shutdown {
-    /// Abort the calls at their next await.
+    /// Aborts the calls at their next await.
     Abort,
-    /// Wait for the calls, up to [`Options::timeout`].
+    /// Waits for the calls, at most for [`Options::timeout`].
     Finish,
 }
 
 impl Options {
-    /// One call at a time, of two minutes at most; retries after one second up to a minute.
+    /// Creates options for one call at a time with a timeout of two minutes, and retries after one
+    /// second up to one minute.
     pub const fn new(name: &'static str) -> Self {
         Self {
             name,

@@ -1,4 +1,5 @@
-//! A queue of keys: each key waits at most once and is given out once at a time.
+//! A queue of keys. It contains each key at most once and passes each key to at most one call at a
+//! time.
 //!
 //! ```text
 //!            trigger                    take                  done
@@ -22,18 +23,18 @@ use crate::backoff::jitter;
 use crate::metrics::ControllerMetrics;
 use crate::options::Options;
 
-/// One call for a key: what is known of the earlier ones.
+/// Information about one call for a key: the preceding failures and the retry delay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// Failures of this key in a row.
+    /// Number of consecutive failures of this key before the call.
     pub failures: u32,
-    /// The reason of the last of them.
+    /// Error text of the last failure.
     pub last_failure: Option<Arc<str>>,
-    /// The delay until the next call if this one fails.
+    /// Delay until the next call if this call fails.
     pub retry_in: Duration,
 }
 
-/// See the module.
+/// The queue of one controller. The module documentation shows the states of a key.
 pub struct Queue<K> {
     state: Mutex<State<K>>,
     work: Notify,
@@ -46,7 +47,7 @@ struct State<K> {
     ready: VecDeque<K>,
     entries: HashMap<K, Entry>,
     timers: BinaryHeap<Reverse<(Instant, u64)>>,
-    /// By the number in `timers`; a cancelled timer is not here.
+    /// Delayed keys, by the number in `timers`. A cancelled timer has no entry.
     timed: HashMap<u64, K>,
     next_timer: u64,
 }
@@ -55,7 +56,7 @@ struct State<K> {
 struct Entry {
     phase: Phase,
     timer: Option<u64>,
-    /// No call before this time, whatever triggers the key.
+    /// Earliest time of the next call, regardless of triggers.
     not_before: Option<Instant>,
     failures: u32,
     last_failure: Option<Arc<str>>,
@@ -73,7 +74,7 @@ enum Phase {
     },
 }
 
-/// How a call ended.
+/// The result of a call.
 pub(crate) enum Outcome {
     Done {
         requeue: Option<Duration>,
@@ -81,7 +82,7 @@ pub(crate) enum Outcome {
     Failed {
         reason: Arc<str>,
     },
-    /// It was aborted and is to be repeated.
+    /// The controller aborted the call and repeats it.
     Interrupted,
 }
 
@@ -94,7 +95,7 @@ impl<K> fmt::Debug for Queue<K> {
 }
 
 impl<K: Clone + Eq + Hash> Queue<K> {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub(crate) fn new(options: Options, metrics: ControllerMetrics) -> Self {
         Self {
             state: Mutex::new(State {
@@ -111,12 +112,12 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         }
     }
 
-    /// Adds a key, even if the queue is full.
+    /// Adds a key, even if the queue is at its capacity.
     pub fn enqueue(&self, key: K) {
         self.enqueue_after(key, self.options.debounce);
     }
 
-    /// Adds a key that is due after this time.
+    /// Adds a key that becomes due after this time.
     pub(crate) fn enqueue_after(&self, key: K, after: Duration) {
         let now = Instant::now();
         let mut state = self.state.lock();
@@ -126,7 +127,7 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         self.work.notify_one();
     }
 
-    /// Adds a key as soon as the queue has room, so that the caller slows down.
+    /// Adds a key. Waits until the queue has room, so that the caller slows down.
     pub async fn enqueue_when_room(&self, key: K) {
         loop {
             let room = self.room.notified();
@@ -137,12 +138,12 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         }
     }
 
-    /// Whether fewer keys are ready than the queue's capacity.
+    /// Returns true if the number of ready keys is below the queue's capacity.
     pub(crate) fn has_room(&self) -> bool {
         self.state.lock().ready.len() < self.options.capacity
     }
 
-    /// The next key; [`Queue::finish`] must follow. Cancel-safe.
+    /// Waits for the next key. The caller must call [`Queue::finish`] afterwards. Cancel-safe.
     pub(crate) async fn take(&self) -> (K, Attempt) {
         loop {
             let work = self.work.notified();
@@ -171,7 +172,7 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         }
     }
 
-    /// Ends a call.
+    /// Records the end of a call and schedules the next one.
     pub(crate) fn finish(&self, key: &K, outcome: Outcome) {
         let now = Instant::now();
         let mut state = self.state.lock();
@@ -237,8 +238,8 @@ impl<K: Clone + Eq + Hash> State<K> {
             Outcome::Failed { reason } => {
                 entry.failures = entry.failures.saturating_add(1);
                 entry.last_failure = Some(reason);
-                // A trigger ends the backoff early, but not at once: the failure itself may be what
-                // causes it.
+                // A trigger shortens the backoff, but not to zero, because the failure itself may
+                // cause the trigger.
                 let pause = entry.retry_in.min(options.backoff.first());
                 entry.not_before = Some(now + pause.max(options.cooldown));
                 let retry = entry.due(now, entry.retry_in);
@@ -257,7 +258,7 @@ impl<K: Clone + Eq + Hash> State<K> {
         }
     }
 
-    /// Makes a key ready at `due`, or earlier if it is due earlier already.
+    /// Makes a key ready at `due`, unless the key is already due earlier.
     fn delay(&mut self, key: K, due: Instant, now: Instant) {
         let entry = self.entries.entry(key.clone()).or_default();
         if matches!(entry.phase, Phase::Delayed(at) if at <= due) {
@@ -292,7 +293,7 @@ impl<K: Clone + Eq + Hash> State<K> {
         }
     }
 
-    /// Makes keys ready whose time has come, and forgets those that only waited for their cooldown.
+    /// Makes due keys ready. Removes keys that only waited for their cooldown.
     fn ripen(&mut self, now: Instant) {
         while let Some(Reverse((at, number))) = self.timers.peek().copied() {
             if at > now && self.timed.contains_key(&number) {
@@ -317,7 +318,7 @@ impl<K: Clone + Eq + Hash> State<K> {
 }
 
 impl Entry {
-    /// When the key is due `after` some time.
+    /// Returns the time at which the key is due, `after` some time.
     fn due(&self, now: Instant, after: Duration) -> Instant {
         let due = now + after;
         self.not_before.map_or(due, |at| at.max(due))

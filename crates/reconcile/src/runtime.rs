@@ -1,4 +1,4 @@
-//! What the controllers of a process share.
+//! The metrics, leadership and shutdown that the controllers of a process share.
 
 use std::hash::Hash;
 
@@ -12,19 +12,20 @@ use crate::options::Options;
 use crate::source::on_change;
 use crate::trigger::Trigger;
 
-/// Metrics, leadership and shutdown of controllers; cheap to clone.
+/// Metrics, leadership and shutdown of controllers. Clones share the state.
 #[derive(Clone, Debug)]
 pub struct Runtime {
-    /// All controllers count here.
+    /// The metrics of all controllers.
     pub metrics: Metrics,
-    /// Whether they may act.
+    /// The gate that is open while this process is the leader.
     pub leader: LeaderGate,
-    /// Ends them.
+    /// Stops all controllers when cancelled.
     pub stop: CancellationToken,
 }
 
 impl Runtime {
-    /// The same for controllers of what each process has for itself: they run in every replica.
+    /// Returns a runtime for controllers of process-local state. These controllers run in every
+    /// replica.
     #[must_use]
     pub fn in_every_replica(&self) -> Self {
         Self {
@@ -33,7 +34,7 @@ impl Runtime {
         }
     }
 
-    /// The way into a new controller.
+    /// Creates the trigger of a new controller.
     pub fn trigger<K: Clone + Eq + Hash>(&self, options: Options) -> Trigger<K> {
         Trigger::new(options, &self.metrics)
     }
@@ -43,8 +44,8 @@ impl Runtime {
         controller.run(self.leader.clone(), self.stop.clone()).await;
     }
 
-    /// Runs a controller with a single key: it reconciles when it starts to lead, and after each
-    /// change of the channels.
+    /// Runs a controller with a single key. The controller reconciles when it becomes the leader,
+    /// and after each change of the channels.
     pub async fn run_single<R: Reconciler<Key = ()>>(
         &self,
         options: Options,

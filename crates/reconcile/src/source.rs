@@ -3,9 +3,9 @@
 use futures::stream::{self, BoxStream, StreamExt as _};
 use tokio::sync::watch;
 
-/// Yields `key` after each change of the channel; ends when the channel is closed.
+/// Yields `key` after each change of the channel. Ends when the channel is closed.
 ///
-/// Changes between two polls are one item.
+/// Several changes between two polls yield one item.
 pub fn on_change<K: Clone + Send + 'static>(
     receiver: watch::Receiver<u64>,
     key: K,
@@ -17,7 +17,8 @@ pub fn on_change<K: Clone + Send + 'static>(
     .boxed()
 }
 
-/// Yields the keys that `changed` returns after each change of the channel.
+/// Yields the keys that `changed` returns after each change of the channel. Ends when the channel
+/// is closed.
 pub fn on_change_of<K, I>(
     receiver: watch::Receiver<u64>,
     mut changed: impl FnMut() -> I + Send + 'static,

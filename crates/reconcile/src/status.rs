@@ -1,45 +1,47 @@
-//! When a status is written.
+//! Decides when a controller writes the status of an object.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Decides when the status of one object is written: only when its meaning changes, and at a
-/// limited rate, so that an object that flaps does not load the API.
+/// Decides when to write the status of one object: only when its meaning changes, and at a limited
+/// rate. So an object that flaps does not overload the API server.
 #[derive(Debug, Default)]
 pub struct StatusWriter {
     last: Option<Instant>,
-    /// Urgent writes that have not been compensated by a pause yet.
+    /// Number of urgent writes that no pause has compensated yet.
     urgent: u32,
 }
 
-/// Whether a change of a status may exceed the rate.
+/// The urgency of a status change. Urgent changes may exceed the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Urgency {
-    /// Waits for the next write.
+    /// The change waits for the next regular write.
     Normal,
-    /// Is written at once, [`StatusWriter::URGENT`] times in a row.
+    /// The change is written immediately, at most [`StatusWriter::URGENT`] times in a row.
     Urgent,
 }
 
-/// What to do about a status.
+/// The decision about writing a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Write {
-    /// The present status means the same.
+    /// The current status has the same meaning.
     Unchanged,
-    /// Write it now.
+    /// Write the status immediately.
     Now,
-    /// Write it after this time.
+    /// Write the status after this time.
     Later(Duration),
 }
 
 impl StatusWriter {
-    /// Between two writes that are not urgent.
+    /// Minimum interval between two writes that are not urgent.
     pub const INTERVAL: Duration = Duration::from_secs(10);
-    /// Urgent writes in a row; after those, the rate holds for urgent ones, too.
+    /// Maximum number of consecutive urgent writes. After them, the rate also applies to urgent
+    /// writes.
     pub const URGENT: u32 = 6;
 
-    /// Compares the present status with the wanted one; [`Write::Now`] counts as written.
+    /// Compares the current status with the desired status. A returned [`Write::Now`] counts as
+    /// written.
     pub fn decide<S: PartialEq>(
         &mut self,
         present: Option<&S>,
@@ -58,7 +60,7 @@ impl StatusWriter {
         }
         self.urgent = match since {
             Some(since) if rested => {
-                // The first period is that of this write.
+                // The first period belongs to this write.
                 let periods = (since.as_secs() / Self::INTERVAL.as_secs()).saturating_sub(1);
                 self.urgent
                     .saturating_sub(periods.try_into().unwrap_or(u32::MAX))

@@ -1,4 +1,4 @@
-//! Controllers in virtual time.
+//! Tests of controllers in virtual time.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ mod properties;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What one call does.
+/// The behavior of one scripted call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Behavior {
     Succeed,
@@ -28,7 +28,7 @@ enum Behavior {
 #[error("refused")]
 struct Refused;
 
-/// One call, with its sequence numbers among all recorded events.
+/// One recorded call, with its sequence numbers among all recorded events.
 #[derive(Clone, Debug)]
 struct Call {
     key: u8,
@@ -52,7 +52,7 @@ struct Record {
 #[derive(Clone, Default)]
 struct Scripted(Arc<Mutex<Record>>);
 
-/// Counts a call as ended, also when it is aborted.
+/// Records the end of a call, also when the call is aborted.
 struct Running<'a>(&'a Mutex<Record>, usize);
 
 impl Drop for Running<'_> {
@@ -80,7 +80,7 @@ impl Scripted {
         self.0.lock().calls.clone()
     }
 
-    /// The seconds between calls.
+    /// Returns the seconds between calls.
     fn pauses(&self) -> Vec<f64> {
         let calls = self.calls();
         let pairs = calls.windows(2);
@@ -145,7 +145,7 @@ fn start(options: Options, reconciler: &Scripted) -> (Trigger<u8>, CancellationT
 }
 
 #[tokio::test(start_paused = true)]
-async fn trigger_while_running_leads_to_one_more_call() {
+async fn trigger_during_a_call_causes_one_more_call() {
     let reconciler = Scripted::default().taking(SECOND);
     let (trigger, _, _guard) = start(Options::new("test"), &reconciler);
     trigger.enqueue(1);
@@ -186,7 +186,7 @@ async fn backoff_grows_to_its_cap_and_resets_on_success() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reconciler_learns_the_last_failure_and_the_next_retry() {
+async fn reconciler_receives_the_last_failure_and_the_next_retry() {
     let reconciler = Scripted::default().then(1, &[Behavior::Fail, Behavior::Panic]);
     let (trigger, _, _guard) = start(Options::new("test"), &reconciler);
     trigger.enqueue(1);
@@ -210,7 +210,7 @@ async fn reconciler_learns_the_last_failure_and_the_next_retry() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn panic_is_retried_and_other_keys_go_on() {
+async fn panicking_call_is_retried_and_other_keys_continue() {
     let reconciler = Scripted::default().then(1, &[Behavior::Panic]);
     let (trigger, _, _guard) = start(Options::new("test"), &reconciler);
     trigger.enqueue(1);
@@ -221,7 +221,7 @@ async fn panic_is_retried_and_other_keys_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn call_that_takes_too_long_is_aborted_and_retried() {
+async fn call_beyond_its_timeout_is_aborted_and_retried() {
     let reconciler = Scripted::default().taking(SECOND * 600);
     let mut options = Options::new("test");
     options.timeout = Some(SECOND * 5);
@@ -235,7 +235,7 @@ async fn call_that_takes_too_long_is_aborted_and_retried() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn trigger_ends_a_backoff_early_but_not_at_once() {
+async fn trigger_shortens_a_backoff_to_its_first_delay() {
     let reconciler = Scripted::default().then(1, &[Behavior::Fail; 4]);
     let mut options = Options::new("test");
     options.backoff = Backoff::new(SECOND * 2, SECOND * 600);
@@ -250,7 +250,7 @@ async fn trigger_ends_a_backoff_early_but_not_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn changes_within_the_debounce_are_one_call() {
+async fn changes_within_the_debounce_cause_one_call() {
     let reconciler = Scripted::default();
     let mut options = Options::new("test");
     options.debounce = SECOND;
@@ -281,11 +281,11 @@ async fn cooldown_separates_calls_of_a_key_but_delays_no_first_call() {
     assert!(calls[0].at - begun < SECOND / 20);
     assert_eq!(calls.len(), 3);
     sleep(SECOND * 5).await;
-    assert_eq!(trigger.queue.len(), 0, "the queue forgets idle keys");
+    assert_eq!(trigger.queue.len(), 0, "the queue drops idle keys");
 }
 
 #[tokio::test(start_paused = true)]
-async fn requeued_key_is_called_once_when_it_is_triggered_earlier() {
+async fn requeued_key_is_called_once_if_a_trigger_precedes_the_requeue() {
     let reconciler = Scripted::default().then(1, &[Behavior::Requeue(SECOND * 60)]);
     let (trigger, _, _guard) = start(Options::new("test"), &reconciler);
     trigger.enqueue(1);
@@ -297,7 +297,7 @@ async fn requeued_key_is_called_once_when_it_is_triggered_earlier() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_runs_without_leadership() {
+async fn controller_without_leadership_runs_no_call() {
     let reconciler = Scripted::default().taking(SECOND);
     let leads = watch::Sender::new(false);
     let gate = LeaderGate::watching(leads.subscribe(), |leads| *leads);
@@ -321,7 +321,7 @@ async fn nothing_runs_without_leadership() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn keys_of_the_start_are_enqueued_whenever_leadership_begins() {
+async fn start_keys_are_enqueued_when_leadership_begins() {
     let reconciler = Scripted::default();
     let leads = watch::Sender::new(true);
     let gate = LeaderGate::watching(leads.subscribe(), |leads| *leads);
@@ -337,7 +337,7 @@ async fn keys_of_the_start_are_enqueued_whenever_leadership_begins() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn streams_trigger_and_can_be_added_later() {
+async fn streams_added_later_trigger_calls() {
     let reconciler = Scripted::default();
     let (first, second) = (watch::Sender::new(0_u64), watch::Sender::new(0_u64));
     let trigger = Trigger::new(Options::new("test"), &Metrics::default());
@@ -360,7 +360,7 @@ async fn streams_trigger_and_can_be_added_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn stop_aborts_calls_or_waits_for_them() {
+async fn stop_aborts_or_awaits_running_calls() {
     for (shutdown, waited) in [
         (Shutdown::Abort, Duration::ZERO),
         (Shutdown::Finish, SECOND * 3),
@@ -387,7 +387,7 @@ async fn stop_aborts_calls_or_waits_for_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn full_queue_slows_its_feeder_down() {
+async fn full_queue_blocks_its_stream() {
     let mut options = Options::new("test");
     options.capacity = 1;
     let trigger = Trigger::<u8>::new(options, &Metrics::default());
@@ -403,7 +403,7 @@ async fn full_queue_slows_its_feeder_down() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn metrics_tell_depth_duration_errors_and_retries() {
+async fn metrics_report_depth_duration_errors_and_retries() {
     let metrics = Metrics::default();
     let mut registry = prometheus_client::registry::Registry::with_prefix("t");
     metrics.register(&mut registry);

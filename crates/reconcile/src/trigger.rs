@@ -12,7 +12,7 @@ use crate::metrics::Metrics;
 use crate::options::Options;
 use crate::queue::Queue;
 
-/// Adds keys to a controller's queue; clones share it.
+/// Adds keys to a controller's queue. Clones share the queue.
 pub struct Trigger<K> {
     pub(crate) options: Options,
     pub(crate) queue: Arc<Queue<K>>,
@@ -20,7 +20,7 @@ pub struct Trigger<K> {
     pub(crate) metrics: crate::metrics::ControllerMetrics,
 }
 
-/// Streams that the controller has not taken over yet.
+/// Streams that the controller has not started to read yet.
 pub(crate) struct Added<K> {
     pub(crate) streams: Mutex<Vec<BoxStream<'static, K>>>,
     pub(crate) notify: Notify,
@@ -44,7 +44,7 @@ impl<K> fmt::Debug for Trigger<K> {
 }
 
 impl<K: Clone + Eq + Hash> Trigger<K> {
-    /// The way into a new controller.
+    /// Creates the trigger of a new controller.
     pub fn new(options: Options, metrics: &Metrics) -> Self {
         let metrics = metrics.controller(options.name);
         Self {
@@ -58,17 +58,17 @@ impl<K: Clone + Eq + Hash> Trigger<K> {
         }
     }
 
-    /// Has a key reconciled; a call that is under way is followed by another.
+    /// Enqueues a key. A running call for the key is followed by another call.
     pub fn enqueue(&self, key: K) {
         self.queue.enqueue(key);
     }
 
-    /// Has a key reconciled, and waits while too many keys are ready.
+    /// Enqueues a key. Waits while too many keys are ready.
     pub async fn enqueue_when_room(&self, key: K) {
         self.queue.enqueue_when_room(key).await;
     }
 
-    /// Has each key of a stream reconciled, until the stream ends.
+    /// Enqueues each key of a stream, until the stream ends.
     pub fn follow(&self, stream: BoxStream<'static, K>) {
         self.added.streams.lock().push(stream);
         self.added.notify.notify_one();

@@ -1,4 +1,4 @@
-//! The actions that decisions consist of, and their execution.
+//! The actions of decisions, and their execution.
 
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -14,9 +14,9 @@ use crate::world::{Kind, World};
 pub enum Component {
     /// The controllers of workloads and nodes (kube-controller-manager).
     Controllers,
-    /// The scheduler.
+    /// The scheduler (kube-scheduler).
     Scheduler,
-    /// A node's kubelet.
+    /// The kubelet of a node.
     Kubelet,
 }
 
@@ -36,11 +36,11 @@ impl Component {
 pub struct ObjectRef {
     /// Kind of the object.
     pub kind: Kind,
-    /// Namespace; empty for nodes.
+    /// Namespace of the object. Empty for nodes.
     pub namespace: String,
-    /// Name.
+    /// Name of the object.
     pub name: String,
-    /// UID.
+    /// UID of the object.
     pub uid: String,
 }
 
@@ -59,9 +59,9 @@ impl ObjectRef {
 /// The type of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// `Normal`.
+    /// An event of type `Normal`.
     Normal,
-    /// `Warning`.
+    /// An event of type `Warning`.
     Warning,
 }
 
@@ -74,7 +74,7 @@ pub enum Action {
         component: Component,
         /// Kind of the object.
         kind: Kind,
-        /// The object.
+        /// The object to create, as JSON.
         object: Value,
     },
     /// Applies a merge patch to an object or its status.
@@ -83,58 +83,58 @@ pub enum Action {
         component: Component,
         /// The object to patch.
         target: ObjectRef,
-        /// `status` or empty.
+        /// The subresource `status`, or empty for the object itself.
         subresource: &'static str,
-        /// The patch.
+        /// The JSON merge patch.
         patch: Value,
     },
     /// Binds a pod to a node.
     Bind {
-        /// The pod.
+        /// The pod to bind.
         pod: ObjectRef,
-        /// The node.
+        /// Name of the node.
         node: String,
     },
     /// Deletes an object.
     Delete {
         /// The object to delete.
         target: ObjectRef,
-        /// Grace period in seconds; `None` for that of the object.
+        /// Grace period in seconds. `None` uses the grace period of the object.
         grace_seconds: Option<u32>,
     },
     /// Creates an event about an object.
     EmitEvent {
         /// The acting component.
         component: Component,
-        /// The involved object.
+        /// The object that the event is about.
         about: ObjectRef,
         /// The type of the event.
         severity: Severity,
         /// The reason, in CamelCase.
         reason: &'static str,
-        /// The message.
+        /// Text of the event.
         message: String,
-        /// The node of the kubelet; empty for other components.
+        /// Name of the kubelet's node. Empty for other components.
         host: String,
     },
     /// Renews the Lease of a node.
     RenewLease {
-        /// The node.
+        /// Name of the node.
         node: String,
         /// UID of the node.
         uid: String,
     },
-    /// Records why a pod is unschedulable, so that the event is created once.
+    /// Records the reason why a pod is unschedulable, so that the event is created once.
     RecordUnschedulable {
         /// UID of the pod.
         pod: String,
-        /// The reason.
+        /// Reason of the scheduler.
         why: String,
     },
 }
 
 impl Action {
-    /// Describes the action for a log. The text contains no content of the object but its name.
+    /// Describes the action for a log. Of the object, the text contains only the name.
     pub fn name(&self) -> String {
         let of = |verb: &str, target: &ObjectRef| {
             let ObjectRef {
@@ -161,8 +161,8 @@ impl Action {
 }
 
 impl Action {
-    /// Returns the key under which failures are counted: like [`Self::name`], but it also
-    /// distinguishes new objects whose name the API generates.
+    /// Returns the key for counting failures. Equals [`Self::name`], but also distinguishes new
+    /// objects whose name the API generates.
     pub(crate) fn subject(&self) -> String {
         match self {
             Self::Create { kind, object, .. } => {
@@ -186,7 +186,7 @@ pub(crate) enum Outcome {
     LeaseRenewed(String, Timestamp),
     /// The reason of an unschedulable pod was recorded.
     Recorded(String, String),
-    /// No change of the world.
+    /// The action did not change the world.
     Nothing,
 }
 
@@ -324,7 +324,8 @@ async fn delete(
     match api.delete(&target.name, &params).await {
         Err(kube::Error::Api(error)) if error.code == 404 => Ok(Outcome::Deleted(target)),
         Err(error) => Err(error),
-        // An object with a grace period or finalizers is deleted later; a watch reports that.
+        // An object with a grace period or finalizers is deleted later. A watch then reports the
+        // deletion.
         Ok(_) => Ok(match api.get_opt(&target.name).await? {
             Some(still) if still.uid().as_deref() == Some(&target.uid) => {
                 written(target.kind, &still)?
@@ -348,7 +349,8 @@ fn event(
         "" => "default",
         namespace => namespace,
     };
-    // The name contains a hash of the reason: an object can have several events at the same time.
+    // The name contains a hash of the reason, because an object can have several events at the same
+    // time.
     let unique = crate::hash::fnv1a(&format!("{reason}{message}{host}{}", about.uid));
     let nanos = now.as_nanosecond();
     let time = json!(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(now));

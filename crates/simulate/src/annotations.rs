@@ -11,15 +11,16 @@ pub const START_SECONDS: &str = "simulate.drover.dev/start-seconds";
 pub const READY_SECONDS: &str = "simulate.drover.dev/ready-seconds";
 /// Seconds until the containers end. Without it only pods of Jobs end.
 pub const RUN_SECONDS: &str = "simulate.drover.dev/run-seconds";
-/// Exit code of the containers; 0 if absent.
+/// Exit code of the containers. The default is 0.
 pub const EXIT_CODE: &str = "simulate.drover.dev/exit-code";
-/// Seconds until a deleted pod ends; limited by its grace period.
+/// Seconds until a deleted pod ends. The grace period of the pod is the maximum.
 pub const STOP_SECONDS: &str = "simulate.drover.dev/stop-seconds";
-/// The failure: `ImagePullBackOff`, `CrashLoopBackOff` or `NotReady` of a pod; `NotReady` of a node.
+/// The requested failure: `ImagePullBackOff`, `CrashLoopBackOff` or `NotReady` of a pod, or
+/// `NotReady` of a node.
 pub const FAIL: &str = "simulate.drover.dev/fail";
-/// CPU usage of a pod, such as `250m`; a share of its requests if absent.
+/// CPU usage of a pod, such as `250m`. The default is a fraction of its requests.
 pub const USAGE_CPU: &str = "simulate.drover.dev/usage-cpu";
-/// Memory usage of a pod, such as `64Mi`.
+/// Memory usage of a pod, such as `64Mi`. The default is a fraction of its requests.
 pub const USAGE_MEMORY: &str = "simulate.drover.dev/usage-memory";
 
 /// Maximum delay of an annotation in seconds.
@@ -28,15 +29,16 @@ const MAX_SECONDS: f64 = 86_400.0;
 /// The default delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// From the binding until the containers run.
+    /// Time from the binding of a pod until its containers run.
     pub start: Duration,
-    /// From the start of the containers until the pod is ready.
+    /// Time from the start of the containers until the pod is ready.
     pub ready: Duration,
-    /// From the deletion request until the pod is removed.
+    /// Time from the deletion request until the pod is removed.
     pub stop: Duration,
     /// Run time of a Job's pod.
     pub job: Duration,
-    /// Backoff after the first failure of a container or a Job's pod; it doubles with each failure.
+    /// Backoff after the first failure of a container or a Job's pod. The backoff doubles with each
+    /// failure.
     pub backoff: Duration,
     /// Interval between renewals of a node's Lease.
     pub heartbeat: Duration,
@@ -62,24 +64,24 @@ pub enum PodFailure {
     ImagePull,
     /// The containers end with an error after each restart.
     Crash,
-    /// The pod runs and does not become ready.
+    /// The pod runs but does not become ready.
     NotReady,
 }
 
 /// The requested behavior of a pod.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Behaviour {
-    /// From the binding until the containers run.
+    /// Time from the binding of the pod until its containers run.
     pub start: SignedDuration,
-    /// From the start of the containers until the pod is ready.
+    /// Time from the start of the containers until the pod is ready.
     pub ready: SignedDuration,
-    /// From the deletion request until the pod is removed.
+    /// Time from the deletion request until the pod is removed.
     pub stop: SignedDuration,
-    /// Run time of the containers; `None` if they do not end.
+    /// Run time of the containers. `None` if they do not end.
     pub run: Option<SignedDuration>,
     /// Exit code of the containers.
     pub exit_code: i32,
-    /// The requested failure.
+    /// The requested failure, if any.
     pub failure: Option<PodFailure>,
 }
 
@@ -118,7 +120,7 @@ impl Behaviour {
     }
 }
 
-/// Whether a node must send no heartbeats.
+/// Returns true if a node must send no heartbeats.
 pub fn node_fails(annotations: Option<&BTreeMap<String, String>>) -> bool {
     annotations.is_some_and(|all| all.get(FAIL).is_some_and(|what| what == "NotReady"))
 }
@@ -139,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn invalid_values_count_as_absent() {
+    fn invalid_annotation_values_count_as_absent() {
         let timing = Timing::default();
         for (text, wanted) in [
             ("2.5", 2500),

@@ -1,4 +1,4 @@
-//! Responses that do not come from the store: logs, resource usage, and rejected connections.
+//! Responses without data from the store: logs, resource usage, and rejected connections.
 
 mod logs;
 mod usage;
@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::Clock;
 use crate::world::World;
 
-/// The request is already authorized.
+/// Handlers for requests that are already authorized.
 pub(crate) struct Answers {
     pub(crate) world: Arc<Mutex<World>>,
     pub(crate) clock: Clock,

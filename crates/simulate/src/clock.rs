@@ -1,4 +1,4 @@
-//! The clock of a simulation: the system clock, or a manual one in tests.
+//! The clock of a simulation: the system clock, or a manual clock in tests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use futures::stream::{self, BoxStream, StreamExt as _};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
-/// A clock; clones show the same time.
+/// A clock. Clones show the same time.
 #[derive(Clone, Debug, Default)]
 pub struct Clock {
-    /// The manual time; `None` for the system clock.
+    /// The manual time. `None` for the system clock.
     manual: Option<Arc<watch::Sender<Timestamp>>>,
 }
 
@@ -22,7 +22,7 @@ impl Clock {
         }
     }
 
-    /// Advances a manual clock; no effect on the system clock.
+    /// Advances a manual clock. Has no effect on the system clock.
     pub fn advance(&self, by: SignedDuration) {
         if let Some(manual) = &self.manual {
             manual.send_modify(|now| *now += by);
@@ -37,7 +37,8 @@ impl Clock {
         }
     }
 
-    /// The time left until `at`; `None` if only [`Clock::advance`] ends the wait.
+    /// Returns the remaining time until `at`. Returns `None` if only [`Clock::advance`] ends the
+    /// wait.
     pub fn left(&self, at: Timestamp) -> Option<Duration> {
         if self.manual.is_some() {
             return (at <= self.now()).then_some(Duration::ZERO);
@@ -66,14 +67,14 @@ impl Clock {
                 tokio::time::sleep(left.unsigned_abs_if_positive()).await;
             }
             Some(manual) => {
-                // `self` holds the sender, so that the channel stays open.
+                // `self` contains the sender, so the channel is open.
                 let _ = manual.subscribe().wait_for(|now| *now >= at).await;
             }
         }
     }
 }
 
-/// Returns zero for a negative duration.
+/// Converts a signed duration. A negative duration becomes zero.
 trait UnsignedIfPositive {
     fn unsigned_abs_if_positive(self) -> Duration;
 }

@@ -36,18 +36,18 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The options of a simulated cluster.
 #[derive(Clone, Debug)]
 pub struct ClusterOptions {
-    /// File of the state. It is created if it does not exist.
+    /// File with the state. It is created if it does not exist.
     pub path: PathBuf,
     /// The initial state.
     pub plan: Plan,
-    /// The default delays.
+    /// Default delays of simulated pods and nodes.
     pub timing: Timing,
-    /// The clock.
+    /// Clock of the simulation.
     pub clock: Clock,
 }
 
 impl ClusterOptions {
-    /// Options with the default delays and the system clock.
+    /// Creates options with the default delays and the system clock.
     pub fn new(path: impl Into<PathBuf>, plan: Plan) -> Self {
         Self {
             path: path.into(),
@@ -98,10 +98,10 @@ impl Drop for Cluster {
 }
 
 impl Cluster {
-    /// Opens the API, applies the plan if that was not done before, and starts the simulation.
+    /// Opens the API, applies the plan at the first start, and starts the simulation.
     ///
     /// # Errors
-    /// Fails if the file, the port or the plan cannot be used.
+    /// Returns an error if the file, the port or the plan cannot be used.
     pub async fn start(options: ClusterOptions) -> Result<Self, StartError> {
         let stop = CancellationToken::new();
         // A failed start stops the tasks that it started.
@@ -154,7 +154,7 @@ impl Cluster {
         &self.certificate
     }
 
-    /// Stops the cluster and waits until its file is closed. The state is kept.
+    /// Stops the cluster and waits until its file is closed. The file preserves the state.
     pub async fn stop(mut self) {
         self.stop.cancel();
         self.tasks.close();
@@ -167,7 +167,7 @@ impl Cluster {
     }
 }
 
-/// Opens an API with small buffers, because a process can contain hundreds.
+/// Opens an API with small buffers, because a process can contain hundreds of clusters.
 fn api(
     options: &ClusterOptions,
     root_ca: &str,
@@ -200,11 +200,12 @@ fn api(
     api
 }
 
-/// In-process access to the API. It can be closed, because clients can outlive the cluster.
+/// In-process access to the API. The cluster closes the access when it stops, because clients can
+/// outlive the cluster.
 #[derive(Clone)]
 struct Door(Arc<RwLock<Option<Router>>>);
 
-/// The error of a call after the end of the cluster.
+/// The error of a call after the cluster has stopped.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the simulated cluster is stopped")]
 struct Ended;

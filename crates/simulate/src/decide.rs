@@ -1,7 +1,8 @@
-//! Decides the next actions from the state of the cluster. Pure: the time is a parameter.
+//! Decides the next actions from the state of the cluster. The functions have no side effects: the
+//! time is a parameter.
 //!
 //! Each submodule simulates one component and evaluates the whole world each time. Decisions are
-//! deterministic, and an action that was not executed is decided again.
+//! deterministic, and the next decision repeats an action that was not executed.
 
 mod daemon_sets;
 mod deployments;
@@ -31,7 +32,7 @@ pub(crate) use scheduler::amounts;
 /// The next actions, and the time of the next decision.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decision {
-    /// The actions, without an order: they are independent.
+    /// The actions. They are independent and have no order.
     pub actions: Vec<Action>,
     /// The time of the next decision if no change occurs.
     pub wake: Option<Timestamp>,
@@ -84,7 +85,7 @@ impl DecisionBuilder {
         self.result.actions.push(action);
     }
 
-    /// Drops pods beyond the limit. They are created when other pods are deleted.
+    /// Drops pods beyond the limit. They are created after other pods are deleted.
     fn limit_pods(&mut self, world: &World) {
         let mut room = pod_limit(world).saturating_sub(world.pods.iter().count());
         self.result.actions.retain(|action| {
@@ -101,7 +102,7 @@ impl DecisionBuilder {
         });
     }
 
-    /// Requests a decision at this time. Returns whether the time has come.
+    /// Requests a decision at this time. Returns true if the time has been reached.
     fn due(&mut self, at: Timestamp) -> bool {
         if at <= self.now {
             return true;
@@ -111,7 +112,8 @@ impl DecisionBuilder {
         false
     }
 
-    /// Like [`Self::due`], for a time after another. A time beyond the range of timestamps never comes.
+    /// Requests a decision a `pause` after `since`. A time beyond the range of timestamps is never
+    /// reached.
     fn due_after(&mut self, since: Timestamp, pause: SignedDuration) -> bool {
         self.due(since.saturating_add(pause).unwrap_or(Timestamp::MAX))
     }

@@ -16,11 +16,11 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Maximum number of connections.
+/// Maximum number of concurrent connections.
 const MAX_CONNECTIONS: usize = 1024;
 /// Timeout of the TLS handshake.
 const TLS_TIMEOUT: Duration = Duration::from_secs(10);
-/// Idle timeout; longer than that of common clients.
+/// Idle timeout of a connection. Longer than the idle timeout of common clients.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
 /// Delay after a failed accept, for example with too many open files.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
@@ -39,7 +39,7 @@ pub enum ListenError {
     Tls(#[from] rustls::Error),
 }
 
-/// A listening port.
+/// A bound listener with its TLS configuration.
 pub(crate) struct Listener {
     port: TcpListener,
     acceptor: TlsAcceptor,
@@ -97,12 +97,12 @@ impl Listener {
 }
 
 async fn serve_connection(acceptor: TlsAcceptor, stream: TcpStream, router: Router) {
-    // Requests are small: Nagle's algorithm would only add latency.
+    // Requests are small, so Nagle's algorithm would only add latency.
     let _ = stream.set_nodelay(true);
     let Ok(Ok(stream)) = tokio::time::timeout(TLS_TIMEOUT, acceptor.accept(stream)).await else {
         return;
     };
-    // Errors of clients are ignored.
+    // Ignore errors of clients.
     let _ = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(IDLE_TIMEOUT)

@@ -9,26 +9,27 @@ use crate::annotations::FAIL;
 /// A simulated node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodePlan {
-    /// Name; starts with `simulated-`.
+    /// Name of the node. Starts with `simulated-`.
     pub name: String,
     /// Number of CPUs.
     pub cpus: u32,
     /// Memory in GiB.
     pub memory_gib: u32,
-    /// Whether the node belongs to the control plane and runs no other pods.
+    /// True if the node belongs to the control plane and runs no other pods.
     pub control_plane: bool,
-    /// Whether the kubelet sends no heartbeats.
+    /// True if the kubelet sends no heartbeats.
     pub silent: bool,
 }
 
 /// The nodes and initial objects of a cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// A description for users.
+    /// A description of the cluster for users.
     pub description: String,
     /// The nodes.
     pub nodes: Vec<NodePlan>,
-    /// Objects that are created once, in this order. Deleted ones are not created again.
+    /// Objects that the first start creates in this order. Later starts do not recreate deleted
+    /// objects.
     pub objects: Vec<Value>,
 }
 
@@ -39,7 +40,7 @@ pub const VERSION: &str = "v1.36.3+simulated";
 const PODS: u32 = 110;
 
 impl Plan {
-    /// A cluster with this number of nodes and without workloads.
+    /// Returns a plan with this number of nodes and without workloads.
     pub fn empty(nodes: u32) -> Self {
         Self {
             description: "simulated: empty".to_owned(),
@@ -48,8 +49,8 @@ impl Plan {
         }
     }
 
-    /// A cluster of the demonstration, counted from 0: the first three are a small one, a large one
-    /// and one with failures. The others are generated from their number.
+    /// Returns a cluster of the demonstration. The numbers start at 0. Cluster 0 is small, cluster
+    /// 1 is large, and cluster 2 has failures. The other clusters are generated from their number.
     pub fn demo(number: u32) -> Self {
         match number {
             0 => Self::small(),
@@ -106,7 +107,7 @@ impl Plan {
             objects.extend(workloads::platform(1));
         }
         let mut nodes = nodes(0, workers, cpus, memory);
-        // One in eight has failures.
+        // One of eight clusters has failures.
         let troubled = seed.below(8) == 0;
         if troubled && let Some(last) = nodes.last_mut() {
             last.silent = workers > 1;

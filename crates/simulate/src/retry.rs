@@ -1,4 +1,4 @@
-//! Delays before actions: backoff of failed actions, and throttling of endless ones.
+//! Delays before actions: the backoff of failed actions, and throttling of endless actions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -8,13 +8,13 @@ use tokio::time::Instant;
 
 use crate::action::Action;
 
-/// Delay after the first failure; it doubles with each failure.
+/// Delay after the first failure. The delay doubles with each failure.
 const MIN_DELAY: Duration = Duration::from_millis(50);
 /// Maximum delay. Throttling also delays reactions to changes by users.
 pub(crate) const MAX_DELAY: Duration = Duration::from_secs(3);
 const BACKOFF: Backoff = Backoff::new(MIN_DELAY, MAX_DELAY);
-/// Number of successive decisions with actions after which decisions are throttled: objects that never
-/// reach their desired state must not use a processor completely.
+/// Number of successive decisions with actions after which decisions are throttled. Objects that
+/// never reach their desired state must not use a whole CPU.
 const BURST: u32 = 500;
 
 /// The failed actions and the number of successive decisions with actions.
@@ -31,7 +31,7 @@ struct Failing {
 }
 
 impl Retries {
-    /// Returns the actions to execute now, without those in backoff.
+    /// Returns the actions to execute now. Excludes actions in backoff.
     pub(crate) fn ready(&mut self, actions: Vec<Action>, now: Instant) -> Vec<Action> {
         if self.failing.is_empty() {
             return actions;
@@ -78,7 +78,7 @@ impl Retries {
 }
 
 fn delay(times: u32) -> Duration {
-    // Without jitter: nothing competes for the simulated cluster.
+    // The delay has no jitter, because no other client competes for the simulated cluster.
     BACKOFF.delay(times - 1, 1.0)
 }
 
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn endless_actions_are_throttled_until_there_are_none() {
+    fn endless_actions_are_throttled_until_no_action_is_left() {
         let mut retries = Retries::default();
         assert_eq!(retries.throttle(), Duration::ZERO);
         for _ in 0..BURST + 20 {

@@ -20,9 +20,9 @@ use crate::retry::Retries;
 use crate::watch;
 use crate::world::World;
 
-/// Maximum number of changes before the next decision.
+/// Maximum number of changes that are applied before the next decision.
 const MAX_CHANGES: usize = 1000;
-/// Actions in parallel; the store commits waiting writes together.
+/// Maximum number of concurrent actions. The store commits waiting writes together.
 const CONCURRENCY: usize = 16;
 /// Timeout of an action.
 const ACTION_TIMEOUT: Duration = Duration::from_secs(30);
@@ -37,8 +37,8 @@ pub(crate) struct Simulation {
 }
 
 impl Simulation {
-    /// Simulates the cluster until `stop`. Unfinished actions are lost: the next start decides them
-    /// again.
+    /// Simulates the cluster until `stop`. Unfinished actions are lost, and the next start decides
+    /// them again.
     pub(crate) async fn run(self, stop: CancellationToken) {
         let changes = watch::all(&self.client);
         self.run_on(changes, stop).await;
@@ -50,7 +50,7 @@ impl Simulation {
         stop: CancellationToken,
     ) {
         let options = Options {
-            // Actions have a timeout of their own.
+            // Actions have a separate timeout.
             timeout: None,
             ..Options::new("simulation")
         };
@@ -90,7 +90,7 @@ impl Simulation {
             };
         }
         self.execute_all(ready, now).await;
-        // A change does not end this pause, because most changes result from the simulation's own
+        // A change does not end this delay, because most changes result from the simulation's own
         // writes.
         let pause = self.retries.lock().throttle();
         tokio::time::sleep(pause).await;
@@ -136,7 +136,7 @@ impl Simulation {
 }
 
 impl Reconciler for Simulation {
-    /// The whole cluster.
+    /// The simulation reconciles the whole cluster as one key.
     type Key = ();
     type Error = Infallible;
 
@@ -157,7 +157,7 @@ mod tests {
     use crate::plan::Plan;
     use crate::retry::MAX_DELAY;
 
-    /// A listed world with one node, for which there are actions.
+    /// Returns a listed world with one node that requires actions.
     fn complete_world() -> World {
         let mut world = World::default();
         for plan in Plan::empty(1).nodes {
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn changes_are_applied_during_a_pause_and_do_not_end_it() {
+    async fn changes_during_a_pause_are_applied_without_ending_the_pause() {
         let requests = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&requests);
         let service = tower::service_fn(move |_| {

@@ -15,12 +15,12 @@ const MANAGER: &str = "drover-simulate";
 /// The error of the setup.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// A request failed.
+    /// The API server refused a request.
     #[error("cannot create {what}: {reason}")]
     Refused {
         /// Kind and name of the object.
         what: String,
-        /// The message of the API server.
+        /// Message of the API server.
         reason: String,
     },
     /// An object of the plan has no kind.
@@ -32,7 +32,7 @@ fn refused(what: &str) -> impl FnOnce(kube::Error) -> SetupError {
     let what = what.to_owned();
     |error| SetupError::Refused {
         what,
-        // kube formats a Status as debug output.
+        // kube formats a `Status` as debug output, so use the message.
         reason: match error {
             kube::Error::Api(status) => status.message,
             other => other.to_string(),
@@ -40,8 +40,8 @@ fn refused(what: &str) -> impl FnOnce(kube::Error) -> SetupError {
     }
 }
 
-/// Creates the objects of the plan, unless the setup was completed before. An interrupted setup is
-/// continued.
+/// Creates the objects of the plan, unless the setup was completed before. Continues an interrupted
+/// setup.
 pub(crate) async fn apply_plan(client: &Client, plan: &Plan) -> Result<(), SetupError> {
     let marks: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
     let mark = format!("ConfigMap {MARKER}");

@@ -14,10 +14,10 @@ use crate::world::{SimulatedKind, World};
 /// A change of the world.
 pub(crate) type Change = Box<dyn FnOnce(&mut World) + Send>;
 
-/// Objects in one page of a list.
+/// Number of objects in one page of a list.
 const PAGE: u32 = 250;
 
-/// Watches all kinds. Unread events wait in the bounded buffer of the API.
+/// Watches all kinds. The bounded buffer of the API stores unread events.
 pub(crate) fn all(client: &Client) -> SelectAll<BoxStream<'static, Change>> {
     stream::select_all([
         of::<Node>(client),

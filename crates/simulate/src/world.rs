@@ -1,4 +1,4 @@
-//! The state of the cluster in memory: each object as last observed or written.
+//! The state of the cluster in memory: each object as the simulation last observed or wrote it.
 
 mod kinds;
 
@@ -14,13 +14,13 @@ use kube::ResourceExt;
 
 pub use kinds::{Kind, SimulatedKind};
 
-/// Number of records below which obsolete ones are not removed.
+/// Number of records below which obsolete records are not removed.
 const MIN_RECORDS: usize = 64;
 
-/// Namespace and name.
+/// Namespace and name of an object.
 pub type Key = (String, String);
 
-/// The input of decisions.
+/// The state of a cluster, which is the input of decisions.
 #[derive(Debug, Default)]
 pub struct World {
     /// All nodes.
@@ -48,9 +48,9 @@ pub struct World {
 }
 
 impl World {
-    /// Records why a pod is unschedulable, so that the event is created once.
+    /// Records the reason why a pod is unschedulable, so that the event is created once.
     ///
-    /// When the number of records has doubled, those of deleted pods are removed.
+    /// When the number of records has doubled, the records of deleted pods are removed.
     pub(crate) fn record_unschedulable(&mut self, pod: String, why: String) {
         if self.unschedulable.len() >= 2 * self.pods.known.len() + MIN_RECORDS {
             let pods = self.pods.iter().filter_map(ResourceExt::uid);
@@ -69,7 +69,7 @@ impl World {
         self.leases.insert(node, at);
     }
 
-    /// Whether the first list of every kind is complete.
+    /// Returns true if the first list of every kind is complete.
     pub fn is_complete(&self) -> bool {
         self.nodes.complete
             && self.pods.complete
@@ -83,8 +83,8 @@ impl World {
     }
 }
 
-/// The objects of a kind. Own writes are stored immediately; an observed object replaces a stored one
-/// only if it is newer.
+/// The objects of a kind. The simulation's own writes are stored immediately. An observed object
+/// replaces a stored object only if it is newer.
 #[derive(Debug)]
 pub struct Objects<K> {
     known: BTreeMap<Key, K>,
@@ -133,7 +133,7 @@ impl<K: SimulatedKind> Objects<K> {
         self.known.get(&(namespace.to_owned(), name.to_owned()))
     }
 
-    /// Starts a list.
+    /// Starts a list of all objects.
     pub fn begin_list(&mut self) {
         self.listed = Some(Listed::default());
     }
@@ -147,7 +147,7 @@ impl<K: SimulatedKind> Objects<K> {
         self.put(object);
     }
 
-    /// Finishes a list: objects that it does not contain are removed.
+    /// Finishes a list. Removes objects that the list does not contain.
     pub fn finish_list(&mut self) {
         if let Some(listed) = self.listed.take() {
             self.known.retain(|key, _| listed.keys.contains(key));
@@ -196,7 +196,7 @@ impl<K: SimulatedKind> Objects<K> {
         let newer = old
             .is_none_or(|old| old.uid() != uid || revision(old.meta()) < revision(object.meta()));
         if newer {
-            // Managed fields are half of an object, and decisions do not use them.
+            // Managed fields are half of an object, and decisions do not use them. Remove them.
             object.meta_mut().managed_fields = None;
             self.known.insert(key, object);
         }
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn own_write_is_not_replaced_by_an_older_event() {
+    fn older_watch_event_does_not_replace_own_write() {
         let mut pods = Objects::default();
         pods.record_written(pod("a", "1", 7));
         pods.observe(pod("a", "1", 5));
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn deleted_object_is_not_stored_again_but_its_name_can_be_reused() {
+    fn deleted_object_is_not_stored_again_but_a_new_object_can_have_its_name() {
         let mut pods = Objects::default();
         pods.observe(pod("a", "1", 5));
         pods.record_deleted("", "a", "1");
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn list_removes_missing_objects_but_not_concurrent_writes() {
+    fn completed_list_removes_missing_objects_but_keeps_concurrent_writes() {
         let mut pods = Objects::default();
         pods.observe(pod("a", "1", 1));
         pods.observe(pod("b", "2", 2));

@@ -1,4 +1,4 @@
-//! Readiness of the server, check by check.
+//! The server's readiness checks.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use parking_lot::RwLock;
 type Named = (&'static str, Weight, Check);
 type Check = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
 
-/// The checks behind `/readyz`; clones share them.
+/// The checks of `/readyz`. Clones share the checks.
 #[derive(Clone, Default)]
 pub struct Health {
     checks: Arc<RwLock<Vec<Named>>>,
 }
 
-/// The effect of a failed check.
+/// The effect of a failed check on the readiness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Weight {
     /// The server is not ready.
     Decides,
-    /// The failure is only reported.
+    /// The report contains the failure, but the server is ready.
     IsNoted,
 }
 
@@ -27,14 +27,14 @@ enum Weight {
 pub struct Findings(Vec<(&'static str, Weight, Result<(), String>)>);
 
 impl Health {
-    /// A `Health` without checks is ready.
+    /// Creates a `Health` without checks. It is ready.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a check. It reads memory only and never waits.
+    /// Adds a check. The check reads memory only and never waits.
     ///
-    /// Anonymous clients can see its error, so the error must not contain secrets.
+    /// Anonymous clients can read its error, so the error must not contain secrets.
     pub fn check(
         &self,
         name: &'static str,
@@ -43,7 +43,7 @@ impl Health {
         self.add(name, Weight::Decides, Arc::new(check));
     }
 
-    /// Adds a check that is reported but does not affect readiness.
+    /// Adds a check that the report contains, but that does not affect readiness.
     pub fn note(
         &self,
         name: &'static str,
@@ -56,7 +56,7 @@ impl Health {
         self.checks.write().push((name, weight, check));
     }
 
-    /// Runs every check, in the order of registration.
+    /// Runs all checks, in the order of registration.
     pub fn examine(&self) -> Findings {
         let checks = self.checks.read().clone();
         Findings(
@@ -69,13 +69,13 @@ impl Health {
 }
 
 impl Findings {
-    /// Whether every check that affects readiness passed.
+    /// Returns true if all checks that affect readiness passed.
     pub fn all_passed(&self) -> bool {
         let mut all = self.0.iter();
         all.all(|(_, weight, result)| *weight == Weight::IsNoted || result.is_ok())
     }
 
-    /// One line per check, in the format of the Kubernetes API server.
+    /// Returns one line per check, in the format of the Kubernetes API server.
     pub fn report(&self, endpoint: &str) -> String {
         let mut text = String::new();
         for (name, weight, result) in &self.0 {
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_report_says_which_check_fails_and_why() {
+    fn report_contains_the_failed_check_and_its_reason() {
         let health = Health::new();
         health.check("audit", || Ok(()));
         health.check("hub", || Err("out of reach for 12 s".to_owned()));
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_noted_is_told_and_fails_nothing() {
+    fn failed_note_is_reported_and_does_not_affect_readiness() {
         let health = Health::new();
         health.note("rules", || Err("nobody asks".to_owned()));
         let findings = health.examine();

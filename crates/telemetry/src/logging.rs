@@ -1,4 +1,4 @@
-//! Logs and traces: logs go to standard error with a filter that can change at run time, traces go
+//! Logs and traces. Logs go to standard error with a filter that can change at run time. Traces go
 //! to a collector if one is configured.
 
 use std::io::IsTerminal as _;
@@ -17,17 +17,17 @@ use tracing_subscriber::{Registry, reload};
 
 use super::traces::{Collector, ExportError, exporting_to};
 
-/// The default filter.
+/// The log filter if the options contain none.
 pub const DEFAULT_FILTER: &str = "info";
-/// The log target of the Kubernetes client, and its level if a filter does not name it.
+/// Log target of the Kubernetes client. The default level of this target is lower.
 const KUBE_CLIENT: &str = "kube_client";
 const QUIET_CLIENT: &str = "kube_client::client=error";
-/// Target of the spans of proxied requests.
+/// Target of the spans for proxied requests.
 pub const PROXY_TARGET: &str = "drover::road";
 
-/// The former crate of the whole server. Filters that name it keep their meaning.
+/// Name of the former crate of the whole server. Existing filters with this name remain valid.
 const FORMER_CRATE: &str = "drover_server";
-/// Modules of that crate, and their current targets.
+/// Modules of [`FORMER_CRATE`], and their current targets.
 const FORMER_MODULES: &[(&str, &str)] = &[
     ("audit", "drover_audit"),
     ("controllers", "drover_controllers"),
@@ -52,51 +52,53 @@ pub enum LogFormat {
     Json,
 }
 
-/// Options at start.
+/// Options of logs and traces at the start of the process.
 #[derive(Clone, Debug, Default)]
 pub struct LogOptions {
     /// Format of the logs.
     pub format: LogFormat,
-    /// Initial filter, in the syntax of `tracing_subscriber::EnvFilter`; [`DEFAULT_FILTER`] if
-    /// unset.
+    /// Initial filter, in the syntax of `tracing_subscriber::EnvFilter`. The default is
+    /// [`DEFAULT_FILTER`].
     pub filter: Option<String>,
-    /// The receiver of traces; without one, no traces are created.
+    /// The collector that receives traces. Without a collector, the process creates no traces.
     pub collector: Option<Collector>,
 }
 
-/// Logs and traces cannot be set up.
+/// The reason why logs and traces cannot be set up.
 #[derive(Debug, Error)]
 pub enum StartLoggingError {
     /// The initial filter is invalid.
     #[error(transparent)]
     Filter(#[from] LogFilterError),
-    /// Traces cannot be exported.
+    /// The exporter of traces cannot be created.
     #[error(transparent)]
     Traces(#[from] ExportError),
-    /// A global subscriber is already set.
-    #[error("logging is set up already")]
+    /// The process already has a global subscriber.
+    #[error("logging is already set up")]
     Already(#[from] TryInitError),
 }
 
-/// A filter cannot be applied.
+/// The reason why a filter cannot be applied.
 #[derive(Debug, Error)]
 pub enum LogFilterError {
-    /// The syntax is invalid.
-    #[error("{filter:?} is no log filter: write levels and targets such as \"info,drover=debug\"")]
+    /// The syntax of the filter is invalid.
+    #[error(
+        "{filter:?} is not a log filter: write levels and targets such as \"info,drover=debug\""
+    )]
     Syntax {
-        /// The given filter.
+        /// The rejected filter.
         filter: String,
-        /// The parser's error.
+        /// Error of the filter's parser.
         source: ParseError,
     },
-    /// The logging layer was dropped, for example at the end of the program.
+    /// The logging layer was dropped, for example at the end of the process.
     #[error("the log filter cannot change because logging has stopped")]
     Ended(#[from] reload::Error),
 }
 
 type Reload = dyn Fn(EnvFilter) -> Result<(), reload::Error> + Send + Sync;
 
-/// The filter of the logs, changeable at run time; clones share it.
+/// The log filter, which can change at run time. Clones share the filter.
 #[derive(Clone)]
 pub struct LogFilter(Arc<Inner>);
 
@@ -120,11 +122,11 @@ impl LogFilter {
         }))
     }
 
-    /// A filter without an effect on logs, for several servers in one process, as in tests.
+    /// Creates a filter without an effect on logs, for several servers in one process, as in tests.
     pub fn apart() -> Self {
         let (layer, handle) = reload::Layer::<EnvFilter, Registry>::new(EnvFilter::default());
         let reload = Box::new(move |filter: EnvFilter| {
-            // The handle works only while its layer lives.
+            // The handle works only until its layer is dropped.
             let _alive = &layer;
             handle.reload(filter)
         });
@@ -134,7 +136,7 @@ impl LogFilter {
         }))
     }
 
-    /// The current filter.
+    /// Returns the current filter.
     pub fn current(&self) -> String {
         self.0.text.lock().clone()
     }
@@ -154,8 +156,9 @@ impl LogFilter {
     }
 }
 
-/// Parses a filter. Unless the filter names the Kubernetes client, its warnings are disabled: they
-/// contain whole responses, which are unbounded for a cluster and contain Secrets for the hub.
+/// Parses a filter. Disables the warnings of the Kubernetes client unless the filter contains its
+/// target. These warnings contain whole responses, which may be large for a cluster and contain
+/// Secrets for the hub.
 fn parse(filter: &str) -> Result<EnvFilter, LogFilterError> {
     let syntax = |source| LogFilterError::Syntax {
         filter: filter.to_owned(),
@@ -173,7 +176,7 @@ fn parse(filter: &str) -> Result<EnvFilter, LogFilterError> {
     })
 }
 
-/// Replaces modules of `drover_server` in the filter by the targets of their current crates.
+/// Replaces modules of `drover_server` in the filter with the targets of their current crates.
 fn with_current_targets(filter: &str) -> String {
     let directives = filter.split(',').map(|directive| {
         let Some(rest) = directive.trim_start().strip_prefix(FORMER_CRATE) else {
@@ -192,16 +195,16 @@ fn with_current_targets(filter: &str) -> String {
     directives.collect::<Vec<_>>().join(",")
 }
 
-/// Logs and traces of this process.
-#[must_use = "what is left of the traces is sent by `finish`"]
+/// The logging of this process. Dropping it stops the export of traces.
+#[must_use = "call `finish` to export the remaining traces"]
 pub struct Logging {
-    /// The filter of the logs.
+    /// Filter of the logs.
     pub filter: LogFilter,
     pub(super) traces: Option<SdkTracerProvider>,
 }
 
 impl Logging {
-    /// Exports the remaining traces, for at most five seconds.
+    /// Exports the remaining traces. Waits at most five seconds.
     pub async fn finish(mut self) {
         let Some(traces) = self.traces.take() else {
             return;
@@ -217,7 +220,7 @@ impl Logging {
     }
 }
 
-/// Sets up logs and traces for the whole process. Call inside a tokio runtime.
+/// Sets up logs and traces for the whole process. Call it inside a tokio runtime.
 pub fn start(options: &LogOptions) -> Result<Logging, StartLoggingError> {
     let text = options.filter.as_deref().unwrap_or(DEFAULT_FILTER);
     let (layer, handle) = reload::Layer::new(parse(text)?);
@@ -250,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_of_clusters_and_of_the_hub_are_logged_only_where_a_filter_asks_for_them() {
+    fn kubernetes_responses_are_logged_only_if_a_filter_enables_them() {
         struct Lines(Arc<Mutex<Vec<u8>>>);
         impl std::io::Write for Lines {
             fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -269,7 +272,7 @@ mod tests {
                 .with_filter(parse(filter).unwrap());
             let subscriber = tracing_subscriber::registry().with(layer);
             tracing::subscriber::with_default(subscriber, || {
-                tracing::warn!(target: "kube_client::client", "a whole answer");
+                tracing::warn!(target: "kube_client::client", "a whole response");
                 tracing::warn!("ours");
             });
             String::from_utf8(written.lock().clone()).unwrap()
@@ -282,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_filter_is_refused_with_an_example() {
+    fn invalid_filter_error_contains_an_example() {
         let filter = LogFilter::apart();
         let error = filter.set("drover_server=loud").unwrap_err();
         assert!(error.to_string().contains("info,drover=debug"));
@@ -292,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn filter_with_a_former_module_selects_the_crate_of_now() {
+    fn filter_with_a_former_module_selects_the_current_crate() {
         for (filter, wanted) in [
             ("info,drover_server=debug", "info,drover=debug"),
             ("info,drover_server::proxy=debug", "info,drover_proxy=debug"),

@@ -1,7 +1,7 @@
-//! The server's metrics, by the Prometheus naming conventions.
+//! The server's metrics. Their names follow the Prometheus conventions.
 //!
-//! Labels are bounded: verbs, codes and reasons come from fixed sets, and no label holds a name
-//! that a user chose.
+//! The number of label values is limited: verbs, codes and reasons come from fixed sets, and no
+//! label contains a name that a user chose.
 
 use std::fmt;
 use std::sync::Arc;
@@ -27,62 +27,62 @@ const LATENCY: [f64; 14] = [
 /// Labels of `drover_requests_total`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct RequestLabels {
-    /// The Kubernetes verb, of [`Verb::as_str`].
+    /// Kubernetes verb, as [`Verb::as_str`] returns it.
     pub verb: &'static str,
-    /// HTTP status code of the response; 0 if the client disconnected before the response.
+    /// HTTP status code of the response, or 0 if the client disconnected before the response.
     pub code: u16,
 }
 
-/// Labels of metrics by verb.
+/// Labels of metrics that are counted by verb.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct VerbLabel {
-    /// The Kubernetes verb, of [`Verb::as_str`].
+    /// Kubernetes verb, as [`Verb::as_str`] returns it.
     pub verb: &'static str,
 }
 
 /// Labels of `drover_refusals_total` and `drover_revocations_total`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct ReasonLabel {
-    /// The reason in `PascalCase`.
+    /// Reason of the refusal or revocation, in `PascalCase`.
     pub reason: &'static str,
 }
 
 /// Labels of `drover_tunnel_bytes_total`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct DirectionLabel {
-    /// `to_cluster` or `from_cluster`.
+    /// Direction of the bytes: `to_cluster` or `from_cluster`.
     pub direction: &'static str,
 }
 
-/// The server's metrics; clones share one registry.
+/// The server's metrics. Clones share one registry.
 #[derive(Clone)]
 pub struct Metrics {
     registry: Arc<RwLock<Registry>>,
-    /// Proxied requests that have ended.
+    /// Number of proxied requests that have ended.
     pub requests: Family<RequestLabels, Counter>,
     /// Time from a request to the head of its response.
     pub request_duration: Family<VerbLabel, Histogram, fn() -> Histogram>,
-    /// Proxied requests in flight.
+    /// Number of proxied requests in flight.
     pub open_streams: Family<VerbLabel, Gauge>,
-    /// Requests that Drover itself refused.
+    /// Number of requests that Drover itself refused.
     pub refusals: Family<ReasonLabel, Counter>,
-    /// Requests that were aborted because their permit was withdrawn.
+    /// Number of requests that were aborted because their permit was withdrawn.
     pub revocations: Family<ReasonLabel, Counter>,
-    /// Open tunnels of agents.
+    /// Number of open agent tunnels.
     pub tunnels: Gauge,
-    /// Clusters with at least one tunnel.
+    /// Number of clusters with at least one tunnel.
     pub clusters_connected: Gauge,
-    /// Tunnels whose probe fails.
+    /// Number of tunnels whose probe fails.
     pub tunnels_unhealthy: Gauge,
-    /// Bytes of bodies and upgraded streams through tunnels.
+    /// Number of bytes of bodies and upgraded streams through tunnels.
     pub tunnel_bytes: Family<DirectionLabel, Counter>,
-    /// Requests that were retried on another tunnel.
+    /// Number of requests that were retried on another tunnel.
     pub tunnel_retries: Counter,
-    /// Records written to the audit log.
+    /// Number of records written to the audit log.
     pub audit_records: Counter,
-    /// Requests that waited for room in the audit log.
+    /// Number of requests that waited for room in the audit log.
     pub audit_waits: Counter,
-    /// Failed writes of the audit log; each is retried.
+    /// Number of failed writes of the audit log. Each failed write is retried.
     pub audit_write_errors: Counter,
 }
 
@@ -103,7 +103,7 @@ fn latency() -> Histogram {
 }
 
 impl Metrics {
-    /// Metrics that are all zero, in a registry of their own.
+    /// Creates metrics with the value zero, in a new registry.
     pub fn new() -> Self {
         let metrics = Self {
             registry: Arc::new(RwLock::new(Registry::with_prefix("drover"))),
@@ -131,12 +131,12 @@ impl Metrics {
         metrics
     }
 
-    /// Adds metrics of another module; names get the prefix `drover_`.
+    /// Adds metrics of another module. Their names get the prefix `drover_`.
     pub fn register(&self, add: impl FnOnce(&mut Registry)) {
         add(&mut self.registry.write());
     }
 
-    /// All metrics, in the text format of OpenMetrics 1.0.
+    /// Returns all metrics in the text format of OpenMetrics 1.0.
     pub fn encode(&self) -> Result<String, fmt::Error> {
         let mut out = String::new();
         text::encode(&mut out, &self.registry.read())?;
@@ -176,32 +176,28 @@ impl Metrics {
         );
         registry.register(
             "request_duration_seconds",
-            "Time from a request to the head of its answer",
+            "Time from a request to the head of its response",
             self.request_duration.clone(),
         );
         registry.register(
             "open_streams",
-            "Requests to clusters and to the hub that are under way",
+            "Requests to clusters and to the hub in flight",
             self.open_streams.clone(),
         );
         registry.register(
             "refusals",
-            "Requests that Drover itself refused, by cause",
+            "Requests that Drover itself refused, by reason",
             self.refusals.clone(),
         );
         registry.register(
             "revocations",
-            "Open requests that were cut because what allowed them was withdrawn, by cause",
+            "Requests in flight that were aborted because their permit was withdrawn, by reason",
             self.revocations.clone(),
         );
     }
 
     fn register_tunnels(&self, registry: &mut Registry) {
-        registry.register(
-            "tunnels",
-            "Tunnels that agents hold open",
-            self.tunnels.clone(),
-        );
+        registry.register("tunnels", "Open tunnels of agents", self.tunnels.clone());
         registry.register(
             "clusters_connected",
             "Clusters with at least one tunnel",
@@ -219,7 +215,7 @@ impl Metrics {
         );
         registry.register(
             "tunnel_retries",
-            "Requests that went to another tunnel because the first did not take them",
+            "Requests that were retried on another tunnel",
             self.tunnel_retries.clone(),
         );
     }
@@ -237,7 +233,7 @@ impl Metrics {
         );
         registry.register(
             "audit_write_errors",
-            "Failed writes of the audit log; each is tried again",
+            "Failed writes of the audit log, which are retried",
             self.audit_write_errors.clone(),
         );
     }

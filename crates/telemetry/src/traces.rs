@@ -19,47 +19,47 @@ use drover_tls::{TlsError, install_provider};
 /// Time limit for the export of one batch.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A collector of traces.
+/// A trace collector and the CA certificates for its connection.
 #[derive(Clone, Debug)]
 pub struct Collector {
-    /// The base URL, such as `http://localhost:4318`.
+    /// Base URL of the collector, such as `http://localhost:4318`.
     pub endpoint: Url,
-    /// File with the CA certificates for the collector's certificate; the system's CA certificates
-    /// if absent.
+    /// File with the CA certificates for the collector's certificate. The default is the system's
+    /// CA certificates.
     pub authority: Option<PathBuf>,
 }
 
-/// Traces cannot be exported.
+/// The reason why traces cannot be exported.
 #[derive(Debug, Error)]
 pub enum ExportError {
-    /// The CA file cannot be read.
+    /// Drover cannot read the CA file.
     #[error("--otlp-ca contains no CA certificate")]
     Authority(#[from] TlsError),
-    /// The system has no CA certificates to verify the collector.
+    /// The system has no CA certificates for verifying the collector.
     #[error(
         "cannot send traces to {endpoint}: this system has no CA certificates to verify \
          the collector; set a CA file with --otlp-ca"
     )]
     NoAuthorities {
-        /// The collector's URL.
+        /// URL of the collector.
         endpoint: String,
-        /// The TLS client's error.
+        /// Error of the HTTP client.
         source: reqwest::Error,
     },
-    /// The CA certificates or TLS itself cannot be used.
+    /// The HTTP client cannot use the CA certificates or TLS itself.
     #[error("cannot send traces to {endpoint}: cannot create an HTTP client")]
     Client {
-        /// The collector's URL.
+        /// URL of the collector.
         endpoint: String,
-        /// The TLS client's error.
+        /// Error of the HTTP client.
         source: reqwest::Error,
     },
     /// The exporter cannot be created.
     #[error("cannot send traces to {endpoint}: use a URL such as http://localhost:4318")]
     Exporter {
-        /// The collector's URL.
+        /// URL of the collector.
         endpoint: String,
-        /// The exporter's error.
+        /// Error of the exporter builder.
         source: ExporterBuildError,
     },
 }
@@ -89,8 +89,9 @@ pub(super) fn exporting_to(collector: &Collector) -> Result<SdkTracerProvider, E
         .build())
 }
 
-/// The exporter's default client loads the system's CA certificates even for plain HTTP, and fails
-/// where there are none, as in the server's image.
+/// Creates the HTTP client of the exporter. The exporter's default client loads the system's CA
+/// certificates even for plain HTTP. It fails on systems without CA certificates, such as the
+/// server's image.
 fn client(collector: &Collector) -> Result<reqwest::Client, ExportError> {
     install_provider();
     let builder = reqwest::Client::builder().timeout(EXPORT_TIMEOUT);
@@ -134,7 +135,7 @@ mod tests {
     use drover_tls::Serving;
     use drover_tls::Shown;
 
-    /// The text of one request to the collector.
+    /// Returns the text of one request to the collector.
     async fn received(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> String {
         let mut bytes = vec![0; 64 * 1024];
         let mut read = 0;
@@ -146,7 +147,7 @@ mod tests {
         String::from_utf8_lossy(&bytes[..read]).into_owned()
     }
 
-    /// Creates two spans, one of them with the exported target, and exports.
+    /// Creates two spans, one of them with the exported target, and exports them.
     async fn send(collector: &Collector) {
         let traces = exporting_to(collector).unwrap();
         let spans = tracing_opentelemetry::layer()
@@ -155,7 +156,7 @@ mod tests {
         let subscriber = tracing_subscriber::registry().with(spans);
         tracing::subscriber::with_default(subscriber, || {
             tracing::debug_span!(target: PROXY_TARGET, "a request").in_scope(|| {});
-            tracing::debug_span!("of another target").in_scope(|| {});
+            tracing::debug_span!("span of another target").in_scope(|| {});
         });
         let logging = Logging {
             filter: LogFilter::apart(),
@@ -183,13 +184,13 @@ mod tests {
         })
         .await;
         let received = tokio::time::timeout(Duration::from_secs(20), received);
-        let text = received.await.expect("traces in time").unwrap();
+        let text = received.await.expect("the traces arrive in time").unwrap();
         assert!(text.starts_with("POST /v1/traces "), "{text}");
         assert!(text.contains("drover") && !text.contains("another target"));
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn traces_reach_a_collector_whose_authority_is_named() {
+    async fn traces_reach_a_collector_with_a_configured_ca() {
         install_provider();
         let (listener, endpoint) = listening("https").await;
         let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
@@ -213,7 +214,7 @@ mod tests {
         })
         .await;
         let received = tokio::time::timeout(Duration::from_secs(20), received);
-        let text = received.await.expect("traces in time").unwrap();
+        let text = received.await.expect("the traces arrive in time").unwrap();
         assert!(text.starts_with("POST /v1/traces "), "{text}");
     }
 }

@@ -1,8 +1,8 @@
-//! Certificates: the listener's chain and key, replaceable at run time, and the CA certificates
-//! that clients are told to trust.
+//! Certificates: the listener's chain and key, which can be replaced at run time, and the CA
+//! certificates that clients trust.
 //!
-//! *Owns* reading them from files, and the process's TLS provider. *Never* issues or stores a
-//! certificate.
+//! *Owns* reading certificates from files, and the process's TLS provider. *Never* issues or stores
+//! a certificate.
 
 pub mod pem;
 pub mod roots;
@@ -22,88 +22,88 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use secrecy::{ExposeSecret as _, SecretString};
 use thiserror::Error;
 
-/// Why certificates cannot be used.
+/// The reason why certificates cannot be used.
 #[derive(Debug, Error)]
 pub enum TlsError {
-    /// A file cannot be read.
+    /// Drover cannot read a file.
     #[error("cannot read {}", path.display())]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The system's error.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// The content is not PEM.
+    /// The content of the file is not PEM.
     #[error("the {0} is not PEM: it must begin with -----BEGIN")]
     Pem(&'static str),
-    /// A file that is distributed to clients contains more than certificates.
+    /// A file that Drover distributes to clients contains other data than certificates.
     #[error(
         "{} contains a {kind}: the file can contain only certificates, so remove everything else",
         path.display()
     )]
     NotOnlyCertificates {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The PEM label of the other content.
+        /// PEM label of the other data.
         kind: String,
     },
-    /// A CA file without certificates.
+    /// A CA file contains no certificate.
     #[error("{} contains no PEM certificate: use a file with the CA certificate", path.display())]
     NoCertificate {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// A certificate that is not a valid CA.
+    /// A file contains a certificate that is not a valid CA.
     #[error("{} contains a certificate that is not a valid CA", path.display())]
     NoAuthority {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The verifier's error.
+        /// Error of the certificate verifier.
         source: rustls::Error,
     },
     /// Agents would reject the listener's certificate.
     #[error(
-        "agents would refuse the certificate in {}, since the authority in {} does not vouch for \
-         it: renew it, or name the authority that signed it with --tls-ca; one that is signed by \
-         itself has to say that it is no authority (basicConstraints CA:FALSE)",
+        "agents would reject the certificate in {}: the CA certificates in {} do not verify it. Renew \
+         the certificate, or set --tls-ca to the CA that issued it. A self-signed certificate needs \
+         basicConstraints CA:FALSE",
         certificate.display(),
         authority.display()
     )]
     NotVouchedFor {
-        /// The chain's file.
+        /// File with the certificate chain.
         certificate: PathBuf,
-        /// The file of the CA certificates for agents.
+        /// File with the CA certificates for agents.
         authority: PathBuf,
-        /// The verifier's error.
+        /// Error of the certificate verifier.
         source: rustls::Error,
     },
     /// Agents would reject the listener's new certificate.
     #[error(
-        "agents would refuse the new certificate in {}, since the authority that they know, {} as \
-         it was when the server started, does not vouch for it: have it signed by that authority; \
-         or if another one is meant, restart the server and import every cluster again",
+        "agents would reject the new certificate in {}: the CA certificates that they trust ({} at the \
+         start of the server) do not verify it. Use a certificate of this CA. To change the CA, \
+         restart the server and import every cluster again",
         certificate.display(),
         authority.display()
     )]
     OtherAuthority {
-        /// The chain's file.
+        /// File with the certificate chain.
         certificate: PathBuf,
-        /// The file of the CA certificates that agents already have.
+        /// File with the CA certificates that agents already have.
         authority: PathBuf,
-        /// The verifier's error.
+        /// Error of the certificate verifier.
         source: rustls::Error,
     },
-    /// Key and certificate do not match, or cannot be used.
+    /// The key does not match the certificate, or rustls rejects one of them.
     #[error("the certificate and its key do not match")]
     Rustls(#[from] rustls::Error),
 }
 
-/// A certificate chain and its key, PEM.
+/// A certificate chain and its private key, both in PEM.
 #[derive(Clone)]
 pub struct Serving {
-    /// The chain, leaf first.
+    /// Certificate chain, leaf first.
     pub chain: String,
-    /// The leaf's private key, PKCS#8.
+    /// Private key of the leaf certificate, in PKCS#8.
     pub key: SecretString,
 }
 
@@ -128,28 +128,28 @@ fn read(path: &Path) -> Result<String, TlsError> {
     })
 }
 
-/// The certificate that the listener presents to new connections; cheap to clone.
+/// The certificate that the listener presents to new connections. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Shown(Arc<ArcSwap<CertifiedKey>>);
 
 impl Shown {
-    /// Presents this certificate.
+    /// Creates a holder that presents this certificate.
     pub fn new(serving: &Serving) -> Result<Self, TlsError> {
         Ok(Self(Arc::new(ArcSwap::from_pointee(certified(serving)?))))
     }
 
-    /// Replaces the certificate for new connections.
+    /// Replaces the certificate. New connections use the new certificate.
     pub fn replace(&self, serving: &Serving) -> Result<(), TlsError> {
         self.0.store(Arc::new(certified(serving)?));
         Ok(())
     }
 
-    /// The current leaf certificate, DER.
+    /// Returns the current leaf certificate, in DER.
     pub fn leaf(&self) -> Option<CertificateDer<'static>> {
         self.0.load().cert.first().cloned()
     }
 
-    /// The listener's configuration: TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1, tickets.
+    /// Returns the listener's configuration: TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1, session tickets.
     pub fn server_config(&self) -> Result<Arc<ServerConfig>, TlsError> {
         let builder = ServerConfig::builder_with_provider(Arc::new(default_provider()));
         let mut config = builder
@@ -168,7 +168,7 @@ impl ResolvesServerCert for Shown {
     }
 }
 
-/// The certificates of a chain, leaf first.
+/// Parses the certificates of a chain, leaf first.
 pub fn chain(serving: &Serving) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     CertificateDer::pem_slice_iter(serving.chain.as_bytes())
         .collect::<Result<_, _>>()
@@ -185,6 +185,6 @@ fn certified(serving: &Serving) -> Result<CertifiedKey, TlsError> {
 /// Installs aws-lc-rs as the default TLS provider of this process.
 pub fn install_provider() {
     if CryptoProvider::get_default().is_none() && default_provider().install_default().is_err() {
-        tracing::debug!("another thread installed the TLS provider");
+        tracing::debug!("another thread has installed the TLS provider");
     }
 }

@@ -1,4 +1,4 @@
-//! Certificates as PEM text.
+//! Converts certificates to PEM text.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,4 +1,4 @@
-//! CA certificates for agents and other clients: certificates only.
+//! CA certificates for agents and other clients.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use x509_parser::prelude::{FromDer as _, X509Certificate};
 use super::{TlsError, read};
 use crate::pem::to_pem;
 
-/// At least one CA certificate.
+/// A list of at least one CA certificate.
 #[derive(Clone, Debug)]
 pub struct Roots {
     certificates: Vec<CertificateDer<'static>>,
@@ -21,8 +21,8 @@ pub struct Roots {
 }
 
 impl Roots {
-    /// Reads a file of certificates. The content is distributed to clients, so a key in it is an
-    /// error.
+    /// Reads a file of certificates. Returns an error if the file contains a key, because Drover
+    /// distributes the content to clients.
     pub fn read(path: &Path) -> Result<Self, TlsError> {
         let text = read(path)?;
         if let Some(kind) = foreign_block(&text) {
@@ -45,8 +45,8 @@ impl Roots {
         })
     }
 
-    /// The CA certificate at the end of a chain, or a self-signed leaf; `None` if the chain omits
-    /// its CA. Public CAs do that, and rotate their intermediates.
+    /// Returns the CA certificate at the end of a chain, or a self-signed leaf. Returns `None` if
+    /// the chain omits its CA. Public CAs omit their root and rotate their intermediates.
     pub fn ending(chain: &str) -> Option<Self> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(chain.as_bytes()).collect();
         let last = chain.ok()?.pop()?;
@@ -68,18 +68,18 @@ impl Roots {
         })
     }
 
-    /// The certificates, DER.
+    /// Returns the certificates, in DER.
     pub fn certificates(&self) -> &[CertificateDer<'static>] {
         &self.certificates
     }
 
-    /// The certificates as PEM.
+    /// Returns the certificates as PEM text.
     pub fn to_pem(&self) -> String {
         to_pem(&self.certificates)
     }
 
-    /// Whether a client that trusts only these certificates accepts this chain at that time,
-    /// regardless of names.
+    /// Checks whether a client that trusts only these certificates accepts this chain at that time.
+    /// Ignores host names.
     pub fn vouch_for(
         &self,
         chain: &[CertificateDer<'_>],
@@ -94,7 +94,7 @@ impl Roots {
     }
 }
 
-/// The PEM label of the first block that is not a certificate.
+/// Returns the PEM label of the first block that is not a certificate.
 fn foreign_block(text: &str) -> Option<&str> {
     let begun = text
         .lines()
@@ -114,7 +114,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// A CA that signs leaf certificates.
+    /// A test CA that signs leaf certificates.
     pub(crate) struct Authority {
         pub(crate) pem: String,
         issuer: Issuer<'static, KeyPair>,
@@ -133,7 +133,7 @@ pub(crate) mod tests {
             Self { pem, issuer }
         }
 
-        /// A leaf and its key, both PEM.
+        /// Returns a leaf certificate and its key, both in PEM.
         pub(crate) fn leaf(&self, name: &str) -> (String, String) {
             let key = KeyPair::generate().unwrap();
             let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
@@ -156,7 +156,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn an_authoritys_file_with_a_key_in_it_is_refused_by_name_and_without_the_key() {
+    fn ca_file_with_a_private_key_is_rejected_without_showing_the_key() {
         let Authority { pem, .. } = Authority::new();
         let key = KeyPair::generate().unwrap().serialize_pem();
         let sealed = key.replace("PRIVATE", "ENCRYPTED PRIVATE");
@@ -174,7 +174,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_handed_out_is_the_certificates_and_nothing_around_them() {
+    fn distributed_pem_contains_only_certificates() {
         let (one, two) = (Authority::new().pem, Authority::new().pem);
         let windows = two.replace('\n', "\r\n");
         let (_folder, path) = written(&format!("the password is hunter2\n{one}\n# two\n{windows}"));
@@ -193,7 +193,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn clients_are_told_to_trust_the_authority_that_the_chain_names() {
+    fn clients_trust_the_ca_of_the_certificate_chain() {
         let authority = Authority::new();
         let (leaf, key) = authority.leaf("d.example");
         let alone = rcgen::generate_simple_self_signed(vec!["d.example".to_owned()]).unwrap();
@@ -201,13 +201,13 @@ pub(crate) mod tests {
 
         let whole = format!("{leaf}{}", authority.pem);
         assert_eq!(ending(&whole), Some(chain(&authority.pem)));
-        // The key may be in the same file; it is not returned.
+        // The file may also contain the key, which is not returned.
         assert_eq!(
             ending(&format!("{whole}{key}")),
             Some(chain(&authority.pem))
         );
         assert_eq!(ending(&leaf), None);
-        // A chain that omits the CA of this certificate.
+        // Create a chain that omits the CA of this certificate.
         let mut params = CertificateParams::default();
         params
             .distinguished_name
@@ -221,7 +221,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn an_authority_vouches_for_what_it_has_signed_while_that_lasts() {
+    fn ca_verifies_its_certificates_until_they_expire() {
         let (authority, other) = (Authority::new(), Authority::new());
         let (leaf, _) = authority.leaf("d.example");
         let alone = rcgen::generate_simple_self_signed(vec!["d.example".to_owned()]).unwrap();
@@ -235,7 +235,7 @@ pub(crate) mod tests {
         assert!(vouches(&authority.pem, &leaf, now));
         assert!(vouches(&both, &leaf, now));
         assert!(vouches(&alone, &alone, now));
-        // The same name, another key.
+        // The other CA has the same name but another key.
         assert!(!vouches(&other.pem, &leaf, now));
         assert!(!vouches(&authority.pem, "", now));
         let long_after = UnixTime::since_unix_epoch(Duration::from_hours(24 * 365 * 9000));

@@ -127,5 +127,5 @@ async fn connection_to_the_api_server_uses_tcp_keepalive() {
     };
     timeout(SOON, looked_for)
         .await
-        .expect("a keepalive timer runs");
+        .expect("a keep-alive timer runs");
 }

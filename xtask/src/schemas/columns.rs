@@ -1,4 +1,4 @@
-//! The columns of built-in tables, read from the declarations of Kubernetes' printers.
+//! The columns of built-in tables, parsed from the declarations in Kubernetes' printers.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,7 +27,7 @@ const IMPORTS: &[(&str, &str)] = &[
     ("metav1", "io.k8s.apimachinery.pkg.apis.meta.v1"),
 ];
 
-/// The columns of each kind.
+/// Returns the columns of each kind.
 pub(super) fn columns(
     kubernetes: &Path,
     definitions: &BTreeMap<String, Value>,
@@ -51,7 +51,7 @@ pub(super) fn columns(
                 && let Some(columns) = declared.get(name)
                 && !kind.ends_with("List")
             {
-                // Two printers have shorter names than their kinds.
+                // Two printers have shorter names than their kinds, so map them.
                 let kind = match kind {
                     "MutatingWebhook" | "ValidatingWebhook" => format!("{kind}Configuration"),
                     kind => kind.to_owned(),
@@ -102,7 +102,7 @@ fn documentation(code: &str, definitions: &BTreeMap<String, Value>) -> Option<St
     let definition = definitions.get(&format!("{prefix}.{name}"))?;
     let path = format!("/properties/{field}/description");
     let text = definition.pointer(&path)?.as_str()?;
-    // The beta version's documentation applies, and lacks this sentence.
+    // The documentation of the beta version applies, and lacks this sentence.
     let text = match import {
         "rbacv1beta1" => text.trim_end_matches(" This field is immutable."),
         _ => text,

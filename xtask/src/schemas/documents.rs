@@ -9,7 +9,7 @@ use super::{SERVED, SchemasError, Served, read_json};
 
 const REFERENCE: &str = "#/components/schemas/";
 
-/// A version of an API group.
+/// The published documents of one API group version.
 pub(super) struct Document {
     /// The definitions of the version's paths and kinds.
     pub(super) definitions: BTreeMap<String, Value>,
@@ -46,7 +46,8 @@ pub(super) fn read(kubernetes: &Path, served: &Served) -> Result<Document, Schem
     Ok(Document { definitions, paths })
 }
 
-/// The published discovery documents: the resource list of each version, without unserved resources.
+/// Returns the published discovery documents: the resource list of each version, without unserved
+/// resources.
 pub(super) fn discovery(kubernetes: &Path) -> Result<BTreeMap<String, Value>, SchemasError> {
     let mut lists = BTreeMap::new();
     for served in SERVED {
@@ -82,7 +83,8 @@ fn take(
     }
 }
 
-/// Whether a path belongs to a served resource. The deprecated `watch/` paths do not.
+/// Returns true if a path belongs to a served resource. The deprecated `watch/` paths are not
+/// served.
 fn is_served(path: &str, served: &Served) -> bool {
     let root = format!("/{}/", served.root());
     let Some(rest) = path.strip_prefix(&root) else {

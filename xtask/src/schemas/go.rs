@@ -1,4 +1,4 @@
-//! The encoding of fields by the Go types, read from the type declarations.
+//! The encoding of fields by the Go types, parsed from the type declarations.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -85,12 +85,12 @@ const PACKAGES: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
-/// A struct's field.
+/// A field of a Go struct.
 #[derive(Debug)]
 struct Field {
-    /// The JSON name; empty for an inlined field.
+    /// The JSON name of the field. Empty for an inlined field.
     name: String,
-    /// The Go type.
+    /// The Go type of the field.
     go: String,
     omit_empty: bool,
     omit_zero: bool,
@@ -99,15 +99,15 @@ struct Field {
 #[derive(Debug)]
 enum Declared {
     Struct(Vec<Field>),
-    /// An alias of this type.
+    /// The type is an alias of this type.
     Named(String),
 }
 
-/// Definition name (prefix and Go name) → declaration.
+/// Declarations by definition name (prefix and Go name).
 type Declarations = BTreeMap<String, Declared>;
 
-/// The fields of each Go struct with a special encoding: `"-"` means that an empty value is omitted,
-/// another text is the encoded value of an unset field.
+/// Returns the fields of each Go struct with a special encoding: `"-"` means that an empty value is
+/// omitted, another text is the encoded value of an unset field.
 pub(super) fn encodings(
     definitions: &BTreeMap<String, Value>,
 ) -> Result<BTreeMap<String, Value>, SchemasError> {
@@ -141,7 +141,7 @@ pub(super) fn encodings(
     Ok(encodings)
 }
 
-/// Reads the type declarations of one file; gofmt fixes their layout.
+/// Reads the type declarations of one file. The parser relies on the layout of gofmt.
 fn read(text: &str, prefix: &str, declared: &mut Declarations) {
     let mut open: Option<(String, Vec<Field>)> = None;
     for line in text.lines() {
@@ -206,7 +206,7 @@ fn collect(name: &str, declared: &Declarations, into: &mut Map<String, Value>) {
     }
 }
 
-/// The definition for a Go type's name in the package with this prefix.
+/// Returns the definition for a Go type's name in the package with this prefix.
 fn definition(go: &str, prefix: &str) -> String {
     match go.split_once('.') {
         None => format!("{prefix}.{go}"),
@@ -234,7 +234,7 @@ enum Zero {
     Pointer,
     Many,
     Scalar(Value),
-    /// `omitempty` has no effect on these types.
+    /// The type is a struct, on which `omitempty` has no effect.
     Struct(Value),
 }
 
@@ -261,7 +261,7 @@ fn zero(go: &str, prefix: &str, declared: &Declarations) -> Zero {
                     Zero::Struct(Value::Null)
                 }
                 Some(Declared::Struct(_)) => Zero::Struct(json!({})),
-                // A type of another package with its own marshaller is kept unchanged.
+                // A type of another package with its own marshaller is not expanded.
                 None => Zero::Pointer,
             }
         }

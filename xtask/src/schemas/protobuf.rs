@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::{SchemasError, module};
 
-/// The fields of each message: number, JSON name (empty for an inlined message), type, and whether
-/// the field is single, a list (`[]`) or a map (`{}`).
+/// Returns the fields of each message: number, JSON name (empty for an inlined message), type, and
+/// whether the field is single, a list (`[]`) or a map (`{}`).
 pub(super) fn messages(
     definitions: &BTreeMap<String, Value>,
 ) -> Result<BTreeMap<String, Value>, SchemasError> {
@@ -69,7 +69,7 @@ fn read(text: &str, definitions: &BTreeMap<String, Value>, messages: &mut BTreeM
     }
 }
 
-/// The published messages, and those whose published form is not a structure.
+/// Returns true for published messages, and for messages whose published form is not a structure.
 fn wanted(name: &str, definitions: &BTreeMap<String, Value>) -> bool {
     let package = name.rsplit_once('.').map_or("", |(package, _)| package);
     definitions.keys().any(|other| {
@@ -105,7 +105,7 @@ fn field(
         Some(absolute) => published(absolute),
         None => format!("{}.{kind}", published(package)),
     };
-    // An inlined structure is not published as a property.
+    // An inlined structure has no published property.
     let inline = !scalar
         && many.is_empty()
         && definitions
@@ -116,7 +116,7 @@ fn field(
     Some(json!([number.parse::<u32>().ok()?, name, kind, many]))
 }
 
-/// The name of a message in OpenAPI.
+/// Returns the name of a message in OpenAPI.
 fn published(name: &str) -> String {
     format!("io.{}", name.replace('_', "-")).replacen("io.k8s.io.", "io.k8s.", 1)
 }

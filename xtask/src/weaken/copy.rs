@@ -28,7 +28,7 @@ pub(crate) enum CopyError {
 
 /// A copy of the sources in their current state, including uncommitted changes.
 ///
-/// The path is always the same, and only different files are written, so that cargo compiles only the
+/// The path is always the same, and only different files are written. So cargo compiles only the
 /// files that a patch changes.
 pub(super) struct Copy {
     root: PathBuf,
@@ -61,7 +61,7 @@ impl Copy {
         Ok(copy)
     }
 
-    /// Its folder.
+    /// Returns the folder of the copy.
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
@@ -86,7 +86,7 @@ impl Copy {
         let mut git = Command::new("git")
             .args(["apply", "--whitespace=nowarn", "-"])
             .current_dir(&self.root)
-            // The copy may be inside the repository; git must treat it as a plain folder.
+            // The copy may be inside the repository, but git must treat it as a plain folder.
             .env("GIT_CEILING_DIRECTORIES", target())
             .env_remove("GIT_DIR")
             .stdin(Stdio::piped())
@@ -94,7 +94,8 @@ impl Copy {
             .spawn()
             .map_err(CopyError::StartGit)?;
         if let Some(mut input) = git.stdin.take() {
-            // git closes its input early when a patch is invalid, and prints the reason.
+            // Ignore errors: git closes its input early when a patch is invalid, and prints the
+            // reason.
             let _ = input.write_all(patch.text.as_bytes());
         }
         let output = git.wait_with_output().map_err(CopyError::StartGit)?;

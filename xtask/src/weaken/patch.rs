@@ -36,17 +36,17 @@ pub(crate) enum PatchError {
 /// A patch of `e2e/weaken`.
 #[derive(Debug)]
 pub(crate) struct Patch {
-    /// The file's name.
+    /// Name of the patch file.
     pub(crate) name: String,
-    /// The whole file; git ignores the lines above the first `---`.
+    /// Content of the patch file. git ignores the lines above the first `---`.
     pub(crate) text: String,
     /// The attack groups of docs/security.md that the defence belongs to.
     pub(crate) group: String,
-    /// The removed defence.
+    /// Description of the removed defence.
     pub(crate) defence: String,
-    /// The test's suite.
+    /// The test binary that contains the test.
     pub(crate) suite: Suite,
-    /// The test that must fail.
+    /// Name of the test that must fail.
     pub(crate) test: String,
 }
 
@@ -85,7 +85,7 @@ impl Patch {
             defence: field("Defence")?,
             suite: Suite {
                 package: field("Package")?,
-                among: field("Among").ok(),
+                module: field("Module").ok(),
                 target,
             },
             test: field("Test")?,
@@ -103,7 +103,7 @@ mod tests {
                         Target: lib\nTest: names::tests::x\n\n--- a/x\n+++ b/x\nTest: other\n";
 
     #[test]
-    fn header_ends_before_the_diff() {
+    fn patch_header_ends_before_the_diff() {
         let patch = Patch::parse("x.patch".to_owned(), HEAD.to_owned()).unwrap();
         assert_eq!(patch.group, "2, 3");
         assert_eq!(patch.defence, "a name: it is checked");
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_header_line_is_an_error() {
+    fn missing_patch_header_line_returns_an_error() {
         let text = HEAD.replace("Test: names", "Tset: names");
         let error = Patch::parse("x.patch".to_owned(), text).unwrap_err();
         assert!(error.to_string().contains("`Test: …`"), "{error}");

@@ -36,12 +36,12 @@ pub(crate) enum SuiteError {
 pub(crate) enum Target {
     /// The unit tests of the library.
     Library,
-    /// An integration test.
+    /// An integration test with this name.
     Integration(String),
 }
 
 impl Target {
-    /// Reads `lib`, or the name of an integration test.
+    /// Parses `lib`, or the name of an integration test.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         match text {
@@ -56,8 +56,8 @@ impl Target {
 pub(crate) struct Suite {
     pub(super) package: String,
     pub(super) target: Target,
-    /// The module of the tests, in a binary with several independent suites.
-    pub(super) among: Option<String>,
+    /// The module of the tests, for a binary with several independent suites.
+    pub(super) module: Option<String>,
 }
 
 impl fmt::Display for Suite {
@@ -66,7 +66,7 @@ impl fmt::Display for Suite {
             Target::Library => write!(formatter, "{} (unit tests", self.package)?,
             Target::Integration(name) => write!(formatter, "{} (tests/{name}", self.package)?,
         }
-        match &self.among {
+        match &self.module {
             None => write!(formatter, ")"),
             Some(module) => write!(formatter, ", {module})"),
         }
@@ -90,7 +90,7 @@ impl Suite {
         };
         let mut child = Command::new(&binary)
             .args(["--test-threads=4", "--color=never"])
-            .args(&self.among)
+            .args(&self.module)
             .current_dir(root)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -100,7 +100,7 @@ impl Suite {
         let mut stdout = child.stdout.take();
         let reader = std::thread::spawn(move || {
             let mut text = Vec::new();
-            // The output before the read error is sufficient.
+            // Ignore errors: the output before the read error is sufficient.
             let _ = stdout.as_mut().map(|stdout| stdout.read_to_end(&mut text));
             String::from_utf8_lossy(&text).into_owned()
         });
@@ -120,7 +120,7 @@ impl Suite {
     fn outcome(&self, output: &str, hung: bool) -> Result<Outcome, SuiteError> {
         let outcome = parse(output);
         if hung || !output.contains("\ntest result: ") {
-            // A test that hangs has no line in the output.
+            // A test that hangs has no line in the output, so add one.
             let output = format!("hung: {hung}\n{output}");
             return Err(SuiteError::Incomplete {
                 suite: self.clone(),
@@ -142,8 +142,8 @@ impl Suite {
                 &self.package,
             ])
             .current_dir(root)
-            // cargo names artifacts by paths within the workspace. In the checkout's target folder, the
-            // patched artifacts would replace those of the checkout.
+            // cargo names artifacts by their paths within the workspace. In the checkout's target
+            // folder, the patched artifacts would replace the artifacts of the checkout.
             .env("CARGO_TARGET_DIR", target().join("weakened"))
             // The same sources are compiled repeatedly with small changes.
             .env("CARGO_INCREMENTAL", "1")
@@ -194,7 +194,7 @@ fn rendered(messages: &str, stderr: &str) -> String {
     }
 }
 
-/// Reads the lines `test NAME ... ok` and `test NAME ... FAILED`.
+/// Parses the lines `test NAME ... ok` and `test NAME ... FAILED`.
 fn parse(output: &str) -> Outcome {
     let mut outcome = Outcome::default();
     for line in output.lines() {
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_are_parsed_from_test_output() {
+    fn test_results_are_parsed_from_test_output() {
         let outcome = parse(
             "\nrunning 3 tests\ntest a::b ... ok\ntest c - should panic ... ok\n\
              test d::e ... FAILED\n\nfailures:\n\ntest result: FAILED. 2 passed; 1 failed\n",
@@ -229,11 +229,11 @@ mod tests {
     }
 
     #[test]
-    fn incomplete_test_output_is_an_error() {
+    fn incomplete_test_output_returns_an_error() {
         let suite = Suite {
             package: "x".to_owned(),
             target: Target::Library,
-            among: None,
+            module: None,
         };
         let error = suite
             .outcome("running 2 tests\ntest a ... ok\n", false)

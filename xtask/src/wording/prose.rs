@@ -1,12 +1,12 @@
-//! Sentences of Markdown documents.
+//! Extracts the sentences of Markdown documents.
 
 use super::{Category, Sample};
 
-/// A table cell or list entry with fewer words is a label, not a sentence.
+/// Minimum number of words in a sentence. A table cell or list entry with fewer words is a label.
 const MIN_WORDS: usize = 4;
 
-/// The sentences of a document: paragraphs, list entries and table cells, but neither headings nor
-/// code blocks.
+/// Returns the sentences of a document: paragraphs, list entries and table cells, but neither
+/// headings nor code blocks.
 pub(super) fn extract(file: &str, text: &str) -> Vec<Sample> {
     let mut found = Vec::new();
     for (line, paragraph) in paragraphs(text) {
@@ -24,7 +24,7 @@ pub(super) fn extract(file: &str, text: &str) -> Vec<Sample> {
     found
 }
 
-/// The number of words outside inline code.
+/// Returns the number of words outside inline code.
 fn words(sentence: &str) -> usize {
     let text = sentence.split('`').step_by(2);
     let words = text.flat_map(str::split_whitespace);
@@ -33,7 +33,8 @@ fn words(sentence: &str) -> usize {
         .count()
 }
 
-/// The paragraphs, list entries and table cells, each with its first line and on one line.
+/// Returns the paragraphs, list entries and table cells. Each is joined on one line and has the
+/// number of its first line.
 fn paragraphs(text: &str) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let mut open = false;
@@ -68,7 +69,7 @@ fn paragraphs(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Headings, rules of tables, pictures and HTML.
+/// Returns true for headings, table rules, pictures and HTML.
 fn is_markup(line: &str) -> bool {
     line.starts_with('#')
         || line.starts_with("![")
@@ -76,7 +77,7 @@ fn is_markup(line: &str) -> bool {
         || line.chars().all(|letter| "|-: ".contains(letter))
 }
 
-/// Whether the line starts a list entry or quotation, and its text.
+/// Returns true if the line starts a list entry or quotation, and the text of the entry.
 fn list_entry(line: &str) -> (bool, &str) {
     for marker in ["- ", "* ", "+ ", "> "] {
         if let Some(rest) = line.strip_prefix(marker) {
@@ -89,7 +90,7 @@ fn list_entry(line: &str) -> (bool, &str) {
     }
 }
 
-/// Splits a paragraph after `.`, `!`, `?` and, before a code block or a list, `:`.
+/// Splits a paragraph after `.`, `!`, `?`. Also splits after `:` before a code block or a list.
 fn sentences(paragraph: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_of_a_paragraph_are_separate() {
+    fn sentences_of_a_paragraph_are_separate_texts() {
         let text = "# Title of a page here\n\nThe server reads `a. B` once.\nThe agent waits for it. End here.\n";
         assert_eq!(
             texts(text),

@@ -1,16 +1,16 @@
-//! Texts of Rust sources: doc comments, UI strings, messages and test names.
+//! Extracts texts of Rust sources: doc comments, UI strings, messages and test names.
 
 use super::{Category, Sample};
 use crate::tokens::{Located, Token, tokens};
 
-/// The message catalogues. While there is none, the literals of the UI's sources count.
+/// Folder of the message catalogues. Without a catalogue, the literals of the UI's sources count.
 pub(super) const CATALOGUE: &str = "frontend/core/src/messages";
 const UI: [&str; 2] = ["frontend/app/src/", "frontend/kit/src/"];
 const LOG_MACROS: [&str; 5] = ["trace", "debug", "info", "warn", "error"];
 /// Types whose constructors take the message of an API error.
 const STATUS_TYPES: [&str; 4] = ["Status", "ApiError", "Refusal", "Failure"];
 
-/// All texts of a source file.
+/// Returns all texts of a source file.
 pub(super) fn extract(file: &str, source: &str) -> Vec<Sample> {
     let tokens = tokens(source);
     let sample = |category| {
@@ -60,7 +60,7 @@ fn is_test_file(file: &str) -> bool {
         || file.starts_with("crates/testkit/")
 }
 
-/// The tokens before the `#[cfg(test)] mod …`.
+/// Returns the tokens before the `#[cfg(test)] mod …`.
 fn before_tests(tokens: &[Located]) -> &[Located] {
     let pattern = |window: &[Located]| {
         window[0].token.is_word("cfg")
@@ -73,7 +73,7 @@ fn before_tests(tokens: &[Located]) -> &[Located] {
     &tokens[..end.unwrap_or(tokens.len())]
 }
 
-/// Adjacent lines of doc comments are one text; examples in it are left out.
+/// Returns the doc comments without code examples. Adjacent lines are one text.
 fn doc_comments(tokens: &[Located]) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let mut last_line = 0;
@@ -102,7 +102,7 @@ fn doc_comments(tokens: &[Located]) -> Vec<(usize, String)> {
     found
 }
 
-/// Names of functions with an attribute `#[test]`, `#[tokio::test…]` or the like.
+/// Returns the names of functions with an attribute such as `#[test]` or `#[tokio::test…]`.
 fn test_names(tokens: &[Located]) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut is_test = false;
@@ -128,7 +128,7 @@ fn test_names(tokens: &[Located]) -> Vec<(usize, String)> {
     found
 }
 
-/// Whether a path of the attribute, before any argument, ends with `test`.
+/// Returns true if the path of the attribute, before any argument, ends with `test`.
 fn is_test_attribute(attribute: &[Located]) -> bool {
     let path = attribute
         .iter()
@@ -138,7 +138,7 @@ fn is_test_attribute(attribute: &[Located]) -> bool {
         .is_some_and(|located| located.token.is_word("test"))
 }
 
-/// Messages of `tracing` macros, of `#[error("…")]` and of API errors.
+/// Returns the messages of `tracing` macros, of `#[error("…")]` and of API errors.
 fn messages(tokens: &[Located]) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for at in 0..tokens.len() {
@@ -167,7 +167,7 @@ fn messages(tokens: &[Located]) -> Vec<(usize, String)> {
     found
 }
 
-/// The first literal that is not a field's value (`name = "…"`).
+/// Returns the first literal that is not the value of a field (`name = "…"`).
 fn first_message(arguments: &[Located]) -> Option<(usize, String)> {
     let values = arguments.iter().enumerate();
     values
@@ -178,8 +178,8 @@ fn first_message(arguments: &[Located]) -> Option<(usize, String)> {
         })
 }
 
-/// Literals that read like text: an uppercase start or a space between words, mostly letters, and
-/// not the value of an attribute that people do not see.
+/// Returns the literals that look like text. Such a literal has an uppercase start or a space
+/// between words, consists mostly of letters, and is not the value of an invisible attribute.
 fn ui_strings(tokens: &[Located]) -> Vec<(usize, String)> {
     const HIDDEN: [&str; 11] = [
         "class",
@@ -219,7 +219,7 @@ fn literals(tokens: &[Located]) -> impl Iterator<Item = (usize, String)> {
     })
 }
 
-/// Whether a literal of the catalogue is text, not a language tag or punctuation.
+/// Returns true if a literal of the catalogue is text, not a language tag or punctuation.
 fn is_message(text: &str) -> bool {
     text.chars().filter(|letter| letter.is_alphabetic()).count() > 2
 }
@@ -242,7 +242,7 @@ fn is_mark(tokens: &[Located], at: usize, mark: char) -> bool {
         .is_some_and(|located| located.token.is_mark(mark))
 }
 
-/// The place of the bracket that closes the one at `open`, or the end.
+/// Returns the index of the bracket that closes the bracket at `open`, or the number of tokens.
 fn closing(tokens: &[Located], open: usize) -> usize {
     let mut depth = 0;
     for (at, located) in tokens.iter().enumerate().skip(open) {
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn adjacent_lines_of_docs_are_one_text_without_examples() {
+    fn adjacent_doc_comment_lines_are_one_text_without_examples() {
         let source = "//! Module.\n\n/// First\n/// second.\n/// ```\n/// code\n/// ```\nfn f() {}\n/// Third.\nfn g() {}";
         assert_eq!(
             texts(Category::DocComment, "a.rs", source),
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_tests_are_found_by_their_attribute() {
+    fn test_names_are_found_by_their_attribute() {
         let source = "#[test]\nfn a_works() {}\nfn helper() {}\n#[tokio::test(start_paused = true)]\n\
                       async fn b_works() {}\n#[cfg(test)]\nfn not_a_test() {}\n#[test]\n#[expect(x)]\nfn c() {}";
         assert_eq!(
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_found_and_fields_are_not() {
+    fn messages_are_extracted_without_log_fields() {
         let source = r#"
             fn f() {
                 tracing::warn!(cluster = "one two", error = %e, "cannot read the file");
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn ui_strings_are_text_and_not_classes() {
+    fn css_classes_are_not_ui_strings() {
         let source = r#"fn v() { view! { <p class="button quiet large">"Delete cluster"</p> } }"#;
         let found = texts(Category::UiString, "frontend/app/src/a.rs", source);
         assert_eq!(found, ["Delete cluster"]);
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn every_text_of_the_catalogue_is_a_ui_string() {
+    fn catalogue_texts_are_ui_strings() {
         let source =
             r#"catalogue! { a { tag = "en"; save = "Save"; none(x: &str) = "no {x} here"; } }"#;
         let found = texts(

@@ -1,8 +1,8 @@
-//! Commits are named `area: imperative subject`.
+//! Checks that commits are named `area: imperative subject`.
 //!
-//! The rule is about the commits after the one that added this file. In a shallow clone, Git knows
-//! only the newest commits, and the oldest of them seems to have added every file: the rule then
-//! checks those after it.
+//! The rule applies to commits after the commit that added this file. In a shallow clone, Git has
+//! only the newest commits, and the oldest of them seems to have added every file. The rule then
+//! checks the commits after the oldest one.
 
 use crate::run;
 
@@ -14,7 +14,7 @@ const VERBS: &[&str] = &[
     "bring", "embed", "exceed", "feed", "focus", "need", "proceed", "seed", "shed", "speed",
 ];
 
-/// The problem of a commit's message, if it has one.
+/// Returns the problem of a commit's message, if any.
 fn problem(message: &str) -> Option<String> {
     let mut lines = message.trim_end().lines();
     let subject = lines.next().unwrap_or_default();
@@ -61,7 +61,7 @@ fn commits_have_an_area_and_an_imperative_subject() {
         &["log", "--diff-filter=A", "--format=%H", "--", FILE],
     );
     let Some(start) = added.lines().last() else {
-        // The rule itself is not committed yet.
+        // The file of this rule is not committed yet.
         return;
     };
     let shallow = run("git", &["rev-parse", "--is-shallow-repository"]);
@@ -92,7 +92,7 @@ fn commits_have_an_area_and_an_imperative_subject() {
 }
 
 #[test]
-fn subject_with_area_and_verb_is_accepted() {
+fn commit_subject_with_area_and_verb_is_accepted() {
     for message in [
         "proxy: reject duplicate Authorization headers\n\nThe reason.\n",
         "apiserver: pass the deadline",
@@ -103,7 +103,7 @@ fn subject_with_area_and_verb_is_accepted() {
 }
 
 #[test]
-fn other_subjects_are_rejected() {
+fn invalid_commit_subjects_are_rejected() {
     let long = format!("proxy: reject {}", "x".repeat(MAX_SUBJECT));
     let body = format!("proxy: reject it\n\n{}", "word ".repeat(30));
     for message in [

@@ -1,6 +1,6 @@
-//! The top-level modules of each crate have no cycles.
+//! Checks that the top-level modules of each crate have no cycles.
 //!
-//! The rule reads tokens: a path that starts with `crate::`, or with enough `super::`, refers to a
+//! The rule reads tokens. A path that starts with `crate::`, or with enough `super::`, refers to a
 //! top-level module, directly or through a `use` in the crate's root. Code that only tests compile
 //! may refer to any module.
 
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::tokens::{Located, Token, tokens};
 use crate::{files, read};
 
-/// A crate's source files by their path below `src`, without the suffix `.rs`.
+/// Source files of a crate, by their path below `src` without the suffix `.rs`.
 type Sources = BTreeMap<String, String>;
 
 #[test]
@@ -32,7 +32,7 @@ fn modules_of_a_crate_have_no_cycles() {
     );
 }
 
-/// The sources of all crates by the crate's folder.
+/// Returns the sources of all crates, by the crate's folder.
 fn crates() -> BTreeMap<String, Sources> {
     let mut found: BTreeMap<String, Sources> = BTreeMap::new();
     for file in files(".rs") {
@@ -47,9 +47,10 @@ fn crates() -> BTreeMap<String, Sources> {
 /// The references between a crate's top-level modules.
 #[derive(Default)]
 struct Graph {
-    /// For each module, the modules that it refers to and the first place of each reference.
+    /// For each module: the modules that it refers to, and the location of the first reference to
+    /// each.
     edges: BTreeMap<String, BTreeMap<String, String>>,
-    /// Names that the crate's root imports from a module.
+    /// Names that the crate's root imports, and their modules.
     imported: BTreeMap<String, String>,
 }
 
@@ -73,7 +74,7 @@ impl Graph {
         graph
     }
 
-    /// Records the names that a root's `use` items take from top-level modules.
+    /// Records the names that the `use` items of a root import from top-level modules.
     fn import(&mut self, root: &[Located]) {
         for (at, located) in root.iter().enumerate() {
             if located.token.is_word("use") {
@@ -90,7 +91,7 @@ impl Graph {
         }
     }
 
-    /// Records the references of the module's file and of the files below it.
+    /// Records the references in the module's file and in the files below it.
     fn visit(&mut self, sources: &Sources, module: &[String]) {
         let path = module.join("/");
         let Some(source) = sources.get(&path) else {
@@ -111,7 +112,7 @@ impl Graph {
         }
     }
 
-    /// All modules that can be reached from `start`.
+    /// Returns all modules that can be reached from `start`.
     fn reachable(&self, start: &str) -> BTreeSet<&str> {
         let mut found = BTreeSet::new();
         let mut open = vec![start];
@@ -125,7 +126,7 @@ impl Graph {
         found
     }
 
-    /// One line for each reference that is part of a cycle.
+    /// Returns one line for each reference that is part of a cycle.
     fn describe_cycles(&self) -> String {
         let mut lines = Vec::new();
         for (from, edges) in &self.edges {
@@ -139,7 +140,7 @@ impl Graph {
     }
 }
 
-/// The names of the modules that a file declares (`mod name;`).
+/// Returns the names of the modules that a file declares (`mod name;`).
 fn children(tokens: &[Located]) -> Vec<String> {
     let mut found = Vec::new();
     for window in tokens.windows(3) {
@@ -160,7 +161,7 @@ fn children(tokens: &[Located]) -> Vec<String> {
     found
 }
 
-/// The tokens of code that is compiled without tests.
+/// Returns the tokens of code that is compiled without tests.
 fn production(tokens: &[Located]) -> Vec<Located> {
     let mut kept = Vec::new();
     let mut at = 0;
@@ -178,7 +179,7 @@ fn production(tokens: &[Located]) -> Vec<Located> {
     kept
 }
 
-/// Whether an attribute's content is `cfg(test)` or `cfg(all(test, …))`.
+/// Returns true if an attribute's content is `cfg(test)` or `cfg(all(test, …))`.
 fn is_for_tests(attribute: &[Located]) -> bool {
     let has = |word| attribute.iter().any(|located| located.token.is_word(word));
     attribute
@@ -203,7 +204,7 @@ fn is_attribute(tokens: &[Located], at: usize) -> bool {
     is_mark(tokens, at, '#') && is_mark(tokens, at + 1, '[')
 }
 
-/// The place behind the bracket that closes the one at `open`.
+/// Returns the index after the bracket that closes the bracket at `open`.
 fn group_end(tokens: &[Located], open: usize) -> usize {
     let mut depth = 0_usize;
     for (at, located) in tokens.iter().enumerate().skip(open) {
@@ -219,7 +220,7 @@ fn group_end(tokens: &[Located], open: usize) -> usize {
     tokens.len()
 }
 
-/// The place behind the item, field or statement that starts at `at`.
+/// Returns the index after the item, field or statement that starts at `at`.
 fn item_end(tokens: &[Located], mut at: usize) -> usize {
     const ITEMS: [&str; 11] = [
         "async", "const", "enum", "fn", "impl", "mod", "pub", "static", "struct", "type", "use",
@@ -239,7 +240,7 @@ fn item_end(tokens: &[Located], mut at: usize) -> usize {
             Token::Mark(')' | ']' | '}') => return at,
             Token::Mark('{') => {
                 let end = group_end(tokens, at);
-                // `use a::{b, c};` and `const A: B = B { c };` go on.
+                // `use a::{b, c};` and `const A: B = B { c };` continue after the bracket.
                 return end + usize::from(is_mark(tokens, end, ';'));
             }
             Token::Mark('(' | '[') => at = group_end(tokens, at),
@@ -249,11 +250,11 @@ fn item_end(tokens: &[Located], mut at: usize) -> usize {
     at
 }
 
-/// The first names of all paths that start in the crate's root, each with its line; the file's
-/// module lies `depth` levels below the root.
+/// Returns the first names of all paths that start in the crate's root, each with its line. The
+/// file's module is `depth` levels below the root.
 fn root_references(tokens: &[Located], depth: usize) -> Vec<(usize, String)> {
     let mut found = Vec::new();
-    // Ends of the inline modules around the current place.
+    // Ends of the inline modules around the current index.
     let mut inline: Vec<usize> = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
@@ -284,7 +285,7 @@ fn root_references(tokens: &[Located], depth: usize) -> Vec<(usize, String)> {
     found
 }
 
-/// The names with which a path, or each path of a group, goes on.
+/// Returns the next names of a path, or of each path in a group.
 fn first_names(tokens: &[Located], at: usize) -> Vec<(usize, String)> {
     if !is_mark(tokens, at, '{') {
         let name = tokens.get(at).and_then(name_of);
@@ -315,8 +316,8 @@ fn name_of(located: &Located) -> Option<(usize, String)> {
     }
 }
 
-/// Collects the full path and the local name of each leaf of the `use` tree at `at`; returns the
-/// place behind the tree.
+/// Collects the full path and the local name of each leaf of the `use` tree at `at`. Returns the
+/// index after the tree.
 fn use_leaves(
     tokens: &[Located],
     mut at: usize,
@@ -374,7 +375,7 @@ mod tests {
     );
 
     #[test]
-    fn references_in_one_direction_are_no_cycle() {
+    fn references_in_one_direction_form_no_cycle() {
         let a = ("a", "use crate::b::B;\nuse crate::{c::C};");
         let b = ("b", "use super::c;");
         assert_eq!(cycles(&[ROOT, a, b, ("c", "")]), "");
@@ -394,14 +395,14 @@ mod tests {
     }
 
     #[test]
-    fn names_that_the_root_imports_count_as_their_module() {
+    fn names_imported_by_the_root_count_as_their_module() {
         let a = ("a", "use crate::C;");
         let c = ("c", "fn f(_: crate::W) {}");
         assert_eq!(cycles(&[ROOT, a, ("b", ""), c]).lines().count(), 2);
     }
 
     #[test]
-    fn super_that_stays_inside_a_module_is_no_reference() {
+    fn super_inside_a_top_level_module_is_not_a_reference() {
         let a = ("a", "mod b;\nmod inner { use super::b::B; }");
         let child = ("a/b", "use super::c;");
         let b = ("b", "use crate::a::A;");
@@ -423,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn code_that_features_select_counts() {
+    fn feature_gated_code_counts_as_a_reference() {
         let a = ("a", "#[cfg(any(test, feature = \"x\"))]\nuse crate::b::B;");
         let b = ("b", "use crate::a::A;");
         assert_ne!(cycles(&[ROOT, a, b, ("c", "")]), "");

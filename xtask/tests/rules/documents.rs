@@ -1,11 +1,11 @@
-//! References in documents lead to existing files, tests and commands.
+//! Checks that references in documents point to existing files, tests and commands.
 
 use std::path::Path;
 
 use crate::{files, members, read, root};
 
 #[test]
-fn architecture_names_every_crate() {
+fn architecture_document_names_every_crate() {
     let architecture = read("docs/ARCHITECTURE.md");
     for member in members() {
         assert!(
@@ -16,7 +16,7 @@ fn architecture_names_every_crate() {
     }
 }
 
-/// The relative links `[text](target)` of a Markdown text.
+/// Returns the relative links `[text](target)` of a Markdown text.
 fn links(text: &str) -> Vec<String> {
     text.split("](")
         .skip(1)
@@ -29,7 +29,7 @@ fn links(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn links_between_documents_have_a_target() {
+fn links_between_documents_have_an_existing_target() {
     for file in files(".md") {
         let folder = Path::new(&file).parent().unwrap();
         for link in links(&read(&file)) {
@@ -60,7 +60,7 @@ fn make_targets_in_documents_exist() {
 }
 
 #[test]
-fn every_test_is_run_by_make_test() {
+fn make_test_runs_every_integration_test() {
     let makefile = read("Makefile");
     let (_, test) = makefile.split_once("\ntest:").unwrap();
     let recipe = test.split("\n\n").next().unwrap();
@@ -77,7 +77,7 @@ fn every_test_is_run_by_make_test() {
 }
 
 #[test]
-fn decisions_are_numbered_without_a_gap() {
+fn decision_records_are_numbered_without_a_gap() {
     let mut numbers: Vec<usize> = files(".md")
         .iter()
         .filter_map(|file| file.strip_prefix("docs/adr/"))
@@ -87,12 +87,12 @@ fn decisions_are_numbered_without_a_gap() {
     assert_eq!(numbers, (1..=numbers.len()).collect::<Vec<_>>());
 }
 
-/// The words in backticks in a text.
+/// Returns the words in backticks in a text.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// Whether a word in backticks is a test's name. Metrics and fields have fewer parts.
+/// Returns true if a word in backticks is a test's name. Metrics and fields have fewer underscores.
 fn is_test_name(word: &str) -> bool {
     word.matches('_').count() >= 3
         && word

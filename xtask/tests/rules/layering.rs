@@ -1,8 +1,8 @@
-//! Dependencies point one way: programs → tunnel → access → api.
+//! Checks that dependencies point in one direction: programs → tunnel → access → api.
 
 use crate::{members, read, run};
 
-/// The crates that each crate may depend on. Add a new crate to this list.
+/// The crates and their allowed dependencies. Add a new crate to this list.
 const CRATES: &[(&str, &[&str])] = &[
     ("drover-api", &[]),
     ("drover-quantity", &[]),
@@ -156,7 +156,8 @@ const CRATES: &[(&str, &[&str])] = &[
     (
         "drover-server",
         &[
-            // For `--demo-clusters` only: simulated clusters connect with the real agent's code.
+            // The option `--demo-clusters` needs this dependency: simulated clusters connect with
+            // the real agent's code.
             "drover-agent",
             "drover-agent-gateway",
             "drover-access",
@@ -194,7 +195,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("xtask", &["drover-e2e"]),
 ];
 
-/// Crates for tests; no program contains them.
+/// Crates for tests. No program contains them.
 const ONLY_TESTS: &[&str] = &[
     "fault-vfs",
     "drover-testkit",
@@ -230,7 +231,7 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("drover-e2e", &["drover-bench", "xtask"]),
 ];
 
-/// Crates that a pure crate must not depend on: a runtime, a kube client, the network, the disk.
+/// Dependencies that are forbidden in pure crates: a runtime, a kube client, the network, the disk.
 const IMPURE: &[&str] = &[
     "tokio",
     "kube",
@@ -247,7 +248,7 @@ const IMPURE: &[&str] = &[
 /// Other providers of TLS or cryptography.
 const OTHER_PROVIDERS: &[&str] = &["ring", "openssl", "openssl-sys", "native-tls", "rsa"];
 
-/// The dependency graph of `package` with its default features.
+/// Returns the dependency graph of `package` with its default features.
 fn graph(package: &str) -> Vec<String> {
     let tree = run(
         env!("CARGO"),
@@ -391,7 +392,7 @@ fn every_crate_has_the_lints_of_the_workspace() {
     }
 }
 
-/// All crates of the workspace's dependency graph, each with its features.
+/// Returns all crates of the workspace's dependency graph, each with its features.
 fn features(edges: &str) -> std::collections::BTreeSet<String> {
     let edges = format!("--edges={edges}");
     let arguments = [

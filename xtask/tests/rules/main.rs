@@ -1,5 +1,5 @@
-//! The repository's rules as tests: dependencies between crates, the form of sources and commits, and
-//! references in documents.
+//! Checks the repository's rules as tests: dependencies between crates, the form of sources and
+//! commits, and references in documents.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -18,11 +18,11 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// The repository's root.
+/// Returns the repository's root.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
-        .expect("xtask lies in the repository")
+        .expect("the folder of xtask is in the repository")
         .to_owned()
 }
 
@@ -44,11 +44,11 @@ fn run(program: &str, arguments: &[&str]) -> String {
 /// A member of the workspace.
 struct Member {
     name: String,
-    /// The folder, relative to the root.
+    /// Folder of the member, relative to the root.
     folder: String,
-    /// The dependencies: name and kind (`normal`, `dev`, `build`).
+    /// Dependencies of the member: name and kind (`normal`, `dev`, `build`).
     dependencies: Vec<(String, String)>,
-    /// The names of the integration tests.
+    /// Names of the member's integration tests.
     tests: Vec<String>,
 }
 
@@ -96,7 +96,7 @@ fn text_of(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
 }
 
-/// The tracked and the new files whose names end with `ending`.
+/// Returns the tracked and the new files whose names end with `ending`.
 fn files(ending: &str) -> Vec<String> {
     run(
         "git",

@@ -1,4 +1,4 @@
-//! `.ci/install` names a package for each program that tests start.
+//! Checks that `.ci/install` contains a package for each program that tests start.
 
 use crate::{files, read};
 
@@ -8,12 +8,12 @@ const STARTS: &[&str] = &[
     "CommandLine::new(\"",
     "CommandLine::new(Path::new(\"",
 ];
-/// Programs that the README requires, and programs of every Debian.
+/// Programs that the README requires, and programs that every Debian system contains.
 const GIVEN: &[&str] = &["go", "node", "npm", "sh", "sleep", "true"];
 /// Programs, and the other file that `.ci/install` uses to detect their package.
 const BESIDE: &[(&str, &str)] = &[("nsenter", "setpriv"), ("cat", "sh")];
 
-/// The names of the programs that a source file starts.
+/// Returns the names of the programs that a source file starts.
 fn started(text: &str) -> Vec<String> {
     let named = STARTS.iter().flat_map(|start| text.split(start).skip(1));
     named
@@ -24,7 +24,7 @@ fn started(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_program_of_the_tests_has_a_package() {
+fn every_program_that_tests_start_has_a_package() {
     let install = read(".ci/install");
     let mut seen = 0;
     for file in files(".rs") {
@@ -58,8 +58,8 @@ fn every_program_of_the_tests_has_a_package() {
 }
 
 #[test]
-fn install_script_names_compiler_and_its_headers() {
-    // gcc without its recommended packages has neither headers nor start files.
+fn install_script_contains_the_compiler_and_its_headers() {
+    // Without its recommended packages, gcc has neither headers nor start files.
     let install = read(".ci/install");
     let line = install.split("packages_run=\"").nth(1).unwrap();
     let run = line.split('"').next().unwrap();

@@ -1,4 +1,4 @@
-//! The form of source files.
+//! Checks the form of source files.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use crate::{files, read};
 const LONGEST_FILE: usize = 800;
 /// The maximum number of lines in 90 % of the files.
 const LONG_FILE: usize = 400;
-/// The maximum number of lines in a program's root, without declarations of modules.
+/// The maximum number of lines in a program's root, without module declarations.
 const LONGEST_MAIN: usize = 20;
 /// The maximum number of source files in a folder, without subfolders.
 const MAX_FILES_IN_FOLDER: usize = 20;
-/// Names that do not describe the content.
+/// Module names that do not describe the content.
 const EMPTY_NAMES: &[&str] = &[
     "utils", "util", "common", "helpers", "helper", "manager", "misc",
 ];
 
-/// The path without suffix of each module that is declared under `#[cfg(test)]`.
+/// Returns the path, without suffix, of each module that is declared under `#[cfg(test)]`.
 fn test_modules() -> Vec<String> {
     let mut found = Vec::new();
     for file in files(".rs") {
@@ -40,7 +40,7 @@ fn test_modules() -> Vec<String> {
     found
 }
 
-/// A file that is compiled only for tests.
+/// Returns true if a file is compiled only for tests.
 fn only_for_tests(file: &str) -> bool {
     file.contains("/tests/")
         || file.ends_with("/tests.rs")
@@ -49,7 +49,7 @@ fn only_for_tests(file: &str) -> bool {
         || file.starts_with("crates/testkit/")
 }
 
-/// The part of a source file before its `#[cfg(test)]` module.
+/// Returns the part of a source file before its `#[cfg(test)]` module.
 fn before_tests(text: &str) -> &str {
     ["\n#[cfg(test)]\nmod ", "\n#[cfg(test)]\npub(crate) mod "]
         .iter()
@@ -58,11 +58,11 @@ fn before_tests(text: &str) -> &str {
         .map_or(text, |end| &text[..end])
 }
 
-/// A language is one file, however long.
+/// Folder of the message catalogues. A language is one file of any length.
 const MESSAGES: &str = "frontend/core/src/messages/";
 
 #[test]
-fn files_stay_short() {
+fn source_files_are_short() {
     let mut lengths: Vec<(usize, String)> = files(".rs")
         .into_iter()
         .filter(|file| !file.starts_with(MESSAGES))
@@ -119,7 +119,7 @@ fn module_names_describe_their_content() {
 }
 
 #[test]
-fn programs_do_not_unwrap() {
+fn code_outside_tests_does_not_unwrap() {
     let test_modules = test_modules();
     let is_test = |file: &str| {
         let module = file.trim_end_matches(".rs");
@@ -143,7 +143,7 @@ fn programs_do_not_unwrap() {
 }
 
 #[test]
-fn main_only_starts() {
+fn program_roots_contain_only_the_start() {
     let programs = |file: &&String| !only_for_tests(file) && !file.contains("/examples/");
     for file in files("main.rs").iter().filter(programs) {
         let text = read(file);

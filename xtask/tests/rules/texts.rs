@@ -1,26 +1,26 @@
-//! Views take their text from the message catalogue (frontend/core/src/messages).
+//! Checks that views use text from the message catalogue (frontend/core/src/messages).
 
 use crate::{files, read};
 
-/// The page of components is for developers.
+/// Path of the page of components, which is for developers.
 const FOR_DEVELOPERS: &str = "frontend/app/src/screens/kit";
 
-/// The product's name, and a key.
+/// Names that need no translation: the product's name, and a key.
 const NAMES: &[&str] = &["Drover", "K"];
 
-/// Calls whose argument no user reads.
+/// Calls whose argument is not visible to users.
 const NOT_READ: &[&str] = &["env!(", ".expect(", ".get(", "of(", "of_field("];
 
-/// Terms of the browser, of HTTP and of Kubernetes.
+/// Terms of the browser, of HTTP and of Kubernetes, which need no translation.
 const TERMS: &[&str] = &[
     "Accept", "Cluster", "End", "Enter", "Escape", "False", "Home", "Mac", "Node", "Project",
     "True",
 ];
 
-/// Commands and names of users are the same in every language.
+/// Beginnings of commands and user names, which are the same in every language.
 const COMMANDS: &[&str] = &["drover ", "drover:", "kubectl ", "export "];
 
-/// Attributes and props whose values no user reads.
+/// Attributes and properties whose values are not visible to users.
 const TECHNICAL: &[&str] = &[
     "accept",
     "autocapitalize",
@@ -72,7 +72,7 @@ const TECHNICAL: &[&str] = &[
     "y",
 ];
 
-/// ARIA attributes that users hear. The others hold states and IDs.
+/// ARIA attributes that screen readers speak. Other ARIA attributes contain states and IDs.
 const SPOKEN: &[&str] = &[
     "aria-description",
     "aria-label",
@@ -80,14 +80,15 @@ const SPOKEN: &[&str] = &[
     "aria-valuetext",
 ];
 
-/// Where a string literal stands.
+/// The syntactic position of a string literal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Place {
-    /// Outside of `view!`, or in a handler.
+    /// The literal is outside of `view!`, or in a handler.
     Code,
-    /// A text node of `view!`, or an expression in its place.
+    /// The literal is a text node of `view!`, or in an expression instead of a text node.
     Text,
-    /// The value of an attribute or a prop, or a part of it.
+    /// The literal is the value, or a part of the value, of the attribute or property with this
+    /// name.
     Attribute(String),
 }
 
@@ -99,7 +100,7 @@ struct Literal {
 }
 
 impl Literal {
-    /// Whether a user reads it.
+    /// Returns true if the literal is visible to users.
     fn is_text(&self) -> bool {
         let command = COMMANDS
             .iter()
@@ -125,7 +126,7 @@ fn is_spoken(attribute: &str) -> bool {
     !is_directive && !TECHNICAL.contains(&attribute)
 }
 
-/// `{}` and `{name}` are not letters of the text.
+/// Removes `{}` and `{name}`, because they are not letters of the text.
 fn placeholders_removed(text: &str) -> String {
     let mut depth = 0_usize;
     let outside = text.chars().filter(|letter| {
@@ -139,7 +140,7 @@ fn placeholders_removed(text: &str) -> String {
     outside.collect()
 }
 
-/// Whether it is one word as labels and buttons have it.
+/// Returns true if the text is one word in the style of labels and buttons.
 fn is_label(text: &str) -> bool {
     let text = text.trim_end_matches('…');
     let rest = text.strip_prefix(char::is_uppercase).unwrap_or_default();
@@ -147,14 +148,14 @@ fn is_label(text: &str) -> bool {
     is_word && !TERMS.contains(&text)
 }
 
-/// Words that occur in sentences, and not in lists of classes.
+/// Words that occur in sentences, but not in lists of CSS classes.
 const FUNCTION_WORDS: &[&str] = &[
     "a", "and", "are", "as", "be", "by", "for", "from", "has", "in", "is", "it", "no", "not", "of",
     "on", "or", "the", "to", "was", "with",
 ];
 
-/// Whether it reads like text: it has two words or more, and starts, ends or goes on like a
-/// sentence.
+/// Returns true if the text reads like a sentence: it has two words or more, and starts, ends or
+/// continues like a sentence.
 fn is_sentence(text: &str) -> bool {
     let mut letters = text.chars();
     let capital = letters.next().is_some_and(char::is_uppercase)
@@ -169,7 +170,7 @@ fn is_sentence(text: &str) -> bool {
     words.count() > 1 && (capital || ended || linked)
 }
 
-/// Reads Rust as far as it takes to know where string literals stand.
+/// A scanner that reads only as much Rust as necessary to find string literals.
 struct Scanner<'a> {
     text: &'a str,
     at: usize,
@@ -202,7 +203,7 @@ impl<'a> Scanner<'a> {
         self.at += self.rest().chars().next().map_or(1, char::len_utf8);
     }
 
-    /// Code up to its closing bracket, or to where `ends` holds outside of brackets.
+    /// Scans code up to its closing bracket, or until `ends` returns true outside of brackets.
     fn code(&mut self, place: &Place, ends: fn(&Self) -> bool) {
         let mut depth = 0_usize;
         while let Some(letter) = self.rest().chars().next() {
@@ -214,7 +215,7 @@ impl<'a> Scanner<'a> {
                 ')' | ']' | '}' if depth == 0 => return,
                 ')' | ']' | '}' => depth -= 1,
                 '#' if self.starts("#[") || self.starts("#![") => {
-                    // Attributes hold lints and their reasons.
+                    // Skip an attribute, because attributes contain lints and their reasons.
                     self.at += self.rest().find('[').unwrap_or_default() + 1;
                     let known = self.found.len();
                     self.code(&Place::Code, |_| false);
@@ -231,7 +232,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips a comment, a character or a literal, which is kept; gives whether there was one.
+    /// Skips a comment, a character or a literal. Records a literal. Returns true if one was
+    /// skipped.
     fn skip(&mut self, place: &Place) -> bool {
         let rest = self.rest();
         let raw = rest.starts_with("r\"") || rest.starts_with("r#\"");
@@ -273,7 +275,7 @@ impl<'a> Scanner<'a> {
         true
     }
 
-    /// The nodes of a `view!` up to its closing brace.
+    /// Scans the nodes of a `view!` up to its closing brace.
     fn nodes(&mut self) {
         while let Some(letter) = self.rest().chars().next() {
             match letter {
@@ -291,7 +293,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A tag up to its `>`.
+    /// Scans a tag up to its `>`.
     fn tag(&mut self) {
         while let Some(letter) = self.rest().chars().next() {
             match letter {
@@ -319,7 +321,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Whether an attribute's value ends here: at the tag's end, or before another attribute.
+    /// Returns true if an attribute's value ends at the current position: at the tag's end, or
+    /// before another attribute.
     fn value_ends(&self) -> bool {
         let before = self.text[..self.at].chars().next_back();
         if self.starts("/>") || (self.starts(">") && !matches!(before, Some('=' | '-'))) {
@@ -333,7 +336,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The texts of a source file that belong into the catalogue.
+/// Returns the texts of a source file that belong in the catalogue.
 fn texts(source: &str) -> Vec<Literal> {
     let end = source.find("\n#[cfg(test)]\nmod ").unwrap_or(source.len());
     let mut literals = Scanner::literals(&source[..end]);
@@ -362,7 +365,7 @@ fn views_take_their_text_from_the_message_catalogue() {
 }
 
 #[test]
-fn text_in_views_is_found() {
+fn texts_in_views_are_found() {
     let source = r#"
         fn screen() -> impl IntoView {
             // "A comment."

@@ -1,4 +1,4 @@
-//! The stored objects of the stub by path.
+//! The stored objects of the stub, by path.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -63,7 +63,7 @@ pub(super) fn path_of(object: &Value) -> Result<String, Refused> {
     Ok(format!("/api/v1/namespaces/{namespace}/{plural}/{name}"))
 }
 
-/// Whether the path is that of a collection.
+/// Returns true if the path is the path of a collection.
 pub(super) fn is_list(path: &str) -> bool {
     let mut parts = path.split('/').skip(1);
     let rest: Vec<&str> = match parts.next() {
@@ -82,7 +82,7 @@ pub(super) struct Objects {
 
 impl Objects {
     fn kept(&self) -> std::sync::MutexGuard<'_, HashMap<String, Value>> {
-        // Each change is a single insertion, so that a poisoned lock is consistent.
+        // Each change is a single insertion, so the value of a poisoned lock is consistent.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,10 +1,11 @@
-//! Challenges: values that an agent signs to connect, each valid once and for a minute.
+//! Challenges: values that an agent signs to connect. Each challenge is valid once and for a
+//! minute.
 //!
-//! Issued challenges are not stored: a challenge contains its time and a MAC over the time, the
-//! Cluster and the ID of this server start. After a restart, which loses the used challenges, no
-//! older challenge is valid. Only challenges that were answered with the right key are stored until
-//! they expire, a bounded number per Cluster, so that unauthenticated clients cannot fill the
-//! memory, and one Cluster's agent cannot block the agents of others.
+//! The server does not store issued challenges. A challenge contains its time and a MAC over the
+//! time, the Cluster and the ID of this server start. A restart loses the used challenges and
+//! invalidates all older challenges. The server stores only challenges that were answered with the
+//! right key, until they expire. Their number per Cluster is limited, so that unauthenticated
+//! clients cannot fill the memory, and the agents of one Cluster cannot block the agents of others.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -21,31 +22,31 @@ use drover_entropy::{NoRandomness, random};
 
 /// Lifetime of a challenge.
 const LIFETIME: SignedDuration = SignedDuration::from_secs(60);
-/// Maximum number of stored used challenges per Cluster; its agents connect far less often within a
+/// Maximum number of stored used challenges per Cluster. Agents connect far less often within a
 /// minute.
 const MAX_USED: usize = 512;
 const TIME: usize = 8;
 const RANDOM: usize = 16;
 const MAC: usize = 32;
 
-/// Why a nonce is rejected.
+/// The reason for rejecting a nonce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ChallengeError {
-    /// Not issued by this server, or issued for another Cluster.
-    #[error("the challenge was not made by this server for this Cluster: ask for a new one")]
+    /// This server did not issue the challenge, or issued it for another Cluster.
+    #[error("this server did not issue the challenge for this Cluster: request a new challenge")]
     Foreign,
-    /// Expired.
-    #[error("the challenge is older than a minute: ask for a new one")]
+    /// The challenge has expired.
+    #[error("the challenge is older than a minute: request a new challenge")]
     Stale,
-    /// Used before.
-    #[error("the challenge was answered already: ask for a new one")]
+    /// An agent has used the challenge before.
+    #[error("the challenge was already used: request a new challenge")]
     Replayed,
-    /// The Cluster's agents connect too often.
-    #[error("this cluster's agents connected too often: try again in two minutes")]
+    /// The agents of the Cluster connect too often.
+    #[error("the agents of this cluster connected too often: try again in two minutes")]
     Full,
 }
 
-/// A nonce that is authentic and not expired, but possibly used.
+/// A nonce of this server that has not expired. An agent may have used it before.
 #[derive(Debug)]
 pub struct Genuine {
     cluster: ClusterUid,
@@ -53,10 +54,10 @@ pub struct Genuine {
     value: [u8; RANDOM],
 }
 
-/// Issues and checks challenges; stores the used ones until they expire.
+/// Issues and checks challenges. Stores the used challenges until they expire.
 #[derive(Debug)]
 pub struct Challenges {
-    /// Random ID of this start of the server.
+    /// Random ID of this server start.
     start: Uuid,
     used: Mutex<Used>,
 }
@@ -93,7 +94,7 @@ impl Challenges {
         Ok(URL_SAFE_NO_PAD.encode(bytes))
     }
 
-    /// Checks origin, Cluster and age, but not earlier use.
+    /// Checks the origin, the Cluster and the age of a nonce, but not an earlier use.
     pub fn check(
         &self,
         key: &hmac::Key,
@@ -115,7 +116,7 @@ impl Challenges {
         let made_at =
             Timestamp::from_millisecond(millisecond).map_err(|_| ChallengeError::Foreign)?;
         let age = now.duration_since(made_at);
-        // The clock may have been set back.
+        // The clock may have been set back since the server issued the challenge.
         if age > LIFETIME || age < -LIFETIME {
             return Err(ChallengeError::Stale);
         }
@@ -126,7 +127,7 @@ impl Challenges {
         })
     }
 
-    /// Marks a challenge as used; call it once the signature has proved the key.
+    /// Marks a challenge as used. Call it after the signature has proved the key.
     pub fn spend(&self, genuine: &Genuine, now: Timestamp) -> Result<(), ChallengeError> {
         let mut used = self.used.lock();
         used.forget_before(now - LIFETIME * 2);
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_of_answered_challenges_is_bounded_and_ends() {
+    fn answered_challenges_are_bounded_and_expire() {
         let challenges = Challenges::default();
         for n in 0..MAX_USED {
             assert_eq!(challenges.spend(&genuine("a", n, at(0)), at(0)), Ok(()));
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_connects_of_one_cluster_do_not_block_others() {
+    fn repeated_connects_of_one_cluster_do_not_block_other_clusters() {
         let challenges = Challenges::default();
         for n in 0..100_000 {
             let _ = challenges.spend(&genuine("a", n, at(0)), at(0));
@@ -272,7 +273,7 @@ mod tests {
         }
 
         #[test]
-        fn arbitrary_text_never_panics(text in ".*") {
+        fn checking_an_arbitrary_challenge_does_not_panic(text in ".*") {
             let a = ClusterUid::new("a");
             let _ = Challenges::default().check(&key(1), &a, &text, at(0));
         }

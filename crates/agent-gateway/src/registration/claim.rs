@@ -1,13 +1,13 @@
-//! Key claims: one Secret per key on the hub, created before the key is bound to a Cluster.
+//! Key claims: one Secret per key on the hub. The server creates the Secret before it binds the key
+//! to a Cluster.
 //!
-//! Object names are unique on the hub: of two concurrent registrations with the same key, one
-//! creates the claim and the other finds it. After a crash between claim and binding, the same
-//! Cluster can register again.
+//! Object names are unique on the hub. If two registrations use the same key concurrently, only one
+//! creates the claim. After a crash between claim and binding, the same Cluster can register again.
 //!
-//! This module never deletes a claim: the hub's garbage collector deletes it with its Cluster.
-//! Another Cluster takes a claim over only when the former Cluster can no longer be bound to the
-//! key, see [`may_bind`]: otherwise a concurrent registration of the former Cluster could still
-//! bind it.
+//! This module never deletes a claim: the hub's garbage collector deletes the claim with its
+//! Cluster. Another Cluster can take over a claim only if the former Cluster can no longer be bound
+//! to the key, see [`may_bind`]. Otherwise a concurrent registration of the former Cluster could
+//! still bind the key.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ use super::decide::bound_key;
 use drover_hub::secret::{Data, entry, secret};
 use drover_hub::{Hub, HubError, call};
 
-/// Prefix of the names of claims; `drover_access::admission::SERVERS_SECRETS` protects them.
+/// Name prefix of claims. `drover_access::admission::SERVERS_SECRETS` protects these Secrets.
 const PREFIX: &str = "cluster-key-";
 const KIND: &str = "management.drover.dev/cluster-key";
 const UID: &str = "cluster-uid";
@@ -33,13 +33,13 @@ const NAME: &str = "cluster-name";
 pub(super) enum Claim {
     /// The Cluster may be bound to the key.
     Ours,
-    /// This other Cluster is bound to the key, or can be bound at any moment.
+    /// Another Cluster is bound to the key, or can still be bound to the key.
     OfOther(String),
-    /// Another writer changed the claim: retry.
+    /// Another writer changed the claim. The caller retries.
     Changed,
 }
 
-/// Claims a key for a Cluster. Must precede every binding.
+/// Claims a key for a Cluster. The caller claims the key before each binding.
 pub(super) async fn take(hub: &Hub, key: &PublicKey, cluster: &Cluster) -> Result<Claim, HubError> {
     let (api, name) = (hub.secrets(), name_of(key));
     let mut claim = claim_of(&name, cluster);
@@ -72,8 +72,8 @@ pub(super) async fn take(hub: &Hub, key: &PublicKey, cluster: &Cluster) -> Resul
     Ok(holder.map_or(Claim::Ours, Claim::OfOther))
 }
 
-/// Whether the Cluster of a claim, by UID and name, is or can be bound to the key: it exists, and
-/// no other key is bound to it. A bound key never changes.
+/// Returns true if the Cluster of a claim, by UID and name, is bound to the key or can be bound to
+/// the key. Such a Cluster exists and has no other key. A bound key never changes.
 async fn may_bind(
     hub: &Hub,
     key: &PublicKey,
@@ -85,8 +85,8 @@ async fn may_bind(
     Ok(holder.is_some_and(|cluster| bound_key(&cluster).is_none_or(|bound| *bound == encoded)))
 }
 
-/// Another Cluster to which an earlier version bound the key without a claim. Read from the hub,
-/// because the stores can lag behind.
+/// Returns another Cluster to which an earlier version bound the key without a claim. Reads from
+/// the hub, because the stores can be out of date.
 async fn bound_without_claim(
     hub: &Hub,
     key: &PublicKey,
@@ -101,7 +101,7 @@ async fn bound_without_claim(
     Ok(others.next().map(ResourceExt::name_any))
 }
 
-/// The name is derived from the key, so that there is one claim per key.
+/// Derives the claim's name from the key, so that a key has at most one claim.
 fn name_of(key: &PublicKey) -> String {
     let fingerprint = digest(&SHA256, key.encode().as_bytes());
     let mut name = PREFIX.to_owned();

@@ -32,14 +32,14 @@ use drover_http_edge::status::Status;
 const MAX_PROOF: usize = 4096;
 /// Maximum length of a replica's name, in characters.
 const MAX_REPLICA: usize = 253;
-/// Rate limits of challenges per Cluster: from one network, and from wider ones.
+/// Rate limits of challenges per Cluster, from one network and from wider networks.
 const CHALLENGES: [Quota; 3] = [
     Quota::per_second(2).burst(30),
     Quota::per_second(4).burst(60),
     Quota::per_second(8).burst(120),
 ];
 
-/// Rate limits of challenges, by Cluster and network.
+/// Counts challenges per Cluster and network.
 #[derive(Debug)]
 pub struct ChallengeRate(Rates<ClusterUid>);
 
@@ -65,8 +65,8 @@ pub fn challenge(
     asked: &ChallengeRequest,
 ) -> Result<Challenge, Status> {
     state.hub.stores().health().check()?;
-    // Only requests for existing Clusters are counted, so that unauthenticated clients cannot fill
-    // the memory with invented UIDs.
+    // Count only requests for existing Clusters, so that unauthenticated clients cannot fill the
+    // memory with invented UIDs.
     if state
         .hub
         .stores()
@@ -110,7 +110,7 @@ pub async fn connect(state: RegistrationState, mut request: axum::extract::Reque
     let (mut head, ()) = switch.into_parts();
     head.headers
         .insert(protocol::VERSION_HEADER, protocol::chosen(proved.protocol));
-    // From now on the tunnel limit of the cluster counts the connection.
+    // The cluster's tunnel limit counts the connection from here on.
     if let Some(slot) = request.extensions().get::<ConnectionSlot>() {
         slot.proved(&proved.cluster, sender(request.extensions()));
     }
@@ -118,7 +118,7 @@ pub async fn connect(state: RegistrationState, mut request: axum::extract::Reque
     Response::from_parts(head, axum::body::Body::empty())
 }
 
-/// The security order of a connection.
+/// Checks the proof of a connection in the order that security requires.
 async fn prove(state: &RegistrationState, request: &Request<()>) -> Result<Proved, Status> {
     let headers = request.headers();
     state.hub.stores().health().check()?;
@@ -137,13 +137,14 @@ async fn prove(state: &RegistrationState, request: &Request<()>) -> Result<Prove
         let note =
             "refused a connection: it is not signed with the key that is bound to this Cluster";
         state.notices.warn(&cluster, "ForeignKey", note).await;
-        let message = "the proof is not signed with the key that is bound to this Cluster: if the cluster was made anew, delete the Cluster at the server and import it again";
+        let message = "the proof is not signed with the key that is bound to this Cluster: if the cluster was recreated, delete the Cluster at the server and import it again";
         return Err(Status::unauthorized(message).because("", "ForeignKey", message));
     }
     if let Err(error) = state.challenges.spend(&genuine, now) {
         if matches!(error, ChallengeError::Replayed) {
             let note = "refused a connection: its proof was used before; if no agent of this \
-                        cluster was restarted just now, somebody has read one of its connections";
+                        cluster was restarted recently, an attacker may have read one of its \
+                        connections";
             state
                 .notices
                 .warn(&cluster, "ReplayedChallenge", note)
@@ -170,7 +171,7 @@ async fn prove(state: &RegistrationState, request: &Request<()>) -> Result<Prove
     })
 }
 
-/// Returns the Cluster from the stores, or from the hub if the stores have no key for it yet.
+/// Returns the Cluster from the stores. Reads the hub if the stores have no key for the Cluster.
 async fn living_cluster(
     state: &RegistrationState,
     uid: &ClusterUid,
@@ -178,8 +179,8 @@ async fn living_cluster(
 ) -> Result<std::sync::Arc<Cluster>, Status> {
     let known = state.hub.stores().clusters.by_uid(uid.as_str());
     let known = known.ok_or_else(|| refusal(&Refusal::NoSuchCluster))?;
-    // While the server's finalizer is set, the agent may connect: the server must remove its
-    // objects from the cluster.
+    // The agent may connect while the server's finalizer is set: the server must remove its objects
+    // from the cluster.
     if known.metadata.deletion_timestamp.is_some() && !has_finalizer(&known) {
         return Err(refusal(&Refusal::ClusterDeleted));
     }
@@ -238,7 +239,7 @@ fn challenge_refused(error: ChallengeError) -> Status {
     }
 }
 
-/// An error for an unsupported version lists the supported versions.
+/// Adds the supported versions to an error about an unsupported version.
 fn with_versions(status: &Status) -> Response {
     let mut response = status.clone().into_response();
     if status.code() == StatusCode::UPGRADE_REQUIRED {
@@ -249,7 +250,7 @@ fn with_versions(status: &Status) -> Response {
     response
 }
 
-/// Runs the tunnel from the upgrade of the connection to its end.
+/// Opens the tunnel after the upgrade of the connection and runs the tunnel until it closes.
 async fn serve(state: RegistrationState, proved: Proved, upgrade: OnUpgrade) {
     let Proved {
         cluster,
@@ -258,7 +259,8 @@ async fn serve(state: RegistrationState, proved: Proved, upgrade: OnUpgrade) {
         ..
     } = proved;
     let replica = agent.replica.clone();
-    // Boxed: this task lives as long as the tunnel and must not reserve space for the opening.
+    // Boxed, because this task runs as long as the tunnel and must not reserve memory for opening
+    // the tunnel.
     let opening = Box::pin(open(&state, &name, &replica, upgrade));
     let Some((tunnel, driver)) = opening.await else {
         return;
@@ -295,14 +297,14 @@ async fn open(
     }
 }
 
-/// The client's address, if the listener provides it.
+/// Returns the client's address if the listener provides it.
 pub fn peer(extensions: &http::Extensions) -> Option<SocketAddr> {
     extensions
         .get::<ConnectInfo<SocketAddr>>()
         .map(|info| info.0)
 }
 
-/// Whether the server still has to remove its objects from the cluster before the Cluster is
+/// Reports whether the server must still remove its objects from the cluster before the Cluster is
 /// deleted.
 fn has_finalizer(cluster: &Cluster) -> bool {
     let mut finalizers = cluster.finalizers().iter();

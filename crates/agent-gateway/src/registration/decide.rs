@@ -1,4 +1,4 @@
-//! Decides whether a key is bound to a Cluster. Pure.
+//! Decides whether a key is bound to a Cluster. The decision has no side effects.
 
 use drover_access::proof::PublicKey;
 use drover_api::kinds::Cluster;
@@ -11,18 +11,18 @@ pub struct Observed<'a> {
     pub cluster: Option<&'a Cluster>,
     /// The key in the request.
     pub key: &'a PublicKey,
-    /// Whether the request is signed with that key.
+    /// True if the request is signed with that key.
     pub signed: bool,
     /// The validity of the presented token.
     pub token: TokenState,
-    /// Name of another Cluster that this key is bound to.
+    /// Name of another Cluster that the key is bound to.
     pub held_by: Option<&'a str>,
 }
 
 /// The validity of a presented registration token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenState {
-    /// No token was presented.
+    /// The request has no token.
     Absent,
     /// The token does not exist, or its secret is wrong.
     Invalid,
@@ -37,22 +37,22 @@ pub enum TokenState {
     },
 }
 
-/// The decision.
+/// The decision on a registration request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The key is already bound: respond like after a new binding.
+    /// The key is already bound to the Cluster. The response is the same as for a new binding.
     AlreadyBound,
-    /// Bind the key; this token allows it.
+    /// The token allows the server to bind the key.
     Bind {
         /// ID of the token.
         token_id: String,
     },
 }
 
-/// Why a registration is refused.
+/// The reason for refusing a registration.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// No Cluster has that UID.
+    /// No Cluster has the UID in the request.
     #[error(
         "no Cluster with this UID exists on the server: it was deleted, or the manifest is from another server; import the cluster again"
     )]
@@ -62,15 +62,15 @@ pub enum Refusal {
         "this Cluster is being deleted on the server; import the cluster again as a new Cluster"
     )]
     ClusterDeleted,
-    /// The request is not signed with its key.
-    #[error("the request is not signed with the key that it brings")]
+    /// The signature of the request does not match the key in the request.
+    #[error("the request is not signed with the key in the request")]
     BadSignature,
-    /// Another key is bound.
+    /// The Cluster is bound to another key.
     #[error(
-        "this Cluster is registered already, with another key: if the cluster was made anew, delete the Cluster at the server and import it again"
+        "this Cluster is registered already, with another key: if the cluster was recreated, delete the Cluster at the server and import it again"
     )]
     AlreadyRegistered,
-    /// The token is missing.
+    /// The request has no token.
     #[error("a registration token is needed: apply a fresh manifest of \"drover cluster import\"")]
     TokenRequired,
     /// The token is invalid.
@@ -110,10 +110,11 @@ impl Refusal {
     }
 }
 
-/// Decides on a registration.
+/// Decides on a registration request.
 ///
-/// Order: the Cluster, the signature, the bound key; the token counts only if no key is bound. So a
-/// used token has no value, and a bound key needs no token.
+/// The checks run in this order: the Cluster, the signature, the bound key, the token. The token
+/// counts only if no key is bound to the Cluster. So a used token has no value, and a bound key
+/// needs no token.
 pub fn decide(observed: &Observed<'_>) -> Result<Verdict, Refusal> {
     let cluster = observed.cluster.ok_or(Refusal::NoSuchCluster)?;
     if cluster.metadata.deletion_timestamp.is_some() {
@@ -142,7 +143,7 @@ pub fn decide(observed: &Observed<'_>) -> Result<Verdict, Refusal> {
     }
 }
 
-/// The key bound to a Cluster, base64.
+/// Returns the key that is bound to a Cluster, in base64.
 pub fn bound_key(cluster: &Cluster) -> Option<&String> {
     Some(&cluster.status.as_ref()?.registration.as_ref()?.public_key)
 }

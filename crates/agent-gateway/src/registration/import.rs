@@ -24,8 +24,8 @@ const DAY: u64 = 86_400;
 /// Allowed lifetimes, in seconds.
 const LIFETIME: std::ops::RangeInclusive<u64> = 60..=604_800;
 
-/// The image for a cluster's agent: from the Cluster, from the setting, or from the registry, in
-/// this order.
+/// Returns the agent image of a cluster. The Cluster's field precedes the server setting, and the
+/// setting precedes the registry's default image.
 pub fn wanted_image(settings: &Settings, cluster: &Cluster) -> String {
     let chosen = cluster.spec.agent.image.clone();
     chosen.unwrap_or_else(|| {
@@ -36,7 +36,7 @@ pub fn wanted_image(settings: &Settings, cluster: &Cluster) -> String {
     })
 }
 
-/// The default image for this server's version.
+/// Returns the default image of this server version.
 pub fn default_image(whole: &str, registry: &str) -> String {
     let tagged = format!("drover-agent:{}", env!("CARGO_PKG_VERSION"));
     match (whole, registry.trim_end_matches('/')) {
@@ -61,7 +61,7 @@ pub async fn import(
     }
     let life = SignedDuration::from_secs(seconds.try_into().unwrap_or(i64::MAX));
     let expires_at = Timestamp::now() + life;
-    // Everything that can fail comes before the token is created.
+    // Run all steps that can fail before creating the token.
     let curl = curl(state)?;
     manifest(state, cluster, SecretString::from("unissued"))?;
     let token = issue_token(state, cluster, expires_at).await?;
@@ -74,7 +74,7 @@ pub async fn import(
     })
 }
 
-/// Returns the manifest again to a client that presents its token.
+/// Returns the manifest again to a client that presents the token of the manifest.
 pub async fn manifest_for(
     state: &RegistrationState,
     token: Option<RegistrationToken>,
@@ -108,7 +108,8 @@ async fn issue_token(
         expires_at: Time(expires_at),
     };
     let mut object = ClusterRegistrationToken::new(&issued.id, spec);
-    // The hub's garbage collector deletes the token if the controller does not.
+    // The hub's garbage collector deletes the token with the Cluster even if the controller fails
+    // to.
     object.metadata.owner_references = owner(cluster).map(|owner| vec![owner]);
     let tokens = &state.hub.stores().registration_tokens;
     let writer = Writer::new(state.hub.registration_tokens(), tokens);
@@ -129,7 +130,7 @@ fn manifest(
 ) -> Result<SecretString, Status> {
     let server_ca = state.trust.as_deref().ok_or_else(|| {
         Status::conflict(
-            "agents trust one authority, and the server's certificate file does not hold it: name the authority's with --tls-ca",
+            "agents need a CA certificate, and the server's certificate file contains none: set --tls-ca to the file of the CA certificate",
         )
     })?;
     let manifest = Manifest {
@@ -147,8 +148,9 @@ fn manifest(
         .map_err(|error| Status::internal(error.to_string()))
 }
 
-/// A command that applies the manifest: it pins the server's key, and passes the token from the
-/// environment into a header, so that process lists do not show it.
+/// Returns a command that applies the manifest. The command pins the server's key. The command
+/// passes the token from the environment into a header, so that process lists do not show the
+/// token.
 fn curl(state: &RegistrationState) -> Result<String, Status> {
     let pin = (state.pin)()
         .ok_or_else(|| Status::internal("cannot read the server's own certificate"))?;
@@ -168,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn image_comes_from_the_setting_or_the_registry() {
+    fn agent_image_comes_from_the_setting_or_the_registry() {
         let version = env!("CARGO_PKG_VERSION");
         for (whole, registry, wanted) in [
             ("", "", format!("drover-agent:{version}")),
@@ -193,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn curl_line_pins_the_key_and_omits_the_token() {
+    fn curl_command_pins_the_key_and_omits_the_token() {
         let line = curl_line("https://d:8443", "AAAA=");
         assert!(line.contains("--pinnedpubkey 'sha256//AAAA='"), "{line}");
         assert!(
@@ -204,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn url_cannot_leave_the_quotes_of_the_curl_line() {
+    fn url_is_quoted_in_the_curl_command() {
         let line = curl_line("https://a:';id;'", "AAAA=");
         let url = r"--header @- 'https://a:'\'';id;'\''/v1/import/manifest' |";
         assert!(line.contains(url), "{line}");

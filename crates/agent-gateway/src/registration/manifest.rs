@@ -1,7 +1,7 @@
 //! The manifest that registers a cluster: one YAML stream of typed objects.
 //!
-//! Applying it again keeps the registration: the agent stores its key and state in a Secret of its
-//! own, which is not part of the manifest.
+//! A second `kubectl apply` of the manifest does not change the registration: the agent stores its
+//! key and state in a separate Secret, which is not part of the manifest.
 
 mod roles;
 mod workload;
@@ -22,11 +22,11 @@ use thiserror::Error;
 
 /// Name of the agent's Deployment and related objects.
 pub const AGENT: &str = "drover-agent";
-/// Label of every object that Drover applies in a managed cluster, with the value [`AGENT`].
-/// Removal selects by this label, because Helm overwrites `app.kubernetes.io/managed-by`.
+/// Label of all objects that Drover applies in a managed cluster, with the value [`AGENT`]. The
+/// removal selects objects by this label, because Helm overwrites `app.kubernetes.io/managed-by`.
 pub const NAME_LABEL: &str = "app.kubernetes.io/name";
 
-/// The manifest could not be written as YAML.
+/// Drover cannot write an object of the manifest as YAML.
 #[derive(Debug, Error)]
 #[error("could not write the manifest's {kind} as YAML: {problem}")]
 pub struct ManifestError {
@@ -37,17 +37,17 @@ pub struct ManifestError {
 /// The variable parts of a manifest.
 #[derive(Debug)]
 pub struct Manifest {
-    /// `https://host[:port]` at which the cluster reaches the server.
+    /// URL of the server, as the cluster reaches it: `https://host[:port]`.
     pub server_url: String,
-    /// The only CA certificates that the agent trusts, PEM.
+    /// The CA certificates that the agent trusts, in PEM. The agent trusts no others.
     pub server_ca: String,
     /// UID of the Cluster.
     pub cluster_uid: ClusterUid,
-    /// Name of the Cluster, for display.
+    /// Name of the Cluster, used in messages only.
     pub cluster_name: String,
-    /// The registration token, valid for one registration.
+    /// The registration token, which is valid for one registration.
     pub token: SecretString,
-    /// Keys that verify plans for this cluster's nodes; the current one is last.
+    /// Public keys that verify plans for this cluster's nodes. The current key is the last entry.
     pub plan_keys: Vec<PublicKey>,
     /// Image of the agent.
     pub image: String,
@@ -56,7 +56,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// The YAML stream, in the order in which it must be applied.
+    /// Returns the YAML stream with the objects in the order in which kubectl must apply them.
     pub fn write(&self) -> Result<SecretString, ManifestError> {
         let mut stream = Stream::default();
         stream.object("Namespace", &namespace())?;
@@ -69,7 +69,7 @@ impl Manifest {
         Ok(SecretString::from(stream.0))
     }
 
-    /// The server's URL and CA, and the Cluster's UID.
+    /// Returns the ConfigMap with the server URL, the CA certificate and the Cluster's UID.
     fn binding(&self) -> ConfigMap {
         config_map(
             "drover-agent-server",
@@ -82,7 +82,8 @@ impl Manifest {
         )
     }
 
-    /// A list, so that a new key can be added before the old one is removed.
+    /// Returns the ConfigMap with the public keys for plans. The keys are a list, so that an
+    /// administrator can add a new key before removing the old key.
     fn plan_keys(&self) -> ConfigMap {
         let entries = self.plan_keys.iter().enumerate();
         let named = entries.map(|(n, key)| (format!("{:04}.ed25519", n + 1), key.encode()));
@@ -100,12 +101,12 @@ impl Manifest {
     }
 }
 
-/// The agent's own account, and one account per lane.
+/// Service accounts: the agent's account and one account per lane.
 const ACCOUNTS: [&str; 4] = [AGENT, "drover-user", "drover-controller", "drover-report"];
 
 /// Writes the service accounts, their roles and the bindings.
 ///
-/// `charts/drover-agent/templates/rbac.yaml` is generated from this.
+/// A test generates `charts/drover-agent/templates/rbac.yaml` from these objects.
 fn rbac(stream: &mut Stream) -> Result<(), ManifestError> {
     for account in ACCOUNTS {
         stream.object("ServiceAccount", &service_account(account))?;
@@ -124,7 +125,7 @@ impl Stream {
         object: &T,
     ) -> Result<(), ManifestError> {
         let failed = |problem: String| ManifestError { kind, problem };
-        // Serialized through JSON to get Kubernetes' field order and omitted fields.
+        // Convert to JSON first to keep Kubernetes' field order and omit empty fields.
         let value = serde_json::to_value(object).map_err(|error| failed(error.to_string()))?;
         let text = serde_saphyr::to_string(&value).map_err(|error| failed(error.to_string()))?;
         self.0.push_str("---\n");
@@ -144,7 +145,7 @@ pub fn labels() -> BTreeMap<String, String> {
     ])
 }
 
-/// Metadata of an object in the agent's namespace.
+/// Returns the metadata of an object in the agent's namespace.
 fn meta(name: &str) -> ObjectMeta {
     ObjectMeta {
         namespace: Some(AGENT_NAMESPACE.to_owned()),
@@ -152,7 +153,7 @@ fn meta(name: &str) -> ObjectMeta {
     }
 }
 
-/// Metadata of a cluster-scoped object.
+/// Returns the metadata of a cluster-scoped object.
 fn cluster_meta(name: &str) -> ObjectMeta {
     ObjectMeta {
         name: Some(name.to_owned()),
@@ -177,8 +178,8 @@ fn namespace() -> Namespace {
 fn service_account(name: &str) -> ServiceAccount {
     ServiceAccount {
         metadata: meta(name),
-        // Only the agent's pods run with an account; the tokens of the lanes' accounts are
-        // requested by name.
+        // Only the agent's pods use a mounted token. The agent requests the tokens of the lanes'
+        // accounts by name.
         automount_service_account_token: Some(false),
         ..Default::default()
     }

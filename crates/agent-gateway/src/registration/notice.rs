@@ -1,4 +1,4 @@
-//! Events on a Cluster: refused and successful registrations and connections.
+//! Events on a Cluster for refused and successful registrations and connections.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -13,32 +13,33 @@ use tokio::time::Instant;
 
 use drover_hub::Hub;
 
-/// The same event is written for a Cluster at most once in this time.
+/// Minimum interval between two equal events on the same Cluster.
 const REPEAT_INTERVAL: Duration = Duration::from_mins(1);
-/// Maximum number of remembered events; above it no further event is written until some are old.
+/// Maximum number of stored events. At this limit, the server writes no further event until stored
+/// events expire.
 const MAX_EVENTS: usize = 4096;
-/// Maximum number of forwarded warnings of one Cluster's agent within [`REPEAT_INTERVAL`].
+/// Maximum number of warnings that one Cluster's agent can report within [`REPEAT_INTERVAL`].
 const MAX_REPORTED: usize = 10;
 /// Time limit for writing an event to the hub.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Writes a bounded number of events.
+/// Writes events to the hub at a limited rate.
 pub struct Notices {
     recorder: Recorder,
-    said: Mutex<HashMap<(String, &'static str), Instant>>,
+    written: Mutex<HashMap<(String, &'static str), Instant>>,
     reported: Mutex<HashMap<String, (Instant, Vec<u64>)>>,
 }
 
 impl std::fmt::Debug for Notices {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Notices")
-            .field("said", &self.said.lock().len())
+            .field("written", &self.written.lock().len())
             .finish_non_exhaustive()
     }
 }
 
 impl Notices {
-    /// Writes to this hub.
+    /// Creates a writer of events to this hub.
     pub fn new(hub: &Hub) -> Self {
         let reporter = Reporter {
             controller: "drover-server".to_owned(),
@@ -46,13 +47,13 @@ impl Notices {
         };
         Self {
             recorder: Recorder::new(hub.client(), reporter),
-            said: Mutex::default(),
+            written: Mutex::default(),
             reported: Mutex::default(),
         }
     }
 
-    /// Writes a warning of a cluster's agent in the background: per Cluster, each warning once a
-    /// minute and at most ten in total.
+    /// Writes a warning of a cluster's agent in the background. Per Cluster, the server writes each
+    /// warning at most once a minute, and at most ten warnings a minute.
     pub fn reported(self: &Arc<Self>, cluster: &Arc<Cluster>, reason: &'static str, note: String) {
         let uid = cluster.metadata.uid.clone().unwrap_or_default();
         if self.may_report(uid, &note, Instant::now()) {
@@ -87,7 +88,7 @@ impl Notices {
             .await;
     }
 
-    /// Writes an event about a success.
+    /// Writes an event about a success, of type `Normal`.
     pub async fn tell(&self, cluster: &Cluster, reason: &'static str, note: &str) {
         self.publish(cluster, EventType::Normal, reason, note).await;
     }
@@ -125,12 +126,12 @@ impl Notices {
     }
 
     fn due(&self, uid: String, reason: &'static str, now: Instant) -> bool {
-        let mut said = self.said.lock();
-        said.retain(|_, at| now.duration_since(*at) < REPEAT_INTERVAL);
-        if said.len() >= MAX_EVENTS || said.contains_key(&(uid.clone(), reason)) {
+        let mut written = self.written.lock();
+        written.retain(|_, at| now.duration_since(*at) < REPEAT_INTERVAL);
+        if written.len() >= MAX_EVENTS || written.contains_key(&(uid.clone(), reason)) {
             return false;
         }
-        said.insert((uid, reason), now);
+        written.insert((uid, reason), now);
         true
     }
 }
@@ -153,7 +154,7 @@ mod tests {
         };
         let notices = Notices {
             recorder: Recorder::new(client, reporter),
-            said: Mutex::default(),
+            written: Mutex::default(),
             reported: Mutex::default(),
         };
         let now = Instant::now();
@@ -164,14 +165,17 @@ mod tests {
         for n in 0..2 * MAX_EVENTS {
             notices.due(n.to_string(), "X", now + REPEAT_INTERVAL);
         }
-        assert!(notices.said.lock().len() <= MAX_EVENTS);
+        assert!(notices.written.lock().len() <= MAX_EVENTS);
 
-        let told =
+        let may_report =
             |uid: &str, note: usize, now| notices.may_report(uid.into(), &note.to_string(), now);
-        let heard = (0..1000).filter(|n| told("a", *n, now)).count();
-        assert_eq!(heard, MAX_REPORTED, "one agent does not fill the hub");
-        assert!(told("b", 1, now), "and does not silence another");
-        assert!(!told("b", 1, now), "the same is told once");
-        assert!(told("a", 1, now + REPEAT_INTERVAL));
+        let reported = (0..1000).filter(|n| may_report("a", *n, now)).count();
+        assert_eq!(reported, MAX_REPORTED, "warnings of one agent are limited");
+        assert!(
+            may_report("b", 1, now),
+            "the warning of another agent is written"
+        );
+        assert!(!may_report("b", 1, now), "an equal warning is written once");
+        assert!(may_report("a", 1, now + REPEAT_INTERVAL));
     }
 }

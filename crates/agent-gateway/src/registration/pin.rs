@@ -1,11 +1,11 @@
-//! The pin of a certificate's key, in the format of curl and RFC 7469.
+//! The pin of a certificate's key, in the format of curl and RFC 7469 (HTTP public key pinning).
 
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
-/// base64 of SHA-256 of a DER certificate's SubjectPublicKeyInfo.
+/// Returns the base64 of the SHA-256 hash of a DER certificate's `SubjectPublicKeyInfo`.
 pub fn of_certificate(der: &[u8]) -> Option<String> {
     let (_, certificate) = X509Certificate::from_der(der).ok()?;
     let key = certificate.tbs_certificate.subject_pki.raw;

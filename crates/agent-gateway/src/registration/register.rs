@@ -1,9 +1,9 @@
-//! `POST /v1/agent/register`: binds a cluster's key to its Cluster, once.
+//! `POST /v1/agent/register`: binds a cluster's key to its Cluster. A key is bound once.
 //!
-//! Three writes: the claim of the key (`claim`), the binding (compare-and-swap on the Cluster's
-//! status), then the deletion of the token. After a crash following the first write, the same
-//! Cluster can register with the claim; after a crash following the second, the token remains, but
-//! the bound Cluster no longer accepts it.
+//! The server writes three times: it claims the key (`claim`), binds the key with a
+//! compare-and-swap on the Cluster's status, and deletes the token. After a crash that follows the
+//! first write, the same Cluster can register with the claim. After a crash that follows the second
+//! write, the token still exists, but the bound Cluster accepts no token.
 
 use drover_access::proof::{PublicKey, register_message};
 use drover_access::token::{RegistrationToken, TokenHash};
@@ -23,10 +23,10 @@ use super::decide::{Observed, Refusal, TokenState, Verdict, bound_key, decide};
 use drover_http_edge::status::Status;
 use drover_hub::{Hub, HubError, call};
 
-/// Maximum attempts when another writer changes the Cluster concurrently.
+/// Maximum number of attempts when another writer changes the Cluster concurrently.
 const MAX_ATTEMPTS: usize = 8;
 
-/// The bearer token of a registration request; `None` without a credential.
+/// Returns the bearer token of a registration request, or `None` if the request has no credential.
 pub fn presented(headers: &HeaderMap) -> Result<Option<RegistrationToken>, Status> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let Some(value) = values.next() else {
@@ -88,7 +88,7 @@ pub async fn register(
                 }
                 match bind(&state.hub, cluster, &key, token_id).await? {
                     Some(bound) => bound,
-                    // Another writer, for example the other replica, changed the Cluster: retry.
+                    // Another writer, for example the other replica, changed the Cluster. Retry.
                     None => continue,
                 }
             }
@@ -111,7 +111,7 @@ pub async fn register(
     ))
 }
 
-/// The agent's version, truncated and limited to printable characters.
+/// Returns the agent's version, truncated and limited to printable characters.
 pub(super) fn version(said: &str) -> String {
     said.chars()
         .filter(char::is_ascii_graphic)
@@ -119,7 +119,7 @@ pub(super) fn version(said: &str) -> String {
         .collect()
 }
 
-/// Reads the Cluster with a UID from the hub, because the stores can lag behind.
+/// Reads the Cluster with a UID from the hub, because the stores can be out of date.
 pub(super) async fn current_cluster(
     hub: &Hub,
     uid: &ClusterUid,
@@ -131,7 +131,7 @@ pub(super) async fn current_cluster(
     Ok(found.filter(|cluster| cluster.uid().as_deref() == Some(uid.as_str())))
 }
 
-/// The validity of a presented token for a Cluster; takes the same time for every result.
+/// Checks a presented token for a Cluster. Takes the same time for every result.
 pub(super) async fn token_state(
     hub: &Hub,
     token: Option<&RegistrationToken>,
@@ -164,7 +164,7 @@ pub(super) async fn token_state(
     })
 }
 
-/// Name of another Cluster that a key is bound to.
+/// Returns the name of another Cluster that a key is bound to.
 fn holder(hub: &Hub, key: &PublicKey, uid: &ClusterUid) -> Option<String> {
     let encoded = key.encode();
     let clusters = hub.stores().clusters.all();
@@ -174,7 +174,7 @@ fn holder(hub: &Hub, key: &PublicKey, uid: &ClusterUid) -> Option<String> {
     other.map(|cluster| cluster.name_any())
 }
 
-/// Writes the binding; `None` if the Cluster has changed since it was read.
+/// Writes the binding. Returns `None` if the Cluster has changed since the caller read it.
 pub(super) async fn bind(
     hub: &Hub,
     mut cluster: Cluster,
@@ -200,7 +200,7 @@ pub(super) async fn bind(
     }
 }
 
-/// Deletes a presented token of a Cluster that is now registered.
+/// Deletes a presented token of a registered Cluster.
 ///
 /// A failure does not fail the registration: the Cluster accepts no further token, and the
 /// controller deletes the token later.

@@ -1,15 +1,15 @@
-//! Selects a tunnel for a new request, and derives a tunnel's health from its probes. Pure: the
-//! caller passes the facts.
+//! Selects a tunnel for a new request, and derives a tunnel's health from its probes. The functions
+//! have no side effects.
 
-/// The health of a tunnel according to its probes; lower is better.
+/// The health of a tunnel according to its probes. A lower value is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Health {
     /// The cluster's API server responds through the tunnel.
     Healthy = 0,
-    /// The agent responds; the API server does not, or not in time.
+    /// The agent responds, but the API server does not respond in time.
     ApiServerDown = 1,
-    /// No response at all.
+    /// The agent does not respond.
     Silent = 2,
 }
 
@@ -34,13 +34,13 @@ pub(super) enum Probe {
     Missed,
 }
 
-/// Consecutive failed probes before a tunnel is unhealthy.
+/// Number of consecutive failed probes after which a tunnel is unhealthy.
 const FAILURES: u8 = 2;
-/// Consecutive successful probes before a tunnel is healthy again: a flapping tunnel must not
-/// attract requests repeatedly.
+/// Number of consecutive successful probes after which a tunnel is healthy again. A flapping tunnel
+/// must not attract requests repeatedly.
 const SUCCESSES: u8 = 3;
 
-/// A tunnel's health from its probes so far.
+/// The recent probe results and the health derived from them.
 ///
 /// ```text
 ///   Healthy ──2 × Down──► ApiServerDown      any ──2 × Missed──► Silent
@@ -55,7 +55,8 @@ pub(super) struct History {
 }
 
 impl History {
-    /// A newly attached tunnel starts as healthy, because its handshake has just succeeded.
+    /// Creates the history of a new tunnel. The tunnel is healthy, because its handshake has just
+    /// succeeded.
     pub(super) const fn new() -> Self {
         Self {
             health: Health::Healthy,
@@ -68,7 +69,8 @@ impl History {
         self.health
     }
 
-    /// Whether the last probe failed without a change of health: probe again at once.
+    /// Returns true if the last probe failed without changing the health. The caller then probes
+    /// again without delay.
     pub(super) const fn needs_retry(self) -> bool {
         !matches!(self.last, Probe::Answered) && self.in_a_row < FAILURES
     }
@@ -94,7 +96,7 @@ impl History {
     }
 }
 
-/// The facts for choosing among tunnels.
+/// The state of one tunnel that the selection uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) id: u64,
@@ -103,13 +105,13 @@ pub(super) struct Candidate {
     pub(super) usable: bool,
 }
 
-/// Minimum difference in open streams before new requests move to another tunnel.
+/// Minimum difference in open streams for moving new requests to another tunnel.
 const LEAD: usize = 16;
 
-/// The index of the tunnel to use: among the healthiest, the current one unless it has many more
-/// streams than the least loaded one.
+/// Returns the index of the tunnel to use. Among the healthiest tunnels, keeps the current tunnel
+/// unless it has many more streams than the least loaded tunnel.
 ///
-/// A silent tunnel is never used.
+/// A silent tunnel is never selected.
 pub(super) fn choose(candidates: &[Candidate], present: u64) -> Option<usize> {
     let open = || {
         candidates

@@ -1,8 +1,8 @@
-//! A Kubernetes client through the tunnels, for the server's own controllers.
+//! A Kubernetes client through the tunnels, for the server's controllers.
 //!
 //! The responses come from a cluster whose agent may be hostile, and the client buffers them in
-//! memory. So this module limits each response, and truncates error messages of a cluster before
-//! they reach conditions, events and logs.
+//! memory. So this module limits each response. It also truncates error messages of a cluster
+//! before they reach conditions, events and logs.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -21,13 +21,13 @@ use tower::Service;
 
 use super::{TunnelSendError, Tunnels};
 
-/// Maximum size of a buffered response. The largest object that Drover stores in a cluster, a chunk
-/// of names, has about 100 KiB, and a list page has sixteen objects.
+/// Maximum size of a buffered response, in bytes. The largest object that Drover stores in a
+/// cluster, a chunk of names, has about 100 KiB, and a list page has sixteen objects.
 pub const ANSWER_BYTES: usize = 8 * 1024 * 1024;
-/// Maximum size of a buffered error response.
+/// Maximum size of a buffered error response, in bytes.
 const ERROR_BYTES: usize = 64 * 1024;
 
-/// Sends each request through the best tunnel at that moment.
+/// Sends each request through the best tunnel at the time of the request.
 #[derive(Clone)]
 pub(super) struct TunnelService {
     pub(super) tunnels: Tunnels,
@@ -78,7 +78,7 @@ fn unread(error: &BoxError) -> &'static str {
     }
 }
 
-/// The truncated text of an error's body; a `metav1.Status` stays one.
+/// Truncates the text of an error's body. The format of a `metav1.Status` is preserved.
 fn error_text(body: &[u8]) -> Bytes {
     if let Ok(mut status) = serde_json::from_slice::<Status>(body) {
         status.message = shortened(&status.message);

@@ -14,17 +14,17 @@ use tokio::time::Instant;
 use super::AttachedAgent;
 use super::choice::{Candidate, Health, History, Probe};
 
-/// Interval between probes of a tunnel with recent requests. Together with two failures of at most
-/// [`PROBE_TIMEOUT`] and [`RETRY_TIMEOUT`], a dead tunnel becomes unhealthy within five seconds.
+/// Interval between probes of a tunnel with recent requests. Two failed probes take at most
+/// [`PROBE_TIMEOUT`] and [`RETRY_TIMEOUT`], so a dead tunnel becomes unhealthy within five seconds.
 const BUSY_INTERVAL: Duration = Duration::from_millis(1500);
-/// Interval between probes of an idle tunnel; the first request afterwards triggers a probe at
-/// once.
+/// Interval between probes of an idle tunnel. The first request on an idle tunnel triggers a probe
+/// without delay.
 const IDLE_INTERVAL: Duration = Duration::from_secs(15);
-/// How long after its last request a tunnel counts as busy.
+/// Time after the last request during which a tunnel counts as busy.
 const BUSY_FOR: Duration = Duration::from_secs(30);
 /// Time limit of a probe.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
-/// Time limit of a probe after a failed one.
+/// Time limit of a probe that follows a failed probe.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(super) struct TunnelEntry {
@@ -65,7 +65,8 @@ impl TunnelEntry {
         }
     }
 
-    /// Records a request on this tunnel; an idle tunnel is probed at once.
+    /// Records a request on this tunnel. The first request on an idle tunnel triggers a probe
+    /// without delay.
     pub(super) fn used(&self) {
         let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.last_used_ms.store(now, Ordering::Relaxed);
@@ -74,7 +75,7 @@ impl TunnelEntry {
         }
     }
 
-    /// Probes until the tunnel closes; `changed` is called for every change of health.
+    /// Probes the tunnel until it closes. Calls `changed` after every change of health.
     pub(super) async fn probe(&self, changed: impl Fn(Health, Health)) {
         tokio::select! {
             reason = self.tunnel.closed() => {
@@ -94,7 +95,8 @@ impl TunnelEntry {
                 PROBE_TIMEOUT
             };
             let before = history.health();
-            // Boxed: an idle tunnel, the usual case, must not reserve space for a request.
+            // Boxed, because a tunnel is idle most of the time and must not reserve memory for a
+            // request.
             history = history.with(Box::pin(self.ask(wait)).await);
             let after = history.health();
             if before != after {
@@ -130,7 +132,7 @@ impl TunnelEntry {
             match self.tunnel.send(request).await {
                 Ok(answer) if is_from_api_server(&answer) => Probe::Answered,
                 Ok(_) => Probe::Down,
-                // The ping decides whether the agent is alive.
+                // The ping decides whether the agent responds.
                 Err(_) => std::future::pending().await,
             }
         };
@@ -159,7 +161,8 @@ impl TunnelEntry {
     }
 }
 
-/// A 401 or 403 proves that an API server responds, like a 200.
+/// Returns true if the response is from an API server. A 401 or 403 proves that an API server
+/// responds, like a 200.
 fn is_from_api_server<B>(answer: &http::Response<B>) -> bool {
     answer.status() < StatusCode::INTERNAL_SERVER_ERROR
         && !answer.headers().contains_key(REFUSED_HEADER)

@@ -1,19 +1,19 @@
-//! Counts of requests that the agent refused, for the next report.
+//! Counts of requests that the agent refused since the last report.
 
 use std::collections::BTreeMap;
 
 use drover_api::report::Refusal;
 use parking_lot::Mutex;
 
-/// Number of refusal kinds counted between reports; a sound server causes fewer.
+/// Maximum number of refusal kinds counted between two reports. A correct server causes fewer.
 const MAX_KINDS: usize = 64;
-/// Length limit of the lane's name.
+/// Length limit of the lane's name, in characters.
 const MAX_LANE_CHARS: usize = 32;
 
-/// The lane's name in the request, and the reason.
+/// The lane's name in the request, and the reason for the refusal.
 type Kind = (String, &'static str);
 
-/// Refusals since the last report.
+/// Counts refused requests since the last report.
 #[derive(Debug, Default)]
 pub struct Refusals {
     since: Mutex<BTreeMap<Kind, (String, u32)>>,
@@ -37,7 +37,7 @@ impl Refusals {
         *count = count.saturating_add(1);
     }
 
-    /// Takes the counts since the last call.
+    /// Returns the counts since the last call and resets them.
     pub fn take(&self) -> Vec<Refusal> {
         std::mem::take(&mut *self.since.lock())
             .into_iter()

@@ -1,4 +1,4 @@
-//! Short-lived tokens of the lanes' service accounts, kept in memory only.
+//! Short-lived tokens of the lanes' service accounts. They are stored in memory only.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use thiserror::Error;
 use tokio::time::Instant;
 
-/// Requested lifetime in seconds.
+/// Requested token lifetime, in seconds.
 const LIFETIME_S: i64 = 3600;
 /// Timeout of a token request.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -24,31 +24,31 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(30);
 /// A lane has no token.
 #[derive(Debug, Error)]
 pub enum TokenError {
-    /// The request failed.
+    /// The token request failed.
     #[error("cannot get a token for service account {account}: {source}")]
     Request {
-        /// The lane's account.
+        /// Name of the lane's service account.
         account: &'static str,
-        /// The API server's error.
+        /// Error of the API server.
         #[source]
         source: ClientError,
     },
-    /// The API server did not answer in time.
+    /// The API server did not respond in time.
     #[error("the API server did not issue a token for service account {account} within {} s", TIMEOUT.as_secs())]
     Timeout {
-        /// The lane's account.
+        /// Name of the lane's service account.
         account: &'static str,
     },
     /// The response has no token, or a token that is not valid in a header.
     #[error("the API server's token for service account {account} is not usable")]
     Malformed {
-        /// The lane's account.
+        /// Name of the lane's service account.
         account: &'static str,
     },
 }
 
-/// The lanes' tokens. Each is requested when first needed and renewed before it expires. Clones share
-/// them.
+/// The lanes' tokens. The agent requests a token when a lane first needs it, and renews it before
+/// it expires. Clones share the tokens.
 #[derive(Clone)]
 pub struct LaneTokens {
     accounts: Api<ServiceAccount>,
@@ -58,7 +58,7 @@ pub struct LaneTokens {
 #[derive(Default)]
 struct Slot {
     state: Mutex<State>,
-    /// Locked during a token request, so that concurrent requests share it.
+    /// Locked during a token request, so that concurrent callers share the request.
     requesting: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -82,11 +82,11 @@ struct Failure {
     error: Arc<TokenError>,
 }
 
-/// State of a lane's token.
+/// Result of looking up a lane's token.
 enum Lookup {
-    /// A valid token; `stale` when it is time to renew it.
+    /// A valid token. `stale` is true when the token is due for renewal.
     Valid { header: HeaderValue, stale: bool },
-    /// No valid token.
+    /// The lane has no valid token.
     Missing,
 }
 
@@ -97,7 +97,7 @@ impl std::fmt::Debug for LaneTokens {
 }
 
 impl LaneTokens {
-    /// Tokens of the service accounts in the agent's namespace.
+    /// Creates tokens for the service accounts in the agent's namespace.
     pub fn new(client: kube::Client, namespace: &str) -> Self {
         Self {
             accounts: Api::namespaced(client, namespace),
@@ -105,9 +105,9 @@ impl LaneTokens {
         }
     }
 
-    /// The `Authorization` header of a lane, marked sensitive.
+    /// Returns the `Authorization` header of a lane, marked as sensitive.
     ///
-    /// Waits only if there is no valid token. A token that is about to expire is renewed in the
+    /// Waits only if the lane has no valid token. Renews a token that is about to expire in the
     /// background.
     pub async fn authorization(&self, lane: Lane) -> Result<HeaderValue, Arc<TokenError>> {
         let slot = self.slot(lane);
@@ -124,7 +124,8 @@ impl LaneTokens {
                 if let Lookup::Valid { header, .. } = slot.lookup(Timestamp::now()) {
                     return Ok(header);
                 }
-                // A request that finished during the wait applies to this caller too.
+                // A token request that finished while this caller waited also applies to this
+                // caller.
                 match slot.failure_since(begin) {
                     Some(error) => Err(error),
                     None => Box::pin(self.request_and_store(lane)).await,
@@ -133,7 +134,7 @@ impl LaneTokens {
         }
     }
 
-    /// Discards a token that the API server refused, so that the next request gets another.
+    /// Discards a token that the API server refused. The next request requests a new token.
     pub fn discard(&self, lane: Lane, refused: &HeaderValue) {
         let token = &mut self.slot(lane).state.lock().token;
         if token
@@ -163,7 +164,7 @@ impl LaneTokens {
         });
     }
 
-    /// Requests a token and stores the result. The caller has locked `requesting`.
+    /// Requests a token and stores the result. The caller holds the lock `requesting`.
     async fn request_and_store(&self, lane: Lane) -> Result<HeaderValue, Arc<TokenError>> {
         let result = self.request(lane).await;
         let mut state = self.slot(lane).state.lock();
@@ -224,7 +225,7 @@ impl LaneTokens {
 }
 
 impl Token {
-    /// Some API servers extend a token's lifetime beyond the request; the agent does not use that.
+    /// Limits a token to the requested lifetime, because some API servers issue tokens for longer.
     fn new(authorization: HeaderValue, now: Timestamp, issued_until: Timestamp) -> Self {
         let expires_at = issued_until.min(now + SignedDuration::from_secs(LIFETIME_S));
         let lifetime = expires_at.duration_since(now);
@@ -283,7 +284,7 @@ mod tests {
         }
     }
 
-    /// Tokens of an API server that does not respond, and the number of requests.
+    /// Returns tokens of an API server that does not respond, and the number of received requests.
     fn unresponsive() -> (LaneTokens, Arc<AtomicUsize>) {
         let asked = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&asked);
@@ -316,11 +317,15 @@ mod tests {
             tokens.authorization(Lane::User).await.unwrap();
             tokio::task::yield_now().await;
         }
-        assert_eq!(begin.elapsed(), Duration::ZERO, "no request waits");
+        assert_eq!(
+            begin.elapsed(),
+            Duration::ZERO,
+            "the request does not wait for a token"
+        );
         assert_eq!(
             asked.load(Ordering::SeqCst),
             1,
-            "one token request serves all"
+            "all callers share one token request"
         );
         for (later, times) in [(20, 1), (19, 1), (2, 2)] {
             tokio::time::sleep(Duration::from_secs(later)).await;

@@ -16,66 +16,69 @@ use thiserror::Error;
 use crate::binding::{BINDING_CONFIG_MAP, BindingError, ServerBinding};
 use crate::key::KeyError;
 
-/// Secret with the cluster's key and its registration; the agent creates it.
+/// Name of the Secret with the cluster's key and its registration. The agent creates the Secret.
 pub const KEY_SECRET: &str = "drover-agent-key";
-/// Secret with the registration token; the manifest creates it, the agent empties it.
+/// Name of the Secret with the registration token. The manifest creates the Secret, and the agent
+/// empties it.
 pub const REGISTRATION_SECRET: &str = "drover-agent-registration";
 
-/// Keys in the objects.
+/// Keys in the data of the objects.
 mod data {
-    /// In [`KEY_SECRET`](super::KEY_SECRET): PKCS#8.
+    /// Key in [`KEY_SECRET`](super::KEY_SECRET) of the agent's private key, in PKCS#8.
     pub(super) const KEY: &str = "key.pkcs8";
-    /// In [`KEY_SECRET`](super::KEY_SECRET): UID of the Cluster that the key is bound to.
+    /// Key in [`KEY_SECRET`](super::KEY_SECRET) of the UID of the Cluster that the agent's key is
+    /// bound to.
     pub(super) const CLUSTER_UID: &str = "cluster-uid";
-    /// In [`KEY_SECRET`](super::KEY_SECRET): that Cluster's name.
+    /// Key in [`KEY_SECRET`](super::KEY_SECRET) of the name of the Cluster that the agent's key is
+    /// bound to.
     pub(super) const CLUSTER_NAME: &str = "cluster-name";
-    /// In [`REGISTRATION_SECRET`](super::REGISTRATION_SECRET).
+    /// Key in [`REGISTRATION_SECRET`](super::REGISTRATION_SECRET) of the registration token.
     pub(super) const TOKEN: &str = "token";
 }
 
-/// Annotation in which `kubectl apply` keeps a copy of the object, with the token.
+/// Annotation in which `kubectl apply` stores a copy of the object, including the token.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-/// Timeout of a call.
+/// Timeout of a call to the API server.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A call to the cluster's API failed.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// A call failed.
+    /// The API server returned an error.
     #[error("cannot {what} in the agent's namespace: {source}")]
     Api {
-        /// The operation.
+        /// The failed operation, as a verb and an object.
         what: &'static str,
-        /// The API server's error.
+        /// Error of the API server.
         #[source]
         source: ClientError,
     },
-    /// A call took too long.
-    #[error("cannot {what} in the agent's namespace: no answer within {} s", TIMEOUT.as_secs())]
+    /// The API server did not respond in time.
+    #[error("cannot {what} in the agent's namespace: no response within {} s", TIMEOUT.as_secs())]
     Timeout {
-        /// The operation.
+        /// The operation, as a verb and an object.
         what: &'static str,
     },
-    /// An object lacks a key.
+    /// An object lacks a required key.
     #[error("{object} has no {key}; apply the manifest of \"drover cluster import\" again")]
     Missing {
-        /// Kind and name.
+        /// Kind and name of the object.
         object: &'static str,
-        /// Key inside it.
+        /// Name of the missing key.
         key: &'static str,
     },
-    /// Cannot generate a key.
+    /// The agent cannot generate a key.
     #[error(transparent)]
     Key(#[from] KeyError),
 }
 
-/// Cannot read the binding.
+/// The reason why the agent cannot read its binding.
 #[derive(Debug, Error)]
 pub enum ReadBindingError {
-    /// The cluster's API.
+    /// A call to the cluster's API failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The binding is not valid.
+    /// The binding in the ConfigMap is not valid.
     #[error(transparent)]
     Binding(#[from] BindingError),
 }
@@ -85,11 +88,11 @@ pub enum ReadBindingError {
 pub struct RegistrationRecord {
     /// UID of the Cluster that the key is bound to.
     pub cluster_uid: ClusterUid,
-    /// Its name.
+    /// Name of the Cluster that the key is bound to.
     pub cluster_name: String,
 }
 
-/// The objects in the agent's namespace.
+/// Reads and writes the agent's objects in its namespace.
 #[derive(Clone)]
 pub struct Store {
     secrets: Api<Secret>,
@@ -103,7 +106,7 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// `client` has the agent's own service account.
+    /// Creates a store. `client` uses the agent's own service account.
     pub fn new(client: kube::Client, namespace: &str) -> Self {
         Self {
             secrets: Api::namespaced(client.clone(), namespace),
@@ -111,8 +114,8 @@ impl Store {
         }
     }
 
-    /// The stored key, or a generated one. The replica that creates the Secret first wins; the others
-    /// read it.
+    /// Returns the stored key, or generates and stores a key. If replicas start concurrently, the
+    /// first one creates the Secret and the others read it.
     pub async fn key_or_create(
         &self,
         generate: impl Fn() -> Result<SecretSlice<u8>, KeyError>,
@@ -133,7 +136,7 @@ impl Store {
         Ok((SecretSlice::from(key.0), recorded(&data)))
     }
 
-    /// `None` when another replica created the Secret first.
+    /// Stores a generated key. Returns `None` if another replica created the Secret first.
     async fn create_key(&self, key: &SecretSlice<u8>) -> Result<Option<Secret>, StoreError> {
         let secret = Secret {
             metadata: ObjectMeta {
@@ -156,7 +159,7 @@ impl Store {
         }
     }
 
-    /// Records that the key is registered.
+    /// Records in the Secret that the server has bound the key.
     pub async fn record(&self, record: &RegistrationRecord) -> Result<(), StoreError> {
         let patch = json!({"stringData": {
             data::CLUSTER_UID: record.cluster_uid.as_str(),
@@ -170,7 +173,7 @@ impl Store {
         .await
     }
 
-    /// The registration token; `None` after it was used.
+    /// Returns the registration token, or `None` if the token was already used.
     pub async fn registration_token(&self) -> Result<Option<SecretString>, StoreError> {
         let reading = "read Secret drover-agent-registration";
         let secret = call(reading, self.secrets.get_opt(REGISTRATION_SECRET)).await?;
@@ -182,7 +185,8 @@ impl Store {
             .map(SecretString::from))
     }
 
-    /// Empties the registration Secret and removes the copy that `kubectl apply` keeps in it.
+    /// Empties the registration Secret and removes the copy that `kubectl apply` stored in its
+    /// annotation.
     pub async fn delete_registration_token(&self) -> Result<(), StoreError> {
         let reading = "read Secret drover-agent-registration";
         let Some(secret) = call(reading, self.secrets.get_opt(REGISTRATION_SECRET)).await? else {
@@ -204,7 +208,7 @@ impl Store {
         .await
     }
 
-    /// The binding of the manifest.
+    /// Reads and parses the binding of the manifest.
     pub async fn binding(&self) -> Result<ServerBinding, ReadBindingError> {
         let reading = "read ConfigMap drover-agent-server";
         let found = call(reading, self.config_maps.get_opt(BINDING_CONFIG_MAP)).await?;

@@ -18,35 +18,35 @@ use crate::error_chain::error_chain;
 
 /// Timeout from the request to the complete response.
 const TIMEOUT: Duration = Duration::from_secs(15);
-/// Size limit of a response.
+/// Size limit of a response, in bytes.
 const MAX_RESPONSE_BYTES: usize = 64 * 1024;
-/// Length limit of a server's message.
+/// Length limit of a server's message, in characters.
 const MAX_MESSAGE_CHARS: usize = 1024;
 
 /// A call to the server failed.
 #[derive(Debug, Error)]
 pub enum CallError {
-    /// No connection.
+    /// The client could not connect to the server.
     #[error(transparent)]
     Dial(#[from] DialError),
     /// The server refused the call.
     #[error("the server refused ({status}): {message}{}", hint(*.skew))]
     Refused {
-        /// Status code.
+        /// HTTP status code.
         status: StatusCode,
-        /// PascalCase cause; empty if the response has none.
+        /// PascalCase reason. Empty if the response has none.
         reason: String,
-        /// The server's message.
+        /// Message of the server.
         message: String,
-        /// Set when the clocks differ by more than a minute.
+        /// Difference of the clocks, if it exceeds a minute.
         skew: Option<ClockSkew>,
     },
-    /// The server is not available.
-    #[error("the server cannot answer now ({status}): {message}")]
+    /// The server cannot respond at the moment (429 or 5xx).
+    #[error("the server is temporarily unavailable ({status}): {message}")]
     Unavailable {
-        /// Status code.
+        /// HTTP status code.
         status: StatusCode,
-        /// The server's message.
+        /// Message of the server.
         message: String,
     },
     /// The response does not come from a Drover server.
@@ -54,9 +54,9 @@ pub enum CallError {
         "{authority} is not a Drover server ({detail}): check the server-url setting and the load balancer in front of it"
     )]
     NotDrover {
-        /// Host and port.
+        /// Host and port of the server.
         authority: String,
-        /// The unexpected part of the response.
+        /// Description of the unexpected part of the response.
         detail: String,
     },
     /// The connection broke, or the server did not respond in time.
@@ -69,7 +69,7 @@ fn hint(skew: Option<ClockSkew>) -> String {
 }
 
 impl CallError {
-    /// PascalCase cause, stable across releases.
+    /// Returns the PascalCase reason, which is stable across releases.
     pub fn reason(&self) -> &str {
         match self {
             Self::Dial(error) => error.reason(),
@@ -92,7 +92,7 @@ impl CallError {
         let Some(answer) = StatusBody::parse(body) else {
             return Self::NotDrover {
                 authority: authority.to_owned(),
-                detail: format!("it answered {status} without a Status"),
+                detail: format!("the response {status} contains no Status"),
             };
         };
         if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
@@ -110,7 +110,7 @@ impl CallError {
     }
 }
 
-/// The used fields of a `metav1.Status`.
+/// The fields of a `metav1.Status` that the agent uses.
 struct StatusBody {
     reason: String,
     message: String,
@@ -130,7 +130,8 @@ impl StatusBody {
                 .take(MAX_MESSAGE_CHARS)
                 .collect()
         };
-        // The cause in `details` is more specific than the reason, which is one of Kubernetes'.
+        // The cause in `details` is more specific than the `reason`, which is a standard Kubernetes
+        // reason.
         let cause = status
             .pointer("/details/causes/0/reason")
             .or_else(|| status.get("reason"));
@@ -141,7 +142,7 @@ impl StatusBody {
     }
 }
 
-/// An HTTP date (RFC 9110 §5.6.7).
+/// Parses the `Date` header (RFC 9110 §5.6.7).
 fn date(headers: &HeaderMap) -> Option<Timestamp> {
     let text = headers.get(DATE)?.to_str().ok()?;
     jiff::fmt::rfc2822::parse(text)
@@ -150,7 +151,7 @@ fn date(headers: &HeaderMap) -> Option<Timestamp> {
 }
 
 impl Server {
-    /// `POST`s JSON, with a bearer token if there is one.
+    /// Sends JSON with `POST`, and with a bearer token if the caller provides one.
     pub async fn call<Q: Serialize, A: DeserializeOwned>(
         &self,
         path: &'static str,
@@ -163,7 +164,7 @@ impl Server {
         let exchange = async {
             let (mut sender, connection) =
                 hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-            // The task ends when `sender` and the response are dropped.
+            // The task ends after `sender` and the response are dropped.
             tokio::spawn(connection);
             let (head, body) = sender.send_request(request).await?.into_parts();
             let body = Limited::new(body, MAX_RESPONSE_BYTES).collect().await;
@@ -177,7 +178,7 @@ impl Server {
             authority: authority.clone(),
             detail: detail.to_owned(),
         };
-        let body = body.map_err(|_| not_drover("its response is too long or incomplete"))?;
+        let body = body.map_err(|_| not_drover("the response is too long or incomplete"))?;
         if head.status != StatusCode::OK {
             return Err(CallError::from_response(
                 &authority,
@@ -186,7 +187,8 @@ impl Server {
                 &body,
             ));
         }
-        serde_json::from_slice(&body).map_err(|_| not_drover("its response has another format"))
+        serde_json::from_slice(&body)
+            .map_err(|_| not_drover("the response has an unexpected format"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! DNS, TCP and TLS to the server, with an error for each failure.
+//! DNS, TCP and TLS to the server. Each failure has a separate error.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -14,15 +14,15 @@ use tokio_rustls::client::TlsStream;
 
 use super::{ProxyError, Server};
 
-/// Timeout of DNS.
+/// Timeout of the DNS lookup.
 const DNS_TIMEOUT: Duration = Duration::from_secs(10);
-/// Timeout of TCP to one address.
+/// Timeout of the TCP connection to one address.
 const TCP_TIMEOUT: Duration = Duration::from_secs(10);
 /// Timeout of the HTTP proxy's response, which includes its own connection to the server.
 const PROXY_TIMEOUT: Duration = Duration::from_secs(15);
 /// Timeout of the TLS handshake.
 const TLS_TIMEOUT: Duration = Duration::from_secs(10);
-/// Number of addresses of one name to try.
+/// Maximum number of addresses of one name to try.
 const MAX_ADDRESSES: usize = 8;
 
 /// Difference between the clocks of this machine and the server.
@@ -30,7 +30,8 @@ const MAX_ADDRESSES: usize = 8;
 pub struct ClockSkew(SignedDuration);
 
 impl ClockSkew {
-    /// `None` up to a minute, which no check of the server depends on.
+    /// Returns the difference of two clocks, or `None` up to a minute. All checks of the server
+    /// tolerate a minute.
     pub fn between(ours: Timestamp, theirs: Timestamp) -> Option<Self> {
         let difference = ours.duration_since(theirs);
         (difference.abs() > SignedDuration::from_secs(60)).then_some(Self(difference))
@@ -47,97 +48,99 @@ impl std::fmt::Display for ClockSkew {
         };
         write!(
             f,
-            "this machine's clock is {seconds} s {side} the server's: set it right"
+            "this machine's clock is {seconds} s {side} the server's: correct it"
         )
     }
 }
 
-/// Cannot open a verified connection to the server.
+/// The reason why the agent cannot open a verified connection to the server.
 #[derive(Debug, Error)]
 pub enum DialError {
-    /// The name has no address.
+    /// DNS returned no address for the server's name.
     #[error(
-        "the name {host} cannot be resolved ({detail}): check DNS in this cluster, the server-url setting and HTTPS_PROXY"
+        "cannot resolve {host} ({detail}): check DNS in this cluster, the server-url setting and HTTPS_PROXY"
     )]
     Dns {
-        /// The name.
+        /// Host name of the server.
         host: String,
-        /// The resolver's message.
+        /// Message of the resolver.
         detail: String,
     },
     /// The address refused the connection.
-    #[error("{address} refuses connections: is the server running there, and the port right?")]
+    #[error(
+        "{address} refuses connections: check that the server runs there and that the port is correct"
+    )]
     TcpRefused {
-        /// The address.
+        /// Address of the server.
         address: SocketAddr,
     },
-    /// The address did not respond.
+    /// The address did not respond in time.
     #[error(
         "{address} does not answer: check routes and firewalls from this cluster's nodes to it"
     )]
     TcpTimeout {
-        /// The address.
+        /// Address of the server.
         address: SocketAddr,
     },
-    /// Another failure of TCP.
+    /// The TCP connection failed for another reason.
     #[error("cannot connect to {address}: {source}")]
     Tcp {
-        /// The address.
+        /// Address of the server.
         address: SocketAddr,
-        /// The system's error.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
     /// The HTTP proxy did not connect to the server.
     #[error("cannot connect through the HTTP proxy at {address}: {source}")]
     Proxy {
-        /// The proxy's address.
+        /// Address of the proxy.
         address: SocketAddr,
-        /// The proxy's answer.
+        /// Error of the proxy.
         #[source]
         source: ProxyError,
     },
-    /// No root of the manifest issued the certificate.
+    /// No CA certificate of the manifest issued the server's certificate.
     #[error(
-        "the server's certificate is not issued by the CA in the manifest: the server's CA has changed, or something between intercepts TLS; import the cluster again if the change was meant"
+        "the server's certificate is not issued by the CA in the manifest: the server's CA has changed, or a device on the path intercepts TLS; import the cluster again if the change was intended"
     )]
     TlsUnknownAuthority,
-    /// The certificate is for other names.
+    /// The server's certificate is for other host names.
     #[error(
-        "the server's certificate is not for {host}: set the server-url setting to a name the certificate has, or give the server a certificate for it"
+        "the server's certificate is not for {host}: set the server-url setting to a name in the certificate, or issue a certificate for {host}"
     )]
     TlsNameMismatch {
-        /// The name dialled.
+        /// Host name that the agent dialled.
         host: String,
     },
-    /// The certificate has expired.
+    /// The server's certificate has expired.
     #[error(
-        "the server's certificate has expired, or this machine's clock is ahead: it says {now}"
+        "the server's certificate has expired, or this machine's clock is ahead (its time is {now})"
     )]
     TlsExpired {
-        /// This machine's time.
+        /// Current time of this machine.
         now: Timestamp,
     },
-    /// The certificate is not valid yet.
+    /// The server's certificate is not valid yet.
     #[error(
-        "the server's certificate is not valid yet: this machine's clock is behind, it says {now}"
+        "the server's certificate is not valid yet: this machine's clock is behind (its time is {now})"
     )]
     TlsNotYetValid {
-        /// This machine's time.
+        /// Current time of this machine.
         now: Timestamp,
     },
-    /// Another failure of TLS.
+    /// The TLS handshake failed for another reason.
     #[error("cannot establish TLS with {address}: {detail}")]
     Tls {
-        /// The address.
+        /// Address of the server.
         address: SocketAddr,
-        /// The error.
+        /// Message of rustls.
         detail: String,
     },
 }
 
 impl DialError {
-    /// PascalCase cause, stable across releases.
+    /// Returns the PascalCase reason, which is stable across releases.
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Dns { .. } => "DNSFailed",
@@ -154,7 +157,7 @@ impl DialError {
     }
 }
 
-/// Connects from `source` if both addresses have the same family.
+/// Connects to `address`, and from `source` if both addresses have the same family.
 async fn connect(source: Option<IpAddr>, address: SocketAddr) -> io::Result<TcpStream> {
     match source {
         Some(source) if source.is_ipv4() == address.is_ipv4() => {
@@ -170,7 +173,7 @@ async fn connect(source: Option<IpAddr>, address: SocketAddr) -> io::Result<TcpS
 }
 
 impl Server {
-    /// Opens a verified connection.
+    /// Opens a TLS connection to the server and verifies the certificate.
     pub async fn dial(&self) -> Result<TlsStream<ReadAhead<TcpStream>>, DialError> {
         let (tcp, address) = self.connect_tcp().await?;
         let connector = TlsConnector::from(self.tls.clone());
@@ -185,7 +188,7 @@ impl Server {
         }
     }
 
-    /// Opens TCP to the server, through the proxy if there is one.
+    /// Opens a TCP connection to the server, through the proxy if one is configured.
     async fn connect_tcp(&self) -> Result<(TcpStream, SocketAddr), DialError> {
         let binding = self.binding();
         let proxy = self.proxy.as_ref();
@@ -202,7 +205,7 @@ impl Server {
         Ok((stream, address))
     }
 
-    /// Tries the name's addresses in order; returns the last error.
+    /// Tries the addresses of a name in order. Returns the last error.
     async fn tcp(&self, host: &str, port: u16) -> Result<(TcpStream, SocketAddr), DialError> {
         let dns = |detail: String| DialError::Dns {
             host: host.to_owned(),
@@ -211,13 +214,14 @@ impl Server {
         let lookup = tokio::net::lookup_host((host, port));
         let addresses = tokio::time::timeout(DNS_TIMEOUT, lookup)
             .await
-            .map_err(|_| dns(format!("no answer within {} s", DNS_TIMEOUT.as_secs())))?
+            .map_err(|_| dns(format!("no response within {} s", DNS_TIMEOUT.as_secs())))?
             .map_err(|error| dns(error.to_string()))?;
         let mut last = dns("it has no address".to_owned());
         for address in addresses.take(MAX_ADDRESSES) {
             match tokio::time::timeout(TCP_TIMEOUT, connect(self.source, address)).await {
                 Ok(Ok(stream)) => {
-                    // Avoids a delay of small frames. The connection works without the option too.
+                    // The option avoids a delay of small frames. The connection also works without
+                    // the option.
                     let _ = stream.set_nodelay(true);
                     return Ok((stream, address));
                 }

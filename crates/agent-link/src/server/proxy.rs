@@ -1,5 +1,5 @@
-//! An HTTP proxy between the agent and the server: `CONNECT` (RFC 9110 §9.3.6), then TLS to the
-//! server inside. The proxy sees only the server's host and port.
+//! An HTTP proxy between the agent and the server. The client sends `CONNECT` (RFC 9110 §9.3.6) and
+//! runs TLS to the server inside. The proxy sees only the server's host and port.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tower::ServiceExt as _;
 
 use crate::error_chain::error_chain;
 
-/// URL of an HTTP proxy, from `HTTPS_PROXY`; may hold a user name and a password.
+/// URL of an HTTP proxy, from `HTTPS_PROXY`. May contain a user name and a password.
 #[derive(Clone)]
 pub struct ProxyUrl(String);
 
@@ -24,8 +24,8 @@ impl std::fmt::Debug for ProxyUrl {
     }
 }
 
-/// The text is not the URL of a supported proxy. The error does not repeat the text, which may
-/// contain a password.
+/// The URL is not the URL of a supported proxy. The error does not contain the URL, because the URL
+/// may contain a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("write http://[USER:PASSWORD@]HOST:PORT; other kinds of proxies are not supported")]
 pub struct ProxyUrlError;
@@ -49,8 +49,8 @@ impl FromStr for ProxyUrl {
 pub struct Proxy(Arc<Matcher>);
 
 impl Proxy {
-    /// `exceptions` is a list in the form of `NO_PROXY`: names, `.suffixes`, addresses and networks,
-    /// separated by commas.
+    /// Creates the settings. `exceptions` is a list in the format of `NO_PROXY`: names,
+    /// `.suffixes`, addresses and networks, separated by commas.
     pub fn new(url: &ProxyUrl, exceptions: Option<&str>) -> Self {
         let matcher = Matcher::builder()
             .https(url.0.clone())
@@ -58,7 +58,8 @@ impl Proxy {
         Self(Arc::new(matcher.build()))
     }
 
-    /// The proxy for `https://authority`; `None` if the server is reached directly.
+    /// Returns the proxy for `https://authority`, or `None` if the agent connects to the server
+    /// directly.
     pub(super) fn route(&self, authority: &str) -> Option<ProxyRoute> {
         let server: Uri = format!("https://{authority}").parse().ok()?;
         let proxy = self.0.intercept(&server)?;
@@ -66,22 +67,22 @@ impl Proxy {
     }
 }
 
-/// A proxy and the server behind it.
+/// A proxy and the server to connect to through the proxy.
 pub(super) struct ProxyRoute {
     proxy: Intercept,
     server: Uri,
 }
 
-/// The proxy refused the connection, or broke it off.
+/// The proxy refused the connection, or closed it before it responded.
 #[derive(Debug, Error)]
 #[error(
     "{0}; allow CONNECT to the server's host and port there, and put a user name and a password into \
-     HTTPS_PROXY if the proxy wants them"
+     HTTPS_PROXY if the proxy requires them"
 )]
 pub struct ProxyError(pub(super) String);
 
 impl ProxyRoute {
-    /// Host of the proxy, without brackets, and its port.
+    /// Returns the host of the proxy, without brackets, and its port.
     pub(super) fn address(&self) -> (String, u16) {
         let uri = self.proxy.uri();
         let host = uri.host().unwrap_or_default();
@@ -89,7 +90,7 @@ impl ProxyRoute {
         (host.to_owned(), uri.port_u16().unwrap_or(80))
     }
 
-    /// Requests a connection to the server from the proxy at the other end of `stream`.
+    /// Sends `CONNECT` for the server to the proxy at the other end of `stream`.
     pub(super) async fn open(&self, stream: TcpStream) -> Result<TcpStream, ProxyError> {
         let mut stream = Some(TokioIo::new(stream));
         let connected = tower::service_fn(move |_: Uri| {
@@ -173,7 +174,7 @@ mod tests {
             request.starts_with("CONNECT drover.example:8443 HTTP/1.1\r\n"),
             "{request}"
         );
-        // ann:hunter2
+        // The base64 of `ann:hunter2`.
         assert!(request.contains("Basic YW5uOmh1bnRlcjI="), "{request}");
     }
 

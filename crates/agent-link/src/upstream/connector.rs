@@ -1,4 +1,4 @@
-//! TCP and TLS to the API server, within a bounded time.
+//! Opens TCP and TLS connections to the API server within a time limit.
 
 use std::io;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use tower::Service as _;
 use super::CONNECT_TIMEOUT;
 use super::pool::Io;
 
-/// Timeout of TCP, divided among the addresses of the API server's name: an address that drops
-/// packets must leave time for the others and for TLS.
+/// Timeout of TCP, divided among the addresses of the API server's name. An address that drops
+/// packets must leave time for the other addresses and for TLS.
 const TCP_TIMEOUT: Duration = Duration::from_secs(4);
-/// TCP keep-alive: idle time, interval and number of probes. There is no `TCP_USER_TIMEOUT`: Linux
-/// also applies it to a live peer that does not read, such as a process in a pod that ignores its
-/// input.
+/// TCP keep-alive: idle time, interval and number of probes. The agent does not set
+/// `TCP_USER_TIMEOUT`, because Linux also applies it to a responsive peer that does not read, such
+/// as a process in a pod that ignores its input.
 const KEEP_ALIVE: (Duration, Duration, u32) = (Duration::from_secs(30), Duration::from_secs(10), 3);
 
 /// Opens connections to one host and port.
@@ -35,7 +35,7 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// `address` is `https://host[:port]`.
+    /// Creates a connector. `address` is `https://host[:port]`.
     pub(super) fn new(address: Uri, name: ServerName<'static>, tls: Arc<ClientConfig>) -> Self {
         Self {
             address,
@@ -87,7 +87,8 @@ mod tests {
 
     use super::*;
 
-    /// A listener that drops further connections: its queue is full, and it accepts none.
+    /// Starts a listener that drops further connections: its queue is full, and it accepts no
+    /// connection.
     async fn black_hole() -> (TcpListener, Vec<TcpStream>) {
         let socket = TcpSocket::new_v4().unwrap();
         socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn unresponsive_address_leaves_time_for_the_next_one() {
+    async fn unresponsive_address_leaves_time_for_the_next_address() {
         let (hole, _queued) = black_hole().await;
         let lives = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let addresses = [hole.local_addr().unwrap(), lives.local_addr().unwrap()];

@@ -1,9 +1,9 @@
-//! Connections to the API server; the task of a request polls its connection.
+//! Connections to the API server. The task of a request polls its connection.
 //!
-//! The usual pool has a task for every connection, so that each head and each chunk of a body change
-//! tasks. Here the task that waits for the response or reads it polls the connection, and arriving
-//! bytes wake only that task. No task polls an idle connection: a closed one is detected at its next
-//! use, before a byte of the request is written.
+//! A usual connection pool has a task for every connection, so that each head and each chunk of a
+//! body change tasks. Here the task that waits for the response or reads it polls the connection,
+//! and arriving bytes wake only that task. No task polls an idle connection. The pool detects a
+//! closed connection at its next use, before it writes a byte of the request.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -25,12 +25,12 @@ use tokio_rustls::client::TlsStream;
 
 use super::Body;
 
-/// Number of idle connections to keep, for the peak of concurrent requests: without an idle
-/// connection, a request costs a TLS handshake.
+/// Maximum number of idle connections, sized for the peak of concurrent requests. Without an idle
+/// connection, a request needs a TLS handshake.
 const MAX_IDLE: usize = 256;
-/// Lifetime of an idle connection; API servers close theirs later.
+/// Lifetime of an idle connection. API servers close idle connections later.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(55);
-/// The API server may have closed a connection that was idle for longer.
+/// Idle time after which the pool checks whether the API server has closed a connection.
 const RECHECK_AFTER: Duration = Duration::from_millis(10);
 
 /// The byte stream of a connection.
@@ -44,14 +44,15 @@ pub(super) type Io = TokioIo<TlsStream<ReadAhead<TcpStream>>>;
 /// A connection to the API server.
 pub(super) struct PooledConnection<T: Stream> {
     sender: SendRequest<Upload>,
-    /// `None` after it has ended: dropping it returns a request that was not sent.
-    /// Boxed, because a request's future contains it and is moved.
+    /// `None` after the connection has ended: dropping the connection returns a request that was
+    /// not sent. Boxed, because a request's future contains the connection and is moved.
     connection: Option<Box<Connection<T, Upload>>>,
 }
 
-/// A request got no response on a connection.
+/// The reason why a request received no response on a connection.
 pub(super) struct SendError {
-    /// The request, if no byte of it was written: the caller can use another connection.
+    /// The request, if the connection wrote no byte of it. The caller can then use another
+    /// connection.
     pub(super) unsent: Option<Request<Body>>,
     pub(super) error: hyper::Error,
 }
@@ -65,31 +66,32 @@ impl<T: Stream> PooledConnection<T> {
         })
     }
 
-    /// Reads and writes without blocking.
+    /// Reads and writes on the connection without blocking.
     fn drive(&mut self, cx: &mut Context<'_>) {
         if let Some(connection) = &mut self.connection {
-            // The response's reader gets the error, if any.
+            // The reader of the response receives the error, if any.
             if Pin::new(connection.as_mut()).poll(cx).is_ready() {
                 self.connection = None;
             }
         }
     }
 
-    /// Whether it can carry another request.
+    /// Returns true if the connection can carry another request.
     fn is_ready(&self) -> bool {
         self.connection.is_some() && self.sender.is_ready()
     }
 
-    /// Completes the request in a separate task, independent of the response's reader: an API server
-    /// may respond early and read the rest only after its response is read, or the other way round.
+    /// Completes the request in a separate task, independent of the response's reader. An API
+    /// server may respond early and read the rest of the request only after the client has read the
+    /// response. The reverse order also occurs.
     fn detach(self) {
         if let Some(connection) = self.connection {
-            // The response's reader gets the error, if any.
+            // The reader of the response receives the error, if any.
             tokio::spawn(async { drop(connection.await) });
         }
     }
 
-    /// Sends a request. Dropping the future closes the connection, which cancels the request at the
+    /// Sends a request. Dropping the future closes the connection and so cancels the request at the
     /// API server.
     pub(super) async fn send(
         mut self,
@@ -132,13 +134,13 @@ impl<T: Stream> PooledConnection<T> {
     }
 }
 
-/// A request's body; hyper drops it when it has been sent.
+/// The body of a request. Hyper drops the body after sending it.
 struct Upload {
     body: Body,
     _held: Arc<()>,
 }
 
-/// Tells whether a request's body has been sent.
+/// Reports whether a request's body has been sent.
 struct UploadProgress(Arc<()>);
 
 fn track_upload(request: Request<Body>) -> (Request<Upload>, UploadProgress) {
@@ -179,8 +181,8 @@ impl http_body::Body for Upload {
     }
 }
 
-/// The body of a response. Reading it polls the connection; its end returns the connection to the
-/// pool.
+/// The body of a response. Reading the body polls the connection. The end of the body returns the
+/// connection to the pool.
 pub(super) struct ResponseBody<T: Stream> {
     incoming: Incoming,
     pooled: Option<PooledConnection<T>>,
@@ -188,8 +190,8 @@ pub(super) struct ResponseBody<T: Stream> {
 }
 
 impl<T: Stream> ResponseBody<T> {
-    /// Returns the connection for the next request. Closes it if it is not ready, for example because
-    /// the request's body is not sent yet.
+    /// Returns the connection to the pool. Closes the connection if it is not ready, for example
+    /// because the request's body is not sent yet.
     fn return_to_pool(&mut self, cx: &mut Context<'_>) {
         if let Some(mut pooled) = self.pooled.take() {
             pooled.drive(cx);
@@ -209,7 +211,7 @@ impl<T: Stream> ResponseBody<T> {
         if let Poll::Ready(frame) = Pin::new(&mut self.incoming).poll_frame(cx) {
             return Poll::Ready(frame);
         }
-        // Hyper reads a body only after the first poll, which was just now.
+        // Hyper reads a body only after the first poll of the connection, which has just happened.
         if let Some(pooled) = &mut self.pooled {
             pooled.drive(cx);
         }
@@ -241,13 +243,14 @@ impl<T: Stream> http_body::Body for ResponseBody<T> {
     }
 }
 
-/// Idle connections; clones share them.
+/// A pool of idle connections. Clones share the pool.
 pub(super) struct IdlePool<T: Stream>(Arc<Mutex<IdleConnections<T>>>);
 
 struct IdleConnections<T: Stream> {
-    /// Ordered by last use; the last one is used again first.
+    /// Idle connections in the order of their last use. The pool takes the most recently used
+    /// connection first.
     connections: Vec<(Instant, PooledConnection<T>)>,
-    /// Whether a task closes expired connections.
+    /// True while a task closes expired connections.
     sweeping: bool,
 }
 
@@ -267,17 +270,18 @@ impl<T: Stream> Default for IdlePool<T> {
 }
 
 impl<T: Stream> IdlePool<T> {
-    /// Sends a request on the connection used last that is still open; returns the request if there is
-    /// none.
+    /// Sends a request on the most recently used open connection. Returns the request if the pool
+    /// has no open connection.
     ///
-    /// Retries only a request of which no byte was written, so that no request is executed twice.
+    /// The pool retries only a request of which no byte was written, so that the API server
+    /// executes no request twice.
     pub(super) async fn send(
         &self,
         mut request: Request<Body>,
     ) -> Result<Result<Response<ResponseBody<T>>, Request<Body>>, hyper::Error> {
         while let Some((since, pooled)) = self.take() {
             if since.elapsed() >= RECHECK_AFTER {
-                // Lets the runtime process a close by the API server.
+                // Yield to let the runtime process a close by the API server.
                 tokio::task::yield_now().await;
             }
             match pooled.send(request, self).await {
@@ -292,7 +296,7 @@ impl<T: Stream> IdlePool<T> {
         Ok(Err(request))
     }
 
-    /// Takes the connection used last, and the time of that use.
+    /// Takes the most recently used connection, and the time of its last use.
     fn take(&self) -> Option<(Instant, PooledConnection<T>)> {
         self.0.lock().connections.pop()
     }
@@ -309,14 +313,14 @@ impl<T: Stream> IdlePool<T> {
         }
     }
 
-    /// Closes expired connections until there are no idle connections.
+    /// Closes expired connections until the pool is empty.
     async fn sweep(self) {
         while let Some(next) = self.close_expired() {
             tokio::time::sleep_until(next).await;
         }
     }
 
-    /// Returns the time of the next expiry, if a connection is left.
+    /// Closes expired connections. Returns the time of the next expiry, if the pool is not empty.
     fn close_expired(&self) -> Option<Instant> {
         let mut idle = self.0.lock();
         let now = Instant::now();
@@ -330,7 +334,7 @@ impl<T: Stream> IdlePool<T> {
             .map(|(since, _)| *since + IDLE_TIMEOUT);
         idle.sweeping = next.is_some();
         drop(idle);
-        // Outside the lock: closing a connection writes.
+        // Drop the connections outside the lock, because closing a connection writes.
         drop(closed);
         next
     }

@@ -1,4 +1,4 @@
-//! Quotas and limits: quantities are compared by value.
+//! Resource quotas and limit ranges. Quantities are compared by value.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ impl Comparable for ResourceQuota {
         self.can_become(other) && values(hard(self)) == values(hard(other))
     }
 
-    /// Kubernetes does not allow changes of a quota's scopes.
+    /// Compares the scopes, because Kubernetes does not allow changes of a quota's scopes.
     fn can_become(&self, other: &Self) -> bool {
         let scopes = |of: &Self| {
             let spec = of.spec.clone().unwrap_or_default();
@@ -55,7 +55,7 @@ fn items(limits: &LimitRange) -> &[LimitRangeItem] {
     limits.spec.as_ref().map_or(&[], |spec| &spec.limits)
 }
 
-/// The values of quantities; text that is not a quantity equals only itself.
+/// Parses quantities. Text that is not a quantity equals only itself.
 fn values(amounts: Option<&Amounts>) -> BTreeMap<&str, Result<i128, &str>> {
     let amounts = amounts.into_iter().flatten();
     amounts

@@ -1,4 +1,4 @@
-//! Roles and bindings.
+//! Compares roles and bindings.
 
 use std::collections::BTreeSet;
 
@@ -55,7 +55,8 @@ impl Comparable for RoleBinding {
     }
 }
 
-/// Kubernetes does not allow changes of a binding's role.
+/// Compares the roles of two bindings, because Kubernetes does not allow changes of a binding's
+/// role.
 fn same_role(one: &RoleRef, other: &RoleRef) -> bool {
     (&one.kind, &one.name) == (&other.kind, &other.name)
 }
@@ -65,7 +66,7 @@ fn same_rights(one: Option<&[PolicyRule]>, other: Option<&[PolicyRule]>) -> bool
     rights(one) == rights(other)
 }
 
-/// The subjects of a binding, whose order has no meaning.
+/// Returns the subjects of a binding as a set, because their order has no meaning.
 pub fn subject_keys(subjects: Option<&[Subject]>) -> BTreeSet<SubjectKey> {
     let key = |subject: &Subject| {
         let namespace = subject.namespace.clone().unwrap_or_default();

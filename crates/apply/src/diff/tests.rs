@@ -29,7 +29,7 @@ fn role(name: &str, verbs: &[&str]) -> ClusterRole {
     }
 }
 
-/// The object as the API server returns it.
+/// Returns the object as the API server returns it.
 fn stored(mut role: ClusterRole) -> ClusterRole {
     role.metadata.resource_version = Some("7".to_owned());
     role.metadata.uid = Some("u".to_owned());
@@ -74,14 +74,17 @@ fn current_object_is_not_written() {
 }
 
 #[test]
-fn missing_object_is_created_other_one_replaced_and_unwanted_one_pruned() {
+fn diff_creates_missing_replaces_changed_and_prunes_undesired_objects() {
     let existing = [stored(role("b", &["get"])), stored(role("c", &["get"]))];
     let wanted = [role("a", &["get"]), role("b", &["list"])];
     let found = diff(&existing, &wanted);
     assert_eq!(names(&found.create), ["a"]);
     assert_eq!(names(&found.replace), ["b"]);
     let version = found.replace[0].metadata.resource_version.as_deref();
-    assert_eq!(version, None, "another writer cannot prevent it");
+    assert_eq!(
+        version, None,
+        "another writer cannot prevent the replacement"
+    );
     assert_eq!(names(&found.prune), ["c"]);
 }
 
@@ -105,7 +108,7 @@ fn additions_of_other_writers_to_a_role_are_replaced() {
         ("an owner", |role| {
             role.metadata.owner_references = Some(vec![OwnerReference::default()]);
         }),
-        ("an aggregation", |role| {
+        ("an aggregation rule", |role| {
             role.aggregation_rule = Some(AggregationRule::default());
         }),
     ];
@@ -118,7 +121,7 @@ fn additions_of_other_writers_to_a_role_are_replaced() {
 }
 
 #[test]
-fn binding_of_another_role_is_deleted_before_the_wanted_one_is_created() {
+fn binding_with_another_role_is_deleted_before_it_is_recreated() {
     let found = diff(
         &[binding("b", "other", &["ann"])],
         &[binding("b", "a", &["ann"])],
@@ -128,7 +131,7 @@ fn binding_of_another_role_is_deleted_before_the_wanted_one_is_created() {
     assert!(found.replace.is_empty());
 }
 
-/// Applies a diff to a list of objects, as a cluster would.
+/// Applies a diff to a list of objects, as a cluster does.
 fn applied<K: Comparable>(existing: &[K], diff: &Diff<K>) -> Vec<K> {
     let mut objects: BTreeMap<Key, K> = existing
         .iter()
@@ -169,7 +172,7 @@ proptest! {
     }
 
     #[test]
-    fn excluded_namespaces_keep_their_objects(existing in bindings(), wanted in bindings()) {
+    fn diff_omits_objects_of_excluded_namespaces(existing in bindings(), wanted in bindings()) {
         let mut found = diff(&existing, &wanted);
         found.exclude_namespaces(&BTreeSet::from([""]));
         prop_assert!(found.is_empty());

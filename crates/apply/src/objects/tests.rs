@@ -12,7 +12,7 @@ use super::*;
 use crate::diff::diff;
 use crate::set::{Changes, apply};
 
-/// A cluster with one kind: stores objects by name and records writes.
+/// A simulated cluster with one kind. Stores objects by name and records writes.
 #[derive(Clone, Default)]
 struct Cluster(Arc<Mutex<State>>);
 
@@ -20,7 +20,7 @@ struct Cluster(Arc<Mutex<State>>);
 struct State {
     objects: BTreeMap<String, Value>,
     writes: Vec<String>,
-    /// Objects whose response cannot be read in larger pages.
+    /// Maximum number of objects in a readable page.
     largest_page: Option<usize>,
 }
 
@@ -128,7 +128,7 @@ fn owned(cluster: &Cluster) -> Objects<ClusterRole> {
 }
 
 #[tokio::test]
-async fn differences_are_written_and_a_second_run_writes_nothing() {
+async fn reconciliation_writes_differences_and_a_second_run_writes_no_object() {
     let cluster = Cluster::default();
     for (name, verb) in [("b", "get"), ("c", "get")] {
         let object = serde_json::to_value(role(name, verb)).unwrap();
@@ -144,7 +144,7 @@ async fn differences_are_written_and_a_second_run_writes_nothing() {
 }
 
 #[tokio::test]
-async fn name_of_another_owner_is_taken_over_only_if_it_is_reserved() {
+async fn object_of_another_owner_is_taken_over_only_if_its_name_is_reserved() {
     let cluster = Cluster::default();
     let missing = crate::diff::Diff {
         create: vec![role("a", "get")],

@@ -1,4 +1,4 @@
-//! Writes and deletes.
+//! Writes and deletes objects.
 
 use std::fmt::Debug;
 
@@ -17,7 +17,7 @@ impl<K> Objects<K>
 where
     K: Comparable + Resource<DynamicType = ()> + Serialize + DeserializeOwned + Debug,
 {
-    /// Deletes the objects that are not wanted, and those that must be recreated.
+    /// Deletes the objects that are not desired and the objects that must be recreated.
     pub async fn prune(&self, diff: &Diff<K>) -> Vec<Failure> {
         let mut failures = Vec::new();
         for objects in [&diff.prune, &diff.recreate] {
@@ -30,7 +30,7 @@ where
         failures
     }
 
-    /// Replaces the objects that differ, and creates the missing ones.
+    /// Replaces the objects that differ and creates the missing objects.
     pub async fn write(&self, diff: &Diff<K>) -> Vec<Failure> {
         let mut failures = Vec::new();
         for (objects, exists) in [(&diff.replace, true), (&diff.create, false)] {
@@ -61,14 +61,14 @@ where
         written.map_err(|error| Failure { namespace, error })
     }
 
-    /// Writes an object whose name exists without the owner's label.
+    /// Writes an object if an object with its name exists without the owner's label.
     async fn take_over(&self, namespace: &str, object: &K) -> Result<(), ApplyError> {
         if !self.reserved_names {
             let operation = operation("create", namespace, object);
             return Err(ApplyError::NameTaken { operation });
         }
         match self.replace(namespace, object).await {
-            // An immutable field differs.
+            // The update changes an immutable field.
             Err(ApplyError::Call { source, .. }) if has_code(&source, 422) => {
                 self.delete_in(namespace, object).await?;
                 self.create(namespace, object).await
@@ -119,7 +119,8 @@ where
         deleted.map_err(|error| Failure { namespace, error })
     }
 
-    /// Removes finalizers first: an object that waits for a finalizer still grants its rights.
+    /// Deletes an object. Removes its finalizers first, because an object that waits for a
+    /// finalizer still grants its permissions.
     async fn delete_in(&self, namespace: &str, object: &K) -> Result<(), ApplyError> {
         let (api, name) = (self.api(namespace), object.name_any());
         let operation = operation("delete", namespace, object);
@@ -133,7 +134,7 @@ where
         }
         let params = DeleteParams::default();
         let deleted = call(operation.clone(), api.delete(&name, &params)).await;
-        // The API server answers with a Status if the object is gone at once.
+        // The API server responds with a `Status` if it deleted the object immediately.
         match deleted.map(|answer| answer.map_right(drop).left()) {
             Ok(Some(left)) if !left.finalizers().is_empty() => {
                 Err(ApplyError::FinalizerPending { operation })
@@ -147,7 +148,7 @@ where
     }
 }
 
-/// An object with its type, which server-side apply requires.
+/// An object with its `apiVersion` and `kind`, which server-side apply requires.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Typed<'a, K> {
@@ -157,7 +158,7 @@ struct Typed<'a, K> {
     object: &'a K,
 }
 
-/// Verb, kind and name for an error.
+/// Returns the verb, kind and name for an error.
 fn operation<K: Resource<DynamicType = ()>>(verb: &str, namespace: &str, object: &K) -> String {
     let (kind, name) = (K::kind(&()), object.name_any());
     if namespace.is_empty() {

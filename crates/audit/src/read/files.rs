@@ -1,4 +1,4 @@
-//! Reads the log's files backwards.
+//! Reads the files of the log backwards.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -13,11 +13,11 @@ use rustix::io::Errno;
 use super::super::numbered;
 use super::{FilePosition, Older, Page, Position, ReadAuditError, Wanted, kept_since};
 
-/// Bytes that are read for one page; the page holds the matches in these bytes.
+/// Maximum number of bytes read for one page. The page contains the matches in these bytes.
 const PAGE_BYTES: usize = 8 * 1024 * 1024;
-/// Bytes per read.
+/// Number of bytes per read.
 const BLOCK: usize = 64 * 1024;
-/// Longest line that is parsed; records are much shorter.
+/// Maximum length of a parsed line, in bytes. Records are much shorter.
 const LINE: usize = 64 * 1024;
 
 /// The log's current file and the number of rotated files.
@@ -36,13 +36,13 @@ struct Log {
     bytes: u64,
 }
 
-/// What exists at one of the log's paths.
+/// The kind of file at one of the log's paths.
 enum Named {
-    /// A file with at least one line.
+    /// A regular file with at least one line.
     Log(Log),
-    /// No file, or an empty one.
+    /// No file, or an empty file.
     Nothing,
-    /// A directory, a pipe or the like, which another program created.
+    /// A directory, a pipe or another special file, which another program created.
     NoFile,
 }
 
@@ -57,7 +57,7 @@ impl Files {
         Self { path, keep }
     }
 
-    /// Reads a page, newest record first.
+    /// Reads a page in order of time, newest record first.
     pub(super) fn read(&self, wanted: &Wanted) -> Result<AuditList, ReadAuditError> {
         let Opened { logs, no_files } = self.open()?;
         let oldest = logs.last().and_then(|log| kept_since(&log.first_line));
@@ -97,9 +97,9 @@ impl Files {
 
     /// Opens every file with at least one line.
     ///
-    /// The log can be rotated meanwhile: a file can move to the next path before that path is
-    /// opened, and is then seen twice. No file is skipped, because rotation moves the oldest file
-    /// first.
+    /// The writer can rotate the log concurrently: a file can move to the next path before this
+    /// function opens that path. The function then opens the file twice. It skips no file, because
+    /// the rotation moves the oldest file first.
     fn open(&self) -> Result<Opened, ReadAuditError> {
         let mut logs: Vec<Log> = Vec::new();
         let mut no_files = 0;
@@ -132,7 +132,7 @@ impl Named {
             .open(path);
         let file = match opened {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::Nothing),
-            // The path is a socket.
+            // The file is a socket.
             Err(error) if Errno::from_io_error(&error) == Some(Errno::NXIO) => {
                 return Ok(Self::NoFile);
             }
@@ -177,7 +177,7 @@ impl Log {
     }
 }
 
-/// Reads lines from a position towards the beginning, and returns where it stopped.
+/// Reads lines from a position towards the beginning. Returns the position at which it stopped.
 fn read_back(
     log: &Log,
     end: u64,
@@ -187,7 +187,7 @@ fn read_back(
     let mut back = Backwards::new(log, end);
     loop {
         let line = back.line();
-        // The remaining part of the file is older.
+        // The bytes before this position are older.
         let before = back.start + back.held.len() as u64;
         match line {
             Some(line) => match page.take(&line) {
@@ -207,10 +207,10 @@ fn read_back(
 /// The part of a file that was read and not yet returned.
 struct Backwards<'a> {
     file: &'a File,
-    /// Where `held` begins in the file.
+    /// Offset in the file at which `held` begins.
     start: u64,
     held: Vec<u8>,
-    /// The end of the last line in `held` is missing or was dropped.
+    /// True if the end of the last line in `held` is missing or was dropped.
     torn: bool,
 }
 
@@ -220,12 +220,13 @@ impl<'a> Backwards<'a> {
             file: &log.file,
             start: end,
             held: Vec::new(),
-            // The first byte that is read shows whether the line is complete.
+            // The byte after the line shows whether the line is complete.
             torn: true,
         }
     }
 
-    /// Returns the last whole line without its newline; `None` if its beginning is not read yet.
+    /// Returns the last complete line without its newline. Returns `None` if the beginning of the
+    /// line has not been read.
     fn line(&mut self) -> Option<Vec<u8>> {
         if self.torn {
             let Some(end) = self.held.iter().rposition(|byte| *byte == b'\n') else {
@@ -236,7 +237,7 @@ impl<'a> Backwards<'a> {
             self.torn = false;
         }
         let (end, lines) = self.held.split_last()?;
-        debug_assert_eq!(*end, b'\n', "what is held ends with a line");
+        debug_assert_eq!(*end, b'\n', "the buffer ends with a complete line");
         let begin = match lines.iter().rposition(|byte| *byte == b'\n') {
             Some(end_before) => end_before + 1,
             None if self.start == 0 => 0,
@@ -247,7 +248,7 @@ impl<'a> Backwards<'a> {
         Some(line)
     }
 
-    /// Reads the previous block and returns its length.
+    /// Reads the previous block. Returns its length in bytes.
     fn read_more(&mut self) -> io::Result<usize> {
         let length = usize::try_from(self.start).unwrap_or(BLOCK).min(BLOCK);
         let mut block = vec![0; length];
@@ -258,7 +259,7 @@ impl<'a> Backwards<'a> {
         Ok(length)
     }
 
-    /// Drops a line that is longer than any record.
+    /// Drops a line that is longer than [`LINE`].
     fn drop_too_long(&mut self) -> bool {
         let one_line = !self.torn && self.held.iter().rev().skip(1).all(|byte| *byte != b'\n');
         let drop = one_line && self.held.len() > LINE;

@@ -1,21 +1,21 @@
-//! The position at which a page ended, as encoded in `continue`.
+//! The position at which a page ended. The query parameter `continue` contains it.
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
-/// All records before a position in the log; encoded as `f-<file>-<offset>` or
-/// `m-<start>-<number>`, hexadecimal.
+/// Refers to all records before a position in the log. Encoded as `f-<file>-<offset>` or
+/// `m-<start>-<number>`, in hexadecimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// In a file.
+    /// A position in a file.
     File(FilePosition),
-    /// In the memory of one server process.
+    /// A position in the memory of one server process.
     Memory {
-        /// ID of the process's start.
+        /// ID of the process start.
         start: u64,
-        /// Number of the first record that is too new.
+        /// Number of the first record after the position.
         before: u64,
     },
 }
@@ -29,7 +29,7 @@ pub struct FilePosition {
     pub(crate) before: u64,
 }
 
-/// The text is not a position of a page.
+/// The text is not an encoded position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("must be the value from the previous page; omit it for the first page")]
 pub struct PositionError;
@@ -48,7 +48,7 @@ impl FromStr for Position {
 
     fn from_str(text: &str) -> Result<Self, PositionError> {
         let number = |text: &str| {
-            // `from_str_radix` accepts a sign as well.
+            // Check the digits first, because `from_str_radix` also accepts a sign.
             let plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_hexdigit());
             let number = plain.then(|| u64::from_str_radix(text, 16).ok());
             number.flatten().ok_or(PositionError)
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_text_is_not_a_position() {
+    fn invalid_position_is_rejected() {
         for text in [
             "",
             "f",
@@ -104,7 +104,7 @@ mod tests {
         }
 
         #[test]
-        fn arbitrary_text_never_panics(text: String) {
+        fn parsing_an_arbitrary_position_does_not_panic(text: String) {
             let _ = text.parse::<Position>();
         }
     }

@@ -1,4 +1,4 @@
-//! The latest records in memory, for a log that goes to standard output.
+//! The latest records in memory, for a log on standard output.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,20 +8,20 @@ use parking_lot::RwLock;
 
 use super::{Older, Page, Position, ReadAuditError, Wanted, kept_since};
 
-/// Maximum number of kept records and maximum number of their bytes.
+/// Maximum number of stored records, and maximum number of their bytes.
 const MAX: (usize, usize) = (10_000, 8 * 1024 * 1024);
 
-/// The latest records; clones share them.
+/// The latest records. Clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct Recent(Arc<RwLock<State>>);
 
 #[derive(Debug)]
 struct State {
-    /// ID of this start of the server.
+    /// ID of this server start.
     start: u64,
     lines: VecDeque<Arc<[u8]>>,
     bytes: usize,
-    /// Number of the oldest line.
+    /// Number of the oldest stored line.
     first: u64,
 }
 
@@ -29,7 +29,7 @@ struct State {
 struct Snapshot {
     lines: Vec<Arc<[u8]>>,
     start: u64,
-    /// Number of the first line.
+    /// Number of the first line in the snapshot.
     first: u64,
 }
 
@@ -45,7 +45,7 @@ impl Default for Recent {
 }
 
 impl Recent {
-    /// Keeps written lines and drops the oldest ones.
+    /// Stores written lines and drops the oldest lines.
     pub(crate) fn keep(&self, lines: &[u8]) {
         let mut state = self.0.write();
         for line in lines.split(|byte| *byte == b'\n') {
@@ -55,7 +55,7 @@ impl Recent {
         }
     }
 
-    /// Reads a page, newest record first.
+    /// Reads a page in order of time, newest record first.
     pub(super) fn read(&self, wanted: &Wanted) -> Result<AuditList, ReadAuditError> {
         let older = self.older_than(wanted.after)?;
         let mut page = Page::new(wanted);
@@ -105,7 +105,8 @@ impl State {
         }
     }
 
-    /// Number of kept lines before this number; `None` if the next one is gone.
+    /// Returns the number of stored lines before this number. Returns `None` if the next line was
+    /// dropped.
     fn older(&self, before: u64) -> Option<usize> {
         let count = usize::try_from(before.checked_sub(self.first)?).ok()?;
         let there = count <= self.lines.len() && count > 0;

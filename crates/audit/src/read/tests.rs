@@ -1,4 +1,4 @@
-//! Pages of a log in a temporary directory, or in memory.
+//! Tests of reading a log in a temporary directory or in memory.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use crate::tests::{file, record};
 use crate::{Audit, Outcome};
 use drover_telemetry::Metrics;
 
-/// A line as the writer writes it, for request `number`, which arrived `number` seconds into the
-/// day.
+/// Returns a line as the writer writes it, for request `number`. The request arrived `number`
+/// seconds after midnight.
 fn line(number: u32) -> String {
     let (minute, second) = (number / 60 % 60, number % 60);
     format!(
@@ -39,7 +39,7 @@ fn ids(page: &AuditList) -> Vec<String> {
     ids.collect()
 }
 
-/// The IDs of these requests, latest first.
+/// Returns the IDs of these requests, latest first.
 fn latest(numbers: std::ops::Range<u32>) -> Vec<String> {
     numbers.rev().map(|n| format!("a-{n:x}")).collect()
 }
@@ -104,7 +104,7 @@ fn pages_continue_while_the_log_grows_and_rotates() {
     let (mut seen, mut next) = (ids(&first), first.continue_token);
     while let Some(after) = next {
         let page = files.read(&wanted(2, Some(&after))).unwrap();
-        assert!(!page.items.is_empty(), "an empty page is the last");
+        assert!(!page.items.is_empty(), "an empty page is the last page");
         seen.extend(ids(&page));
         next = page.continue_token;
     }
@@ -122,7 +122,7 @@ fn page_after_deleted_records_is_an_error() {
         .unwrap()
         .continue_token
         .unwrap();
-    // Truncated, deleted, and the memory of another process.
+    // The files are truncated, then deleted. The last position is in the memory of another process.
     std::fs::write(at("log"), lines(0..1)).unwrap();
     let cut = files.read(&wanted(1, Some(&after)));
     assert!(matches!(cut, Err(ReadAuditError::Gone)), "{cut:?}");
@@ -142,15 +142,18 @@ fn invalid_lines_are_skipped_and_counted() {
         lines(0..2),
         lines(2..4),
         lines(4..6),
-        // A line that is only partly written.
+        // The line is only partly written.
         &line(6)[..40],
     );
     std::fs::write(folder.path().join("log"), text).unwrap();
     let files = files(&folder);
     let page = files.read(&wanted(10, None)).unwrap();
     assert_eq!(ids(&page), latest(0..6));
-    assert_eq!(page.unreadable, 3, "broken, long, empty");
-    // One record per page as well.
+    assert_eq!(
+        page.unreadable, 3,
+        "the file has a broken, a long and an empty line"
+    );
+    // Read one record per page as well.
     let (mut seen, mut next) = (Vec::new(), None);
     loop {
         let page = files.read(&wanted(1, next.as_deref())).unwrap();
@@ -164,7 +167,7 @@ fn invalid_lines_are_skipped_and_counted() {
 }
 
 #[test]
-fn page_reads_a_bounded_part_and_the_next_page_continues() {
+fn page_reads_a_limited_number_of_bytes_and_the_next_page_continues() {
     let folder = TempDir::new().unwrap();
     let many = 60_000;
     let text = lines(0..many).replace("\"user\":\"ann\"", "\"user\":\"bob\"");
@@ -231,12 +234,12 @@ fn each_filter_returns_matching_records() {
 }
 
 #[test]
-fn since_ends_the_search_except_at_older_streams() {
+fn since_filter_ends_the_search_but_finds_older_streams() {
     let folder = TempDir::new().unwrap();
     let stream = line(0)
         .replace("a-0", "a-stream")
         .replace("\"durationMs\":1.5", "\"durationMs\":1500000");
-    // Invalid JSON, to detect a search that continues too far.
+    // The last line is invalid JSON, which detects a search that continues too far.
     let text = format!("{{\n{}{stream}\n{}", lines(0..900), lines(1500..1510));
     std::fs::write(folder.path().join("log"), text).unwrap();
     let mut ask = wanted(500, None);
@@ -249,7 +252,7 @@ fn since_ends_the_search_except_at_older_streams() {
 }
 
 #[test]
-fn memory_keeps_the_latest_records_and_reports_dropped_ones() {
+fn memory_keeps_the_latest_records_and_reports_dropped_records() {
     let recent = Recent::default();
     recent.keep(lines(0..5).as_bytes());
     let first = recent.read(&wanted(2, None)).unwrap();
@@ -280,7 +283,7 @@ fn memory_keeps_the_latest_records_and_reports_dropped_ones() {
 }
 
 #[test]
-fn memory_is_bounded_in_bytes_too() {
+fn records_in_memory_are_limited_in_bytes() {
     let recent = Recent::default();
     let long = line(0).replace(
         "\"reason\":null",
@@ -314,7 +317,7 @@ fn directories_and_pipes_are_skipped_and_counted() {
     std::fs::write(at("log"), lines(2..4)).unwrap();
     std::fs::write(at("log.3"), lines(0..2)).unwrap();
     let rest_of = |page: &AuditList| page.continue_token.clone();
-    // No process writes to the pipe, so a blocking open would wait forever.
+    // No process writes to the pipe, so a blocking open would wait without a limit.
     let pipe = rustix::fs::FileType::Fifo;
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     rustix::fs::mknodat(rustix::fs::CWD, at("log.1"), pipe, mode, 0).unwrap();

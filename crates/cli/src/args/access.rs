@@ -1,11 +1,11 @@
-//! `drover access` and `drover project`.
+//! Arguments of `drover access` and `drover project`.
 
 use clap::{Args, Subcommand};
 use drover_api::kinds::PodSecurity;
 
 use super::{Connection, Output};
 
-/// `drover access`.
+/// Arguments of `drover access`.
 #[derive(Debug, Args)]
 pub struct AccessArgs {
     /// The server to call.
@@ -23,7 +23,7 @@ pub enum AccessCommand {
     Roles(Output),
     /// List the members of a cluster or project with their roles, or the global role bindings
     List {
-        /// The scope.
+        /// The scope of the listed roles.
         #[command(flatten)]
         scope: AccessScope,
         /// The output format.
@@ -76,7 +76,7 @@ pub struct AccessSubject {
     pub group: Option<String>,
 }
 
-/// `drover access grant`.
+/// Arguments of `drover access grant`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -88,25 +88,25 @@ You can grant only roles whose permissions you have in that scope yourself.")]
 pub struct AccessGrant {
     /// Name of the role; see \"drover access roles\" and \"drover role list --global\"
     pub role: String,
-    /// The scope.
+    /// The scope in which the role is granted.
     #[command(flatten)]
     pub scope: AccessScope,
-    /// The subject.
+    /// The user or group that receives the role.
     #[command(flatten)]
     pub subject: AccessSubject,
 }
 
-/// `drover access revoke`.
+/// Arguments of `drover access revoke`.
 #[derive(Debug, Args)]
 pub struct AccessRevoke {
     /// ID of the member; see \"drover access list\"
     pub id: String,
-    /// The scope.
+    /// The scope of the revoked role.
     #[command(flatten)]
     pub scope: AccessScope,
 }
 
-/// `drover access explain`.
+/// Arguments of `drover access explain`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -144,7 +144,7 @@ pub struct AccessExplain {
     pub output: Output,
 }
 
-/// `drover project`.
+/// Arguments of `drover project`.
 #[derive(Debug, Args)]
 pub struct ProjectArgs {
     /// The server to call.
@@ -187,7 +187,7 @@ pub enum ProjectCommand {
     Delete(ProjectDelete),
 }
 
-/// `drover project create`.
+/// Arguments of `drover project create`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -245,7 +245,7 @@ fn pod_security(text: &str) -> Result<PodSecurity, String> {
     }
 }
 
-/// `drover project set`.
+/// Arguments of `drover project set`.
 #[derive(Debug, Args)]
 pub struct ProjectSet {
     /// Name of the project
@@ -255,7 +255,7 @@ pub struct ProjectSet {
     pub limits: ProjectLimits,
 }
 
-/// `drover project add-namespace`.
+/// Arguments of `drover project add-namespace`.
 #[derive(Debug, Args)]
 pub struct ProjectAddNamespace {
     /// Name of the project
@@ -267,7 +267,7 @@ pub struct ProjectAddNamespace {
     pub adopt: bool,
 }
 
-/// `drover project remove-namespace`.
+/// Arguments of `drover project remove-namespace`.
 #[derive(Debug, Args)]
 pub struct ProjectRemoveNamespace {
     /// Name of the project
@@ -276,7 +276,7 @@ pub struct ProjectRemoveNamespace {
     pub namespace: String,
 }
 
-/// `drover project delete`.
+/// Arguments of `drover project delete`.
 #[derive(Debug, Args)]
 pub struct ProjectDelete {
     /// Name of the project

@@ -1,4 +1,4 @@
-//! `drover audit`.
+//! Arguments of `drover audit`.
 
 use clap::{Args, ValueEnum};
 
@@ -14,7 +14,7 @@ pub enum AuditFormat {
     Json,
 }
 
-/// `drover audit`.
+/// Arguments of `drover audit`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

@@ -1,4 +1,4 @@
-//! `drover cluster` and `drover credential`.
+//! Arguments of `drover cluster` and `drover credential`.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{Connection, DurationArg, Output, ServerUrl};
 
-/// `drover cluster`.
+/// Arguments of `drover cluster`.
 #[derive(Debug, Args)]
 pub struct ClusterArgs {
     /// The server to call.
@@ -32,7 +32,7 @@ pub enum ClusterCommand {
     Delete(ClusterDelete),
 }
 
-/// `drover cluster get`.
+/// Arguments of `drover cluster get`.
 #[derive(Debug, Args)]
 pub struct ClusterName {
     /// Name of the cluster
@@ -42,7 +42,7 @@ pub struct ClusterName {
     pub output: Output,
 }
 
-/// `drover cluster import`.
+/// Arguments of `drover cluster import`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -97,7 +97,7 @@ pub enum CredentialKind {
     Token,
 }
 
-/// `drover cluster kubeconfig`.
+/// Arguments of `drover cluster kubeconfig`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -124,7 +124,7 @@ pub struct ClusterKubeconfig {
     pub output_file: Option<PathBuf>,
 }
 
-/// `drover cluster delete`.
+/// Arguments of `drover cluster delete`.
 #[derive(Debug, Args)]
 pub struct ClusterDelete {
     /// Name of the cluster
@@ -140,7 +140,7 @@ pub struct ClusterDelete {
     pub timeout: DurationArg,
 }
 
-/// `drover credential`.
+/// Arguments of `drover credential`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 kubectl runs this command from the kubeconfigs that `drover cluster kubeconfig` creates, and keeps the

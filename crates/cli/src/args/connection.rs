@@ -61,7 +61,7 @@ pub struct Connection {
     pub request_timeout: DurationArg,
 }
 
-/// Address of a server: `https`, a host, an optional port, and nothing else.
+/// Address of a server: `https`, a host and an optional port. The address has no other parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerUrl(Url);
 
@@ -71,12 +71,12 @@ pub enum ServerUrlError {
     /// The text is not a URL.
     #[error("cannot use {text:?} as a server address: {source}; write it as https://HOST:PORT")]
     Parse {
-        /// The text.
+        /// The rejected text.
         text: String,
-        /// The error of the URL parser.
+        /// Error of the URL parser.
         source: <Url as FromStr>::Err,
     },
-    /// The scheme is not `https`: tokens and passwords would be sent unencrypted.
+    /// The scheme is not `https`. Tokens and passwords would be sent unencrypted.
     #[error(
         "cannot use the scheme {0}: a server is reached by https only; write https://HOST:PORT"
     )]
@@ -87,7 +87,7 @@ pub enum ServerUrlError {
 }
 
 impl ServerUrl {
-    /// Returns the URL of a path on this server; `path` starts with `/`.
+    /// Returns the URL of a path on this server. `path` starts with `/`.
     pub fn join(&self, path: &str) -> Url {
         let mut url = self.0.clone();
         url.set_path(path);

@@ -1,10 +1,10 @@
-//! `drover token`, `drover user` and `drover setting`.
+//! Arguments of `drover token`, `drover user` and `drover setting`.
 
 use clap::{Args, Subcommand};
 
 use super::{Connection, DurationArg, Output};
 
-/// `drover token`.
+/// Arguments of `drover token`.
 #[derive(Debug, Args)]
 pub struct TokenArgs {
     /// The server to call.
@@ -26,7 +26,7 @@ pub enum TokenCommand {
     Delete(TokenId),
 }
 
-/// `drover token create`.
+/// Arguments of `drover token create`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -47,14 +47,14 @@ pub struct TokenCreateArgs {
     pub output: Output,
 }
 
-/// `drover token delete`.
+/// Arguments of `drover token delete`.
 #[derive(Debug, Args)]
 pub struct TokenId {
     /// ID of the token: the part between the underscores
     pub id: String,
 }
 
-/// `drover user`.
+/// Arguments of `drover user`.
 #[derive(Debug, Args)]
 pub struct UserArgs {
     /// The server to call.
@@ -74,7 +74,7 @@ pub enum UserCommand {
     List(Output),
     /// Show a user
     Get {
-        /// The user.
+        /// The user to show.
         #[command(flatten)]
         user: UserName,
         /// The output format.
@@ -87,7 +87,7 @@ pub enum UserCommand {
     Enable(UserName),
     /// Refresh the identities and groups of a user from the identity providers
     Refresh {
-        /// The user.
+        /// The user to refresh.
         #[command(flatten)]
         user: UserName,
         /// The output format.
@@ -106,14 +106,14 @@ pub enum UserCommand {
     Delete(UserDelete),
 }
 
-/// A user by name.
+/// The argument that selects a user by name.
 #[derive(Debug, Args)]
 pub struct UserName {
     /// Name of the user
     pub name: String,
 }
 
-/// `drover user link`.
+/// Arguments of `drover user link`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 A person who logs in with two providers has two users until an administrator links them:
@@ -137,7 +137,7 @@ pub struct UserLink {
     pub yes: bool,
 }
 
-/// `drover user unlink`.
+/// Arguments of `drover user unlink`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Sessions and tokens that were created with the identity end. The next login with the identity creates
@@ -164,7 +164,7 @@ pub struct NewPassword {
     pub generate_password: bool,
 }
 
-/// `drover user create`.
+/// Arguments of `drover user create`.
 #[derive(Debug, Args)]
 pub struct UserCreate {
     /// User name for the login
@@ -175,12 +175,12 @@ pub struct UserCreate {
     /// Make the user an administrator, with all permissions
     #[arg(long)]
     pub administrator: bool,
-    /// The first password; the command asks for it if neither option is set.
+    /// The first password. The command asks for it if neither option is set.
     #[command(flatten)]
     pub password: NewPassword,
 }
 
-/// `drover user passwd`.
+/// Arguments of `drover user passwd`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Without NAME the command changes your own password and asks for the current one. With NAME an
@@ -195,12 +195,12 @@ pub struct UserPassword {
     /// Revoke only the sessions of the other user; API and kubeconfig tokens stay valid
     #[arg(long, requires = "name")]
     pub keep_tokens: bool,
-    /// The new password; the command asks for it if neither option is set.
+    /// The new password. The command asks for it if neither option is set.
     #[command(flatten)]
     pub new: NewPassword,
 }
 
-/// `drover user revoke-tokens`.
+/// Arguments of `drover user revoke-tokens`.
 #[derive(Debug, Args)]
 pub struct UserRevokeTokens {
     /// Name of the user
@@ -210,7 +210,7 @@ pub struct UserRevokeTokens {
     pub yes: bool,
 }
 
-/// `drover user delete`.
+/// Arguments of `drover user delete`.
 #[derive(Debug, Args)]
 pub struct UserDelete {
     /// Name of the user
@@ -220,7 +220,7 @@ pub struct UserDelete {
     pub yes: bool,
 }
 
-/// `drover setting`.
+/// Arguments of `drover setting`.
 #[derive(Debug, Args)]
 pub struct SettingArgs {
     /// The server to call.
@@ -242,7 +242,7 @@ pub enum SettingCommand {
     Set(SettingSet),
 }
 
-/// `drover setting get`.
+/// Arguments of `drover setting get`.
 #[derive(Debug, Args)]
 pub struct SettingName {
     /// Name of the setting
@@ -252,7 +252,7 @@ pub struct SettingName {
     pub output: Output,
 }
 
-/// `drover setting set`.
+/// Arguments of `drover setting set`.
 #[derive(Debug, Args)]
 pub struct SettingSet {
     /// Name of the setting

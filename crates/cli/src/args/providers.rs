@@ -1,10 +1,10 @@
-//! `drover provider`.
+//! Arguments of `drover provider`.
 
 use clap::{Args, Subcommand};
 
 use super::{Connection, Output};
 
-/// `drover provider`.
+/// Arguments of `drover provider`.
 #[derive(Debug, Args)]
 pub struct ProviderArgs {
     /// The server to call.
@@ -24,7 +24,7 @@ pub enum ProviderCommand {
     List(Output),
     /// Show an identity provider, without its secret
     Get {
-        /// The provider.
+        /// The identity provider to show.
         #[command(flatten)]
         provider: ProviderName,
         /// The output format.
@@ -41,14 +41,14 @@ pub enum ProviderCommand {
     Delete(ProviderDelete),
 }
 
-/// An identity provider by name.
+/// The argument that selects an identity provider by name.
 #[derive(Debug, Args)]
 pub struct ProviderName {
     /// Name of the identity provider
     pub name: String,
 }
 
-/// `drover provider create`.
+/// Arguments of `drover provider create`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 The file contains the spec of an AuthProvider without clientSecret and bindPassword, for example:
@@ -70,7 +70,7 @@ pub struct ProviderCreate {
     pub public: bool,
 }
 
-/// `drover provider test`.
+/// Arguments of `drover provider test`.
 #[derive(Debug, Args)]
 pub struct ProviderTest {
     /// Name of the identity provider
@@ -86,7 +86,7 @@ pub struct ProviderTest {
     pub output: Output,
 }
 
-/// `drover provider delete`.
+/// Arguments of `drover provider delete`.
 #[derive(Debug, Args)]
 pub struct ProviderDelete {
     /// Name of the identity provider

@@ -1,4 +1,4 @@
-//! `drover role`.
+//! Arguments of `drover role`.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use drover_api::kinds::RoleContext;
 
 use super::{Connection, Output};
 
-/// `drover role`.
+/// Arguments of `drover role`.
 #[derive(Debug, Args)]
 pub struct RoleArgs {
     /// The server to call.
@@ -32,7 +32,7 @@ pub enum RoleCommand {
     },
     /// Show a role with its permissions
     Get {
-        /// The role.
+        /// The role to show.
         #[command(flatten)]
         role: RoleName,
         /// The output format.
@@ -47,7 +47,7 @@ pub enum RoleCommand {
     Delete(RoleDelete),
 }
 
-/// A role by name.
+/// The arguments that select a role by name.
 #[derive(Debug, Args)]
 pub struct RoleName {
     /// Name of the role
@@ -57,7 +57,7 @@ pub struct RoleName {
     pub global: bool,
 }
 
-/// `drover role create`.
+/// Arguments of `drover role create`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -75,13 +75,13 @@ The file contains the output of \"drover role get NAME -o yaml\", or only the sp
     verbs: [get, list, patch]
 You can create only roles whose permissions you have in all clusters yourself.")]
 pub struct RoleCreate {
-    /// The role.
+    /// Name of the new role.
     #[command(flatten)]
     pub role: RoleName,
     /// File with the role, YAML or JSON
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// The role, if no file is given.
+    /// The fields of the role, if no file is set.
     #[command(flatten)]
     pub typed: RoleTyped,
 }
@@ -154,7 +154,7 @@ fn context(text: &str) -> Result<RoleContext, String> {
     }
 }
 
-/// `drover role set`.
+/// Arguments of `drover role set`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -163,7 +163,7 @@ Examples:
 
 The server rejects the file if the role has changed since the file was printed.")]
 pub struct RoleSet {
-    /// The role.
+    /// The role to replace.
     #[command(flatten)]
     pub role: RoleName,
     /// File with the complete role, YAML or JSON
@@ -171,10 +171,10 @@ pub struct RoleSet {
     pub file: PathBuf,
 }
 
-/// `drover role delete`.
+/// Arguments of `drover role delete`.
 #[derive(Debug, Args)]
 pub struct RoleDelete {
-    /// The role.
+    /// The role to delete.
     #[command(flatten)]
     pub role: RoleName,
     /// Do not ask for confirmation

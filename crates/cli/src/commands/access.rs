@@ -1,4 +1,4 @@
-//! `drover access`.
+//! Implements `drover access`.
 
 use drover_api::rest::{
     Explanation, List, MemberCreate, MemberIdentity, MemberView, PersonView, RoleView, Through,
@@ -53,7 +53,7 @@ pub(crate) async fn run(args: &AccessArgs, environment: &Environment) -> Result<
     }
 }
 
-/// Returns the path of the members of a scope; clap ensures that exactly one field is set.
+/// Returns the path of the members of a scope. clap ensures that exactly one field is set.
 fn members(scope: &AccessScope) -> Vec<&str> {
     match (&scope.cluster, &scope.project) {
         (Some(cluster), _) => vec!["v1", "clusters", cluster, "members"],
@@ -79,7 +79,7 @@ async fn grant(client: &Client, args: &AccessGrant) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the option that names a scope.
+/// Returns the command line option for a scope.
 fn scope_flag(scope: &AccessScope) -> String {
     let flag = |name, value| format!("--{name} {}", drover_api::shell::word(value));
     match (&scope.cluster, &scope.project) {
@@ -130,7 +130,7 @@ fn subject_with_logins(member: &MemberView) -> String {
     format!("{} ({})", subject(member), known_as(&member.identities))
 }
 
-/// Lists the logins as `corp: ann@example.com`.
+/// Lists the logins in the form `corp: ann@example.com`.
 fn known_as(identities: &[MemberIdentity]) -> String {
     let each = identities.iter();
     let each = each.map(|one| format!("{}: {}", one.provider, one.login));
@@ -190,7 +190,7 @@ fn through(one: &ThroughView) -> String {
     }
 }
 
-/// Names the assumed resource, if the cluster could not be asked which one is meant.
+/// Describes the assumed resource, if Drover could not ask the cluster for its resources.
 fn unresolved(answer: &Explanation) -> String {
     let (Some(why), Some(resource)) = (&answer.unresolved, &answer.resource) else {
         return String::new();
@@ -202,7 +202,7 @@ fn unresolved(answer: &Explanation) -> String {
     )
 }
 
-/// Explains why the bindings of the cluster itself are not evaluated.
+/// Explains why Drover did not evaluate the bindings of the cluster itself.
 fn unasked(answer: &Explanation) -> String {
     let why = answer.unasked.as_deref().map(printable);
     why.map_or_else(String::new, |why| {

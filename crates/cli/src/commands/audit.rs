@@ -1,4 +1,4 @@
-//! `drover audit`.
+//! Implements `drover audit`.
 
 use drover_api::rest::{AuditList, AuditView};
 use jiff::Timestamp;
@@ -11,7 +11,7 @@ use crate::output::encode_line;
 use crate::table::{DASH, Table, or_dash, span};
 use crate::terminal::{PrintError, notice, print};
 
-/// Records in one page.
+/// Maximum number of records in one page.
 const PAGE: usize = 500;
 
 const HEADINGS: &[&str] = &[
@@ -74,7 +74,7 @@ async fn page(
     Ok(client.get_with(&["v1", "audit"], &query).await?)
 }
 
-/// Returns the filters as query parameters; ages become times.
+/// Converts the filters to query parameters. Ages become points in time.
 fn query(args: &AuditArgs, now: Timestamp) -> Vec<(&'static str, String)> {
     let ago = |ago: Option<DurationArg>| {
         // An age beyond the range of a timestamp selects all records.
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn each_record_is_printed_as_one_line_of_json() {
+    fn audit_record_is_printed_as_one_line_of_json() {
         let text = json(&records()).unwrap();
         let read = text.lines().map(|line| serde_json::from_str(line).unwrap());
         assert_eq!(read.collect::<Vec<AuditView>>(), records());

@@ -1,4 +1,4 @@
-//! `drover cluster`.
+//! Implements `drover cluster`.
 
 mod import;
 mod kubeconfig;

@@ -1,7 +1,7 @@
-//! `drover credential`: kubectl's exec plug-in (client.authentication.k8s.io).
+//! Implements `drover credential`, the exec plug-in of kubectl (client.authentication.k8s.io).
 //!
-//! kubectl runs the command when it needs a token, and keeps the token in memory. The command writes
-//! no file.
+//! kubectl runs the command when it needs a token, and stores the token in memory. The command
+//! writes no file.
 
 use drover_api::group::LOCAL_CLUSTER;
 use drover_api::kinds::TokenPurpose;
@@ -21,9 +21,9 @@ use crate::terminal::print;
 /// The API versions of exec plug-ins, newest first.
 const V1: &str = "client.authentication.k8s.io/v1";
 const V1BETA1: &str = "client.authentication.k8s.io/v1beta1";
-/// kubectl requests a new token this long before the token expires.
+/// Time before the expiry at which kubectl requests a new token.
 const EARLY: SignedDuration = SignedDuration::from_secs(30);
-/// The path of clusters on the server.
+/// Path prefix of clusters on the server.
 const CLUSTERS: &str = "/k8s/clusters/";
 
 /// The fields of `$KUBERNETES_EXEC_INFO` that this command uses.
@@ -47,11 +47,11 @@ struct ExecCluster {
     server: String,
 }
 
-/// The cluster to get a token for.
+/// The server and the cluster for the requested token.
 #[derive(Debug, PartialEq, Eq)]
 struct Wanted {
     server: Option<ServerUrl>,
-    /// Absent for the hub, whose tokens have no scope.
+    /// Name of the cluster. `None` for the hub, whose tokens have no scope.
     cluster: Option<String>,
     version: &'static str,
 }
@@ -82,7 +82,7 @@ pub(crate) async fn run(args: &CredentialArgs, environment: &Environment) -> Res
     Ok(print(&encode(&credential, Format::Json)?)?)
 }
 
-/// Reads the flags, and `$KUBERNETES_EXEC_INFO` for the missing ones.
+/// Reads the flags. Uses `$KUBERNETES_EXEC_INFO` for missing flags.
 fn wanted(args: &CredentialArgs, exec_info: Option<&str>) -> Result<Wanted, Failure> {
     let info = match exec_info {
         Some(text) => serde_json::from_str::<ExecInfo>(text).map_err(|error| {
@@ -135,8 +135,8 @@ fn client(
     environment: &Environment,
 ) -> Result<Client, Failure> {
     let config = environment.config_file(args.config.as_deref())?.read()?;
-    // A token of one server must never be sent to another server. $DROVER_CONTEXT is a default, so
-    // that a context of another server is ignored; --context is an error then.
+    // Never send a token of one server to another server. $DROVER_CONTEXT is a default, so ignore
+    // it if its context belongs to another server. The flag --context is an error then.
     let name = args.context.as_deref();
     let named = name.and_then(|name| config.context(name));
     let context = match &wanted.server {
@@ -161,7 +161,8 @@ fn client(
     client_of(context, args.request_timeout.0)
 }
 
-/// The error for a server without a login; the server may have a login under another address.
+/// Returns the error for a server without a login. The server may have a login under another
+/// address.
 fn not_logged_in(config: &Config, server: &ServerUrl) -> Failure {
     let others: Vec<String> = config
         .contexts
@@ -183,7 +184,7 @@ fn not_logged_in(config: &Config, server: &ServerUrl) -> Failure {
     ))
 }
 
-/// Adds the command that logs in again: kubectl shows the message to its user.
+/// Adds the command that logs in again. kubectl shows the message to its user.
 fn login_advice(error: CallError, client: &Client) -> Failure {
     match error {
         CallError::Refused(refusal) if refusal.code == 401 => Failure::NotLoggedIn(format!(
@@ -195,8 +196,8 @@ fn login_advice(error: CallError, client: &Client) -> Failure {
     }
 }
 
-/// Checks that the token is valid for the cluster of the kubeconfig only. A cluster that was deleted and
-/// imported again with the same name has another UID.
+/// Checks that the token is valid only for the cluster of the kubeconfig. A cluster that was
+/// deleted and imported again with the same name has another UID.
 fn check_cluster(
     args: &CredentialArgs,
     issued: &IssuedToken,
@@ -223,8 +224,8 @@ fn check_cluster(
     }
 }
 
-/// Returns the time at which kubectl requests a new token: 30 s before the expiry, or a tenth of the
-/// lifetime if that is shorter.
+/// Returns the time at which kubectl requests a new token: 30 s before the expiry, or a tenth of
+/// the lifetime if it is shorter.
 fn renewal(token: &TokenView) -> Timestamp {
     let end = token.expires_at;
     let tenth = end.duration_since(token.created_at) / 10;

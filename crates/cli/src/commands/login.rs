@@ -1,4 +1,4 @@
-//! `drover login`, `logout`, `whoami` and `context`.
+//! Implements `drover login`, `logout`, `whoami` and `context`.
 
 mod provider;
 mod session;
@@ -83,8 +83,8 @@ fn target<'a>(
     Ok((context.server.clone(), Some(context)))
 }
 
-/// Returns the name of the context. Only a name from the command line, not from $DROVER_CONTEXT,
-/// replaces the context of another server.
+/// Returns the name of the context. A name from the command line can replace the context of another
+/// server. A name from $DROVER_CONTEXT cannot.
 fn context_name(
     args: &LoginArgs,
     server: &ServerUrl,
@@ -121,7 +121,7 @@ fn authority_file<'a>(
     }
 }
 
-/// Stores the login, then ends the login that it replaces on the server.
+/// Stores the login, then ends the replaced login on the server.
 async fn store(file: &ConfigFile, context: Context, client: &Client) -> Result<(), Failure> {
     let message = format!("Logged in to {} as {}.", context.server, context.username);
     let server = context.server.clone();
@@ -134,7 +134,7 @@ async fn store(file: &ConfigFile, context: Context, client: &Client) -> Result<(
         .filter(|old| old.server == server)
         .and_then(|old| old.token)
     {
-        // Errors are ignored: the old login may have expired, and the new one is valid.
+        // Ignore errors: the old login may have expired, and the new one is valid.
         let ended = client.with_token(token);
         drop(
             ended
@@ -203,7 +203,8 @@ async fn check(
     }
 }
 
-/// Requests the version over a verified connection. Secrets are sent only after that.
+/// Requests the version over a verified connection. The client sends secrets only after this
+/// request.
 async fn connect(server: &ServerUrl, trust: &Trust, args: &LoginArgs) -> Result<Client, CallError> {
     let client = Client::new(server.clone(), trust, None, args.request_timeout.0)?;
     client.get::<Version>(&["v1", "version"]).await?;

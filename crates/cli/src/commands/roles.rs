@@ -1,4 +1,4 @@
-//! `drover role`.
+//! Implements `drover role`.
 
 use std::path::Path;
 

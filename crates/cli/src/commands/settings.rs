@@ -1,4 +1,4 @@
-//! `drover setting`.
+//! Implements `drover setting`.
 
 use drover_api::rest::{SettingUpdate, SettingView};
 use jiff::Timestamp;
@@ -33,7 +33,7 @@ pub(crate) async fn run(args: &SettingArgs, environment: &Environment) -> Result
     }
 }
 
-/// The REST API has no route for one setting.
+/// Finds a setting in the list, because the REST API has no route for one setting.
 async fn find(client: &Client, name: &str) -> Result<SettingView, CallError> {
     let all: Vec<SettingView> = client.list(&["v1", "settings"]).await?;
     all.into_iter()

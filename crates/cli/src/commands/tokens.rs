@@ -1,4 +1,4 @@
-//! `drover token`.
+//! Implements `drover token`.
 
 use drover_api::kinds::TokenPurpose;
 use drover_api::rest::{IssuedToken, TokenCreate, TokenView};
@@ -64,7 +64,7 @@ fn show_issued(issued: &IssuedToken, format: Format) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the ID, also of a complete token: its secret must not get into a URL.
+/// Returns the ID, also of a complete token. The secret of a token must not occur in a URL.
 fn id_of(typed: &str) -> &str {
     let mut parts = typed.split('_');
     match (parts.next(), parts.next()) {

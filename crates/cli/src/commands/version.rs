@@ -1,4 +1,4 @@
-//! `drover version`.
+//! Implements `drover version`.
 
 use drover_api::rest::Version;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::output::encode;
 use crate::table::describe;
 use crate::terminal::{notice, print};
 
-/// The output of `drover version`; `server` is absent with `--client` and without a login.
+/// The output of `drover version`. `server` is absent with `--client` and without a login.
 #[derive(Debug, Serialize)]
 struct Versions {
     client: Client,
@@ -24,7 +24,7 @@ struct Client {
     commit: &'static str,
 }
 
-/// Prints the version of the client, and that of the server if a server is configured.
+/// Prints the version of the client, and the version of the server if a server is configured.
 pub(crate) async fn run(
     args: &VersionArgs,
     environment: &Environment,

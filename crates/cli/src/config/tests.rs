@@ -21,7 +21,7 @@ fn file_in(directory: &tempfile::TempDir) -> ConfigFile {
 }
 
 #[test]
-fn what_is_remembered_comes_back_from_a_file_of_mode_0600() {
+fn stored_logins_are_read_back_from_a_file_of_mode_0600() {
     let directory = tempfile::tempdir().unwrap();
     let file = file_in(&directory);
     let wanted = context("berlin", "https://b.example:8443");

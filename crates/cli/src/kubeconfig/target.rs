@@ -1,4 +1,4 @@
-//! The servers and users that the entries of a kubeconfig point to.
+//! The servers and users in the entries of a kubeconfig.
 
 use serde_json::{Map, Value};
 
@@ -15,7 +15,7 @@ fn entries<'a>(config: &'a Kubeconfig, list: &str) -> impl Iterator<Item = &'a V
         .flatten()
 }
 
-/// Returns kind and name of the present entries that point to another server or user than the new
+/// Returns the kind and name of the present entries that have another server or user than the new
 /// entry with the same name.
 pub(super) fn conflicts(present: &Kubeconfig, new: &Kubeconfig) -> Vec<String> {
     let mut found = Vec::new();
@@ -33,8 +33,8 @@ pub(super) fn conflicts(present: &Kubeconfig, new: &Kubeconfig) -> Vec<String> {
     found
 }
 
-/// Returns the fields that two entries for the same server and user have in common. A token in the
-/// file and a token from the exec plug-in belong to the same user and server, which the name of the
+/// Returns the fields that all entries for one server and user have in common. A token in the file
+/// and a token from the exec plug-in belong to the same user and server, which the name of the
 /// entry contains.
 fn target(list: &str, entry: &Value) -> Vec<Value> {
     let at = |path: &str| entry.pointer(path).cloned().unwrap_or_default();
@@ -56,7 +56,7 @@ fn target(list: &str, entry: &Value) -> Vec<Value> {
     }
 }
 
-/// Whether an exec plug-in is `drover credential` and nothing else.
+/// Returns true if an exec plug-in is exactly `drover credential`.
 fn is_own(exec: &Value) -> bool {
     exec["command"] == "drover" && exec["args"][0] == "credential" && exec["env"].is_null()
 }

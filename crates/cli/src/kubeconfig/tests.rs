@@ -165,7 +165,7 @@ fn symbolic_link_to_the_kubeconfig_is_kept() {
 }
 
 #[test]
-fn names_like_yes_and_null_stay_strings() {
+fn names_such_as_yes_and_null_are_written_as_strings() {
     for name in [
         "yes",
         "No",

@@ -1,4 +1,4 @@
-//! Linux and macOS.
+//! Implementation for Linux and macOS.
 
 use std::fs::{DirBuilder, Metadata, OpenOptions};
 use std::io;
@@ -13,7 +13,7 @@ pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// A file created with these options has mode 0600.
+/// Sets the mode of a created file to 0600.
 pub(crate) fn private_file(options: &mut OpenOptions) -> &mut OpenOptions {
     options.mode(0o600)
 }
@@ -24,10 +24,11 @@ pub(crate) fn mode_for_others(file: &Metadata) -> Option<u32> {
     (mode & 0o077 != 0).then_some(mode)
 }
 
-/// Whether standard output can be closed while the program continues.
+/// True if a program can close standard output and continue.
 pub(crate) const CLOSES_OUTPUT: bool = true;
 
-/// Closes standard output, so that the reader of a pipe sees the end while this program continues.
+/// Closes standard output, so that the reader of a pipe receives the end of the output while this
+/// program continues.
 pub(crate) fn close_output() -> io::Result<()> {
     let nowhere = OpenOptions::new().write(true).open("/dev/null")?;
     Ok(rustix::stdio::dup2_stdout(&nowhere)?)
@@ -55,7 +56,8 @@ impl NoEcho {
         let before = tcgetattr(stdin.as_fd())?;
         let mut quiet = before.clone();
         quiet.local_modes.remove(LocalModes::ECHO);
-        // Discard input from before the question: it was echoed and is not the password.
+        // Discard input that the user typed before the prompt. The terminal echoed it, and it is
+        // not the password.
         tcsetattr(stdin.as_fd(), OptionalActions::Flush, &quiet)?;
         Ok(Self(before))
     }
@@ -63,7 +65,7 @@ impl NoEcho {
 
 impl Drop for NoEcho {
     fn drop(&mut self) {
-        // Errors are ignored: the terminal may be closed.
+        // Ignore errors, because the terminal may be closed.
         let _gone = tcsetattr(io::stdin().as_fd(), OptionalActions::Now, &self.0);
     }
 }

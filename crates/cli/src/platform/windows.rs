@@ -1,5 +1,5 @@
-//! Windows: a new file inherits the access list of its folder. Only the user can access the folders of
-//! `%APPDATA%`.
+//! Implementation for Windows. A new file inherits the access list of its folder. Only the user can
+//! access the folders of `%APPDATA%`.
 
 use std::fs::{DirBuilder, Metadata, OpenOptions};
 use std::io;
@@ -10,20 +10,20 @@ pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).create(folder)
 }
 
-/// Does nothing: the folder determines the access to the file.
+/// Does nothing, because the folder determines the access to the file.
 pub(crate) fn private_file(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-/// Returns `None`: files have no mode.
+/// Returns `None`, because files on Windows have no mode.
 pub(crate) fn mode_for_others(_file: &Metadata) -> Option<u32> {
     None
 }
 
-/// The standard library cannot close standard output on Windows.
+/// False, because the standard library cannot close standard output on Windows.
 pub(crate) const CLOSES_OUTPUT: bool = false;
 
-/// Does nothing; see [`CLOSES_OUTPUT`].
+/// Does nothing, see [`CLOSES_OUTPUT`].
 #[expect(clippy::unnecessary_wraps, reason = "Unix has the same signature")]
 pub(crate) fn close_output() -> io::Result<()> {
     Ok(())

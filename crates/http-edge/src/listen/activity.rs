@@ -10,7 +10,7 @@ use http_body::{Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep_until};
 
-/// The requests of one connection; clones network_slot them.
+/// Counts the requests of one connection. Clones share the counts.
 #[derive(Clone, Debug)]
 pub(super) struct Activity(Arc<Mutex<State>>);
 
@@ -18,16 +18,16 @@ pub(super) struct Activity(Arc<Mutex<State>>);
 struct State {
     is_authenticated: bool,
     in_flight: usize,
-    /// When a request last began or ended.
+    /// Time at which the last request began or ended.
     changed: Instant,
 }
 
 /// Time limits of a connection without an authenticated request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdleTimeouts {
-    /// While no request is in flight.
+    /// Time limit while no request is in flight.
     pub idle: Duration,
-    /// While requests are in flight, and none begins or ends.
+    /// Time limit while requests are in flight, but no request begins or ends.
     pub stalled: Duration,
 }
 
@@ -42,7 +42,7 @@ impl Default for Activity {
 }
 
 impl Activity {
-    /// Starts a request; it ends when the guard is dropped.
+    /// Records the start of a request. Dropping the guard records its end.
     pub(super) fn begin(&self) -> InFlight {
         let mut state = self.0.lock();
         state.in_flight += 1;
@@ -65,8 +65,8 @@ impl Activity {
         std::future::pending::<()>().await;
     }
 
-    /// When the connection must be closed if no request begins or ends; `None` after an
-    /// authenticated request.
+    /// Returns the time at which the connection must be closed if no request begins or ends.
+    /// Returns `None` after an authenticated request.
     fn due(&self, idle_timeouts: IdleTimeouts) -> Option<Instant> {
         let state = self.0.lock();
         let within = if state.in_flight == 0 {

@@ -6,7 +6,8 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use rustix::io::Errno;
 use tokio::net::TcpListener;
 
-/// Listens at this address; at every IPv4 address if it is `[::]` and the machine has no IPv6.
+/// Listens on this address. If the address is `[::]` and the machine has no IPv6, listens on all
+/// IPv4 addresses.
 pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     let error = match TcpListener::bind(address).await {
         Ok(listener) => return Ok(listener),
@@ -19,7 +20,8 @@ pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(instead).await
 }
 
-/// The replacement of `[::]`, which the Helm chart always sets, on a system without IPv6.
+/// Returns the IPv4 replacement for `[::]`, which the Helm chart always sets, if the system has no
+/// IPv6.
 fn without_ipv6(address: SocketAddr, error: &io::Error) -> Option<SocketAddr> {
     let absent = matches!(
         Errno::from_io_error(error),

@@ -1,8 +1,9 @@
-//! The process's limit on open files: each connection needs one.
+//! The process's limit on open files. Each connection needs one file.
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-/// Raises the soft limit on open files to the hard limit; returns the new limit, if there is one.
+/// Raises the soft limit on open files to the hard limit. Returns the new limit if there is a
+/// limit.
 pub fn raise_limit() -> Option<u64> {
     let mut limit = getrlimit(Resource::Nofile);
     if limit.current != limit.maximum {

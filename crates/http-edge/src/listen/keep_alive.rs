@@ -1,5 +1,5 @@
-//! TCP keep-alive: detects a lost peer while no data is sent, for example a laptop that sleeps
-//! during `kubectl exec`. HTTP/1.1 has no pings.
+//! TCP keep-alive. The keep-alive detects a lost peer while no data is sent, for example a laptop
+//! that sleeps during `kubectl exec`. HTTP/1.1 has no pings.
 
 use std::time::Duration;
 
@@ -11,10 +11,11 @@ use tokio::net::TcpStream;
 const IDLE_TIME: Duration = Duration::from_secs(30);
 /// Interval between probes.
 const INTERVAL: Duration = Duration::from_secs(10);
-/// Maximum number of probes, where [`UNACKNOWLEDGED`] has no effect.
+/// Maximum number of probes on systems where [`UNACKNOWLEDGED`] has no effect.
 const MAX_PROBES: u32 = 6;
-/// Maximum time that sent data or probes stay unacknowledged. Linux also applies it to a peer that
-/// acknowledges but does not read; it is longer than the tunnels' own limit for such a peer.
+/// Maximum time that sent data or probes stay unacknowledged. Linux also applies the limit to a
+/// peer that acknowledges but does not read. The limit is longer than the tunnels' own limit for
+/// such a peer.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(90);
 
 /// Configures the kernel to close a connection whose peer is lost.

@@ -8,16 +8,16 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// Bytes of the HTTP/2 connection preface (RFC 9113 §3.4).
+/// Length of the HTTP/2 connection preface, in bytes (RFC 9113 §3.4).
 const PREFACE: usize = 24;
 
-/// A stream that fails reads if the HTTP/2 preface does not arrive in time; afterwards it only
-/// forwards.
+/// A stream whose reads fail if the HTTP/2 preface does not arrive in time. After the preface, the
+/// stream only forwards.
 ///
-/// hyper waits for the preface without a limit, and pings only after it.
+/// hyper waits for the preface without a limit, and sends pings only after the preface.
 pub(super) struct PrefaceTimeout<S> {
     stream: S,
-    /// Until the preface is complete: the deadline and the number of missing bytes.
+    /// The deadline and the number of missing bytes, until the preface is complete.
     awaited: Option<(Pin<Box<Sleep>>, usize)>,
 }
 

@@ -1,7 +1,7 @@
-//! The PROXY protocol, version 2: how a TCP load balancer names its client.
+//! The PROXY protocol, version 2, with which a TCP load balancer sends the client address.
 //!
-//! <https://www.haproxy.org/download/3.2/doc/proxy-protocol.txt>, section 2.2. Only the address is
-//! read; the fields after it are skipped. A malformed header is an error.
+//! <https://www.haproxy.org/download/3.2/doc/proxy-protocol.txt>, section 2.2. The parser reads
+//! only the address and skips the fields after it. A malformed header is an error.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -10,39 +10,40 @@ use thiserror::Error;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 
-/// Bytes before the addresses.
+/// Number of bytes before the addresses.
 pub const HEAD: usize = 16;
-/// Maximum bytes after the head. The fields after the addresses may hold a certificate.
+/// Maximum number of bytes after the head. The fields after the addresses may contain a
+/// certificate.
 pub const MAX_REST: usize = 8 * 1024;
 const SIGNATURE: [u8; 12] = *b"\r\n\r\n\0\r\nQUIT\n";
-/// First byte of a TLS connection, which no PROXY header has.
+/// First byte of a TLS connection. No PROXY header begins with this byte.
 const TLS_HANDSHAKE: u8 = 0x16;
 
-/// Why a PROXY header is rejected.
+/// The reason for rejecting a PROXY header.
 #[derive(Debug, Error)]
 pub enum HeaderError {
-    /// Neither TLS nor a header of this version.
+    /// The connection begins neither with TLS nor with a header of version 2.
     #[error("the connection begins with neither TLS nor a PROXY header of version 2")]
     Signature,
-    /// An unknown version or command.
+    /// The header has an unknown version or command.
     #[error("the PROXY header has version and command {0:#04x}")]
     Command(u8),
-    /// Not a TCP connection.
+    /// The header is not for a TCP connection.
     #[error("the PROXY header has family and protocol {0:#04x}, which is not TCP")]
     Family(u8),
-    /// Longer than the maximum.
+    /// The header is longer than [`MAX_REST`].
     #[error("the PROXY header has {0} bytes, more than {MAX_REST}")]
     TooLong(usize),
-    /// Shorter than its addresses.
+    /// The header is shorter than its addresses.
     #[error("the PROXY header ends within its addresses")]
     TooShort,
-    /// The connection failed.
+    /// Reading from the connection failed.
     #[error("cannot read the PROXY header")]
     Read(#[from] io::Error),
 }
 
-/// Returns the client that a proxy names at the beginning of a connection; `None` if the connection
-/// begins with TLS, or the proxy is the client itself.
+/// Reads the client address that a proxy sends at the beginning of a connection. Returns `None` if
+/// the connection begins with TLS, or the proxy is the client itself.
 pub(super) async fn client(stream: &mut TcpStream) -> Result<Option<SocketAddr>, HeaderError> {
     let mut first = [0];
     if stream.peek(&mut first).await? == 1 && first[0] == TLS_HANDSHAKE {
@@ -55,7 +56,7 @@ pub(super) async fn client(stream: &mut TcpStream) -> Result<Option<SocketAddr>,
     parse(&head, &rest)
 }
 
-/// Number of bytes after the head.
+/// Returns the number of bytes after the head.
 pub fn rest_length(head: &[u8; HEAD]) -> Result<usize, HeaderError> {
     if head[..12] != SIGNATURE {
         return Err(HeaderError::Signature);
@@ -67,13 +68,14 @@ pub fn rest_length(head: &[u8; HEAD]) -> Result<usize, HeaderError> {
     Ok(length)
 }
 
-/// The client in a header; `None` if the proxy is the client itself, or does not know the client.
+/// Parses the client address from a header. Returns `None` if the proxy is the client itself, or
+/// does not know the client.
 pub fn parse(head: &[u8; HEAD], rest: &[u8]) -> Result<Option<SocketAddr>, HeaderError> {
     if rest_length(head)? != rest.len() {
         return Err(HeaderError::TooShort);
     }
     match (head[12], head[13]) {
-        // LOCAL, or PROXY for a connection of an unknown kind.
+        // The header has the command LOCAL, or the command PROXY for an unknown kind of connection.
         (0x20, _) | (0x21, 0x00) => Ok(None),
         (0x21, 0x11) => address::<4>(rest).map(Some),
         (0x21, 0x21) => address::<16>(rest).map(Some),
@@ -82,7 +84,8 @@ pub fn parse(head: &[u8; HEAD], rest: &[u8]) -> Result<Option<SocketAddr>, Heade
     }
 }
 
-/// Parses source and destination address, then source and destination port.
+/// Parses the source address and port. Their order in the header is source address, destination
+/// address, source port, destination port.
 fn address<const N: usize>(rest: &[u8]) -> Result<SocketAddr, HeaderError>
 where
     IpAddr: From<[u8; N]>,
@@ -115,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn header_names_the_client_of_a_tcp_connection() {
+    fn proxy_header_contains_the_client_address_of_a_tcp_connection() {
         let v4 = [192, 0, 2, 1, 198, 51, 100, 1, 0x12, 0x34, 0x01, 0xbb];
         let client = |address: &str| Some(address.parse().unwrap());
         assert_eq!(parsed(0x21, 0x11, &v4).unwrap(), client("192.0.2.1:4660"));

@@ -1,4 +1,4 @@
-//! The slot of a connection: the limit that counts it, and its allowed routes.
+//! The slot of a connection: the limit that counts the connection, and the routes that it may use.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use crate::networks::{AgentNetworks, NetworkLimits, NetworkSlot};
 
 /// All connection slots of a listener.
 ///
-/// When all general slots, or a network's part of them, are in use, a connection gets a slot for
-/// agents only, with a short time limit. Half of these are for networks from which agents have
+/// If all general slots, or the share of a network, are in use, a connection gets a slot for agents
+/// only, with a short time limit. Half of the agent slots are for networks from which agents have
 /// proved their keys before.
 #[derive(Debug)]
 pub(super) struct ConnectionSlots {
     general: NetworkLimits,
-    /// For trusted proxies, which each carry many clients.
+    /// Slots for trusted proxies. Each proxy carries many clients.
     proxies: NetworkLimits,
     of_known_agents: NetworkLimits,
     of_new_agents: NetworkLimits,
@@ -38,7 +38,7 @@ impl ConnectionSlots {
         }
     }
 
-    /// Takes a slot for a connection from this address; `None` if no slot is free.
+    /// Takes a slot for a connection from this address. Returns `None` if no slot is free.
     pub(super) fn take(&self, address: IpAddr, is_proxy: bool) -> Option<ConnectionSlot> {
         let all = if is_proxy {
             &self.proxies
@@ -64,18 +64,18 @@ impl ConnectionSlots {
     }
 }
 
-/// The allowed routes of a connection.
+/// The routes that a connection may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     All,
-    /// The routes on which an agent connects.
+    /// Only the routes on which an agent connects.
     Agents,
 }
 
-/// A connection's slot, an extension of its requests.
+/// A connection's slot, which is an extension of its requests.
 ///
-/// Held until the connection ends, or until its peer proves to be an agent, which other limits
-/// count.
+/// The slot is held until the connection ends, or until its peer proves to be an agent. Other
+/// limits count agents.
 #[derive(Clone, Debug)]
 pub struct ConnectionSlot(Arc<Inner>);
 
@@ -96,19 +96,20 @@ impl ConnectionSlot {
         &self.0.activity
     }
 
-    /// Releases the slot and remembers the agent's network. An agent that has proved its cluster's
-    /// key has its own tunnel entry, and all agents of a company may network_slot one address.
+    /// Releases the slot and records the agent's network. An agent that has proved its cluster's
+    /// key has a separate tunnel entry, and all agents of a company may share one address.
     pub fn proved(&self, cluster: &ClusterUid, address: IpAddr) {
         self.0.agents.proved(cluster, address);
         self.release();
     }
 
-    /// Records an authenticated request on the connection, which may be idle from now on.
+    /// Records an authenticated request on the connection. The connection may be idle afterwards.
     pub fn authenticated(&self) {
         self.0.activity.authenticated();
     }
 
-    /// Whether an agent has proved its cluster's key from this address since the server started.
+    /// Returns true if an agent has proved its cluster's key from this address since the server
+    /// started.
     pub fn is_agents_network(&self, address: IpAddr) -> bool {
         self.0.agents.is_known(address)
     }

@@ -1,4 +1,4 @@
-//! Attacks of unauthenticated clients on the listener, over real sockets and TLS.
+//! Tests of attacks by unauthenticated clients on the listener, over real sockets and TLS.
 
 mod floods;
 mod named;
@@ -18,7 +18,7 @@ use super::*;
 use drover_tls::Serving;
 use drover_tls::{Shown, install_provider};
 
-/// A generous time limit; the tested timeouts are much shorter.
+/// A long time limit. The tested timeouts are much shorter.
 const SOON: Duration = Duration::from_secs(20);
 const QUICK: Limits = Limits {
     handshake: Duration::from_millis(300),
@@ -120,7 +120,7 @@ impl Listening {
             .unwrap()
     }
 
-    /// Sends bytes and reads until the server closes or sends no more.
+    /// Sends bytes and reads until the server closes the connection or stops sending.
     async fn exchange(&self, request: &[u8]) -> String {
         let mut stream = self.connect(b"http/1.1").await;
         stream.write_all(request).await.unwrap();
@@ -135,8 +135,10 @@ impl Listening {
 async fn read_all(stream: &mut client::TlsStream<TcpStream>) -> String {
     let mut answer = Vec::new();
     let reading = stream.read_to_end(&mut answer);
-    // A reset after the response counts as its end.
-    let _ = timeout(SOON, reading).await.expect("the server closes");
+    // A connection reset after the response counts as the end of the response.
+    let _ = timeout(SOON, reading)
+        .await
+        .expect("the server closes the connection");
     String::from_utf8_lossy(&answer).into_owned()
 }
 
@@ -196,10 +198,10 @@ async fn request_headers_have_a_size_limit() {
 }
 
 #[tokio::test]
-async fn silent_connections_are_closed_and_others_are_served() {
+async fn silent_connections_are_closed_and_other_clients_are_served() {
     let server = Listening::start(QUICK).await;
-    // Four connections hold all four slots: one without a handshake, one without a request, one
-    // with endless headers, one with an incomplete preface.
+    // Four connections hold all four slots: the first sends no handshake, the second no request,
+    // the third endless headers, and the fourth an incomplete preface.
     let mut silent = TcpStream::connect(server.address).await.unwrap();
     let mut preface = server.connect(b"h2").await;
     preface.write_all(b"PRI * HTTP/2.0\r\n").await.unwrap();
@@ -208,23 +210,25 @@ async fn silent_connections_are_closed_and_others_are_served() {
     slow.write_all(b"GET / HTTP/1.1\r\nHost: local")
         .await
         .unwrap();
-    // Connections without a free slot are closed at once, so the client retries.
+    // The server closes connections without a free slot immediately, so the client retries.
     let answered = async {
         while is_served_from(&server, [127, 0, 0, 1], "/").await.is_none() {
             sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(SOON, answered).await.expect("a slot becomes free");
+    timeout(SOON, answered)
+        .await
+        .expect("the listener releases a slot");
     let mut nothing = Vec::new();
     let closed = timeout(SOON, silent.read_to_end(&mut nothing)).await;
-    closed.expect("the silent one is closed").ok();
+    closed.expect("the silent connection is closed").ok();
     assert!(nothing.is_empty());
     read_all(&mut preface).await;
     assert!(!read_all(&mut idle).await.contains("200"));
     assert!(!read_all(&mut slow).await.contains("200"));
 }
 
-/// The status and the connection, if the server responds to a client at this local address.
+/// Returns the status and the connection if the server responds to a client at this local address.
 async fn answered_from(
     server: &Listening,
     from: [u8; 4],
@@ -247,7 +251,7 @@ async fn answered_from(
     Some((String::from_utf8_lossy(&first[9..]).into_owned(), stream))
 }
 
-/// Whether the server responds to a client at this local address.
+/// Returns the connection if the server responds to a client at this local address.
 async fn is_served_from(server: &Listening, from: [u8; 4], path: &str) -> Option<impl Sized> {
     let (status, stream) = answered_from(server, from, path).await?;
     assert_eq!(status, "200");
@@ -255,7 +259,7 @@ async fn is_served_from(server: &Listening, from: [u8; 4], path: &str) -> Option
 }
 
 #[tokio::test]
-async fn one_network_cannot_take_every_connection() {
+async fn single_network_cannot_use_all_connections() {
     let limits = Limits {
         connections: 10,
         per_network: 2,
@@ -275,7 +279,9 @@ async fn one_network_cannot_take_every_connection() {
             sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(SOON, again).await.expect("a slot becomes free");
+    timeout(SOON, again)
+        .await
+        .expect("the listener releases a slot");
 }
 
 #[tokio::test]
@@ -290,13 +296,13 @@ async fn authenticated_agents_release_their_connection_slot() {
     let mut held = Vec::new();
     for _ in 0..3 {
         let proved = is_served_from(&server, [127, 0, 0, 1], "/proved").await;
-        held.push(proved.expect("a slot was given back"));
+        held.push(proved.expect("a slot was released"));
     }
     let _other = is_served_from(&server, [127, 0, 0, 1], "/").await.unwrap();
     assert!(is_served_from(&server, [127, 0, 0, 1], "/").await.is_none());
 }
 
-/// An HTTP/2 frame (RFC 9113 §4.1).
+/// Returns an HTTP/2 frame (RFC 9113 §4.1).
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
     let mut bytes = vec![length[1], length[2], length[3], kind, flags];
@@ -306,12 +312,12 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn rapid_reset_ends_only_its_own_connection() {
+async fn rapid_reset_attack_closes_only_its_own_connection() {
     let server = Listening::start(Limits::SERVER).await;
     let mut stream = server.connect(b"h2").await;
     let mut attack = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
     attack.extend(frame(4, 0, 0, &[]));
-    // `:method GET`, `:scheme https`, `:path /`, `:authority a` (RFC 7541).
+    // The HPACK header fields `:method GET`, `:scheme https`, `:path /`, `:authority a` (RFC 7541).
     let headers = [0x82, 0x87, 0x84, 0x41, 0x01, b'a'];
     for number in (1..40_000).step_by(2) {
         attack.extend(frame(1, 5, number, &headers));
@@ -320,11 +326,11 @@ async fn rapid_reset_ends_only_its_own_connection() {
     // The server closes the connection during this write.
     let _ = timeout(SOON, stream.write_all(&attack))
         .await
-        .expect("the server takes or closes");
+        .expect("the server reads or closes the connection");
     let mut answer = Vec::new();
     let _ = timeout(SOON, stream.read_to_end(&mut answer))
         .await
-        .expect("the server closes");
+        .expect("the server closes the connection");
     assert!(
         server.served() < 20_000,
         "{} requests were served",
@@ -356,11 +362,11 @@ async fn request_in_flight_finishes_at_shutdown() {
     );
     timeout(SOON, server.running)
         .await
-        .expect("the listener ends")
+        .expect("the listener stops")
         .unwrap();
     assert!(
         TcpStream::connect(server.address).await.is_err(),
-        "nobody else is accepted"
+        "the listener accepts no further connection"
     );
 }
 
@@ -369,7 +375,8 @@ async fn keep_alive_probes_a_lost_client() {
     let server = Listening::start(Limits::SERVER).await;
     let stream = server.connect(b"http/1.1").await;
     let client = stream.get_ref().0.local_addr().unwrap();
-    // The kernel's table: local and remote address, state, queues, and 02 for a keep-alive timer.
+    // A line of `/proc/net/tcp` contains the local and remote address, the state, the queues, and
+    // 02 for a keep-alive timer.
     let address = |address: SocketAddr| format!("0100007F:{:04X}", address.port());
     let (ours, theirs) = (address(server.address), address(client));
     let watched = async {
@@ -390,5 +397,5 @@ async fn keep_alive_probes_a_lost_client() {
     };
     timeout(SOON, watched)
         .await
-        .expect("a keepalive timer runs");
+        .expect("a keep-alive timer runs");
 }

@@ -9,14 +9,14 @@ use parking_lot::Mutex;
 
 use super::network;
 
-/// Maximum networks per cluster, so that the agent of one cluster cannot displace the networks of
-/// others.
+/// Maximum number of networks per cluster, so that the agent of one cluster cannot displace the
+/// networks of others.
 const MAX_PER_CLUSTER: usize = 4;
-/// Maximum number of clusters with remembered networks.
+/// Maximum number of clusters with stored networks.
 const MAX_CLUSTERS: usize = 20_000;
 
-/// Networks from which agents have proved their clusters' keys since the server started. Their
-/// agents get reserved slots. Clones network_slot them.
+/// Networks from which agents have proved their clusters' keys since the server started. Agents of
+/// these networks get reserved slots. Clones share the networks.
 #[derive(Clone, Debug, Default)]
 pub struct AgentNetworks(Arc<Mutex<Inner>>);
 
@@ -54,7 +54,7 @@ impl AgentNetworks {
         }
     }
 
-    /// Whether an agent has proved its cluster's key from this address.
+    /// Returns true if an agent has proved its cluster's key from this address.
     pub fn is_known(&self, address: IpAddr) -> bool {
         self.0.lock().clusters_at.contains_key(&network(address))
     }
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_cluster_has_few_known_networks_and_displaces_no_other() {
+    fn cluster_has_few_known_networks_and_displaces_no_other_cluster() {
         let networks = AgentNetworks::default();
         let address = |n: u8| IpAddr::from([192, 0, 2, n]);
         let (one, other) = (ClusterUid::new("1"), ClusterUid::new("2"));
@@ -73,7 +73,10 @@ mod tests {
         for n in 0..=255 {
             networks.proved(&one, address(n));
         }
-        assert!(networks.is_known(address(0)), "of the other cluster");
+        assert!(
+            networks.is_known(address(0)),
+            "the network of the other cluster"
+        );
         assert!(!networks.is_known(address(251)));
         assert!((252..=255).all(|n| networks.is_known(address(n))));
         assert_eq!(networks.0.lock().clusters_at.len(), MAX_PER_CLUSTER + 1);

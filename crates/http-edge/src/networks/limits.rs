@@ -8,17 +8,17 @@ use parking_lot::Mutex;
 
 use super::{Prefix, prefixes};
 
-/// A concurrency limit with lower limits per network; clones network_slot it.
+/// A concurrency limit with lower limits per network. Clones share the limits.
 ///
-/// A /56 or IPv4 /24 holds at most a quarter of the slots, and a /48 or IPv4 /16 at most half,
-/// unless that is less than twice the limit of one network.
+/// A /56 or IPv4 /24 holds at most a quarter of the slots, and a /48 or IPv4 /16 at most half. The
+/// minimum for both is twice the limit of one network.
 #[derive(Clone, Debug)]
 pub struct NetworkLimits(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     all: usize,
-    /// The limit of each of an address's prefixes.
+    /// The limits of an address's three prefixes.
     each: [usize; 3],
     held: Mutex<Held>,
 }
@@ -29,16 +29,16 @@ struct Held {
     by_prefix: HashMap<Prefix, usize>,
 }
 
-/// A held slot; released when dropped.
+/// A held slot. Dropping the guard releases the slot.
 #[derive(Debug)]
-#[must_use = "the slot is free again when this is dropped"]
+#[must_use = "dropping the guard releases the slot"]
 pub struct NetworkSlot {
     of: NetworkLimits,
     prefixes: [Prefix; 3],
 }
 
 impl NetworkLimits {
-    /// `all` slots in total, of which one network can hold `each`.
+    /// Creates `all` slots in total. One network can hold `each` of them.
     pub fn new(all: usize, each: usize) -> Self {
         Self(Arc::new(Inner {
             all,
@@ -47,7 +47,8 @@ impl NetworkLimits {
         }))
     }
 
-    /// Takes a slot for this address; `None` if the total or a network's limit is reached.
+    /// Takes a slot for this address. Returns `None` if the total limit or a network's limit is
+    /// reached.
     pub fn take(&self, address: IpAddr) -> Option<NetworkSlot> {
         let prefixes = prefixes(address);
         let mut held = self.0.held.lock();
@@ -69,8 +70,9 @@ impl NetworkLimits {
     }
 }
 
-/// Whether an address fits among `held` by the rule of [`NetworkLimits`], for callers that store
-/// the held addresses themselves. `limits` are the total and the limit of one network.
+/// Returns true if an address fits among `held` by the rule of [`NetworkLimits`]. Callers that
+/// store the held addresses themselves use this function. `limits` are the total limit and the
+/// limit of one network.
 pub fn has_room(
     held: impl Iterator<Item = IpAddr>,
     address: IpAddr,
@@ -87,7 +89,7 @@ pub fn has_room(
     all < limits.0 && counts.iter().zip(most).all(|(count, most)| *count < most)
 }
 
-/// The limit of each of an address's prefixes.
+/// Returns the limits of an address's three prefixes.
 fn most(all: usize, each: usize) -> [usize; 3] {
     let of_wider = |part: usize| part.max(each.saturating_mul(2)).min(all);
     [each, of_wider(all / 4), of_wider(all / 2)]
@@ -113,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_network_cannot_take_all_slots_and_releases_its_own() {
+    fn network_cannot_use_all_slots_and_releases_its_slots() {
         let limits = NetworkLimits::new(3, 2);
         let address = |last: u8| IpAddr::from([192, 0, 2, last]);
         let first = limits.take(address(1));
@@ -122,20 +124,23 @@ mod tests {
         assert!(limits.take(address(1)).is_none());
         let other = limits.take(address(2));
         assert!(other.is_some());
-        assert!(limits.take(address(3)).is_none(), "all are taken");
+        assert!(limits.take(address(3)).is_none(), "all slots are taken");
         drop((first, second));
         assert!(limits.take(address(1)).is_some());
         drop(other);
-        assert!(limits.0.held.lock().by_prefix.is_empty(), "nothing is kept");
+        assert!(
+            limits.0.held.lock().by_prefix.is_empty(),
+            "no entry is left"
+        );
     }
 
-    /// The `n`th /64 of 2001:db8::/48.
+    /// Returns the `n`th /64 of 2001:db8::/48.
     fn of_one_site(n: u16) -> IpAddr {
         IpAddr::from([0x2001, 0xdb8, 0, n, 0, 0, 0, 1])
     }
 
-    /// The number of these addresses that get one of 512 slots with a limit of 32 per network, and
-    /// whether `other` gets one as well.
+    /// Counts the addresses that receive one of 512 slots with a limit of 32 per network. Also
+    /// returns whether `other` receives a slot.
     fn flood(from: impl Iterator<Item = IpAddr>, other: IpAddr) -> (usize, bool) {
         let mut held: Vec<IpAddr> = Vec::new();
         for address in from {

@@ -1,4 +1,4 @@
-//! Proxies that are trusted to name the client of a request in `X-Forwarded-For`.
+//! Proxies that are trusted to set the client address of a request in `X-Forwarded-For`.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -9,26 +9,26 @@ use super::Prefix;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// Networks that are trusted to name their client; none by default.
+/// Networks that are trusted to set the client address. Empty by default.
 #[derive(Clone, Debug, Default)]
 pub struct TrustedProxies(Arc<[Prefix]>);
 
 impl TrustedProxies {
-    /// Trusts these networks.
+    /// Creates a list that trusts these networks.
     pub fn new(networks: &[Prefix]) -> Self {
         Self(networks.into())
     }
 
-    /// Whether an address is trusted.
+    /// Returns true if an address is trusted.
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.iter().any(|network| network.contains(address))
     }
 
-    /// The client of a request from this peer.
+    /// Returns the client of a request from this peer.
     ///
-    /// The header is read from the right, where the last proxy adds the address that it saw: the
+    /// The header is read from the right, because each proxy appends the address of its peer. The
     /// first untrusted address is the client. A value that is not an address stops the search, and
-    /// the proxy that forwarded it counts as the client. Values further left are ignored.
+    /// the proxy that forwarded the value counts as the client. Values further left are ignored.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let peer = peer.to_canonical();
         if !self.contains(peer) {
@@ -116,9 +116,9 @@ mod tests {
     }
 
     proptest! {
-        /// Text to the left of the address that the proxy saw has no effect.
+        /// Text to the left of the address that the last proxy appended has no effect.
         #[test]
-        fn text_of_the_client_is_ignored(text in "[ -~]{0,60}") {
+        fn forwarded_addresses_from_the_client_are_ignored(text in "[ -~]{0,60}") {
             let lines = [format!("{text}, 198.51.100.1")];
             let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
             prop_assert_eq!(client("10.0.0.1", &lines), "198.51.100.1");

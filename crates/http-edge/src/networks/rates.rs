@@ -9,9 +9,9 @@ use parking_lot::Mutex;
 
 use super::{Prefix, prefixes};
 
-/// Number of tracked prefixes above which idle ones are removed.
+/// Number of tracked prefixes above which idle prefixes are removed.
 const SWEEP_THRESHOLD: usize = 30_000;
-/// Maximum number of tracked prefixes. Requests of new prefixes are refused above it.
+/// Maximum number of tracked prefixes. Above this number, requests of new prefixes are refused.
 const MAX_PREFIXES: usize = 4 * SWEEP_THRESHOLD;
 /// Minimum interval between removals of idle prefixes.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
@@ -24,7 +24,7 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// A quota per minute; all of it can be used at once.
+    /// Returns a quota per minute with a burst of the same size.
     pub const fn per_minute(requests: u32) -> Self {
         Self {
             burst: requests,
@@ -32,7 +32,7 @@ impl Quota {
         }
     }
 
-    /// A quota per second; all of it can be used at once.
+    /// Returns a quota per second with a burst of the same size.
     pub const fn per_second(requests: u32) -> Self {
         Self {
             burst: requests,
@@ -40,7 +40,7 @@ impl Quota {
         }
     }
 
-    /// The same rate with another burst size.
+    /// Returns the same rate with another burst size.
     #[must_use]
     pub const fn burst(self, requests: u32) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl Quota {
         }
     }
 
-    /// Returns when the quota is full again after this request, or the time to wait.
+    /// Returns the time at which the quota is full again after this request, or the time to wait.
     fn next(self, free_at: Instant, now: Instant) -> Result<Instant, Duration> {
         let next = free_at.max(now) + self.every;
         let tolerated = now + self.every * self.burst;
@@ -60,11 +60,11 @@ impl Quota {
     }
 }
 
-/// Time until the same request passes.
+/// Time after which the same request is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait(pub Duration);
 
-/// Quotas of each network and its wider networks, separate for each `K`.
+/// Quotas of each network and its wider networks. Each `K` has separate quotas.
 #[derive(Debug)]
 pub struct Rates<K = ()> {
     quotas: [Quota; 3],
@@ -78,7 +78,7 @@ struct Buckets<K> {
 }
 
 impl<K: Clone + Eq + Hash> Rates<K> {
-    /// Quotas for a /64, a /56 and a /48, or for IPv4 a /32, a /24 and a /16.
+    /// Creates quotas for a /64, a /56 and a /48, or for IPv4 a /32, a /24 and a /16.
     pub fn new(quotas: [Quota; 3]) -> Self {
         Self {
             quotas,
@@ -89,7 +89,7 @@ impl<K: Clone + Eq + Hash> Rates<K> {
         }
     }
 
-    /// Counts a request unless a quota is exhausted; a refused request counts for no quota.
+    /// Counts a request unless a quota is exhausted. A refused request counts for no quota.
     pub fn check(&self, of: &K, address: IpAddr) -> Result<(), Wait> {
         self.check_at(of, address, Instant::now())
     }
@@ -112,7 +112,7 @@ impl<K: Clone + Eq + Hash> Rates<K> {
 }
 
 impl<K: Eq + Hash> Buckets<K> {
-    /// Removes idle prefixes if there are many; returns whether a prefix can be added.
+    /// Removes idle prefixes if there are many. Returns true if a prefix can be added.
     fn make_room(&mut self, now: Instant) -> bool {
         let is_due = now.saturating_duration_since(self.swept) >= SWEEP_EVERY;
         if self.free_at.len() >= SWEEP_THRESHOLD && is_due {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn one_48_gets_at_most_four_times_the_rate_of_one_64() {
+    fn ipv6_48_gets_at_most_four_times_the_rate_of_a_64() {
         let (rates, now) = (Rates::new(QUOTAS), Instant::now());
         let asked = |addresses: &mut dyn Iterator<Item = IpAddr>| {
             let passed = addresses.filter(|from| rates.check_at(&(), *from, now).is_ok());
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn spent_quota_refills_steadily() {
+    fn exhausted_quota_refills_at_a_constant_rate() {
         let (rates, now) = (Rates::new(QUOTAS), Instant::now());
         let from = of_one_site(0);
         for _ in 0..60 {
@@ -177,11 +177,16 @@ mod tests {
         assert!(rates.buckets.lock().free_at.len() < MAX_PREFIXES + 3);
         now += Duration::from_mins(1);
         assert_eq!(rates.check_at(&(), of_one_site(0), now), Ok(()));
-        assert_eq!(rates.buckets.lock().free_at.len(), 3, "the rest is at rest");
+        assert_eq!(
+            rates.buckets.lock().free_at.len(),
+            3,
+            "idle prefixes are removed"
+        );
     }
 
     proptest! {
-        /// No time window holds more requests of a prefix than its burst and its rate allow.
+        /// In any time window, the accepted requests of a prefix do not exceed its burst and its
+        /// rate.
         #[test]
         fn no_prefix_exceeds_its_quota(
             steps in proptest::collection::vec((0..3000_u64, 0..3_u16, 0..4_u16), 0..400),

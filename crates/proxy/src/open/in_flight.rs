@@ -15,18 +15,18 @@ use crate::open::{AbortReason, Key, OpenStreams};
 use drover_audit::{Audit, Outcome, Record, Stage, Subject};
 use drover_telemetry::{DirectionLabel, Metrics, VerbLabel};
 
-/// Where every request in flight reports: audit log, metrics, registry.
+/// The receivers of facts about requests in flight: audit log, metrics and registry.
 pub(crate) struct RequestRecorder {
     pub(crate) audit: Audit,
     pub(crate) metrics: Metrics,
     pub(crate) open: OpenStreams,
 }
 
-/// A permitted request in flight: its permit, its progress, and whether it was aborted.
+/// A permitted request in flight: its permit, its progress, and its abort state.
 ///
 /// The request's body, the response's body or upgraded stream, and the task that waits for the
-/// response hold references. When the last reference is dropped, the request has ended and its
-/// audit record is written.
+/// response hold references. Dropping the last reference ends the request and writes its audit
+/// record.
 pub(crate) struct InFlightRequest {
     permit: Permit,
     acting: Option<UserUid>,
@@ -46,7 +46,7 @@ pub(crate) struct InFlightRequest {
     in_memory: AtomicBool,
 }
 
-/// How the request ended, as far as known; `ClientGone` unless another end is recorded.
+/// The end of a request. The default is `ClientGone` until another end is recorded.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 enum End {
@@ -65,7 +65,7 @@ pub(crate) enum Side {
 }
 
 impl InFlightRequest {
-    /// Starts a request: it is counted, recorded and abortable from now on.
+    /// Starts a request: the registry counts it, the audit log records it, and it can be aborted.
     ///
     /// A `stream` also gets an audit record when it begins. `permit` comes with the impersonated
     /// user, if any.
@@ -113,7 +113,7 @@ impl InFlightRequest {
         &self.permit
     }
 
-    /// The impersonated user, if any.
+    /// Returns the impersonated user, if any.
     pub(crate) fn acting(&self) -> Option<&UserUid> {
         self.acting.as_ref()
     }
@@ -122,18 +122,19 @@ impl InFlightRequest {
         self.began
     }
 
-    /// Records that the stores hold the permit's token and user; if one is missing later, it was
-    /// deleted.
+    /// Records that the stores contain the permit's token and user. If one of them is missing
+    /// later, it was deleted.
     pub(crate) fn seen_in_memory(&self) {
         self.in_memory.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the stores ever held the permit's token and user.
+    /// Returns true if the stores contained the permit's token and user at any time during the
+    /// request.
     pub(crate) fn was_in_memory(&self) -> bool {
         self.in_memory.load(Ordering::Relaxed)
     }
 
-    /// Aborts the request for a reason; `false` if it was aborted before.
+    /// Aborts the request for a reason. Returns false if the request was already aborted.
     pub(crate) fn abort(&self, reason: AbortReason) -> bool {
         let first = self.aborted.set(reason).is_ok();
         if first {
@@ -148,7 +149,7 @@ impl InFlightRequest {
         first
     }
 
-    /// Returns the reason if the request was aborted; otherwise wakes `side` on an abort.
+    /// Returns the reason if the request was aborted. Otherwise an abort wakes `side`.
     pub(crate) fn poll_abort(&self, side: Side, cx: &mut Context<'_>) -> Poll<AbortReason> {
         if let Some(reason) = self.aborted.get() {
             return Poll::Ready(*reason);
@@ -157,7 +158,7 @@ impl InFlightRequest {
             Side::Upload => self.upload.register(cx.waker()),
             Side::Download => self.download.register(cx.waker()),
         }
-        // Checked again: an abort between the first check and the registration woke no task.
+        // Check again, because an abort between the first check and the registration woke no task.
         self.aborted
             .get()
             .copied()
@@ -176,7 +177,7 @@ impl InFlightRequest {
         metrics.answered(self.subject.verb, self.began.elapsed());
     }
 
-    /// Records that Drover responded itself.
+    /// Records that Drover itself responded with an error.
     pub(crate) fn refused(&self, reason: &'static str, status: StatusCode) {
         let _ = self.refused.set(reason);
         self.code.store(status.as_u16(), Ordering::Relaxed);
@@ -186,18 +187,18 @@ impl InFlightRequest {
         self.bytes_in.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Adds sent bytes of the response and returns their total.
+    /// Adds sent bytes of the response and returns the total.
     pub(crate) fn sent_down(&self, bytes: usize) -> u64 {
         let bytes = bytes as u64;
         self.bytes_out.fetch_add(bytes, Ordering::Relaxed) + bytes
     }
 
-    /// Records that the request became an upgraded stream, which counts its own bytes.
+    /// Records that the request became an upgraded stream. The stream counts its own bytes.
     pub(crate) fn upgraded(&self, traffic: Arc<Traffic>) {
         let _ = self.upgraded.set(traffic);
     }
 
-    /// Bytes from and to the client so far.
+    /// Returns the bytes received from and sent to the client.
     fn bytes(&self) -> (u64, u64) {
         let stream = self.upgraded.get();
         let (from, to) = stream.map_or((0, 0), |t| (t.bytes_in(), t.bytes_out()));
@@ -212,7 +213,7 @@ impl InFlightRequest {
         self.end.store(End::Complete as u8, Ordering::Relaxed);
     }
 
-    /// Records that the cluster's side closed the connection early.
+    /// Records that the cluster closed the connection early.
     pub(crate) fn upstream_gone(&self) {
         self.end.store(End::UpstreamGone as u8, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! Aborts requests whose permit was withdrawn, within seconds of the change on the hub.
+//! Aborts requests whose permit was withdrawn, within seconds after the change on the hub.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -23,13 +23,14 @@ use drover_hub::stores::identity_status;
 use drover_identity::accounts::TokenValidity;
 use drover_identity::{Accounts, Authenticator, LastUse};
 
-/// Interval of checks without a change: tokens expire by the clock alone.
+/// Interval of checks without a change. The checks find tokens that expire.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Changes often arrive in bursts; one check covers a burst.
+/// Delay before a check after a change. Changes often arrive in bursts, and one check covers a
+/// burst.
 const DEBOUNCE: Duration = Duration::from_millis(100);
-/// For this time after its start a request may use a token that the stores do not hold yet: a new
-/// token is read from the hub before the hub's watch delivers it. Together with the check interval
-/// this stays well below the promised five seconds.
+/// Time after its start during which a request may use a token that the stores do not contain yet.
+/// The server reads a new token from the hub before the hub's watch delivers it. Together with the
+/// check interval this time stays well below the promised five seconds.
 const NEW_TOKEN_GRACE: Duration = Duration::from_secs(2);
 
 /// Time limit of each step of the shutdown.
@@ -76,7 +77,7 @@ impl OpenRequests {
     }
 }
 
-/// Runs the controller: it checks every request in flight whenever the hub's state changes, and
+/// Runs the controller. It checks every request in flight after each change of the hub's state, and
 /// every second.
 pub async fn run_revocation(
     open: OpenStreams,
@@ -99,8 +100,8 @@ pub async fn run_revocation(
     runtime.run_single(options, reconciler, [changed]).await;
 }
 
-/// After `stop` is cancelled: gives requests in flight a moment to end, aborts the rest, and waits
-/// until the audit log has written all records.
+/// Runs the shutdown after `stop` is cancelled. Waits briefly for requests in flight, aborts the
+/// rest, and waits until the audit log has written all records.
 pub async fn shut_down(open: OpenStreams, audit: Audit, stop: CancellationToken) {
     stop.cancelled().await;
     let all_ended = async || {
@@ -131,11 +132,12 @@ pub async fn shut_down(open: OpenStreams, audit: Audit, stop: CancellationToken)
 enum Verdict {
     Holds,
     Withdrawn(AbortReason),
-    /// An object behind the permit is missing: deleted, or too new for the watch.
+    /// An object behind the permit is missing: it was deleted, or the watch has not delivered it
+    /// yet.
     Missing(AbortReason),
 }
 
-/// Decides whether to abort, from the current and the previous validity.
+/// Returns the reason to abort, derived from the current and the previous validity.
 fn abort_reason(verdict: &Verdict, in_flight: &InFlightRequest) -> Option<AbortReason> {
     match verdict {
         Verdict::Holds => {
@@ -150,20 +152,20 @@ fn abort_reason(verdict: &Verdict, in_flight: &InFlightRequest) -> Option<AbortR
     }
 }
 
-/// Whether the impersonated user can no longer use Drover; the stores held the user when the
-/// request started.
+/// Returns a reason if the impersonated user can no longer use Drover. The stores contained the
+/// user at the start of the request.
 fn acted_as_gone(in_flight: &InFlightRequest, stores: &Stores) -> Option<AbortReason> {
     let user = stores.users.by_uid(in_flight.acting()?.as_str());
     let there = user.is_some_and(|user| may_be_acted_as(&user));
     (!there).then_some(AbortReason::ActedAsUserDisabled)
 }
 
-/// Whether this user can be impersonated.
+/// Returns true if this user can be impersonated.
 pub(crate) fn may_be_acted_as(user: &User) -> bool {
     user.spec.enabled && user.metadata.deletion_timestamp.is_none()
 }
 
-/// Whether the stores hold the objects behind a permit.
+/// Returns true if the stores contain the objects behind a permit.
 pub(crate) fn is_in_memory(permit: &Permit, stores: &Stores, now: Timestamp) -> bool {
     match permit.holder() {
         Holder::Person { user, token_id, .. } => {
@@ -171,7 +173,7 @@ pub(crate) fn is_in_memory(permit: &Permit, stores: &Stores, now: Timestamp) -> 
             let standing = valid_person(user, token.as_deref(), stores, now);
             standing.is_ok()
         }
-        // The hub validated the token of an account, so the stores need not hold it.
+        // The hub validated the token of the account, so the stores need not contain the token.
         Holder::Account(_) => true,
     }
 }
@@ -194,7 +196,7 @@ fn withdrawn(
             ..
         } => {
             let token = stores.tokens.by_name(token_id);
-            // An open request counts as use of a session: a page displays it.
+            // An open request counts as use of a session. The user interface displays the last use.
             if let Some(token) = token.as_deref().filter(|t| t.spec.idle_seconds.is_some()) {
                 last_use.note(token);
             }
@@ -249,7 +251,7 @@ fn valid_person(
     }
 }
 
-/// Whether the user still has every role of the permit.
+/// Returns true if the user still has every role of the permit.
 fn has_roles(
     person: &User,
     basis: &Basis,

@@ -1,4 +1,4 @@
-//! What holds of every sequence of triggers and outcomes.
+//! Properties of all sequences of triggers and outcomes.
 
 use proptest::prelude::*;
 
@@ -29,7 +29,7 @@ fn scripts() -> impl Strategy<Value = Vec<Vec<Behavior>>> {
     prop::collection::vec(prop::collection::vec(behavior, 0..6), 5)
 }
 
-/// Options that a controller of Drover might have.
+/// Generates options that a controller of Drover may use.
 fn options() -> impl Strategy<Value = Options> {
     let times = (0..3_u64, 0..3_u64, 1..4_usize);
     times.prop_map(|(debounce, cooldown, concurrency)| {
@@ -41,7 +41,8 @@ fn options() -> impl Strategy<Value = Options> {
     })
 }
 
-/// Runs the steps; returns each trigger with its sequence number, and the times without leadership.
+/// Runs the steps. Returns each trigger with its sequence number, and the periods without
+/// leadership.
 async fn play(options: Options, reconciler: &Scripted, steps: &[Step]) -> Vec<(u8, usize)> {
     let leads = watch::Sender::new(true);
     let gate = LeaderGate::watching(leads.subscribe(), |leads| *leads);
@@ -61,7 +62,7 @@ async fn play(options: Options, reconciler: &Scripted, steps: &[Step]) -> Vec<(u
             Step::Wait(ms) => sleep(Duration::from_millis(*ms)).await,
             Step::Lead(now) => {
                 leads.send_replace(*now);
-                // Lets the controller see it.
+                // Wait until the controller has processed the step.
                 sleep(Duration::from_millis(1)).await;
                 let running = reconciler.0.lock().running;
                 assert!(
@@ -81,7 +82,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn keys_are_never_called_twice_at_once_and_no_trigger_is_lost(
+    fn key_has_at_most_one_running_call_and_no_trigger_is_lost(
         steps in steps(), scripts in scripts(), options in options(), millis in 0..1500_u64,
     ) {
         let mut reconciler = Scripted::default().taking(Duration::from_millis(millis));

@@ -19,9 +19,9 @@ use serde::Deserialize;
 use super::Answers;
 use crate::hash::fnv1a;
 
-/// Interval between lines.
+/// Interval between log lines.
 const INTERVAL: SignedDuration = SignedDuration::from_secs(10);
-/// Maximum number of lines in a response; the last ones are returned.
+/// Maximum number of lines in a response. The response contains the last lines.
 const MAX_LINES: i64 = 1000;
 
 /// The supported fields of `PodLogOptions`.
@@ -49,7 +49,7 @@ struct Run {
     image: String,
     seed: u32,
     began: Timestamp,
-    /// Time and exit code of the end.
+    /// Time and exit code of the end. `None` while the container runs.
     ended: Option<(Timestamp, i32)>,
 }
 
@@ -146,7 +146,8 @@ fn nothing_yet(
     format!("container {container:?} in pod {pod:?} is waiting to start: {waiting}")
 }
 
-/// Returns the start and end of the last run of a container, or of the one before.
+/// Returns the start and end of the last run of a container. Returns the preceding run if
+/// `previous` is true.
 fn life(status: &ContainerStatus, previous: bool) -> Option<(Timestamp, Option<(Timestamp, i32)>)> {
     let ended = |state: Option<&k8s_openapi::api::core::v1::ContainerState>| {
         let ended = state?.terminated.as_ref()?;
@@ -159,7 +160,7 @@ fn life(status: &ContainerStatus, previous: bool) -> Option<(Timestamp, Option<(
     }
     let running = now.and_then(|state| state.running.as_ref());
     let running = running.and_then(|running| running.started_at.as_ref());
-    // Between two runs the log of the last run is returned.
+    // Between two runs, the response is the log of the last run.
     running
         .map(|began| (began.0, None))
         .or_else(|| ended(now))
@@ -214,7 +215,7 @@ impl Run {
     }
 }
 
-/// Returns the requested lines until now.
+/// Returns the requested lines up to now.
 fn past(run: &Run, options: &Options, now: Timestamp) -> String {
     let last = run.last(now);
     let since = options
@@ -245,7 +246,7 @@ fn past(run: &Run, options: &Options, now: Timestamp) -> String {
     text
 }
 
-/// Returns the existing lines, and then new ones until the container ends.
+/// Returns the existing lines, then new lines until the container ends.
 fn follow(
     answers: &Answers,
     path: &ResourcePath,
@@ -315,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn options_select_lines() {
+    fn log_options_select_lines() {
         let count = |options: Options| past(&run(None), &options, at(100)).lines().count();
         let tail = |tail| Options {
             tail_lines: Some(tail),

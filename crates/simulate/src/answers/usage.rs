@@ -1,4 +1,4 @@
-//! `metrics.k8s.io`: simulated usage of nodes and pods.
+//! The API `metrics.k8s.io` with simulated usage of nodes and pods.
 
 use std::collections::BTreeMap;
 
@@ -22,11 +22,11 @@ use crate::decide::amounts::{Unit, units};
 use crate::hash::fnv1a;
 use crate::world::World;
 
-/// Maximum usage of a container without requests.
+/// Maximum usage of a container without requests: CPU in millis and memory in bytes.
 const DEFAULT_USAGE: (i64, i64) = (10, 32 << 20);
-/// Usage of a node without pods.
+/// Usage of a node without pods: CPU in millis and memory in bytes.
 const NODE_USAGE: (i64, i64) = (120, 600 << 20);
-/// Period of the usage in seconds.
+/// Period of the simulated usage, in seconds.
 const PERIOD: i64 = 600;
 
 #[derive(Debug, Default, Deserialize)]
@@ -49,7 +49,7 @@ pub(super) fn nodes(
     let all = world
         .nodes
         .iter()
-        // Unreachable nodes have no metrics.
+        // Unreachable nodes have no metrics, so omit them.
         .filter(|node| !node_fails(node.metadata.annotations.as_ref()))
         .map(|node| of_node(node, &used, now));
     answer("NodeMetrics", path, uri, all.collect())
@@ -128,7 +128,7 @@ fn by_node(world: &World, now: Timestamp) -> BTreeMap<&str, Usage> {
     used
 }
 
-/// Returns between 40 % and 80 % of the requests.
+/// Returns the usage of a container: between 40 % and 80 % of its requests.
 fn of_container(pod: &Pod, container: &Container, now: Timestamp) -> Usage {
     let requests = container
         .resources
@@ -157,7 +157,7 @@ fn of_container(pod: &Pod, container: &Container, now: Timestamp) -> Usage {
     )
 }
 
-/// Returns thousandths from 400 to 800: a triangle wave with an individual phase.
+/// Returns thousandths from 400 to 800: a triangle wave whose phase depends on the seed.
 fn share(seed: i64, second: i64) -> i64 {
     let at = (second + seed).rem_euclid(PERIOD);
     let half = PERIOD / 2;

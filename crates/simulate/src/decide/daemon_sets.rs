@@ -1,4 +1,4 @@
-//! DaemonSets: a pod on each matching node.
+//! Simulates DaemonSets: a pod on each matching node.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ struct Daemons<'w> {
     hash: String,
     /// Names of the matching nodes.
     nodes: Vec<&'w Node>,
-    /// Pods by node, without finished ones.
+    /// Pods by node, without finished pods.
     pods: BTreeMap<String, &'w Pod>,
     finished: Vec<&'w Pod>,
 }
@@ -134,7 +134,7 @@ impl<'w> Daemons<'w> {
             if pod.labels().get(REVISION_HASH) == Some(&self.hash) {
                 continue;
             }
-            // A pod that is not available does not count.
+            // Deleting an unready pod does not reduce the number of serving pods.
             if is_ready(pod) {
                 if room == 0 {
                     continue;
@@ -180,7 +180,7 @@ impl<'w> Daemons<'w> {
     }
 }
 
-/// Returns the fields that matter for a status update.
+/// Returns the fields whose change requires a status update.
 fn significant_fields(status: &DaemonSetStatus) -> ([i32; 5], Option<i64>) {
     (
         [
@@ -206,7 +206,7 @@ fn add_tolerations(spec: &mut Value) {
     }
 }
 
-/// Returns a pod of this template, to find matching nodes.
+/// Returns a pod of this template, for finding matching nodes.
 fn probe(template: &k8s_openapi::api::core::v1::PodTemplateSpec) -> Pod {
     let mut spec = json!(template.spec);
     add_tolerations(&mut spec);

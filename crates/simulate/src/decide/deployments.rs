@@ -1,4 +1,4 @@
-//! Deployments: a ReplicaSet for each template, and rollouts.
+//! Simulates Deployments: a ReplicaSet for each template, and rollouts.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ struct Rollout<'w> {
     desired: Desired,
     hash: String,
     new: Option<&'w ReplicaSet>,
-    /// Oldest first.
+    /// The old ReplicaSets, oldest first.
     old: Vec<&'w ReplicaSet>,
 }
 
@@ -227,7 +227,7 @@ impl Rollout<'_> {
         conditions.find(|condition| condition.type_ == kind)
     }
 
-    /// Returns the old condition, unless its meaning changed or there was progress.
+    /// Returns the old condition, unless its meaning changed or the rollout progressed.
     fn condition(
         &self,
         kind: &str,
@@ -254,7 +254,8 @@ impl Rollout<'_> {
         })
     }
 
-    /// Returns the Progressing condition, and whether there was progress since the last update.
+    /// Returns the Progressing condition. The second value is true if the rollout progressed since
+    /// the last update.
     fn progress(
         &self,
         counts: &Counts,
@@ -268,7 +269,7 @@ impl Rollout<'_> {
         let known = self.known("Progressing");
         let said = known.and_then(|known| known.message.as_deref());
         let succeeded = format!("ReplicaSet \"{name}\" has successfully progressed.");
-        // A completed rollout stays completed, also if a pod fails later.
+        // A completed rollout stays completed, even if a pod fails later.
         if complete || said == Some(&succeeded) {
             return Some(("True", "NewReplicaSetAvailable", succeeded, false));
         }
@@ -321,7 +322,7 @@ impl Counts {
         })
     }
 
-    /// Whether there was progress since.
+    /// Returns true if the rollout progressed between these counts.
     fn is_behind(&self, now: &Self) -> bool {
         now.updated > self.updated
             || now.ready > self.ready

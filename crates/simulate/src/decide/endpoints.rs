@@ -1,4 +1,4 @@
-//! EndpointSlices: the addresses of a Service's pods.
+//! Simulates EndpointSlices: the addresses of a Service's pods.
 
 use std::collections::BTreeMap;
 

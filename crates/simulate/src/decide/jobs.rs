@@ -1,4 +1,4 @@
-//! Jobs: pods are created until enough have succeeded or too many have failed.
+//! Simulates Jobs: pods are created until enough have succeeded or too many have failed.
 
 use std::collections::BTreeSet;
 
@@ -46,7 +46,7 @@ struct Work<'w> {
     indexed: bool,
 }
 
-/// The end of a job.
+/// The end of a Job: its condition, reason and message.
 struct End {
     succeeded: bool,
     reason: &'static str,
@@ -316,7 +316,7 @@ impl<'w> Work<'w> {
     }
 }
 
-/// Returns the fields that matter for a status update.
+/// Returns the fields whose change requires a status update.
 fn significant_fields(status: &JobStatus) -> [i32; 4] {
     [status.active, status.ready, status.succeeded, status.failed].map(|n| n.unwrap_or(0))
 }

@@ -1,4 +1,4 @@
-//! Kubelets: the lifecycle of a pod on its node.
+//! Simulates kubelets: the lifecycle of a pod on its node.
 //!
 //! ```text
 //!  bound ──► ContainerCreating ─► Running ─► Ready
@@ -290,7 +290,7 @@ impl Kept<'_> {
         all.map(said).to_vec().into()
     }
 
-    /// Returns the transition time of a condition that stays the same.
+    /// Returns the transition time of an unchanged condition.
     fn since(&self, kind: &str, holds: bool) -> Option<Timestamp> {
         let status = self.pod.status.as_ref()?;
         let mut conditions = status.conditions.iter().flatten();

@@ -1,4 +1,4 @@
-//! Nodes: heartbeats, and conditions of unreachable nodes.
+//! Simulates heartbeats of nodes, and the conditions of unreachable nodes.
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Node, NodeCondition, Pod, Taint};

@@ -1,4 +1,4 @@
-//! Pods by controller, and their readiness.
+//! Finds the pods of each controller, and their readiness.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ pub(super) fn owner<K: SimulatedKind>(object: &K) -> Value {
     }])
 }
 
-/// Returns `status.phase`.
+/// Returns the phase of a pod from `status.phase`.
 pub(super) fn phase(pod: &Pod) -> &str {
     let status = pod.status.as_ref();
     status
@@ -50,17 +50,17 @@ pub(super) fn phase(pod: &Pod) -> &str {
         .unwrap_or("Pending")
 }
 
-/// Whether the pod has succeeded or failed.
+/// Returns true if the pod has succeeded or failed.
 pub(super) fn is_finished(pod: &Pod) -> bool {
     matches!(phase(pod), "Succeeded" | "Failed")
 }
 
-/// Whether the pod is being deleted.
+/// Returns true if the pod is being deleted.
 pub(super) fn is_terminating(pod: &Pod) -> bool {
     pod.metadata.deletion_timestamp.is_some()
 }
 
-/// Whether the pod counts for its controller.
+/// Returns true if the pod counts for its controller.
 pub(super) fn is_active(pod: &Pod) -> bool {
     !is_finished(pod) && !is_terminating(pod)
 }
@@ -77,19 +77,19 @@ pub(super) fn condition(pod: &Pod, kind: &str) -> Option<Timestamp> {
     Some(since.map_or(Timestamp::MIN, |time| time.0))
 }
 
-/// Whether the pod is ready.
+/// Returns true if the pod is ready.
 pub(super) fn is_ready(pod: &Pod) -> bool {
     condition(pod, "Ready").is_some()
 }
 
-/// Whether a pod has been ready for the required time.
+/// The availability of a pod. A pod is available after it was ready for the required time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Availability {
-    /// Not ready.
+    /// The pod is not ready.
     No,
-    /// Ready, and available from this time.
+    /// The pod is ready. It becomes available at this time.
     At(Timestamp),
-    /// Available.
+    /// The pod is available.
     Yes,
 }
 

@@ -1,4 +1,4 @@
-//! ReplicaSets: the requested number of pods.
+//! Simulates ReplicaSets: the requested number of pods.
 
 use k8s_openapi::api::apps::v1::{ReplicaSet, ReplicaSetStatus};
 use k8s_openapi::api::core::v1::Pod;
@@ -65,7 +65,7 @@ fn status(set: &ReplicaSet, active: &[&Pod], decision: &mut DecisionBuilder) {
     }
 }
 
-/// Returns the fields that matter for a status update.
+/// Returns the fields whose change requires a status update.
 fn significant_fields(status: &ReplicaSetStatus) -> (i32, i32, i32, i32, Option<i64>) {
     (
         status.replicas,

@@ -7,11 +7,11 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Desired {
     pub(super) replicas: i32,
-    /// `maxSurge` as a number.
+    /// The value of `maxSurge`, as a number of pods.
     pub(super) surge: i32,
-    /// `maxUnavailable` as a number.
+    /// The value of `maxUnavailable`, as a number of pods.
     pub(super) unavailable: i32,
-    /// Whether the strategy is `Recreate`.
+    /// True if the strategy is `Recreate`.
     pub(super) recreate: bool,
     pub(super) paused: bool,
 }
@@ -28,7 +28,7 @@ impl Desired {
         Self {
             replicas,
             surge,
-            // With both 0 the rollout could not progress.
+            // If both values were 0, the rollout could not progress.
             unavailable: if surge == 0 {
                 unavailable.max(1)
             } else {
@@ -72,11 +72,11 @@ fn rounded(number: f64, up: bool) -> i32 {
 /// The sizes of a ReplicaSet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Size {
-    /// `spec.replicas`.
+    /// Requested number of pods, from `spec.replicas`.
     pub(super) wanted: i32,
-    /// `status.replicas`, if the status is of the current spec.
+    /// Number of pods from `status.replicas`, if the status is of the current spec.
     pub(super) present: Option<i32>,
-    /// `status.availableReplicas`.
+    /// Number of available pods, from `status.availableReplicas`.
     pub(super) available: i32,
 }
 
@@ -114,7 +114,7 @@ pub(super) fn step(desired: &Desired, new: Option<Size>, old: &[Size]) -> (i32, 
         return (desired.replicas, unchanged);
     }
     if desired.paused {
-        // While paused, only the newest set is scaled.
+        // A paused rollout scales only the newest ReplicaSet.
         return match new {
             Some(_) => ((desired.replicas - old_total).max(0), unchanged),
             None => (0, paused(desired, old)),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn recreate_waits_for_the_end_of_old_pods() {
+    fn recreate_strategy_waits_for_the_end_of_old_pods() {
         let desired = Desired {
             recreate: true,
             ..desired(3, 0, 1)

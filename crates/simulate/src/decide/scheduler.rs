@@ -1,4 +1,4 @@
-//! The scheduler: binds each pod to a node, or reports why none fits.
+//! Simulates the scheduler: binds each pod to a node, or reports the reason why no node fits.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,8 @@ impl<'w> Free<'w> {
         }
     }
 
-    /// Returns the node with the most free resources, or the number of nodes by reason.
+    /// Returns the node with the most free resources. If no node fits, returns the number of nodes
+    /// by reason.
     fn best(&mut self, pod: &Pod) -> Result<String, BTreeMap<String, usize>> {
         let needs = requests(pod);
         let mut why: BTreeMap<String, usize> = BTreeMap::new();
@@ -149,7 +150,7 @@ pub(super) fn pinned(pod: &Pod) -> Option<&str> {
     field.values.as_ref()?.first().map(String::as_str)
 }
 
-/// Whether a node matches a pod, regardless of free resources.
+/// Returns true if a node matches a pod, regardless of free resources.
 pub(super) fn fits(pod: &Pod, node: &Node) -> bool {
     rejection(pod, node).is_none()
 }

@@ -1,4 +1,4 @@
-//! StatefulSets: pods with stable names, created in order.
+//! Simulates StatefulSets: pods with stable names, created in order.
 
 use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetStatus};
 use k8s_openapi::api::core::v1::Pod;
@@ -27,9 +27,9 @@ pub(super) fn decide(world: &World, owned: &Owned<'_>, decision: &mut DecisionBu
 
 struct Ordered<'w> {
     set: &'w StatefulSet,
-    /// Pods with their ordinals, in order.
+    /// Pods with their ordinals, in the order of the ordinals.
     pods: Vec<(i32, &'w Pod)>,
-    /// Revision: `NAME-HASH` of the template.
+    /// Name of the current revision: `NAME-HASH` of the template.
     revision: String,
     wanted: std::ops::Range<i32>,
     parallel: bool,
@@ -86,7 +86,7 @@ impl<'w> Ordered<'w> {
                         return;
                     }
                 }
-                // A finished pod is replaced.
+                // Delete a finished pod, so that a later decision creates a new pod.
                 Some(pod) if is_finished(pod) && !is_terminating(pod) => {
                     decision.delete(pod, Some(0));
                     return;
@@ -225,7 +225,7 @@ impl<'w> Ordered<'w> {
     }
 }
 
-/// Returns the fields that matter for a status update.
+/// Returns the fields whose change requires a status update.
 fn significant_fields(status: &StatefulSetStatus) -> ([i32; 5], &str, &str, Option<i64>) {
     (
         [

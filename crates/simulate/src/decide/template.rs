@@ -1,4 +1,4 @@
-//! Pods from templates.
+//! Creates pods from templates.
 
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use serde_json::{Map, Value, json};
@@ -32,11 +32,11 @@ pub(super) fn encode(mut number: u32) -> String {
     text
 }
 
-/// The name of a pod.
+/// The name of a new pod.
 pub(super) enum Name {
-    /// This name.
+    /// The complete name.
     Fixed(String),
-    /// A prefix; the API adds a random suffix.
+    /// A prefix of the name. The API adds a random suffix.
     Prefix(String),
 }
 

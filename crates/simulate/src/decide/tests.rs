@@ -1,4 +1,4 @@
-//! Whole worlds and what is decided in them.
+//! Tests of decisions for complete worlds.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ fn node(world: &World, name: &str) -> Node {
     world.nodes.get("", name).unwrap().clone()
 }
 
-/// JSON merge patch (RFC 7396).
+/// Applies a JSON merge patch (RFC 7396).
 fn merge(target: &mut Value, patch: &Value) {
     let Some(fields) = patch.as_object() else {
         *target = patch.clone();
@@ -169,7 +169,7 @@ fn crashing_pod_is_restarted_with_backoff() {
         .filter(|(_, what)| what.contains(" running "))
         .map(|(at, _)| *at)
         .collect();
-    // It runs 4 s each time, and waits 10 s, 20 s, 40 s.
+    // The container runs for 4 s each time, and waits for 10 s, 20 s and 40 s.
     assert_eq!(starts[..4], [2, 16, 40, 84], "{told:?}");
 }
 
@@ -186,7 +186,7 @@ fn failed_image_pull_creates_events_once() {
 }
 
 #[test]
-fn pods_are_spread_over_nodes_with_room() {
+fn pods_are_spread_over_nodes_with_free_resources() {
     let mut world = world(2);
     for number in 0..5 {
         let mut pod = pod(&format!("p{number}"), &json!({}));
@@ -212,7 +212,7 @@ fn pods_are_spread_over_nodes_with_room() {
 }
 
 #[test]
-fn unreachable_node_is_tainted_and_gets_no_pods() {
+fn unreachable_node_is_tainted_and_receives_no_pods() {
     let mut world = world(1);
     let mut silent = json!(node(&world, "simulated-worker-1"));
     silent["metadata"]["annotations"] = json!({ FAIL: "NotReady" });

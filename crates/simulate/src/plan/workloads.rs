@@ -100,7 +100,7 @@ fn namespace(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 }
 
-/// The workloads of every cluster.
+/// Returns the system workloads that every cluster contains.
 pub(super) fn system() -> Vec<Value> {
     let dns = app("kube-system", "coredns", "example.org/coredns:1", (100, 70));
     let proxy = app(
@@ -112,7 +112,7 @@ pub(super) fn system() -> Vec<Value> {
     vec![dns.deployment(2), dns.service(), proxy.daemon_set()]
 }
 
-/// A web shop; `scale` multiplies its replicas.
+/// Returns the workloads of a web shop. `scale` multiplies the replicas.
 pub(super) fn shop(scale: u32) -> Vec<Value> {
     let web = app("shop", "web", "example.org/shop/web:2.4", (100, 128));
     let cart = app("shop", "cart", "example.org/shop/cart:1.9", (150, 192));
@@ -131,7 +131,7 @@ pub(super) fn shop(scale: u32) -> Vec<Value> {
     ]
 }
 
-/// Data processing.
+/// Returns data processing workloads. `scale` multiplies the replicas.
 pub(super) fn analytics(scale: u32) -> Vec<Value> {
     let ingest = app(
         "analytics",
@@ -162,7 +162,7 @@ pub(super) fn analytics(scale: u32) -> Vec<Value> {
     ]
 }
 
-/// Monitoring and other services of a platform team.
+/// Returns monitoring and other services of a platform team.
 pub(super) fn platform(scale: u32) -> Vec<Value> {
     let gateway = app(
         "platform",
@@ -192,7 +192,8 @@ pub(super) fn platform(scale: u32) -> Vec<Value> {
     ]
 }
 
-/// Failing workloads: crashes, missing images, insufficient resources, failing probes, a failing job.
+/// Returns failing workloads: crashes, missing images, insufficient resources, failing probes and a
+/// failing Job.
 pub(super) fn troubles() -> Vec<Value> {
     let fails = |name, what: &str| {
         let mut failing = app("troubles", name, "example.org/troubles/app:0", (50, 64));

@@ -11,23 +11,23 @@ use super::{Objects, World};
 /// A kind that the simulation reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// core/v1
+    /// Node of core/v1.
     Node,
-    /// core/v1
+    /// Pod of core/v1.
     Pod,
-    /// core/v1
+    /// Service of core/v1.
     Service,
-    /// apps/v1
+    /// DaemonSet of apps/v1.
     DaemonSet,
-    /// apps/v1
+    /// Deployment of apps/v1.
     Deployment,
-    /// apps/v1
+    /// ReplicaSet of apps/v1.
     ReplicaSet,
-    /// apps/v1
+    /// StatefulSet of apps/v1.
     StatefulSet,
-    /// batch/v1
+    /// Job of batch/v1.
     Job,
-    /// discovery.k8s.io/v1
+    /// EndpointSlice of discovery.k8s.io/v1.
     EndpointSlice,
 }
 
@@ -41,7 +41,7 @@ pub trait SimulatedKind:
     + Sync
     + 'static
 {
-    /// The kind.
+    /// The kind of the type.
     const KIND: Kind;
 
     /// Returns the objects of this kind.

@@ -12,17 +12,17 @@ use kube::runtime::wait::await_condition;
 use kube::{Client, ResourceExt};
 use serde_json::Value;
 
-/// Timeout of a test; tests do not wait for real time.
+/// Timeout of a test. Tests do not wait in real time.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A cluster and the folder of its state.
+/// A cluster with a manual clock, and the folder of its state.
 pub(crate) struct Stage {
     pub(crate) cluster: Cluster,
     pub(crate) clock: Clock,
     pub(crate) folder: tempfile::TempDir,
 }
 
-/// A time without fractions of a second, as in statuses.
+/// Returns the current time without fractions of a second, as in statuses.
 fn now() -> Timestamp {
     Timestamp::from_second(Timestamp::now().as_second()).unwrap()
 }
@@ -89,7 +89,7 @@ impl Stage {
         let waited = tokio::time::timeout(PATIENCE, waiting).await;
         if waited.is_err() {
             let is = self.api(group, kind).get_opt(name).await.unwrap();
-            panic!("{kind} {name} never became what it should: {is:#?}");
+            panic!("{kind} {name} did not reach the expected state: {is:#?}");
         }
     }
 
@@ -104,7 +104,8 @@ impl Stage {
         let moving = async {
             loop {
                 self.advance(1);
-                // The simulation decides and writes before the next second of its clock.
+                // Wait until the simulation has decided and written before the next second of its
+                // clock.
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };

@@ -1,4 +1,4 @@
-//! Workloads run, roll out, scale and fail like on a real cluster.
+//! Tests that workloads run, roll out, scale and fail like on a real cluster.
 
 use drover_simulate::Plan;
 use drover_simulate::annotations::{FAIL, RUN_SECONDS, START_SECONDS};
@@ -26,7 +26,7 @@ fn count(object: Option<&Value>, field: &str) -> i64 {
     object.map_or(-1, |object| object["status"][field].as_i64().unwrap_or(0))
 }
 
-/// Checks like `kubectl rollout status`.
+/// Returns true if the Deployment is rolled out, by the rules of `kubectl rollout status`.
 fn is_rolled_out(object: Option<&Value>, replicas: i64) -> bool {
     let Some(one) = object else { return false };
     one["status"]["observedGeneration"] == one["metadata"]["generation"]
@@ -141,7 +141,7 @@ async fn job_completes_or_fails_after_its_retries() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn unschedulable_pod_reports_why_and_runs_when_there_is_room() {
+async fn unschedulable_pod_reports_the_reason_and_runs_after_resources_are_free() {
     let stage = Stage::of(Plan::empty(1)).await;
     let mut large = workload("Deployment", "large", "large:1", &json!({"replicas": 2}));
     large["spec"]["template"]["spec"]["containers"][0]["resources"] =
@@ -176,7 +176,7 @@ async fn unschedulable_pod_reports_why_and_runs_when_there_is_room() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requested_failures_look_like_real_ones() {
+async fn requested_failures_have_the_statuses_of_real_failures() {
     let stage = Stage::of(Plan::empty(1)).await;
     for (name, what) in [
         ("crashing", "CrashLoopBackOff"),

@@ -88,7 +88,7 @@ pub(super) async fn read(answer: Response<Incoming>) -> Read {
     let collected = tokio::time::timeout(LIMIT, body.collect()).await;
     let body = collected
         .expect("a whole answer in time")
-        .expect("a whole answer")
+        .expect("a whole response")
         .to_bytes();
     Read { head, body }
 }

@@ -228,6 +228,6 @@ async fn refusal_by_a_cluster_is_relayed_with_a_warning_that_lists_the_roles() {
     let warning = got.head.headers["warning"].to_str().unwrap();
     assert_eq!(
         warning,
-        "299 - \"your roles in a: reader; who can, and why, says: drover access explain\""
+        "299 - \"your roles in a: reader; run \"drover access explain\" to list permissions and their sources\""
     );
 }

@@ -26,7 +26,7 @@ impl Objects {
                 let (parts, body) = request.into_parts();
                 let body = body.collect_bytes().await?;
                 let body = serde_json::from_slice(&body).unwrap_or_default();
-                // Other tasks run between any two requests.
+                // Let other tasks run between two requests.
                 tokio::task::yield_now().await;
                 let (code, said) = objects.answer(&parts.method, parts.uri.path(), body);
                 let mut response = Response::new(Body::from(said.to_string().into_bytes()));
@@ -84,7 +84,7 @@ impl Objects {
         format!("/apis/management.drover.dev/v1alpha1/clusters/{name}")
     }
 
-    /// A Cluster whose UID is its name, bound to a key or not.
+    /// Creates a Cluster whose UID is its name.
     fn cluster(&self, name: &str, bound: Option<&PublicKey>) -> Cluster {
         let mut cluster = Cluster::new(name, ClusterSpec::default());
         cluster.metadata.uid = Some(name.to_owned());
@@ -110,7 +110,7 @@ const KEY: PublicKey = PublicKey::from_bytes([1; 32]);
 const OTHER: PublicKey = PublicKey::from_bytes([2; 32]);
 
 #[tokio::test]
-async fn one_of_concurrent_registrations_claims_the_key() {
+async fn concurrent_registrations_claim_the_key_once() {
     let objects = Objects::default();
     let hub = objects.hub();
     let clusters: Vec<_> = (0..8)
@@ -120,7 +120,7 @@ async fn one_of_concurrent_registrations_claims_the_key() {
     let claims = futures::future::try_join_all(takes).await.unwrap();
     let ours = claims.iter().filter(|it| **it == Claim::Ours).count();
     assert_eq!(ours, 1, "{claims:?}");
-    // Another key has a claim of its own.
+    // The other key has a separate claim.
     let other = take(&hub, &OTHER, &clusters[7]).await.unwrap();
     assert_eq!(other, Claim::Ours);
 }

@@ -1,7 +1,7 @@
-//! Permissions of the agent and of its lanes' accounts: the minimum for each.
+//! Permissions of the agent and of its lanes' accounts. Each account has the minimum.
 //!
-//! The user lane's account has no permissions here: the server's access controller grants it
-//! impersonation of exactly the users with access to the cluster.
+//! The user lane's account has no permissions in the manifest. The server's access controller
+//! allows the account to impersonate exactly the users with access to the cluster.
 
 use drover_access::admission::RBAC;
 use drover_api::group::AGENT_NAMESPACE;
@@ -57,7 +57,7 @@ pub(super) fn write(stream: &mut Stream) -> Result<(), ManifestError> {
     Ok(())
 }
 
-/// A reference to a role or cluster role.
+/// Returns a reference to a Role or ClusterRole.
 pub fn role_ref(kind: &str, name: &str) -> RoleRef {
     RoleRef {
         api_group: Some(RBAC.to_owned()),
@@ -66,7 +66,7 @@ pub fn role_ref(kind: &str, name: &str) -> RoleRef {
     }
 }
 
-/// A service account of the agent's namespace.
+/// Returns a service account of the agent's namespace as a subject.
 pub fn account(name: &str) -> Subject {
     Subject {
         kind: "ServiceAccount".to_owned(),
@@ -87,7 +87,8 @@ fn rule(group: &str, resources: &[&str], names: &[&str], verbs: &[&str]) -> Poli
     }
 }
 
-/// The agent itself: its own Secrets and ConfigMaps, the lanes' tokens, its events.
+/// Returns the rules of the agent's account: its Secrets and ConfigMaps, the lanes' tokens, and its
+/// events.
 fn agent() -> Vec<PolicyRule> {
     let lanes = ["drover-user", CONTROLLER, REPORT];
     vec![
@@ -112,23 +113,24 @@ fn agent() -> Vec<PolicyRule> {
     ]
 }
 
-/// The server's controllers: roles and bindings. An account that can bind any role effectively has
-/// all permissions, and RBAC has no narrower permission for this: a role's name derives from its
-/// UID on the hub, and users define its rules.
+/// Returns the rules of the server's controllers for roles and bindings. An account that can bind
+/// any role effectively has all permissions. RBAC has no narrower permission for this purpose: a
+/// role's name derives from its UID on the hub, and users define its rules.
 fn controller() -> Vec<PolicyRule> {
     let write = ["list", "create", "update", "delete"];
     let bindings = ["clusterrolebindings", "rolebindings"];
     vec![
         rule(RBAC, &["clusterroles"], &[], &write),
         rule(RBAC, &["clusterroles"], &[], &["bind", "escalate"]),
-        // To remove subjects without a role from another owner's binding while its other subjects
-        // stay.
+        // The controllers remove subjects without a role from another owner's binding and keep the
+        // other subjects.
         rule(RBAC, &["roles"], &[], &["bind"]),
         rule(RBAC, &bindings, &[], &write),
-        // Projects: their namespaces and quotas. The account cannot delete namespaces.
+        // The controllers create namespaces and quotas of projects. The account cannot delete
+        // namespaces.
         rule("", &["namespaces"], &[], &["list", "create", "patch"]),
         rule("", &["resourcequotas", "limitranges"], &[], &write),
-        // Removal of the agent after the Cluster was deleted on the server.
+        // The server removes the agent's namespace after the Cluster was deleted.
         rule("", &["namespaces"], &[AGENT_NAMESPACE], &["get", "delete"]),
         rule(
             RBAC,
@@ -136,19 +138,21 @@ fn controller() -> Vec<PolicyRule> {
             &[REPORT, CONTROLLER],
             &["get", "patch"],
         ),
-        // Whether this cluster allows a user to impersonate another (`kubectl --as`).
+        // The server checks whether this cluster allows a user to impersonate another (`kubectl
+        // --as`).
         rule(
             "authorization.k8s.io",
             &["subjectaccessreviews"],
             &[],
             &["create"],
         ),
-        // The server's probes of the tunnel.
+        // The server probes the API server through the tunnel.
         health(),
     ]
 }
 
-/// Upgrades of the agent.
+/// Returns the rules of the server's controllers in the agent's namespace, for upgrades of the
+/// agent.
 fn controller_here() -> Vec<PolicyRule> {
     vec![rule("apps", &["deployments"], &[AGENT], &["get", "patch"])]
 }
@@ -156,7 +160,7 @@ fn controller_here() -> Vec<PolicyRule> {
 fn report() -> Vec<PolicyRule> {
     vec![
         rule("", &["nodes", "pods", "events"], &[], &["list", "watch"]),
-        // Whether another writer changed the objects that the server applied.
+        // The server checks whether another writer changed the objects that the server applied.
         rule(
             RBAC,
             &["clusterroles", "clusterrolebindings", "rolebindings"],
@@ -178,7 +182,7 @@ fn report_here() -> Vec<PolicyRule> {
     vec![rule("apps", &["deployments"], &[AGENT], &["get"])]
 }
 
-/// Health endpoints of the API server.
+/// Returns the rule for the API server's health endpoints.
 fn health() -> PolicyRule {
     let paths = ["/livez", "/readyz", "/version"];
     PolicyRule {

@@ -16,7 +16,7 @@ fn manifest() -> Manifest {
     }
 }
 
-/// The objects of the manifest.
+/// Returns the objects of the manifest.
 fn objects() -> Vec<serde_json::Value> {
     let yaml = manifest().write().unwrap();
     serde_saphyr::from_multiple(yaml.expose_secret()).unwrap()
@@ -72,7 +72,7 @@ fn every_object_is_labelled_and_the_namespace_comes_first() {
 }
 
 #[test]
-fn the_pod_is_restricted() {
+fn agent_pod_meets_restricted_pod_security() {
     let objects = objects();
     let pod = &named(&objects, "Deployment", AGENT)["spec"]["template"]["spec"];
     let container = &pod["containers"][0];
@@ -117,7 +117,7 @@ fn no_role_has_wildcards_and_only_the_agent_reads_secrets() {
 }
 
 #[test]
-fn plan_keys_are_a_list_separate_from_the_ca() {
+fn manifest_lists_plan_keys_separately_from_the_ca() {
     let objects = objects();
     let keys = named(&objects, "ConfigMap", "drover-agent-plan-keys")["data"]
         .as_object()

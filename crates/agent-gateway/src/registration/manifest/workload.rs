@@ -18,13 +18,14 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::{AGENT, Manifest, NAME_LABEL, labels, meta};
 
-/// Number of replicas, so that a node can fail.
+/// Number of agent replicas. With two, one node may fail.
 const REPLICAS: i32 = 2;
 /// Port of `/livez` and `/readyz` in the pod.
 const HEALTH_PORT: i32 = 8081;
 /// User and group ID of the image's process.
 const USER: i64 = 65532;
-/// Longer than the agent's own limit for requests in flight at shutdown.
+/// Grace period of the pod, in seconds. Longer than the agent's time limit for requests in flight
+/// at shutdown.
 const GRACE_SECONDS: i64 = 40;
 
 fn selector() -> LabelSelector {
@@ -40,7 +41,7 @@ pub(super) fn disruption_budget() -> PodDisruptionBudget {
         spec: Some(PodDisruptionBudgetSpec {
             min_available: Some(IntOrString::Int(1)),
             selector: Some(selector()),
-            // A pod that cannot connect anyway must not block the drain of its node.
+            // A pod that cannot connect must not block the drain of its node.
             unhealthy_pod_eviction_policy: Some("AlwaysAllow".to_owned()),
             ..Default::default()
         }),
@@ -96,7 +97,7 @@ fn pod(manifest: &Manifest) -> PodSpec {
         }),
         service_account_name: Some(AGENT.to_owned()),
         termination_grace_period_seconds: Some(GRACE_SECONDS),
-        // A cluster with only control-plane nodes has no other nodes to run on.
+        // A cluster with only control-plane nodes has no other nodes for the agent.
         tolerations: Some(vec![Toleration {
             key: Some("node-role.kubernetes.io/control-plane".to_owned()),
             operator: Some("Exists".to_owned()),
@@ -107,7 +108,7 @@ fn pod(manifest: &Manifest) -> PodSpec {
     }
 }
 
-/// Prefers two different nodes.
+/// Returns an affinity that prefers two different nodes for the replicas.
 fn apart() -> Affinity {
     Affinity {
         pod_anti_affinity: Some(PodAntiAffinity {

@@ -12,14 +12,14 @@ use super::*;
 
 type Pipe = TokioIo<DuplexStream>;
 
-/// An API server: `/endless` never ends, other paths respond with the path.
+/// An API server for tests. `/endless` never ends, and other paths respond with the path.
 #[derive(Clone, Default)]
 struct ApiServer {
     served: Arc<AtomicUsize>,
 }
 
 impl ApiServer {
-    /// A new connection to it; the task ends when the connection has.
+    /// Opens a connection to the API server. The task ends when the connection ends.
     async fn connect(&self) -> (PooledConnection<Pipe>, JoinHandle<()>) {
         let (near, far) = tokio::io::duplex(64 * 1024);
         let served = Arc::clone(&self.served);
@@ -29,7 +29,8 @@ impl ApiServer {
         });
         let serving = tokio::spawn(async move {
             let connection = server::Builder::new().serve_connection(TokioIo::new(far), service);
-            // A connection that the client closes during a response is an error, as expected.
+            // A connection that the client closes during a response returns an error, as the test
+            // expects.
             let _ = connection.await;
         });
         (
@@ -47,7 +48,7 @@ async fn answer(request: Request<Incoming>) -> Response<BoxBody<Bytes, Infallibl
             Response::new(StreamBody::new(futures::StreamExt::chain(first, rest)).boxed())
         }
         "/early" => {
-            // Responds at once and then reads the request.
+            // Respond first and then read the request.
             let (sender, received) = tokio::sync::oneshot::channel();
             tokio::spawn(async move {
                 let sent = request.into_body().collect().await.unwrap().to_bytes();
@@ -126,7 +127,7 @@ async fn dropped_response_closes_its_connection() {
     drop(watch);
     serving.await.unwrap();
     let next = idle.send(request("/next", "")).await.unwrap();
-    assert!(next.is_err(), "it was not kept");
+    assert!(next.is_err(), "the connection was not kept");
 }
 
 #[tokio::test]
@@ -139,7 +140,7 @@ async fn dropped_request_closes_its_connection() {
     assert!(cancelled.is_err());
     let mut far = far;
     let mut seen = Vec::new();
-    // The head, and then the end.
+    // Read the head and then the end of the stream.
     tokio::io::AsyncReadExt::read_to_end(&mut far, &mut seen)
         .await
         .unwrap();
@@ -158,14 +159,14 @@ async fn request_body_is_sent_before_the_response_is_read() {
     let answer = early.map_err(|e| e.error).unwrap();
     let chunk = || Ok::<_, drover_tunnel::BoxError>(Frame::data(Bytes::from(vec![0; 1 << 14])));
     let chunks = futures::stream::iter((0..LENGTH >> 14).map(|_| Ok(chunk())));
-    // Far more than the pipe between them holds.
+    // The body is much larger than the pipe's buffer.
     futures::StreamExt::forward(chunks, upload).await.unwrap();
     assert_eq!(read(answer).await, LENGTH.to_string());
     serving.await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn expired_idle_connection_is_closed_and_used_ones_stay() {
+async fn expired_idle_connection_is_closed_and_used_connections_stay_open() {
     let (server, idle) = (ApiServer::default(), IdlePool::default());
     let mut ends = Vec::new();
     for _ in 0..2 {

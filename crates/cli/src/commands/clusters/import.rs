@@ -1,4 +1,4 @@
-//! `drover cluster import`.
+//! Implements `drover cluster import`.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,7 +54,7 @@ pub(super) async fn import(client: &Client, args: &ClusterImport) -> Result<(), 
         ));
     }
     if args.wait {
-        // kubectl applies a manifest from a pipe after the end of the pipe.
+        // kubectl applies a manifest from a pipe only after the end of the pipe.
         finish_output()?;
         wait_until_ready(client, args).await?;
     }
@@ -88,7 +88,8 @@ async fn ensure(client: &Client, args: &ClusterImport) -> Result<(), Failure> {
     }
 }
 
-/// Returns two shell commands: one sets the token in a variable, never in a URL, and one uses it.
+/// Returns two shell commands. The first sets the token in a variable and never in a URL. The
+/// second uses the variable.
 fn curl_lines(import: &Import) -> String {
     let token = shell::quoted(import.registration_token.expose());
     format!(

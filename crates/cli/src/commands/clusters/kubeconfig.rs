@@ -1,4 +1,4 @@
-//! `drover cluster kubeconfig`: requests a kubeconfig, then prints, writes or merges it.
+//! Implements `drover cluster kubeconfig`: requests a kubeconfig, then prints, writes or merges it.
 
 use drover_api::rest::{KubeconfigCredential, KubeconfigRequest, KubeconfigResponse};
 

@@ -33,7 +33,7 @@ pub fn chart_values(manifest: &str) -> Result<String, MissingValues> {
     let keys = &object("ConfigMap", "drover-agent-plan-keys")?["data"];
     let keys = keys.as_object();
     let keys = keys.ok_or(MissingValues::Missing("plan keys"))?;
-    // Sorted by name, which is a number: the last key is the current one.
+    // The keys are sorted by name, which is a number. The last key is the current key.
     let keys: BTreeMap<&String, &Value> = keys.iter().collect();
     let keys: Vec<&Value> = keys.into_values().collect();
     let token = &object("Secret", "drover-agent-registration")?["data"]["token"];

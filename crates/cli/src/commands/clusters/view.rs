@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::output::{Listed, Page};
 use crate::table::{DASH, Table, age, describe, or_dash};
 
-/// Whether the cluster is ready and not being deleted.
+/// Returns true if the cluster is ready and is not being deleted.
 pub(super) fn is_ready(cluster: &ClusterView) -> bool {
     !cluster.deleting && condition(cluster, READY).is_some_and(|c| c.status == "True")
 }

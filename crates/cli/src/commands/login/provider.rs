@@ -86,7 +86,7 @@ async fn in_browser(client: &Client, title: &str) -> Result<IssuedToken, Failure
                 issued: Some(issued),
             }) => return Ok(issued),
             Ok(DeviceAnswer { issued: None }) => {}
-            // The connection may work again before the user confirms the code.
+            // The connection may recover before the user confirms the code.
             Err(error) if error.is_transient() => {}
             Err(error) => return Err(error.into()),
         }
@@ -101,12 +101,12 @@ fn open_browser(url: &str) {
     let has_screen = ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()
         .any(|name| std::env::var_os(name).is_some());
-    // The server chooses the URL: open only web pages.
+    // The server chooses the URL, so open only web pages.
     if !has_screen || !url.starts_with("https://") {
         return;
     }
     let mut opener = Command::new("xdg-open");
     opener.arg(url).stdin(Stdio::null());
-    // Errors are ignored: the URL is also printed.
+    // Ignore errors: the command also prints the URL.
     let _ = opener.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
 }

@@ -1,4 +1,4 @@
-//! `drover logout`, `whoami` and `context`.
+//! Implements `drover logout`, `whoami` and `context`.
 
 use drover_api::rest::Me;
 use jiff::Timestamp;
@@ -31,7 +31,7 @@ pub(crate) async fn logout(
     let context = selected(&file.read()?, name)?.clone();
     let ended = match client_of(&context, connection.request_timeout.0) {
         Ok(client) => end(&client, *everywhere).await,
-        // Without a token there is no session to end, and no way to end the other sessions.
+        // Without a token, the command has no session to end and cannot end the other sessions.
         Err(Failure::NotLoggedIn(_)) if !everywhere => Ok(()),
         Err(other) => Err(other),
     };

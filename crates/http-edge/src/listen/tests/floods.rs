@@ -1,4 +1,4 @@
-//! Floods of connections from many networks.
+//! Tests of connection floods from many networks.
 
 use http_body_util::Empty;
 use hyper::client::conn::http2 as client_http2;
@@ -7,7 +7,7 @@ use super::*;
 
 const CONNECT: &str = "/v1/connect";
 
-/// Opens connections from these addresses; returns those that get a response.
+/// Opens connections from these addresses. Returns the connections that receive a response.
 async fn flood(server: &Listening, from: impl Iterator<Item = [u8; 4]>) -> Vec<impl Sized> {
     let mut held = Vec::new();
     for address in from {
@@ -17,7 +17,7 @@ async fn flood(server: &Listening, from: impl Iterator<Item = [u8; 4]>) -> Vec<i
 }
 
 #[tokio::test]
-async fn flood_from_one_16_leaves_connections_to_others() {
+async fn flood_from_one_ipv4_16_leaves_connections_to_other_networks() {
     let limits = Limits {
         connections: 12,
         per_network: 2,
@@ -26,9 +26,9 @@ async fn flood_from_one_16_leaves_connections_to_others() {
     };
     let server = Listening::start(limits).await;
     let held = flood(&server, (0..20).map(|n| [127, 1, n, 1])).await;
-    assert_eq!(held.len(), 6, "half of them");
+    assert_eq!(held.len(), 6, "half of the slots are used");
     let held = flood(&server, (0..5).map(|n| [127, 2, 0, n + 1])).await;
-    assert_eq!(held.len(), 4, "a third, for a /24");
+    assert_eq!(held.len(), 4, "a third of the slots is used by a /24");
 }
 
 #[tokio::test]
@@ -44,7 +44,7 @@ async fn agents_connect_while_all_general_slots_are_in_use() {
     let held = flood(&server, (0..4).map(|n| [127, n + 1, 0, 1])).await;
     assert_eq!(held.len(), 4);
     let (status, _user) = answered_from(&server, [127, 9, 0, 1], "/").await.unwrap();
-    assert_eq!(status, "503", "the slots left are for agents");
+    assert_eq!(status, "503", "the remaining slots are for agents");
     let (status, _agent) = answered_from(&server, [127, 10, 0, 1], CONNECT)
         .await
         .unwrap();
@@ -53,7 +53,7 @@ async fn agents_connect_while_all_general_slots_are_in_use() {
         answered_from(&server, [127, 11, 0, 1], CONNECT)
             .await
             .is_none(),
-        "it is closed, and does not wait"
+        "the connection is closed without waiting"
     );
 }
 
@@ -73,7 +73,7 @@ async fn known_agents_reconnect_while_all_other_slots_are_in_use() {
     assert_eq!(
         held.len(),
         6,
-        "all general slots, and half of those of agents"
+        "the flood holds all general slots and half of the agent slots"
     );
     assert!(is_served_from(&server, agent, CONNECT).await.is_some());
 }
@@ -100,7 +100,9 @@ async fn agent_slot_is_released_without_a_proved_key() {
             sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(SOON, again).await.expect("a slot becomes free");
+    timeout(SOON, again)
+        .await
+        .expect("the listener releases a slot");
 }
 
 #[tokio::test]
@@ -125,7 +127,7 @@ async fn idle_http2_connection_is_closed_unless_authenticated() {
     let (_sender, anonymous) = open("/").await;
     let (sender, _connection) = open("/signed-in").await;
     let closed = timeout(SOON, anonymous).await;
-    assert!(closed.expect("it is closed").is_ok());
+    assert!(closed.expect("the connection is closed").is_ok());
     sleep(QUICK.idle_timeouts.idle * 2).await;
     assert!(!sender.is_closed());
 }

@@ -1,4 +1,4 @@
-//! Clients that a proxy names, over real sockets and TLS.
+//! Tests of client addresses that a proxy sends, over real sockets and TLS.
 
 use super::*;
 
@@ -14,7 +14,7 @@ async fn server(limits: Limits) -> Listening {
     Listening::start_behind(proxies, limits).await
 }
 
-/// A PROXY header for this client.
+/// Returns a PROXY header for this client address.
 fn header(client: [u8; 4]) -> Vec<u8> {
     let mut bytes = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c".to_vec();
     bytes.extend(client);
@@ -22,7 +22,8 @@ fn header(client: [u8; 4]) -> Vec<u8> {
     bytes
 }
 
-/// The body of the response to `GET /who`, and the connection; `None` if the server closes it.
+/// Returns the body of the response to `GET /who`, and the connection. Returns `None` if the server
+/// closes the connection.
 async fn asked(
     server: &Listening,
     from: [u8; 4],
@@ -56,7 +57,7 @@ async fn who(server: &Listening, from: [u8; 4], before: &[u8], lines: &str) -> O
 }
 
 #[tokio::test]
-async fn proxy_header_names_the_client_of_trusted_peers_only() {
+async fn proxy_header_sets_the_client_address_only_from_trusted_peers() {
     let server = server(Limits::SERVER).await;
     let named = header([203, 0, 113, 7]);
     let client = who(&server, PROXY, &named, "").await;
@@ -64,7 +65,7 @@ async fn proxy_header_names_the_client_of_trusted_peers_only() {
     assert_eq!(
         who(&server, STRANGER, &named, "").await,
         None,
-        "it is no TLS"
+        "the connection is not TLS"
     );
     let client = who(&server, PROXY, b"", "").await;
     assert_eq!(client.as_deref(), Some("127.0.0.1"), "a health check");
@@ -74,7 +75,7 @@ async fn proxy_header_names_the_client_of_trusted_peers_only() {
 }
 
 #[tokio::test]
-async fn forwarded_address_counts_from_trusted_peers_only() {
+async fn x_forwarded_for_sets_the_client_address_only_from_trusted_peers() {
     let server = server(Limits::SERVER).await;
     let line = "X-Forwarded-For: 192.0.2.9, 203.0.113.7, 127.0.0.1\r\n";
     let client = who(&server, PROXY, b"", line).await;
@@ -83,11 +84,15 @@ async fn forwarded_address_counts_from_trusted_peers_only() {
     assert_eq!(client.as_deref(), Some("127.0.0.2"));
     let named = header([198, 51, 100, 1]);
     let client = who(&server, PROXY, &named, line).await;
-    assert_eq!(client.as_deref(), Some("198.51.100.1"), "who is no proxy");
+    assert_eq!(
+        client.as_deref(),
+        Some("198.51.100.1"),
+        "the peer is not a proxy"
+    );
 }
 
 #[tokio::test]
-async fn clients_named_by_a_proxy_have_separate_limits() {
+async fn clients_behind_a_trusted_proxy_have_separate_limits() {
     let limits = Limits {
         connections: 10,
         per_network: 1,
@@ -98,7 +103,7 @@ async fn clients_named_by_a_proxy_have_separate_limits() {
     let first = asked(&server, PROXY, &header([203, 0, 113, 7]), "").await;
     assert!(first.is_some());
     let second = who(&server, PROXY, &header([203, 0, 113, 7]), "").await;
-    assert_eq!(second, None, "one for each network");
+    assert_eq!(second, None, "each network has one connection");
     let other = who(&server, PROXY, &header([198, 51, 100, 1]), "").await;
     assert!(other.is_some());
 }

@@ -103,7 +103,7 @@ async fn reviews_that_never_arrive_from_one_network_keep_no_hub_waiting() {
         .map(|_| Box::pin(ask(&reviews, from(HERE, dripping(10)))))
         .collect();
     for one in &mut waiting {
-        assert!(one.now_or_never().is_none(), "it is being read");
+        assert!(one.now_or_never().is_none(), "the body is being read");
     }
     assert_eq!(reviews.room.available_permits(), AT_ONCE, "none is decided");
     let refused = ask(&reviews, from(HERE, plain())).await.unwrap_err();
@@ -128,7 +128,7 @@ async fn a_review_takes_as_much_room_as_it_may_need() {
             .map(|_| Box::pin(ask(&reviews, from(HERE, body()))))
             .collect();
         for one in &mut waiting {
-            assert!(one.now_or_never().is_none(), "it is being read");
+            assert!(one.now_or_never().is_none(), "the body is being read");
         }
         let refused = ask(&reviews, from(HERE, plain())).await.unwrap_err();
         assert_eq!(refused.code(), 429);

@@ -37,7 +37,7 @@ pub(super) async fn discover(
     };
     let answer = tokio::time::timeout(PATIENCE, both).await;
     let (core, groups) = answer
-        .map_err(|_| format!("it gave no answer within {} s", PATIENCE.as_secs()))?
+        .map_err(|_| format!("it gave no response within {} s", PATIENCE.as_secs()))?
         .map_err(|error| error.to_string())?;
     let groups = core.items.into_iter().chain(groups.items);
     let mut kinds: Vec<Kind> = groups.flat_map(kinds_of).take(MAX_KINDS).collect();

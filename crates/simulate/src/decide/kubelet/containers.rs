@@ -1,4 +1,4 @@
-//! Statuses of containers.
+//! Returns the statuses of a pod's containers.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
@@ -8,24 +8,24 @@ use serde_json::{Value, json};
 use crate::decide::time;
 use crate::hash::fnv1a;
 
-/// Where a pod's first container is in its life; the others are where it is.
+/// The lifecycle state of a pod's first container. All containers of a pod have the same state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// It is about to run.
+    /// The container is about to run.
     Waiting,
-    /// Its image cannot be had.
+    /// The kubelet cannot pull the image.
     NoImage,
-    /// It runs.
+    /// The container runs.
     Running {
-        /// Since when.
+        /// Time at which the container started.
         since: Timestamp,
     },
-    /// It has ended, and will run again.
+    /// The container has ended and will be restarted.
     BackOff {
-        /// When it ended.
+        /// Time at which the container ended.
         since: Timestamp,
     },
-    /// It has ended for good.
+    /// The container has ended and will not be restarted.
     Ended,
 }
 
@@ -138,7 +138,7 @@ pub(super) fn ended(pod: &Pod, restarts: i32, ended: &Value) -> Vec<Value> {
     })
 }
 
-/// Init containers complete immediately.
+/// Returns the statuses of init containers, which complete immediately.
 pub(super) fn initialised(pod: &Pod, now: Timestamp) -> Value {
     let spec = pod.spec.as_ref();
     let containers = spec.and_then(|spec| spec.init_containers.as_ref());

@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity as KubeQuantity;
 /// The unit of a quantity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Unit {
-    /// Thousandths, for cpu.
+    /// Thousandths, the unit of CPU.
     Milli,
     Whole,
 }
@@ -63,7 +63,7 @@ impl Amounts {
         self.memory_bytes = self.memory_bytes.max(other.memory_bytes);
     }
 
-    /// Returns the insufficient resources, in the words of the scheduler.
+    /// Returns the insufficient resources, worded like the messages of the scheduler.
     pub(super) fn lacks(&self, needs: &Self) -> Vec<String> {
         let short = [
             (
@@ -80,7 +80,7 @@ impl Amounts {
         short.map(|(_, reason)| reason.to_owned()).collect()
     }
 
-    /// Returns the free share of a node in thousandths; the smaller one of CPU and memory.
+    /// Returns the free fraction of a node in thousandths: the smaller one of CPU and memory.
     pub(super) fn score(&self, whole: &Self) -> i64 {
         let share = |left: i64, whole: i64| left.saturating_mul(1000) / whole.max(1);
         share(self.cpu_millis, whole.cpu_millis)
@@ -120,7 +120,7 @@ fn read(all: &BTreeMap<String, KubeQuantity>, name: &str, unit: Unit) -> i64 {
         .unwrap_or(0)
 }
 
-/// Parses a quantity in thousandths or whole units, rounded up; negative amounts are 0.
+/// Parses a quantity in thousandths or whole units, rounded up. Negative quantities become 0.
 pub(crate) fn units(text: &str, unit: Unit) -> Option<i64> {
     let quantity = Quantity::parse(text).ok()?;
     let amount = match unit {
