@@ -23,7 +23,7 @@ pub(crate) fn report(bytes: &[u8]) {
     for part in bytes.chunks(cut) {
         let Ok(whole) = lines.push(part) else { return };
         for line in whole {
-            assert!(line.len() <= Lines::LONGEST && !line.contains(&b'\n'));
+            assert!(line.len() <= Lines::MAX_LENGTH && !line.contains(&b'\n'));
             if let Ok(report) = serde_json::from_slice::<Report>(&line) {
                 let version = report.kubernetes_version.clone();
                 heard.merge(report);

@@ -1,36 +1,36 @@
-//! Who may do what in a managed cluster, and on the hub.
+//! The access that roles grant in a managed cluster and on the hub.
 //!
-//! What has to be there follows from the [`Grants`](drover_access::grants::Grants): for each part of
-//! each role that somebody has, a ClusterRole and bindings, in the whole cluster or in a project's
-//! namespaces; and the names that the user lane's service account may take. [`wanted`] says which
-//! objects that are, [`compare`] when two mean the same, `steps` what is to be done and in which order,
-//! [`act`] does it, and `keep` knows when.
+//! The [`Grants`](drover_access::grants::Grants) determine the objects: a ClusterRole and bindings
+//! for each scope of each granted role, in the cluster or in a project's namespaces, and the names
+//! that the user lane's service account may impersonate. [`desired`] computes the objects, [`plan`]
+//! computes the ordered changes, [`act`] applies them, and [`reconciler`] schedules the
+//! application.
 //!
-//! Objects are named by the role's UID, and each set of names or people is cut into chunks, because
-//! an object has a bounded size. What carries
-//! [`ACCESS_LABEL`](drover_api::group::ACCESS_LABEL) is Drover's to change and to delete,
-//! and nothing else is.
+//! Object names contain the role's UID. Sets of names and subjects are split into chunks because
+//! the size of an object is limited. The server changes and deletes only objects with
+//! [`ACCESS_LABEL`](drover_api::group::ACCESS_LABEL).
 
 pub(crate) mod act;
-pub(crate) mod foreign;
+pub(crate) mod desired;
+mod plan;
 pub(super) mod reconciler;
-mod steps;
-pub(crate) mod wanted;
+pub(crate) mod unmanaged;
 
-/// About so many people are in one object.
+/// Approximate maximum number of subjects in one object.
 pub(crate) const CHUNK: usize = 1000;
-// What is on the hub has a label of its own: it may be a managed cluster as well.
+// Objects on the hub have a separate label, because the hub's cluster may be a managed cluster too.
 pub(crate) use drover_access::admission::HUB_LABEL;
 
-/// What the names of the user lane's roles begin with.
+/// Prefix of the names of the user lane's roles.
 const USER_LANE: &str = "drover-user-";
 
-/// ClusterRole, and its binding, with the `n`th part of the names that the user lane may take.
+/// Name of the ClusterRole and ClusterRoleBinding with the `n`th chunk of the names that the user
+/// lane may impersonate.
 pub(crate) fn user_lane_name(n: usize) -> String {
     format!("{USER_LANE}{n}")
 }
 
-/// Whether an object of Drover's is one of these.
+/// Reports whether a ClusterRole or ClusterRoleBinding belongs to the user lane.
 fn is_user_lane(name: &str) -> bool {
     let n = name.strip_prefix(USER_LANE).unwrap_or_default();
     !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit())

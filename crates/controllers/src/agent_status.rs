@@ -1,7 +1,7 @@
-//! The reported status of a cluster: the report stream, merged line by line. Pure.
+//! The reported status of a cluster: merges the lines of the report stream. Pure.
 //!
-//! An agent may say what it likes, and all of it goes to the hub: so it is cut to what an honest
-//! one needs.
+//! The reported values are stored on the hub and the agent is not trusted, so the server truncates
+//! them to the size of an honest report.
 
 mod bound;
 
@@ -11,38 +11,38 @@ use drover_api::report::{AgentReport, EventReport, NodesReport, Refusal, Report}
 
 use self::bound::bounded;
 
-/// Number of owners whose digest is kept; an agent reports fewer.
+/// Maximum number of owners in the drift report; an honest agent reports fewer.
 const MAX_OWNERS: usize = 64;
 
-/// The latest of each section.
+/// The latest value of each section of the report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReportedStatus {
-    /// `gitVersion`.
+    /// `gitVersion` of the API server.
     pub version: Option<String>,
     /// UID of the cluster's namespace kube-system.
     pub cluster_uid: Option<String>,
-    /// Nodes and sums.
+    /// Node counts and sums of resources.
     pub nodes: Option<NodesReport>,
-    /// Components of the control plane.
+    /// Health of the control plane's components.
     pub components: Option<Vec<ComponentHealth>>,
-    /// The agent's own Deployment; `None` also where the agent runs outside of the cluster.
+    /// The agent's own Deployment; `None` also if the agent runs outside of the cluster.
     pub agent: Option<AgentReport>,
     /// Digests of the applied objects, by owner.
     pub drift: Drift,
 }
 
-/// What a line brought that is told once.
+/// The events of a report line, which are published once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct News {
-    /// Requests that the agent refused.
+pub struct ReportEvents {
+    /// Requests that the agent rejected.
     pub refusals: Vec<Refusal>,
     /// Warning events of the cluster.
     pub events: Vec<EventReport>,
 }
 
 impl ReportedStatus {
-    /// Merges a line of either protocol: a missing section has not changed.
-    pub fn merge(&mut self, line: Report) -> News {
+    /// Merges a report line of any protocol version. A missing section keeps its previous value.
+    pub fn merge(&mut self, line: Report) -> ReportEvents {
         fn newer<T>(present: &mut Option<T>, line: Option<T>) {
             if line.is_some() {
                 *present = line;
@@ -55,36 +55,36 @@ impl ReportedStatus {
         newer(&mut self.components, line.components);
         newer(&mut self.agent, line.agent);
         self.drift.merge(line.drift, MAX_OWNERS);
-        News {
+        ReportEvents {
             refusals: line.refusals,
             events: line.events,
         }
     }
 }
 
-/// Cuts a byte stream into lines of bounded length.
+/// Splits a byte stream into lines of bounded length.
 #[derive(Debug, Default)]
 pub struct Lines {
     rest: Vec<u8>,
 }
 
-/// A line was longer than an agent may send.
+/// A report line exceeded the maximum length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a line of the report is longer than {} bytes", Lines::LONGEST)]
+#[error("a line of the report is longer than {} bytes", Lines::MAX_LENGTH)]
 pub struct LineTooLong;
 
 impl Lines {
-    /// Longest line, in bytes.
-    pub const LONGEST: usize = 1024 * 1024;
+    /// Maximum line length in bytes.
+    pub const MAX_LENGTH: usize = 1024 * 1024;
 
-    /// Adds bytes and takes the whole lines out.
+    /// Adds bytes; returns the complete lines.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, LineTooLong> {
         let mut lines = Vec::new();
         for (index, part) in bytes.split(|byte| *byte == b'\n').enumerate() {
             if index > 0 {
                 lines.push(std::mem::take(&mut self.rest));
             }
-            if self.rest.len() + part.len() > Self::LONGEST {
+            if self.rest.len() + part.len() > Self::MAX_LENGTH {
                 return Err(LineTooLong);
             }
             self.rest.extend_from_slice(part);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_section_has_not_changed() {
+    fn missing_section_keeps_previous_value() {
         let mut reported = ReportedStatus::default();
         reported.merge(version("v1"));
         reported.merge(Report {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_line_ends_the_stream() {
+    fn endless_line_ends_stream() {
         let mut lines = Lines::default();
         let part = vec![b'x'; 64 * 1024];
         let ended = (0..17).find_map(|_| lines.push(&part).err());
@@ -131,14 +131,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lines_are_the_same_however_they_are_cut(
+        fn lines_are_independent_of_chunk_boundaries(
             text in "[ab\n]{0,64}",
             cuts in proptest::collection::vec(0..64_usize, 0..6),
         ) {
             let bytes = text.as_bytes();
             let mut lines = Lines::default();
             let mut found = Vec::new();
-            let mut cuts: Vec<usize> = cuts.into_iter().filter(|cut| *cut <= bytes.len()).collect();
+            let mut cuts: Vec<usize> = cuts.into_iter().filter(|truncate| *truncate <= bytes.len()).collect();
             cuts.extend([0, bytes.len()]);
             cuts.sort_unstable();
             for pair in cuts.windows(2) {

@@ -1,9 +1,10 @@
-//! Pins what bindings and projects name, and says on each whether it gives what it says.
+//! Pins the names in bindings and projects to UIDs, and writes conditions that show whether each
+//! grants access.
 //!
-//! A name is pinned once, to what was there when the binding was made ([`pin`]); until then the
-//! binding gives nothing, so this looks as soon as the grants change. What it costs: a look at memory
-//! after each change of roles, bindings or people, on a thread where nobody waits; a write for each
-//! object when it is made, and one when what it comes to changes.
+//! A name is pinned once, to the object that existed when the binding was created ([`pin`]). Until
+//! then the binding grants nothing, so the controller runs as soon as the grants change. It costs
+//! one pass over memory on a blocking thread after each change of roles, bindings or users, one
+//! write after the creation of each object, and one write when its condition changes.
 //!
 //! [`pin`]: drover_access::pin::pin
 
@@ -28,19 +29,19 @@ use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use self::decide::Judged;
+use self::decide::Decision;
 use self::orphans::Orphans;
 use super::BATCH_TIMEOUT;
 use super::status_writer::{Change, StatusWriter, Write, changed_conditions, conditions_of};
 use drover_hub::{Hub, HubError, Store, Stores};
 
-/// Short: a new binding counts when it is pinned.
+/// The debounce is short because a new binding takes effect when it is pinned.
 const DEBOUNCE: Duration = Duration::from_millis(50);
-/// The longest time between two reconciliations.
+/// Maximum time between two reconciliations.
 const INTERVAL: Duration = Duration::from_mins(5);
-const WRITE: &str = "write what a binding or project comes to";
+const WRITE: &str = "write the pins or condition of a binding or project";
 
-/// Keeps pins and conditions.
+/// Writes pins and conditions.
 struct Bindings {
     hub: Hub,
 }
@@ -57,7 +58,7 @@ impl Reconciler for Bindings {
     }
 }
 
-/// Runs the controller.
+/// Runs the controller of bindings and projects.
 pub(super) async fn run(hub: &Hub, runtime: &Runtime) {
     let options = Options {
         debounce: DEBOUNCE,
@@ -69,7 +70,7 @@ pub(super) async fn run(hub: &Hub, runtime: &Runtime) {
     runtime.run_single(options, reconciler, [changed]).await;
 }
 
-/// What has to be written, of each kind.
+/// The pending writes of each kind.
 struct Found {
     projects: Vec<Change<Project>>,
     global: Vec<Change<GlobalRoleBinding>>,
@@ -79,12 +80,12 @@ struct Found {
 
 async fn write_pins_and_conditions(hub: &Hub) -> Result<(), HubError> {
     let stores = hub.stores().clone();
-    // It takes tens of milliseconds where there are many thousands of bindings.
+    // The computation takes tens of milliseconds with many thousands of bindings.
     let looking = tokio::task::spawn_blocking(move || find(&stores, Timestamp::now()));
     let found = match looking.await {
         Ok(found) => found,
         Err(error) => {
-            tracing::error!(%error, "bindings could not be looked at");
+            tracing::error!(%error, "failed to check the bindings");
             return Ok(());
         }
     };
@@ -96,8 +97,8 @@ async fn write_pins_and_conditions(hub: &Hub) -> Result<(), HubError> {
     let in_clusters = in_clusters.await;
     let in_projects = orphans.only(found.in_projects, |it| Binding::Project(&it.spec));
     let in_projects = in_projects.await;
-    // Projects first: a binding in a project means nothing before the project is somewhere. And all
-    // of them: an object that the hub refuses shall not keep others from being written.
+    // Projects come first, because a binding in a project needs the project's cluster. All kinds
+    // are written, even if the hub rejects an object of one kind.
     let results = [
         write_each(hub, &stores.projects, &found.projects).await,
         write_each(hub, &stores.global_role_bindings, &global).await,
@@ -125,7 +126,7 @@ fn find(stores: &Stores, now: Timestamp) -> Found {
     let grants = stores.grants.fresh(stores);
     let problems = grants.problems();
     let binding =
-        |meta: &ObjectMeta, said: Binding<'_>| decide::binding(stores, problems, meta, said);
+        |meta: &ObjectMeta, binding: Binding<'_>| decide::binding(stores, problems, meta, binding);
     Found {
         projects: to_write(&stores.projects, now, |project| {
             let status = project.status.as_ref();
@@ -151,21 +152,21 @@ fn says(status: Option<&BindingStatus>) -> &[Condition] {
     conditions_of(status.map(|status| &status.conditions))
 }
 
-/// The objects of one kind that are to be written, pins before conditions: what is pinned is looked
-/// at again.
+/// The pending writes of one kind, pins before conditions, because a pin causes another
+/// reconciliation.
 fn to_write<K: Resource>(
     store: &Store<K>,
     now: Timestamp,
-    judge: impl for<'a> Fn(&'a K) -> (Option<Judged>, &'a [Condition]),
+    judge: impl for<'a> Fn(&'a K) -> (Option<Decision>, &'a [Condition]),
 ) -> Vec<Change<K>> {
     let stay = |object: &Arc<K>| object.meta().deletion_timestamp.is_none();
     let objects = store.all().into_iter().filter(stay);
     let found = objects.filter_map(|object| {
         let (judged, conditions) = judge(&object);
         let write = match judged? {
-            Judged::Pin(spec) => Write::Patch(json!({ "spec": spec })),
-            Judged::Orphan => Write::Delete,
-            Judged::Says(verdict) => Write::Conditions(changed_conditions(
+            Decision::Pin(spec) => Write::Patch(json!({ "spec": spec })),
+            Decision::Orphan => Write::Delete,
+            Decision::SetCondition(verdict) => Write::Conditions(changed_conditions(
                 &*object, conditions, READY, &verdict, now,
             )?),
         };

@@ -1,4 +1,4 @@
-//! What the hub's Cluster says of a cluster: read from the report stream, decided, written.
+//! The status of a Cluster: reads the report stream, decides the conditions, and writes the status.
 
 pub(crate) mod decide;
 pub(super) mod reports;

@@ -1,10 +1,11 @@
-//! Says on Users, Tokens and ClusterRegistrationTokens whether they can be used.
+//! Writes conditions of Users, Tokens and ClusterRegistrationTokens that show whether they are
+//! usable.
 //!
-//! For people's eyes only: nothing decides from these conditions. What it costs: a comparison in memory
-//! after a change of the stores, at most one a second; and a write to the hub for each object when
-//! it is made, when its meaning changes, and when it expires. So a token that `drover credential`
-//! hands to kubectl costs one small write more, seconds after it was made, and one when it has
-//! expired; the request that makes it does not wait for either.
+//! No decision depends on these conditions. They cost one comparison in memory after a change of
+//! the stores (at most one a second), and one write of an object when it is created, when the
+//! condition's meaning changes, and when the object expires. A token that `drover credential`
+//! creates for kubectl therefore costs one small write seconds after its creation and one at its
+//! expiry; the creating request waits for neither.
 
 pub(crate) mod decide;
 
@@ -20,13 +21,13 @@ use drover_hub::stores::identity_status;
 use drover_hub::{Hub, HubError, Stores};
 use drover_identity::authenticator::idle_deadline;
 
-/// A user and their first token above all are reconciled together.
+/// Merges the creation of a user and of their first token into one reconciliation.
 const DEBOUNCE: Duration = Duration::from_secs(1);
-/// The longest time between two reconciliations: the wall clock may be set.
+/// Maximum time between two reconciliations, since the wall clock may be adjusted.
 const INTERVAL: Duration = Duration::from_mins(5);
 const WRITE: &str = "write the condition of a user or token";
 
-/// Keeps the conditions.
+/// Writes the conditions of users and tokens.
 struct Credentials {
     hub: Hub,
 }
@@ -44,7 +45,7 @@ impl Reconciler for Credentials {
     }
 }
 
-/// Runs the controller.
+/// Runs the controller of conditions of users and tokens.
 pub(super) async fn run(hub: &Hub, runtime: &Runtime) {
     let options = Options {
         debounce: DEBOUNCE,
@@ -85,10 +86,10 @@ async fn write_conditions(hub: &Hub) -> Result<(), HubError> {
         let user = stores.users.by_uid(token.spec.user_uid.as_str());
         let scope = token.spec.cluster.as_ref();
         let cluster = scope.and_then(|scope| stores.clusters.by_uid(scope.uid.as_str()));
-        let fallen = user
+        let invalid = user
             .as_ref()
             .and_then(|user| identity_status::check_token(token, user, stores, now).err());
-        let verdict = decide::token(token, user.as_deref(), cluster.as_deref(), fallen, now);
+        let verdict = decide::token(token, user.as_deref(), cluster.as_deref(), invalid, now);
         let status = token.status.as_ref();
         (Some(verdict), conditions_of(status.map(|s| &s.conditions)))
     });
@@ -114,7 +115,7 @@ async fn write_conditions(hub: &Hub) -> Result<(), HubError> {
         api: hub.registration_tokens(),
         store: waiting,
     };
-    // All three, although the hub may refuse an object of one kind.
+    // Write all three kinds, even if the hub rejects an object of one kind.
     let results = [
         users_writer.write_all(&users).await,
         tokens_writer.write_all(&tokens).await,

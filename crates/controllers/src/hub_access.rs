@@ -1,7 +1,8 @@
-//! What people's roles allow on the hub itself, for requests to `local`: roles and bindings there.
+//! The access of users on the hub itself: roles and bindings for requests to `local`.
 //!
-//! Whoever loses a role loses the right when the change is seen; the permit is gone at the same
-//! moment. Somebody else's changes to these objects are put right with the next look.
+//! A user who loses a role loses its permissions as soon as the server observes the change; the
+//! user's permit ends at the same time. The next reconciliation reverts changes that others made to
+//! these objects.
 
 use std::time::Duration;
 
@@ -11,20 +12,20 @@ use tokio::time::Instant;
 
 use crate::access::HUB_LABEL;
 use crate::access::act::apply;
-use crate::access::wanted::on_hub;
+use crate::access::desired::on_hub;
 use drover_apply::ApplyError;
 use drover_hub::Hub;
 
-/// Reconciled again after this long even without a change, in case somebody else changed something.
+/// Maximum time between two reconciliations; repairs changes that others made.
 const INTERVAL: Duration = Duration::from_mins(5);
-/// Between checks whether the stores can be trusted again.
-const UNTRUSTED: Duration = Duration::from_secs(1);
+/// Time between checks whether the stores are complete again.
+const UNTRUSTED_RETRY: Duration = Duration::from_secs(1);
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(30));
 
-/// Keeps rights on the hub in step with the roles.
+/// Applies the hub's roles and bindings to the hub.
 struct HubAccess {
     hub: Hub,
-    /// The rights that were applied last, and when.
+    /// The digest of the applied access, and the time of the application.
     applied: Mutex<Option<(u64, Instant)>>,
 }
 
@@ -35,7 +36,7 @@ impl Reconciler for HubAccess {
     async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, ApplyError> {
         let stores = self.hub.stores();
         if !stores.health().is_trusted() {
-            return Ok(Action::requeue(UNTRUSTED));
+            return Ok(Action::requeue(UNTRUSTED_RETRY));
         }
         let grants = stores.grants.fresh(stores);
         let digest = grants.digest_of_hub();
@@ -55,7 +56,7 @@ impl Reconciler for HubAccess {
     }
 }
 
-/// Runs the controller.
+/// Runs the controller of access on the hub.
 pub async fn run_hub_access(hub: Hub, runtime: Runtime) {
     let options = Options {
         backoff: BACKOFF,

@@ -1,5 +1,4 @@
-//! The UID of the hub's namespace kube-system, which tells whether a managed cluster is the one in
-//! which the hub runs.
+//! The UID of the hub's namespace kube-system. A managed cluster with the same UID hosts the hub.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -12,10 +11,10 @@ use kube::api::Api;
 use drover_hub::{Hub, HubError, call};
 
 const NAMESPACE: &str = "kube-system";
-/// The server may lack the right until an administrator upgrades its chart.
+/// Retry delays. The server may lack the permission until an administrator upgrades its chart.
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(5));
 
-/// Reads the UID once.
+/// Reads the UID of namespace kube-system once.
 struct HubUid {
     hub: Hub,
     known: Arc<OnceLock<String>>,
@@ -37,13 +36,13 @@ impl Reconciler for HubUid {
         Ok(Action::await_change())
     }
 
-    /// Old charts do not grant the right; the condition that depends on it is omitted.
+    /// Old charts do not grant the permission. The dependent condition is then omitted.
     fn is_expected(&self, _: &HubError) -> bool {
         true
     }
 }
 
-/// Runs the controller.
+/// Runs the controller that reads the UID.
 pub(super) async fn run(hub: &Hub, known: &Arc<OnceLock<String>>, runtime: &Runtime) {
     let options = Options {
         backoff: BACKOFF,

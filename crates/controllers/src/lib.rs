@@ -1,9 +1,10 @@
-//! Controllers: observe → decide (pure) → act, on the runtime of `drover-reconcile`.
+//! Controllers on the runtime of `drover-reconcile`: observe → decide (pure) → act.
 //!
-//! Controllers of clusters have a Cluster's UID as their key and share what is known of it
-//! ([`managed`]): the report stream, access, projects, the agent's upgrade, the status, and removal.
-//! The others have a single key: the conditions of users and tokens (`credentials`), roles (`roles`)
-//! and bindings (`bindings`), the built-in roles, and projects without a cluster.
+//! The controllers of clusters have the UID of a Cluster as key and share the facts about the
+//! cluster ([`managed`]). They handle the report stream, access, projects, agent upgrades, the
+//! status, and removal. The other controllers have a single key. They handle conditions of users
+//! and tokens (`credentials`), roles (`roles`), bindings (`bindings`), the built-in roles, and
+//! projects without a cluster.
 
 mod access;
 pub mod agent_status;
@@ -48,13 +49,13 @@ use drover_agent_gateway::tunnels::Tunnels;
 use drover_hub::Hub;
 use drover_hub::settings::Settings;
 
-/// Longest time of a reconciliation that may write every object of a kind.
+/// Timeout of a reconciliation that may write every object of a kind.
 const BATCH_TIMEOUT: Duration = Duration::from_mins(10);
-/// Clusters that one controller changes concurrently.
+/// Maximum number of clusters that one controller changes concurrently.
 const CONCURRENCY: usize = 32;
-/// Clusters whose status is written concurrently.
+/// Maximum number of clusters whose status is written concurrently.
 const STATUS_CONCURRENCY: usize = 128;
-/// After a reconciliation of a cluster: a burst of changes is one.
+/// Pause after the reconciliation of a cluster; merges a burst of changes into one reconciliation.
 const COOLDOWN: Duration = Duration::from_millis(500);
 
 /// The dependencies of all controllers; cheap to clone.
@@ -64,7 +65,7 @@ pub struct Controllers {
     tunnels: Tunnels,
     settings: Settings,
     notices: Arc<Notices>,
-    /// UID of the hub's namespace kube-system, once it is known.
+    /// UID of the hub's namespace kube-system; unset until the server has read it.
     hub_uid: Arc<OnceLock<String>>,
     clusters: Arc<Mutex<BTreeMap<ClusterUid, Arc<ClusterState>>>>,
     triggers: Arc<Triggers>,
@@ -79,7 +80,7 @@ impl std::fmt::Debug for Controllers {
     }
 }
 
-/// The ways into the controllers of clusters.
+/// Triggers of the cluster controllers, one for each controller.
 struct Triggers {
     reports: Trigger<ClusterUid>,
     status: Trigger<ClusterUid>,
@@ -94,7 +95,7 @@ impl Triggers {
         let (second, minute) = (Duration::from_secs(1), Duration::from_mins(1));
         Self {
             reports: runtime.trigger(Options {
-                // A call is an open report stream.
+                // Each call keeps a report stream open.
                 concurrency: usize::MAX,
                 timeout: None,
                 cooldown: COOLDOWN,
@@ -134,14 +135,14 @@ impl Triggers {
         }
     }
 
-    /// The Cluster object has changed.
+    /// Triggers the controllers that depend on the Cluster object.
     fn object_changed(&self, uid: &ClusterUid) {
         for trigger in [&self.status, &self.upgrade, &self.removal] {
             trigger.enqueue(uid.clone());
         }
     }
 
-    /// A tunnel came or went, or everything is to be looked at.
+    /// Triggers all cluster controllers, for example after a tunnel opened or closed.
     fn connection_changed(&self, uid: &ClusterUid) {
         self.object_changed(uid);
         for trigger in [&self.reports, &self.access, &self.projects] {
@@ -151,7 +152,7 @@ impl Triggers {
 }
 
 impl Controllers {
-    /// Controllers of the clusters on a hub.
+    /// Creates the controllers; they start with [`Self::run`].
     pub fn new(
         hub: Hub,
         tunnels: Tunnels,
@@ -171,7 +172,8 @@ impl Controllers {
         }
     }
 
-    /// Runs all controllers until the runtime is stopped, whenever this server leads.
+    /// Runs all controllers until the runtime stops. Controllers act only while this server is the
+    /// leader.
     pub async fn run(self) {
         let (hub, runtime) = (&self.hub, &self.runtime);
         tokio::join!(
@@ -181,12 +183,12 @@ impl Controllers {
             roles::built_in::run(hub, runtime),
             roles::run(hub, runtime),
             bindings::run(hub, runtime),
-            projects::status::run_strays(hub, runtime),
+            projects::status::run_without_cluster(hub, runtime),
             registration_tokens::run(hub, runtime),
         );
     }
 
-    /// Runs the controllers of clusters.
+    /// Runs the controllers that have a cluster as key.
     async fn run_clusters(&self) {
         let (triggers, stores) = (&self.triggers, self.hub.stores());
         let all = || {
@@ -239,20 +241,20 @@ impl Controllers {
             .on(on_change(self.hub.stores().clusters.changed(), ()))
             .on(on_change(self.tunnels.watch(), ()))
             .at_start(move || {
-                // What was known before leadership was lost may be outdated.
-                fresh.forget_all();
+                // The state from an earlier leadership may be outdated.
+                fresh.clear_clusters();
                 vec![()]
             });
         self.run_one(controller).await;
     }
 
-    /// The cluster with this UID, if it is managed.
+    /// Returns the managed cluster with this UID.
     fn cluster(&self, uid: &ClusterUid) -> Option<ManagedCluster> {
         let state = self.clusters.lock().get(uid).cloned()?;
         Some(ManagedCluster::new(self.clone(), uid.clone(), state))
     }
 
-    /// The UIDs of the managed clusters of which `wanted` is true.
+    /// The UIDs of the managed clusters for which `filter` returns true.
     fn uids(&self, wanted: impl Fn(&ManagedCluster) -> bool) -> Vec<ClusterUid> {
         let all = self.clusters.lock().clone();
         let clusters = all
@@ -264,7 +266,7 @@ impl Controllers {
             .collect()
     }
 
-    /// Begins to manage a cluster.
+    /// Starts the management of a cluster.
     fn add(&self, uid: &ClusterUid) {
         let state = Arc::new(ClusterState::new());
         let gone = state.gone();
@@ -282,7 +284,7 @@ impl Controllers {
         self.triggers.connection_changed(uid);
     }
 
-    fn forget_all(&self) {
+    fn clear_clusters(&self) {
         let all = std::mem::take(&mut *self.clusters.lock());
         for state in all.values() {
             state.gone().cancel();

@@ -1,4 +1,4 @@
-//! Which clusters are managed: all that the hub has.
+//! The list of managed clusters: all Clusters on the hub.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -10,16 +10,16 @@ use kube::ResourceExt as _;
 
 use super::Controllers;
 
-/// The longest time between two comparisons.
+/// Maximum time between two comparisons of the list.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// Changes that come together are compared together.
+/// Runtime options; the debounce merges changes that arrive together.
 pub(super) const OPTIONS: Options = Options {
     debounce: Duration::from_millis(100),
     ..Options::new("clusters")
 };
 
-/// Adds and removes managed clusters, and closes tunnels of clusters that do not exist.
+/// Adds and removes managed clusters, and closes the tunnels of deleted clusters.
 pub(super) struct ClusterList(pub(super) Controllers);
 
 impl Reconciler for ClusterList {

@@ -1,4 +1,4 @@
-//! A managed cluster: its latest facts, and the data that its controllers share or keep.
+//! The facts about a managed cluster, and the state that its controllers share or keep.
 
 mod facts;
 mod memory;
@@ -14,29 +14,29 @@ use tokio::sync::RwLock;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::facts::{AccessState, Known, SETTLED_AFTER, UpgradeState};
+pub(crate) use self::facts::{AccessState, ClusterFacts, SETTLED_AFTER, UpgradeState};
 pub(crate) use self::memory::{ProjectsMemory, ProjectsState, RemovalState, Secrets};
 use super::Controllers;
 use super::agent_status::ReportedStatus;
 use super::progress::Progress;
 
-/// One cluster, as a reconciliation sees it.
+/// A managed cluster with the dependencies of its controllers.
 pub(super) struct ManagedCluster {
     pub(super) controllers: Controllers,
     pub(super) uid: ClusterUid,
     pub(super) state: Arc<ClusterState>,
 }
 
-/// What is kept of a cluster between reconciliations.
+/// The state of a cluster between reconciliations.
 pub(super) struct ClusterState {
-    begun: Instant,
+    managed_since: Instant,
     facts: Mutex<Facts>,
-    /// Cancelled when the Cluster is gone, or this server leads no longer.
+    /// Cancelled when the Cluster is deleted or this server loses leadership.
     gone: CancellationToken,
     /// Cancelled when deletion of the Cluster begins.
     deleting: CancellationToken,
-    /// Held for reading by work that must have ended before the removal begins.
-    working: RwLock<()>,
+    /// Work that must end before the removal begins holds a read lock.
+    active_work: RwLock<()>,
     pub(super) status_writer: Mutex<StatusWriter>,
     pub(super) access: Mutex<Progress>,
     pub(super) projects: tokio::sync::Mutex<ProjectsState>,
@@ -53,12 +53,12 @@ struct Facts {
     upgrade: Upgrade,
 }
 
-/// [`UpgradeState`] with the time of the request.
+/// The progress of an agent upgrade, with the time of the request ([`UpgradeState`] has its age).
 #[derive(Clone, Default)]
 pub(super) enum Upgrade {
     #[default]
     Idle,
-    Asked {
+    Requested {
         image: String,
         at: Instant,
     },
@@ -69,11 +69,11 @@ impl ClusterState {
     pub(super) fn new() -> Self {
         let gone = CancellationToken::new();
         Self {
-            begun: Instant::now(),
+            managed_since: Instant::now(),
             facts: Mutex::default(),
             deleting: gone.child_token(),
             gone,
-            working: RwLock::new(()),
+            active_work: RwLock::new(()),
             status_writer: Mutex::default(),
             access: Mutex::default(),
             projects: tokio::sync::Mutex::default(),
@@ -82,7 +82,7 @@ impl ClusterState {
         }
     }
 
-    /// Cancelled when the cluster is managed no longer.
+    /// A token that is cancelled when the server stops managing the cluster.
     pub(super) fn gone(&self) -> CancellationToken {
         self.gone.clone()
     }
@@ -97,35 +97,37 @@ impl ManagedCluster {
         }
     }
 
-    /// The Cluster in the store; `None` once it is gone.
+    /// Returns the Cluster from the store; `None` after its deletion.
     pub(super) fn object(&self) -> Option<Arc<Cluster>> {
         let clusters = &self.controllers.hub.stores().clusters;
         clusters.by_uid(self.uid.as_str())
     }
 
-    /// Whether an agent of the cluster is connected.
+    /// Reports whether an agent of the cluster is connected.
     pub(super) fn is_connected(&self) -> bool {
         self.controllers.tunnels.is_connected(&self.uid)
     }
 
-    /// Whether agents may not have connected and reported yet: the server started, or lost the hub.
+    /// Reports whether agents may still need time to connect and report, because the server just
+    /// started or lost the hub.
     pub(super) fn is_settling(&self) -> bool {
-        self.state.begun.elapsed() < SETTLED_AFTER
+        self.state.managed_since.elapsed() < SETTLED_AFTER
     }
 
-    /// Does work that ends when deletion of the Cluster begins; `None` if it has begun.
+    /// Runs `work` until deletion of the Cluster begins; `None` if deletion interrupted or
+    /// prevented it.
     pub(super) async fn unless_deleted<T>(&self, work: impl Future<Output = T>) -> Option<T> {
-        let _working = self.state.working.read().await;
+        let _working = self.state.active_work.read().await;
         self.state.deleting.run_until_cancelled(work).await
     }
 
-    /// Ends the work of [`Self::unless_deleted`], and waits until it has ended.
+    /// Cancels all work that runs in [`Self::unless_deleted`], and waits for its end.
     pub(super) async fn stop_work(&self) {
         self.state.deleting.cancel();
-        let _ended = self.state.working.write().await;
+        let _ended = self.state.active_work.write().await;
     }
 
-    /// What the agent reported last.
+    /// The agent's latest report.
     pub(super) fn reported(&self) -> ReportedStatus {
         self.state.facts.lock().reported.clone()
     }
@@ -136,7 +138,7 @@ impl ManagedCluster {
         facts.reported.drift.digest(owner).map(str::to_owned)
     }
 
-    /// Merges a report, and triggers the controllers that it concerns.
+    /// Merges a report, and triggers the controllers whose input changed.
     pub(super) fn report<T>(&self, merge: impl FnOnce(&mut ReportedStatus) -> T) -> T {
         let mut facts = self.state.facts.lock();
         facts.reported_at = Some(Instant::now());
@@ -164,8 +166,8 @@ impl ManagedCluster {
         self.trigger_status();
     }
 
-    /// The applied access is not the wanted one any more.
-    pub(super) fn outdate_access(&self) {
+    /// Sets the access state from Applied to Pending because the hub's roles changed.
+    pub(super) fn set_access_pending(&self) {
         let mut facts = self.state.facts.lock();
         if facts.access == AccessState::Applied {
             facts.access = AccessState::Pending;
@@ -183,14 +185,14 @@ impl ManagedCluster {
         self.trigger_status();
     }
 
-    /// Ends an upgrade when nothing is left to change: a failure is obsolete then, and a replica
-    /// that is missing after the rollout is no stuck upgrade.
-    pub(super) fn settle_upgrade(&self) {
+    /// Ends an upgrade whose image runs in the cluster. Clears an earlier failure too. A replica
+    /// that becomes unavailable after the rollout is no failed upgrade.
+    pub(super) fn finish_upgrade(&self) {
         let mut facts = self.state.facts.lock();
         let over = match (&facts.upgrade, &facts.reported.agent) {
             (Upgrade::Idle, _) => false,
             (Upgrade::Failed(_), _) => true,
-            (Upgrade::Asked { image, .. }, agent) => agent.as_ref().is_some_and(|agent| {
+            (Upgrade::Requested { image, .. }, agent) => agent.as_ref().is_some_and(|agent| {
                 agent.image == *image && agent.updated_available >= agent.wanted
             }),
         };
@@ -201,12 +203,12 @@ impl ManagedCluster {
         }
     }
 
-    /// Everything that the status is decided from.
-    pub(super) fn known(&self) -> Known {
+    /// Collects the facts from which the status is decided.
+    pub(super) fn facts(&self) -> ClusterFacts {
         let tunnels = self.controllers.tunnels.connected(&self.uid);
         let newest = tunnels.last().map(|tunnel| tunnel.agent.clone());
         let facts = self.state.facts.lock();
-        Known {
+        ClusterFacts {
             tunnels: tunnels.len().try_into().unwrap_or(u32::MAX),
             protocol: newest.as_ref().map_or(0, |agent| agent.protocol),
             agent_version: newest.map(|agent| agent.version),
@@ -218,7 +220,7 @@ impl ManagedCluster {
             upgrade: match &facts.upgrade {
                 Upgrade::Idle => UpgradeState::Idle,
                 Upgrade::Failed(reason) => UpgradeState::Failed(reason.clone()),
-                Upgrade::Asked { image, at } => UpgradeState::Asked {
+                Upgrade::Requested { image, at } => UpgradeState::Requested {
                     image: image.clone(),
                     since: at.elapsed(),
                 },

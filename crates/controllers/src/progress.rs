@@ -1,95 +1,98 @@
-//! When a cluster is compared and changed again: after a change on the hub, after drift in the
-//! cluster, and regularly.
+//! Schedules the comparisons of a cluster: after a change on the hub, after drift in the cluster,
+//! and periodically.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Least time between a comparison and the next because of drift.
-const SETTLED_AFTER: Duration = Duration::from_secs(1);
-/// The same when drift follows each comparison.
-const SETTLED_AT_MOST: Duration = Duration::from_secs(30);
-/// Comparisons because of drift after which the time grows no more.
-const MAX_RESTLESS: u32 = 5;
+/// Minimum time between a comparison and a repair of drift.
+const MIN_SETTLE_TIME: Duration = Duration::from_secs(1);
+/// Maximum time between a comparison and a repair of drift, reached after repeated drift.
+const MAX_SETTLE_TIME: Duration = Duration::from_secs(30);
+/// Number of consecutive repairs of drift after which the delay stops growing.
+const MAX_REPEATS: u32 = 5;
 
-/// The last comparison of one cluster.
+/// State of the last comparison of one cluster.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
-    /// Digest of what the hub wanted.
-    wanted: Option<u64>,
-    /// When the next one is due even without a change; none after a failure or a disconnect.
-    again_at: Option<Instant>,
+    /// Digest of the desired state on the hub at the last comparison.
+    desired: Option<u64>,
+    /// Time of the next periodic comparison; `None` after a failure or a disconnect.
+    due_at_latest: Option<Instant>,
     drift: DriftWatch,
 }
 
-/// Compares the digest that the agent reports with the one at the start of the last comparison.
+/// Detects drift: compares the agent's reported digest with the digest at the start of the last
+/// comparison.
 #[derive(Debug, Default)]
 struct DriftWatch {
     reported: Option<String>,
     begun: Option<Instant>,
     ended: Option<Instant>,
-    /// Comparisons in a row because of drift.
-    restless: u32,
+    /// Number of consecutive comparisons because of drift.
+    repeats: u32,
 }
 
 impl Progress {
-    /// The digest of what the hub wanted at the last comparison.
-    pub(super) fn wanted(&self) -> Option<u64> {
-        self.wanted
+    /// Digest of the desired state on the hub at the last comparison.
+    pub(super) fn desired(&self) -> Option<u64> {
+        self.desired
     }
 
-    /// How long the next comparison can wait; zero if it is due.
-    pub(super) fn wait(&self, wanted: u64, reported: Option<&String>) -> Duration {
+    /// Time until the next comparison; zero if a comparison is due.
+    pub(super) fn wait(&self, desired: u64, reported: Option<&String>) -> Duration {
         let now = Instant::now();
-        let Some(again_at) = self.again_at.filter(|_| self.wanted == Some(wanted)) else {
+        let Some(due_at_latest) = self.due_at_latest.filter(|_| self.desired == Some(desired))
+        else {
             return Duration::ZERO;
         };
         let drift = self.drift.due_at(reported);
-        let due = drift.map_or(again_at, |drift| drift.min(again_at));
+        let due = drift.map_or(due_at_latest, |drift| drift.min(due_at_latest));
         due.saturating_duration_since(now)
     }
 
-    /// A comparison begins. Until [`Self::done`] the next one is due at once.
-    pub(super) fn begin(&mut self, wanted: u64, reported: Option<String>) {
-        let regular = self.again_at.is_none_or(|at| at <= Instant::now());
+    /// Records the start of a comparison. Until [`Self::done`], the next comparison is due
+    /// immediately.
+    pub(super) fn begin(&mut self, desired: u64, reported: Option<String>) {
+        let regular = self.due_at_latest.is_none_or(|at| at <= Instant::now());
         let by_drift = !regular
-            && self.wanted == Some(wanted)
+            && self.desired == Some(desired)
             && self.drift.due_at(reported.as_ref()).is_some();
         self.drift.begin(reported, by_drift);
-        self.wanted = Some(wanted);
-        self.again_at = None;
+        self.desired = Some(desired);
+        self.due_at_latest = None;
     }
 
-    /// The comparison has succeeded; the next one is due after this time.
-    pub(super) fn done(&mut self, again: Duration) {
+    /// Records the success of a comparison; the next periodic one is due after `interval`.
+    pub(super) fn done(&mut self, interval: Duration) {
         let now = Instant::now();
         self.drift.ended = Some(now);
-        self.again_at = Some(now + again);
+        self.due_at_latest = Some(now + interval);
     }
 
-    /// The cluster is disconnected: the next comparison is due when it is back.
+    /// Records a disconnect: the next comparison is due after the reconnect.
     pub(super) fn disconnected(&mut self) {
-        self.again_at = None;
+        self.due_at_latest = None;
     }
 }
 
 impl DriftWatch {
-    /// When the drift is to be repaired, if there is any. The writes of a comparison are among the
-    /// digest, so that each change is followed by one comparison that finds nothing.
+    /// Time at which to repair the drift; `None` without drift. Writes of a comparison change the
+    /// digest too, so one more comparison without changes follows each change.
     fn due_at(&self, reported: Option<&String>) -> Option<Instant> {
-        let settled = (SETTLED_AFTER * (1 << self.restless)).min(SETTLED_AT_MOST);
+        let settled = (MIN_SETTLE_TIME * (1 << self.repeats)).min(MAX_SETTLE_TIME);
         let ended = self.ended.filter(|_| self.reported.as_ref() != reported)?;
         Some(ended + settled)
     }
 
     fn begin(&mut self, reported: Option<String>, by_drift: bool) {
         if by_drift {
-            self.restless = (self.restless + 1).min(MAX_RESTLESS);
+            self.repeats = (self.repeats + 1).min(MAX_REPEATS);
         } else if self
             .begun
-            .is_some_and(|begun| begun.elapsed() > SETTLED_AT_MOST)
+            .is_some_and(|begun| begun.elapsed() > MAX_SETTLE_TIME)
         {
-            self.restless = 0;
+            self.repeats = 0;
         }
         self.reported = reported;
         self.begun = Some(Instant::now());
@@ -103,7 +106,7 @@ mod tests {
     const REPAIR: Duration = Duration::from_mins(5);
 
     #[tokio::test(start_paused = true)]
-    async fn comparison_is_due_after_a_change_a_failure_a_disconnect_and_regularly() {
+    async fn comparison_is_due_after_change_failure_disconnect_and_interval() {
         let (mut progress, same) = (Progress::default(), Some("a".to_owned()));
         assert_eq!(progress.wait(1, None), Duration::ZERO);
         progress.begin(1, same.clone());
@@ -121,7 +124,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn drift_that_never_ends_is_repaired_more_and_more_slowly() {
+    async fn repeated_drift_is_repaired_with_growing_delay() {
         let mut progress = Progress::default();
         progress.begin(1, Some("0".to_owned()));
         progress.done(REPAIR);

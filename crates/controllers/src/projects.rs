@@ -1,15 +1,18 @@
-//! Projects: which namespaces of a cluster are whose, and what may be used in them.
+//! The projects of clusters: assigns namespaces to projects, and applies labels, quotas and
+//! defaults.
 //!
-//! All projects of a cluster are decided together ([`decide`]), so that a namespace is one project's
-//! only. Whose it is stands on the hub, in the project's status, by the namespace's UID: a label in the
-//! cluster would make everybody who can label a namespace an owner of it. The cluster follows
-//! ([`act`]): what the status says is labelled and bounded, and what carries Drover's label and is no
-//! project's loses it. So whatever is cut short, the next look ends.
+//! All projects of a cluster are decided together ([`decide`]), so that a namespace belongs to at
+//! most one project. The project's status on the hub records its namespaces by UID. A label in the
+//! cluster would not be safe, since any user with permission to label namespaces could become an
+//! owner. The controller then changes the cluster ([`act`]): it labels the recorded namespaces,
+//! sets their quotas and limits, and removes Drover's labels from all others. The next
+//! reconciliation completes interrupted work.
 //!
-//! A namespace that is lost leaves the status before anything else happens, since people's rights in
-//! it go with that; one that is gained enters it last, once it is labelled. A namespace that the
-//! server makes is announced first: see [`NamespaceInMaking`](drover_api::kinds::NamespaceInMaking).
-//! Nothing here deletes a namespace.
+//! A namespace that a project loses leaves the status before any other change, because users'
+//! access depends on the status. A namespace that a project gains enters the status last, after it
+//! is labelled. The status announces namespaces before the server creates them: see
+//! [`NamespaceInMaking`](drover_api::kinds::NamespaceInMaking). The controller never deletes a
+//! namespace.
 
 pub(crate) mod act;
 pub(crate) mod decide;
@@ -24,11 +27,11 @@ use drover_api::kinds::Project;
 
 use drover_hub::Stores;
 
-/// Annotation for people's eyes: the project's name.
+/// Annotation with the project's name, for display.
 const NAME_ANNOTATION: &str = "management.drover.dev/project-name";
-/// Annotation of a namespace that the server made: what it was made with.
-const MADE_WITH_ANNOTATION: &str = "management.drover.dev/made-with";
-/// Annotation: the level of pod security that Drover set, and takes away again.
+/// Annotation of a namespace that the server created, with its secret value.
+const CREATED_WITH_ANNOTATION: &str = "management.drover.dev/made-with";
+/// Annotation with the Pod Security level that Drover set, so that it removes only its own level.
 const LEVEL_ANNOTATION: &str = "management.drover.dev/pod-security";
 
 /// The projects that are pinned to a cluster.

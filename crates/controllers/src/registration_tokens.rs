@@ -1,4 +1,4 @@
-//! Deletes registration tokens that expired, were used, or whose Cluster is gone.
+//! Deletes registration tokens that expired, were used, or have no Cluster.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use kube::ResourceExt as _;
 
 use drover_hub::{Hub, HubError, Writer};
 
-/// Between two purges.
+/// Time between two deletions of spent tokens.
 const INTERVAL: Duration = Duration::from_mins(1);
 
-/// Whether a token has no use any more; `cluster` is the one with its UID.
+/// Reports whether a token is unusable for ever; `cluster` is the Cluster with its UID.
 pub(crate) fn is_spent(
     token: &ClusterRegistrationToken,
     cluster: Option<&Cluster>,
@@ -27,7 +27,7 @@ pub(crate) fn is_spent(
         || registration.is_some_and(|registration| registration.token_id == token.name_any())
 }
 
-/// Deletes spent tokens.
+/// Deletes spent registration tokens.
 struct RegistrationTokens {
     hub: Hub,
 }
@@ -44,7 +44,7 @@ impl Reconciler for RegistrationTokens {
     }
 }
 
-/// Runs the controller.
+/// Runs the controller of registration tokens.
 pub(super) async fn run(hub: &Hub, runtime: &Runtime) {
     let options = Options::new("registration-tokens");
     let reconciler = RegistrationTokens { hub: hub.clone() };
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_spent_when_it_expired_registered_or_lost_its_cluster() {
+    fn token_is_spent_after_expiry_registration_or_cluster_deletion() {
         let at = |second| Timestamp::from_second(second).unwrap();
         let token = ClusterRegistrationToken::new(
             "t",

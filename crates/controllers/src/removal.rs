@@ -1,8 +1,8 @@
-//! Removal of a deleted Cluster: what Drover applied is deleted in the cluster, then the Cluster's
-//! objects are deleted on the hub.
+//! Removal of a deleted Cluster: deletes Drover's objects in the cluster, then the Cluster's
+//! objects on the hub.
 //!
-//! A finalizer delays deletion. A cluster that cannot be reached is waited for a bounded time, and a
-//! condition of the Cluster shows it: the agent's key is invalid once the Cluster is gone.
+//! A finalizer delays the deletion. The server waits a bounded time for an unreachable cluster, and
+//! a condition of the Cluster shows this. The agent's key is invalid after the Cluster is deleted.
 
 mod report;
 
@@ -24,30 +24,31 @@ use tokio::time::Instant;
 
 use super::Controllers;
 use super::access::act::apply;
-use super::access::wanted::Wanted;
+use super::access::desired::DesiredAccess;
 use super::managed::{ManagedCluster, RemovalState};
 use super::projects;
 use drover_apply::{ApplyError, call as cluster_call, unless_gone};
 use drover_hub::{Hub, HubError, Writer, call};
 
-/// Longest to wait for the cluster's agent and to clean up; agents dial at least every 15 s.
-const CLEAN_WITHIN: Duration = Duration::from_mins(1);
-/// How long a Cluster stays after it was said that nothing was cleaned up, for whoever waits.
-const SEEN_WITHIN: Duration = Duration::from_secs(6);
-/// Longest wait until the store shows that the Cluster is gone.
-const GONE_WITHIN: Duration = Duration::from_secs(5);
-/// Cluster-scoped objects of the manifest that nothing else takes away.
+/// Maximum time to wait for the agent and to clean up. Agents dial at least every 15 s.
+const CLEAN_UP_TIMEOUT: Duration = Duration::from_mins(1);
+/// Time for which the Cluster shows a failed clean-up before its deletion, so that clients can read
+/// the condition.
+const FAILURE_SHOWN_FOR: Duration = Duration::from_secs(6);
+/// Maximum wait until the store shows the deletion of the Cluster.
+const DELETION_VISIBLE_WITHIN: Duration = Duration::from_secs(5);
+/// Cluster-scoped roles of the manifest. The deletion of the namespace alone does not delete them.
 const MANIFEST_ROLES: [&str; 2] = ["drover-controller", "drover-report"];
 
-/// Whether deletion of a Cluster waits for its removal.
+/// Reports whether a finalizer delays the deletion of a Cluster until its removal.
 fn has_finalizer(cluster: &Cluster) -> bool {
     finalizer::has_finalizer(cluster, CLUSTER_FINALIZER)
 }
 
-/// Adds the finalizer to Clusters, and cleans up those whose deletion was asked for.
+/// Adds the finalizer to Clusters, and cleans up deleted Clusters.
 pub(super) struct Removal(pub(super) Controllers);
 
-/// Why the removal of a cluster is delayed.
+/// Reasons for a delay of a cluster's removal.
 #[derive(Debug, Error)]
 pub(super) enum RemovalError {
     #[error(transparent)]
@@ -81,43 +82,43 @@ impl Reconciler for Removal {
     }
 }
 
-/// Adds the finalizer where it is missing.
+/// Adds the finalizer to a Cluster that lacks it.
 async fn add_finalizer(hub: &Hub, cluster: &Cluster) -> Result<(), HubError> {
     if has_finalizer(cluster) {
         return Ok(());
     }
     let (api, params) = (hub.clusters(), PatchParams::default());
     let adding = finalizer::add_finalizer(&api, cluster, CLUSTER_FINALIZER, &params);
-    unless_not_found(call("add a cluster's finalizer", adding).await)
+    unless_not_found(call("add the finalizer of a Cluster", adding).await)
 }
 
-/// One step of the removal; the next one follows the requeue.
+/// Performs one step of the removal; the requeue starts the next step.
 async fn step(
     managed: &ManagedCluster,
     cluster: &Cluster,
     state: &mut RemovalState,
 ) -> Result<Action, RemovalError> {
-    let at_once = Ok(Action::requeue(Duration::ZERO));
+    let immediately = Ok(Action::requeue(Duration::ZERO));
     match state {
         RemovalState::NotBegun => {
             let status = cluster.status.as_ref();
             if status.is_none_or(|status| status.registration.is_none()) {
                 *state = RemovalState::CleanedUp;
-                return at_once;
+                return immediately;
             }
-            report::report(managed, &report::begun(managed.is_connected())).await;
+            report::report(managed, &report::started(managed.is_connected())).await;
             *state = RemovalState::CleaningUp {
-                until: Instant::now() + CLEAN_WITHIN,
+                until: Instant::now() + CLEAN_UP_TIMEOUT,
                 problem: None,
             };
-            at_once
+            immediately
         }
         RemovalState::CleaningUp { until, problem } if Instant::now() >= *until => {
             report::report(managed, &report::failed(problem.as_deref())).await;
             *state = RemovalState::Failed {
-                until: Instant::now() + SEEN_WITHIN,
+                until: Instant::now() + FAILURE_SHOWN_FOR,
             };
-            at_once
+            immediately
         }
         RemovalState::CleaningUp { until, problem } => {
             if !managed.is_connected() {
@@ -125,8 +126,8 @@ async fn step(
             }
             let tunnels = &managed.controllers.tunnels;
             let client = tunnels.client(&managed.uid, Lane::Controller);
-            match tokio::time::timeout_at(*until, clean_once(&client)).await {
-                Err(_) => at_once,
+            match tokio::time::timeout_at(*until, clean_up(&client)).await {
+                Err(_) => immediately,
                 Ok(Err(error)) => {
                     *problem = Some(error.to_string());
                     Err(RemovalError::CleanUp(error))
@@ -134,7 +135,7 @@ async fn step(
                 Ok(Ok(())) => {
                     tracing::info!(cluster.uid = %managed.uid, "cleaned up in a deleted cluster");
                     *state = RemovalState::CleanedUp;
-                    at_once
+                    immediately
                 }
             }
         }
@@ -149,17 +150,17 @@ async fn step(
             let controllers = &managed.controllers;
             controllers
                 .tunnels
-                .disconnect(&managed.uid, "the Cluster was deleted at the server");
-            forget(&controllers.hub, cluster).await?;
-            // The store shows soon that the Cluster is gone.
-            Ok(Action::requeue(GONE_WITHIN))
+                .disconnect(&managed.uid, "the Cluster was deleted on the hub");
+            delete_hub_objects(&controllers.hub, cluster).await?;
+            // The store shows the deletion of the Cluster soon.
+            Ok(Action::requeue(DELETION_VISIBLE_WITHIN))
         }
     }
 }
 
-/// People's access first; the agent last, since everything goes through it.
-async fn clean_once(client: &Client) -> Result<(), ApplyError> {
-    apply(client, ACCESS_LABEL, &Wanted::default()).await?;
+/// Deletes users' access first and the agent last, since all requests go through the agent.
+async fn clean_up(client: &Client) -> Result<(), ApplyError> {
+    apply(client, ACCESS_LABEL, &DesiredAccess::default()).await?;
     projects::act::clean(client).await?;
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let found = namespaces.get_opt(AGENT_NAMESPACE);
@@ -167,8 +168,8 @@ async fn clean_once(client: &Client) -> Result<(), ApplyError> {
     else {
         return Ok(());
     };
-    // Owned by the namespace, so that the cluster's garbage collector takes them with it: nobody
-    // can delete the rights by which they delete.
+    // The namespace becomes the owner of the roles, so that the cluster's garbage collector deletes
+    // them with the namespace. The account cannot delete its own permissions and then use them.
     set_owner::<ClusterRoleBinding>(client, &namespace).await?;
     set_owner::<ClusterRole>(client, &namespace).await?;
     if namespace.metadata.deletion_timestamp.is_some() {
@@ -197,13 +198,15 @@ where
     let params = PatchParams::default();
     for name in MANIFEST_ROLES {
         let patched = api.patch(name, &params, &patch);
-        unless_gone(cluster_call(format!("hand {} {name} over", K::kind(&())), patched).await)?;
+        unless_gone(
+            cluster_call(format!("set the owner of {} {name}", K::kind(&())), patched).await,
+        )?;
     }
     Ok(())
 }
 
 /// Deletes the objects of the Cluster on the hub, then removes the finalizer.
-async fn forget(hub: &Hub, cluster: &Cluster) -> Result<(), HubError> {
+async fn delete_hub_objects(hub: &Hub, cluster: &Cluster) -> Result<(), HubError> {
     let uid = &ClusterUid::new(cluster.uid().unwrap_or_default());
     let stores = hub.stores();
     let registrations = Writer::new(hub.registration_tokens(), &stores.registration_tokens);
@@ -233,7 +236,7 @@ async fn forget(hub: &Hub, cluster: &Cluster) -> Result<(), HubError> {
     }
     let (api, params) = (hub.clusters(), PatchParams::default());
     let removing = finalizer::remove_finalizer(&api, cluster, CLUSTER_FINALIZER, &params);
-    unless_not_found(call("remove a cluster's finalizer", removing).await)
+    unless_not_found(call("remove the finalizer of a Cluster", removing).await)
 }
 
 fn unless_not_found<T>(result: Result<T, HubError>) -> Result<(), HubError> {

@@ -1,6 +1,7 @@
-//! Says on RoleTemplates and GlobalRoles whether what they allow can be known.
+//! Writes conditions of RoleTemplates and GlobalRoles that show whether their rules can be
+//! resolved.
 //!
-//! For people's eyes only: grants are gathered from what the roles say.
+//! The conditions are for display only; grants are computed from the roles themselves.
 
 pub(crate) mod built_in;
 
@@ -19,13 +20,13 @@ use super::status_writer::{StatusWriter, changes, condition_false, condition_tru
 use drover_hub::stores::grants::Objects;
 use drover_hub::{Hub, HubError};
 
-/// A role and those that inherit it above all are reconciled together.
+/// Merges the creation of a role and of roles that inherit it into one reconciliation.
 const DEBOUNCE: Duration = Duration::from_secs(1);
-/// The longest time between two reconciliations.
+/// Maximum time between two reconciliations.
 const INTERVAL: Duration = Duration::from_mins(5);
 const WRITE: &str = "write the condition of a role";
 
-/// Keeps the conditions of roles.
+/// Writes the conditions of roles.
 struct RoleConditions {
     hub: Hub,
 }
@@ -42,7 +43,7 @@ impl Reconciler for RoleConditions {
     }
 }
 
-/// Runs the controller.
+/// Runs the controller of roles' conditions.
 pub(super) async fn run(hub: &Hub, runtime: &Runtime) {
     let options = Options {
         debounce: DEBOUNCE,
@@ -65,9 +66,9 @@ async fn write_conditions(hub: &Hub) -> Result<(), HubError> {
             let find = |name: &str| facts.role_templates.get(name).map(|role| role.spec);
             let resolved = resolve(&name, find);
             let verdict = resolved.map(|resolved| match resolved {
-                Ok(_) => usable(built_in::is_in_the_way(role, &names)),
+                Ok(_) => usable(built_in::has_reserved_name(role, &names)),
                 Err(problem) => {
-                    condition_false("Unresolved", format!("it allows nothing: {problem}"))
+                    condition_false("Unresolved", format!("the role grants nothing: {problem}"))
                 }
             });
             let status = role.status.as_ref();
@@ -81,9 +82,9 @@ async fn write_conditions(hub: &Hub) -> Result<(), HubError> {
             let mut roles = Roles::new(&facts, Names::AsTheyAre);
             let given = roles.by_global_role(&role.name_any(), "", &role.spec);
             let verdict = match given {
-                Ok(_) => usable(built_in::is_in_the_way(role, &global_names)),
+                Ok(_) => usable(built_in::has_reserved_name(role, &global_names)),
                 Err(problem) => {
-                    condition_false("Unresolved", format!("it allows nothing: {problem}"))
+                    condition_false("Unresolved", format!("the role grants nothing: {problem}"))
                 }
             };
             let status = role.status.as_ref();
@@ -104,7 +105,7 @@ async fn write_conditions(hub: &Hub) -> Result<(), HubError> {
         api: Api::all(hub.client()),
         store: &stores.global_roles,
     };
-    // Both, although the hub may refuse an object of one kind.
+    // Write both kinds, even if the hub rejects an object of one kind.
     let results = [
         templates_writer.write_all(&templates).await,
         globals_writer.write_all(&globals).await,
@@ -112,14 +113,14 @@ async fn write_conditions(hub: &Hub) -> Result<(), HubError> {
     results.into_iter().collect()
 }
 
-/// What a role says of itself that can be used.
-fn usable(is_in_the_way: bool) -> Verdict {
-    if is_in_the_way {
+/// The verdict about a role whose rules can be resolved.
+fn usable(has_reserved_name: bool) -> Verdict {
+    if has_reserved_name {
         return condition_true(
             "InTheWay",
-            "it allows what it says, but has the name of a role of the start, which the server \
-             cannot make: make this one anew under another name, and delete it",
+            "the role is usable, but its name is reserved for a built-in role, which the server \
+             cannot create: create this role again with another name, then delete it",
         );
     }
-    condition_true("Resolved", "it allows what it says")
+    condition_true("Resolved", "the role grants the rules of its spec")
 }

@@ -1,4 +1,4 @@
-//! Compares the conditions of stored objects with what they should be, and writes the difference.
+//! Compares stored conditions with decided conditions, and writes the differences.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use serde_json::{Value, json};
 
 use drover_hub::{HubError, Store, call};
 
-/// Concurrent writes of one kind.
+/// Maximum number of concurrent writes of one kind.
 const CONCURRENCY: usize = 4;
-/// Failures after which the rest is left to the next reconciliation.
+/// Number of failures after which the remaining writes wait for the next reconciliation.
 const MAX_FAILURES: usize = 4;
 
-/// An object and the write that it needs.
+/// An object with its pending write.
 pub(super) struct Change<K> {
     pub(super) object: Arc<K>,
     pub(super) write: Write,
@@ -27,20 +27,20 @@ pub(super) struct Change<K> {
 
 /// One write of an object.
 pub(super) enum Write {
-    /// Replaces all of its conditions.
+    /// Replaces all conditions of the object.
     Conditions(Vec<Condition>),
-    /// Merges this into it (RFC 7386).
+    /// Merges this patch into the object (RFC 7386).
     Patch(Value),
-    /// Deletes it.
+    /// Deletes the object.
     Delete,
 }
 
-/// The conditions of a status; none if there is no status yet.
+/// The conditions of a status; empty without a status.
 pub(super) fn conditions_of(conditions: Option<&Vec<Condition>>) -> &[Condition] {
     conditions.map_or(&[], Vec::as_slice)
 }
 
-/// A condition with status True.
+/// Creates a condition with status True.
 pub(super) fn condition_true(reason: &'static str, message: impl Into<String>) -> Verdict {
     Verdict {
         status: Tristate::True,
@@ -49,7 +49,7 @@ pub(super) fn condition_true(reason: &'static str, message: impl Into<String>) -
     }
 }
 
-/// A condition with status False.
+/// Creates a condition with status False.
 pub(super) fn condition_false(reason: &'static str, message: impl Into<String>) -> Verdict {
     Verdict {
         status: Tristate::False,
@@ -58,7 +58,7 @@ pub(super) fn condition_false(reason: &'static str, message: impl Into<String>) 
     }
 }
 
-/// The conditions to write on one object; `None` if the verdict means what `present` means.
+/// The conditions to write on an object; `None` if `present` has the same meaning as the verdict.
 pub(super) fn changed_conditions(
     object: &impl Resource,
     present: &[Condition],
@@ -74,7 +74,7 @@ pub(super) fn changed_conditions(
             && condition.message == verdict.message
             && condition.observed_generation == generation
     });
-    // Most objects are unchanged, and there may be many: nothing is cloned for those.
+    // Most objects are unchanged; return before any clone.
     if unchanged || object.meta().deletion_timestamp.is_some() {
         return None;
     }
@@ -82,9 +82,10 @@ pub(super) fn changed_conditions(
     set_condition(&mut wanted, kind, verdict, generation, now).then_some(wanted)
 }
 
-/// The objects of one kind whose condition has to change.
+/// The objects of one kind whose condition must change.
 ///
-/// `observe` returns the verdict on an object, if it can be decided, and its present conditions.
+/// `observe` returns the verdict about an object and the object's present conditions; `None` if the
+/// verdict cannot be decided.
 pub(super) fn changes<K: Resource>(
     store: &Store<K>,
     kind: &str,
@@ -105,7 +106,7 @@ pub(super) fn changes<K: Resource>(
 
 /// Writes changes of one kind to the hub.
 pub(super) struct StatusWriter<'a, K> {
-    /// Completes "could not …".
+    /// The operation in error messages ("cannot …").
     pub(super) operation: &'static str,
     pub(super) api: Api<K>,
     pub(super) store: &'a Store<K>,
@@ -115,7 +116,7 @@ impl<K> StatusWriter<'_, K>
 where
     K: Resource + Clone + Debug + DeserializeOwned,
 {
-    /// Writes the changes, some at a time; returns the first failure.
+    /// Writes the changes with bounded concurrency; returns the first failure.
     pub(super) async fn write_all(&self, changes: &[Change<K>]) -> Result<(), HubError> {
         let mut first = None;
         let mut failures = 0;
@@ -123,7 +124,7 @@ where
             let writes = together.iter().map(|change| self.write(change));
             let written = futures::future::join_all(writes).await;
             for error in written.into_iter().filter_map(Result::err) {
-                // A refusal of one object says nothing about the others.
+                // A rejected object does not affect the others.
                 let refused = error.code().is_some_and(|code| (400..500).contains(&code));
                 failures += usize::from(!refused || error.code() == Some(429));
                 first.get_or_insert(error);
@@ -147,7 +148,8 @@ where
         }
     }
 
-    /// Sends the resourceVersion that was decided from: a newer object is reconciled again.
+    /// Sends the resourceVersion of the decision. A newer object causes a conflict and is
+    /// reconciled again.
     async fn send(&self, change: &Change<K>) -> Result<Option<K>, HubError> {
         let (operation, api) = (self.operation, &self.api);
         let version = change.object.resource_version();

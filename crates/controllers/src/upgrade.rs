@@ -1,4 +1,4 @@
-//! Upgrades of clusters' agents: which image, and the patch of their Deployment.
+//! Upgrades of agents: selects the image and patches the agent's Deployment.
 
 use std::time::Duration;
 
@@ -18,15 +18,15 @@ use drover_agent_gateway::registration::import::wanted_image;
 use drover_agent_gateway::registration::manifest::AGENT;
 use drover_apply::{ApplyError, call};
 
-/// Between two patches of one cluster.
+/// Minimum time between two patches of one cluster.
 const BETWEEN_PATCHES: Duration = Duration::from_mins(1);
-/// The longest time between two decisions.
+/// Maximum time between two decisions.
 const INTERVAL: Duration = Duration::from_secs(30);
 
-/// The image that the Deployment must be told to run; `None` when it may stay as it is.
+/// The image to set in the agent's Deployment; `None` if the Deployment needs no change.
 ///
-/// An image that the Cluster names always counts; the server's own only where upgrades are
-/// automatic.
+/// The image of `spec.agent.image` always applies. The server's own image applies only with
+/// automatic upgrades.
 pub(crate) fn decide(spec: &AgentSpec, wanted: &str, runs: &str) -> Option<String> {
     let may = spec.image.is_some() || spec.upgrade == AgentUpgrade::Automatic;
     (may && runs != wanted && !runs.is_empty()).then(|| wanted.to_owned())
@@ -53,10 +53,10 @@ async fn reconcile(cluster: &ManagedCluster) -> Result<Action, ApplyError> {
         return Ok(Action::await_change());
     }
     let Some(image) = next(cluster) else {
-        cluster.settle_upgrade();
+        cluster.finish_upgrade();
         return Ok(Action::requeue(INTERVAL));
     };
-    if let Upgrade::Asked { at, .. } = cluster.upgrade()
+    if let Upgrade::Requested { at, .. } = cluster.upgrade()
         && at.elapsed() < BETWEEN_PATCHES
     {
         return Ok(Action::requeue(
@@ -68,7 +68,7 @@ async fn reconcile(cluster: &ManagedCluster) -> Result<Action, ApplyError> {
         return Err(error);
     }
     tracing::info!(cluster.uid = %cluster.uid, image, "upgrading the agent");
-    cluster.set_upgrade(Upgrade::Asked {
+    cluster.set_upgrade(Upgrade::Requested {
         image,
         at: Instant::now(),
     });
@@ -86,7 +86,7 @@ async fn patch(managed: &ManagedCluster, image: &str) -> Result<(), ApplyError> 
     let tunnels = &managed.controllers.tunnels;
     let client = tunnels.client(&managed.uid, Lane::Controller);
     let api: Api<Deployment> = Api::namespaced(client, AGENT_NAMESPACE);
-    // A strategic merge finds the container by its name and leaves the rest alone.
+    // A strategic merge patch changes only the container with this name.
     let patch = Patch::Strategic(json!({"spec": {"template": {"spec": {"containers": [
         {"name": AGENT, "image": image}
     ]}}}}));
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_agent_is_changed_when_policy_says_so_and_the_image_differs() {
+    fn agent_image_changes_only_by_policy_and_difference() {
         let spec = |upgrade, image: Option<&str>| AgentSpec {
             image: image.map(str::to_owned),
             upgrade,

@@ -1,4 +1,4 @@
-//! Access in one place: what is there is read, what differs is done.
+//! Applies access in a cluster or on the hub: reads the present objects and writes the differences.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use drover_apply::set::{self, Changes};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
 use kube::Client;
 
-use super::steps::{self, Steps};
-use super::wanted::Wanted;
+use super::desired::DesiredAccess;
+use super::plan::{self, Plan};
 
-/// The four kinds that rights are made of, each everywhere.
+/// The four RBAC kinds, in all namespaces.
 struct Kinds {
     cluster_roles: Objects<ClusterRole>,
     cluster_bindings: Objects<ClusterRoleBinding>,
@@ -23,19 +23,23 @@ struct Kinds {
 /// The changes of each kind.
 #[derive(Default)]
 struct AccessChanges {
-    cluster_roles: Steps<ClusterRole>,
-    cluster_bindings: Steps<ClusterRoleBinding>,
-    roles: Steps<Role>,
-    bindings: Steps<RoleBinding>,
+    cluster_roles: Plan<ClusterRole>,
+    cluster_bindings: Plan<ClusterRoleBinding>,
+    roles: Plan<Role>,
+    bindings: Plan<RoleBinding>,
 }
 
-/// Makes access in a place what is wanted there; `label` marks what is Drover's.
+/// Applies the desired access to a cluster or to the hub; `label` marks Drover's objects.
 ///
-/// What takes rights away comes first, and what fails keeps nothing else from being done; only that
-/// people leave the part of a role that they were in waits for the next time where something failed, in
-/// a namespace or in the cluster, as they may not be in their new one there. Whoever keeps a right is
-/// never without it.
-pub(crate) async fn apply(client: &Client, label: &str, wanted: &Wanted) -> Result<(), ApplyError> {
+/// Changes that revoke access come first. A failure does not prevent the other changes, with one
+/// exception: after a failure in a namespace or in the cluster, subjects stay in their old chunk of
+/// a role there until the next reconciliation, because their new chunk may not exist. Subjects that
+/// keep a role therefore never lose access.
+pub(crate) async fn apply(
+    client: &Client,
+    label: &str,
+    desired: &DesiredAccess,
+) -> Result<(), ApplyError> {
     let owner = || Owner::label(label);
     let kinds = Kinds {
         cluster_roles: Objects::cluster_scoped(client, owner()).with_reserved_names(),
@@ -43,11 +47,11 @@ pub(crate) async fn apply(client: &Client, label: &str, wanted: &Wanted) -> Resu
         roles: Objects::namespaced(client, owner()).with_reserved_names(),
         bindings: Objects::namespaced(client, owner()).with_reserved_names(),
     };
-    // Roles in namespaces are the hub's only; a cluster's account may not even list them.
+    // Only the hub has roles in namespaces; the account in a cluster may not list roles.
     let with_roles = label == super::HUB_LABEL;
     let (mut failures, mut too_many) = (Vec::new(), Vec::new());
     let mut changes = kinds
-        .compare(wanted, with_roles, &mut failures, &mut too_many)
+        .compare(desired, with_roles, &mut failures, &mut too_many)
         .await;
     for step in 0..2 {
         failures.extend(Box::pin(kinds.apply_step(step, &changes)).await);
@@ -71,30 +75,30 @@ impl AccessChanges {
 }
 
 impl Kinds {
-    /// A kind that cannot be listed gets no changes.
+    /// Compares all kinds; a kind that cannot be listed gets no changes.
     async fn compare(
         &self,
-        wanted: &Wanted,
+        desired: &DesiredAccess,
         with_roles: bool,
         failures: &mut Vec<Failure>,
         too_many: &mut Vec<Failure>,
     ) -> AccessChanges {
         let mut changes = AccessChanges::default();
         if with_roles && let Some(present) = self.roles.inventory_or(failures).await {
-            changes.roles = steps::of_roles(&present, &wanted.roles);
+            changes.roles = plan::for_roles(&present, &desired.roles);
             too_many.extend(present.too_many());
         }
         if let Some(present) = self.cluster_roles.inventory_or(failures).await {
-            changes.cluster_roles = steps::of_cluster_roles(&present, &wanted.cluster_roles);
+            changes.cluster_roles = plan::for_cluster_roles(&present, &desired.cluster_roles);
             too_many.extend(present.too_many());
         }
         if let Some(present) = self.cluster_bindings.inventory_or(failures).await {
-            let wanted = &wanted.cluster_bindings;
-            changes.cluster_bindings = steps::of_cluster_bindings(&present, wanted);
+            let desired = &desired.cluster_bindings;
+            changes.cluster_bindings = plan::for_cluster_bindings(&present, desired);
             too_many.extend(present.too_many());
         }
         if let Some(present) = self.bindings.inventory_or(failures).await {
-            changes.bindings = steps::of_bindings(&present, &wanted.bindings);
+            changes.bindings = plan::for_bindings(&present, &desired.bindings);
             too_many.extend(present.too_many());
         }
         changes

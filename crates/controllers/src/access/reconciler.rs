@@ -9,20 +9,20 @@ use drover_api::ids::ClusterUid;
 use drover_reconcile::{Action, Attempt, Reconciler};
 
 use super::act::apply;
-use super::foreign::{Bound, Swept, sweep};
-use super::wanted::in_cluster;
+use super::desired::in_cluster;
+use super::unmanaged::{BoundSubjects, SweepResult, sweep};
 use crate::Controllers;
 use crate::managed::{AccessState, ManagedCluster};
 use drover_apply::ApplyError;
 
-/// The longest time between two repairs of drift.
+/// Maximum time between two repairs of drift.
 const REPAIR_EVERY: Duration = Duration::from_mins(5);
-/// Between checks whether the stores can be trusted again.
-const UNTRUSTED: Duration = Duration::from_secs(1);
-/// Longest time of one application.
-const APPLY_WITHIN: Duration = Duration::from_mins(2);
+/// Time between checks whether the stores are complete again.
+const UNTRUSTED_RETRY: Duration = Duration::from_secs(1);
+/// Timeout of one application.
+const APPLY_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Keeps access in each cluster.
+/// Applies the desired access to each cluster.
 pub(crate) struct Access(pub(crate) Controllers);
 
 impl Reconciler for Access {
@@ -38,34 +38,34 @@ impl Reconciler for Access {
     }
 }
 
-/// Whether the hub wants other access in a cluster than was compared last.
+/// Reports whether the desired access differs from that of the last comparison.
 pub(crate) fn is_outdated(cluster: &ManagedCluster) -> bool {
-    cluster.state.access.lock().wanted() != Some(digest(cluster))
+    cluster.state.access.lock().desired() != Some(digest(cluster))
 }
 
 async fn reconcile(cluster: &ManagedCluster) -> Result<Action, ApplyError> {
-    let wanted = digest(cluster);
+    let desired = digest(cluster);
     if !cluster.is_connected() {
         let mut progress = cluster.state.access.lock();
         progress.disconnected();
-        if is_outdated_offline(progress.wanted(), wanted, false) {
+        if is_outdated_offline(progress.desired(), desired, false) {
             drop(progress);
-            cluster.outdate_access();
+            cluster.set_access_pending();
         }
         return Ok(Action::await_change());
     }
-    // Stores that miss bindings would take access away.
+    // Incomplete stores lack bindings, so their access would be revoked.
     if !cluster.controllers.hub.stores().health().is_trusted() {
-        return Ok(Action::requeue(UNTRUSTED));
+        return Ok(Action::requeue(UNTRUSTED_RETRY));
     }
     let reported = cluster.drift_digest(ACCESS);
     {
         let mut progress = cluster.state.access.lock();
-        let wait = progress.wait(wanted, reported.as_ref());
+        let wait = progress.wait(desired, reported.as_ref());
         if !wait.is_zero() {
             return Ok(Action::requeue(wait));
         }
-        progress.begin(wanted, reported);
+        progress.begin(desired, reported);
     }
     let applied = Box::pin(apply_once(cluster)).await;
     cluster.set_access(match &applied {
@@ -76,62 +76,67 @@ async fn reconcile(cluster: &ManagedCluster) -> Result<Action, ApplyError> {
     let mut progress = cluster.state.access.lock();
     progress.done(REPAIR_EVERY);
     let reported = cluster.drift_digest(ACCESS);
-    Ok(Action::requeue(progress.wait(wanted, reported.as_ref())))
+    Ok(Action::requeue(progress.wait(desired, reported.as_ref())))
 }
 
 async fn apply_once(cluster: &ManagedCluster) -> Result<(), ApplyError> {
     let controllers = &cluster.controllers;
     let stores = controllers.hub.stores();
     let grants = stores.grants.fresh(stores);
-    let wanted = in_cluster(&grants.downstream(&cluster.uid));
+    let desired = in_cluster(&grants.downstream(&cluster.uid));
     drop(grants);
     let client = controllers.tunnels.client(&cluster.uid, Lane::Controller);
     let applying = async {
-        let applied = apply(&client, ACCESS_LABEL, &wanted).await;
-        let bound = || Bound::of(stores, &cluster.uid);
+        let applied = apply(&client, ACCESS_LABEL, &desired).await;
+        let bound = || BoundSubjects::of(stores, &cluster.uid);
         report(cluster, sweep(&client, bound).await).await;
         applied
     };
-    tokio::time::timeout(APPLY_WITHIN, applying)
+    tokio::time::timeout(APPLY_TIMEOUT, applying)
         .await
-        .unwrap_or(Err(ApplyError::Timeout(APPLY_WITHIN)))
+        .unwrap_or(Err(ApplyError::Timeout(APPLY_TIMEOUT)))
 }
 
-/// Says what became of bindings that are not Drover's. That one of them could not be changed keeps nobody
-/// from what their role allows, so it is no failure of access.
-async fn report(managed: &ManagedCluster, swept: Swept) {
+/// Reports the changes of unmanaged bindings. Failures do not affect the access that roles grant,
+/// so condition AccessApplied does not show them.
+async fn report(managed: &ManagedCluster, result: SweepResult) {
     let Some(cluster) = managed.object() else {
         return;
     };
     let notices = &managed.controllers.notices;
-    if let Some((first, others)) = swept.changed.split_first() {
+    if let Some((first, others)) = result.changed.split_first() {
         let others = others.len();
-        tracing::info!(cluster.uid = %managed.uid, first, others, "people without a role were taken out of bindings");
+        tracing::info!(cluster.uid = %managed.uid, first, others, "removed users without a role \
+            from unmanaged bindings");
         let note = format!(
-            "people of Drover who have no role in this cluster were taken out of bindings that are not \
-             Drover's: {first}, and {others} more. Give people roles in Drover, or name them only while \
-             they have one"
+            "removed Drover users without a role in this cluster from bindings that Drover does \
+             not manage: {first}, and {others} more. Assign roles in Drover, or name users in \
+             bindings only while they have a role"
         );
         notices.tell(&cluster, "NamesTakenOut", &note).await;
     }
-    if let Some(error) = swept.failed {
-        tracing::warn!(cluster.uid = %managed.uid, %error, "people without a role may be left in bindings");
-        let note =
-            format!("people of Drover without a role here may still be named in bindings: {error}");
+    if let Some(error) = result.failed {
+        tracing::warn!(cluster.uid = %managed.uid, %error, "cannot remove users without a role \
+            from unmanaged bindings");
+        let note = format!(
+            "unmanaged bindings may still name Drover users without a role in this \
+                cluster: {error}"
+        );
         notices.warn(&cluster, "NamesNotTakenOut", &note).await;
     }
 }
 
-/// Digest of the access that the hub wants in a cluster now.
+/// Digest of the desired access to a cluster.
 fn digest(cluster: &ManagedCluster) -> u64 {
     let grants = cluster.controllers.hub.stores().grants.current();
     grants.digest_of(&cluster.uid)
 }
 
-/// Whether the applied access is wrong, and stays so for a while. In a connected cluster a change is
-/// applied at once: until that fails, the last result holds, and a new grant makes no cluster unready.
-fn is_outdated_offline(applied: Option<u64>, wanted: u64, connected: bool) -> bool {
-    !connected && applied.is_some_and(|applied| applied != wanted)
+/// Reports whether a disconnected cluster has outdated access. A connected cluster receives changes
+/// immediately, so the last result stays until an application fails, and a new grant does not make
+/// the cluster unready.
+fn is_outdated_offline(applied: Option<u64>, desired: u64, connected: bool) -> bool {
+    !connected && applied.is_some_and(|applied| applied != desired)
 }
 
 #[cfg(test)]
@@ -139,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn new_grant_in_a_connected_cluster_keeps_the_last_result() {
+    fn new_grant_in_connected_cluster_keeps_last_result() {
         for (applied, connected, outdated) in [
             (Some(1), true, false),
             (Some(1), false, true),

@@ -1,4 +1,4 @@
-//! Reports cut to size. Pure.
+//! Truncates reports to the maximum sizes. Pure.
 
 use std::collections::BTreeMap;
 
@@ -6,21 +6,22 @@ use drover_api::drift::Drift;
 use drover_api::kinds::ComponentHealth;
 use drover_api::report::{EventReport, MAX_NOT_READY, NodesReport, Refusal, Report};
 
-/// Entries of one list or map.
-const MOST: usize = 64;
-/// Characters of one text.
-const LONGEST: usize = 256;
-/// Characters of an image: a Cluster may name one of 512, and what runs is compared with it.
-const LONGEST_IMAGE: usize = 1024;
+/// Maximum number of entries in a list or map.
+const MAX_ENTRIES: usize = 64;
+/// Maximum number of characters in a text.
+const MAX_CHARS: usize = 256;
+/// Maximum number of characters in an image name. A Cluster may name an image of 512 characters,
+/// which is compared with the running image.
+const MAX_IMAGE_CHARS: usize = 1024;
 
-/// Characters of a digest.
-const LONGEST_DIGEST: usize = 64;
+/// Maximum number of characters in a digest.
+const MAX_DIGEST_CHARS: usize = 64;
 
-/// A report without what no honest agent sends.
+/// Truncates a report to the maximum sizes.
 pub(super) fn bounded(mut line: Report) -> Report {
-    let text = |text: String| cut(&text, LONGEST);
+    let text = |text: String| truncate(&text, MAX_CHARS);
     if let Some(agent) = &mut line.agent {
-        agent.image = cut(&agent.image, LONGEST_IMAGE);
+        agent.image = truncate(&agent.image, MAX_IMAGE_CHARS);
     }
     Report {
         kubernetes_version: line.kubernetes_version.map(text),
@@ -29,13 +30,18 @@ pub(super) fn bounded(mut line: Report) -> Report {
         components: line.components.map(components),
         agent: line.agent,
         drift: drift(&line.drift),
-        refusals: line.refusals.iter().take(MOST).map(refusal).collect(),
-        events: line.events.iter().take(MOST).map(event).collect(),
+        refusals: line
+            .refusals
+            .iter()
+            .take(MAX_ENTRIES)
+            .map(refusal)
+            .collect(),
+        events: line.events.iter().take(MAX_ENTRIES).map(event).collect(),
     }
 }
 
-/// The first characters of a text, without those that steer terminals and break lines.
-fn cut(text: &str, most: usize) -> String {
+/// Truncates a text, and removes control characters and line breaks.
+fn truncate(text: &str, most: usize) -> String {
     text.chars()
         .filter(|character| !character.is_control())
         .take(most)
@@ -56,59 +62,66 @@ fn nodes(nodes: &NodesReport) -> NodesReport {
 
 fn names(names: &[String]) -> Vec<String> {
     let bounded = names.iter().take(MAX_NOT_READY);
-    bounded.map(|name| cut(name, LONGEST)).collect()
+    bounded.map(|name| truncate(name, MAX_CHARS)).collect()
 }
 
 fn amounts(amounts: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    let bounded = amounts.iter().take(MOST);
+    let bounded = amounts.iter().take(MAX_ENTRIES);
     bounded
-        .map(|(name, amount)| (cut(name, LONGEST), cut(amount, LONGEST)))
+        .map(|(name, amount)| (truncate(name, MAX_CHARS), truncate(amount, MAX_CHARS)))
         .collect()
 }
 
 fn drift(drift: &Drift) -> Drift {
-    let bounded = drift.iter().take(MOST);
+    let bounded = drift.iter().take(MAX_ENTRIES);
     bounded
-        .map(|(owner, digest)| (cut(owner, LONGEST), cut(digest, LONGEST_DIGEST)))
+        .map(|(owner, digest)| {
+            (
+                truncate(owner, MAX_CHARS),
+                truncate(digest, MAX_DIGEST_CHARS),
+            )
+        })
         .collect()
 }
 
-/// What fails is never what is left out.
+/// Truncates the list of components; failing components are kept first.
 fn components(components: Vec<ComponentHealth>) -> Vec<ComponentHealth> {
     let failing = components
         .iter()
         .filter(|component| !component.healthy)
         .count();
-    let mut healthy = MOST.saturating_sub(failing);
+    let mut healthy = MAX_ENTRIES.saturating_sub(failing);
     let chosen = components.into_iter().filter(|component| {
         let room = !component.healthy || healthy > 0;
         healthy = healthy.saturating_sub(usize::from(component.healthy));
         room
     });
     chosen
-        .take(MOST)
+        .take(MAX_ENTRIES)
         .map(|component| ComponentHealth {
-            name: cut(&component.name, LONGEST),
+            name: truncate(&component.name, MAX_CHARS),
             healthy: component.healthy,
-            message: component.message.map(|message| cut(&message, LONGEST)),
+            message: component
+                .message
+                .map(|message| truncate(&message, MAX_CHARS)),
         })
         .collect()
 }
 
 fn refusal(refusal: &Refusal) -> Refusal {
     Refusal {
-        lane: cut(&refusal.lane, LONGEST),
-        reason: cut(&refusal.reason, LONGEST),
-        message: cut(&refusal.message, LONGEST),
+        lane: truncate(&refusal.lane, MAX_CHARS),
+        reason: truncate(&refusal.reason, MAX_CHARS),
+        message: truncate(&refusal.message, MAX_CHARS),
         count: refusal.count,
     }
 }
 
 fn event(event: &EventReport) -> EventReport {
     EventReport {
-        regarding: cut(&event.regarding, LONGEST),
-        reason: cut(&event.reason, LONGEST),
-        message: cut(&event.message, LONGEST),
+        regarding: truncate(&event.regarding, MAX_CHARS),
+        reason: truncate(&event.reason, MAX_CHARS),
+        message: truncate(&event.message, MAX_CHARS),
         last_seen: event.last_seen,
         count: event.count,
     }
@@ -121,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_an_agent_says_fits_into_a_cluster() {
+    fn oversized_report_is_truncated_to_fit_into_cluster() {
         let text = |repeats| "\u{1b}[31mx\n".repeat(repeats);
         let long = || text(100_000);
         // A list multiplies the memory of its texts: 1,000 entries of 6 KB are 6 MB.
@@ -160,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_component_that_fails_is_not_hidden_behind_many_that_do_not() {
+    fn failing_component_stays_in_truncated_list() {
         let component = |name: String, healthy| ComponentHealth {
             name,
             healthy,
@@ -169,7 +182,7 @@ mod tests {
         let mut all: Vec<_> = (0..1000).map(|n| component(n.to_string(), true)).collect();
         all.push(component("etcd".to_owned(), false));
         let kept = components(all);
-        assert_eq!(kept.len(), MOST);
+        assert_eq!(kept.len(), MAX_ENTRIES);
         assert!(kept.iter().any(|component| !component.healthy));
         assert_eq!(kept[0].name, "0");
     }

@@ -1,4 +1,4 @@
-//! What is pinned in a binding or a project, and what its condition says. Pure, of what memory holds.
+//! Decides pins and conditions of bindings and projects from the stores. Pure.
 
 use std::collections::BTreeMap;
 
@@ -15,155 +15,165 @@ use serde_json::{Value, json};
 use crate::status_writer::{condition_false, condition_true};
 use drover_hub::{Store, Stores};
 
-/// What is to be done about an object.
+/// The decision about an object.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Judged {
-    /// These UIDs go into its spec.
+pub(crate) enum Decision {
+    /// Merge these UIDs into the spec.
     Pin(Value),
-    /// It should say this.
-    Says(Verdict),
-    /// Whom it is for, or where, is not in memory: if it is gone for ever, this should go as well.
+    /// Set this condition.
+    SetCondition(Verdict),
+    /// The stores lack the subject, cluster or project. If the hub confirms its deletion, the
+    /// object must be deleted too.
     Orphan,
 }
 
-/// Whether a binding's names are pinned, and whether it gives what it says; `None` if nobody can say
-/// yet.
+/// Decides the pins and the condition of a binding; `None` if the stores lack the necessary data.
 pub(crate) fn binding(
     stores: &Stores,
     problems: &BTreeMap<BindingId, Problem>,
     meta: &ObjectMeta,
-    said: Binding<'_>,
-) -> Option<Judged> {
-    if is_orphan(stores, said) {
-        return Some(Judged::Orphan);
+    binding: Binding<'_>,
+) -> Option<Decision> {
+    if is_orphan(stores, binding) {
+        return Some(Decision::Orphan);
     }
     let mut pins = Pins::of(meta)?;
-    pins.all(stores, said);
+    pins.resolve_all(stores, binding);
     if let Some(patch) = pins.patch() {
-        return Some(Judged::Pin(patch));
+        return Some(Decision::Pin(patch));
     }
     if let Some(error) = pins.error {
-        return Some(Judged::Says(unpinned(&error)));
+        return Some(Decision::SetCondition(unpinned(&error)));
     }
     let id = BindingId {
-        kind: kind(said),
+        kind: kind(binding),
         name: meta.name.clone()?,
     };
     let verdict = match problems.get(&id) {
-        // It was pinned after the grants were gathered.
+        // The binding was pinned after the grants were computed.
         Some(Problem::Unpinned(_)) => return None,
-        Some(problem) => impeded(stores, said, problem),
-        None => subject(stores, said),
+        Some(problem) => impeded(stores, binding, problem),
+        None => subject(stores, binding),
     };
-    Some(Judged::Says(verdict))
+    Some(Decision::SetCondition(verdict))
 }
 
-/// Whether memory lacks a person, cluster or project that it is pinned to: no UID comes twice. A role
-/// or a provider that is gone stays for people to see.
-fn is_orphan(stores: &Stores, said: Binding<'_>) -> bool {
-    pinned(said).any(|holder| !holder.is_known(stores))
+/// Reports whether the stores lack the user, cluster or project to which the binding is pinned;
+/// UIDs are never reused. A deleted role or provider is no reason for deletion: the condition shows
+/// it.
+fn is_orphan(stores: &Stores, binding: Binding<'_>) -> bool {
+    dependencies(binding).any(|kind| !kind.is_known(stores))
 }
 
-/// A kind of whose objects a binding does not outlive the one that it is pinned to.
+/// A kind whose deletion also deletes the bindings that refer to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Holder {
-    /// Whom it is for.
+pub(crate) enum DependencyKind {
+    /// The subject of the binding.
     User,
-    /// Where it holds.
+    /// The cluster of the binding.
     Cluster,
-    /// Where it holds.
+    /// The project of the binding.
     Project,
 }
 
-/// What a binding is pinned to and does not outlive.
+/// A reference to an object whose deletion deletes the binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pinned<'a> {
-    /// Its kind.
-    pub(crate) holder: Holder,
-    /// Its name.
+pub(crate) struct Dependency<'a> {
+    /// Kind of the object.
+    pub(crate) kind: DependencyKind,
+    /// Name of the object.
     pub(crate) name: &'a str,
-    /// Which object of that name.
+    /// UID of the object.
     pub(crate) uid: &'a str,
 }
 
-impl Pinned<'_> {
-    /// Whether memory has it.
+impl Dependency<'_> {
+    /// Reports whether the stores have the object.
     pub(crate) fn is_known(&self, stores: &Stores) -> bool {
-        match self.holder {
-            Holder::User => stores.users.by_uid(self.uid).is_some(),
-            Holder::Cluster => stores.clusters.by_uid(self.uid).is_some(),
-            Holder::Project => stores.projects.by_uid(self.uid).is_some(),
+        match self.kind {
+            DependencyKind::User => stores.users.by_uid(self.uid).is_some(),
+            DependencyKind::Cluster => stores.clusters.by_uid(self.uid).is_some(),
+            DependencyKind::Project => stores.projects.by_uid(self.uid).is_some(),
         }
     }
 }
 
-/// What a binding is pinned to and does not outlive, as far as it is pinned.
-pub(crate) fn pinned(said: Binding<'_>) -> impl Iterator<Item = Pinned<'_>> {
-    let user = said.subject().user.as_ref();
-    let user = user.and_then(|user| Some((Holder::User, &*user.name, user.uid.as_ref()?.as_str())));
-    let place = match said {
+/// The pinned references to objects whose deletion deletes the binding.
+pub(crate) fn dependencies(binding: Binding<'_>) -> impl Iterator<Item = Dependency<'_>> {
+    let user = binding.subject().user.as_ref();
+    let user = user.and_then(|user| {
+        Some((
+            DependencyKind::User,
+            &*user.name,
+            user.uid.as_ref()?.as_str(),
+        ))
+    });
+    let pointer = match binding {
         Binding::Global(_) => None,
         Binding::Cluster(spec) => {
             let uid = spec.cluster.uid.as_ref();
-            uid.map(|uid| (Holder::Cluster, &*spec.cluster.name, uid.as_str()))
+            uid.map(|uid| (DependencyKind::Cluster, &*spec.cluster.name, uid.as_str()))
         }
         Binding::Project(spec) => {
             let uid = spec.project.uid.as_ref();
-            uid.map(|uid| (Holder::Project, &*spec.project.name, uid.as_str()))
+            uid.map(|uid| (DependencyKind::Project, &*spec.project.name, uid.as_str()))
         }
     };
-    let both = user.into_iter().chain(place);
-    both.map(|(holder, name, uid)| Pinned { holder, name, uid })
+    let both = user.into_iter().chain(pointer);
+    both.map(|(kind, name, uid)| Dependency { kind, name, uid })
 }
 
-/// Whether a project's cluster is pinned, and is there; `None` if that is not what keeps it.
-pub(crate) fn project(stores: &Stores, project: &Project) -> Option<Judged> {
+/// Decides the pin of a project's cluster, and the condition of a project without cluster; `None`
+/// if the cluster exists.
+pub(crate) fn project(stores: &Stores, project: &Project) -> Option<Decision> {
     let cluster = &project.spec.cluster;
     let name = cluster.name.as_str();
     let Some(uid) = &cluster.uid else {
         let mut pins = Pins::of(&project.metadata)?;
-        pins.one("/cluster", "cluster", name, &stores.clusters);
+        pins.pin_uid("/cluster", "cluster", name, &stores.clusters);
         return match (pins.patch(), pins.error) {
-            (Some(patch), _) => Some(Judged::Pin(patch)),
-            (None, Some(error)) => Some(Judged::Says(unpinned(&error))),
+            (Some(patch), _) => Some(Decision::Pin(patch)),
+            (None, Some(error)) => Some(Decision::SetCondition(unpinned(&error))),
             (None, None) => None,
         };
     };
     if stores.clusters.by_uid(uid.as_str()).is_none() {
         let message = format!(
-            "the cluster {name:?} that it was made in is not there: delete the project, and make it \
-             anew if another cluster of that name is meant"
+            "the project's cluster {name:?} was deleted: delete the project, and create it again \
+             for another cluster of that name"
         );
-        return Some(Judged::Says(condition_false("Gone", message)));
+        return Some(Decision::SetCondition(condition_false("Gone", message)));
     }
-    // What else it comes to is not for here to say; but what was said here is true no more.
-    let said = project.status.iter().flat_map(|status| &status.conditions);
-    let mut ours = said.filter(|condition| {
+    // The projects controller decides the condition while the cluster exists. Reset an earlier
+    // condition of this controller only.
+    let binding = project.status.iter().flat_map(|status| &status.conditions);
+    let mut ours = binding.filter(|condition| {
         condition.type_ == READY && ["Gone", "Missing", "Newer"].contains(&&*condition.reason)
     });
     ours.next().map(|_| {
-        Judged::Says(Verdict {
+        Decision::SetCondition(Verdict {
             status: Tristate::Unknown,
             reason: "Pending",
-            message: "its cluster is there; its namespaces have not been looked at yet".to_owned(),
+            message: "the project's cluster exists; its namespaces were not checked yet".to_owned(),
         })
     })
 }
 
-fn kind(said: Binding<'_>) -> BindingKind {
-    match said {
+fn kind(binding: Binding<'_>) -> BindingKind {
+    match binding {
         Binding::Global(_) => BindingKind::Global,
         Binding::Cluster(_) => BindingKind::Cluster,
         Binding::Project(_) => BindingKind::Project,
     }
 }
 
-/// What the names of an object mean that was made at this time.
+/// The pins of an object with this creation time.
 struct Pins {
     bound_at: Timestamp,
-    /// JSON pointers into the spec, to the object that holds a name, and the field and UID for it.
+    /// For each pin: JSON pointer into the spec to the object with the name, field of the UID, and
+    /// UID.
     found: Vec<(&'static str, &'static str, String)>,
-    /// The first name that means nothing.
+    /// The error of the first name that cannot be pinned.
     error: Option<PinError>,
 }
 
@@ -176,58 +186,58 @@ impl Pins {
         })
     }
 
-    /// Looks for every name that is not pinned.
-    fn all(&mut self, stores: &Stores, said: Binding<'_>) {
-        let subject = said.subject();
+    /// Resolves all names that are not pinned.
+    fn resolve_all(&mut self, stores: &Stores, binding: Binding<'_>) {
+        let subject = binding.subject();
         if let Some(user) = subject.user.as_ref().filter(|user| user.uid.is_none()) {
-            self.one("/subject/user", "user", &user.name, &stores.users);
+            self.pin_uid("/subject/user", "user", &user.name, &stores.users);
         }
         let group = subject.group.as_ref();
         if let Some(group) = group.filter(|group| group.provider_uid.is_none())
             && let Some(name) = GroupName::parse(&group.name)
         {
             let (what, provider) = ("provider", name.provider());
-            self.in_field(
+            self.pin_field(
                 ("/subject/group", "providerUid"),
                 what,
                 provider,
                 &stores.auth_providers,
             );
         }
-        match said {
+        match binding {
             Binding::Global(_) => {}
             Binding::Cluster(spec) if spec.cluster.uid.is_some() => {}
             Binding::Cluster(spec) => {
-                self.one("/cluster", "cluster", &spec.cluster.name, &stores.clusters);
+                self.pin_uid("/cluster", "cluster", &spec.cluster.name, &stores.clusters);
             }
             Binding::Project(spec) if spec.project.uid.is_some() => {}
             Binding::Project(spec) => {
-                self.one("/project", "project", &spec.project.name, &stores.projects);
+                self.pin_uid("/project", "project", &spec.project.name, &stores.projects);
             }
         }
-        let role = said.role();
-        match said {
+        let role = binding.role();
+        match binding {
             _ if role.uid.is_some() => {}
-            Binding::Global(_) => self.one("/role", "role", &role.name, &stores.global_roles),
+            Binding::Global(_) => self.pin_uid("/role", "role", &role.name, &stores.global_roles),
             Binding::Cluster(_) | Binding::Project(_) => {
-                self.one("/role", "role", &role.name, &stores.role_templates);
+                self.pin_uid("/role", "role", &role.name, &stores.role_templates);
             }
         }
     }
 
-    fn one<K: ResourceExt>(
+    fn pin_uid<K: ResourceExt>(
         &mut self,
-        place: &'static str,
+        pointer: &'static str,
         what: &'static str,
         name: &str,
         store: &Store<K>,
     ) {
-        self.in_field((place, "uid"), what, name, store);
+        self.pin_field((pointer, "uid"), what, name, store);
     }
 
-    fn in_field<K: ResourceExt>(
+    fn pin_field<K: ResourceExt>(
         &mut self,
-        (place, field): (&'static str, &'static str),
+        (pointer, field): (&'static str, &'static str),
         what: &'static str,
         name: &str,
         store: &Store<K>,
@@ -242,17 +252,17 @@ impl Pins {
             })
         });
         match pin(what, name, self.bound_at, candidate) {
-            Ok(uid) => self.found.push((place, field, uid.to_owned())),
+            Ok(uid) => self.found.push((pointer, field, uid.to_owned())),
             Err(error) => drop(self.error.get_or_insert(error)),
         }
     }
 
-    /// What to merge into the spec, if anything was found.
+    /// The merge patch of the spec; `None` without pins.
     fn patch(&self) -> Option<Value> {
         let mut patch = json!({});
-        for (place, field, uid) in &self.found {
+        for (pointer, field, uid) in &self.found {
             let mut at = &mut patch;
-            for part in place.split('/').skip(1) {
+            for part in pointer.split('/').skip(1) {
                 at = &mut at[part];
             }
             at[field] = json!(uid);
@@ -269,16 +279,16 @@ fn unpinned(error: &PinError) -> Verdict {
     condition_false(reason, error.to_string())
 }
 
-/// Why a binding whose names are pinned gives nothing.
-fn impeded(stores: &Stores, said: Binding<'_>, problem: &Problem) -> Verdict {
-    // A project is somewhere only once its own cluster is pinned.
-    if let (Problem::Gone { what, name }, Binding::Project(spec)) = (problem, said)
+/// The reason why a pinned binding grants nothing.
+fn impeded(stores: &Stores, binding: Binding<'_>, problem: &Problem) -> Verdict {
+    // A project is in a cluster only after its own cluster is pinned.
+    if let (Problem::Gone { what, name }, Binding::Project(spec)) = (problem, binding)
         && *what == "project"
         && let Some(uid) = &spec.project.uid
         && stores.projects.by_uid(uid.as_str()).is_some()
     {
         let message = format!(
-            "the cluster of the project {name:?} is not there: see the project's own condition Ready"
+            "the cluster of project {name:?} was deleted: see condition Ready of the project"
         );
         return condition_false("ProjectNotReady", message);
     }
@@ -294,9 +304,9 @@ fn impeded(stores: &Stores, said: Binding<'_>, problem: &Problem) -> Verdict {
     condition_false(reason, problem.to_string())
 }
 
-/// Whether those who are given the role can use it at all.
-fn subject(stores: &Stores, said: Binding<'_>) -> Verdict {
-    let subject = said.subject();
+/// Decides whether the subject can use the role.
+fn subject(stores: &Stores, binding: Binding<'_>) -> Verdict {
+    let subject = binding.subject();
     if let Some(user) = &subject.user {
         let known = stores.users.by_name(&user.name);
         if known.is_some_and(|user| !user.spec.enabled) {
@@ -304,8 +314,8 @@ fn subject(stores: &Stores, said: Binding<'_>) -> Verdict {
             return condition_false(
                 "Disabled",
                 format!(
-                    "the user is disabled, and has no roles; \"drover user enable {name}\" gives \
-                     them back"
+                    "the user is disabled and has no roles; \"drover user enable {name}\" \
+                     enables the user and its roles"
                 ),
             );
         }
@@ -318,11 +328,11 @@ fn subject(stores: &Stores, said: Binding<'_>) -> Verdict {
             return condition_false(
                 "Disabled",
                 format!(
-                    "the provider {provider:?} of the group is disabled, and its groups have no \
-                     roles; set its spec.enabled to give them back"
+                    "the provider {provider:?} of the group is disabled, so its groups have no \
+                     roles; set its spec.enabled to enable them"
                 ),
             );
         }
     }
-    condition_true("Given", "whoever it names has the role")
+    condition_true("Given", "the subject has the role")
 }

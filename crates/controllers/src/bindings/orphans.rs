@@ -1,7 +1,7 @@
-//! Whether whom a binding is for, or where, is gone for ever, by the hub's own word.
+//! Confirms on the hub that the subject, cluster or project of a binding was deleted.
 //!
-//! Memory hears of each kind by itself, and of one may be minutes behind another. What is missing in
-//! memory is therefore no reason to delete a binding, which nobody would bring back.
+//! The stores of different kinds are independent, and one may lag minutes behind another. A missing
+//! object in a store is therefore no reason to delete a binding, since deletion is permanent.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -12,21 +12,21 @@ use k8s_openapi::ClusterResourceScope;
 use kube::{Api, Client, Resource, ResourceExt as _};
 use serde::de::DeserializeOwned;
 
-use super::decide::{Holder, Pinned, pinned};
+use super::decide::{Dependency, DependencyKind, dependencies};
 use crate::status_writer::{Change, Write};
 use drover_hub::{HubError, Stores, call};
 
-/// Bindings that are deleted in one look; what is beyond waits for the next.
-const MOST: usize = 100;
+/// Maximum number of bindings that one reconciliation deletes; the next one continues.
+const MAX_DELETIONS: usize = 100;
 
-/// What the hub says in one look of those whom bindings are for.
+/// The hub's responses about subjects, clusters and projects during one reconciliation.
 pub(super) struct Orphans<'a> {
     client: Client,
     stores: &'a Stores,
-    /// Whether they are gone, as far as it was asked.
-    gone: HashMap<(Holder, String), bool>,
+    /// Whether each object was deleted, as far as the hub was queried.
+    deleted_objects: HashMap<(DependencyKind, String), bool>,
     deleted: usize,
-    put_off: usize,
+    postponed: usize,
     failed: Option<HubError>,
 }
 
@@ -35,47 +35,48 @@ impl<'a> Orphans<'a> {
         Self {
             client,
             stores,
-            gone: HashMap::new(),
+            deleted_objects: HashMap::new(),
             deleted: 0,
-            put_off: 0,
+            postponed: 0,
             failed: None,
         }
     }
 
-    /// Leaves out the deletions of those that are no orphans by the hub's word, and those beyond what
-    /// one look deletes.
+    /// Drops deletions whose object exists on the hub, and deletions beyond the maximum.
     pub(super) async fn only<K>(
         &mut self,
         changes: Vec<Change<K>>,
-        said: impl for<'b> Fn(&'b K) -> Binding<'b>,
+        binding: impl for<'b> Fn(&'b K) -> Binding<'b>,
     ) -> Vec<Change<K>> {
         let mut kept = Vec::with_capacity(changes.len());
-        for one in changes {
-            if !matches!(one.write, Write::Delete) || self.may_go(said(&one.object)).await {
-                kept.push(one);
+        for pin_uid in changes {
+            if !matches!(pin_uid.write, Write::Delete)
+                || self.is_deletion_confirmed(binding(&pin_uid.object)).await
+            {
+                kept.push(pin_uid);
             }
         }
         kept
     }
 
-    /// What went wrong, and a word about what has to wait.
+    /// Logs a failure, and the number of postponed deletions.
     pub(super) fn end(self) -> Result<(), HubError> {
-        if self.put_off > 0 {
+        if self.postponed > 0 {
             tracing::warn!(
                 deleted = self.deleted,
-                left = self.put_off,
-                "many bindings are for what is not there any more: some are deleted later"
+                left = self.postponed,
+                "postponed the deletion of orphaned bindings"
             );
         }
         self.failed.map_or(Ok(()), Err)
     }
 
-    async fn may_go(&mut self, binding: Binding<'_>) -> bool {
-        if self.deleted >= MOST {
-            self.put_off += 1;
+    async fn is_deletion_confirmed(&mut self, binding: Binding<'_>) -> bool {
+        if self.deleted >= MAX_DELETIONS {
+            self.postponed += 1;
             return false;
         }
-        for missing in pinned(binding) {
+        for missing in dependencies(binding) {
             if !missing.is_known(self.stores) && self.is_gone(missing).await {
                 self.deleted += 1;
                 return true;
@@ -84,26 +85,26 @@ impl<'a> Orphans<'a> {
         false
     }
 
-    /// What is not known is not gone: a hub that fails is not asked again in this look.
-    async fn is_gone(&mut self, missing: Pinned<'_>) -> bool {
-        let key = (missing.holder, missing.uid.to_owned());
-        if let Some(gone) = self.gone.get(&key) {
-            return *gone;
+    /// An unknown object is not a deleted one. Stop querying a failing hub in this reconciliation.
+    async fn is_gone(&mut self, missing: Dependency<'_>) -> bool {
+        let key = (missing.kind, missing.uid.to_owned());
+        if let Some(deleted_objects) = self.deleted_objects.get(&key) {
+            return *deleted_objects;
         }
         if self.failed.is_some() {
             return false;
         }
         let (client, name) = (&self.client, missing.name);
-        let stored = match missing.holder {
-            Holder::User => uid_of::<User>(client, name).await,
-            Holder::Cluster => uid_of::<Cluster>(client, name).await,
-            Holder::Project => uid_of::<Project>(client, name).await,
+        let stored = match missing.kind {
+            DependencyKind::User => uid_of::<User>(client, name).await,
+            DependencyKind::Cluster => uid_of::<Cluster>(client, name).await,
+            DependencyKind::Project => uid_of::<Project>(client, name).await,
         };
         match stored {
             Ok(uid) => {
-                let gone = uid.as_deref() != Some(missing.uid);
-                self.gone.insert(key, gone);
-                gone
+                let deleted_objects = uid.as_deref() != Some(missing.uid);
+                self.deleted_objects.insert(key, deleted_objects);
+                deleted_objects
             }
             Err(error) => {
                 self.failed = Some(error);
@@ -118,7 +119,7 @@ where
     K: Resource<Scope = ClusterResourceScope, DynamicType = ()> + Clone + Debug + DeserializeOwned,
 {
     let api: Api<K> = Api::all(client.clone());
-    let stored = call("read what a binding is for", api.get_opt(name)).await?;
+    let stored = call("read the object of a binding", api.get_opt(name)).await?;
     Ok(stored.and_then(|object| object.uid()))
 }
 

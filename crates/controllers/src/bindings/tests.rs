@@ -3,7 +3,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// An object of this name and UID that was made at this second.
+/// The metadata of an object with this name, UID and creation time in seconds.
 fn object<K: DeserializeOwned>(kind: &str, name: &str, uid: &str, second: i64, spec: &Value) -> K {
     let at = Timestamp::from_second(second).unwrap();
     let whole = json!({
@@ -14,7 +14,8 @@ fn object<K: DeserializeOwned>(kind: &str, name: &str, uid: &str, second: i64, s
     serde_json::from_value(whole).unwrap()
 }
 
-/// At second 10: `ann`, the provider `oidc`, the cluster `shop` and some roles.
+/// Stores with user `ann`, provider `oidc`, cluster `shop` and some roles, all created at second
+/// 10.
 fn stores() -> Stores {
     let stores = Stores::synced_empty();
     stores
@@ -54,7 +55,7 @@ fn devs() -> Value {
     json!({ "group": { "name": "drover:oidc:devs" } })
 }
 
-/// Writes what is found, as the hub would; gives what was written, by names.
+/// Applies the decided writes to the stores; returns them by object name.
 fn write(stores: &Stores) -> Vec<(String, Value)> {
     fn each<K>(store: &Store<K>, changes: Vec<Change<K>>, told: &mut Vec<(String, Value)>)
     where
@@ -71,9 +72,9 @@ fn write(stores: &Stores) -> Vec<(String, Value)> {
                     let [only] = &conditions[..] else {
                         panic!("{conditions:?}")
                     };
-                    let said = json!(format!("{} {}", only.status, only.reason));
+                    let binding = json!(format!("{} {}", only.status, only.reason));
                     stored["status"]["conditions"] = json!(conditions);
-                    said
+                    binding
                 }
                 Write::Delete => {
                     let name = object.meta().name.clone().unwrap();
@@ -123,7 +124,7 @@ fn told(name: &str, what: Value) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn every_name_is_pinned_to_what_was_there_and_then_the_binding_says_that_it_gives() {
+fn names_are_pinned_to_existing_objects_and_binding_becomes_ready() {
     let stores = stores();
     bind(&stores, "a", 10, &in_shop("reader", &ann()));
     let pins = json!({
@@ -131,7 +132,11 @@ fn every_name_is_pinned_to_what_was_there_and_then_the_binding_says_that_it_give
     });
     assert_eq!(write(&stores), told("a", pins));
     assert_eq!(write(&stores), told("a", json!("True Given")));
-    assert_eq!(write(&stores), [], "what it says is what it should say");
+    assert_eq!(
+        write(&stores),
+        [],
+        "the written condition equals the decided one"
+    );
 
     let devs = json!({ "role": { "name": "roamer" }, "subject": devs() });
     let global = object("GlobalRoleBinding", "b", "b", 11, &devs);
@@ -143,7 +148,7 @@ fn every_name_is_pinned_to_what_was_there_and_then_the_binding_says_that_it_give
 }
 
 #[test]
-fn what_came_after_the_binding_is_not_meant_by_it() {
+fn name_is_not_pinned_to_object_created_after_binding() {
     let stores = stores();
     bind(&stores, "a", 9, &in_shop("reader", &ann()));
     assert_eq!(write(&stores), told("a", json!("False Newer")));
@@ -152,7 +157,7 @@ fn what_came_after_the_binding_is_not_meant_by_it() {
 }
 
 #[test]
-fn a_name_that_is_made_again_inherits_nothing() {
+fn recreated_object_inherits_no_binding() {
     let stores = stores();
     bind(&stores, "a", 10, &in_shop("reader", &ann()));
     write(&stores);
@@ -165,7 +170,7 @@ fn a_name_that_is_made_again_inherits_nothing() {
 }
 
 #[test]
-fn a_binding_says_why_it_gives_nothing() {
+fn condition_gives_reason_why_binding_grants_nothing() {
     for (subject, role, wanted) in [
         (ann(), "nothing", "False Missing"),
         (ann(), "worker", "False OtherContext"),
@@ -191,7 +196,7 @@ fn a_binding_says_why_it_gives_nothing() {
 }
 
 #[test]
-fn who_is_disabled_has_no_role_and_the_binding_says_so() {
+fn binding_of_disabled_subject_is_not_ready() {
     let stores = stores();
     bind(&stores, "a", 10, &in_shop("reader", &ann()));
     bind(&stores, "d", 10, &in_shop("reader", &devs()));
@@ -206,7 +211,7 @@ fn who_is_disabled_has_no_role_and_the_binding_says_so() {
 }
 
 #[test]
-fn a_project_is_pinned_to_its_cluster_and_a_binding_in_it_waits_for_that() {
+fn project_is_pinned_before_binding_in_project() {
     let stores = stores();
     let project = |cluster: &str| json!({ "cluster": { "name": cluster } });
     for (name, cluster) in [("p", "shop"), ("q", "later")] {
@@ -235,29 +240,31 @@ fn a_project_is_pinned_to_its_cluster_and_a_binding_in_it_waits_for_that() {
             ("in-q", pins("q")),
         ])
     );
-    let said = write(&stores);
-    assert_eq!(said[0], ("in-p".to_owned(), json!("True Given")));
-    assert_eq!(said[1], ("in-q".to_owned(), json!("False ProjectNotReady")));
-    // Made within the same second, it is what the project was made for.
+    let binding = write(&stores);
+    assert_eq!(binding[0], ("in-p".to_owned(), json!("True Given")));
+    assert_eq!(
+        binding[1],
+        ("in-q".to_owned(), json!("False ProjectNotReady"))
+    );
+    // A cluster that was created in the same second as the project is its cluster.
     let later = object("Cluster", "later", "8", 10, &json!({}));
     stores.clusters.apply(later);
-    let pinned = json!({ "cluster": { "uid": "8" } });
-    assert_eq!(write(&stores), told("q", pinned));
-    let said = write(&stores);
-    assert_eq!(said[0], ("q".to_owned(), json!("Unknown Pending")));
-    assert_eq!(said[1], ("in-q".to_owned(), json!("True Given")));
+    let dependencies = json!({ "cluster": { "uid": "8" } });
+    assert_eq!(write(&stores), told("q", dependencies));
+    let binding = write(&stores);
+    assert_eq!(binding[0], ("q".to_owned(), json!("Unknown Pending")));
+    assert_eq!(binding[1], ("in-q".to_owned(), json!("True Given")));
     assert_eq!(write(&stores), []);
 }
 
 #[test]
-fn a_binding_of_somebody_or_of_a_place_that_is_gone_goes_and_another_of_that_name_inherits_nothing()
-{
-    for (gone, again) in [("user", "User"), ("cluster", "Cluster")] {
+fn deletion_of_subject_or_scope_deletes_binding_and_recreated_object_inherits_nothing() {
+    for (deleted_objects, again) in [("user", "User"), ("cluster", "Cluster")] {
         let stores = stores();
         bind(&stores, "b", 20, &in_shop("reader", &ann()));
         write(&stores);
         assert_eq!(write(&stores), told("b", json!("True Given")));
-        match gone {
+        match deleted_objects {
             "user" => stores
                 .users
                 .apply(object(again, "ann", "11", 30, &json!({}))),
@@ -265,7 +272,11 @@ fn a_binding_of_somebody_or_of_a_place_that_is_gone_goes_and_another_of_that_nam
                 .clusters
                 .apply(object(again, "shop", "13", 30, &json!({}))),
         }
-        assert_eq!(write(&stores), told("b", json!("deleted")), "{gone}");
+        assert_eq!(
+            write(&stores),
+            told("b", json!("deleted")),
+            "{deleted_objects}"
+        );
         assert!(stores.cluster_role_template_bindings.is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! From what is known of a cluster to its conditions. Pure.
+//! Decides the conditions of a cluster from its facts. Pure.
 
 mod verdicts;
 
@@ -12,36 +12,37 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 use self::verdicts::{verdict, verdicts};
-use crate::managed::Known;
+use crate::managed::ClusterFacts;
 
-/// A connected cluster without a report for so long counts as silent.
+/// Time without a report after which a connected cluster counts as silent.
 pub(crate) const SILENT_AFTER: Duration = Duration::from_secs(35);
-/// `lastSeen` is written this often while nothing else changes.
-const SEEN_EVERY: SignedDuration = SignedDuration::from_mins(5);
+/// Interval of writes of `lastSeen` while nothing else changes.
+const LAST_SEEN_INTERVAL: SignedDuration = SignedDuration::from_mins(5);
 
-/// The status that a cluster should have; equal to the present one where nothing means something
-/// else.
+/// The desired status of a cluster. It equals the present status if all values have the same
+/// meaning.
 pub(crate) fn decide(
     cluster: &Cluster,
-    known: &Known,
+    facts: &ClusterFacts,
     image: &str,
     now: Timestamp,
 ) -> ClusterStatus {
     let present = cluster.status.clone().unwrap_or_default();
     let mut status = present.clone();
     let generation = cluster.metadata.generation;
-    let (held, news): (Vec<_>, Vec<_>) = verdicts(cluster, known, image)
+    let (retained, events): (Vec<_>, Vec<_>) = verdicts(cluster, facts, image)
         .into_iter()
-        .partition(|(kind, verdict)| holds(&present, known, kind, verdict));
-    for (kind, verdict) in &news {
+        .partition(|(kind, verdict)| is_retained(&present, facts, kind, verdict));
+    for (kind, verdict) in &events {
         set_condition(&mut status.conditions, kind, verdict, generation, now);
     }
-    let verdict = match first_wrong(&news) {
+    let verdict = match first_not_true(&events) {
         Some(wrong) => Some(wrong),
-        // What is held and was wrong is what Ready was decided from; what was right still is.
-        None if held
+        // A retained condition that is not True was the reason for the present Ready condition, so
+        // Ready stays.
+        None if retained
             .iter()
-            .any(|(kind, _)| needs(kind) && !was_right(&present, kind)) =>
+            .any(|(kind, _)| is_required_for_ready(kind) && !was_true(&present, kind)) =>
         {
             None
         }
@@ -50,16 +51,16 @@ pub(crate) fn decide(
     if let Some(verdict) = verdict {
         set_condition(&mut status.conditions, READY, &verdict, generation, now);
     }
-    if held.is_empty() {
+    if retained.is_empty() {
         status.observed_generation = generation;
     }
-    copy_report(&mut status, known);
-    if is_reporting(known) {
+    copy_report(&mut status, facts);
+    if is_reporting(facts) {
         let seen = status.last_seen.as_ref();
-        let old = seen.is_none_or(|seen| now.duration_since(seen.0) >= SEEN_EVERY);
+        let old = seen.is_none_or(|seen| now.duration_since(seen.0) >= LAST_SEEN_INTERVAL);
         if old || status != present {
             status.last_seen = Some(Time(now));
-            copy_amounts(&mut status, known);
+            copy_amounts(&mut status, facts);
         }
     }
     status
@@ -69,27 +70,34 @@ fn condition<'a>(status: &'a ClusterStatus, kind: &str) -> Option<&'a Condition>
     status.conditions.iter().find(|one| one.type_ == kind)
 }
 
-fn was_right(present: &ClusterStatus, kind: &str) -> bool {
+fn was_true(present: &ClusterStatus, kind: &str) -> bool {
     condition(present, kind).is_some_and(|before| before.status == Tristate::True.as_str())
 }
 
-/// Whether a condition stays because its facts are not known yet.
-fn holds(present: &ClusterStatus, known: &Known, kind: &str, verdict: &Verdict) -> bool {
+/// Reports whether a condition keeps its present value because its facts are not available yet.
+fn is_retained(
+    present: &ClusterStatus,
+    facts: &ClusterFacts,
+    kind: &str,
+    verdict: &Verdict,
+) -> bool {
     let Some(before) = condition(present, kind) else {
         return false;
     };
-    // One replica after the other comes back: how many there are is told when all had their time.
+    // Replicas reconnect one after the other. The condition shows their number only after all had
+    // time to reconnect.
     let returning = kind == CONNECTED && before.status == verdict.status.as_str();
-    known.settling && (returning || !known.knows(kind))
+    facts.settling && (returning || !facts.has_facts_for(kind))
 }
 
-/// Keeps the last known facts while the cluster is away: its conditions say how old they are.
-fn copy_report(status: &mut ClusterStatus, known: &Known) {
-    let reported = &known.reported;
+/// Copies the report. The last values stay while the cluster is disconnected; the conditions show
+/// their age.
+fn copy_report(status: &mut ClusterStatus, facts: &ClusterFacts) {
+    let reported = &facts.reported;
     if let Some(version) = &reported.version {
         status.kubernetes_version = Some(version.clone());
     }
-    if let (Some(cluster), Some(hub)) = (&reported.cluster_uid, &known.hub_uid) {
+    if let (Some(cluster), Some(hub)) = (&reported.cluster_uid, &facts.hub_uid) {
         status.hosts_hub = cluster == hub;
     }
     if let Some(nodes) = &reported.nodes {
@@ -101,56 +109,58 @@ fn copy_report(status: &mut ClusterStatus, known: &Known) {
         let others = !status.usage.keys().eq(nodes.usage.keys())
             || !status.requests.keys().eq(nodes.requests.keys());
         if others {
-            copy_amounts(status, known);
+            copy_amounts(status, facts);
         }
     }
     if let Some(components) = &reported.components {
         status.components.clone_from(components);
     }
-    if let Some(version) = &known.agent_version {
+    if let Some(version) = &facts.agent_version {
         status.agent = Some(AgentStatus {
             version: version.clone(),
-            protocol: known.protocol,
+            protocol: facts.protocol,
             tunnels: match &status.agent {
-                Some(before) if known.settling => before.tunnels.max(known.tunnels),
-                _ => known.tunnels,
+                Some(before) if facts.settling => before.tunnels.max(facts.tunnels),
+                _ => facts.tunnels,
             },
             image: match (&reported.agent, &status.agent) {
                 (Some(agent), _) => Some(agent.image.clone()),
-                (None, Some(before)) if known.settling => before.image.clone(),
+                (None, Some(before)) if facts.settling => before.image.clone(),
                 _ => None,
             },
         });
     } else if let Some(agent) = &mut status.agent
-        && !known.settling
+        && !facts.settling
     {
         agent.tunnels = 0;
     }
 }
 
-/// How much pods ask for and use moves all the time, of what does not: it is copied when another
-/// resource appears, with other changes, and with the regular sign of life.
-fn copy_amounts(status: &mut ClusterStatus, known: &Known) {
-    if let Some(nodes) = &known.reported.nodes {
+/// Copies the pods' requests and usage, which change constantly. They are written only with other
+/// changes, with a new resource, and with the periodic update of `lastSeen`.
+fn copy_amounts(status: &mut ClusterStatus, facts: &ClusterFacts) {
+    if let Some(nodes) = &facts.reported.nodes {
         status.requests.clone_from(&nodes.requests);
         status.usage.clone_from(&nodes.usage);
     }
 }
 
-fn is_reporting(known: &Known) -> bool {
-    known.tunnels > 0 && known.silence.is_some_and(|silence| silence < SILENT_AFTER)
+fn is_reporting(facts: &ClusterFacts) -> bool {
+    facts.tunnels > 0 && facts.silence.is_some_and(|silence| silence < SILENT_AFTER)
 }
 
-/// Whether a cluster that is ready needs this to be right: an old agent works.
-fn needs(kind: &str) -> bool {
+/// Reports whether Ready requires a condition to be True. A cluster with an old agent is ready.
+fn is_required_for_ready(kind: &str) -> bool {
     kind != AGENT_UP_TO_DATE
 }
 
-/// The first thing that is wrong is why the cluster is not ready.
-fn first_wrong<'a>(
+/// The first required condition that is not True; it becomes the reason of Ready.
+fn first_not_true<'a>(
     verdicts: impl IntoIterator<Item = &'a (&'static str, Verdict)>,
 ) -> Option<Verdict> {
-    let mut needed = verdicts.into_iter().filter(|(kind, _)| needs(kind));
+    let mut needed = verdicts
+        .into_iter()
+        .filter(|(kind, _)| is_required_for_ready(kind));
     let wrong = needed.find(|(_, verdict)| verdict.status != Tristate::True);
     wrong.map(|(_, first)| first.clone())
 }

@@ -1,4 +1,4 @@
-//! The report stream of each cluster, read while the cluster is connected.
+//! Reads the report stream of each connected cluster.
 
 use std::time::Duration;
 
@@ -13,29 +13,29 @@ use thiserror::Error;
 
 use super::decide::SILENT_AFTER;
 use crate::Controllers;
-use crate::agent_status::{LineTooLong, Lines, News, ReportedStatus};
+use crate::agent_status::{LineTooLong, Lines, ReportEvents, ReportedStatus};
 use crate::managed::ManagedCluster;
 use drover_agent_gateway::tunnels::TunnelSendError;
 
-/// Refusals of one line that are logged each by itself.
-const MOST_LOGGED: usize = 16;
-/// After the end of a stream that worked.
+/// Maximum number of rejections of one report line that are logged individually.
+const MAX_LOGGED: usize = 16;
+/// Delay before a stream that delivered a report is opened again.
 const REOPEN_AFTER: Duration = Duration::from_millis(500);
-/// Most time for the answer to begin.
-const HEAD_WITHIN: Duration = Duration::from_secs(15);
+/// Timeout until the response headers arrive.
+const HEADERS_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Why a report stream ended.
+/// Reason for the end of a report stream.
 #[derive(Debug, Error)]
 pub(crate) enum StreamEnd {
     #[error("cannot open the report stream: {0}")]
     Send(#[from] TunnelSendError),
-    #[error("the agent answered {0}")]
+    #[error("the agent responded with status {0}")]
     Refused(http::StatusCode),
-    #[error("the report stream was silent for too long")]
+    #[error("the agent sent no report in time")]
     Silence,
-    #[error("the agent ended the report stream")]
+    #[error("the agent closed the report stream")]
     Ended,
-    #[error("the tunnel broke: {0}")]
+    #[error("the tunnel failed: {0}")]
     Broken(String),
     #[error(transparent)]
     Long(#[from] LineTooLong),
@@ -43,7 +43,7 @@ pub(crate) enum StreamEnd {
     Malformed(#[from] serde_json::Error),
 }
 
-/// Reads the report stream of each connected cluster; a call ends with the stream.
+/// Reads the report stream of each connected cluster; a reconciliation lasts as long as the stream.
 pub(crate) struct AgentReports(pub(crate) Controllers);
 
 impl Reconciler for AgentReports {
@@ -58,7 +58,7 @@ impl Reconciler for AgentReports {
         reading.await.unwrap_or(Ok(Action::await_change()))
     }
 
-    /// Streams end with tunnels and agents.
+    /// Streams end regularly with their tunnels and agents.
     fn is_expected(&self, _: &StreamEnd) -> bool {
         true
     }
@@ -71,7 +71,7 @@ async fn read(cluster: &ManagedCluster) -> Result<Action, StreamEnd> {
     let mut received = false;
     match stream(cluster, &mut received).await {
         Ok(never) => match never {},
-        // A stream that worked ends the backoff.
+        // A stream that delivered a report resets the backoff.
         Err(end) if received => {
             tracing::debug!(cluster.uid = %cluster.uid, %end, "report stream ended");
             Ok(Action::requeue(REOPEN_AFTER))
@@ -90,8 +90,8 @@ async fn stream(
     let request = Request::from_parts(head, body);
     let tunnels = &cluster.controllers.tunnels;
     let sent = tunnels.send(&cluster.uid, Lane::Report, request);
-    // Boxed: an open stream has no use for the room that opening it takes.
-    let response = tokio::time::timeout(HEAD_WITHIN, Box::pin(sent))
+    // Box the future, so that the open stream does not keep its memory.
+    let response = tokio::time::timeout(HEADERS_TIMEOUT, Box::pin(sent))
         .await
         .map_err(|_| StreamEnd::Silence)??;
     if !response.status().is_success() {
@@ -110,8 +110,8 @@ async fn stream(
         };
         for line in lines.push(&bytes)? {
             let report: Report = serde_json::from_slice(&line)?;
-            let news = cluster.report(|reported| {
-                // Another replica's stream may not know what the last one's knew.
+            let events = cluster.report(|reported| {
+                // The stream of another replica may not have the facts of the previous stream.
                 if !std::mem::replace(received, true) {
                     *reported = ReportedStatus {
                         nodes: reported.nodes.take(),
@@ -120,43 +120,44 @@ async fn stream(
                 }
                 reported.merge(report)
             });
-            publish(cluster, &news);
+            publish(cluster, &events);
         }
     }
 }
 
-/// Publishes events of the Cluster; refusals are logged too, as they may be signs of an attack.
-fn publish(managed: &ManagedCluster, news: &News) {
+/// Publishes events of the Cluster. The server logs rejections too, since they may be signs of an
+/// attack.
+fn publish(managed: &ManagedCluster, events: &ReportEvents) {
     let Some(cluster) = managed.object() else {
         return;
     };
-    for refusal in news.refusals.iter().take(MOST_LOGGED) {
+    for refusal in events.refusals.iter().take(MAX_LOGGED) {
         tracing::warn!(
             cluster.name = cluster.name_any(),
             lane = ?refusal.lane,
             reason = ?refusal.reason,
             count = refusal.count,
-            "the agent refused requests: {:?}",
+            "the agent rejected requests: {:?}",
             refusal.message
         );
     }
-    let unlogged = news.refusals.len().saturating_sub(MOST_LOGGED);
+    let unlogged = events.refusals.len().saturating_sub(MAX_LOGGED);
     if unlogged > 0 {
         let name = cluster.name_any();
         tracing::warn!(
             cluster.name = name,
             unlogged,
-            "the agent refused more requests"
+            "the agent rejected more requests"
         );
     }
-    let refused = news.refusals.iter().map(|refusal| {
+    let refused = events.refusals.iter().map(|refusal| {
         let note = format!(
-            "the agent refused {} request(s) on lane {:?}: {} ({})",
+            "the agent rejected {} request(s) on lane {:?}: {} ({})",
             refusal.count, refusal.lane, refusal.message, refusal.reason
         );
         ("AgentRefused", note)
     });
-    let warned = news.events.iter().map(|event| {
+    let warned = events.events.iter().map(|event| {
         let note = format!(
             "{}: {} ({}, {} times)",
             event.regarding, event.message, event.reason, event.count

@@ -1,4 +1,4 @@
-//! The one place that writes a Cluster's status, registration aside.
+//! The only writer of a Cluster's status, except for the registration.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use crate::managed::ManagedCluster;
 use drover_agent_gateway::registration::import::wanted_image;
 use drover_hub::{HubError, Writer};
 
-/// The longest time between two decisions: conditions depend on silence and times.
+/// Maximum time between two decisions, since conditions depend on the time.
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// Whether a condition changes its status, or begins to be there.
+/// Reports whether a condition is new or changes its status.
 fn changes_a_condition(present: Option<&ClusterStatus>, wanted: &ClusterStatus) -> bool {
     let before = present.map_or(&[][..], |status| &status.conditions);
     wanted.conditions.iter().any(|condition| {
@@ -26,7 +26,7 @@ fn changes_a_condition(present: Option<&ClusterStatus>, wanted: &ClusterStatus) 
     })
 }
 
-/// Keeps the status of each Cluster.
+/// Writes the status of each Cluster.
 pub(crate) struct ClusterStatuses(pub(crate) Controllers);
 
 impl Reconciler for ClusterStatuses {
@@ -53,7 +53,7 @@ async fn write(managed: &ManagedCluster) -> Result<Action, HubError> {
         return Ok(Action::await_change());
     };
     let image = wanted_image(&managed.controllers.settings, &cluster);
-    let status = decide(&cluster, &managed.known(), &image, Timestamp::now());
+    let status = decide(&cluster, &managed.facts(), &image, Timestamp::now());
     let present = cluster.status.as_ref();
     let urgency = if changes_a_condition(present, &status) {
         Urgency::Urgent
@@ -69,8 +69,8 @@ async fn write(managed: &ManagedCluster) -> Result<Action, HubError> {
     if decided != Write::Now {
         return again;
     }
-    // The version that was decided from prevents that a concurrent write, such as the binding of an
-    // agent's key, is overwritten.
+    // The resourceVersion of the decision protects concurrent writes, such as the binding of an
+    // agent's key.
     let wanted = Cluster {
         status: Some(status),
         ..Cluster::clone(&cluster)
@@ -82,6 +82,6 @@ async fn write(managed: &ManagedCluster) -> Result<Action, HubError> {
 async fn replace(managed: &ManagedCluster, wanted: &Cluster) -> Result<(), HubError> {
     let hub = &managed.controllers.hub;
     let writer = Writer::new(hub.clusters(), &hub.stores().clusters);
-    let writing = writer.replace_status("write a cluster's status", wanted);
+    let writing = writer.replace_status("write the status of a Cluster", wanted);
     writing.await.map(drop)
 }

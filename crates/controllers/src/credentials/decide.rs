@@ -1,4 +1,4 @@
-//! What the conditions of Users, Tokens and ClusterRegistrationTokens say. Pure.
+//! Decides the conditions of Users, Tokens and ClusterRegistrationTokens. Pure.
 
 use drover_api::conditions::Verdict;
 use drover_api::kinds::{
@@ -11,42 +11,42 @@ use crate::status_writer::{condition_false, condition_true};
 use drover_hub::stores::identity_status::InvalidReason;
 use drover_identity::authenticator::is_idle;
 
-/// `Ready` of a User: whether the person can work; `fallen` tells of each of their identities why it
-/// does not count, if it does not.
-pub(crate) fn user(user: &User, fallen: &[(&ProviderIdentity, Option<InvalidReason>)]) -> Verdict {
+/// Decides condition `Ready` of a User. `invalid` has each identity of the user with the reason why
+/// it is invalid, if any.
+pub(crate) fn user(user: &User, invalid: &[(&ProviderIdentity, Option<InvalidReason>)]) -> Verdict {
     let name = user.name_any();
     if !user.spec.enabled {
         return condition_false(
             "Disabled",
             format!(
-                "logging in and every token of the user are refused; \"drover user enable {name}\" \
-                 allows them again"
+                "the user cannot sign in, and all tokens of the user are rejected; \"drover user \
+                 enable {name}\" enables the user"
             ),
         );
     }
     if user.spec.must_change_password {
         return condition_false(
             "PasswordChangeRequired",
-            "the next login can do nothing but set a new password: \"drover login\" asks for it"
+            "the user must set a new password at the next sign-in; \"drover login\" asks for it"
                 .to_owned(),
         );
     }
-    if let Some((identity, Some(why))) = fallen.first()
-        && fallen.iter().all(|(_, fallen)| fallen.is_some())
+    if let Some((identity, Some(why))) = invalid.first()
+        && invalid.iter().all(|(_, invalid)| invalid.is_some())
     {
-        return condition_false("ProviderInvalid", of_provider(identity, &why.to_string()));
+        return condition_false("ProviderFallen", of_provider(identity, &why.to_string()));
     }
     let silent =
         |(identity, _): &&(&ProviderIdentity, _)| identity.state == IdentityState::Unreachable;
-    if let Some((identity, _)) = fallen.iter().find(silent) {
-        let what = "it does not say who the user is; what it said last counts for the setting \
-                    provider-grace";
+    if let Some((identity, _)) = invalid.iter().find(silent) {
+        let what = "the provider does not identify users at present; its last response is valid \
+         for the duration of setting provider-grace";
         return condition_true("ProviderUnreachable", of_provider(identity, what));
     }
-    condition_true("Enabled", "the user can log in")
+    condition_true("Enabled", "the user can sign in")
 }
 
-/// A sentence about what an identity provider said, with what is known of it.
+/// A sentence about a provider's response, with the known details.
 fn of_provider(identity: &ProviderIdentity, what: &str) -> String {
     let provider = &identity.provider;
     let confirmed = identity.confirmed_at.0;
@@ -58,28 +58,30 @@ fn of_provider(identity: &ProviderIdentity, what: &str) -> String {
     }
 }
 
-/// `Valid` of a Token: whether it is accepted; `user` and `cluster` are those with its UIDs, and
-/// `fallen` is why its identity provider's word does not count.
+/// Decides condition `Valid` of a Token. `user` and `cluster` are the objects with the token's
+/// UIDs; `invalid` is the reason why its provider identity is invalid.
 ///
-/// In the order in which a request is refused.
+/// The checks have the order of the checks of a request.
 pub(crate) fn token(
     token: &Token,
     user: Option<&User>,
     cluster: Option<&Cluster>,
-    fallen: Option<InvalidReason>,
+    invalid: Option<InvalidReason>,
     now: Timestamp,
 ) -> Verdict {
     if now >= token.spec.expires_at.0 {
         return condition_false(
             "Expired",
-            "its time is over, and it will be deleted; \"drover login\" gets a new one".to_owned(),
+            "the token has expired, and the server will delete it; \"drover login\" creates a \
+            new one"
+                .to_owned(),
         );
     }
     if is_idle(token, now) {
         return condition_false(
             "Idle",
-            "nobody has used it for longer than the setting session-idle-ttl allowed when it was \
-             made; whoever comes back signs in again"
+            "the token was idle for longer than setting session-idle-ttl allowed at its \
+             creation; sign in again"
                 .to_owned(),
         );
     }
@@ -87,45 +89,50 @@ pub(crate) fn token(
         let name = &token.spec.user_name;
         return condition_false(
             "UserGone",
-            format!("its user {name:?} was deleted; a user of the same name needs new tokens"),
+            format!(
+                "the user {name:?} was deleted; a new user with the same name needs new tokens"
+            ),
         );
     };
     if !user.spec.enabled {
         let name = user.name_any();
         return condition_false(
             "UserDisabled",
-            format!("its user is disabled; \"drover user enable {name}\" makes it work again"),
+            format!(
+                "the user is disabled; \"drover user enable {name}\" makes the token valid \
+                again"
+            ),
         );
     }
-    if let Some(fallen) = fallen {
-        return condition_false("ProviderInvalid", fallen.to_string());
+    if let Some(invalid) = invalid {
+        return condition_false("ProviderFallen", invalid.to_string());
     }
     if let (Some(scope), None) = (&token.spec.cluster, cluster) {
         return condition_false(
             "ClusterGone",
             format!(
-                "it works on cluster {:?} only, which was deleted; a cluster of the same name \
-                 needs a new token",
+                "the token is limited to cluster {:?}, which was deleted; a new cluster with the \
+                 same name needs a new token",
                 scope.name
             ),
         );
     }
     match token.spec.purpose {
         TokenPurpose::PasswordChange => {
-            condition_true("Active", "it is accepted, to set a password only")
+            condition_true("Active", "the token is valid for setting a password only")
         }
         TokenPurpose::Session
         | TokenPurpose::Browser
         | TokenPurpose::Api
         | TokenPurpose::Kubeconfig
-        | TokenPurpose::Credential => condition_true("Active", "it is accepted"),
+        | TokenPurpose::Credential => condition_true("Active", "the token is valid"),
     }
 }
 
-/// `Usable` of a ClusterRegistrationToken; `cluster` is the one with its UID.
+/// Decides condition `Usable` of a ClusterRegistrationToken; `cluster` is the Cluster with its UID.
 ///
-/// `registration_tokens` deletes within a minute what is not usable, but a token of a Cluster that
-/// registered with another one: that stays until it expires.
+/// The controller `registration_tokens` deletes unusable tokens within a minute, except tokens of a
+/// Cluster that registered with another token; those stay until they expire.
 pub(crate) fn registration_token(
     token: &ClusterRegistrationToken,
     cluster: Option<&Cluster>,
@@ -135,7 +142,10 @@ pub(crate) fn registration_token(
     let Some(cluster) = cluster.filter(|held| held.metadata.deletion_timestamp.is_none()) else {
         return condition_false(
             "ClusterGone",
-            format!("cluster {name:?} was deleted; \"drover cluster import {name}\" starts over"),
+            format!(
+                "cluster {name:?} was deleted; \"drover cluster import {name}\" imports it \
+                again"
+            ),
         );
     };
     let status = cluster.status.as_ref();
@@ -145,20 +155,21 @@ pub(crate) fn registration_token(
         } else {
             "ClusterRegistered"
         };
-        return condition_false(
-            reason,
-            format!("cluster {name:?} is registered, and no token can register it again"),
-        );
+        return condition_false(reason, format!("cluster {name:?} is registered already"));
     }
     if now >= token.spec.expires_at.0 {
         return condition_false(
             "Expired",
             format!(
-                "its time is over; \"drover cluster import {name}\" prints a manifest with a new one"
+                "the token has expired; \"drover cluster import {name}\" prints a manifest with \
+                a new token"
             ),
         );
     }
-    condition_true("Waiting", "the cluster's agent can register with it, once")
+    condition_true(
+        "Waiting",
+        "the cluster's agent can register once with this token",
+    )
 }
 
 #[cfg(test)]

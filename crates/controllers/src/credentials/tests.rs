@@ -13,25 +13,33 @@ fn condition_is_written_only_when_its_meaning_changes() {
         let held = conditions_of(token.status.as_ref().map(|status| &status.conditions)).to_vec();
         changed_conditions(token, &held, VALID, &verdict, at(now))
     };
-    let first = judge(&token, 1).expect("nothing is said yet");
+    let first = judge(&token, 1).expect("the object has no condition yet");
     assert_eq!(first[0].reason, "UserGone");
     token.status.get_or_insert_default().conditions = first;
-    assert_eq!(judge(&token, 2), None, "a later look, or another server's");
-    let second = judge(&token, 100).expect("it has expired");
+    assert_eq!(
+        judge(&token, 2),
+        None,
+        "the condition has the same meaning at a later time"
+    );
+    let second = judge(&token, 100).expect("the token has expired");
     assert_eq!(second.len(), 1);
     assert_eq!(second[0].reason, "Expired");
     assert_eq!(second[0].last_transition_time, Time(at(1)), "still False");
     token.metadata.deletion_timestamp = Some(Time(at(100)));
-    assert_eq!(judge(&token, 100), None, "it is on its way out");
+    assert_eq!(judge(&token, 100), None, "the object is being deleted");
 }
 
 #[test]
-fn next_reconciliation_is_when_the_next_token_expires() {
+fn next_reconciliation_is_at_next_token_expiry() {
     let stores = Stores::new();
     let wait = |now| next_due(&stores, at(now));
     assert_eq!(wait(0), INTERVAL);
     stores.tokens.replace(vec![credential(false)]);
     assert_eq!(wait(70), Duration::from_secs(30));
     assert_eq!(wait(-1000), INTERVAL);
-    assert_eq!(wait(100), INTERVAL, "what has expired is due no more");
+    assert_eq!(
+        wait(100),
+        INTERVAL,
+        "an expired token causes no reconciliation"
+    );
 }

@@ -1,4 +1,4 @@
-//! Facts about a cluster from which its status is computed.
+//! Facts about a cluster from which its status is decided.
 
 use std::time::Duration;
 
@@ -6,36 +6,36 @@ use drover_api::conditions::{ACCESS_APPLIED, AGENT_UP_TO_DATE, API_SERVER_READY,
 
 use crate::agent_status::ReportedStatus;
 
-/// A cluster that is managed for a shorter time may lack facts: the server started, or was cut off from
-/// the hub, and agents connect and report within this time.
+/// Facts may be missing for this time after a cluster becomes managed. Agents connect and report
+/// within this time after the server started or lost the hub.
 pub(crate) const SETTLED_AFTER: Duration = Duration::from_secs(30);
 
-/// Everything that a cluster's status is decided from.
+/// The facts from which the status of a cluster is decided.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Known {
-    /// Tunnels that the cluster's agents hold.
+pub(crate) struct ClusterFacts {
+    /// Number of the cluster's open tunnels.
     pub(crate) tunnels: u32,
     /// Version of the agent that connected last.
     pub(crate) agent_version: Option<String>,
-    /// Protocol of that tunnel.
+    /// Tunnel protocol of the agent that connected last.
     pub(crate) protocol: u32,
-    /// The report stream.
+    /// The merged lines of the report stream.
     pub(crate) reported: ReportedStatus,
-    /// UID of the hub's namespace kube-system, if the server could read it.
+    /// UID of the hub's namespace kube-system; `None` if the server could not read it.
     pub(crate) hub_uid: Option<String>,
-    /// Time since its last line; `None` when there was none on this server.
+    /// Time since the last line of the report; `None` if this server received no line.
     pub(crate) silence: Option<Duration>,
-    /// How access stands.
+    /// State of the roles and bindings in the cluster.
     pub(crate) access: AccessState,
-    /// How an upgrade of the agent stands.
+    /// State of an upgrade of the agent.
     pub(crate) upgrade: UpgradeState,
-    /// Whether the cluster is managed for less than [`SETTLED_AFTER`].
+    /// True while the cluster has been managed for less than [`SETTLED_AFTER`].
     pub(crate) settling: bool,
 }
 
-impl Known {
-    /// Whether the facts of a condition are known.
-    pub(crate) fn knows(&self, kind: &str) -> bool {
+impl ClusterFacts {
+    /// Reports whether the facts for a condition are available.
+    pub(crate) fn has_facts_for(&self, kind: &str) -> bool {
         match kind {
             CONNECTED => self.tunnels > 0,
             API_SERVER_READY => self.tunnels > 0 && self.reported.components.is_some(),
@@ -46,31 +46,30 @@ impl Known {
     }
 }
 
-/// How access in a cluster stands.
+/// State of the roles and bindings that the server applies to a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum AccessState {
-    /// Not tried yet.
+    /// The server has not applied the current access yet.
     #[default]
     Pending,
-    /// As the hub wants it.
+    /// The cluster has the access that the hub grants.
     Applied,
-    /// Tried and failed.
+    /// The last application failed, with the error message.
     Failed(String),
 }
 
-/// How the wish for another agent image stands.
+/// State of the change of the agent's image.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum UpgradeState {
-    /// Nothing was tried.
+    /// No upgrade was requested.
     #[default]
     Idle,
-    /// The Deployment was told to run this image.
-    Asked {
-        /// The image.
+    /// The server has set this image in the agent's Deployment.
+    Requested {
         image: String,
-        /// Time since.
+        /// Time since the patch of the Deployment.
         since: Duration,
     },
-    /// The Deployment could not be told.
+    /// The patch of the Deployment failed, with the error message.
     Failed(String),
 }

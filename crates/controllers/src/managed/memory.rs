@@ -1,4 +1,4 @@
-//! Data that the controllers of projects and of removal keep between reconciliations.
+//! State that the controllers of projects and of removal keep between reconciliations.
 
 use std::collections::BTreeMap;
 
@@ -6,39 +6,39 @@ use tokio::time::Instant;
 
 use crate::progress::Progress;
 
-/// The random values of namespaces to create, by project UID and namespace name. The cluster receives
-/// a value only with its namespace.
+/// The secret values of namespaces to create, by project UID and namespace name. A value reaches
+/// the cluster only as an annotation of its namespace.
 pub(crate) type Secrets = BTreeMap<(String, String), String>;
 
-/// What is kept between reconciliations.
+/// State of a cluster's projects between reconciliations.
 #[derive(Default)]
 pub(crate) struct ProjectsMemory {
     pub(crate) secrets: Secrets,
-    /// Since when projects are waited for that are being deleted.
+    /// The start of each project's deletion, by project UID.
     pub(crate) ending: BTreeMap<String, Instant>,
 }
 
-/// The projects of one cluster.
+/// State of the projects controller for one cluster.
 #[derive(Default)]
 pub(crate) struct ProjectsState {
     pub(crate) memory: ProjectsMemory,
     pub(crate) progress: Progress,
-    /// Since when no agent is connected.
-    pub(crate) away_since: Option<Instant>,
+    /// The time when the last agent disconnected.
+    pub(crate) disconnected_since: Option<Instant>,
 }
 
-/// How far the removal of a cluster is.
+/// Progress of the removal of a cluster.
 #[derive(Debug, Default)]
 pub(crate) enum RemovalState {
     #[default]
     NotBegun,
-    /// Until this time the cluster is waited for and cleaned up.
+    /// The server waits for the cluster and cleans it up until this time.
     CleaningUp {
         until: Instant,
         problem: Option<String>,
     },
-    /// The clean-up failed; the Cluster shows it until this time.
+    /// The clean-up failed. The Cluster shows the failure until this time.
     Failed { until: Instant },
-    /// Only objects on the hub are left.
+    /// The cluster is cleaned up; the objects on the hub are left to delete.
     CleanedUp,
 }

@@ -1,4 +1,4 @@
-//! The namespaces of a cluster's projects, and what is in them: read, made and put right.
+//! Applies a plan to the namespaces of a cluster: labels, creations, quotas and limits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -21,34 +21,34 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::decide::{Found, Plan, Standing, uid};
+use super::decide::{Decision, Decisions, Namespaces, uid};
 use super::limits;
 use crate::managed::Secrets;
 
-/// What was done.
+/// The result of an application.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    /// The namespaces that are a project's own now, by its UID: UIDs by name.
+    /// The namespaces that each project owns now: UIDs by name, by project UID.
     pub(super) own: BTreeMap<String, BTreeMap<String, String>>,
-    /// What could not be done.
+    /// The failed operations.
     pub(super) failures: Vec<Failure>,
 }
 
-/// A namespace that is to be made.
-struct Making<'a> {
+/// A namespace to create.
+struct PendingCreation<'a> {
     project: &'a Project,
     name: &'a str,
-    made_with: &'a str,
+    secret: &'a str,
 }
 
-/// Reads the cluster's namespaces: all, or those that carry Drover's label.
-pub(super) async fn observe(client: &Client, everything: bool) -> Result<Found, ApplyError> {
+/// Reads the cluster's namespaces: all of them, or only those with Drover's label.
+pub(super) async fn observe(client: &Client, everything: bool) -> Result<Namespaces, ApplyError> {
     let api: Api<Namespace> = Api::all(client.clone());
     let mut params = ListParams::default().limit(PAGE_SIZE);
     if !everything {
         params = params.labels(PROJECT_LABEL);
     }
-    let mut found = Found::new();
+    let mut found = Namespaces::new();
     loop {
         let listing = api.list_metadata(&params);
         let page = call("list namespaces".to_owned(), listing).await?;
@@ -69,30 +69,30 @@ pub(super) async fn observe(client: &Client, everything: bool) -> Result<Found, 
     }
 }
 
-/// Makes the cluster what the plan says; what fails keeps nothing else from being done.
+/// Applies the plan to the cluster. A failure does not prevent the other changes.
 pub(super) async fn apply(
     client: &Client,
     projects: &[Arc<Project>],
-    plan: &Plan,
-    found: &Found,
+    decisions: &Decisions,
+    found: &Namespaces,
     secrets: &Secrets,
 ) -> Outcome {
     let mut outcome = Outcome::default();
-    let owners = owners(projects, plan);
-    mark(client, plan, found, &owners, &mut outcome).await;
-    make(client, projects, plan, secrets, &mut outcome).await;
-    let mut wanted = Bounds::default();
+    let owners = owners(projects, decisions);
+    apply_labels(client, decisions, found, &owners, &mut outcome).await;
+    create_namespaces(client, projects, decisions, secrets, &mut outcome).await;
+    let mut wanted = ProjectLimits::default();
     for project in projects {
-        let Some(standing) = plan.get(&uid(project)) else {
+        let Some(decision) = decisions.get(&uid(project)) else {
             continue;
         };
         let own = outcome.own.get(&uid(project)).into_iter().flatten();
         for (namespace, _) in own {
-            if standing.is_bounded() {
+            if decision.has_valid_limits() {
                 wanted.quotas.extend(limits::quota(project, namespace));
                 wanted.limits.extend(limits::limits(project, namespace));
             } else {
-                wanted.frozen.insert(namespace.clone());
+                wanted.unchanged.insert(namespace.clone());
             }
         }
     }
@@ -100,33 +100,36 @@ pub(super) async fn apply(
     outcome
 }
 
-/// Takes away everything of every project; the namespaces stay. A cluster whose account may not even
-/// look has nothing of the kind.
+/// Removes the labels, quotas and limits of all projects from a cluster; the namespaces stay. A
+/// cluster whose account may not list namespaces has none of these objects.
 pub(crate) async fn clean(client: &Client) -> Result<(), ApplyError> {
     let found = match observe(client, false).await {
         Err(ApplyError::Forbidden { .. }) => return Ok(()),
         found => found?,
     };
-    let outcome = apply(client, &[], &Plan::new(), &found, &Secrets::new()).await;
+    let outcome = apply(client, &[], &Decisions::new(), &found, &Secrets::new()).await;
     combine(outcome.failures.into_iter().map(|failure| failure.error))
 }
 
-/// Whose a namespace is by the plan.
-fn owners<'a>(projects: &'a [Arc<Project>], plan: &'a Plan) -> BTreeMap<&'a str, &'a Project> {
+/// The owner of each namespace by the plan.
+fn owners<'a>(
+    projects: &'a [Arc<Project>],
+    decisions: &'a Decisions,
+) -> BTreeMap<&'a str, &'a Project> {
     let mut owners = BTreeMap::new();
     for project in projects {
-        let standing = plan.get(&uid(project)).into_iter();
-        let own = standing.flat_map(Standing::own);
+        let decision = decisions.get(&uid(project)).into_iter();
+        let own = decision.flat_map(Decision::own);
         owners.extend(own.map(|(name, _)| (name.as_str(), &**project)));
     }
     owners
 }
 
-/// Puts labels right, and takes them from what is no project's.
-async fn mark(
+/// Sets the labels of owned namespaces, and removes the labels from all others.
+async fn apply_labels(
     client: &Client,
-    plan: &Plan,
-    found: &Found,
+    decisions: &Decisions,
+    found: &Namespaces,
     owners: &BTreeMap<&str, &Project>,
     outcome: &mut Outcome,
 ) {
@@ -149,10 +152,10 @@ async fn mark(
             outcome.failures.push(failure);
         }
     }
-    for (project, standing) in plan {
-        let labelled = standing.own().filter(|(name, _)| {
-            // What is its own stays so, whether or not somebody keeps its label from being put right.
-            standing.keeps.contains_key(*name) || !failed.contains(*name)
+    for (project, decision) in decisions {
+        let labelled = decision.own().filter(|(name, _)| {
+            // An owned namespace stays owned even if labelling it failed.
+            decision.kept.contains_key(*name) || !failed.contains(*name)
         });
         let labelled = labelled.map(|(name, uid)| (name.clone(), uid.clone()));
         outcome.own.insert(project.clone(), labelled.collect());
@@ -163,7 +166,7 @@ async fn label(client: &Client, name: &str, patch: &Value) -> Result<(), Failure
     let api: Api<Namespace> = Api::all(client.clone());
     let (params, patch) = (PatchParams::default(), Patch::Merge(patch));
     let patched = api.patch_metadata(name, &params, &patch);
-    match call(format!("label the namespace {name}"), patched).await {
+    match call(format!("label namespace {name}"), patched).await {
         Err(ApplyError::Call { source, .. }) if is_gone(&source) => Ok(()),
         Ok(_) => Ok(()),
         Err(error) => Err(Failure {
@@ -173,29 +176,31 @@ async fn label(client: &Client, name: &str, patch: &Value) -> Result<(), Failure
     }
 }
 
-/// Makes namespaces that are not there.
-async fn make(
+/// Creates the missing namespaces.
+async fn create_namespaces(
     client: &Client,
     projects: &[Arc<Project>],
-    plan: &Plan,
+    decisions: &Decisions,
     secrets: &Secrets,
     outcome: &mut Outcome,
 ) {
     let mut due = Vec::new();
     for project in projects {
-        let makes = plan.get(&uid(project)).into_iter();
-        for name in makes.flat_map(|standing| &standing.makes) {
-            if let Some(made_with) = secrets.get(&(uid(project), name.clone())) {
-                due.push(Making {
+        let to_create = decisions.get(&uid(project)).into_iter();
+        for name in to_create.flat_map(|decision| &decision.to_create) {
+            if let Some(secret) = secrets.get(&(uid(project), name.clone())) {
+                due.push(PendingCreation {
                     project,
                     name,
-                    made_with,
+                    secret,
                 });
             }
         }
     }
     for together in due.chunks(CONCURRENCY) {
-        let made = together.iter().map(|making| making.make(client));
+        let made = together
+            .iter()
+            .map(|making| making.create_namespaces(client));
         for (making, made) in together.iter().zip(join_all(made).await) {
             match made {
                 Ok(made) => {
@@ -211,11 +216,11 @@ async fn make(
     }
 }
 
-impl Making<'_> {
-    async fn make(&self, client: &Client) -> Result<String, ApplyError> {
-        let operation = || format!("create the namespace {}", self.name);
+impl PendingCreation<'_> {
+    async fn create_namespaces(&self, client: &Client) -> Result<String, ApplyError> {
+        let operation = || format!("create namespace {}", self.name);
         let namespace = Namespace {
-            metadata: limits::namespace(self.project, self.name, self.made_with),
+            metadata: limits::namespace(self.project, self.name, self.secret),
             ..Namespace::default()
         };
         let (api, params): (Api<Namespace>, _) = (Api::all(client.clone()), PostParams::default());
@@ -231,16 +236,16 @@ impl Making<'_> {
     }
 }
 
-/// Quota and limits of all projects in a cluster.
+/// Quotas and limits of all projects in a cluster.
 #[derive(Default)]
-struct Bounds {
+struct ProjectLimits {
     quotas: Vec<ResourceQuota>,
     limits: Vec<LimitRange>,
-    /// Namespaces in which what is there stays as it is.
-    frozen: BTreeSet<String>,
+    /// Namespaces whose quota and limits stay unchanged.
+    unchanged: BTreeSet<String>,
 }
 
-impl Bounds {
+impl ProjectLimits {
     async fn apply(&self, client: &Client, failures: &mut Vec<Failure>) {
         self.apply_each(client, &self.quotas, failures).await;
         self.apply_each(client, &self.limits, failures).await;
@@ -257,7 +262,8 @@ impl Bounds {
         let objects = Objects::<K>::namespaced(client, Owner::label(PROJECT_LABEL));
         let present = match objects.inventory().await {
             Ok(inventory) => inventory.objects,
-            // A simulated cluster does not have the kind: only a write of a wanted object fails.
+            // A simulated cluster does not serve the kind; only a write of a desired object fails
+            // there.
             Err(ApplyError::Call { source, .. }) if is_gone(&source) => Vec::new(),
             Err(error) => {
                 failures.push(Failure {
@@ -269,7 +275,7 @@ impl Bounds {
         };
         let free = present.into_iter().filter(|object| {
             let namespace = object.namespace().unwrap_or_default();
-            !self.frozen.contains(&namespace)
+            !self.unchanged.contains(&namespace)
         });
         let diff = diff(&free.collect::<Vec<_>>(), wanted);
         failures.extend(objects.prune(&diff).await);

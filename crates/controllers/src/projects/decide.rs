@@ -1,4 +1,4 @@
-//! Whose a namespace is, and what is in it. Pure.
+//! Assigns namespaces to the projects of a cluster. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,120 +11,119 @@ use drover_api::kinds::{NamespaceInMaking, OwnedNamespace, Project, ProjectNames
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt as _;
 
-use super::MADE_WITH_ANNOTATION;
+use super::CREATED_WITH_ANNOTATION;
 
-/// The namespaces of a cluster by name.
-pub(crate) type Found = BTreeMap<String, ObjectMeta>;
+/// Metadata of the cluster's namespaces by name.
+pub(crate) type Namespaces = BTreeMap<String, ObjectMeta>;
 
-/// What becomes of the projects of a cluster, by their UIDs.
-pub(crate) type Plan = BTreeMap<String, Standing>;
+/// The decision about each project of a cluster, by project UID.
+pub(crate) type Decisions = BTreeMap<String, Decision>;
 
-/// What becomes of one project.
+/// The decision about one project.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Standing {
-    /// Namespaces that are its own already, and stay so: UIDs by name.
-    pub(crate) keeps: BTreeMap<String, String>,
-    /// Namespaces that are there and become its own: UIDs by name.
-    pub(crate) gains: BTreeMap<String, String>,
-    /// Namespaces that are not there, and are made for it.
-    pub(crate) makes: BTreeSet<String>,
-    /// What is not as it says.
-    pub(crate) impeded: Vec<Impediment>,
+pub(crate) struct Decision {
+    /// Namespaces that the project owns already and keeps: UIDs by name.
+    pub(crate) kept: BTreeMap<String, String>,
+    /// Existing namespaces that the project gains: UIDs by name.
+    pub(crate) gained: BTreeMap<String, String>,
+    /// Missing namespaces that the server creates for the project.
+    pub(crate) to_create: BTreeSet<String>,
+    /// The reasons why the project cannot be applied in full.
+    pub(crate) impediments: Vec<Impediment>,
 }
 
-/// Why something is not as a project says.
+/// A reason why a project cannot be applied in full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Impediment {
-    /// Its quota or defaults cannot be; what is there of them stays as it is.
+    /// The quota or the defaults are invalid; the present ones stay.
     Limits(quota::QuotaError),
-    /// A namespace is not its own.
+    /// The project does not own a namespace of its spec.
     Namespace {
-        /// Its name.
         name: String,
-        /// Why.
-        why: Why,
+        problem: OwnershipProblem,
     },
 }
 
-/// Why a namespace is not a project's own.
+/// The reason why a project does not own a namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Why {
-    /// It is Kubernetes' own or Drover's.
+pub(crate) enum OwnershipProblem {
+    /// The namespace is reserved for Kubernetes or Drover.
     Reserved,
-    /// It is this project's, or about to be.
-    Held(String),
-    /// It is there, and nobody said that it is to be taken over.
-    There,
-    /// The project adopts it, and it does not exist.
+    /// The namespace belongs to the project with this name, or is assigned to it.
+    Taken(String),
+    /// The namespace exists, and the project does not adopt it.
+    Exists,
+    /// The project adopts the namespace, which does not exist.
     Missing,
-    /// It is being deleted.
+    /// The namespace is being deleted.
     Terminating,
-    /// It is not the one that is to be taken over: that one was deleted, and this one has its name.
+    /// A new namespace has the name of the deleted namespace to adopt.
     Replaced,
 }
 
-impl Standing {
-    /// Its namespaces, those that are there by the end of this look: UIDs by name.
+impl Decision {
+    /// The existing namespaces that the project owns after this reconciliation: UIDs by name.
     pub(crate) fn own(&self) -> impl Iterator<Item = (&String, &String)> {
-        self.keeps.iter().chain(&self.gains)
+        self.kept.iter().chain(&self.gained)
     }
 
-    /// Whether its quota and defaults can be.
-    pub(crate) fn is_bounded(&self) -> bool {
+    /// Reports whether the quota and the defaults are valid.
+    pub(crate) fn has_valid_limits(&self) -> bool {
         let limits = |it: &Impediment| matches!(it, Impediment::Limits(_));
-        !self.impeded.iter().any(limits)
+        !self.impediments.iter().any(limits)
     }
 }
 
-/// What becomes of the projects of one cluster. The older of two has its way.
-pub(crate) fn decide(projects: &[Arc<Project>], found: &Found) -> Plan {
+/// Decides about all projects of one cluster. The older of two conflicting projects owns the
+/// namespace.
+pub(crate) fn decide(projects: &[Arc<Project>], found: &Namespaces) -> Decisions {
     let mut projects: Vec<&Project> = projects.iter().map(|project| &**project).collect();
     projects.sort_by_key(|project| (project.creation_timestamp(), project.uid()));
     let mut claims = Claims::of(&projects);
-    let mut plan = Plan::new();
+    let mut decisions = Decisions::new();
     for project in &projects {
-        let keeps = claims.keeps(project, found);
-        let standing = Standing {
-            keeps,
-            ..Standing::default()
+        let kept = claims.kept(project, found);
+        let decision = Decision {
+            kept,
+            ..Decision::default()
         };
-        plan.insert(uid(project), standing);
+        decisions.insert(uid(project), decision);
     }
     for project in &projects {
-        if let Some(standing) = plan.get_mut(&uid(project)) {
-            claims.gains(project, found, standing);
+        if let Some(decision) = decisions.get_mut(&uid(project)) {
+            claims.gained(project, found, decision);
         }
     }
-    plan
+    decisions
 }
 
-/// Which project has a namespace by its status, or comes first for it.
+/// Claims of projects on namespaces: by status, then by age.
 struct Claims<'a> {
-    /// By the namespace's name.
-    stated: BTreeMap<&'a str, Vec<&'a Project>>,
+    /// Projects by the name of a namespace in their status.
+    recorded_by_name: BTreeMap<&'a str, Vec<&'a Project>>,
     kept: BTreeSet<String>,
     claimed: BTreeMap<String, String>,
 }
 
 impl<'a> Claims<'a> {
     fn of(projects: &[&'a Project]) -> Self {
-        let mut stated: BTreeMap<&str, Vec<&Project>> = BTreeMap::new();
+        let mut recorded_by_name: BTreeMap<&str, Vec<&Project>> = BTreeMap::new();
         for project in projects {
-            for own in stated_of(project) {
-                stated.entry(&own.name).or_default().push(project);
+            for own in recorded(project) {
+                recorded_by_name.entry(&own.name).or_default().push(project);
             }
         }
         Self {
-            stated,
+            recorded_by_name,
             kept: BTreeSet::new(),
             claimed: BTreeMap::new(),
         }
     }
 
-    fn keeps(&mut self, project: &Project, found: &Found) -> BTreeMap<String, String> {
-        let mut keeps = BTreeMap::new();
-        if is_ending(project) {
-            return keeps;
+    fn kept(&mut self, project: &Project, found: &Namespaces) -> BTreeMap<String, String> {
+        let mut kept = BTreeMap::new();
+        if is_being_deleted(project) {
+            return kept;
         }
         let wanted: BTreeSet<&str> = project
             .spec
@@ -132,91 +131,94 @@ impl<'a> Claims<'a> {
             .iter()
             .map(|wanted| wanted.name.as_str())
             .collect();
-        for own in stated_of(project) {
+        for own in recorded(project) {
             let same = found.get(&own.name).is_some_and(|there| {
                 there.uid.as_ref() == Some(&own.uid) && there.deletion_timestamp.is_none()
             });
             let stays = same && wanted.contains(own.name.as_str()) && !is_reserved(&own.name);
-            // Two can only have the same if something else than this wrote it; the older has it.
+            // Only another writer could record a namespace in two projects; the older project owns
+            // it.
             if stays && self.kept.insert(own.name.clone()) {
-                keeps.insert(own.name.clone(), own.uid.clone());
+                kept.insert(own.name.clone(), own.uid.clone());
             }
         }
-        keeps
+        kept
     }
 
-    fn gains(&mut self, project: &Project, found: &Found, standing: &mut Standing) {
-        if is_ending(project) {
+    fn gained(&mut self, project: &Project, found: &Namespaces, decision: &mut Decision) {
+        if is_being_deleted(project) {
             return;
         }
         if let Err(error) = quota::check(&project.spec) {
-            standing.impeded.push(Impediment::Limits(error));
+            decision.impediments.push(Impediment::Limits(error));
         }
         for wanted in &project.spec.namespaces {
             let name = &wanted.name;
-            if standing.keeps.contains_key(name) {
+            if decision.kept.contains_key(name) {
                 continue;
             }
             let found = found.get(name);
-            if let Some(why) = self.impeded(project, wanted, found) {
+            if let Some(problem) = self.impediments(project, wanted, found) {
                 let name = name.clone();
-                standing.impeded.push(Impediment::Namespace { name, why });
+                decision
+                    .impediments
+                    .push(Impediment::Namespace { name, problem });
                 continue;
             }
-            // More namespaces would be more than the project may use.
-            if !standing.is_bounded() {
+            // More namespaces would exceed the project's quota.
+            if !decision.has_valid_limits() {
                 continue;
             }
             self.claimed.insert(name.clone(), project.name_any());
             match found.and_then(|found| found.uid.clone()) {
-                Some(uid) => _ = standing.gains.insert(name.clone(), uid),
-                None => _ = standing.makes.insert(name.clone()),
+                Some(uid) => _ = decision.gained.insert(name.clone(), uid),
+                None => _ = decision.to_create.insert(name.clone()),
             }
         }
     }
 
-    fn impeded(
+    fn impediments(
         &self,
         project: &Project,
         wanted: &ProjectNamespace,
         found: Option<&ObjectMeta>,
-    ) -> Option<Why> {
+    ) -> Option<OwnershipProblem> {
         let name = wanted.name.as_str();
         if is_reserved(name) {
-            return Some(Why::Reserved);
+            return Some(OwnershipProblem::Reserved);
         }
-        let stated = self.stated.get(name).into_iter().flatten();
-        let mut others = stated.filter(|other| other.uid() != project.uid());
+        let recorded_by_name = self.recorded_by_name.get(name).into_iter().flatten();
+        let mut others = recorded_by_name.filter(|other| other.uid() != project.uid());
         let holder = others.next().map(|other| other.name_any());
         if let Some(holder) = holder.or_else(|| self.claimed.get(name).cloned()) {
-            return Some(Why::Held(holder));
+            return Some(OwnershipProblem::Taken(holder));
         }
         // Drover does not create a namespace that a project adopts: its name may be a typo.
         let Some(found) = found else {
-            return wanted.adopt.then_some(Why::Missing);
+            return wanted.adopt.then_some(OwnershipProblem::Missing);
         };
         if found.deletion_timestamp.is_some() {
-            return Some(Why::Terminating);
+            return Some(OwnershipProblem::Terminating);
         }
-        if is_made_for(project, name, found) {
+        if is_created_for(project, name, found) {
             return None;
         }
         if !wanted.adopt {
-            return Some(Why::There);
+            return Some(OwnershipProblem::Exists);
         }
         let asked_for = to_adopt(project, wanted);
         let same = asked_for.is_none_or(|uid| found.uid.as_deref() == Some(uid));
-        (!same).then_some(Why::Replaced)
+        (!same).then_some(OwnershipProblem::Replaced)
     }
 }
 
-/// UID of the namespace that a project is to take over: the one that its spec names, else the one that
-/// was recorded. A project of an earlier version has a record in `status.namespaces` only.
+/// UID of the namespace that a project adopts: the UID of its spec, else the recorded UID. A
+/// project of an earlier version has a record in `status.namespaces` only.
 fn to_adopt<'a>(project: &'a Project, wanted: &'a ProjectNamespace) -> Option<&'a str> {
     let status = project.status.as_ref();
     let recorded = || {
         let adopted = status.into_iter().flat_map(|status| &status.adopted);
-        let mut records = adopted.chain(stated_of(project));
+        let mut records = adopted.chain(recorded(project));
         records
             .find(|record| record.name == wanted.name)
             .map(|record| record.uid.as_str())
@@ -224,16 +226,16 @@ fn to_adopt<'a>(project: &'a Project, wanted: &'a ProjectNamespace) -> Option<&'
     wanted.uid.as_deref().or_else(recorded)
 }
 
-/// What the status records of namespaces to be taken over, before any is: their UIDs now, or as they
-/// were when the namespace was there last.
-pub(crate) fn adopted(project: &Project, standing: &Standing) -> Vec<OwnedNamespace> {
+/// The `status.adopted` of a project, which records the UIDs of namespaces before their adoption:
+/// present UIDs, or the last known UIDs of deleted namespaces.
+pub(crate) fn adopted(project: &Project, decision: &Decision) -> Vec<OwnedNamespace> {
     let wanted = project.spec.namespaces.iter().filter(|it| it.adopt);
     let records = wanted.filter_map(|wanted| {
         let name = &wanted.name;
-        let own = standing
-            .keeps
+        let own = decision
+            .kept
             .get(name)
-            .or_else(|| standing.gains.get(name));
+            .or_else(|| decision.gained.get(name));
         let uid = own
             .map(String::as_str)
             .or_else(|| to_adopt(project, wanted))?;
@@ -245,19 +247,20 @@ pub(crate) fn adopted(project: &Project, standing: &Standing) -> Vec<OwnedNamesp
     records.collect()
 }
 
-/// Whether the server made it for this project, and did not come to write that it has.
-fn is_made_for(project: &Project, name: &str, found: &ObjectMeta) -> bool {
-    let made_with = found
+/// Reports whether the server created the namespace for this project but could not record the
+/// creation.
+fn is_created_for(project: &Project, name: &str, found: &ObjectMeta) -> bool {
+    let secret = found
         .annotations
         .as_ref()
-        .and_then(|annotations| annotations.get(MADE_WITH_ANNOTATION));
+        .and_then(|annotations| annotations.get(CREATED_WITH_ANNOTATION));
     let making = project.status.iter().flat_map(|status| &status.making);
     let mut same = making.filter(|making| making.name == name);
-    made_with.is_some_and(|made_with| same.any(|making| making.digest == digest_of(made_with)))
+    secret.is_some_and(|secret| same.any(|making| making.digest == digest_of(secret)))
 }
 
-/// What the status says of a namespace that is made with a secret.
-pub(crate) fn in_making(name: &str, secret: &str) -> NamespaceInMaking {
+/// The status entry of a namespace that is created with a secret.
+pub(crate) fn pending_namespace(name: &str, secret: &str) -> NamespaceInMaking {
     NamespaceInMaking {
         name: name.to_owned(),
         digest: digest_of(secret),
@@ -268,17 +271,17 @@ fn digest_of(secret: &str) -> String {
     URL_SAFE_NO_PAD.encode(digest(&SHA256, secret.as_bytes()))
 }
 
-/// Whether it is being deleted, so that nothing is its own any more.
-pub(crate) fn is_ending(project: &Project) -> bool {
+/// Reports whether the project is being deleted, so that it owns no namespace any more.
+pub(crate) fn is_being_deleted(project: &Project) -> bool {
     project.metadata.deletion_timestamp.is_some()
 }
 
-/// UID of a project.
+/// The UID of a project.
 pub(crate) fn uid(project: &Project) -> String {
     project.uid().unwrap_or_default()
 }
 
-fn stated_of(project: &Project) -> impl Iterator<Item = &OwnedNamespace> {
+fn recorded(project: &Project) -> impl Iterator<Item = &OwnedNamespace> {
     project.status.iter().flat_map(|status| &status.namespaces)
 }
 

@@ -1,4 +1,4 @@
-//! What is in a namespace of a project: labels, quota, what containers get. Pure.
+//! The labels, quota and limits of a project's namespace. Pure.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ use kube::ResourceExt as _;
 use serde_json::{Map, Value, json};
 
 use super::decide::uid;
-use super::{LEVEL_ANNOTATION, MADE_WITH_ANNOTATION, NAME_ANNOTATION};
+use super::{CREATED_WITH_ANNOTATION, LEVEL_ANNOTATION, NAME_ANNOTATION};
 
-/// Name of the quota and of the limits in each namespace of a project.
+/// Name of the ResourceQuota and the LimitRange in each namespace of a project.
 const NAME: &str = "drover-project";
-/// Labels that the cluster reads a level of pod security from: what it refuses, and what it warns of.
+/// Labels of Pod Security: the enforced level, and the level of warnings.
 const LEVEL_LABELS: [&str; 2] = [
     "pod-security.kubernetes.io/enforce",
     "pod-security.kubernetes.io/warn",
@@ -34,11 +34,11 @@ fn level(project: &Project) -> Option<&'static str> {
     })
 }
 
-/// A namespace that is made for a project.
-pub(super) fn namespace(project: &Project, name: &str, made_with: &str) -> ObjectMeta {
-    let (mut labels, mut annotations) = marks(project);
+/// The metadata of a namespace that the server creates for a project.
+pub(super) fn namespace(project: &Project, name: &str, secret: &str) -> ObjectMeta {
+    let (mut labels, mut annotations) = labels_and_annotations(project);
     labels.insert(MANAGED_BY_LABEL.to_owned(), MANAGED_BY.to_owned());
-    annotations.insert(MADE_WITH_ANNOTATION.to_owned(), made_with.to_owned());
+    annotations.insert(CREATED_WITH_ANNOTATION.to_owned(), secret.to_owned());
     ObjectMeta {
         name: Some(name.to_owned()),
         labels: Some(labels),
@@ -48,7 +48,7 @@ pub(super) fn namespace(project: &Project, name: &str, made_with: &str) -> Objec
 }
 
 /// Labels and annotations of a project's namespaces.
-fn marks(project: &Project) -> (Texts, Texts) {
+fn labels_and_annotations(project: &Project) -> (Texts, Texts) {
     let mut labels = Texts::from([(PROJECT_LABEL.to_owned(), uid(project))]);
     let mut annotations = Texts::from([(NAME_ANNOTATION.to_owned(), project.name_any())]);
     if let Some(level) = level(project) {
@@ -58,16 +58,15 @@ fn marks(project: &Project) -> (Texts, Texts) {
     (labels, annotations)
 }
 
-/// What has to be changed (RFC 7386) in a namespace that is there, for it to be its owner's, or
-/// nobody's; nothing if it is so already. Of labels that others may have set, only those go that say
-/// what Drover had set.
+/// The merge patch (RFC 7386) of an existing namespace for its owner, or for no owner; `None`
+/// without changes. Without an owner, the patch removes only Pod Security labels that Drover set.
 pub(super) fn patch(found: &ObjectMeta, owner: Option<&Project>) -> Option<Value> {
     let empty = Texts::new();
     let (labels, annotations) = (
         found.labels.as_ref().unwrap_or(&empty),
         found.annotations.as_ref().unwrap_or(&empty),
     );
-    let (wanted_labels, wanted_annotations) = owner.map(marks).unwrap_or_default();
+    let (wanted_labels, wanted_annotations) = owner.map(labels_and_annotations).unwrap_or_default();
     let is_ours = labels.contains_key(PROJECT_LABEL);
     let mut droppable: Vec<&str> = vec![PROJECT_LABEL];
     if owner.is_none()
@@ -84,7 +83,7 @@ pub(super) fn patch(found: &ObjectMeta, owner: Option<&Project>) -> Option<Value
     }
     let mut notes: Vec<&str> = vec![NAME_ANNOTATION, LEVEL_ANNOTATION];
     if owner.is_none() {
-        notes.push(MADE_WITH_ANNOTATION);
+        notes.push(CREATED_WITH_ANNOTATION);
     }
     let labels = difference(labels, &wanted_labels, &droppable);
     let annotations = difference(annotations, &wanted_annotations, &notes);
@@ -124,7 +123,7 @@ fn meta(project: &Project, namespace: &str) -> ObjectMeta {
     }
 }
 
-/// What a namespace may use, if the project says it.
+/// The ResourceQuota of the project's namespace, if the project has a quota.
 pub(super) fn quota(project: &Project, namespace: &str) -> Option<ResourceQuota> {
     let each = &project.spec.quota.as_ref()?.namespace;
     (!each.is_empty()).then(|| ResourceQuota {
@@ -137,13 +136,13 @@ pub(super) fn quota(project: &Project, namespace: &str) -> Option<ResourceQuota>
     })
 }
 
-/// What a container gets that does not say what it needs, if the project says it.
+/// The LimitRange with the defaults of containers, if the project has defaults.
 pub(super) fn limits(project: &Project, namespace: &str) -> Option<LimitRange> {
     let defaults = project.spec.container_defaults.as_ref()?;
     if defaults.requests.is_empty() && defaults.limits.is_empty() {
         return None;
     }
-    // As Kubernetes fills it in: whoever may have so much and does not say, asks for so much.
+    // Kubernetes uses a default limit as the default request too.
     let mut requests = amounts(&defaults.limits);
     requests.extend(amounts(&defaults.requests));
     Some(LimitRange {

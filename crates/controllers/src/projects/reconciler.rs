@@ -19,7 +19,8 @@ use tokio::time::Instant;
 
 use super::act::{Outcome, apply, observe};
 use super::decide::{
-    Found, Impediment, Plan, Standing, Why, adopted, decide, in_making, is_ending, uid,
+    Decision, Decisions, Impediment, Namespaces, OwnershipProblem, adopted, decide,
+    is_being_deleted, pending_namespace, uid,
 };
 use super::{of_cluster, status};
 use crate::Controllers;
@@ -27,43 +28,46 @@ use crate::managed::{ManagedCluster, ProjectsMemory, ProjectsState, SETTLED_AFTE
 use drover_apply::{ApplyError, Failure};
 use drover_hub::HubError;
 
-/// What somebody changed in the cluster is put right at least this often.
-const REPAIR_EVERY: Duration = Duration::from_mins(5);
-/// After a failure, and while something is awaited that nobody tells of.
+/// Maximum time between two repairs of drift.
+const REPAIR_INTERVAL: Duration = Duration::from_mins(5);
+/// Time until the next reconciliation after a failed write, and while an impediment has no event
+/// that reports its end.
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(20);
-/// Longest that a project's end waits for its namespaces to be let go in a cluster that fails.
-const ABANDON_AFTER: Duration = Duration::from_mins(1);
-/// Rounds until what is lost has left every status; each project takes part in one.
-const ROUNDS: usize = 4;
+/// Maximum time that the deletion of a project waits for the release of its namespaces in a failing
+/// cluster.
+const RELEASE_TIMEOUT: Duration = Duration::from_mins(1);
+/// Maximum number of passes until all lost namespaces have left every status; each project changes
+/// in one pass.
+const MAX_PASSES: usize = 4;
 
-/// Why projects were not applied.
+/// Reasons why projects were not applied.
 #[derive(Debug, Error)]
 pub(crate) enum ProjectsError {
-    /// The hub failed.
+    /// A request to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
     /// The cluster's namespaces could not be read.
     #[error(transparent)]
     Cluster(#[from] ApplyError),
-    /// Projects change faster than they are looked at.
-    #[error("the projects of the cluster change all the time")]
-    Restless,
-    /// What decisions are made from is not known.
-    #[error("the hub's state is not known at present")]
+    /// Projects change faster than the controller can decide.
+    #[error("the projects of the cluster change too often; the server tries again")]
+    ChangingTooOften,
+    /// The stores are incomplete.
+    #[error("the server has no complete copy of the hub's objects; the server tries again")]
     Untrusted,
-    /// No secret can be drawn.
-    #[error("the system gives no random numbers")]
-    NoRandom,
+    /// The system's random generator failed.
+    #[error("cannot generate a random secret")]
+    Random,
 }
 
 impl ProjectsError {
-    /// Whether the hub has something else by now than was decided from.
+    /// Reports whether the decision was based on an outdated object.
     fn is_outdated(&self) -> bool {
         matches!(self, Self::Hub(error) if error.is_conflict() || error.is_not_found())
     }
 }
 
-/// Keeps the namespaces of the projects of each cluster.
+/// Applies the projects of each cluster.
 pub(crate) struct Projects(pub(crate) Controllers);
 
 impl Reconciler for Projects {
@@ -83,7 +87,7 @@ impl Reconciler for Projects {
     }
 }
 
-/// Whether projects of a cluster have changed since they were applied.
+/// Reports whether projects of a cluster have changed since they were applied.
 pub(crate) fn is_outdated(cluster: &ManagedCluster) -> bool {
     *cluster.state.projects_digest.lock() != Some(digest(cluster))
 }
@@ -96,14 +100,14 @@ async fn reconcile(cluster: &ManagedCluster) -> Result<Action, ProjectsError> {
         state.progress.disconnected();
         return reconcile_offline(cluster, &mut state).await;
     }
-    state.away_since = None;
+    state.disconnected_since = None;
     let reported = cluster.drift_digest(PROJECTS);
     let wait = state.progress.wait(wanted, reported.as_ref());
     if !wait.is_zero() {
         return Ok(Action::requeue(wait));
     }
     state.progress.begin(wanted, reported);
-    let pause = look(cluster, &mut state.memory).await?;
+    let pause = apply_projects(cluster, &mut state.memory).await?;
     state.progress.done(pause);
     let (wanted, reported) = (digest(cluster), cluster.drift_digest(PROJECTS));
     Ok(Action::requeue(
@@ -111,38 +115,40 @@ async fn reconcile(cluster: &ManagedCluster) -> Result<Action, ProjectsError> {
     ))
 }
 
-/// While no agent is connected, projects say so, and end at once.
+/// Reconciles a cluster without connected agent: sets the condition of its projects, and ends
+/// deleted projects.
 async fn reconcile_offline(
     cluster: &ManagedCluster,
     state: &mut ProjectsState,
 ) -> Result<Action, ProjectsError> {
-    let since = *state.away_since.get_or_insert_with(Instant::now);
-    // An agent that goes over to another replica, or a server that starts, changes no condition.
+    let since = *state.disconnected_since.get_or_insert_with(Instant::now);
+    // A short disconnect, such as the reconnect to another replica or a restart of the server,
+    // changes no condition.
     let wait = SETTLED_AFTER.saturating_sub(since.elapsed());
     if !wait.is_zero() {
         return Ok(Action::requeue(wait));
     }
-    say_away(cluster).await?;
-    Ok(Action::requeue(REPAIR_EVERY))
+    set_disconnected(cluster).await?;
+    Ok(Action::requeue(REPAIR_INTERVAL))
 }
 
-async fn say_away(managed: &ManagedCluster) -> Result<(), HubError> {
+async fn set_disconnected(managed: &ManagedCluster) -> Result<(), HubError> {
     let hub = &managed.controllers.hub;
     for project in of_cluster(hub.stores(), &managed.uid) {
-        if is_ending(&project) {
+        if is_being_deleted(&project) {
             status::abandon(hub, &project, "no agent of its cluster is connected").await;
             continue;
         }
         let present = project.status.clone().unwrap_or_default();
-        let wanted = status::saying(&project, present, &status::away());
+        let wanted = status::with_condition(&project, present, &status::disconnected());
         status::write(hub, &project, &wanted).await?;
     }
     Ok(())
 }
 
-/// Makes the cluster what its projects say, and the projects say what came of it; returns when to
-/// look again even if nothing changes.
-async fn look(
+/// Applies the projects to the cluster, and writes their status; returns the time until the next
+/// periodic reconciliation.
+async fn apply_projects(
     managed: &ManagedCluster,
     memory: &mut ProjectsMemory,
 ) -> Result<Duration, ProjectsError> {
@@ -157,29 +163,30 @@ async fn look(
     let client = controllers.tunnels.client(&managed.uid, Lane::Controller);
     let found = match observe(&client, !projects.is_empty()).await {
         Ok(found) => found,
-        // Its account has the rights of an older version, and nobody asks for more.
-        Err(ApplyError::Forbidden { .. }) if projects.is_empty() => return Ok(REPAIR_EVERY),
-        Err(error) => return say_failed(managed, memory, error).await,
+        // The account has the permissions of an older version, and no project needs more.
+        Err(ApplyError::Forbidden { .. }) if projects.is_empty() => return Ok(REPAIR_INTERVAL),
+        Err(error) => return set_failed(managed, memory, error).await,
     };
     if projects.is_empty() && found.is_empty() {
-        return Ok(REPAIR_EVERY);
+        return Ok(REPAIR_INTERVAL);
     }
-    let (projects, plan) = settle(managed, memory, &found).await?;
-    let outcome = apply(&client, &projects, &plan, &found, &memory.secrets).await;
+    let (projects, decisions) = record_losses(managed, memory, &found).await?;
+    let outcome = apply(&client, &projects, &decisions, &found, &memory.secrets).await;
     for failure in &outcome.failures {
         let error = &failure.error as &dyn std::error::Error;
-        tracing::warn!(cluster.uid = %managed.uid, error, "a project was not applied in full");
+        tracing::warn!(cluster.uid = %managed.uid, error, "failed to apply a project in full");
     }
     let mut failed = !outcome.failures.is_empty();
     if failed && !managed.is_connected() {
-        // Why that failed is no news of the projects; the next look finds what was done.
+        // A failure because of a disconnect does not change the conditions. The next reconciliation
+        // finds the completed changes.
         return Ok(RETRY_AFTER);
     }
     let mut first = None;
     for project in &projects {
-        match conclude(managed, memory, project, &plan, &found, &outcome).await {
+        match write_result(managed, memory, project, &decisions, &found, &outcome).await {
             Ok(again) => failed |= again,
-            // What keeps one from being written keeps no other.
+            // A failed write of one project does not affect the others.
             Err(error) => first = first.or(Some(error)),
         }
     }
@@ -188,95 +195,98 @@ async fn look(
     if let Some(error) = first {
         return Err(error);
     }
-    Ok(if failed { RETRY_AFTER } else { REPAIR_EVERY })
+    Ok(if failed { RETRY_AFTER } else { REPAIR_INTERVAL })
 }
 
-/// What is lost leaves every status, and what will be made is announced, before anything is done.
-async fn settle(
+/// Removes lost namespaces from every status, and announces the namespaces to create, before the
+/// cluster is changed.
+async fn record_losses(
     managed: &ManagedCluster,
     memory: &mut ProjectsMemory,
-    found: &Found,
-) -> Result<(Vec<Arc<Project>>, Plan), ProjectsError> {
+    found: &Namespaces,
+) -> Result<(Vec<Arc<Project>>, Decisions), ProjectsError> {
     let hub = &managed.controllers.hub;
-    for _ in 0..ROUNDS {
+    for _ in 0..MAX_PASSES {
         let projects = of_cluster(hub.stores(), &managed.uid);
-        let plan = decide(&projects, found);
+        let decisions = decide(&projects, found);
         let wanted = |key: &(String, String)| {
-            let standing = plan.get(&key.0);
-            standing.is_some_and(|standing| standing.makes.contains(&key.1))
+            let decision = decisions.get(&key.0);
+            decision.is_some_and(|decision| decision.to_create.contains(&key.1))
         };
         memory.secrets.retain(|key, _| wanted(key));
         let mut written = false;
         for project in &projects {
-            let Some(standing) = plan.get(&uid(project)) else {
+            let Some(decision) = decisions.get(&uid(project)) else {
                 continue;
             };
-            let announced = announced(project, standing, &mut memory.secrets)?;
-            written |= status::write(hub, project, &announced).await?;
+            let announced_status = announced_status(project, decision, &mut memory.secrets)?;
+            written |= status::write(hub, project, &announced_status).await?;
         }
-        // One that came meanwhile has nothing that makes its end wait.
-        let delayed = |project: &Arc<Project>| status::has_finalizer(project) || is_ending(project);
+        // A new project has no finalizer yet that delays its deletion.
+        let delayed =
+            |project: &Arc<Project>| status::has_finalizer(project) || is_being_deleted(project);
         if !written && projects.iter().all(delayed) {
-            return Ok((projects, plan));
+            return Ok((projects, decisions));
         }
         for project in &projects {
             status::add_finalizer(hub, project).await?;
         }
     }
-    Err(ProjectsError::Restless)
+    Err(ProjectsError::ChangingTooOften)
 }
 
-/// What a project says before anything is done: what it keeps, and what is made for it.
-fn announced(
+/// The status of a project before the cluster is changed: kept namespaces, and announced creations.
+fn announced_status(
     project: &Project,
-    standing: &Standing,
+    decision: &Decision,
     secrets: &mut Secrets,
 ) -> Result<ProjectStatus, ProjectsError> {
     let mut status = project.status.clone().unwrap_or_default();
-    if !is_ending(project) {
-        status.adopted = adopted(project, standing);
+    if !is_being_deleted(project) {
+        status.adopted = adopted(project, decision);
     }
     status
         .namespaces
-        .retain(|own| standing.keeps.contains_key(&own.name));
+        .retain(|own| decision.kept.contains_key(&own.name));
     status.making.retain(|making| {
-        let (name, gained) = (&making.name, standing.gains.contains_key(&making.name));
+        let (name, gained) = (&making.name, decision.gained.contains_key(&making.name));
         let secret = secrets.get(&(uid(project), name.clone()));
-        gained || secret.is_some_and(|secret| in_making(name, secret) == *making)
+        gained || secret.is_some_and(|secret| pending_namespace(name, secret) == *making)
     });
-    for name in &standing.makes {
+    for name in &decision.to_create {
         let key = (uid(project), name.clone());
         if status.making.iter().any(|making| making.name == *name) {
             continue;
         }
-        let secret = draw()?;
-        status.making.push(in_making(name, &secret));
+        let secret = generate_secret()?;
+        status.making.push(pending_namespace(name, &secret));
         secrets.insert(key, secret);
     }
     Ok(status)
 }
 
-fn draw() -> Result<String, ProjectsError> {
+fn generate_secret() -> Result<String, ProjectsError> {
     let mut bytes = [0_u8; 16];
     let filled = SystemRandom::new().fill(&mut bytes);
-    filled.map_err(|_| ProjectsError::NoRandom)?;
+    filled.map_err(|_| ProjectsError::Random)?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// Writes what came of a look; returns whether something is to be tried again soon.
-async fn conclude(
+/// Writes the result to the project's status; returns true if the project needs another
+/// reconciliation soon.
+async fn write_result(
     managed: &ManagedCluster,
     memory: &mut ProjectsMemory,
     project: &Project,
-    plan: &Plan,
-    found: &Found,
+    decisions: &Decisions,
+    found: &Namespaces,
     outcome: &Outcome,
 ) -> Result<bool, ProjectsError> {
     let hub = &managed.controllers.hub;
-    let empty = Standing::default();
-    let standing = plan.get(&uid(project)).unwrap_or(&empty);
-    let failures = failures_of(project, standing, found, &outcome.failures);
-    if is_ending(project) {
+    let empty = Decision::default();
+    let decision = decisions.get(&uid(project)).unwrap_or(&empty);
+    let failures = failures_of(project, decision, found, &outcome.failures);
+    if is_being_deleted(project) {
         let since = *memory
             .ending
             .entry(uid(project))
@@ -285,32 +295,30 @@ async fn conclude(
             status::remove_finalizer(hub, project).await?;
             return Ok(false);
         }
-        if since.elapsed() >= ABANDON_AFTER {
-            status::abandon(
-                hub,
-                project,
-                "its cluster does not let go of its namespaces",
-            )
-            .await;
+        if since.elapsed() >= RELEASE_TIMEOUT {
+            status::abandon(hub, project, "its cluster failed to release its namespaces").await;
             return Ok(true);
         }
     }
-    let status = concluded(project, outcome.own.get(&uid(project)));
-    let verdict = status::verdict(standing, &failures);
-    let status = status::saying(project, status, &verdict);
+    let status = resulting_status(project, outcome.own.get(&uid(project)));
+    let verdict = status::verdict(decision, &failures);
+    let status = status::with_condition(project, status, &verdict);
     status::write(hub, project, &status).await?;
-    let awaited = standing.impeded.iter().any(|it| {
-        let why = match it {
-            Impediment::Namespace { why, .. } => why,
+    let awaited = decision.impediments.iter().any(|it| {
+        let problem = match it {
+            Impediment::Namespace { problem, .. } => problem,
             Impediment::Limits(_) => return false,
         };
-        matches!(why, Why::Terminating | Why::Missing)
+        matches!(
+            problem,
+            OwnershipProblem::Terminating | OwnershipProblem::Missing
+        )
     });
     Ok(awaited || !failures.is_empty())
 }
 
-/// What is a project's own after a look, and what is still in making.
-fn concluded(project: &Project, own: Option<&BTreeMap<String, String>>) -> ProjectStatus {
+/// The status after an application: owned namespaces, and pending creations.
+fn resulting_status(project: &Project, own: Option<&BTreeMap<String, String>>) -> ProjectStatus {
     let mut status = project.status.clone().unwrap_or_default();
     let Some(own) = own else {
         return status;
@@ -326,11 +334,11 @@ fn concluded(project: &Project, own: Option<&BTreeMap<String, String>>) -> Proje
     status
 }
 
-/// What failed in a project's namespaces, or everywhere.
+/// The failures that affect a project.
 fn failures_of<'a>(
     project: &Project,
-    standing: &Standing,
-    found: &Found,
+    decision: &Decision,
+    found: &Namespaces,
     failures: &'a [Failure],
 ) -> Vec<&'a ApplyError> {
     let mine = failures.iter().filter(|failure| {
@@ -338,44 +346,44 @@ fn failures_of<'a>(
         let labels = found.get(name).and_then(|there| there.labels.as_ref());
         let label = labels.and_then(|labels| labels.get(drover_api::group::PROJECT_LABEL));
         name.is_empty()
-            || standing.makes.contains(name)
-            || standing.own().any(|(own, _)| own == name)
+            || decision.to_create.contains(name)
+            || decision.own().any(|(own, _)| own == name)
             || label.is_some_and(|label| *label == uid(project))
     });
     mine.map(|failure| &failure.error).collect()
 }
 
-/// The cluster cannot even be looked at.
-async fn say_failed(
+/// Handles a failed read of the cluster's namespaces.
+async fn set_failed(
     managed: &ManagedCluster,
     memory: &mut ProjectsMemory,
     error: ApplyError,
 ) -> Result<Duration, ProjectsError> {
     let hub = &managed.controllers.hub;
     for project in of_cluster(hub.stores(), &managed.uid) {
-        if is_ending(&project) {
+        if is_being_deleted(&project) {
             let since = *memory
                 .ending
                 .entry(uid(&project))
                 .or_insert_with(Instant::now);
-            if since.elapsed() >= ABANDON_AFTER {
-                status::abandon(hub, &project, "its cluster cannot be looked at").await;
+            if since.elapsed() >= RELEASE_TIMEOUT {
+                status::abandon(hub, &project, "its cluster cannot be read").await;
             }
             continue;
         }
         let present = project.status.clone().unwrap_or_default();
-        let wanted = status::saying(&project, present, &status::failed(&error));
+        let wanted = status::with_condition(&project, present, &status::failed(&error));
         status::write(hub, &project, &wanted).await?;
     }
     Err(error.into())
 }
 
-/// Of what is decided from: what the projects of the cluster say, and what is theirs.
+/// Digest of the input of the decision: specs, deletions and owned namespaces.
 fn digest(managed: &ManagedCluster) -> u64 {
     let mut hasher = DefaultHasher::new();
     for project in of_cluster(managed.controllers.hub.stores(), &managed.uid) {
         let meta = &project.metadata;
-        let ending = is_ending(&project);
+        let ending = is_being_deleted(&project);
         (&meta.uid, meta.generation, ending, project.finalizers()).hash(&mut hasher);
         for own in project.status.iter().flat_map(|status| &status.namespaces) {
             (&own.name, &own.uid).hash(&mut hasher);

@@ -1,4 +1,4 @@
-//! What a project says of itself on the hub, and the finalizer by which its end waits.
+//! The status of projects on the hub, and the finalizer that delays their deletion.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -12,57 +12,57 @@ use kube::ResourceExt as _;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::decide::{Impediment, Standing, Why, is_ending, uid};
+use super::decide::{Decision, Impediment, OwnershipProblem, is_being_deleted, uid};
 use super::reconciler::RETRY_AFTER;
 use drover_apply::ApplyError;
 use drover_hub::{Hub, HubError, call};
 
-/// Delays deletion of a project until its namespaces are released.
+/// Finalizer that delays deletion of a project until its namespaces are released.
 const FINALIZER: &str = "management.drover.dev/project";
-/// The longest time between two searches for projects whose cluster does not exist.
+/// Maximum time between two searches for projects whose cluster does not exist.
 const INTERVAL: Duration = Duration::from_mins(1);
-/// After a search, so that a burst of changes is one.
+/// Pause after a search; merges a burst of changes.
 const COOLDOWN: Duration = Duration::from_secs(1);
-/// Impediments that are named; of more, the number is.
-const NAMED: usize = 3;
+/// Maximum number of impediments in a message; the message counts the others.
+const MAX_NAMED: usize = 3;
 
-/// Whether deletion of a project waits for the server.
+/// Reports whether a finalizer delays the deletion of a project.
 pub(super) fn has_finalizer(project: &Project) -> bool {
     finalizer::has_finalizer(project, FINALIZER)
 }
 
-/// Delays deletion of a project.
+/// Adds the finalizer to a project.
 pub(super) async fn add_finalizer(hub: &Hub, project: &Project) -> Result<(), HubError> {
-    if has_finalizer(project) || is_ending(project) {
+    if has_finalizer(project) || is_being_deleted(project) {
         return Ok(());
     }
     let (api, params) = (hub.projects(), parameters());
     let adding = finalizer::add_finalizer(&api, project, FINALIZER, &params);
-    let written = call("add a project's finalizer", adding).await?;
-    seen(hub, &written).await;
+    let written = call("add the finalizer of a project", adding).await?;
+    wait_until_visible(hub, &written).await;
     Ok(())
 }
 
-/// Ends the delay of a project's deletion.
+/// Removes the finalizer of a project.
 pub(crate) async fn remove_finalizer(hub: &Hub, project: &Project) -> Result<(), HubError> {
     if !has_finalizer(project) {
         return Ok(());
     }
     let (api, params) = (hub.projects(), parameters());
     let removing = finalizer::remove_finalizer(&api, project, FINALIZER, &params);
-    match call("remove a project's finalizer", removing).await {
+    match call("remove the finalizer of a project", removing).await {
         Err(error) if error.is_not_found() => Ok(()),
         Err(error) => Err(error),
-        // The last finalizer of a project that is being deleted takes the object with it.
+        // Removing the last finalizer of a deleted project deletes the object.
         Ok(written) if written.metadata.deletion_timestamp.is_some() => Ok(()),
         Ok(written) => {
-            seen(hub, &written).await;
+            wait_until_visible(hub, &written).await;
             Ok(())
         }
     }
 }
 
-/// Writes a status, if it is another.
+/// Writes a changed status; returns whether it was written.
 pub(super) async fn write(
     hub: &Hub,
     project: &Project,
@@ -72,7 +72,8 @@ pub(super) async fn write(
     if project.status.as_ref().unwrap_or(&empty) == wanted {
         return Ok(false);
     }
-    // With the version that was decided from: what became another meanwhile is looked at again.
+    // The patch contains the resourceVersion of the decision, so a concurrent change causes a
+    // conflict and a new reconciliation.
     let patch: Value = json!({
         "metadata": { "resourceVersion": project.resource_version(), "uid": project.uid() },
         "status": {
@@ -85,20 +86,20 @@ pub(super) async fn write(
     let (api, name) = (hub.projects(), project.name_any());
     let (params, patch) = (parameters(), Patch::Merge(&patch));
     let patched = api.patch_status(&name, &params, &patch);
-    let written = call("write a project's status", patched).await?;
-    seen(hub, &written).await;
+    let written = call("write the status of a project", patched).await?;
+    wait_until_visible(hub, &written).await;
     Ok(true)
 }
 
-/// Waits until memory shows what was written: from what it showed before, the next look could give
-/// another project a namespace that this one has by now.
-async fn seen(hub: &Hub, written: &Project) {
+/// Waits until the store shows the written project. With the previous object, the next
+/// reconciliation could assign the same namespace to another project.
+async fn wait_until_visible(hub: &Hub, written: &Project) {
     let (projects, uid) = (&hub.stores().projects, uid(written));
     while !projects.wait_for(written).await && projects.by_uid(&uid).is_some() {
         let name = written.name_any();
         tracing::warn!(
             project.name = name,
-            "the hub does not tell of what was written to it"
+            "the store does not show a written project"
         );
     }
 }
@@ -110,8 +111,8 @@ fn parameters() -> PatchParams {
     }
 }
 
-/// A status with another verdict.
-pub(super) fn saying(
+/// The status with another condition Ready.
+pub(super) fn with_condition(
     project: &Project,
     mut status: ProjectStatus,
     verdict: &Verdict,
@@ -122,59 +123,62 @@ pub(super) fn saying(
     status
 }
 
-/// What a project says after a look; `failures` are those in its namespaces.
-pub(super) fn verdict(standing: &Standing, failures: &[&ApplyError]) -> Verdict {
+/// Decides condition Ready of a project; `failures` are those in its namespaces.
+pub(super) fn verdict(decision: &Decision, failures: &[&ApplyError]) -> Verdict {
     if let Some(first) = failures.first() {
         let others = failures.len() - 1;
         let more = if others == 0 {
             String::new()
         } else {
-            format!("; and {others} more could not be done")
+            format!("; {others} more operations failed")
         };
         let again = RETRY_AFTER.as_secs();
         return no(
             "ApplyFailed",
-            format!("{first}{more}; tried again every {again} s"),
+            format!("{first}{more}; the server retries within {again} s"),
         );
     }
-    let limits = standing.impeded.iter().find_map(|it| match it {
+    let limits = decision.impediments.iter().find_map(|it| match it {
         Impediment::Limits(error) => Some(error),
         Impediment::Namespace { .. } => None,
     });
     if let Some(error) = limits {
-        let message = format!("{error}; until then nothing of it is changed in the cluster");
+        let message = format!(
+            "{error}; the server changes no quota and no default of the \
+            project until it is valid"
+        );
         return no("LimitsInvalid", message);
     }
-    if let Some(first) = standing.impeded.first() {
-        return no(reason(first), told(&standing.impeded));
+    if let Some(first) = decision.impediments.first() {
+        return no(reason(first), describe(&decision.impediments));
     }
-    let count = standing.keeps.len() + standing.gains.len() + standing.makes.len();
+    let count = decision.kept.len() + decision.gained.len() + decision.to_create.len();
     Verdict {
         status: Tristate::True,
         reason: "Applied",
         message: match count {
-            0 => "it has no namespace".to_owned(),
-            1 => "its namespace is there, as it says".to_owned(),
-            _ => format!("its {count} namespaces are there, as it says"),
+            0 => "the project has no namespace".to_owned(),
+            1 => "the project's namespace is applied".to_owned(),
+            _ => format!("the project's {count} namespaces are applied"),
         },
     }
 }
 
-/// While no agent of the cluster is connected.
-pub(super) fn away() -> Verdict {
+/// The verdict while no agent of the cluster is connected.
+pub(super) fn disconnected() -> Verdict {
     Verdict {
         status: Tristate::Unknown,
         reason: "ClusterNotConnected",
         message:
-            "no agent of the cluster is connected: what the project says is applied as soon as \
-                  one is; see the Cluster's own conditions"
+            "no agent of the cluster is connected: the server applies the project after an agent \
+             connects; see the conditions of the Cluster"
                 .to_owned(),
     }
 }
 
-/// When the cluster could not even be looked at.
+/// The verdict after a failed read of the cluster's namespaces.
 pub(super) fn failed(error: &ApplyError) -> Verdict {
-    verdict(&Standing::default(), &[error])
+    verdict(&Decision::default(), &[error])
 }
 
 fn no(reason: &'static str, message: String) -> Verdict {
@@ -188,58 +192,59 @@ fn no(reason: &'static str, message: String) -> Verdict {
 fn reason(impediment: &Impediment) -> &'static str {
     match impediment {
         Impediment::Limits(_) => "LimitsInvalid",
-        Impediment::Namespace { why, .. } => match why {
-            Why::Reserved => "NamespaceReserved",
-            Why::Held(_) | Why::There => "NamespaceTaken",
-            Why::Missing => "NamespaceNotFound",
-            Why::Terminating => "NamespaceTerminating",
-            Why::Replaced => "NamespaceReplaced",
+        Impediment::Namespace { problem, .. } => match problem {
+            OwnershipProblem::Reserved => "NamespaceReserved",
+            OwnershipProblem::Taken(_) | OwnershipProblem::Exists => "NamespaceTaken",
+            OwnershipProblem::Missing => "NamespaceNotFound",
+            OwnershipProblem::Terminating => "NamespaceTerminating",
+            OwnershipProblem::Replaced => "NamespaceReplaced",
         },
     }
 }
 
-fn told(impediments: &[Impediment]) -> String {
-    let named = impediments.iter().take(NAMED).map(|impediment| match impediment {
+fn describe(impediments: &[Impediment]) -> String {
+    let named = impediments.iter().take(MAX_NAMED).map(|impediment| match impediment {
         Impediment::Limits(error) => error.to_string(),
-        Impediment::Namespace { name, why } => match why {
-            Why::Reserved => format!(
-                "the namespace {name:?} is Kubernetes' own or Drover's, and no project's: take it out"
+        Impediment::Namespace { name, problem } => match problem {
+            OwnershipProblem::Reserved => format!(
+                "namespace {name:?} is reserved for Kubernetes or Drover: remove it from the \
+                project"
             ),
-            Why::Held(other) => format!(
-                "the namespace {name:?} is in the project {other:?}: take it out of that one first"
+            OwnershipProblem::Taken(other) => format!(
+                "namespace {name:?} belongs to project {other:?}: remove it from that project \
+                first"
             ),
-            Why::There => format!(
-                "the namespace {name:?} is there already, and is not this project's: set adopt to \
-                 take it over, or choose another name"
+            OwnershipProblem::Exists => format!(
+                "namespace {name:?} exists and does not belong to the project: set adopt to take \
+                 it over, or use another name"
             ),
-            Why::Missing => format!(
-                "the namespace {name:?} is to be adopted and does not exist in the cluster: correct \
+            OwnershipProblem::Missing => format!(
+                "namespace {name:?} does not exist in the cluster and cannot be adopted: correct \
                  its name, create it, or unset adopt so that Drover creates it"
             ),
-            Why::Replaced => format!(
-                "the namespace {name:?} was deleted and created again, and is not the one to take \
-                 over: take it out of the project, then add it again with adopt"
+            OwnershipProblem::Replaced => format!(
+                "namespace {name:?} was deleted and created again, so it is not adopted: remove \
+                 it from the project, then add it again with adopt"
             ),
-            Why::Terminating => format!(
-                "the namespace {name:?} is being deleted; it is looked for again every {} s",
+            OwnershipProblem::Terminating => format!(
+                "namespace {name:?} is being deleted; the server checks it again every {} s",
                 RETRY_AFTER.as_secs()
             ),
         },
     });
-    let mut told = named.collect::<Vec<_>>().join("; ");
-    if impediments.len() > NAMED {
-        told = format!("{told}; and {} more", impediments.len() - NAMED);
+    let mut describe = named.collect::<Vec<_>>().join("; ");
+    if impediments.len() > MAX_NAMED {
+        describe = format!("{describe}; and {} more", impediments.len() - MAX_NAMED);
     }
-    told
+    describe
 }
 
-/// Ends projects whose deletion was asked for and whose cluster does not exist, so that no other
-/// controller ends them.
-struct Strays {
+/// Ends deleted projects whose cluster does not exist, because no other controller ends them.
+struct ProjectsWithoutCluster {
     hub: Hub,
 }
 
-impl Reconciler for Strays {
+impl Reconciler for ProjectsWithoutCluster {
     type Key = ();
     type Error = Infallible;
 
@@ -247,8 +252,8 @@ impl Reconciler for Strays {
         let stores = self.hub.stores();
         if stores.health().is_trusted() {
             for project in stores.projects.all() {
-                if is_ending(&project) && is_stray(&self.hub, &project) {
-                    abandon(&self.hub, &project, "its cluster is not there any more").await;
+                if is_being_deleted(&project) && lacks_cluster(&self.hub, &project) {
+                    abandon(&self.hub, &project, "its cluster was deleted").await;
                 }
             }
         }
@@ -256,24 +261,24 @@ impl Reconciler for Strays {
     }
 }
 
-/// Runs the controller of stray projects.
-pub(crate) async fn run_strays(hub: &Hub, runtime: &Runtime) {
+/// Runs the controller of projects without cluster.
+pub(crate) async fn run_without_cluster(hub: &Hub, runtime: &Runtime) {
     let options = Options {
         cooldown: COOLDOWN,
         ..Options::new("stray-projects")
     };
-    let reconciler = Strays { hub: hub.clone() };
+    let reconciler = ProjectsWithoutCluster { hub: hub.clone() };
     let changed = hub.stores().projects.changed();
     runtime.run_single(options, reconciler, [changed]).await;
 }
 
-fn is_stray(hub: &Hub, project: &Project) -> bool {
+fn lacks_cluster(hub: &Hub, project: &Project) -> bool {
     let cluster = project.spec.cluster.uid.as_ref();
     cluster.is_none_or(|uid| hub.stores().clusters.by_uid(uid.as_str()).is_none())
 }
 
-/// Removes the finalizer of a project although something may be left in its cluster.
-pub(super) async fn abandon(hub: &Hub, project: &Project, why: &str) {
+/// Removes the finalizer of a project, although its labels may stay in the cluster.
+pub(super) async fn abandon(hub: &Hub, project: &Project, reason: &str) {
     if !has_finalizer(project) {
         return;
     }
@@ -281,12 +286,18 @@ pub(super) async fn abandon(hub: &Hub, project: &Project, why: &str) {
     match remove_finalizer(hub, project).await {
         Ok(()) => tracing::info!(
             project.name = name,
-            "a project ended, {why}: its namespaces stay, and lose Drover's labels when the cluster \
-             is looked at again"
+            reason,
+            "ended a project; its namespaces lose Drover's labels at the next reconciliation of the \
+             cluster"
         ),
         Err(error) => {
             let error = &error as &dyn std::error::Error;
-            tracing::warn!(project.name = name, error, "a project's end is delayed");
+            tracing::warn!(
+                project.name = name,
+                error,
+                "failed to end a project; the server \
+                retries"
+            );
         }
     }
 }

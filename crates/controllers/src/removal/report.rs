@@ -6,23 +6,23 @@ use drover_api::kinds::Cluster;
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 
-use super::CLEAN_WITHIN;
+use super::CLEAN_UP_TIMEOUT;
 use crate::managed::ManagedCluster;
 use drover_agent_gateway::registration::manifest::{AGENT, NAME_LABEL};
 use drover_hub::Writer;
 
-/// Before anything was tried.
-pub(super) fn begun(connected: bool) -> Verdict {
+/// The verdict at the start of the clean-up.
+pub(super) fn started(connected: bool) -> Verdict {
     let (reason, message) = if connected {
         (
             "CleaningUp",
-            "what Drover applied in the cluster is being removed".to_owned(),
+            "the server is deleting Drover's objects in the cluster".to_owned(),
         )
     } else {
-        let most = CLEAN_WITHIN.as_secs();
+        let seconds = CLEAN_UP_TIMEOUT.as_secs();
         let message = format!(
-            "no agent of the cluster is connected; it is waited for, at most {most} s, so that \
-             what Drover applied there can be removed"
+            "no agent of the cluster is connected; the server waits at most {seconds} s for an \
+             agent to delete Drover's objects in the cluster"
         );
         ("WaitingForAgent", message)
     };
@@ -33,23 +33,24 @@ pub(super) fn begun(connected: bool) -> Verdict {
     }
 }
 
-/// When the time is over; `problem` is what the cluster said last, if it said anything.
+/// The verdict after the timeout; `problem` is the last error of the cluster, if any.
 pub(super) fn failed(problem: Option<&str>) -> Verdict {
     let (reason, why) = match problem {
         Some(problem) => ("CleanUpFailed", problem),
-        None => ("AgentGone", "no agent of the cluster came back in time"),
+        None => ("AgentGone", "no agent of the cluster connected in time"),
     };
     Verdict {
         status: Tristate::False,
         reason,
         message: format!(
-            "what Drover applied stays in the cluster ({why}); to remove it, run there: {}",
+            "Drover's objects stay in the cluster ({why}); to delete them, run in the cluster: {}",
             commands()
         ),
     }
 }
 
-/// Removes everything that an import and its controllers made, by the manifest or by Helm.
+/// The commands that delete all objects of an import by manifest or Helm, and those of its
+/// controllers.
 fn commands() -> String {
     format!(
         "kubectl delete clusterrolebindings,clusterroles -l {NAME_LABEL}={AGENT} && \
@@ -60,7 +61,7 @@ fn commands() -> String {
     )
 }
 
-/// Sets the condition, and an event where something is wrong; failing that, a log line has it.
+/// Writes the condition, and an event for a failure. Logs a failed write.
 pub(super) async fn report(managed: &ManagedCluster, verdict: &Verdict) {
     let Some(cluster) = managed.object() else {
         return;
@@ -82,13 +83,13 @@ pub(super) async fn report(managed: &ManagedCluster, verdict: &Verdict) {
     };
     let hub = &managed.controllers.hub;
     let writer = Writer::new(hub.clusters(), &hub.stores().clusters);
-    let writing = writer.replace_status("write the status of a cluster's cleanup", &wanted);
+    let writing = writer.replace_status("write the status of a cluster's clean-up", &wanted);
     if let Err(error) = writing.await {
         let error = &error as &dyn std::error::Error;
         tracing::warn!(
             cluster.name = name,
             error,
-            "failed to write the status of a cluster's cleanup"
+            "failed to write the status of a cluster's clean-up"
         );
     }
 }
@@ -100,13 +101,13 @@ mod tests {
     use drover_api::group::MANAGED_BY_LABEL;
 
     use super::*;
-    use crate::access::wanted::tests::of_one_administrator;
+    use crate::access::desired::tests::desired_for_one_administrator;
     use drover_access::proof::PublicKey;
     use drover_agent_gateway::registration::manifest::Manifest;
     use drover_api::ids::ClusterUid;
     use secrecy::ExposeSecret as _;
 
-    /// The objects of the manifest that a cluster is imported with.
+    /// The objects of the import manifest.
     fn objects() -> Vec<serde_json::Value> {
         let manifest = Manifest {
             server_url: "https://drover.example:8443".into(),
@@ -123,21 +124,21 @@ mod tests {
     }
 
     #[test]
-    fn a_clean_up_that_failed_says_why_and_what_to_run() {
-        for (problem, reason, why) in [
+    fn failed_clean_up_reports_reason_and_commands() {
+        for (problem, reason, cause) in [
             (None, "AgentGone", "no agent"),
             (Some("could not delete x: 403"), "CleanUpFailed", "403"),
         ] {
             let verdict = failed(problem);
             assert_eq!((verdict.status, verdict.reason), (Tristate::False, reason));
-            assert!(verdict.message.contains(why), "{verdict:?}");
+            assert!(verdict.message.contains(cause), "{verdict:?}");
             let run = "kubectl delete namespace drover-agent";
             assert!(verdict.message.contains(run), "{verdict:?}");
         }
     }
 
     #[test]
-    fn what_a_clean_up_says_to_run_finds_every_role_also_of_helm() {
+    fn suggested_clean_up_command_selects_every_role_of_manifest_and_helm() {
         let commands = commands();
         let selector = commands.split(" -l ").nth(1).unwrap();
         let (label, value) = selector.split(' ').next().unwrap().split_once('=').unwrap();
@@ -149,11 +150,11 @@ mod tests {
         for object in manifest {
             let labels = object["metadata"]["labels"].clone();
             let mut labels: BTreeMap<String, String> = serde_json::from_value(labels).unwrap();
-            // As Helm does with everything that it installs.
+            // Helm sets this label on all objects that it installs.
             labels.insert(MANAGED_BY_LABEL.to_owned(), "Helm".to_owned());
             found.push(labels);
         }
-        let wanted = of_one_administrator();
+        let wanted = desired_for_one_administrator();
         let roles = wanted.cluster_roles.into_iter().map(|role| role.metadata);
         let bindings = wanted.cluster_bindings.into_iter();
         let bindings = bindings.map(|binding| binding.metadata);

@@ -1,8 +1,9 @@
-//! The roles of the start are on the hub, and are what this server says they are.
+//! Creates and repairs the built-in roles on the hub.
 //!
-//! What has their label and says something else, because somebody with rights on the hub changed it
-//! or another server made it, is put right. A role of such a name without the label is somebody's own
-//! and is left alone. None is ever deleted: people may have it.
+//! The server restores a role with the built-in label that has other content, because a user or
+//! another server version changed it. A role with a built-in name but without the label belongs to
+//! a user, and stays unchanged. The server never deletes a built-in role, because it may be
+//! assigned.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -25,79 +26,79 @@ use crate::status_writer::{Change, StatusWriter, Write};
 use drover_hub::{Hub, HubError, Store, Writer};
 
 const DEBOUNCE: Duration = Duration::from_millis(100);
-/// The longest time between two reconciliations.
+/// Maximum time between two reconciliations.
 const INTERVAL: Duration = Duration::from_mins(5);
-const MAKE: &str = "make a role of the start";
-const REPAIR: &str = "put a role of the start right";
+const CREATE: &str = "create a built-in role";
+const REPAIR: &str = "restore a built-in role";
 
-/// A kind of which some objects are there from the start.
-pub(super) trait Starting:
+/// A kind with built-in objects.
+pub(super) trait BuiltInKind:
     Resource<Scope = ClusterResourceScope, DynamicType = ()>
     + Clone
     + Debug
     + DeserializeOwned
     + Serialize
 {
-    /// What its objects say.
+    /// The spec of the kind.
     type Spec: Serialize + PartialEq + Clone;
 
-    /// Those of the start.
-    fn of_the_start() -> Vec<BuiltIn<Self::Spec>>;
+    /// The built-in objects of the kind, by name.
+    fn built_in() -> Vec<BuiltIn<Self::Spec>>;
 
-    /// A new object.
-    fn make(role: &BuiltIn<Self::Spec>) -> Self;
+    /// Creates an object.
+    fn create(role: &BuiltIn<Self::Spec>) -> Self;
 
-    /// What this one says.
-    fn said(&self) -> &Self::Spec;
+    /// The spec of this object.
+    fn spec(&self) -> &Self::Spec;
 }
 
-impl Starting for RoleTemplate {
+impl BuiltInKind for RoleTemplate {
     type Spec = RoleTemplateSpec;
 
-    fn of_the_start() -> Vec<BuiltIn<RoleTemplateSpec>> {
+    fn built_in() -> Vec<BuiltIn<RoleTemplateSpec>> {
         built_in_role_templates()
     }
 
-    fn make(role: &BuiltIn<RoleTemplateSpec>) -> Self {
+    fn create(role: &BuiltIn<RoleTemplateSpec>) -> Self {
         Self::new(role.name, role.spec.clone())
     }
 
-    fn said(&self) -> &RoleTemplateSpec {
+    fn spec(&self) -> &RoleTemplateSpec {
         &self.spec
     }
 }
 
-impl Starting for GlobalRole {
+impl BuiltInKind for GlobalRole {
     type Spec = GlobalRoleSpec;
 
-    fn of_the_start() -> Vec<BuiltIn<GlobalRoleSpec>> {
+    fn built_in() -> Vec<BuiltIn<GlobalRoleSpec>> {
         built_in_global_roles()
     }
 
-    fn make(role: &BuiltIn<GlobalRoleSpec>) -> Self {
+    fn create(role: &BuiltIn<GlobalRoleSpec>) -> Self {
         Self::new(role.name, role.spec.clone())
     }
 
-    fn said(&self) -> &GlobalRoleSpec {
+    fn spec(&self) -> &GlobalRoleSpec {
         &self.spec
     }
 }
 
-/// The names of those of one kind.
-pub(super) fn names<K: Starting>() -> BTreeSet<&'static str> {
-    K::of_the_start().iter().map(|role| role.name).collect()
+/// The names of the built-in objects of a kind.
+pub(super) fn names<K: BuiltInKind>() -> BTreeSet<&'static str> {
+    K::built_in().iter().map(|role| role.name).collect()
 }
 
-/// Whether a role of somebody's own has one of these names.
-pub(super) fn is_in_the_way(role: &impl Resource, names: &BTreeSet<&str>) -> bool {
+/// Reports whether a role without the built-in label has one of these names.
+pub(super) fn has_reserved_name(role: &impl Resource, names: &BTreeSet<&str>) -> bool {
     let name = role.meta().name.as_deref();
-    mark(role).is_none() && name.is_some_and(|name| names.contains(name))
+    label_value(role).is_none() && name.is_some_and(|name| names.contains(name))
 }
 
-/// Keeps the built-in roles.
+/// Creates and repairs the built-in roles.
 struct BuiltInRoles {
     hub: Hub,
-    /// Roles in the way that were logged.
+    /// Names of conflicting roles that were logged already.
     logged: Mutex<BTreeSet<String>>,
 }
 
@@ -108,7 +109,7 @@ impl Reconciler for BuiltInRoles {
     async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, HubError> {
         let stores = self.hub.stores();
         if stores.health().is_trusted() {
-            // The global ones give some of the others.
+            // Some built-in global roles refer to role templates, so write the templates first.
             let results = [
                 self.reconcile_kind(&stores.role_templates).await,
                 self.reconcile_kind(&stores.global_roles).await,
@@ -119,7 +120,7 @@ impl Reconciler for BuiltInRoles {
     }
 }
 
-/// Runs the controller.
+/// Runs the controller of the built-in roles.
 pub(crate) async fn run(hub: &Hub, runtime: &Runtime) {
     let options = Options {
         debounce: DEBOUNCE,
@@ -133,29 +134,29 @@ pub(crate) async fn run(hub: &Hub, runtime: &Runtime) {
     runtime.run_single(options, reconciler, [changed]).await;
 }
 
-/// What there is to do about the roles of the start of one kind.
-struct ToDo<K> {
+/// The writes that the built-in roles of one kind need.
+struct PendingWrites<K> {
     missing: Vec<K>,
     drifted: Vec<Change<K>>,
-    in_the_way: Vec<&'static str>,
+    conflicting: Vec<&'static str>,
 }
 
 impl BuiltInRoles {
-    async fn reconcile_kind<K: Starting>(&self, store: &Store<K>) -> Result<(), HubError> {
-        let to_do = decide(|name| store.by_name(name));
-        self.log_in_the_way::<K>(&to_do.in_the_way);
+    async fn reconcile_kind<K: BuiltInKind>(&self, store: &Store<K>) -> Result<(), HubError> {
+        let writes = decide(|name| store.by_name(name));
+        self.log_conflicts::<K>(&writes.conflicting);
         let api: Api<K> = Api::all(self.hub.client());
-        let made = make_all(&api, store, &to_do.missing).await;
+        let created = create_all(&api, store, &writes.missing).await;
         let writer = StatusWriter {
             operation: REPAIR,
             api,
             store,
         };
-        let repaired = writer.write_all(&to_do.drifted).await;
-        made.and(repaired)
+        let repaired = writer.write_all(&writes.drifted).await;
+        created.and(repaired)
     }
 
-    fn log_in_the_way<K: Starting>(&self, names: &[&'static str]) {
+    fn log_conflicts<K: BuiltInKind>(&self, names: &[&'static str]) {
         for name in names {
             let kind = K::kind(&());
             if self.logged.lock().insert(format!("{kind} {name}")) {
@@ -169,16 +170,16 @@ impl BuiltInRoles {
     }
 }
 
-/// Makes what is missing. One that the hub refuses keeps no other from being made; a hub that fails is
-/// left alone.
-async fn make_all<K: Starting>(
+/// Creates the missing roles. A rejected role does not prevent the others; a failing hub ends the
+/// reconciliation.
+async fn create_all<K: BuiltInKind>(
     api: &Api<K>,
     store: &Store<K>,
     missing: &[K],
 ) -> Result<(), HubError> {
     let mut first = None;
     for role in missing {
-        match make(api, store, role).await {
+        match create(api, store, role).await {
             Ok(()) => {}
             Err(error) if matches!(error.code(), Some(400..=428 | 430..=499)) => {
                 first.get_or_insert(error);
@@ -189,63 +190,64 @@ async fn make_all<K: Starting>(
     first.map_or(Ok(()), Err)
 }
 
-async fn make<K: Starting>(api: &Api<K>, store: &Store<K>, role: &K) -> Result<(), HubError> {
+async fn create<K: BuiltInKind>(api: &Api<K>, store: &Store<K>, role: &K) -> Result<(), HubError> {
     let writer = Writer::new(api.clone(), store).with_manager();
-    match writer.create(MAKE, role).await {
+    match writer.create(CREATE, role).await {
         // The role exists; the store receives it soon.
         Err(error) if error.is_conflict() => Ok(()),
         answer => answer.map(drop),
     }
 }
 
-fn decide<K: Starting>(stored: impl Fn(&str) -> Option<Arc<K>>) -> ToDo<K> {
-    let mut to_do = ToDo {
+fn decide<K: BuiltInKind>(stored: impl Fn(&str) -> Option<Arc<K>>) -> PendingWrites<K> {
+    let mut writes = PendingWrites {
         missing: Vec::new(),
         drifted: Vec::new(),
-        in_the_way: Vec::new(),
+        conflicting: Vec::new(),
     };
-    for role in K::of_the_start() {
+    for role in K::built_in() {
         let Some(object) = stored(role.name) else {
-            let mut new = K::make(&role);
+            let mut new = K::create(&role);
             new.meta_mut().labels = Some(labels());
-            to_do.missing.push(new);
+            writes.missing.push(new);
             continue;
         };
         if object.meta().deletion_timestamp.is_some() {
             continue;
         }
-        match mark(&*object) {
-            None => to_do.in_the_way.push(role.name),
-            Some("true") if *object.said() == role.spec => {}
+        match label_value(&*object) {
+            None => writes.conflicting.push(role.name),
+            Some("true") if *object.spec() == role.spec => {}
             Some(_) => {
-                // Not applied by the server: what others added beside it would stay.
-                let spec = merge(&as_value(object.said()), &as_value(&role.spec));
+                // The server does not use server-side apply, because fields that others added would
+                // stay.
+                let spec = merge(&as_value(object.spec()), &as_value(&role.spec));
                 let patch = json!({ "metadata": { "labels": labels() }, "spec": spec });
-                to_do.drifted.push(Change {
+                writes.drifted.push(Change {
                     object,
                     write: Write::Patch(patch),
                 });
             }
         }
     }
-    to_do
+    writes
 }
 
 fn labels() -> BTreeMap<String, String> {
     BTreeMap::from([(BUILT_IN_LABEL.to_owned(), "true".to_owned())])
 }
 
-/// What the label of the start says, if it is there.
-fn mark(role: &impl Resource) -> Option<&str> {
+/// The value of the built-in label, if present.
+fn label_value(role: &impl Resource) -> Option<&str> {
     let labels = role.meta().labels.as_ref()?;
     labels.get(BUILT_IN_LABEL).map(String::as_str)
 }
 
 fn as_value(spec: &impl Serialize) -> Value {
-    serde_json::to_value(spec).expect("what roles say has text for keys")
+    serde_json::to_value(spec).expect("the keys of roles are strings")
 }
 
-/// What makes `from` into `to` when it is merged into it (RFC 7386).
+/// A merge patch (RFC 7386) that changes `from` into `to`.
 fn merge(from: &Value, to: &Value) -> Value {
     let (Value::Object(from), Value::Object(to)) = (from, to) else {
         return to.clone();

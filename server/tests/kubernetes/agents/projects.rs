@@ -272,7 +272,7 @@ async fn existing_namespace_is_adopted_only_on_request_and_moves_with_its_bindin
 }
 
 #[tokio::test]
-async fn missing_namespace_to_adopt_is_not_created() {
+async fn missing_adopted_namespace_is_not_created() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let _agent = start(&cluster, "pod-0").await;

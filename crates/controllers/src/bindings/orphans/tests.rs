@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// A hub that gives this for every user, or this error, and counts how often it is asked.
+/// A hub that returns this response for every user, or this error, and counts the requests.
 fn hub(code: u16, uid: &'static str) -> (Client, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&asked);
     let answer = move |request: Request<Body>| {
         assert_eq!(request.method(), http::Method::GET);
         counted.fetch_add(1, Ordering::Relaxed);
-        let said = if code == 200 {
+        let binding = if code == 200 {
             json!({
                 "apiVersion": "management.drover.dev/v1alpha1", "kind": "User",
                 "metadata": { "name": "ann", "uid": uid }, "spec": {},
@@ -26,14 +26,14 @@ fn hub(code: u16, uid: &'static str) -> (Client, Arc<AtomicUsize>) {
                 "reason": if code == 404 { "NotFound" } else { "Because" }, "message": "no",
             })
         };
-        let mut answer = Response::new(Body::from(serde_json::to_vec(&said).unwrap()));
+        let mut answer = Response::new(Body::from(serde_json::to_vec(&binding).unwrap()));
         *answer.status_mut() = http::StatusCode::from_u16(code).unwrap();
         std::future::ready(Ok::<_, tower::BoxError>(answer))
     };
     (Client::new(tower::service_fn(answer), "default"), asked)
 }
 
-/// So many deletions of bindings for `ann`, whose UID is 1.
+/// This number of deletions of bindings for `ann` with UID 1.
 fn deletions(number: usize) -> Vec<Change<ClusterRoleTemplateBinding>> {
     let binding = |n: usize| -> ClusterRoleTemplateBinding {
         let whole: Value = json!({
@@ -54,12 +54,12 @@ fn deletions(number: usize) -> Vec<Change<ClusterRoleTemplateBinding>> {
 }
 
 #[tokio::test]
-async fn a_binding_goes_only_if_the_hub_itself_says_that_whom_it_is_for_is_gone() {
+async fn binding_is_deleted_only_after_hub_confirms_deletion_of_subject() {
     for (code, uid, goes, fails) in [
         (404, "", true, false),
-        // Somebody else of that name.
+        // Another user with the same name.
         (200, "2", true, false),
-        // Memory has not heard of them yet.
+        // The store does not have the user yet.
         (200, "1", false, false),
         (503, "", false, true),
     ] {
@@ -71,16 +71,20 @@ async fn a_binding_goes_only_if_the_hub_itself_says_that_whom_it_is_for_is_gone(
             .await;
         assert_eq!(kept.len(), if goes { 2 } else { 0 }, "{code} {uid}");
         assert_eq!(orphans.end().is_err(), fails, "{code} {uid}");
-        assert_eq!(asked.load(Ordering::Relaxed), 1, "one answer is for both");
+        assert_eq!(
+            asked.load(Ordering::Relaxed),
+            1,
+            "both bindings share one request"
+        );
     }
 }
 
 #[tokio::test]
-async fn one_look_deletes_no_more_bindings_than_a_hundred() {
+async fn reconciliation_deletes_at_most_100_bindings() {
     let stores = Stores::synced_empty();
     let (client, _) = hub(404, "");
     let mut orphans = Orphans::new(client, &stores);
-    let found = deletions(MOST + 5);
+    let found = deletions(MAX_DELETIONS + 5);
     let kept = orphans.only(found, |it| Binding::Cluster(&it.spec)).await;
-    assert_eq!((kept.len(), orphans.put_off), (MOST, 5));
+    assert_eq!((kept.len(), orphans.postponed), (MAX_DELETIONS, 5));
 }

@@ -27,13 +27,13 @@ fn cluster(registered: bool) -> Cluster {
 
 const IMAGE: &str = "drover-agent:1";
 
-fn healthy() -> Known {
+fn healthy() -> ClusterFacts {
     let component = ComponentHealth {
         name: "etcd".into(),
         healthy: true,
         message: None,
     };
-    Known {
+    ClusterFacts {
         tunnels: 2,
         agent_version: Some("1".into()),
         protocol: 2,
@@ -65,56 +65,74 @@ fn reason(status: &ClusterStatus, kind: &str) -> (String, String) {
     (found.status.clone(), found.reason.clone())
 }
 
-fn decided(registered: bool, known: &Known) -> ClusterStatus {
-    decide(&cluster(registered), known, IMAGE, at(1000))
+fn decided(registered: bool, facts: &ClusterFacts) -> ClusterStatus {
+    decide(&cluster(registered), facts, IMAGE, at(1000))
 }
 
 #[test]
-fn cluster_whose_kube_system_is_the_hubs_hosts_the_hub() {
-    let mut known = healthy();
-    assert!(!decided(true, &known).hosts_hub);
-    known.hub_uid = Some("uid-of-shop".into());
-    let status = decided(true, &known);
+fn cluster_with_uid_of_hubs_kube_system_hosts_hub() {
+    let mut facts = healthy();
+    assert!(!decided(true, &facts).hosts_hub);
+    facts.hub_uid = Some("uid-of-shop".into());
+    let status = decided(true, &facts);
     assert!(status.hosts_hub);
-    // A server that cannot read the hub's namespace keeps what is known.
-    known.hub_uid = None;
+    // The status stays if the server cannot read the hub's namespace.
+    facts.hub_uid = None;
     let mut before = cluster(true);
     before.status = Some(status);
-    assert!(decide(&before, &known, IMAGE, at(2000)).hosts_hub);
+    assert!(decide(&before, &facts, IMAGE, at(2000)).hosts_hub);
 }
 
 #[test]
-fn report_names_failed_nodes_and_counts_pods_in_the_status() {
-    let mut known = healthy();
-    let nodes = known.reported.nodes.as_mut().unwrap();
+fn report_sets_failed_nodes_and_pod_counts_in_status() {
+    let mut facts = healthy();
+    let nodes = facts.reported.nodes.as_mut().unwrap();
     nodes.not_ready = vec!["n1".to_owned()];
     let pods = drover_api::kinds::PodCount {
         failing: 5,
         unschedulable: 1,
     };
     nodes.pods = Some(pods);
-    let status = decided(true, &known);
+    let status = decided(true, &facts);
     assert_eq!(status.not_ready_nodes, ["n1"]);
     assert_eq!(status.pods, Some(pods));
 }
 
 #[test]
 fn conditions_name_the_cause() {
-    let with = |change: fn(&mut Known)| {
-        let mut known = healthy();
-        change(&mut known);
-        known
+    let with = |change: fn(&mut ClusterFacts)| {
+        let mut facts = healthy();
+        change(&mut facts);
+        facts
     };
-    for (registered, known, kind, status, wanted) in [
+    for (registered, facts, kind, status, wanted) in [
         (true, healthy(), READY, "True", "Ready"),
         (true, healthy(), CONNECTED, "True", "TunnelOpen"),
-        (false, Known::default(), READY, "False", "NotImported"),
-        (false, Known::default(), CONNECTED, "False", "NotRegistered"),
-        (true, Known::default(), CONNECTED, "False", "AgentGone"),
-        (true, Known::default(), READY, "False", "AgentGone"),
+        (
+            false,
+            ClusterFacts::default(),
+            READY,
+            "False",
+            "NotImported",
+        ),
+        (
+            false,
+            ClusterFacts::default(),
+            CONNECTED,
+            "False",
+            "NotRegistered",
+        ),
         (
             true,
-            Known::default(),
+            ClusterFacts::default(),
+            CONNECTED,
+            "False",
+            "AgentGone",
+        ),
+        (true, ClusterFacts::default(), READY, "False", "AgentGone"),
+        (
+            true,
+            ClusterFacts::default(),
             API_SERVER_READY,
             "Unknown",
             "NotConnected",
@@ -169,7 +187,7 @@ fn conditions_name_the_cause() {
             "ApplyFailed",
         ),
     ] {
-        let decided = decided(registered, &known);
+        let decided = decided(registered, &facts);
         assert_eq!(
             reason(&decided, kind),
             (status.to_owned(), wanted.to_owned()),
@@ -179,22 +197,22 @@ fn conditions_name_the_cause() {
 }
 
 #[test]
-fn an_agent_is_up_to_date_when_its_image_is_rolled_out() {
+fn agent_is_up_to_date_after_image_rollout() {
     let with = |image: &str, done, upgrade| {
-        let mut known = healthy();
-        known.reported.agent = Some(AgentReport {
+        let mut facts = healthy();
+        facts.reported.agent = Some(AgentReport {
             image: image.into(),
             updated_available: done,
             wanted: 2,
         });
-        known.upgrade = upgrade;
-        known
+        facts.upgrade = upgrade;
+        facts
     };
-    let asked = |seconds| UpgradeState::Asked {
+    let asked = |seconds| UpgradeState::Requested {
         image: IMAGE.into(),
         since: Duration::from_secs(seconds),
     };
-    for (known, status, wanted) in [
+    for (facts, status, wanted) in [
         (with(IMAGE, 2, UpgradeState::Idle), "True", "UpToDate"),
         (with("old", 2, UpgradeState::Idle), "False", "Upgrading"),
         (with(IMAGE, 1, asked(10)), "False", "RollingOut"),
@@ -205,12 +223,16 @@ fn an_agent_is_up_to_date_when_its_image_is_rolled_out() {
             "UpgradeFailed",
         ),
     ] {
-        let decided = decided(true, &known);
+        let decided = decided(true, &facts);
         assert_eq!(
             reason(&decided, AGENT_UP_TO_DATE),
             (status.to_owned(), wanted.to_owned())
         );
-        assert_eq!(reason(&decided, READY).0, "True", "an old agent works");
+        assert_eq!(
+            reason(&decided, READY).0,
+            "True",
+            "a cluster with an old agent is ready"
+        );
     }
     let mut manual = cluster(true);
     manual.spec.agent.upgrade = AgentUpgrade::Manual;
@@ -219,30 +241,30 @@ fn an_agent_is_up_to_date_when_its_image_is_rolled_out() {
 }
 
 #[test]
-fn a_status_is_written_when_its_meaning_changes_and_every_five_minutes() {
-    let mut known = healthy();
+fn status_is_written_when_meaning_changes_and_every_five_minutes() {
+    let mut facts = healthy();
     let mut cluster = cluster(true);
-    cluster.status = Some(decide(&cluster, &known, IMAGE, at(0)));
-    let again = decide(&cluster, &known, IMAGE, at(299));
+    cluster.status = Some(decide(&cluster, &facts, IMAGE, at(0)));
+    let again = decide(&cluster, &facts, IMAGE, at(299));
     assert_eq!(Some(&again), cluster.status.as_ref());
-    known.silence = Some(Duration::from_secs(9));
+    facts.silence = Some(Duration::from_secs(9));
     assert_eq!(
-        Some(&decide(&cluster, &known, IMAGE, at(299))),
+        Some(&decide(&cluster, &facts, IMAGE, at(299))),
         cluster.status.as_ref()
     );
-    let later = decide(&cluster, &known, IMAGE, at(300));
+    let later = decide(&cluster, &facts, IMAGE, at(300));
     assert_eq!(later.last_seen, Some(Time(at(300))));
-    known.reported.nodes.as_mut().unwrap().count.ready = 2;
-    let changed = decide(&cluster, &known, IMAGE, at(10));
+    facts.reported.nodes.as_mut().unwrap().count.ready = 2;
+    let changed = decide(&cluster, &facts, IMAGE, at(10));
     assert_eq!(changed.nodes.unwrap().ready, 2);
     assert_eq!(changed.last_seen, Some(Time(at(10))));
 }
 
 #[test]
-fn what_was_known_stays_while_the_cluster_is_away() {
+fn status_keeps_facts_while_cluster_is_disconnected() {
     let mut cluster = cluster(true);
     cluster.status = Some(decide(&cluster, &healthy(), IMAGE, at(0)));
-    let away = decide(&cluster, &Known::default(), IMAGE, at(1000));
+    let away = decide(&cluster, &ClusterFacts::default(), IMAGE, at(1000));
     assert_eq!(away.kubernetes_version.as_deref(), Some("v1.36.3"));
     assert_eq!(away.nodes.unwrap().total, 3);
     assert_eq!(away.agent.as_ref().unwrap().tunnels, 0);
@@ -250,53 +272,53 @@ fn what_was_known_stays_while_the_cluster_is_away() {
     assert!(away.registration.is_some());
 }
 
-/// What is known of a cluster at the start.
-fn beginning() -> Known {
-    Known {
+/// The facts about a cluster directly after the start of the server.
+fn beginning() -> ClusterFacts {
+    ClusterFacts {
         settling: true,
-        ..Known::default()
+        ..ClusterFacts::default()
     }
 }
 
 #[test]
-fn a_restarted_server_writes_nothing_while_everything_is_as_it_was() {
+fn restarted_server_writes_no_status_without_changes() {
     let mut cluster = cluster(true);
     cluster.status = Some(decided(true, &healthy()));
-    let unreported = Known {
+    let unreported = ClusterFacts {
         tunnels: 1,
         agent_version: Some("1".into()),
         protocol: 2,
         ..beginning()
     };
-    let reported = Known {
+    let reported = ClusterFacts {
         reported: ReportedStatus {
             agent: None,
             ..healthy().reported
         },
         ..unreported.clone()
     };
-    let returned = Known {
+    let returned = ClusterFacts {
         settling: true,
         tunnels: 1,
         ..healthy()
     };
-    for known in [beginning(), unreported, reported, returned] {
-        let status = decide(&cluster, &known, IMAGE, at(20));
-        assert_eq!(Some(&status), cluster.status.as_ref(), "{known:?}");
+    for facts in [beginning(), unreported, reported, returned] {
+        let status = decide(&cluster, &facts, IMAGE, at(20));
+        assert_eq!(Some(&status), cluster.status.as_ref(), "{facts:?}");
     }
 }
 
 #[test]
-fn news_is_told_while_the_rest_is_waited_for() {
+fn changed_condition_is_written_while_other_facts_are_missing() {
     let mut cluster = cluster(true);
     cluster.status = Some(decided(true, &healthy()));
-    let mut known = Known {
+    let mut facts = ClusterFacts {
         settling: true,
         access: AccessState::Pending,
         ..healthy()
     };
-    known.reported.components.as_mut().unwrap()[0].healthy = false;
-    let status = decide(&cluster, &known, IMAGE, at(20));
+    facts.reported.components.as_mut().unwrap()[0].healthy = false;
+    let status = decide(&cluster, &facts, IMAGE, at(20));
     let unhealthy = ("False".to_owned(), "Unhealthy".to_owned());
     assert_eq!(reason(&status, API_SERVER_READY), unhealthy);
     assert_eq!(reason(&status, READY), unhealthy);
@@ -304,33 +326,33 @@ fn news_is_told_while_the_rest_is_waited_for() {
 }
 
 #[test]
-fn a_cluster_that_joins_is_ready_as_soon_as_everything_about_it_is_right() {
+fn new_cluster_is_ready_when_all_required_conditions_are_true() {
     let mut cluster = cluster(true);
-    let mut known = Known {
+    let mut facts = ClusterFacts {
         access: AccessState::Pending,
         ..beginning()
     };
     for (change, ready) in [
-        ((|_| {}) as fn(&mut Known), "False"),
-        (|known| known.tunnels = 1, "False"),
-        (|known| known.reported = healthy().reported, "False"),
-        (|known| known.access = AccessState::Applied, "True"),
+        ((|_| {}) as fn(&mut ClusterFacts), "False"),
+        (|facts| facts.tunnels = 1, "False"),
+        (|facts| facts.reported = healthy().reported, "False"),
+        (|facts| facts.access = AccessState::Applied, "True"),
     ] {
-        change(&mut known);
-        known.silence = Some(Duration::ZERO);
-        cluster.status = Some(decide(&cluster, &known, IMAGE, at(5)));
+        change(&mut facts);
+        facts.silence = Some(Duration::ZERO);
+        cluster.status = Some(decide(&cluster, &facts, IMAGE, at(5)));
         let status = cluster.status.as_ref().unwrap();
         assert_eq!(reason(status, READY).0, ready);
     }
 }
 
 #[test]
-fn a_restarted_server_keeps_a_cluster_unready_for_what_it_does_not_know_better() {
+fn restarted_server_keeps_cluster_unready_until_facts_arrive() {
     let mut cluster = cluster(true);
-    let mut known = healthy();
-    known.reported.components.as_mut().unwrap()[0].healthy = false;
-    cluster.status = Some(decided(true, &known));
-    let returned = Known {
+    let mut facts = healthy();
+    facts.reported.components.as_mut().unwrap()[0].healthy = false;
+    cluster.status = Some(decided(true, &facts));
+    let returned = ClusterFacts {
         reported: ReportedStatus::default(),
         settling: true,
         ..healthy()
@@ -340,30 +362,30 @@ fn a_restarted_server_keeps_a_cluster_unready_for_what_it_does_not_know_better()
 }
 
 #[test]
-fn what_did_not_come_back_in_time_is_gone() {
+fn missing_facts_change_conditions_after_settling_time() {
     let mut cluster = cluster(true);
     cluster.status = Some(decided(true, &healthy()));
-    let status = decide(&cluster, &Known::default(), IMAGE, at(60));
+    let status = decide(&cluster, &ClusterFacts::default(), IMAGE, at(60));
     assert_eq!(reason(&status, READY), ("False".into(), "AgentGone".into()));
     assert_eq!(status.agent.unwrap().tunnels, 0);
 }
 
 #[test]
-fn a_new_cluster_is_told_of_at_once() {
+fn condition_of_new_cluster_is_written_immediately() {
     let status = decided(false, &beginning());
     assert_eq!(reason(&status, READY).1, "NotImported");
 }
 
 #[test]
-fn a_message_names_some_of_many_failing_components() {
-    let mut known = healthy();
+fn message_names_first_failing_components_and_their_count() {
+    let mut facts = healthy();
     let failing = ComponentHealth {
         name: "x".repeat(256),
         healthy: false,
         message: Some("y".repeat(256)),
     };
-    known.reported.components = Some(vec![failing; 64]);
-    let status = decided(true, &known);
+    facts.reported.components = Some(vec![failing; 64]);
+    let status = decided(true, &facts);
     let found = status.conditions.iter().find(|c| c.type_ == READY).unwrap();
     assert!(found.message.len() < 8192, "{}", found.message.len());
     assert!(found.message.contains("and 56 more"), "{}", found.message);

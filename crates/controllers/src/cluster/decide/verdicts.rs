@@ -1,4 +1,4 @@
-//! What each condition says. Pure.
+//! The content of each condition. Pure.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use drover_api::conditions::{
 use drover_api::kinds::{AgentSpec, AgentUpgrade, Cluster};
 
 use super::SILENT_AFTER;
-use crate::managed::{AccessState, Known, UpgradeState};
+use crate::managed::{AccessState, ClusterFacts, UpgradeState};
 
-/// Failing components that a message names.
-const NAMED: usize = 8;
+/// Maximum number of failing components in a message.
+const MAX_NAMED: usize = 8;
 
-/// A verdict in one line.
+/// Creates a verdict.
 pub(super) fn verdict(
     status: Tristate,
     reason: &'static str,
@@ -27,18 +27,18 @@ pub(super) fn verdict(
     }
 }
 
-/// Every condition but Ready, in the order in which a person should look at them.
+/// All conditions except Ready, in the order in which an administrator should check them.
 pub(super) fn verdicts(
     cluster: &Cluster,
-    known: &Known,
+    facts: &ClusterFacts,
     image: &str,
 ) -> [(&'static str, Verdict); 5] {
     [
         (REGISTERED, registered(cluster)),
-        (CONNECTED, connected(cluster, known)),
-        (API_SERVER_READY, api_server(known)),
-        (ACCESS_APPLIED, access(known)),
-        (AGENT_UP_TO_DATE, agent(&cluster.spec.agent, known, image)),
+        (CONNECTED, connected(cluster, facts)),
+        (API_SERVER_READY, api_server(facts)),
+        (ACCESS_APPLIED, access(facts)),
+        (AGENT_UP_TO_DATE, agent(&cluster.spec.agent, facts, image)),
     ]
 }
 
@@ -54,7 +54,7 @@ fn registered(cluster: &Cluster) -> Verdict {
         verdict(
             Tristate::True,
             "KeyBound",
-            "the cluster's key is bound to this object",
+            "the agent's key is bound to this Cluster",
         )
     } else {
         verdict(
@@ -65,17 +65,19 @@ fn registered(cluster: &Cluster) -> Verdict {
     }
 }
 
-fn connected(cluster: &Cluster, known: &Known) -> Verdict {
-    match (known.tunnels, is_registered(cluster)) {
+fn connected(cluster: &Cluster, facts: &ClusterFacts) -> Verdict {
+    match (facts.tunnels, is_registered(cluster)) {
         (0, false) => verdict(
             Tristate::False,
             "NotRegistered",
-            "the cluster's agent has not registered yet; if the manifest is applied, look at the log and the events of Deployment drover-agent there",
+            "the cluster's agent has not registered yet; if you applied the manifest, check the \
+            log and the events of Deployment drover-agent",
         ),
         (0, true) => verdict(
             Tristate::False,
             "AgentGone",
-            "no agent of the cluster is connected; look at ConfigMap drover-agent-status and the pods in its namespace drover-agent",
+            "no agent of the cluster is connected; check ConfigMap drover-agent-status and the \
+            pods in the cluster's namespace drover-agent",
         ),
         (1, _) => verdict(
             Tristate::True,
@@ -94,22 +96,22 @@ fn unknown_while_away() -> Verdict {
     verdict(
         Tristate::Unknown,
         "NotConnected",
-        "not known while no agent is connected",
+        "unknown while no agent is connected",
     )
 }
 
-fn api_server(known: &Known) -> Verdict {
-    if known.tunnels == 0 {
+fn api_server(facts: &ClusterFacts) -> Verdict {
+    if facts.tunnels == 0 {
         return unknown_while_away();
     }
-    if known.silence.is_some_and(|silence| silence >= SILENT_AFTER) {
+    if facts.silence.is_some_and(|silence| silence >= SILENT_AFTER) {
         return verdict(
             Tristate::Unknown,
             "ReportsStopped",
-            "the agent is connected but reports nothing; look at its log",
+            "the agent is connected but sends no reports; check its log",
         );
     }
-    let Some(components) = &known.reported.components else {
+    let Some(components) = &facts.reported.components else {
         return verdict(
             Tristate::Unknown,
             "NoReportYet",
@@ -117,9 +119,9 @@ fn api_server(known: &Known) -> Verdict {
         );
     };
     let failing = components.iter().filter(|component| !component.healthy);
-    let more = failing.clone().count().saturating_sub(NAMED);
+    let more = failing.clone().count().saturating_sub(MAX_NAMED);
     let failing: Vec<String> = failing
-        .take(NAMED)
+        .take(MAX_NAMED)
         .map(|component| match &component.message {
             Some(message) => format!("{} ({message})", component.name),
             None => component.name.clone(),
@@ -139,42 +141,42 @@ fn api_server(known: &Known) -> Verdict {
         verdict(
             Tristate::False,
             "Unhealthy",
-            format!("failing: {list}; look at the cluster's control plane"),
+            format!("failing: {list}; check the cluster's control plane"),
         )
     }
 }
 
-fn access(known: &Known) -> Verdict {
-    match &known.access {
+fn access(facts: &ClusterFacts) -> Verdict {
+    match &facts.access {
         AccessState::Applied => verdict(
             Tristate::True,
             "Applied",
-            "roles and bindings in the cluster are as the hub wants them",
+            "the cluster has the roles and bindings that the hub grants",
         ),
-        _ if known.tunnels == 0 => unknown_while_away(),
+        _ if facts.tunnels == 0 => unknown_while_away(),
         AccessState::Pending => verdict(
             Tristate::Unknown,
             "Pending",
-            "roles and bindings are being applied",
+            "the server is applying roles and bindings",
         ),
         AccessState::Failed(why) => verdict(
             Tristate::False,
             "ApplyFailed",
-            format!("{why}; tried again within a minute"),
+            format!("{why}; the server retries within a minute"),
         ),
     }
 }
 
-/// How long a roll-out may take before it is called stuck.
+/// Maximum duration of a rollout before the condition reports it as stuck.
 const ROLLOUT_WITHIN: Duration = Duration::from_mins(5);
 
-fn agent(spec: &AgentSpec, known: &Known, image: &str) -> Verdict {
-    if known.tunnels == 0 {
+fn agent(spec: &AgentSpec, facts: &ClusterFacts, image: &str) -> Verdict {
+    if facts.tunnels == 0 {
         return unknown_while_away();
     }
     let ours = env!("CARGO_PKG_VERSION");
-    let Some(deployment) = &known.reported.agent else {
-        let same = known.agent_version.as_deref() == Some(ours);
+    let Some(deployment) = &facts.reported.agent else {
+        let same = facts.agent_version.as_deref() == Some(ours);
         return if same {
             verdict(
                 Tristate::True,
@@ -186,13 +188,14 @@ fn agent(spec: &AgentSpec, known: &Known, image: &str) -> Verdict {
                 Tristate::Unknown,
                 "NotADeployment",
                 format!(
-                    "the agent does not run as Deployment drover-agent; upgrade it to {ours} by hand"
+                    "the agent does not run as Deployment drover-agent; upgrade the agent to \
+                    {ours} manually"
                 ),
             )
         };
     };
-    if let UpgradeState::Failed(why) = &known.upgrade {
-        let message = format!("{why}; tried again within a minute");
+    if let UpgradeState::Failed(why) = &facts.upgrade {
+        let message = format!("{why}; the server retries within a minute");
         return verdict(Tristate::False, "UpgradeFailed", message);
     }
     if deployment.image != image {
@@ -201,11 +204,18 @@ fn agent(spec: &AgentSpec, known: &Known, image: &str) -> Verdict {
                 Tristate::False,
                 "UpgradeAvailable",
                 format!(
-                    "runs {}; set spec.agent.image to {image} to upgrade",
+                    "the agent runs {}; set spec.agent.image to {image} to upgrade it",
                     deployment.image
                 ),
             ),
-            _ => verdict(Tristate::False, "Upgrading", format!("changing to {image}")),
+            _ => verdict(
+                Tristate::False,
+                "Upgrading",
+                format!(
+                    "the server is changing the image \
+                to {image}"
+                ),
+            ),
         };
     }
     let (done, wanted) = (deployment.updated_available, deployment.wanted);
@@ -217,12 +227,13 @@ fn agent(spec: &AgentSpec, known: &Known, image: &str) -> Verdict {
         );
     }
     let progress = format!("{done} of {wanted} replicas run {image} and are available");
-    match &known.upgrade {
-        UpgradeState::Asked { since, .. } if *since > ROLLOUT_WITHIN => verdict(
+    match &facts.upgrade {
+        UpgradeState::Requested { since, .. } if *since > ROLLOUT_WITHIN => verdict(
             Tristate::False,
             "UpgradeStuck",
             format!(
-                "{progress}; look at the pods in namespace drover-agent: can the nodes pull the image?"
+                "{progress}; check the pods in namespace drover-agent, for example for errors of \
+                the image pull"
             ),
         ),
         _ => verdict(Tristate::False, "RollingOut", progress),

@@ -34,7 +34,7 @@ fn shop(registered_with: Option<&str>) -> Cluster {
     cluster
 }
 
-/// A token that ends at second 100.
+/// A token that expires at second 100.
 pub(in crate::credentials) fn credential(scoped: bool) -> Token {
     let scope = ClusterScope {
         name: "shop".into(),
@@ -61,9 +61,9 @@ fn assert_says(verdict: &Verdict, status: &str, reason: &str, advice: &str) {
 }
 
 #[test]
-fn a_user_is_ready_unless_disabled_or_still_with_the_first_password() {
+fn enabled_user_with_own_password_is_ready() {
     for (enabled, must_change, status, reason, advice) in [
-        (true, false, "True", "Enabled", "can log in"),
+        (true, false, "True", "Enabled", "can sign in"),
         (false, false, "False", "Disabled", "drover user enable ann"),
         (false, true, "False", "Disabled", "drover user enable ann"),
         (
@@ -84,7 +84,7 @@ fn a_user_is_ready_unless_disabled_or_still_with_the_first_password() {
 }
 
 #[test]
-fn who_stands_on_a_provider_that_is_silent_or_says_no_reads_so() {
+fn condition_names_silent_or_rejecting_provider() {
     let mut identity = ProviderIdentity {
         provider: "corp".into(),
         provider_uid: ProviderUid::new("p"),
@@ -97,14 +97,15 @@ fn who_stands_on_a_provider_that_is_silent_or_says_no_reads_so() {
         message: None,
         since: None,
     };
-    let says = |identity: &ProviderIdentity, fallen| user(&ann(true, false), &[(identity, fallen)]);
-    assert_says(&says(&identity, None), "True", "Enabled", "can log in");
+    let says =
+        |identity: &ProviderIdentity, invalid| user(&ann(true, false), &[(identity, invalid)]);
+    assert_says(&says(&identity, None), "True", "Enabled", "can sign in");
     identity.state = IdentityState::Unreachable;
     identity.message = Some("it is down".into());
     let (status, reason) = ("True", "ProviderUnreachable");
     assert_says(&says(&identity, None), status, reason, "it is down");
     let over = says(&identity, Some(InvalidReason::GracePeriodExpired));
-    assert_says(&over, "False", "ProviderInvalid", "corp: ");
+    assert_says(&over, "False", "ProviderFallen", "corp: ");
     let stands_on_it = token(
         &credential(false),
         Some(&ann(true, false)),
@@ -115,33 +116,33 @@ fn who_stands_on_a_provider_that_is_silent_or_says_no_reads_so() {
     assert_says(
         &stands_on_it,
         "False",
-        "ProviderInvalid",
+        "ProviderFallen",
         "refuses its user",
     );
 }
 
 #[test]
-fn a_session_that_nobody_uses_says_so() {
+fn idle_session_is_not_valid() {
     let mut session = credential(false);
     session.spec.expires_at = Time(at(1_000_000));
     session.spec.idle_seconds = Some(3600);
     session.metadata.creation_timestamp = Some(Time(at(0)));
     let there = ann(true, false);
     let says = |now| token(&session, Some(&there), None, None, at(now));
-    assert_says(&says(3600), "True", "Active", "accepted");
-    assert_says(&says(7200), "False", "Idle", "signs in again");
+    assert_says(&says(3600), "True", "Active", "is valid");
+    assert_says(&says(7200), "False", "Idle", "sign in again");
 }
 
 #[test]
-fn a_token_is_valid_while_its_time_its_user_and_its_cluster_last() {
+fn token_is_valid_until_expiry_or_deletion_of_user_or_cluster() {
     let mut leaving = ann(true, false);
     leaving.metadata.deletion_timestamp = Some(Time(at(1)));
     let (there, off, new) = (ann(true, false), ann(false, false), ann(true, true));
     let berlin = shop(None);
     let cluster = Some(&berlin);
     for (scoped, user, cluster, now, status, reason, advice) in [
-        (false, Some(&there), None, 99, "True", "Active", "accepted"),
-        (false, Some(&new), None, 99, "True", "Active", "accepted"),
+        (false, Some(&there), None, 99, "True", "Active", "is valid"),
+        (false, Some(&new), None, 99, "True", "Active", "is valid"),
         (
             true,
             Some(&there),
@@ -149,7 +150,7 @@ fn a_token_is_valid_while_its_time_its_user_and_its_cluster_last() {
             99,
             "True",
             "Active",
-            "accepted",
+            "is valid",
         ),
         (
             false,
@@ -189,7 +190,7 @@ fn a_token_is_valid_while_its_time_its_user_and_its_cluster_last() {
 }
 
 #[test]
-fn a_registration_token_waits_until_it_is_used_expires_or_has_no_cluster() {
+fn registration_token_is_usable_until_use_expiry_or_cluster_deletion() {
     let spec = ClusterRegistrationTokenSpec {
         cluster_name: "shop".into(),
         cluster_uid: ClusterUid::new("c"),

@@ -5,8 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::*;
 
-/// A project whose UID is its name; those with smaller `age` are older. A namespace `name!` is to be
-/// adopted.
+/// A project whose UID is its name; a smaller `age` means older. The suffix in `name!` means adopt.
 pub(in crate::projects) fn project(name: &str, age: i64, namespaces: &str) -> Project {
     let wanted = namespaces.split_whitespace().map(|name| ProjectNamespace {
         name: name.trim_end_matches('!').to_owned(),
@@ -31,7 +30,7 @@ pub(in crate::projects) fn at(second: i64) -> Time {
     Time(jiff::Timestamp::from_second(second).unwrap())
 }
 
-/// With a status that says `name=uid` of namespaces.
+/// Adds a status with these namespaces (`name=uid`).
 fn owning(mut project: Project, own: &str) -> Project {
     let own = own.split_whitespace().map(|own| {
         let (name, uid) = own.split_once('=').unwrap();
@@ -52,8 +51,8 @@ fn ending(mut project: Project) -> Project {
     project
 }
 
-/// Namespaces `name=uid`; those with `name=uid-` are being deleted.
-fn found(namespaces: &str) -> Found {
+/// Namespaces in the form `name=uid`; those in the form `name=uid-` are being deleted.
+fn found(namespaces: &str) -> Namespaces {
     let each = namespaces.split_whitespace().map(|namespace| {
         let (name, uid) = namespace.split_once('=').unwrap();
         let meta = ObjectMeta {
@@ -66,57 +65,80 @@ fn found(namespaces: &str) -> Found {
     each.collect()
 }
 
-/// `keeps/gains/makes` and what is impeded.
-fn told(projects: &[Project], found: &Found, uid: &str) -> (String, Vec<Why>) {
+/// The decision as text `kept/gains/makes`, and the impediments.
+fn describe(
+    projects: &[Project],
+    found: &Namespaces,
+    uid: &str,
+) -> (String, Vec<OwnershipProblem>) {
     let projects: Vec<_> = projects.iter().cloned().map(Arc::new).collect();
-    let plan = decide(&projects, found);
+    let decisions = decide(&projects, found);
     let backwards: Vec<_> = projects.into_iter().rev().collect();
-    assert_eq!(decide(&backwards, found), plan, "the order of a listing");
-    let standing = &plan[uid];
+    assert_eq!(
+        decide(&backwards, found),
+        decisions,
+        "the result depends on the order of the list"
+    );
+    let decision = &decisions[uid];
     let pairs = |of: &BTreeMap<String, String>| {
         let pairs = of.iter().map(|(name, uid)| format!("{name}={uid}"));
         pairs.collect::<Vec<_>>().join(" ")
     };
-    let makes: Vec<_> = standing.makes.iter().map(String::as_str).collect();
-    let told = [
-        pairs(&standing.keeps),
-        pairs(&standing.gains),
-        makes.join(" "),
+    let to_create: Vec<_> = decision.to_create.iter().map(String::as_str).collect();
+    let describe = [
+        pairs(&decision.kept),
+        pairs(&decision.gained),
+        to_create.join(" "),
     ];
-    let impeded = standing.impeded.iter().map(|it| match it {
-        Impediment::Namespace { why, .. } => why.clone(),
+    let impediments = decision.impediments.iter().map(|it| match it {
+        Impediment::Namespace { problem, .. } => problem.clone(),
         Impediment::Limits(error) => panic!("{error}"),
     });
-    (told.join("/"), impeded.collect())
+    (describe.join("/"), impediments.collect())
 }
 
-/// What, the project `p`, the others, what is there; what becomes of `p`, and what impedes it.
-type Case<'a> = (&'a str, Project, Vec<Project>, &'a str, &'a str, Vec<Why>);
+/// Description, project `p`, other projects, namespaces; expected decision about `p`, and its
+/// impediments.
+type Case<'a> = (
+    &'a str,
+    Project,
+    Vec<Project>,
+    &'a str,
+    &'a str,
+    Vec<OwnershipProblem>,
+);
 
 fn check(cases: Vec<Case<'_>>) {
-    for (what, p, others, there, wanted, impeded) in cases {
+    for (what, p, others, there, wanted, impediments) in cases {
         let mut projects = vec![p];
         projects.extend(others);
-        let told = told(&projects, &found(there), "p");
-        assert_eq!(told, (wanted.to_owned(), impeded), "{what}");
+        let describe = describe(&projects, &found(there), "p");
+        assert_eq!(describe, (wanted.to_owned(), impediments), "{what}");
     }
 }
 
-/// The project `p`, which says that these are its own.
+/// Project `p` with these namespaces in its status.
 fn p(namespaces: &str, own: &str) -> Project {
     owning(project("p", 2, namespaces), own)
 }
 
-/// An older one.
+/// An older project `q`.
 fn q(own: &str) -> Project {
     owning(project("q", 1, "a"), own)
 }
 
 #[test]
-fn a_namespace_that_is_there_is_a_projects_own_by_its_uid_or_if_it_is_adopted() {
-    let (none, there) = (Vec::new, vec![Why::There]);
+fn existing_namespace_belongs_to_project_by_uid_or_adoption() {
+    let (none, there) = (Vec::new, vec![OwnershipProblem::Exists]);
     check(vec![
-        ("made if not there", p("a", ""), none(), "", "//a", vec![]),
+        (
+            "missing namespace is created",
+            p("a", ""),
+            none(),
+            "",
+            "//a",
+            vec![],
+        ),
         ("left alone", p("a", ""), none(), "a=1", "//", there.clone()),
         ("adopted", p("a!", ""), none(), "a=1", "/a=1/", vec![]),
         (
@@ -128,14 +150,21 @@ fn a_namespace_that_is_there_is_a_projects_own_by_its_uid_or_if_it_is_adopted() 
             vec![],
         ),
         (
-            "another's of the name",
+            "namespace of another owner with the same name",
             p("a", "a=1"),
             none(),
             "a=2",
             "//",
             there,
         ),
-        ("gone, made again", p("a", "a=1"), none(), "", "//a", vec![]),
+        (
+            "deleted namespace is created again",
+            p("a", "a=1"),
+            none(),
+            "",
+            "//a",
+            vec![],
+        ),
         (
             "let go",
             p("b", "a=1 b=2"),
@@ -156,13 +185,13 @@ fn a_namespace_that_is_there_is_a_projects_own_by_its_uid_or_if_it_is_adopted() 
 }
 
 #[test]
-fn an_adopted_namespace_that_does_not_exist_is_not_created() {
-    let (none, missing) = (Vec::new, vec![Why::Missing]);
+fn missing_adopted_namespace_is_not_created() {
+    let (none, missing) = (Vec::new, vec![OwnershipProblem::Missing]);
     let younger = || project("r", 3, "a");
     check(vec![
         ("a typo", p("a!", ""), none(), "b=1", "//", missing.clone()),
         (
-            "deleted after it was adopted",
+            "deleted after its adoption",
             p("a!", "a=1"),
             none(),
             "",
@@ -170,7 +199,7 @@ fn an_adopted_namespace_that_does_not_exist_is_not_created() {
             missing.clone(),
         ),
         (
-            "beside one that exists",
+            "together with an existing one",
             p("a! b!", ""),
             none(),
             "b=2",
@@ -178,7 +207,7 @@ fn an_adopted_namespace_that_does_not_exist_is_not_created() {
             missing.clone(),
         ),
         (
-            "another project creates it",
+            "another project creates the namespace",
             p("a!", ""),
             vec![younger()],
             "",
@@ -186,20 +215,20 @@ fn an_adopted_namespace_that_does_not_exist_is_not_created() {
             missing,
         ),
     ]);
-    let (younger, told) = (younger(), p("a!", ""));
-    let plan = decide(&[Arc::new(younger), Arc::new(told)], &found(""));
+    let (younger, describe) = (younger(), p("a!", ""));
+    let decisions = decide(&[Arc::new(younger), Arc::new(describe)], &found(""));
     assert!(
-        plan["r"].makes.contains("a"),
+        decisions["r"].to_create.contains("a"),
         "a missing namespace is not claimed"
     );
 }
 
 #[test]
-fn what_is_being_deleted_or_reserved_is_nobodys() {
-    let (none, ends) = (Vec::new, vec![Why::Terminating]);
+fn terminating_or_reserved_namespace_belongs_to_no_project() {
+    let (none, ends) = (Vec::new, vec![OwnershipProblem::Terminating]);
     let reserved = p("kube-system! drover-agent!", "kube-system=1");
     let system = "kube-system=1 drover-agent=2";
-    let twice = vec![Why::Reserved, Why::Reserved];
+    let twice = vec![OwnershipProblem::Reserved, OwnershipProblem::Reserved];
     check(vec![
         ("its own", p("a", "a=1"), none(), "a=1-", "//", ends.clone()),
         ("to be adopted", p("a!", ""), none(), "a=1-", "//", ends),
@@ -215,8 +244,8 @@ fn what_is_being_deleted_or_reserved_is_nobodys() {
 }
 
 #[test]
-fn a_namespace_that_was_deleted_and_created_again_is_not_adopted() {
-    let (none, replaced) = (Vec::new, || vec![Why::Replaced]);
+fn recreated_namespace_is_not_adopted() {
+    let (none, replaced) = (Vec::new, || vec![OwnershipProblem::Replaced]);
     let recorded = |mut p: Project, uid: &str| {
         let record = OwnedNamespace {
             name: "a".to_owned(),
@@ -231,7 +260,7 @@ fn a_namespace_that_was_deleted_and_created_again_is_not_adopted() {
     };
     check(vec![
         (
-            "recorded when it was asked for",
+            "recorded at the adoption request",
             recorded(p("a!", ""), "1"),
             none(),
             "a=2",
@@ -239,16 +268,16 @@ fn a_namespace_that_was_deleted_and_created_again_is_not_adopted() {
             replaced(),
         ),
         (
-            "the recorded one",
+            "the recorded namespace",
             recorded(p("a!", ""), "1"),
             none(),
             "a=1",
             "/a=1/",
             vec![],
         ),
-        // A project of an earlier version has this record only.
+        // Projects of an earlier version have only this record.
         (
-            "its own by an earlier version",
+            "owned through an earlier version",
             p("a!", "a=1"),
             none(),
             "a=2",
@@ -256,7 +285,7 @@ fn a_namespace_that_was_deleted_and_created_again_is_not_adopted() {
             replaced(),
         ),
         (
-            "named by the caller",
+            "named by UID in the spec",
             naming(p("a!", ""), "1"),
             none(),
             "a=2",
@@ -272,7 +301,7 @@ fn a_namespace_that_was_deleted_and_created_again_is_not_adopted() {
             vec![],
         ),
         (
-            "asked for anew by its UID",
+            "requested again by UID",
             naming(recorded(p("a!", ""), "1"), "2"),
             none(),
             "a=2",
@@ -285,20 +314,20 @@ fn a_namespace_that_was_deleted_and_created_again_is_not_adopted() {
             none(),
             "",
             "//",
-            vec![Why::Missing],
+            vec![OwnershipProblem::Missing],
         ),
     ]);
 }
 
 #[test]
-fn the_uid_of_a_namespace_to_adopt_is_recorded_before_it_is_adopted() {
+fn uid_of_namespace_is_recorded_before_adoption() {
     let record = |p: &Project, there: &str| {
-        let plan = decide(&[Arc::new(p.clone())], &found(there));
-        let records = adopted(p, &plan["p"]);
+        let decisions = decide(&[Arc::new(p.clone())], &found(there));
+        let records = adopted(p, &decisions["p"]);
         let pairs = records.iter().map(|it| format!("{}={}", it.name, it.uid));
         pairs.collect::<Vec<_>>().join(" ")
     };
-    // As an earlier version left it, and as it is first asked for.
+    // The status of an earlier version, and the empty status.
     for own in ["a=1", ""] {
         let mut first = p("a! b", own);
         assert_eq!(record(&first, "a=1"), "a=1");
@@ -317,13 +346,13 @@ fn the_uid_of_a_namespace_to_adopt_is_recorded_before_it_is_adopted() {
 }
 
 #[test]
-fn what_another_project_has_is_waited_for() {
-    let held = || vec![Why::Held("q".to_owned())];
+fn project_waits_for_namespace_of_another_project() {
+    let held = || vec![OwnershipProblem::Taken("q".to_owned())];
     let older = project("p", 0, "a!");
     let no_claim = || project("q", 1, "a");
     check(vec![
         (
-            "its status says so",
+            "recorded in the status",
             p("a!", ""),
             vec![q("a=1")],
             "a=1",
@@ -346,7 +375,7 @@ fn what_another_project_has_is_waited_for() {
             "//",
             held(),
         ),
-        ("to be made again", older, vec![q("a=1")], "", "//", held()),
+        ("created again", older, vec![q("a=1")], "", "//", held()),
         (
             "both make it",
             p("a", ""),
@@ -375,42 +404,42 @@ fn what_another_project_has_is_waited_for() {
 }
 
 #[test]
-fn what_the_server_made_and_did_not_write_down_is_known_by_what_it_was_made_with() {
+fn created_namespace_is_recognized_by_its_secret_annotation() {
     let mut p = project("p", 1, "a");
     p.status = Some(ProjectStatus {
-        making: vec![in_making("a", "secret")],
+        making: vec![pending_namespace("a", "secret")],
         ..ProjectStatus::default()
     });
-    for (made_with, wanted, impeded) in [
+    for (secret, wanted, impediments) in [
         (Some("secret"), "/a=1/", vec![]),
-        (Some("another"), "//", vec![Why::There]),
-        // The hub shows the digest to everybody who may read projects.
+        (Some("another"), "//", vec![OwnershipProblem::Exists]),
+        // Users who may read projects know the digest, but not the secret.
         (
             Some(p.status.as_ref().unwrap().making[0].digest.as_str()),
             "//",
-            vec![Why::There],
+            vec![OwnershipProblem::Exists],
         ),
-        (None, "//", vec![Why::There]),
+        (None, "//", vec![OwnershipProblem::Exists]),
     ] {
         let mut there = found("a=1");
-        let annotation = made_with.map(|it| (MADE_WITH_ANNOTATION.to_owned(), it.to_owned()));
+        let annotation = secret.map(|it| (CREATED_WITH_ANNOTATION.to_owned(), it.to_owned()));
         there.get_mut("a").unwrap().annotations = Some(annotation.into_iter().collect());
-        let told = told(std::slice::from_ref(&p), &there, "p");
-        assert_eq!(told, (wanted.to_owned(), impeded), "{made_with:?}");
+        let describe = describe(std::slice::from_ref(&p), &there, "p");
+        assert_eq!(describe, (wanted.to_owned(), impediments), "{secret:?}");
     }
 }
 
 #[test]
-fn a_project_whose_quota_does_not_add_up_keeps_what_it_has_and_gains_nothing() {
+fn invalid_quota_keeps_namespaces_and_gains_none() {
     let mut p = owning(project("p", 1, "a b c!"), "a=1");
     let bound = |pods: &str| BTreeMap::from([("pods".to_owned(), pods.to_owned())]);
     p.spec.quota = Some(ProjectQuota {
         project: bound("10"),
         namespace: bound("4"),
     });
-    let plan = decide(&[Arc::new(p)], &found("a=1 c=3"));
-    let standing = &plan["p"];
-    assert!(!standing.is_bounded());
-    assert_eq!(standing.keeps.len(), 1);
-    assert_eq!((standing.gains.len(), standing.makes.len()), (0, 0));
+    let decisions = decide(&[Arc::new(p)], &found("a=1 c=3"));
+    let decision = &decisions["p"];
+    assert!(!decision.has_valid_limits());
+    assert_eq!(decision.kept.len(), 1);
+    assert_eq!((decision.gained.len(), decision.to_create.len()), (0, 0));
 }

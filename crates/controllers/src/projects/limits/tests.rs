@@ -18,7 +18,7 @@ fn texts(of: &[(&str, &str)]) -> Texts {
     of.iter().map(text).collect()
 }
 
-/// As the cluster has a namespace after a patch.
+/// The metadata of a namespace after a patch.
 fn patched(mut found: ObjectMeta, patch: &Value) -> ObjectMeta {
     let parts = [
         ("labels", &mut found.labels),
@@ -37,7 +37,7 @@ fn patched(mut found: ObjectMeta, patch: &Value) -> ObjectMeta {
 }
 
 #[test]
-fn a_namespace_that_is_adopted_and_let_go_is_as_it_was() {
+fn adopted_and_released_namespace_is_unchanged() {
     let before = ObjectMeta {
         labels: Some(texts(&[("team", "x"), (MANAGED_BY_LABEL, "Helm")])),
         annotations: Some(texts(&[("note", "y")])),
@@ -67,7 +67,7 @@ fn a_namespace_that_is_adopted_and_let_go_is_as_it_was() {
 }
 
 #[test]
-fn a_namespace_that_was_made_is_as_any_other_once_it_is_let_go() {
+fn created_and_released_namespace_has_no_labels_of_drover() {
     let project = restricted();
     let made = namespace(&project, "a", "secret");
     assert_eq!(patch(&made, Some(&project)), None);
@@ -77,7 +77,7 @@ fn a_namespace_that_was_made_is_as_any_other_once_it_is_let_go() {
 }
 
 #[test]
-fn what_somebody_else_says_of_pod_security_stays_unless_the_project_says_something() {
+fn pod_security_level_of_others_stays_unless_project_has_a_level() {
     let theirs = ObjectMeta {
         labels: Some(texts(&[(PROJECT_LABEL, "p"), (ENFORCE, "baseline")])),
         annotations: Some(texts(&[(NAME_ANNOTATION, "p")])),
@@ -89,7 +89,8 @@ fn what_somebody_else_says_of_pod_security_stays_unless_the_project_says_somethi
         theirs.clone(),
         &patch(&theirs, Some(&restricted())).unwrap(),
     );
-    // Somebody weakens it: it is put right; somebody strengthens what is let go: it stays.
+    // The server restores a level that a user weakened. A level that a user strengthened stays
+    // after the release.
     let mut weak = ours.clone();
     weak.labels
         .as_mut()
@@ -99,13 +100,13 @@ fn what_somebody_else_says_of_pod_security_stays_unless_the_project_says_somethi
     assert_eq!(right.labels, ours.labels);
     let free = patched(weak.clone(), &patch(&weak, None).unwrap());
     assert_eq!(free.labels, Some(texts(&[(ENFORCE, "privileged")])));
-    // The project says it no more.
+    // The project has no level any more.
     let silenced = patched(ours.clone(), &patch(&ours, Some(&silent)).unwrap());
     assert_eq!(silenced.labels, Some(texts(&[(PROJECT_LABEL, "p")])));
 }
 
 #[test]
-fn quota_and_limits_are_compared_by_what_they_mean() {
+fn quotas_and_limits_are_compared_by_value() {
     let mut project = project("p", 1, "a");
     assert_eq!((quota(&project, "a"), limits(&project, "a")), (None, None));
     project.spec.quota = Some(ProjectQuota {
@@ -125,7 +126,10 @@ fn quota_and_limits_are_compared_by_what_they_mean() {
     hard.insert("requests.cpu".to_owned(), Quantity("501m".to_owned()));
     assert!(!there.same_content(&wanted) && there.can_become(&wanted));
     there.spec.as_mut().unwrap().scopes = Some(vec!["Terminating".to_owned()]);
-    assert!(!there.can_become(&wanted), "it would bound some pods only");
+    assert!(
+        !there.can_become(&wanted),
+        "the limit would apply to some pods only"
+    );
 
     let wanted = limits(&project, "a").unwrap();
     let item = &wanted.spec.as_ref().unwrap().limits[0];

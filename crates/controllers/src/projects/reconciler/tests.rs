@@ -3,49 +3,50 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use proptest::prelude::*;
 
 use super::super::decide::tests::{at, project};
-use super::super::{MADE_WITH_ANNOTATION, limits};
+use super::super::{CREATED_WITH_ANNOTATION, limits};
 use super::*;
 
 const PROJECTS: [&str; 3] = ["p", "q", "r"];
 const NAMESPACES: [&str; 3] = ["a", "b", "c"];
 
-/// What people, and chance, do.
+/// Random actions of users and failures.
 #[derive(Clone, Debug)]
 enum Event {
-    /// A namespace enters a spec, to be adopted or not.
-    Wish(usize, usize, bool),
-    /// A namespace leaves a spec.
-    Forgo(usize, usize),
-    /// A project is deleted.
-    End(usize),
-    /// A namespace is deleted.
-    Delete(usize),
-    /// Somebody makes a namespace.
-    Make(usize),
-    /// The server looks; it is cut short after so many writes, and somebody makes a namespace
-    /// before that one.
-    Look(usize, usize, usize),
+    /// Adds a namespace to a spec, with or without adoption.
+    AddNamespace(usize, usize, bool),
+    /// Removes a namespace from a spec.
+    RemoveNamespace(usize, usize),
+    /// Deletes a project.
+    DeleteProject(usize),
+    /// Deletes a namespace.
+    DeleteNamespace(usize),
+    /// A user creates a namespace.
+    CreateNamespace(usize),
+    /// The server reconciles; it stops after this number of writes, and a user creates a namespace
+    /// before one of the writes.
+    Reconcile(usize, usize, usize),
 }
 
 fn events() -> impl Strategy<Value = Vec<Event>> {
     let event = prop_oneof![
-        4 => (0..3_usize, 0..3_usize, any::<bool>()).prop_map(|(p, n, a)| Event::Wish(p, n, a)),
-        2 => (0..3_usize, 0..3_usize).prop_map(|(p, n)| Event::Forgo(p, n)),
-        1 => (0..3_usize).prop_map(Event::End),
-        2 => (0..3_usize).prop_map(Event::Delete),
-        2 => (0..3_usize).prop_map(Event::Make),
-        6 => (0..12_usize, 0..12_usize, 0..3_usize).prop_map(|(k, at, n)| Event::Look(k, at, n)),
+        4 => (0..3_usize, 0..3_usize, any::<bool>()).prop_map(|(p, n, a)| Event::AddNamespace(p, n, a)),
+        2 => (0..3_usize, 0..3_usize).prop_map(|(p, n)| Event::RemoveNamespace(p, n)),
+        1 => (0..3_usize).prop_map(Event::DeleteProject),
+        2 => (0..3_usize).prop_map(Event::DeleteNamespace),
+        2 => (0..3_usize).prop_map(Event::CreateNamespace),
+        6 => (0..12_usize, 0..12_usize, 0..3_usize).prop_map(|(k, at, n)| Event::Reconcile(k, at, n)),
     ];
     prop::collection::vec(event, 1..40)
 }
 
 /// A hub with projects, and a cluster with namespaces.
 #[derive(Default)]
-struct World {
+struct SimulatedHub {
     projects: BTreeMap<String, Project>,
-    found: Found,
-    /// For which project the server made the namespace with a UID; nothing for others' namespaces.
-    made_for: BTreeMap<String, String>,
+    found: Namespaces,
+    /// The project for which the server created each namespace, by namespace UID. Namespaces of
+    /// others have no entry.
+    created_for: BTreeMap<String, String>,
     uids: usize,
     memory: ProjectsMemory,
     writes: usize,
@@ -54,15 +55,13 @@ struct World {
 /// The server was stopped.
 struct Stopped;
 
-impl World {
+impl SimulatedHub {
     fn new() -> Self {
-        let mut world = Self::default();
+        let mut hub = Self::default();
         for (age, name) in (0..).zip(PROJECTS) {
-            world
-                .projects
-                .insert(name.to_owned(), project(name, age, ""));
+            hub.projects.insert(name.to_owned(), project(name, age, ""));
         }
-        world
+        hub
     }
 
     fn put(&mut self, name: &str, mut meta: ObjectMeta) -> String {
@@ -73,13 +72,13 @@ impl World {
         uid
     }
 
-    /// By somebody, who notes on it whatever the hub shows of a namespace of this name.
-    fn make(&mut self, name: &str) {
+    /// A user creates a namespace and copies the public values that the hub shows for this name.
+    fn create_namespace(&mut self, name: &str) {
         let statuses = self.projects.values().filter_map(|it| it.status.as_ref());
         let mut shown = statuses.flat_map(|status| &status.making);
         let note = shown.find(|making| making.name == name).map(|making| {
             let digest = making.digest.clone();
-            (MADE_WITH_ANNOTATION.to_owned(), digest)
+            (CREATED_WITH_ANNOTATION.to_owned(), digest)
         });
         let meta = ObjectMeta {
             annotations: Some(note.into_iter().collect()),
@@ -88,11 +87,11 @@ impl World {
         self.put(name, meta);
     }
 
-    fn listed(&self) -> Vec<Arc<Project>> {
+    fn projects_in_order(&self) -> Vec<Arc<Project>> {
         self.projects.values().cloned().map(Arc::new).collect()
     }
 
-    /// Writes a status, and looks whether all is right.
+    /// Writes a status, and checks the invariants.
     fn write(&mut self, uid: &str, status: ProjectStatus) {
         let before = self.projects[uid].status.clone().unwrap_or_default();
         let project = self.projects.get_mut(uid).unwrap();
@@ -105,9 +104,12 @@ impl World {
                 .namespaces
                 .iter()
                 .find(|it| it.name == own.name);
-            let ours = self.made_for.get(&own.uid).is_some_and(|made| made == uid);
+            let ours = self
+                .created_for
+                .get(&own.uid)
+                .is_some_and(|made| made == uid);
             let adopted = wanted.is_some_and(|wanted| wanted.adopt);
-            assert!(ours || adopted, "{uid} got {own:?}, which it may not have");
+            assert!(ours || adopted, "{uid} owns {own:?} without permission");
         }
         project.status = Some(status);
         let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
@@ -119,10 +121,10 @@ impl World {
         }
     }
 
-    /// One more write; somebody may come before it, and it may be the last.
+    /// Counts a write. A user may create a namespace before it, and the server may stop after it.
     fn step(&mut self, (last, at, name): (usize, usize, &str)) -> Result<(), Stopped> {
         if self.writes == at {
-            self.make(name);
+            self.create_namespace(name);
         }
         self.writes += 1;
         if self.writes > last {
@@ -132,62 +134,64 @@ impl World {
         }
     }
 
-    /// As `look` does, write by write.
-    fn look(&mut self, cut: (usize, usize, &str)) -> Result<(), Stopped> {
+    /// Performs a reconciliation like `apply_projects`, write by write.
+    fn apply_projects(&mut self, interruption: (usize, usize, &str)) -> Result<(), Stopped> {
         let found = self.found.clone();
-        let (projects, plan) = loop {
-            let projects = self.listed();
-            let plan = decide(&projects, &found);
+        let (projects, decisions) = loop {
+            let projects = self.projects_in_order();
+            let decisions = decide(&projects, &found);
             let mut written = false;
             for project in &projects {
                 let secrets = &mut self.memory.secrets;
-                let Ok(announced) = announced(project, &plan[&uid(project)], secrets) else {
-                    panic!("no random numbers");
+                let Ok(announced_status) =
+                    announced_status(project, &decisions[&uid(project)], secrets)
+                else {
+                    panic!("random numbers are available");
                 };
-                if announced != project.status.clone().unwrap_or_default() {
-                    self.step(cut)?;
-                    self.write(&uid(project), announced);
+                if announced_status != project.status.clone().unwrap_or_default() {
+                    self.step(interruption)?;
+                    self.write(&uid(project), announced_status);
                     written = true;
                 }
             }
             if !written {
-                break (projects, plan);
+                break (projects, decisions);
             }
         };
         for project in &projects {
-            let standing = &plan[&uid(project)];
-            let mut own = standing.keeps.clone();
-            for (name, gained) in &standing.gains {
-                self.step(cut)?;
-                // The patch names the UID, so it fails where another is there by now.
+            let decision = &decisions[&uid(project)];
+            let mut own = decision.kept.clone();
+            for (name, gained) in &decision.gained {
+                self.step(interruption)?;
+                // The patch contains the UID, so it fails for a recreated namespace.
                 if self.found.get(name).and_then(|it| it.uid.as_ref()) == Some(gained) {
                     own.insert(name.clone(), gained.clone());
                 }
             }
-            for name in &standing.makes {
-                self.step(cut)?;
+            for name in &decision.to_create {
+                self.step(interruption)?;
                 if self.found.contains_key(name) {
                     continue;
                 }
                 let secret = &self.memory.secrets[&(uid(project), name.clone())];
                 let meta = limits::namespace(project, name, secret);
                 let made = self.put(name, meta);
-                self.made_for.insert(made.clone(), uid(project));
+                self.created_for.insert(made.clone(), uid(project));
                 own.insert(name.clone(), made);
             }
-            self.step(cut)?;
-            self.write(&uid(project), concluded(project, Some(&own)));
-            if is_ending(project) {
+            self.step(interruption)?;
+            self.write(&uid(project), resulting_status(project, Some(&own)));
+            if is_being_deleted(project) {
                 self.projects.remove(&uid(project));
             }
         }
         Ok(())
     }
 
-    fn happen(&mut self, event: &Event) {
+    fn perform(&mut self, event: &Event) {
         match *event {
-            Event::Wish(p, n, adopt) => {
-                self.happen(&Event::Forgo(p, n));
+            Event::AddNamespace(p, n, adopt) => {
+                self.perform(&Event::RemoveNamespace(p, n));
                 if let Some(project) = self.projects.get_mut(PROJECTS[p]) {
                     let name = NAMESPACES[n].to_owned();
                     project.spec.namespaces.push(ProjectNamespace {
@@ -197,7 +201,7 @@ impl World {
                     });
                 }
             }
-            Event::Forgo(p, n) => {
+            Event::RemoveNamespace(p, n) => {
                 if let Some(project) = self.projects.get_mut(PROJECTS[p]) {
                     project
                         .spec
@@ -205,16 +209,16 @@ impl World {
                         .retain(|it| it.name != NAMESPACES[n]);
                 }
             }
-            Event::End(p) => {
+            Event::DeleteProject(p) => {
                 if let Some(project) = self.projects.get_mut(PROJECTS[p]) {
                     project.metadata.deletion_timestamp = Some(at(9));
                 }
             }
-            Event::Delete(n) => _ = self.found.remove(NAMESPACES[n]),
-            Event::Make(n) => self.make(NAMESPACES[n]),
-            Event::Look(last, at, n) => {
+            Event::DeleteNamespace(n) => _ = self.found.remove(NAMESPACES[n]),
+            Event::CreateNamespace(n) => self.create_namespace(NAMESPACES[n]),
+            Event::Reconcile(last, at, n) => {
                 self.writes = 0;
-                if self.look((last, at, NAMESPACES[n])).is_err() {
+                if self.apply_projects((last, at, NAMESPACES[n])).is_err() {
                     self.memory = ProjectsMemory::default();
                 }
             }
@@ -226,21 +230,22 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn no_namespace_is_ever_two_projects_and_none_is_taken_that_nobody_gave(events in events()) {
-        let mut world = World::new();
+    fn namespace_has_at_most_one_project_and_is_never_taken_without_adoption(events in events()) {
+        let mut hub = SimulatedHub::new();
         for event in &events {
-            world.happen(event);
+            hub.perform(event);
         }
-        // Left alone, it comes to rest, and everybody has what they can have.
+        // Without further events, the state converges and every project owns all available
+        // namespaces.
         for _ in 0..3 {
-            world.happen(&Event::Look(usize::MAX, usize::MAX, 0));
+            hub.perform(&Event::Reconcile(usize::MAX, usize::MAX, 0));
         }
-        let plan = decide(&world.listed(), &world.found);
-        for (name, project) in &world.projects {
-            let standing = &plan[name];
-            let at_rest = concluded(project, Some(&standing.keeps));
-            prop_assert_eq!(Some(&at_rest), project.status.as_ref(), "{}", name);
-            prop_assert_eq!((standing.gains.len(), standing.makes.len()), (0, 0), "{}", name);
+        let decisions = decide(&hub.projects_in_order(), &hub.found);
+        for (name, project) in &hub.projects {
+            let decision = &decisions[name];
+            let converged = resulting_status(project, Some(&decision.kept));
+            prop_assert_eq!(Some(&converged), project.status.as_ref(), "{}", name);
+            prop_assert_eq!((decision.gained.len(), decision.to_create.len()), (0, 0), "{}", name);
         }
     }
 }

@@ -1,49 +1,53 @@
 use super::*;
 
-fn impeded(whys: Vec<Why>) -> Standing {
-    let namespace = |(n, why): (usize, Why)| Impediment::Namespace {
+fn impediments(whys: Vec<OwnershipProblem>) -> Decision {
+    let namespace = |(n, problem): (usize, OwnershipProblem)| Impediment::Namespace {
         name: format!("n{n}"),
-        why,
+        problem,
     };
-    Standing {
-        impeded: whys.into_iter().enumerate().map(namespace).collect(),
-        ..Standing::default()
+    Decision {
+        impediments: whys.into_iter().enumerate().map(namespace).collect(),
+        ..Decision::default()
     }
 }
 
 #[test]
-fn a_project_says_what_keeps_it_and_what_to_do() {
-    let held = || Why::Held("bank".to_owned());
+fn condition_names_impediment_and_remedy() {
+    let held = || OwnershipProblem::Taken("bank".to_owned());
     for (whys, reason, words) in [
         (vec![], "Applied", &["no namespace"][..]),
         (
             vec![held()],
             "NamespaceTaken",
-            &["\"n0\"", "\"bank\"", "take it out"],
+            &["\"n0\"", "\"bank\"", "remove it"],
         ),
-        (vec![Why::There], "NamespaceTaken", &["\"n0\"", "set adopt"]),
         (
-            vec![Why::Missing],
+            vec![OwnershipProblem::Exists],
+            "NamespaceTaken",
+            &["\"n0\"", "set adopt"],
+        ),
+        (
+            vec![OwnershipProblem::Missing],
             "NamespaceNotFound",
             &["\"n0\"", "does not exist", "unset adopt"],
         ),
         (
-            vec![Why::Reserved],
+            vec![OwnershipProblem::Reserved],
             "NamespaceReserved",
-            &["\"n0\"", "Drover's"],
+            &["\"n0\"", "Drover"],
         ),
         (
-            vec![Why::Terminating],
+            vec![OwnershipProblem::Terminating],
             "NamespaceTerminating",
             &["every 20 s"],
         ),
         (
-            vec![Why::There, held(), held(), held(), held()],
+            vec![OwnershipProblem::Exists, held(), held(), held(), held()],
             "NamespaceTaken",
             &["\"n2\"", "; and 2 more"],
         ),
     ] {
-        let verdict = verdict(&impeded(whys), &[]);
+        let verdict = verdict(&impediments(whys), &[]);
         assert_eq!(verdict.reason, reason, "{verdict:?}");
         assert_eq!(verdict.status == Tristate::True, reason == "Applied");
         for word in words {
@@ -53,16 +57,19 @@ fn a_project_says_what_keeps_it_and_what_to_do() {
 }
 
 #[test]
-fn what_failed_says_when_it_is_tried_again() {
+fn condition_of_failure_shows_retry_time() {
     let error = ApplyError::CallTimeout {
-        operation: "make the namespace a".to_owned(),
+        operation: "create namespace a".to_owned(),
     };
-    let verdict = verdict(&impeded(vec![Why::There]), &[&error, &error]);
+    let verdict = verdict(
+        &impediments(vec![OwnershipProblem::Exists]),
+        &[&error, &error],
+    );
     assert_eq!(
         (verdict.status, verdict.reason),
         (Tristate::False, "ApplyFailed")
     );
-    for word in ["make the namespace a", "1 more", "again every 20 s"] {
+    for word in ["create namespace a", "1 more", "retries within 20 s"] {
         assert!(verdict.message.contains(word), "{verdict:?}");
     }
 }

@@ -3,14 +3,14 @@ use kube::ResourceExt as _;
 use super::*;
 
 fn stored(role: &BuiltIn<RoleTemplateSpec>) -> RoleTemplate {
-    let mut stored = RoleTemplate::make(role);
+    let mut stored = RoleTemplate::create(role);
     stored.meta_mut().labels = Some(labels());
     stored
 }
 
-/// What there is to do where all are as they should be but one, which is this.
-fn with(one: &RoleTemplate) -> ToDo<RoleTemplate> {
-    let all = RoleTemplate::of_the_start();
+/// The changes if only this built-in object differs from the desired objects.
+fn with(one: &RoleTemplate) -> PendingWrites<RoleTemplate> {
+    let all = RoleTemplate::built_in();
     decide(|name| {
         if one.name_any() == name {
             return Some(Arc::new(one.clone()));
@@ -21,40 +21,42 @@ fn with(one: &RoleTemplate) -> ToDo<RoleTemplate> {
 }
 
 #[test]
-fn an_empty_hub_gets_all_of_them_with_their_label() {
-    let to_do = decide::<RoleTemplate>(|_| None);
-    assert_eq!(to_do.missing.len(), RoleTemplate::of_the_start().len());
-    for role in &to_do.missing {
-        assert_eq!(mark(role), Some("true"));
+fn empty_hub_gets_all_built_in_roles_with_label() {
+    let writes = decide::<RoleTemplate>(|_| None);
+    assert_eq!(writes.missing.len(), RoleTemplate::built_in().len());
+    for role in &writes.missing {
+        assert_eq!(label_value(role), Some("true"));
     }
-    assert!(to_do.drifted.is_empty() && to_do.in_the_way.is_empty());
+    assert!(writes.drifted.is_empty() && writes.conflicting.is_empty());
     let globals = decide::<GlobalRole>(|_| None);
-    assert_eq!(globals.missing.len(), GlobalRole::of_the_start().len());
+    assert_eq!(globals.missing.len(), GlobalRole::built_in().len());
 }
 
 #[test]
-fn what_is_as_it_should_be_is_not_written() {
-    let first = &RoleTemplate::of_the_start()[0];
-    let to_do = with(&stored(first));
-    assert!(to_do.missing.is_empty() && to_do.drifted.is_empty() && to_do.in_the_way.is_empty());
+fn unchanged_built_in_role_is_not_written() {
+    let first = &RoleTemplate::built_in()[0];
+    let writes = with(&stored(first));
+    assert!(
+        writes.missing.is_empty() && writes.drifted.is_empty() && writes.conflicting.is_empty()
+    );
 }
 
 #[test]
-fn what_somebody_changed_or_added_is_put_right() {
-    let first = &RoleTemplate::of_the_start()[0];
+fn changed_built_in_role_is_restored() {
+    let first = &RoleTemplate::built_in()[0];
     let mut changed = stored(first);
     changed.spec.locked = true;
     changed.spec.external = vec!["cluster-admin".to_owned()];
     changed.spec.display_name = Some("Mine".to_owned());
-    let to_do = with(&changed);
+    let writes = with(&changed);
     let [
         Change {
             write: Write::Patch(patch),
             ..
         },
-    ] = &to_do.drifted[..]
+    ] = &writes.drifted[..]
     else {
-        panic!("one has drifted")
+        panic!("the role has drifted")
     };
     assert_eq!(patch["spec"]["locked"], false);
     assert_eq!(patch["spec"]["external"], Value::Null);
@@ -64,20 +66,20 @@ fn what_somebody_changed_or_added_is_put_right() {
 }
 
 #[test]
-fn somebodys_own_role_of_such_a_name_is_left_alone() {
-    let first = &RoleTemplate::of_the_start()[0];
+fn unlabelled_role_with_built_in_name_is_unchanged() {
+    let first = &RoleTemplate::built_in()[0];
     let mut own = stored(first);
     own.meta_mut().labels = None;
     own.spec.rules.clear();
-    let to_do = with(&own);
-    assert_eq!(to_do.in_the_way, [first.name]);
-    assert!(to_do.missing.is_empty() && to_do.drifted.is_empty());
-    assert!(is_in_the_way(&own, &names::<RoleTemplate>()));
-    assert!(!is_in_the_way(&stored(first), &names::<RoleTemplate>()));
+    let writes = with(&own);
+    assert_eq!(writes.conflicting, [first.name]);
+    assert!(writes.missing.is_empty() && writes.drifted.is_empty());
+    assert!(has_reserved_name(&own, &names::<RoleTemplate>()));
+    assert!(!has_reserved_name(&stored(first), &names::<RoleTemplate>()));
 }
 
 #[test]
-fn what_is_merged_makes_one_thing_into_the_other() {
+fn merge_patch_changes_one_value_into_the_other() {
     for (from, to, wanted) in [
         (json!({ "a": 1 }), json!({ "a": 1 }), json!({ "a": 1 })),
         (

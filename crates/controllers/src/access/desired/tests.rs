@@ -16,7 +16,7 @@ fn devs() -> GroupName {
     GroupName::parse("drover:oidc:devs").unwrap()
 }
 
-pub(crate) fn reads_pods() -> Rights {
+pub(crate) fn read_pods() -> Rights {
     Rights::of(&[PolicyRule {
         api_groups: Some(vec![String::new()]),
         resources: Some(vec!["pods".to_owned()]),
@@ -25,7 +25,7 @@ pub(crate) fn reads_pods() -> Rights {
     }])
 }
 
-fn bound(uid: &str, rights: Rights, scope: Scope, subjects: &[Person]) -> Bound {
+fn bound(uid: &str, rights: Rights, scope: Scope, subjects: &[GrantSubject]) -> Bound {
     Bound {
         role: "reader".to_owned(),
         uid: uid.to_owned(),
@@ -35,15 +35,15 @@ fn bound(uid: &str, rights: Rights, scope: Scope, subjects: &[Person]) -> Bound 
     }
 }
 
-/// What one administrator comes to, for others' tests.
-pub(crate) fn of_one_administrator() -> Wanted {
+/// The desired objects of one administrator; shared with other tests.
+pub(crate) fn desired_for_one_administrator() -> DesiredAccess {
     let who = user("a");
     in_cluster(&Downstream {
         bound: vec![bound(
             ADMINISTRATOR,
             Rights::everything(),
             Scope::Cluster,
-            &[Person::User(who.clone())],
+            &[GrantSubject::User(who.clone())],
         )],
         users: [who].into(),
         groups: BTreeSet::new(),
@@ -55,30 +55,30 @@ fn names<K: kube::ResourceExt>(objects: &[K]) -> Vec<String> {
 }
 
 #[test]
-fn nobody_means_no_objects() {
-    assert_eq!(in_cluster(&Downstream::default()), Wanted::default());
-    assert_eq!(on_hub(&[]), Wanted::default());
+fn no_grants_produce_no_objects() {
+    assert_eq!(in_cluster(&Downstream::default()), DesiredAccess::default());
+    assert_eq!(on_hub(&[]), DesiredAccess::default());
 }
 
 #[test]
-fn an_administrator_is_bound_to_the_clusters_own_role_for_everything() {
-    let wanted = of_one_administrator();
-    assert_eq!(names(&wanted.cluster_roles), ["drover-user-0"]);
+fn administrator_is_bound_to_cluster_admin() {
+    let desired = desired_for_one_administrator();
+    assert_eq!(names(&desired.cluster_roles), ["drover-user-0"]);
     assert_eq!(
-        names(&wanted.cluster_bindings),
+        names(&desired.cluster_bindings),
         ["drover-user-0", "drover-administrators-0"]
     );
-    assert_eq!(wanted.cluster_bindings[1].role_ref.name, "cluster-admin");
+    assert_eq!(desired.cluster_bindings[1].role_ref.name, "cluster-admin");
 }
 
 #[test]
-fn the_user_lane_may_take_exactly_the_names_that_have_a_role() {
-    let wanted = in_cluster(&Downstream {
+fn user_lane_may_impersonate_exactly_granted_names() {
+    let desired = in_cluster(&Downstream {
         bound: Vec::new(),
         users: [user("1"), user("2")].into(),
         groups: [devs()].into(),
     });
-    let rules = wanted.cluster_roles[0].rules.as_deref().unwrap();
+    let rules = desired.cluster_roles[0].rules.as_deref().unwrap();
     let names = |rule: &PolicyRule| rule.resource_names.clone().unwrap_or_default();
     assert_eq!(names(&rules[0]), ["drover:user:1", "drover:user:2"]);
     assert_eq!(names(&rules[1]), ["drover:oidc:devs"]);
@@ -92,30 +92,30 @@ fn the_user_lane_may_take_exactly_the_names_that_have_a_role() {
 }
 
 #[test]
-fn a_role_is_named_by_its_uid_and_bound_in_the_whole_cluster_or_in_the_projects_namespaces() {
-    let mut rights = reads_pods();
+fn role_is_named_by_uid_and_bound_in_cluster_or_project_namespaces() {
+    let mut rights = read_pods();
     rights.external.insert("view".to_owned());
     let shop = Scope::Project(
         ProjectUid::new("p"),
         vec!["shop".to_owned(), "shop-dev".to_owned()],
     );
-    let people = [Person::User(user("1")), Person::Group(devs())];
-    let wanted = in_cluster(&Downstream {
+    let to_subjects = [GrantSubject::User(user("1")), GrantSubject::Group(devs())];
+    let desired = in_cluster(&Downstream {
         bound: vec![
-            bound("r1", reads_pods(), Scope::Cluster, &people),
-            bound("r1", rights, shop, &people),
+            bound("r1", read_pods(), Scope::Cluster, &to_subjects),
+            bound("r1", rights, shop, &to_subjects),
         ],
         ..Downstream::default()
     });
     assert_eq!(
-        names(&wanted.cluster_roles),
+        names(&desired.cluster_roles),
         ["drover-role-r1-cluster", "drover-role-r1-project"]
     );
     assert_eq!(
-        names(&wanted.cluster_bindings),
+        names(&desired.cluster_bindings),
         ["drover-role-r1-cluster-0"]
     );
-    let bindings = wanted.bindings.iter().map(|binding| {
+    let bindings = desired.bindings.iter().map(|binding| {
         let namespace = binding.namespace().unwrap();
         (namespace, binding.role_ref.name.clone())
     });
@@ -128,7 +128,7 @@ fn a_role_is_named_by_its_uid_and_bound_in_the_whole_cluster_or_in_the_projects_
     ];
     let expected = expected.map(|(namespace, role)| (namespace.to_owned(), role.to_owned()));
     assert_eq!(bindings, expected);
-    let kinds: Vec<_> = wanted.bindings[0]
+    let kinds: Vec<_> = desired.bindings[0]
         .subjects
         .iter()
         .flatten()
@@ -138,49 +138,53 @@ fn a_role_is_named_by_its_uid_and_bound_in_the_whole_cluster_or_in_the_projects_
         kinds,
         [("User", "drover:user:1"), ("Group", "drover:oidc:devs")]
     );
-    let unique: BTreeSet<_> = wanted
+    let unique: BTreeSet<_> = desired
         .bindings
         .iter()
         .map(|binding| (binding.namespace(), binding.name_any()))
         .collect();
-    assert_eq!(unique.len(), wanted.bindings.len(), "no two have one name");
+    assert_eq!(
+        unique.len(),
+        desired.bindings.len(),
+        "binding names are unique"
+    );
 }
 
 #[test]
-fn one_role_in_two_projects_is_one_cluster_role() {
+fn role_in_two_projects_produces_one_cluster_role() {
     let project = |uid: &str, namespace: &str| {
         Scope::Project(ProjectUid::new(uid), vec![namespace.to_owned()])
     };
-    let ann = [Person::User(user("1"))];
-    let wanted = in_cluster(&Downstream {
+    let ann = [GrantSubject::User(user("1"))];
+    let desired = in_cluster(&Downstream {
         bound: vec![
-            bound("r", reads_pods(), project("p", "shop"), &ann),
-            bound("r", reads_pods(), project("q", "bank"), &ann),
+            bound("r", read_pods(), project("p", "shop"), &ann),
+            bound("r", read_pods(), project("q", "bank"), &ann),
         ],
         ..Downstream::default()
     });
-    assert_eq!(names(&wanted.cluster_roles), ["drover-role-r-project"]);
-    assert_eq!(wanted.bindings.len(), 2);
+    assert_eq!(names(&desired.cluster_roles), ["drover-role-r-project"]);
+    assert_eq!(desired.bindings.len(), 2);
 }
 
 #[test]
-fn many_people_are_in_several_objects_and_one_who_comes_changes_one() {
+fn subjects_are_split_into_chunks_and_new_subject_changes_one_chunk() {
     let everybody = |count: usize| {
-        let people: Vec<_> = (0..count)
-            .map(|n| Person::User(user(&format!("{n:05}"))))
+        let to_subjects: Vec<_> = (0..count)
+            .map(|n| GrantSubject::User(user(&format!("{n:05}"))))
             .collect();
         in_cluster(&Downstream {
-            bound: vec![bound("r", reads_pods(), Scope::Cluster, &people)],
+            bound: vec![bound("r", read_pods(), Scope::Cluster, &to_subjects)],
             users: (0..count).map(|n| user(&format!("{n:05}"))).collect(),
             groups: BTreeSet::new(),
         })
     };
     for (count, chunks) in [(1, 1), (CHUNK, 1), (CHUNK + 1, 2), (2 * CHUNK + 1, 4)] {
-        let wanted = everybody(count);
-        // The role itself, and the names that the user lane may take.
-        assert_eq!(wanted.cluster_roles.len(), 1 + chunks, "{count}");
-        assert_eq!(wanted.cluster_bindings.len(), 2 * chunks, "{count}");
-        let bound = wanted.cluster_bindings.iter();
+        let desired = everybody(count);
+        // One ClusterRole of the granted role, and one for each chunk of the user lane's names.
+        assert_eq!(desired.cluster_roles.len(), 1 + chunks, "{count}");
+        assert_eq!(desired.cluster_bindings.len(), 2 * chunks, "{count}");
+        let bound = desired.cluster_bindings.iter();
         let bound = bound.filter(|binding| binding.role_ref.name.starts_with("drover-role-"));
         let bound: usize = bound
             .map(|binding| binding.subjects.as_ref().unwrap().len())
@@ -188,52 +192,52 @@ fn many_people_are_in_several_objects_and_one_who_comes_changes_one() {
         assert_eq!(bound, count);
     }
     let (before, after) = (everybody(5 * CHUNK), everybody(5 * CHUNK + 1));
-    let same = |kind: fn(&Wanted) -> Vec<String>| {
+    let same = |kind: fn(&DesiredAccess) -> Vec<String>| {
         let (before, after) = (kind(&before), kind(&after));
         let before = before.iter().collect::<BTreeSet<_>>();
         after.iter().filter(|one| !before.contains(one)).count()
     };
-    let text = |wanted: &Wanted| {
-        let bindings = wanted.cluster_bindings.iter();
+    let text = |desired: &DesiredAccess| {
+        let bindings = desired.cluster_bindings.iter();
         bindings.map(|binding| format!("{binding:?}")).collect()
     };
     assert_eq!(same(text), 1);
-    let text = |wanted: &Wanted| {
-        let roles = wanted.cluster_roles.iter();
+    let text = |desired: &DesiredAccess| {
+        let roles = desired.cluster_roles.iter();
         roles.map(|role| format!("{role:?}")).collect()
     };
     assert_eq!(same(text), 1);
 }
 
 #[test]
-fn a_global_role_is_on_the_hub_as_a_whole_and_in_single_namespaces() {
+fn global_role_produces_cluster_and_namespace_objects_on_hub() {
     let role = GrantedRole {
         name: "keeper".to_owned(),
         uid: "g".to_owned(),
         scoped: Scoped {
-            cluster: reads_pods(),
+            cluster: read_pods(),
             project: Rights::default(),
         },
-        namespaced: [("apps".to_owned(), reads_pods())].into(),
+        namespaced: [("apps".to_owned(), read_pods())].into(),
     };
-    let wanted = on_hub(&[OnHub {
+    let desired = on_hub(&[OnHub {
         role: Arc::new(role),
-        subjects: [Person::User(user("1"))].into(),
+        subjects: [GrantSubject::User(user("1"))].into(),
     }]);
-    assert_eq!(names(&wanted.cluster_roles), ["drover-hub-role-g"]);
-    assert_eq!(names(&wanted.cluster_bindings), ["drover-hub-role-g-0"]);
-    assert_eq!(names(&wanted.roles), ["drover-hub-role-g"]);
-    assert_eq!(names(&wanted.bindings), ["drover-hub-role-g-0"]);
-    assert_eq!(wanted.bindings[0].namespace().as_deref(), Some("apps"));
+    assert_eq!(names(&desired.cluster_roles), ["drover-hub-role-g"]);
+    assert_eq!(names(&desired.cluster_bindings), ["drover-hub-role-g-0"]);
+    assert_eq!(names(&desired.roles), ["drover-hub-role-g"]);
+    assert_eq!(names(&desired.bindings), ["drover-hub-role-g-0"]);
+    assert_eq!(desired.bindings[0].namespace().as_deref(), Some("apps"));
     for labels in [
-        &wanted.cluster_roles[0].metadata.labels,
-        &wanted.bindings[0].metadata.labels,
+        &desired.cluster_roles[0].metadata.labels,
+        &desired.bindings[0].metadata.labels,
     ] {
         let labels = labels.as_ref().unwrap();
         assert!(labels.contains_key(HUB_LABEL));
         assert!(
             !labels.contains_key(ACCESS_LABEL),
-            "a hub may be managed as well"
+            "the hub's cluster may be a managed cluster too"
         );
     }
 }

@@ -1,26 +1,26 @@
-//! Whom the hub's bindings name for a cluster.
+//! The subjects that the hub's bindings name for a cluster.
 
 use std::collections::BTreeSet;
 
-use drover_access::grants::Subject as Person;
+use drover_access::grants::Subject as GrantSubject;
 use drover_api::ids::{ClusterUid, ProjectUid, UserUid};
 use drover_api::kinds::{BindingSubject, Cluster, ClusterReference, Project};
 use kube::ResourceExt as _;
 
 use drover_hub::Stores;
 
-/// Everybody whom a binding names that is about a cluster, or about all of them; whether it gives
-/// anything at present or not.
-pub(in crate::access) struct Bound {
+/// All subjects of bindings that apply to a cluster, including bindings that grant nothing at
+/// present.
+pub(in crate::access) struct BoundSubjects {
     stores: Stores,
-    /// UIDs.
+    /// UIDs of users.
     users: BTreeSet<String>,
-    /// Names.
+    /// Names of groups.
     groups: BTreeSet<String>,
 }
 
-impl Bound {
-    /// As memory has it, which must be trusted.
+impl BoundSubjects {
+    /// Reads the stores, which must be complete.
     pub(in crate::access) fn of(stores: &Stores, uid: &ClusterUid) -> Self {
         let mut bound = Self {
             stores: stores.clone(),
@@ -61,11 +61,12 @@ impl Bound {
         self.groups.extend(group.map(|group| group.name.clone()));
     }
 
-    /// Whether one of them is this person, or one of the groups that a provider last said they are in.
-    pub(super) fn has(&self, person: &Person) -> bool {
+    /// Reports whether a binding names this subject, or a group of this user by the provider's
+    /// latest response.
+    pub(super) fn contains(&self, person: &GrantSubject) -> bool {
         let name = match person {
-            Person::Group(name) => return self.groups.contains(name.as_str()),
-            Person::User(name) => name,
+            GrantSubject::Group(name) => return self.groups.contains(name.as_str()),
+            GrantSubject::User(name) => name,
         };
         let uid = UserUid::as_str(&name.uid()).to_owned();
         let Some(user) = self.stores.users.by_uid(&uid) else {

@@ -17,7 +17,7 @@ fn subject(kind: &str, name: &str) -> Subject {
 }
 
 #[test]
-fn only_people_and_groups_of_drover_are_looked_at() {
+fn only_drovers_users_and_groups_are_checked() {
     for (kind, name, is_one) in [
         ("User", "drover:user:u-1", true),
         ("Group", "drover:github:42", true),
@@ -41,13 +41,13 @@ fn only_people_and_groups_of_drover_are_looked_at() {
 }
 
 #[test]
-fn who_has_no_role_is_taken_out_and_nobody_else() {
+fn unbound_subject_is_removed_and_others_stay() {
     let (gone, here, jane) = (
         subject("User", "drover:user:gone"),
         subject("User", "drover:user:here"),
         subject("User", "jane"),
     );
-    let stay = |subjects: &[Subject]| left(subjects, |subject| *subject != gone);
+    let stay = |subjects: &[Subject]| remaining(subjects, |subject| *subject != gone);
     assert_eq!(stay(std::slice::from_ref(&gone)), Some(Vec::new()));
     let mixed = [gone.clone(), jane.clone(), here.clone()];
     assert_eq!(stay(&mixed), Some(vec![jane.clone(), here.clone()]));
@@ -56,7 +56,7 @@ fn who_has_no_role_is_taken_out_and_nobody_else() {
 }
 
 #[test]
-fn whoever_is_only_switched_off_is_still_bound() {
+fn disabled_user_is_still_bound() {
     let stores = Stores::synced_empty();
     let object = |kind: &str, name: &str, spec: serde_json::Value, status: serde_json::Value| {
         json!({
@@ -100,7 +100,7 @@ fn whoever_is_only_switched_off_is_still_bound() {
         "bank",
         json!({ "user": { "name": "other", "uid": "uid-other" } }),
     );
-    let bound = Bound::of(&stores, &ClusterUid::new("uid-shop"));
+    let bound = BoundSubjects::of(&stores, &ClusterUid::new("uid-shop"));
     for (kind, name, stays) in [
         ("User", "drover:user:uid-off", true),
         ("User", "drover:user:uid-member", true),
@@ -110,6 +110,6 @@ fn whoever_is_only_switched_off_is_still_bound() {
         ("Group", "drover:corp:none", false),
     ] {
         let person = person(&subject(kind, name)).unwrap();
-        assert_eq!(bound.has(&person), stays, "{name}");
+        assert_eq!(bound.contains(&person), stays, "{name}");
     }
 }

@@ -1,10 +1,10 @@
-//! From roles to objects. Pure.
+//! Computes the RBAC objects from the granted roles. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use aws_lc_rs::digest::{SHA256, digest};
 use drover_access::admission::RBAC;
-use drover_access::grants::{ADMINISTRATOR, Downstream, OnHub, Scope, Subject as Person};
+use drover_access::grants::{ADMINISTRATOR, Downstream, OnHub, Scope, Subject as GrantSubject};
 use drover_access::names::{EXTRA_DISPLAY_NAME, EXTRA_TOKEN_ID, GroupName, UserName};
 use drover_access::roles::Rights;
 use k8s_openapi::api::rbac::v1::{
@@ -17,78 +17,78 @@ use drover_api::group::ACCESS_LABEL;
 use super::{CHUNK, HUB_LABEL, user_lane_name};
 use drover_agent_gateway::registration::manifest::{account, labels, role_ref};
 
-/// Annotation for people's eyes: the role's name on the hub.
+/// Annotation with the role's name on the hub, for display.
 const ROLE_ANNOTATION: &str = "management.drover.dev/role";
 
-/// What must be in a place; labelled objects that are not in here must go.
+/// The desired RBAC objects of a cluster or of the hub. Other labelled objects are deleted.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Wanted {
-    /// Of the whole place.
+pub(crate) struct DesiredAccess {
+    /// ClusterRoles.
     pub(crate) cluster_roles: Vec<ClusterRole>,
-    /// In the whole place.
+    /// ClusterRoleBindings.
     pub(crate) cluster_bindings: Vec<ClusterRoleBinding>,
-    /// In single namespaces.
+    /// Roles in namespaces.
     pub(crate) roles: Vec<Role>,
-    /// In single namespaces.
+    /// RoleBindings in namespaces.
     pub(crate) bindings: Vec<RoleBinding>,
 }
 
-/// Where objects are, which is what they are labelled and named after.
+/// The label and the name prefix of the objects in a cluster or on the hub.
 #[derive(Clone, Copy)]
-struct Site {
+struct Naming {
     label: &'static str,
     prefix: &'static str,
 }
 
-const CLUSTER: Site = Site {
+const CLUSTER: Naming = Naming {
     label: ACCESS_LABEL,
     prefix: "drover",
 };
-const HUB: Site = Site {
+const HUB: Naming = Naming {
     label: HUB_LABEL,
     prefix: "drover-hub",
 };
 
-/// What must be in a managed cluster.
-pub(crate) fn in_cluster(access: &Downstream) -> Wanted {
-    let mut wanted = Wanted::default();
-    wanted.user_lane(&access.users, &access.groups);
+/// The desired objects in a managed cluster.
+pub(crate) fn in_cluster(access: &Downstream) -> DesiredAccess {
+    let mut desired = DesiredAccess::default();
+    desired.user_lane(&access.users, &access.groups);
     let mut made = BTreeSet::new();
     for bound in &access.bound {
-        let subjects: Vec<&Person> = bound.subjects.iter().collect();
+        let subjects: Vec<&GrantSubject> = bound.subjects.iter().collect();
         if bound.uid == ADMINISTRATOR {
-            wanted.administrators(CLUSTER, &subjects);
+            desired.administrators(CLUSTER, &subjects);
             continue;
         }
-        let part = match &bound.scope {
+        let chunk = match &bound.scope {
             Scope::Cluster => "cluster",
             Scope::Project(..) => "project",
         };
-        let base = format!("{}-role-{}-{part}", CLUSTER.prefix, bound.uid);
+        let base = format!("{}-role-{}-{chunk}", CLUSTER.prefix, bound.uid);
         let meta = |name: &str| CLUSTER.role_meta(name, &bound.role);
         if !bound.rights.rules.is_empty() && made.insert(base.clone()) {
-            wanted.cluster_roles.push(ClusterRole {
+            desired.cluster_roles.push(ClusterRole {
                 metadata: meta(&base),
                 rules: Some(bound.rights.policy_rules()),
                 aggregation_rule: None,
             });
         }
         for (base, role) in references(&base, &bound.rights) {
-            for (n, part) in parts(&subjects) {
+            for (n, chunk) in chunks(&subjects) {
                 let name = format!("{base}-{n}");
                 match &bound.scope {
-                    Scope::Cluster => wanted.cluster_bindings.push(ClusterRoleBinding {
+                    Scope::Cluster => desired.cluster_bindings.push(ClusterRoleBinding {
                         metadata: meta(&name),
                         role_ref: role.clone(),
-                        subjects: Some(people(&part)),
+                        subjects: Some(to_subjects(&chunk)),
                     }),
                     Scope::Project(_, namespaces) => {
-                        wanted.bindings.extend(namespaces.iter().map(|namespace| {
-                            let metadata = within(meta(&name), namespace);
+                        desired.bindings.extend(namespaces.iter().map(|namespace| {
+                            let metadata = in_namespace(meta(&name), namespace);
                             RoleBinding {
                                 metadata,
                                 role_ref: role.clone(),
-                                subjects: Some(people(&part)),
+                                subjects: Some(to_subjects(&chunk)),
                             }
                         }));
                     }
@@ -96,64 +96,68 @@ pub(crate) fn in_cluster(access: &Downstream) -> Wanted {
             }
         }
     }
-    wanted
+    desired
 }
 
-/// What must be on the hub, so that the cluster `local` lets people do what their roles allow.
-pub(crate) fn on_hub(access: &[OnHub]) -> Wanted {
-    let mut wanted = Wanted::default();
+/// The desired objects on the hub, which grant the access to cluster `local`.
+pub(crate) fn on_hub(access: &[OnHub]) -> DesiredAccess {
+    let mut desired = DesiredAccess::default();
     for OnHub { role, subjects } in access {
-        let subjects: Vec<&Person> = subjects.iter().collect();
+        let subjects: Vec<&GrantSubject> = subjects.iter().collect();
         if role.uid == ADMINISTRATOR {
-            wanted.administrators(HUB, &subjects);
+            desired.administrators(HUB, &subjects);
             continue;
         }
         let base = format!("{}-role-{}", HUB.prefix, role.uid);
         let meta = |name: &str| HUB.role_meta(name, &role.name);
-        let parts = parts(&subjects);
-        let bindings = || parts.iter().map(|(n, part)| (format!("{base}-{n}"), part));
+        let chunks = chunks(&subjects);
+        let bindings = || {
+            chunks
+                .iter()
+                .map(|(n, chunk)| (format!("{base}-{n}"), chunk))
+        };
         if !role.scoped.cluster.rules.is_empty() {
-            wanted.cluster_roles.push(ClusterRole {
+            desired.cluster_roles.push(ClusterRole {
                 metadata: meta(&base),
                 rules: Some(role.scoped.cluster.policy_rules()),
                 aggregation_rule: None,
             });
-            wanted
+            desired
                 .cluster_bindings
-                .extend(bindings().map(|(name, part)| ClusterRoleBinding {
+                .extend(bindings().map(|(name, chunk)| ClusterRoleBinding {
                     metadata: meta(&name),
                     role_ref: role_ref("ClusterRole", &base),
-                    subjects: Some(people(part)),
+                    subjects: Some(to_subjects(chunk)),
                 }));
         }
         for (namespace, rights) in &role.namespaced {
-            wanted.roles.push(Role {
-                metadata: within(meta(&base), namespace),
+            desired.roles.push(Role {
+                metadata: in_namespace(meta(&base), namespace),
                 rules: Some(rights.policy_rules()),
             });
-            wanted
+            desired
                 .bindings
-                .extend(bindings().map(|(name, part)| RoleBinding {
-                    metadata: within(meta(&name), namespace),
+                .extend(bindings().map(|(name, chunk)| RoleBinding {
+                    metadata: in_namespace(meta(&name), namespace),
                     role_ref: role_ref("Role", &base),
-                    subjects: Some(people(part)),
+                    subjects: Some(to_subjects(chunk)),
                 }));
         }
     }
-    wanted
+    desired
 }
 
-impl Wanted {
-    /// The names that the user lane may take: exactly those that have a role in the cluster.
+impl DesiredAccess {
+    /// Adds the names that the user lane may impersonate: exactly those with a role in the cluster.
     fn user_lane(&mut self, users: &BTreeSet<UserName>, groups: &BTreeSet<GroupName>) {
         let users: Vec<&str> = users.iter().map(UserName::as_str).collect();
         let groups: Vec<&str> = groups.iter().map(GroupName::as_str).collect();
         let mut names: BTreeMap<usize, (Vec<&str>, Vec<&str>)> = BTreeMap::new();
-        for (n, part) in parts(&users) {
-            names.entry(n).or_default().0 = part;
+        for (n, chunk) in chunks(&users) {
+            names.entry(n).or_default().0 = chunk;
         }
-        for (n, part) in parts(&groups) {
-            names.entry(n).or_default().1 = part;
+        for (n, chunk) in chunks(&groups) {
+            names.entry(n).or_default().1 = chunk;
         }
         for (n, (users, groups)) in names {
             let name = user_lane_name(n);
@@ -172,23 +176,23 @@ impl Wanted {
         }
     }
 
-    /// Those of whom their User object says that they administer Drover.
-    fn administrators(&mut self, site: Site, subjects: &[&Person]) {
-        for (n, part) in parts(subjects) {
-            let name = format!("{}-administrators-{n}", site.prefix);
+    /// Adds the users whose User object makes them administrators.
+    fn administrators(&mut self, naming: Naming, subjects: &[&GrantSubject]) {
+        for (n, chunk) in chunks(subjects) {
+            let name = format!("{}-administrators-{n}", naming.prefix);
             self.cluster_bindings.push(ClusterRoleBinding {
-                metadata: site.meta(&name, "administrators"),
+                metadata: naming.meta(&name, "administrators"),
                 role_ref: role_ref("ClusterRole", "cluster-admin"),
-                subjects: Some(people(&part)),
+                subjects: Some(to_subjects(&chunk)),
             });
         }
     }
 }
 
-impl Site {
-    fn meta(self, name: &str, part: &str) -> ObjectMeta {
+impl Naming {
+    fn meta(self, name: &str, chunk: &str) -> ObjectMeta {
         let mut labels = labels();
-        labels.insert(self.label.to_owned(), part.to_owned());
+        labels.insert(self.label.to_owned(), chunk.to_owned());
         ObjectMeta {
             name: Some(name.to_owned()),
             labels: Some(labels),
@@ -205,19 +209,19 @@ impl Site {
     }
 }
 
-fn within(metadata: ObjectMeta, namespace: &str) -> ObjectMeta {
+fn in_namespace(metadata: ObjectMeta, namespace: &str) -> ObjectMeta {
     ObjectMeta {
         namespace: Some(namespace.to_owned()),
         ..metadata
     }
 }
 
-/// The roles that a part of a role comes to, each with how its bindings' names begin: the one of
-/// Drover's own with its rules, and those that the cluster has by itself.
+/// The roles that a scope of a role refers to, with the prefix of their bindings' names: Drover's
+/// own ClusterRole with the rules, and the cluster's existing roles.
 fn references(base: &str, rights: &Rights) -> Vec<(String, RoleRef)> {
     let own = (!rights.rules.is_empty()).then(|| (base.to_owned(), role_ref("ClusterRole", base)));
     let external = rights.external.iter().map(|name| {
-        // A name may be as long as names can be, so it is shortened to what tells it from others.
+        // A role's name may have the maximum length, so the binding's name contains its hash.
         let hash = digest(&SHA256, name.as_bytes());
         let short = hash.as_ref().first_chunk().copied().unwrap_or_default();
         let short = u64::from_be_bytes(short);
@@ -229,36 +233,36 @@ fn references(base: &str, rights: &Rights) -> Vec<(String, RoleRef)> {
     own.into_iter().chain(external).collect()
 }
 
-fn people(subjects: &[&Person]) -> Vec<Subject> {
-    let subject = |person: &&Person| Subject {
+fn to_subjects(subjects: &[&GrantSubject]) -> Vec<Subject> {
+    let subject = |subject_of_grant: &&GrantSubject| Subject {
         api_group: Some(RBAC.to_owned()),
-        kind: match person {
-            Person::User(_) => "User".to_owned(),
-            Person::Group(_) => "Group".to_owned(),
+        kind: match subject_of_grant {
+            GrantSubject::User(_) => "User".to_owned(),
+            GrantSubject::Group(_) => "Group".to_owned(),
         },
-        name: person.as_str().to_owned(),
+        name: subject_of_grant.as_str().to_owned(),
         namespace: None,
     };
     subjects.iter().map(subject).collect()
 }
 
-/// Names in parts of about [`CHUNK`], each with its number. Which part a name is in depends on nothing
-/// but the name and how many parts there are, which is doubled as they fill: whoever comes or goes
-/// changes one object, and nobody else is without their rights while it is written.
-fn parts<'a, T: Name + ?Sized>(names: &[&'a T]) -> Vec<(usize, Vec<&'a T>)> {
+/// Splits names into chunks of about [`CHUNK`], each with its number. The chunk of a name depends
+/// only on the name and on the number of chunks, which doubles when they are full. A new or removed
+/// name therefore changes one object, and all other subjects keep their access during the write.
+fn chunks<'a, T: Name + ?Sized>(names: &[&'a T]) -> Vec<(usize, Vec<&'a T>)> {
     let count = names.len().div_ceil(CHUNK).next_power_of_two();
-    let mut parts = vec![Vec::new(); count];
+    let mut chunks = vec![Vec::new(); count];
     for &name in names {
         let hash = digest(&SHA256, name.name().as_bytes());
         let short = hash.as_ref().first_chunk().copied().unwrap_or_default();
         let n = usize::from(u16::from_be_bytes(short)) % count;
-        parts[n].push(name);
+        chunks[n].push(name);
     }
-    let parts = parts.into_iter().enumerate();
-    parts.filter(|(_, part)| !part.is_empty()).collect()
+    let chunks = chunks.into_iter().enumerate();
+    chunks.filter(|(_, chunk)| !chunk.is_empty()).collect()
 }
 
-/// What has a name in RBAC.
+/// A value with a name in RBAC.
 trait Name {
     fn name(&self) -> &str;
 }
@@ -269,7 +273,7 @@ impl Name for str {
     }
 }
 
-impl Name for Person {
+impl Name for GrantSubject {
     fn name(&self) -> &str {
         self.as_str()
     }
@@ -283,14 +287,15 @@ pub(super) fn user_lane_rules(users: &[&str], groups: &[&str]) -> Vec<PolicyRule
     if !groups.is_empty() {
         rules.push(impersonate("", &["groups"], groups));
     }
-    // Their values are for people's eyes and decide nothing; a token's id is new each time.
+    // The values of these extras are for display only and affect no decision; each token has a new
+    // ID.
     let extras = [EXTRA_DISPLAY_NAME, EXTRA_TOKEN_ID].map(|key| format!("userextras/{key}"));
     let extras = extras.each_ref().map(String::as_str);
     rules.push(impersonate("authentication.k8s.io", &extras, &[]));
     rules
 }
 
-/// An empty `names` allows every name.
+/// An empty list `names` allows all names.
 fn impersonate(group: &str, resources: &[&str], names: &[&str]) -> PolicyRule {
     let owned = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
     PolicyRule {

@@ -1,0 +1,116 @@
+//! Unmanaged bindings in a cluster that name Drover's users and groups.
+//!
+//! A user who may write bindings in a cluster can name a Drover user there. While the hub binds
+//! that user to the cluster in any way, the binding stays, and `explain` reports it. When no
+//! binding on the hub names the user any more, the server removes the user from the unmanaged
+//! binding, and deletes a binding without subjects. Otherwise the old binding would add access to
+//! the next role that the user receives. Users with a disabled account, provider or role stay.
+
+mod bound;
+
+use std::fmt::Debug;
+use std::sync::LazyLock;
+
+use k8s_openapi::api::rbac::v1::Subject;
+use kube::api::{Api, DeleteParams, PostParams, Preconditions};
+use kube::{Client, Resource, ResourceExt as _};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use drover_apply::unmanaged::{RoleBindingLike, UnmanagedBindings, person};
+use drover_apply::{ApplyError, call, is_conflict, is_gone};
+
+pub(super) use self::bound::BoundSubjects;
+
+/// The result of a sweep.
+#[derive(Default)]
+pub(super) struct SweepResult {
+    /// The changed and deleted bindings, for display.
+    pub(super) changed: Vec<String>,
+    /// The first failure.
+    pub(super) failed: Option<ApplyError>,
+}
+
+/// Removes subjects that are not `bound` from unmanaged bindings of a cluster. The next
+/// reconciliation continues after the maximum number of objects.
+pub(super) async fn sweep(
+    client: &Client,
+    bound: impl FnOnce() -> BoundSubjects + Send,
+) -> SweepResult {
+    let mut result = SweepResult::default();
+    // Most clusters have no unmanaged binding of a Drover user; compute the subjects only if
+    // needed.
+    let known = LazyLock::new(bound);
+    let found = match UnmanagedBindings::read(client, |person| !known.contains(person)).await {
+        Ok(found) => found,
+        Err(error) => {
+            result.failed = Some(error);
+            return result;
+        }
+    };
+    let stays = |subject: &Subject| person(subject).is_none_or(|person| known.contains(&person));
+    for binding in found.everywhere {
+        let api = Api::all(client.clone());
+        result.remove_subjects(&api, binding, stays).await;
+    }
+    for binding in found.within {
+        let namespace = binding.namespace().unwrap_or_default();
+        let api = Api::namespaced(client.clone(), &namespace);
+        result.remove_subjects(&api, binding, stays).await;
+    }
+    result
+}
+
+impl SweepResult {
+    /// Removes subjects that do not stay from a binding. The next reconciliation handles a binding
+    /// that changed concurrently.
+    async fn remove_subjects<K>(
+        &mut self,
+        api: &Api<K>,
+        binding: K,
+        stays: impl Fn(&Subject) -> bool,
+    ) where
+        K: RoleBindingLike + Resource<DynamicType = ()> + Serialize + DeserializeOwned + Debug,
+    {
+        let Some(remaining) = remaining(binding.subjects(), stays) else {
+            return;
+        };
+        let (name, kind) = (binding.name_any(), K::kind(&()));
+        let place = binding
+            .namespace()
+            .map_or_else(String::new, |it| format!("{it}/"));
+        let called = format!("{kind} {place}{name}");
+        let what = format!("remove users without a role from the {called}");
+        let done = if remaining.is_empty() {
+            let params = DeleteParams {
+                preconditions: Some(Preconditions {
+                    uid: binding.uid(),
+                    resource_version: binding.resource_version(),
+                }),
+                ..DeleteParams::default()
+            };
+            call(what, api.delete(&name, &params)).await.map(drop)
+        } else {
+            let (changed, params) = (binding.with(remaining), PostParams::default());
+            call(what, api.replace(&name, &params, &changed))
+                .await
+                .map(drop)
+        };
+        match done {
+            Ok(()) => self.changed.push(called),
+            Err(ApplyError::Call { source, .. }) if is_conflict(&source) || is_gone(&source) => {}
+            Err(error) => {
+                self.failed.get_or_insert(error);
+            }
+        }
+    }
+}
+
+/// The subjects that stay; `None` if all of them stay.
+fn remaining(subjects: &[Subject], stays: impl Fn(&Subject) -> bool) -> Option<Vec<Subject>> {
+    let remaining: Vec<_> = subjects.iter().filter(|it| stays(it)).cloned().collect();
+    (remaining.len() < subjects.len()).then_some(remaining)
+}
+
+#[cfg(test)]
+mod tests;
