@@ -51,7 +51,7 @@ impl AbortReason {
             Self::ActedAsUserDisabled => "ActedAsUserDisabled",
             Self::TokenRevoked => "TokenRevoked",
             Self::TokenExpired => "TokenExpired",
-            Self::ProviderSessionEnded => "ProviderInvalid",
+            Self::ProviderSessionEnded => "ProviderFallen",
             Self::AccessRemoved => "RightRemoved",
             Self::ClusterDeleted => "ClusterDeleted",
             Self::HubUnreachable => "HubOutOfReach",
