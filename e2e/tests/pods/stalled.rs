@@ -38,11 +38,11 @@ pub(crate) async fn stalled_readers_do_not_delay_other_requests(world: &mut Worl
     );
     assert!(
         server_after < server + HELD_KIB,
-        "server: {server} became {server_after} KiB"
+        "the memory of the server grew from {server} to {server_after} KiB"
     );
     assert!(
         agents_after < agents + HELD_KIB,
-        "agents: {agents} became {agents_after} KiB"
+        "the memory of the agents grew from {agents} to {agents_after} KiB"
     );
     // A reader that resumes gets more data.
     let length = readers[0].log().len();
