@@ -42,7 +42,7 @@ pub enum BrowserError {
         source: io::Error,
     },
     /// A program failed; its output was printed.
-    #[error("{what} failed ({status}), see above")]
+    #[error("{what} failed ({status}); the output is above")]
     Failed {
         /// The command.
         what: String,
@@ -50,7 +50,7 @@ pub enum BrowserError {
         status: ExitStatus,
     },
     /// A program timed out.
-    #[error("{what} did not end in {} s", limit.as_secs())]
+    #[error("{what} did not end within {} s", limit.as_secs())]
     Endless {
         /// The command.
         what: String,

@@ -26,7 +26,7 @@ pub enum CommandError {
         source: io::Error,
     },
     /// The command timed out and was killed.
-    #[error("`{command}` did not end in {} s", limit.as_secs())]
+    #[error("`{command}` did not end within {} s", limit.as_secs())]
     Endless {
         /// The command.
         command: String,

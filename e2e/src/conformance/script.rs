@@ -340,7 +340,7 @@ mod tests {
     fn patch_names_its_content_type() {
         let step = step("{step: p, request: PATCH /x, patch: apply, body: {a: 1}, expect: 200}");
         let Action::Ask { request, .. } = step.unwrap().action else {
-            panic!("it asks");
+            panic!("the step must send a request");
         };
         assert_eq!(
             request.headers["Content-Type"],
@@ -369,7 +369,7 @@ mod tests {
     fn caller_is_anonymous_or_a_user() {
         let step = step("{step: p, request: GET /x, caller: {user: mary}, expect: 403}").unwrap();
         let Action::Ask { request, .. } = step.action else {
-            panic!("it asks");
+            panic!("the step must send a request");
         };
         assert_eq!(request.caller, Caller::User("mary".to_owned()));
     }

@@ -38,7 +38,7 @@ pub enum BuildError {
         source: io::Error,
     },
     /// The Go compiler is not installed.
-    #[error("cannot start `go`: install Go 1.26 or newer and put it on PATH")]
+    #[error("cannot start `go`: install Go 1.26 or newer and add its folder to PATH")]
     StartGo {
         /// The error of the operating system.
         source: io::Error,

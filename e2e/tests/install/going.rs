@@ -15,7 +15,7 @@ async fn names(tools: &Tools, what: &str) -> Vec<String> {
 
 async fn assert_no_objects(tools: &Tools, what: &str) {
     let ours = |name: &String| name.contains("drover");
-    eventually(&format!("no {what} to be left"), SOON, async || {
+    eventually(&format!("all {what} to be deleted"), SOON, async || {
         let left = names(tools, what).await;
         let left: Vec<_> = left.into_iter().filter(ours).collect();
         if left.is_empty() {

@@ -108,19 +108,19 @@ const NOT_LIMITED_BY_NAME: [(&str, &str); 20] = [
     ),
     (
         "authentication.k8s.io/userextras/management.drover.dev/display-name",
-        "who asks",
+        "the value of the extra field is the name",
     ),
     (
         "authentication.k8s.io/userextras/management.drover.dev/token-id",
-        "with what",
+        "the value of the extra field is the name",
     ),
     (
         "authentication.k8s.io/userextras/authentication.kubernetes.io/node-name",
-        "from where",
+        "the value of the extra field is the name",
     ),
     (
         "authentication.k8s.io/userextras/authentication.kubernetes.io/node-uid",
-        "from where",
+        "the value of the extra field is the name",
     ),
 ];
 
@@ -399,7 +399,7 @@ async fn as_person(installed: &Installed) {
     let made: Value = serde_json::from_str(&made).unwrap();
     let admin = on_the_hub(installed, "admin", made["token"].as_str().unwrap());
     eventually(
-        "the administrator to have rights on the hub again",
+        "the administrator to have permissions on the hub again",
         SOON,
         async || admin.run(["get", "nodes"]).await.map(drop),
     )
@@ -529,7 +529,7 @@ pub(crate) async fn server_uses_all_its_permissions_and_requests_no_other(
         "the server lacks these permissions"
     );
     eventually(
-        "every right to be used within its scope",
+        "every permission to be used within its scope",
         SOON,
         async || {
             let uses: BTreeSet<Use> = of_server(installed).iter().flat_map(used).collect();

@@ -122,7 +122,7 @@ async fn writes_to_the_hub_are_admitted_by_writer_and_object(hub: TestHub) {
     let made = server.post("/v1/tokens", &admin, wish).await.expect(201);
     let token = made["metadata"]["id"].as_str().unwrap();
     wait_for_rules(&server).await;
-    let settings = eventually("the settings to be there", SOON, async || {
+    let settings = eventually("the settings to exist", SOON, async || {
         server.hub.settings().get("session-ttl").await
     });
     settings.await.unwrap();

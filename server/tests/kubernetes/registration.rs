@@ -152,7 +152,7 @@ async fn deleted_cluster_releases_its_key(
         .delete(&format!("/v1/clusters/{}", holder.name), admin)
         .await
         .expect(204);
-    eventually("the Cluster to be gone", SOON, async || {
+    eventually("the Cluster to be deleted", SOON, async || {
         let params = PatchParams::default();
         let _ = clusters.patch(&holder.name, &params, &patch).await;
         match clusters.get_opt(&holder.name).await.unwrap() {

@@ -202,6 +202,9 @@ pub(crate) async fn agent_connects_to_its_api_server_only(world: &mut World) {
         .await;
     assert!(answer.code == 0 || answer.is_refusal(), "{answer:?}");
     let caught = tokio::time::timeout(Duration::from_millis(500), listener.accept()).await;
-    assert!(caught.is_err(), "somebody came: {caught:?}");
+    assert!(
+        caught.is_err(),
+        "the agent connected to the foreign address: {caught:?}"
+    );
     drop(wire::token(world));
 }

@@ -25,7 +25,7 @@ fn buildah(root: &Path, args: &[&str]) -> String {
         ])
         .args(args)
         .output()
-        .expect("buildah is installed; .ci/install does it");
+        .expect(".ci/install has installed buildah");
     let err = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "buildah {args:?}: {err}");
     String::from_utf8(output.stdout).unwrap()

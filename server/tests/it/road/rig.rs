@@ -234,7 +234,7 @@ pub(super) async fn eventually<T>(what: &str, ask: impl AsyncFn() -> Option<T>) 
     };
     tokio::time::timeout(LIMIT, asking)
         .await
-        .unwrap_or_else(|_| panic!("{what} never came"))
+        .unwrap_or_else(|_| panic!("timed out while waiting for {what}"))
 }
 
 /// Serves a router like the real listener, but without TLS.

@@ -158,12 +158,12 @@ async fn agent_reports_the_exact_reason_of_a_failed_connection() {
     let api = cluster.url();
     for (what, data, reason) in [
         (
-            "nothing listens",
+            "a port without a listener",
             json!({ "server-url": format!("https://{free}") }),
             "ConnectionRefused",
         ),
         (
-            "no such name",
+            "an unresolvable host name",
             json!({ "server-url": "https://drover.invalid" }),
             "DNSFailed",
         ),
@@ -178,17 +178,17 @@ async fn agent_reports_the_exact_reason_of_a_failed_connection() {
             "TLSNameMismatch",
         ),
         (
-            "another program",
+            "an address of another program",
             json!({ "server-url": api, "server-ca.crt": cluster.ca() }),
             "Unauthorized",
         ),
         (
-            "a Cluster that is gone",
+            "a deleted Cluster",
             json!({ "cluster-uid": "gone" }),
             "NoSuchCluster",
         ),
         (
-            "no server at all",
+            "a missing server URL",
             json!({ "server-url": "" }),
             "ManifestIncomplete",
         ),
@@ -333,7 +333,7 @@ async fn run_reported_commands(cluster: &ControlPlane, message: &str) {
         let label = ["label", "--overwrite", kinds, name, helms];
         cluster.kubectl(label).await.unwrap();
     }
-    let (_, commands) = message.split_once("run there: ").unwrap();
+    let (_, commands) = message.split_once("run in the cluster: ").unwrap();
     for command in commands.split(" && ") {
         let words = command.strip_prefix("kubectl ").unwrap().split(' ');
         cluster.kubectl(words).await.unwrap();
@@ -379,7 +379,7 @@ async fn deleted_cluster_without_agent_reports_the_manual_cleanup_commands() {
 }
 
 async fn gone(rig: &Rig) {
-    eventually("the Cluster to be gone", SOON, async || {
+    eventually("the Cluster to be deleted", SOON, async || {
         match rig.server.get("/v1/clusters/shop", &rig.admin).await {
             answer if answer.code == 404 => Ok(()),
             answer => Err(answer.body.to_string()),

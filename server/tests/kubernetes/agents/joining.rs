@@ -226,7 +226,7 @@ async fn deleted_cluster_keeps_no_objects_of_drover() {
         .delete("/v1/clusters/shop", &rig.admin)
         .await
         .expect(204);
-    eventually("the Cluster to be gone", SOON, async || {
+    eventually("the Cluster to be deleted", SOON, async || {
         match rig.server.hub.clusters().get_opt("shop").await.unwrap() {
             None => Ok(()),
             Some(left) => Err(format!("{:?}", left.metadata.finalizers)),

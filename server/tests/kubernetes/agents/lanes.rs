@@ -80,7 +80,7 @@ async fn agent_rejects_hostile_requests_of_the_server() {
     for (what, method, uri, headers, reason) in [
         ("no lane", "GET", "/api", vec![], "UnknownLane"),
         (
-            "a lane of its own",
+            "an unknown lane",
             "GET",
             "/api",
             vec![("drover-lane", "node")],
@@ -93,8 +93,8 @@ async fn agent_rejects_hostile_requests_of_the_server() {
             vec![user, ("drover-lane", "controller")],
             "UnknownLane",
         ),
-        ("nobody", "GET", "/api", vec![user], "NoUser"),
-        ("two people", "GET", "/api", vec![user, ann, ann], "NoUser"),
+        ("no user", "GET", "/api", vec![user], "NoUser"),
+        ("two users", "GET", "/api", vec![user, ann, ann], "NoUser"),
         (
             "an administrator",
             "GET",
@@ -148,14 +148,14 @@ async fn agent_rejects_hostile_requests_of_the_server() {
             "BringsCredential",
         ),
         (
-            "a group alone",
+            "a group without a user",
             "GET",
             "/api",
             vec![user, ("impersonate-group", "drover:local:x")],
             "NoUser",
         ),
         (
-            "people on the controller lane",
+            "a user on the controller lane",
             "GET",
             "/api",
             vec![("drover-lane", "controller"), ann],

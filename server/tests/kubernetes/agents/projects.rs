@@ -66,7 +66,7 @@ impl<'a> Projects<'a> {
     }
 
     async fn wait_until_gone(&self, name: &str) {
-        eventually(&format!("{name} to be gone"), SOON, async || {
+        eventually(&format!("{name} to be deleted"), SOON, async || {
             let found = self.rig.server.hub.client();
             let found = Api::<Project>::all(found).get_opt(name).await;
             match found.map_err(|error| error.to_string())? {
