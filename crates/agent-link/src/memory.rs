@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use drover_tunnel::ServeOptions;
 use drover_tunnel::memory::MemoryLimit;
-use drover_tunnel::waiting::ResponseBudget;
+use drover_tunnel::response_budget::ResponseBudget;
 
 /// Sixteenths of the memory limit for responses that the server has not read yet. Fast readers may
 /// use the same amount in addition.

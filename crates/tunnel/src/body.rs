@@ -1,4 +1,4 @@
-//! Bodies that do not waste frames.
+//! Removal of empty data frames from bodies.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -6,10 +6,10 @@ use std::task::{Context, Poll, ready};
 use bytes::Buf;
 use http_body::{Body, Frame, SizeHint};
 
-/// A body without its empty data frames.
+/// Body wrapper that drops empty data frames.
 ///
-/// h2 ends a connection at the 101st empty, non-final DATA frame of its life, so a body that
-/// yields them (to flush, say) would in time kill the tunnel for everyone.
+/// h2 closes a connection at its 101st empty DATA frame that does not end a stream. A body that
+/// yields empty frames, for example to flush, would close the tunnel for all users.
 #[derive(Debug)]
 pub struct SkipEmpty<B>(Pin<Box<B>>);
 

@@ -1,59 +1,59 @@
-//! What a tunnel, and all tunnels of a server together, may hold.
+//! Limits of one tunnel and of all tunnels of a server.
 //!
-//! Streams are counted exactly, when a request starts and when it ends. Buffered bytes (what
-//! agents sent and users have not read, and what h2 needs to keep it) are measured by each tunnel's sweep, about once a
-//! second; a tunnel above its limit refuses new requests and resets the streams with the
-//! most unread bytes until it fits again. When the server's total is above its limit, only
-//! tunnels above their fair share of it do so.
+//! Streams are counted exactly at the start and end of a request. Buffered bytes (sent by agents
+//! but not read by users, with the overhead of h2) are measured about once a second by the sweep of
+//! each tunnel. A tunnel above its limit rejects new requests and resets the streams with the most
+//! unread bytes. If the server's total exceeds its limit, only tunnels above their fair share do
+//! so.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Upper bounds of one tunnel or of one server.
+/// Limits of one tunnel or of one server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Requests at once.
+    /// Maximum number of concurrent requests.
     pub streams: usize,
-    /// Memory that holds what agents sent and users have not read, HTTP/2's own included.
+    /// Maximum memory for bytes that users have not read, including the overhead of HTTP/2, in
+    /// bytes.
     pub buffered_bytes: usize,
 }
 
 impl Limits {
-    /// A tunnel's limits unless told otherwise: 10,000 requests, 512 MiB, which is what 340
-    /// stalled readers of 64-byte frames take, or 2,000 of 16 KiB frames.
+    /// Default limits of a tunnel: 10,000 requests and 512 MiB, which is the memory of 340 stalled
+    /// readers with 64-byte frames or 2,000 with 16 KiB frames.
     pub const TUNNEL: Self = Self {
         streams: 10_000,
         buffered_bytes: 512 << 20,
     };
-    /// A server's limits unless told otherwise: 100,000 requests, 2 GiB.
+    /// Default limits of a server: 100,000 requests and 2 GiB.
     pub const SERVER: Self = Self {
         streams: 100_000,
         buffered_bytes: 2 << 30,
     };
 }
 
-/// A bound that a request would have exceeded.
+/// A limit that a request exceeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Budget {
-    /// [`Limits::streams`] of the tunnel.
-    #[error("the cluster's tunnel carries as many requests as it may")]
+    /// The tunnel reached its [`Limits::streams`].
+    #[error("the cluster's tunnel has the maximum number of concurrent requests")]
     TunnelStreams,
-    /// What the agent allows at once.
-    #[error("the cluster's agent serves as many requests as it allows")]
+    /// The agent reached its maximum number of concurrent streams.
+    #[error("the cluster's agent has the maximum number of concurrent requests")]
     AgentStreams,
-    /// [`Limits::buffered_bytes`] of the tunnel.
-    #[error("the cluster's tunnel holds as many unread bytes as it may")]
+    /// The tunnel reached its [`Limits::buffered_bytes`].
+    #[error("the cluster's tunnel has the maximum number of unread bytes")]
     TunnelBytes,
-    /// [`Limits::streams`] of the server.
-    #[error("the server carries as many requests as it may")]
+    /// The server reached its [`Limits::streams`].
+    #[error("the server has the maximum number of concurrent requests")]
     ServerStreams,
-    /// [`Limits::buffered_bytes`] of the server, of which this tunnel holds more than its
-    /// fair share.
-    #[error("the server holds as many unread bytes as it may, and this tunnel most of them")]
+    /// The server reached its [`Limits::buffered_bytes`], and this tunnel is above its fair share.
+    #[error("the server has the maximum number of unread bytes, and this tunnel exceeds its share")]
     ServerBytes,
 }
 
-/// The part of the budget that all tunnels of a server share.
+/// Limits shared by all tunnels of a server, and their usage.
 #[derive(Debug)]
 pub struct ServerBudget {
     limits: Limits,
@@ -63,7 +63,7 @@ pub struct ServerBudget {
 }
 
 impl ServerBudget {
-    /// A budget nobody uses yet.
+    /// Creates an unused budget.
     pub fn new(limits: Limits) -> Arc<Self> {
         Arc::new(Self {
             limits,
@@ -73,23 +73,23 @@ impl ServerBudget {
         })
     }
 
-    /// Requests under way on all tunnels.
+    /// Returns the number of running requests on all tunnels.
     pub fn streams(&self) -> usize {
         self.streams.load(Ordering::Relaxed)
     }
 
-    /// Bytes held for users on all tunnels, as of each tunnel's last sweep.
+    /// Returns the unread bytes on all tunnels, as of the last sweep of each tunnel.
     pub fn buffered_bytes(&self) -> usize {
         self.buffered.load(Ordering::Relaxed)
     }
 
-    /// Open tunnels.
+    /// Returns the number of open tunnels.
     pub fn tunnels(&self) -> usize {
         self.tunnels.load(Ordering::Relaxed)
     }
 }
 
-/// One tunnel's use of its own and of the server's budget.
+/// Usage of one tunnel's limits and of the server's limits.
 #[derive(Debug)]
 pub(crate) struct TunnelBudget {
     limits: Limits,
@@ -117,7 +117,7 @@ impl TunnelBudget {
         self.buffered.load(Ordering::Relaxed)
     }
 
-    /// Takes one stream out of the budget, until the permit is dropped.
+    /// Reserves one stream until the permit is dropped.
     pub(crate) fn stream(self: &Arc<Self>, agent_limit: usize) -> Result<StreamPermit, Budget> {
         if let Some(over) = self.excess().map(|(budget, _)| budget) {
             return Err(over);
@@ -141,20 +141,21 @@ impl TunnelBudget {
         Ok(permit)
     }
 
-    /// Gives back what a tunnel that is gone held; its last streams do so by themselves.
+    /// Releases the bytes of a closed tunnel. Permits release its last streams.
     pub(crate) fn close(&self) {
         self.set_buffered(0);
         self.server.tunnels.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Notes what this tunnel's streams hold now.
+    /// Records the unread bytes of this tunnel.
     pub(crate) fn set_buffered(&self, bytes: usize) {
         let before = self.buffered.swap(bytes, Ordering::Relaxed);
         self.server.buffered.fetch_add(bytes, Ordering::Relaxed);
         self.server.buffered.fetch_sub(before, Ordering::Relaxed);
     }
 
-    /// By how many bytes this tunnel exceeds its own limit, or its share of the server's.
+    /// Returns the exceeded limit and the excess in bytes, if this tunnel exceeds its own limit or
+    /// its share of the server's.
     pub(crate) fn excess(&self) -> Option<(Budget, usize)> {
         excess(
             self.buffered(),
@@ -166,7 +167,7 @@ impl TunnelBudget {
     }
 }
 
-/// See [`TunnelBudget::excess`].
+/// Computes the result of [`TunnelBudget::excess`].
 fn excess(
     own: usize,
     own_limit: usize,
@@ -186,7 +187,7 @@ fn excess(
     })
 }
 
-/// One stream's place in the budgets.
+/// Permit of one stream, which counts against both limits until it is dropped.
 #[derive(Debug)]
 pub(crate) struct StreamPermit {
     tunnel: Arc<TunnelBudget>,
@@ -204,7 +205,7 @@ mod tests {
     use super::{Budget, Limits, ServerBudget, TunnelBudget, excess};
 
     #[test]
-    fn tunnel_above_its_own_limit_sheds_the_difference() {
+    fn tunnel_above_its_limit_sheds_the_excess() {
         assert_eq!(
             excess(120, 100, 120, 1000, 1),
             Some((Budget::TunnelBytes, 20))
@@ -213,8 +214,8 @@ mod tests {
     }
 
     #[test]
-    fn full_server_takes_only_from_tunnels_above_their_fair_share() {
-        // Four tunnels, 1,000 bytes for all: 250 each is fair.
+    fn full_server_sheds_only_from_tunnels_above_their_fair_share() {
+        // Four tunnels share 1,000 bytes: the fair share is 250 bytes.
         assert_eq!(
             excess(900, 5000, 1100, 1000, 4),
             Some((Budget::ServerBytes, 100))
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn refused_streams_leave_the_counts_as_they_were() {
+    fn rejected_streams_do_not_change_the_counts() {
         let server = ServerBudget::new(Limits {
             streams: 3,
             buffered_bytes: 10,
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn closed_tunnel_gives_back_what_it_held() {
+    fn closed_tunnel_releases_its_bytes() {
         let server = ServerBudget::new(Limits::SERVER);
         let tunnel = TunnelBudget::new(Limits::TUNNEL, server.clone());
         tunnel.set_buffered(70);

@@ -1,8 +1,8 @@
-//! Flushes gathered by one turn of the scheduler.
+//! Combines flushes of one scheduler turn.
 //!
-//! HTTP/2's connection flushes after nearly every frame of DATA that it writes. Each flush would be
-//! a TLS record and a system call, and a wake-up at the other end. Most of them can wait until the
-//! tasks that are ready to run have had their turn: what they add then goes out in one piece.
+//! The HTTP/2 connection flushes after nearly every DATA frame. Each flush would be a TLS record, a
+//! system call, and a wake-up at the peer. This wrapper delays the flush until all ready tasks have
+//! run, so that their frames leave together.
 
 use std::io;
 use std::pin::Pin;
@@ -10,27 +10,27 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// A byte stream whose flushes wait for the next time that its task is polled.
+/// A byte stream that delays a flush until the next poll of its task.
 ///
-/// Only for a user that reads and then flushes on *every* poll, as HTTP/2's connection does: a
-/// flush that reports success has only been promised.
+/// Only for a user that reads and then flushes on *every* poll, as the HTTP/2 connection does: a
+/// flush that returns success is only scheduled.
 ///
 /// ```text
-///   Idle ──flush of something written: wake own task──► Promised
-///     ──read (the next poll)──► Due ──flush: for real──► Idle
+///   Idle ──flush after a write: wake own task──► Scheduled
+///     ──read (the next poll)──► Due ──flush inner──► Idle
 /// ```
 #[derive(Debug)]
 pub(crate) struct Coalesce<S> {
     inner: S,
     flush: Flush,
-    /// Something was written since the last flush for real.
+    /// True if bytes were written since the last flush of `inner`.
     written: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flush {
     Idle,
-    Promised,
+    Scheduled,
     Due,
 }
 
@@ -50,7 +50,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Coalesce<S> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.flush == Flush::Promised {
+        if self.flush == Flush::Scheduled {
             self.flush = Flush::Due;
         }
         Pin::new(&mut self.inner).poll_read(cx, buf)
@@ -83,11 +83,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Coalesce<S> {
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.flush {
             Flush::Idle if self.written => {
-                self.flush = Flush::Promised;
+                self.flush = Flush::Scheduled;
                 cx.waker().wake_by_ref();
                 Poll::Ready(Ok(()))
             }
-            Flush::Promised => Poll::Ready(Ok(())),
+            Flush::Scheduled => Poll::Ready(Ok(())),
             Flush::Idle | Flush::Due => {
                 let flushed = Pin::new(&mut self.inner).poll_flush(cx);
                 if flushed.is_ready() {
@@ -121,7 +121,7 @@ mod tests {
         }
     }
 
-    /// Counts the flushes that arrive; has nothing to read.
+    /// Stream for tests that counts flushes and never has data to read.
     #[derive(Default)]
     struct Line {
         flushes: usize,
@@ -156,7 +156,8 @@ mod tests {
         }
     }
 
-    /// One poll of HTTP/2's connection that writes so many frames; the flushes so far.
+    /// Simulates one poll of the HTTP/2 connection that writes `frames` frames. Returns the number
+    /// of flushes so far.
     fn turn(stream: &mut Coalesce<Line>, cx: &mut Context<'_>, frames: usize) -> usize {
         let mut buf = [0; 8];
         let read = Pin::new(&mut *stream).poll_read(cx, &mut ReadBuf::new(&mut buf));
@@ -170,15 +171,15 @@ mod tests {
     }
 
     #[test]
-    fn what_one_turn_writes_leaves_in_one_piece_at_the_next() {
+    fn writes_of_one_turn_are_flushed_once_at_the_next_turn() {
         let count = Arc::new(Wakes::default());
         let waker = Waker::from(Arc::clone(&count));
         let mut cx = Context::from_waker(&waker);
         let woken = || count.0.load(Ordering::Relaxed);
         let mut stream = Coalesce::new(Line::default());
         assert_eq!(turn(&mut stream, &mut cx, 3), 0);
-        assert_eq!(woken(), 1, "its own task is woken, once");
+        assert_eq!(woken(), 1, "the task is woken once");
         assert_eq!(turn(&mut stream, &mut cx, 0), 1);
-        assert_eq!(woken(), 1, "with nothing left to send it rests");
+        assert_eq!(woken(), 1, "an idle stream does not wake its task");
     }
 }

@@ -1,8 +1,8 @@
-//! The tunnel between a server and an agent: reversed HTTP/2 in a WebSocket, both ends.
+//! The tunnel between a server and an agent: reversed HTTP/2 in a WebSocket.
 //!
-//! The agent can dial the server, never the other way round. So the agent dials,
-//! upgrades the connection to a WebSocket (which every load balancer passes), and then
-//! *serves* HTTP/2 on it; the server is the HTTP/2 client:
+//! Only the agent can connect to the server. The agent connects, upgrades the connection to a
+//! WebSocket, which every load balancer supports, and then *serves* HTTP/2 on it. The server is the
+//! HTTP/2 client:
 //!
 //! ```text
 //!   user ──HTTP──► server ── Tunnel::send ──► h2 client ─┐
@@ -10,32 +10,32 @@
 //!   API server ◄── agent's service ◄── serve::serve ◄────┘ (connection opened by the agent)
 //! ```
 //!
-//! One Kubernetes request is one HTTP/2 stream: cancel is `RST_STREAM`, back-pressure is the
-//! stream's window, half-close and trailers are HTTP's own. Upgrades (SPDY/3.1, WebSocket)
-//! are extended CONNECT and their bytes are never parsed.
+//! One Kubernetes request is one HTTP/2 stream. Cancellation is `RST_STREAM`, back-pressure is the
+//! stream's window, and half-close and trailers are those of HTTP/2. Upgrades (SPDY/3.1, WebSocket)
+//! use extended CONNECT, and the tunnel does not parse their bytes.
 //!
-//! | module | is |
+//! | module | content |
 //! |---|---|
-//! | [`ws`] | a WebSocket as a byte stream: framing, the dialler's and the accepter's handshake |
-//! | [`mod@serve`] | the agent's end |
-//! | [`tunnel`] | the server's end |
-//! | [`budget`] | how much a tunnel, and all tunnels of a server, may hold |
-//! | [`memory`] | how much memory the process may use |
-//! | [`upgrade`] | exec, attach and port-forward, both ends |
-//! | [`waiting`] | bytes of responses that wait in an agent |
-//! | [`reconnect`] | when an agent dials again |
-//! | [`protocol`] | the version both ends agree on |
+//! | [`ws`] | a WebSocket as a byte stream: framing, and the handshake of client and server |
+//! | [`mod@serve`] | the agent side |
+//! | [`tunnel`] | the server side |
+//! | [`budget`] | limits per tunnel and per server |
+//! | [`memory`] | the memory limit of the process |
+//! | [`upgrade`] | exec, attach and port-forward on both sides |
+//! | [`response_budget`] | limit for buffered response bytes in an agent |
+//! | [`reconnect`] | reconnect backoff of an agent |
+//! | [`protocol`] | negotiation of the protocol version |
 //!
-//! Everything is generic over the byte stream and uses tokio's clock, so it runs over TLS,
-//! over in-memory pipes and over a simulated network in virtual time.
+//! All types are generic over the byte stream and use tokio's clock. They run over TLS, over
+//! in-memory pipes, and over a simulated network in virtual time.
 //!
 //! # Invariants
-//! - A tunnel's peer can hurt only its own tunnel: every bound is per tunnel, and the ones
-//!   shared by a server are shed by whoever is above its fair share.
-//! - A stream that nobody reads never delays another: each has 256 KiB of window, and the
-//!   connection's window is as good as endless, unless an agent bounds the bodies of requests.
-//! - No frame of DATA is empty unless it ends its stream: h2 ends a connection at the
-//!   101st of its life, so both ends drop them.
+//! - A peer can exhaust only its own tunnel: each limit is per tunnel. For limits that all tunnels
+//!   of a server share, only tunnels above their fair share drop data.
+//! - An unread stream never delays other streams: each stream has a window of 256 KiB. The
+//!   connection window is the HTTP/2 maximum, unless an agent limits request bodies.
+//! - A DATA frame is empty only if it ends its stream. h2 closes a connection at its 101st empty
+//!   DATA frame, so both ends drop such frames.
 
 pub mod body;
 pub mod budget;
@@ -44,11 +44,11 @@ pub mod memory;
 pub mod protocol;
 mod read_ahead;
 pub mod reconnect;
+pub mod response_budget;
 pub mod serve;
 pub mod tunnel;
 pub mod upgrade;
 mod upgrade_headers;
-pub mod waiting;
 pub mod ws;
 
 pub use budget::{Limits, ServerBudget};
@@ -58,26 +58,27 @@ pub use tunnel::{ClosedReason, OpenOptions, SendError, Tunnel};
 
 use std::time::Duration;
 
-/// An error of a body or service that is not ours.
+/// Error of a body or service outside this crate.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// How long one stream's unread bytes may grow: 256 KiB each way.
+/// Window of one stream, which limits its unread bytes: 256 KiB per direction.
 pub(crate) const STREAM_WINDOW: u32 = 256 * 1024;
-/// The connection's window, in bytes: the most HTTP/2 allows, so that only the streams'
-/// windows hold anything back.
+/// Window of the connection in bytes: the HTTP/2 maximum, so that only the windows of streams limit
+/// the flow.
 pub(crate) const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
-/// Largest frame of DATA, in bytes: as much as a WebSocket message of ours carries, so that bulk costs
-/// few frames. Others wait for less than a millisecond behind it on all but the slowest lines.
+/// Maximum size of a DATA frame in bytes. One frame fits into one WebSocket message. Other streams
+/// wait less than a millisecond for one frame, except on very slow links.
 pub(crate) const MAX_FRAME: u32 = 64 * 1024 - 64;
-/// Most bytes of decoded headers in a message; long tokens and group lists fit.
+/// Maximum size of the decoded headers of a message in bytes; large enough for long tokens and
+/// group lists.
 pub(crate) const MAX_HEADER_LIST: u32 = 256 * 1024;
 
-/// When a silent peer is asked for a sign of life, and how long it has to give one.
+/// Keepalive settings: pings to a silent peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keepalive {
-    /// Silence before a ping is sent.
+    /// Time without received bytes before a ping is sent. Default: 15 s.
     pub interval: Duration,
-    /// Silence after the ping before the tunnel is closed.
+    /// Time without a pong before the tunnel is closed. Default: 10 s.
     pub timeout: Duration,
 }
 

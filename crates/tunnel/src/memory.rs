@@ -1,25 +1,25 @@
-//! How much memory this process may use: the limits of its cgroups, else the machine's memory.
+//! Memory limit of the process: the limit of its cgroups, or the memory of the machine.
 //!
-//! Reads cgroup v2 (`memory.max`) and v1 (`memory.limit_in_bytes`) from the process's own group up to
-//! the root of the mount: the kernel enforces the smallest limit on that path.
+//! Reads cgroup v2 (`memory.max`) and v1 (`memory.limit_in_bytes`) from the process's group up to
+//! the root of the mount: the kernel enforces the smallest limit on this path.
 
 use std::fmt;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// Assumed where neither `/proc` nor cgroups can be read.
-const ASSUMED: u64 = 1 << 30;
+/// Default limit in bytes if neither `/proc` nor cgroups are readable.
+const DEFAULT_LIMIT: u64 = 1 << 30;
 
-/// What limits the memory of this process.
+/// Source of the memory limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemorySource {
-    /// A limit of a cgroup.
+    /// The limit of a cgroup.
     Cgroup,
-    /// The machine's memory.
+    /// The total memory of the machine.
     Machine,
-    /// The operator of the process.
+    /// The setting of the operator.
     Setting,
-    /// A value assumed because the system does not tell.
+    /// The default, because the system reports no limit.
     Assumed,
 }
 
@@ -34,17 +34,17 @@ impl fmt::Display for MemorySource {
     }
 }
 
-/// The memory that this process may use.
+/// Memory limit of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryLimit {
-    /// In bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Where it comes from.
+    /// Source of the limit.
     pub source: MemorySource,
 }
 
 impl MemoryLimit {
-    /// The limit that the operator set, else the one of this process's system.
+    /// Returns the operator's setting, or else the limit of the system.
     pub fn new(set: Option<u64>) -> Self {
         match set {
             Some(bytes) => Self {
@@ -55,7 +55,7 @@ impl MemoryLimit {
         }
     }
 
-    /// The limit of the system whose `/proc` and cgroups lie below `root`.
+    /// Reads the limit of the system whose `/proc` and cgroups are below `root`.
     pub fn read(root: &Path) -> Self {
         let machine = machine_memory(root);
         let cgroup = cgroup_limit(root);
@@ -73,39 +73,41 @@ impl MemoryLimit {
                 source: MemorySource::Cgroup,
             },
             (None, None) => Self {
-                bytes: ASSUMED,
+                bytes: DEFAULT_LIMIT,
                 source: MemorySource::Assumed,
             },
         }
     }
 
-    /// This share of the limit, but not more than `most`.
-    pub fn share(self, sixteenths: u64, most: usize) -> usize {
+    /// Returns a number of sixteenths of the limit, at max `max` bytes.
+    pub fn share(self, sixteenths: u64, max: usize) -> usize {
         let share = self.bytes / 16 * sixteenths;
-        usize::try_from(share).map_or(most, |share| share.min(most))
+        usize::try_from(share).map_or(max, |share| share.min(max))
     }
 }
 
-/// A size that an operator sets: bytes, or with the suffix Ki, Mi or Gi; at least 64Mi.
+/// A memory size in a setting: bytes, or a number with the suffix Ki, Mi or Gi; at least 64Mi.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemorySize(u64);
 
-/// Least size that is accepted.
-const LEAST: u64 = 64 << 20;
+/// Minimum accepted size in bytes.
+const MIN_SIZE: u64 = 64 << 20;
 
-/// Text that is no size.
+/// Error of parsing a memory size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MemorySizeError {
-    /// Neither a number nor a number with a known suffix.
-    #[error("write the memory limit as bytes or with Ki, Mi or Gi, for example 768Mi")]
+    /// The text is neither a number nor a number with a known suffix.
+    #[error(
+        "the memory limit is not a number of bytes or a number with Ki, Mi or Gi, for example 768Mi"
+    )]
     Malformed,
-    /// Too little to work with.
+    /// The size is below 64Mi.
     #[error("the memory limit must be at least 64Mi")]
     TooSmall,
 }
 
 impl MemorySize {
-    /// In bytes.
+    /// Size in bytes.
     pub fn bytes(self) -> u64 {
         self.0
     }
@@ -124,7 +126,7 @@ impl std::str::FromStr for MemorySize {
         let number = number.parse::<u64>().ok().filter(|_| is_number);
         let bytes = number.and_then(|number| number.checked_mul(1 << shift));
         let bytes = bytes.ok_or(MemorySizeError::Malformed)?;
-        if bytes < LEAST {
+        if bytes < MIN_SIZE {
             return Err(MemorySizeError::TooSmall);
         }
         Ok(Self(bytes))
@@ -140,7 +142,7 @@ fn machine_memory(root: &Path) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// The smallest limit of the cgroups that this process is in; `None` if there is none.
+/// Returns the smallest limit of the process's cgroups, if there is one.
 fn cgroup_limit(root: &Path) -> Option<u64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     let mounts = fs::read_to_string(root.join("proc/self/mountinfo")).ok()?;
@@ -152,28 +154,28 @@ fn cgroup_limit(root: &Path) -> Option<u64> {
     limits.min()
 }
 
-/// Version of a cgroup hierarchy.
+/// Version of a cgroup hierarchy, v1 or v2.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Hierarchy {
     V1,
     V2,
 }
 
-/// A group of this process that counts memory.
+/// A cgroup of this process with the memory controller.
 struct Group<'a> {
     hierarchy: Hierarchy,
     path: &'a str,
 }
 
-/// Where a hierarchy is mounted.
+/// Mount of a cgroup hierarchy.
 struct Mount {
-    /// The group that is mounted.
+    /// The cgroup at the mount point.
     root: PathBuf,
     point: PathBuf,
 }
 
 impl<'a> Group<'a> {
-    /// Reads a line of `/proc/self/cgroup`: `ID:CONTROLLERS:PATH`.
+    /// Parses a line of `/proc/self/cgroup`: `ID:CONTROLLERS:PATH`.
     fn parse(line: &'a str) -> Option<Self> {
         let mut parts = line.splitn(3, ':');
         let (id, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
@@ -187,17 +189,18 @@ impl<'a> Group<'a> {
         Some(Self { hierarchy, path })
     }
 
-    /// The mount of this hierarchy, if a line of `/proc/self/mountinfo` tells of it (proc(5)).
+    /// Returns the mount of this hierarchy, if this line of `/proc/self/mountinfo` describes it
+    /// (proc(5)).
     fn mount(&self, line: &str) -> Option<Mount> {
-        let (place, kind) = line.split_once(" - ")?;
+        let (location, kind) = line.split_once(" - ")?;
         let mut kind = kind.split(' ');
         let (name, _source, options) = (kind.next()?, kind.next()?, kind.next()?);
         let ours = match self.hierarchy {
             Hierarchy::V2 => name == "cgroup2",
             Hierarchy::V1 => name == "cgroup" && options.split(',').any(|o| o == "memory"),
         };
-        let mut place = place.split(' ').skip(3);
-        let (root, point) = (place.next()?, place.next()?);
+        let mut location = location.split(' ').skip(3);
+        let (root, point) = (location.next()?, location.next()?);
         ours.then(|| Mount {
             root: PathBuf::from(root),
             point: PathBuf::from(point),
@@ -206,7 +209,7 @@ impl<'a> Group<'a> {
 
     fn smallest_limit(&self, root: &Path, mount: &Mount) -> Option<u64> {
         let own = Path::new(self.path);
-        // Inside a container without a cgroup namespace the mount begins at the group itself.
+        // In a container without a cgroup namespace, the mount starts at the group itself.
         let below = own
             .strip_prefix(&mount.root)
             .unwrap_or_else(|_| Path::new(""));
@@ -224,7 +227,7 @@ impl<'a> Group<'a> {
             Hierarchy::V2 => "memory.max",
             Hierarchy::V1 => "memory.limit_in_bytes",
         };
-        // "max" is no limit; v1 has a number near 2^63 instead, which exceeds any machine.
+        // "max" means no limit; v1 uses a number near 2^63, which exceeds the memory of any machine.
         let text = fs::read_to_string(group.join(file)).ok()?;
         text.trim().parse().ok()
     }
@@ -238,7 +241,7 @@ mod tests {
     const V2: &str =
         "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate";
 
-    /// A system in a folder: a machine with 8 GiB, and these files.
+    /// Reads the limit of a simulated system: a machine with 8 GiB and these files.
     fn limit(files: &[(&str, &str)]) -> MemoryLimit {
         let root = tempfile::tempdir().unwrap();
         let memory = (
@@ -266,7 +269,7 @@ mod tests {
     };
 
     #[test]
-    fn smallest_limit_of_nested_groups_counts() {
+    fn smallest_limit_of_nested_cgroups_applies() {
         let v2 = |own: &'static str, parent: &'static str| {
             limit(&[
                 ("proc/self/cgroup", "0::/kubepods/pod1/drover\n"),
@@ -284,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn container_with_a_cgroup_namespace_sees_its_own_group_as_the_root() {
+    fn cgroup_namespace_shows_the_own_cgroup_as_root() {
         let found = limit(&[
             ("proc/self/cgroup", "0::/\n"),
             ("proc/self/mountinfo", V2),
@@ -300,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn limit_of_a_v1_container_is_found_where_its_group_is_mounted() {
+    fn v1_limit_is_read_from_the_mount_of_the_cgroup() {
         let mounts = "\
             31 30 0:27 /docker/abc /sys/fs/cgroup/cpu ro master:9 - cgroup cgroup rw,cpu,cpuacct\n\
             32 30 0:28 /docker/abc /sys/fs/cgroup/memory ro master:9 - cgroup cgroup rw,memory\n";
@@ -319,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn operator_sets_a_size_with_a_unit() {
+    fn memory_size_accepts_units() {
         let size = |text: &str| text.parse::<MemorySize>().map(MemorySize::bytes);
         assert_eq!(size("768Mi"), Ok(768 * MIB));
         assert_eq!(size("2Gi"), Ok(2048 * MIB));
@@ -340,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn limit_above_the_machines_memory_is_none() {
+    fn limit_above_the_machine_memory_is_ignored() {
         let found = limit(&[
             ("proc/self/cgroup", "0::/\n"),
             ("proc/self/mountinfo", V2),
@@ -348,8 +351,8 @@ mod tests {
         ]);
         assert_eq!(found, MACHINE);
         assert_eq!(limit(&[]), MACHINE);
-        let nothing = MemoryLimit::read(Path::new("/nonexistent"));
-        assert_eq!(nothing.source, MemorySource::Assumed);
+        let missing = MemoryLimit::read(Path::new("/nonexistent"));
+        assert_eq!(missing.source, MemorySource::Assumed);
         assert_eq!(MemoryLimit::new(Some(MIB)).source, MemorySource::Setting);
     }
 }

@@ -1,20 +1,21 @@
-//! The version of what travels inside a tunnel, agreed on in its opening handshake.
+//! Negotiation of the tunnel protocol version in the opening handshake.
 //!
-//! The agent lists every version it speaks in [`VERSION_HEADER`]; the server answers with
-//! the highest that both speak in the same header of its 101, or refuses with 426 and lists
-//! its own in [`KNOWN_HEADER`]. A server speaks two neighbouring versions, so that agents
-//! may be upgraded after it.
+//! The agent lists all versions it supports in [`VERSION_HEADER`]. The server returns the highest
+//! version that both support in the same header of its 101 response, or rejects the request with
+//! 426 and its own versions in [`KNOWN_HEADER`]. A server supports two adjacent versions, so that
+//! agents can be upgraded after it.
 
 use std::fmt;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// Versions offered (in the agent's request, comma-separated) or chosen (in the answer).
+/// Offered versions (in the agent's request, comma-separated) or the chosen version (in the
+/// response).
 pub const VERSION_HEADER: HeaderName = HeaderName::from_static("drover-protocol");
-/// The versions a refusing server speaks, comma-separated.
+/// Versions supported by a server that rejects the request, comma-separated.
 pub const KNOWN_HEADER: HeaderName = HeaderName::from_static("drover-protocol-known");
 
-/// What an end of a tunnel speaks.
+/// Protocol version of a tunnel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
     /// The report stream sends whole snapshots.
@@ -24,19 +25,19 @@ pub enum Version {
 }
 
 impl Version {
-    /// Every version this build speaks, oldest first.
+    /// All versions supported by this build, oldest first.
     pub const KNOWN: [Self; 2] = [Self::V1, Self::V2];
-    /// The version this build prefers.
+    /// Preferred version of this build.
     pub const LATEST: Self = Self::V2;
 
-    /// The version with this number, if this build speaks it.
+    /// Returns the version with this number, if this build supports it.
     pub fn from_number(number: u32) -> Option<Self> {
         Self::KNOWN
             .into_iter()
             .find(|known| known.number() == number)
     }
 
-    /// The version's number on the wire.
+    /// Returns the number of the version in headers.
     pub const fn number(self) -> u32 {
         match self {
             Self::V1 => 1,
@@ -51,28 +52,28 @@ impl fmt::Display for Version {
     }
 }
 
-/// The ends have no version in common, or one of them did not say.
+/// Error of the version negotiation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VersionError {
-    /// The header is missing or not a list of numbers.
+    /// The header is missing or is not a list of numbers.
     #[error("the {VERSION_HEADER} header is missing or is not a list of version numbers")]
     Unreadable,
-    /// Nothing in common.
+    /// Server and agent support no common version.
     #[error(
-        "the agent speaks tunnel protocol {offered}, this server {}: upgrade the older of the two",
+        "the agent supports tunnel protocol {offered}, this server {}: upgrade the older of the two",
         list(&Version::KNOWN)
     )]
     NoneInCommon {
-        /// What the agent offered, newest last.
+        /// Versions offered by the agent, newest last.
         offered: String,
     },
-    /// The server chose a version that this agent did not offer.
+    /// The server chose a version that the agent did not offer.
     #[error("the server chose tunnel protocol {0}, which this agent did not offer")]
     NotOffered(String),
 }
 
 impl VersionError {
-    /// The headers that go with the server's 426 answer.
+    /// Returns the headers of the 426 response.
     pub fn headers(&self) -> HeaderMap {
         HeaderMap::from_iter([(KNOWN_HEADER, header(&Version::KNOWN))])
     }
@@ -90,17 +91,17 @@ fn header(versions: &[Version]) -> HeaderValue {
     HeaderValue::from_str(&list(versions)).expect("digits, commas and spaces are a header value")
 }
 
-/// The value of [`VERSION_HEADER`] by which an agent offers `versions`.
+/// Returns the value of [`VERSION_HEADER`] in an agent's request.
 pub fn offer(versions: &[Version]) -> HeaderValue {
     header(versions)
 }
 
-/// The value of [`VERSION_HEADER`] by which a server answers.
+/// Returns the value of [`VERSION_HEADER`] in a server's response.
 pub fn chosen(version: Version) -> HeaderValue {
     header(&[version])
 }
 
-/// Chooses, on the server, the highest version that the agent offers and this build speaks.
+/// Selects the highest version that the agent offers and this build supports. Called by the server.
 pub fn negotiate(request: &HeaderMap) -> Result<Version, VersionError> {
     let offered = numbers(request)?;
     offered
@@ -117,7 +118,7 @@ pub fn negotiate(request: &HeaderMap) -> Result<Version, VersionError> {
         })
 }
 
-/// Reads, on the agent, the version the server chose among the `offered` ones.
+/// Reads the version that the server selected from the `offered` ones. Called by the agent.
 pub fn confirm(answer: &HeaderMap, offered: &[Version]) -> Result<Version, VersionError> {
     let [number] = numbers(answer)?[..] else {
         return Err(VersionError::Unreadable);
@@ -127,7 +128,7 @@ pub fn confirm(answer: &HeaderMap, offered: &[Version]) -> Result<Version, Versi
         .ok_or_else(|| VersionError::NotOffered(number.to_string()))
 }
 
-/// At most 32 numbers are read: a real offer has two or three.
+/// Parses at most 32 numbers; real offers have two or three.
 fn numbers(headers: &HeaderMap) -> Result<Vec<u32>, VersionError> {
     let mut found = Vec::new();
     for value in headers.get_all(VERSION_HEADER) {
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn highest_version_both_speak_is_chosen() {
+    fn highest_common_version_is_chosen() {
         let chosen = |values: &[&'static str]| negotiate(&headers(values)).unwrap();
         assert_eq!(chosen(&["1"]), Version::V1);
         assert_eq!(chosen(&["2, 1"]), Version::V2);
@@ -176,17 +177,17 @@ mod tests {
     }
 
     #[test]
-    fn refusal_says_which_versions_each_end_speaks() {
+    fn version_error_lists_the_versions_of_both_ends() {
         let error = negotiate(&headers(&["4, 3"])).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the agent speaks tunnel protocol 3, 4, this server 1, 2: upgrade the older of the two"
+            "the agent supports tunnel protocol 3, 4, this server 1, 2: upgrade the older of the two"
         );
         assert_eq!(error.headers()[KNOWN_HEADER], "1, 2");
     }
 
     #[test]
-    fn unreadable_offers_are_refused() {
+    fn malformed_version_offers_are_rejected() {
         for values in [
             &[][..],
             &[""],
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn agent_takes_only_a_version_it_offered() {
+    fn agent_accepts_only_an_offered_version() {
         let answer = |version| HeaderMap::from_iter([(VERSION_HEADER, version)]);
         assert_eq!(
             confirm(&answer(chosen(Version::V1)), &Version::KNOWN),

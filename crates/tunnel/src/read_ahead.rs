@@ -1,4 +1,4 @@
-//! Reads beneath TLS in large pieces.
+//! Large reads below the TLS layer.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -8,14 +8,13 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf as _, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Two TLS records of the largest size, and a little more.
-const PIECE: usize = 40 * 1024;
+/// Read size in bytes: a little more than two TLS records of maximum size.
+const READ_SIZE: usize = 40 * 1024;
 
-/// A connection that is read in pieces of up to 40 KiB, whatever its reader asks for: rustls asks
-/// for 4 KiB at a time, which would be five system calls for a full record.
+/// Connection wrapper that reads up to 40 KiB at a time, regardless of the requested size. rustls
+/// requests 4 KiB, which needs five system calls for a full record.
 ///
-/// It holds memory only while there is something that its reader has not taken yet, so an idle
-/// connection costs nothing.
+/// Allocates memory only while data is buffered, so that an idle connection needs none.
 #[derive(Debug)]
 pub struct ReadAhead<S> {
     inner: S,
@@ -23,7 +22,7 @@ pub struct ReadAhead<S> {
 }
 
 impl<S> ReadAhead<S> {
-    /// Wraps a connection of which nothing was read ahead.
+    /// Wraps a connection with an empty buffer.
     pub const fn new(inner: S) -> Self {
         Self {
             inner,
@@ -47,19 +46,19 @@ impl<S: AsyncRead + Unpin> AsyncRead for ReadAhead<S> {
             }
             return Poll::Ready(Ok(()));
         }
-        if buf.remaining() >= PIECE {
+        if buf.remaining() >= READ_SIZE {
             return Pin::new(&mut self.inner).poll_read(cx, buf);
         }
         #[expect(
             clippy::large_stack_arrays,
-            reason = "a worker's stack has room for it, and it is not even zeroed; the heap would cost every read an allocation"
+            reason = "the array fits on a worker's stack and is not initialized; a heap buffer would need an allocation per read"
         )]
-        let mut piece = [MaybeUninit::uninit(); PIECE];
-        let mut piece = ReadBuf::uninit(&mut piece);
-        ready!(Pin::new(&mut self.inner).poll_read(cx, &mut piece))?;
-        let (now, later) = piece
+        let mut chunk = [MaybeUninit::uninit(); READ_SIZE];
+        let mut chunk = ReadBuf::uninit(&mut chunk);
+        ready!(Pin::new(&mut self.inner).poll_read(cx, &mut chunk))?;
+        let (now, later) = chunk
             .filled()
-            .split_at(piece.filled().len().min(buf.remaining()));
+            .split_at(chunk.filled().len().min(buf.remaining()));
         buf.put_slice(now);
         if !later.is_empty() {
             self.ahead = Bytes::copy_from_slice(later);
@@ -104,23 +103,23 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     #[tokio::test]
-    async fn bytes_arrive_in_order_whatever_the_sizes_of_writes_and_reads() {
-        let (mut far, near) = tokio::io::duplex(100_000);
+    async fn bytes_arrive_in_order_for_all_write_and_read_sizes() {
+        let (mut remote, local) = tokio::io::duplex(100_000);
         let sent: Vec<u8> = (0..300_000_u32).map(|i| (i % 251) as u8).collect();
         let writes = sent.clone();
         tokio::spawn(async move {
             for chunk in writes.chunks(77_777) {
-                far.write_all(chunk).await.unwrap();
+                remote.write_all(chunk).await.unwrap();
             }
         });
-        let (mut near, mut read) = (ReadAhead::new(near), Vec::new());
+        let (mut local, mut read) = (ReadAhead::new(local), Vec::new());
         for size in [1, 5, 4096, 16 * 1024, 64 * 1024].into_iter().cycle() {
-            let mut piece = vec![0; size];
-            let n = near.read(&mut piece).await.unwrap();
+            let mut chunk = vec![0; size];
+            let n = local.read(&mut chunk).await.unwrap();
             if n == 0 {
                 break;
             }
-            read.extend_from_slice(&piece[..n]);
+            read.extend_from_slice(&chunk[..n]);
         }
         assert_eq!(read, sent);
     }

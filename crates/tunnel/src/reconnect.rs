@@ -1,75 +1,76 @@
-//! When an agent that lost its tunnel dials again.
+//! Reconnect backoff of an agent.
 //!
 //! ```text
-//!             ┌─────────────── wait is over ───────────────┐
+//!             ┌─────────────── delay elapsed ──────────────┐
 //!             ▼                                            │
-//!         Dialing ── dial fails ─────────────────────► Waiting
+//!         Dialing ── attempt fails ──────────────────► Waiting
 //!             │                                            ▲
-//!             └─ tunnel opens ─► Connected ── is lost ─────┘
+//!             └─ tunnel opens ─► Connected ── closes ──────┘
 //! ```
 //!
-//! The wait is drawn evenly between the least and a bound that doubles with each failure
-//! (full jitter), so that the agents of a restarted server do not come back as one. A tunnel
-//! that was lost soon after it opened counts as one more failure.
+//! The delay is uniformly random between the minimum and a bound that doubles with each failure
+//! (full jitter), so that the agents of a restarted server do not reconnect at the same time. A
+//! tunnel that closes soon after it opened counts as another failure.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Bounds of the waits.
+/// Bounds of the reconnect delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// The shortest wait.
-    pub least: Duration,
-    /// The longest wait.
-    pub most: Duration,
-    /// A tunnel that lived this long makes earlier failures forgotten.
+    /// Minimum delay. Default: 200 ms.
+    pub min: Duration,
+    /// Maximum delay. Default: 15 s.
+    pub max: Duration,
+    /// Lifetime after which a tunnel resets the failure count. Default: 30 s.
     pub stable_after: Duration,
 }
 
 impl Default for Policy {
     fn default() -> Self {
         Self {
-            least: Duration::from_millis(200),
-            most: Duration::from_secs(15),
+            min: Duration::from_millis(200),
+            max: Duration::from_secs(15),
             stable_after: Duration::from_secs(30),
         }
     }
 }
 
 impl Policy {
-    /// The wait after so many failures in a row; `random` is evenly distributed in `0.0..1.0`.
+    /// Returns the delay after a number of consecutive failures. `random` is uniformly distributed
+    /// in `0.0..1.0`.
     pub fn wait(&self, failures: u32, random: f64) -> Duration {
         let doubled = self
-            .least
+            .min
             .saturating_mul(1_u32.checked_shl(failures).unwrap_or(u32::MAX));
-        let bound = doubled.clamp(self.least, self.most);
-        self.least
+        let bound = doubled.clamp(self.min, self.max);
+        self.min
             + bound
-                .saturating_sub(self.least)
+                .saturating_sub(self.min)
                 .mul_f64(random.clamp(0.0, 1.0))
     }
 }
 
-/// What an agent is doing about its tunnel.
+/// Connection state of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// A connection is being made.
+    /// The agent is connecting.
     Dialing,
-    /// The tunnel is open.
+    /// The agent has an open tunnel.
     Connected {
-        /// Since when.
+        /// Time at which the tunnel opened.
         since: Instant,
     },
-    /// The next dial's time has not come.
+    /// The agent waits for the reconnect delay.
     Waiting {
-        /// When it comes.
+        /// Time of the next attempt.
         until: Instant,
     },
 }
 
-/// The state and how it came to be. Pure: time and chance are given.
+/// State machine of the reconnect backoff. Pure: callers pass time and randomness.
 #[derive(Debug)]
 pub struct Reconnect {
     policy: Policy,
@@ -78,7 +79,7 @@ pub struct Reconnect {
 }
 
 impl Reconnect {
-    /// Starts by dialing.
+    /// Creates the state machine in the state `Dialing`.
     pub const fn new(policy: Policy) -> Self {
         Self {
             policy,
@@ -87,22 +88,22 @@ impl Reconnect {
         }
     }
 
-    /// What the agent is doing.
+    /// Returns the current state.
     pub const fn state(&self) -> State {
         self.state
     }
 
-    /// Failures in a row.
+    /// Returns the number of consecutive failures.
     pub const fn failures(&self) -> u32 {
         self.failures
     }
 
-    /// The dial succeeded.
+    /// Records that the tunnel opened.
     pub const fn opened(&mut self, now: Instant) {
         self.state = State::Connected { since: now };
     }
 
-    /// The dial failed, or the tunnel was lost. Returns when to dial again.
+    /// Records a failed attempt or a closed tunnel. Returns the time of the next attempt.
     pub fn lost(&mut self, now: Instant, random: f64) -> Instant {
         if let State::Connected { since } = self.state
             && now.duration_since(since) >= self.policy.stable_after
@@ -115,16 +116,16 @@ impl Reconnect {
         until
     }
 
-    /// The wait is over.
+    /// Starts the next attempt.
     pub const fn dial(&mut self) {
         self.state = State::Dialing;
     }
 }
 
-/// The sessions of an agent that stays connected until it is stopped.
+/// Consecutive sessions of an agent until it stops.
 ///
-/// A session dials and serves one tunnel; it calls [`Session::opened`] once the tunnel is open, and
-/// ends when dialing failed or the tunnel was lost:
+/// A session connects and serves one tunnel. The caller reports an open tunnel with
+/// [`Session::opened`]. The session ends when the attempt fails or the tunnel closes:
 ///
 /// ```ignore
 /// while let Some(mut session) = sessions.next(random()).await {
@@ -135,45 +136,47 @@ impl Reconnect {
 pub struct Sessions {
     reconnect: Reconnect,
     stop: CancellationToken,
-    begun: bool,
+    started: bool,
 }
 
 impl Sessions {
-    /// None has begun yet. `stop` ends no session: whoever serves sees the same token and drains.
+    /// Creates the sequence of sessions. Cancelling `stop` does not end the current session; its
+    /// owner drains on the same token.
     pub const fn new(policy: Policy, stop: CancellationToken) -> Self {
         Self {
             reconnect: Reconnect::new(policy),
             stop,
-            begun: false,
+            started: false,
         }
     }
 
-    /// Call when the last session has ended: waits as the policy says, and begins the next. `None`
-    /// after the stop. `random` is evenly distributed in `0.0..1.0`.
+    /// Waits for the reconnect delay and starts the next session. Call it after the previous
+    /// session ended. Returns `None` after the stop. `random` is uniformly distributed in
+    /// `0.0..1.0`.
     pub async fn next(&mut self, random: f64) -> Option<Session<'_>> {
-        if self.begun {
+        if self.started {
             let until = self.reconnect.lost(Instant::now(), random);
             tokio::select! {
                 () = tokio::time::sleep_until(until) => self.reconnect.dial(),
                 () = self.stop.cancelled() => {}
             }
         }
-        self.begun = true;
+        self.started = true;
         (!self.stop.is_cancelled()).then_some(Session(&mut self.reconnect))
     }
 }
 
-/// A session's way to say that its tunnel is open.
+/// Handle of one session, which reports that its tunnel is open.
 #[derive(Debug)]
 pub struct Session<'a>(&'a mut Reconnect);
 
 impl Session<'_> {
-    /// The tunnel is open.
+    /// Records that the tunnel is open.
     pub fn opened(&mut self) {
         self.0.opened(Instant::now());
     }
 
-    /// Failures in a row before this session.
+    /// Returns the number of consecutive failures before this session.
     pub const fn failures(&self) -> u32 {
         self.0.failures()
     }
@@ -195,24 +198,24 @@ mod tests {
     }
 
     #[test]
-    fn waits_double_from_the_least_to_the_most() {
-        let seen: Vec<_> = [1, 2, 3, 6, 7, 31, 32, u32::MAX]
+    fn maximum_delay_doubles_up_to_the_limit() {
+        let delays: Vec<_> = [1, 2, 3, 6, 7, 31, 32, u32::MAX]
             .into_iter()
             .map(bounds)
             .collect();
         let tops = [400, 800, 1600, 12_800, 15_000, 15_000, 15_000, 15_000];
-        assert_eq!(seen, tops.map(|top| (200, top)));
+        assert_eq!(delays, tops.map(|top| (200, top)));
     }
 
     #[test]
-    fn wait_is_drawn_evenly_between_its_bounds() {
+    fn delay_is_uniform_between_its_bounds() {
         let policy = Policy::default();
         assert_eq!(policy.wait(2, 0.5), Duration::from_millis(500));
         assert_eq!(policy.wait(9, 0.25), Duration::from_millis(3_900));
     }
 
     #[test]
-    fn tunnel_that_flaps_backs_off_and_a_stable_one_starts_anew() {
+    fn flapping_tunnel_backs_off_and_stable_tunnel_resets_failures() {
         let mut now = Instant::now();
         let mut reconnect = Reconnect::new(Policy::default());
         for failures in 1..=5 {
@@ -232,14 +235,15 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn sessions_follow_each_other_after_their_waits_until_the_stop() {
+    async fn sessions_start_after_each_delay_until_the_stop() {
         let start = Instant::now();
         let stop = CancellationToken::new();
-        let (told, mut dials) = tokio::sync::mpsc::unbounded_channel();
+        let (sender, mut dials) = tokio::sync::mpsc::unbounded_channel();
         let mut sessions = Sessions::new(Policy::default(), stop.clone());
         let running = tokio::spawn(async move {
             while let Some(mut session) = sessions.next(1.0).await {
-                told.send((start.elapsed().as_millis(), session.failures()))
+                sender
+                    .send((start.elapsed().as_millis(), session.failures()))
                     .unwrap();
                 if session.failures() == 2 {
                     session.opened();

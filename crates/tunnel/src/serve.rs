@@ -1,4 +1,4 @@
-//! The agent's end: HTTP/2 served on the connection the agent dialled.
+//! The agent side of a tunnel: the HTTP/2 server on the connection to the Drover server.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -16,21 +16,21 @@ use tokio_util::sync::CancellationToken;
 
 use crate::body::SkipEmpty;
 use crate::coalesce::Coalesce;
-use crate::waiting::{Budgeted, ResponseBudget};
+use crate::response_budget::{Budgeted, ResponseBudget};
 use crate::{BoxError, CONNECTION_WINDOW, Keepalive, MAX_FRAME, MAX_HEADER_LIST, STREAM_WINDOW};
 
-/// How an agent serves a tunnel.
+/// Options for serving a tunnel.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
-    /// When a silent server is pinged and given up.
+    /// Pings to a silent server.
     pub keepalive: Keepalive,
-    /// Most requests at once.
+    /// Maximum number of concurrent requests. Default: 10,000.
     pub max_streams: u32,
-    /// What responses may hold; no limit if absent.
+    /// Limit for buffered response bytes; `None` for no limit.
     pub responses: Option<Arc<ResponseBudget>>,
-    /// Most bytes of requests' bodies that were not read yet, of all requests together.
+    /// Maximum number of unread bytes of all request bodies together.
     pub request_bytes: u32,
-    /// How long requests that are under way may take to end after a shutdown began.
+    /// Maximum time that running requests may continue after a shutdown starts. Default: 30 s.
     pub drain: Duration,
 }
 
@@ -46,27 +46,26 @@ impl Default for ServeOptions {
     }
 }
 
-/// Why serving a tunnel ended, other than by the server closing it or by a shutdown.
+/// Error that ends a tunnel, other than a close by the server or a shutdown.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The server was silent for too long: the network between has a hole.
-    #[error("the server gave no sign of life in time")]
+    /// The server did not answer a keepalive ping.
+    #[error("the server did not answer a keepalive ping in time")]
     KeepaliveTimeout(#[source] hyper::Error),
-    /// The connection broke, or the server broke HTTP/2's or the WebSocket's rules.
-    #[error("the tunnel's connection broke")]
+    /// The connection failed, or the server violated the HTTP/2 or WebSocket protocol.
+    #[error("the connection of the tunnel failed")]
     Connection(#[source] hyper::Error),
-    /// Requests were still under way when the time to drain was over.
-    #[error("requests were still under way {0:?} after the shutdown began")]
+    /// Requests were still running after the drain timeout.
+    #[error("requests were still running {0:?} after the shutdown started")]
     DrainTimeout(Duration),
 }
 
 /// Serves `service` on `stream` until the server closes it or `shutdown` is cancelled.
 ///
-/// On shutdown the server is told to send nothing more (GOAWAY) and requests under way are
-/// given [`ServeOptions::drain`] to end. Dropping the future closes the tunnel at once.
+/// On shutdown, sends GOAWAY to the server and waits up to [`ServeOptions::drain`] for running
+/// requests. Dropping the future closes the tunnel immediately.
 ///
-/// The limits that HTTP/2 has against abusive clients are off: the server must have proved
-/// who it is before.
+/// The limits of HTTP/2 against abusive clients are disabled: authenticate the server first.
 pub async fn serve<S, Svc, B>(
     stream: S,
     service: Svc,
@@ -89,7 +88,7 @@ where
         let answer = (!full).then(|| service.call(request));
         async move {
             let Some(answer) = answer else {
-                return Ok(refusal());
+                return Ok(unavailable());
             };
             let response = answer.await?;
             Ok::<_, Svc::Error>(response.map(|body| Budgeted::new(SkipEmpty::new(body), budget)))
@@ -108,8 +107,8 @@ where
         .map_err(classify)
 }
 
-/// Asks for patience while responses that nobody reads fill the budget.
-fn refusal<B>() -> Response<Budgeted<B>> {
+/// Returns 503 with `Retry-After` while unread responses fill the budget.
+fn unavailable<B>() -> Response<Budgeted<B>> {
     let mut response = Response::new(Budgeted::empty());
     *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
     let headers = response.headers_mut();
@@ -129,7 +128,7 @@ fn builder(options: &ServeOptions) -> http2::Builder<TokioExecutor> {
         .keep_alive_timeout(options.keepalive.timeout)
         .enable_connect_protocol()
         .max_concurrent_streams(options.max_streams)
-        // Users cancel by the thousand; a cancelled request is no attack.
+        // Users cancel thousands of requests; cancelled requests are not an attack.
         .max_pending_accept_reset_streams(100_000)
         .max_local_error_reset_streams(None);
     builder

@@ -1,4 +1,4 @@
-//! The server's end: requests go out on the connection the agent opened.
+//! The server side of a tunnel: the HTTP/2 client on the agent's connection.
 
 mod body;
 mod driver;
@@ -37,73 +37,73 @@ use crate::BoxError;
 use crate::budget::TunnelBudget;
 use sweep::Registry;
 
-/// What all clones of a [`Tunnel`], its streams and its driver share.
+/// State shared by all clones of a [`Tunnel`], its streams and its driver.
 #[derive(Debug)]
 struct Shared {
     budget: Arc<TunnelBudget>,
     traffic: Arc<Traffic>,
     registry: Arc<Registry>,
-    /// [`OpenOptions::renew_after`].
+    /// Number of requests after which the tunnel is renewed; see [`OpenOptions::renew_after`].
     renew_after: u32,
-    /// Cancelled once so many requests were sent: no more are taken, and the tunnel closes soon.
-    spent: CancellationToken,
-    /// Set once, by the driver, when the tunnel is gone.
+    /// Cancelled after `renew_after` requests: the tunnel accepts no more requests and closes soon.
+    exhausted: CancellationToken,
+    /// Reason of the closing. The driver sets it once.
     closed: watch::Sender<Option<ClosedReason>>,
-    /// Why the server wants the tunnel closed; read by the driver.
+    /// Reason for which the server closes the tunnel; read by the driver.
     close: watch::Sender<Option<Arc<str>>>,
-    /// Requests for a ping, answered by the driver with the round trip's time.
+    /// Requests for a ping. The driver answers with the round-trip time.
     probes: mpsc::Sender<oneshot::Sender<Duration>>,
     last_round_trip: Arc<Mutex<Option<Duration>>>,
 }
 
-/// The server's handle of one agent's tunnel. Clones share the tunnel; once all clones are
-/// gone and the last request has ended, the tunnel closes.
+/// The server's handle of an agent's tunnel. Clones share the tunnel. The tunnel closes after all
+/// clones are dropped and the last request has ended.
 ///
-/// It is a [`tower::Service`], so a Kubernetes client can run on it.
+/// Implements [`tower::Service`], so that a Kubernetes client can use it as its transport.
 #[derive(Clone)]
 pub struct Tunnel {
     h2: h2::client::SendRequest<Bytes>,
     shared: Arc<Shared>,
 }
 
-/// What a tunnel is doing.
+/// Statistics of a tunnel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stats {
-    /// Requests under way.
+    /// Number of running requests.
     pub open_streams: usize,
-    /// Bytes received and not yet read by users, as of the last sweep.
+    /// Bytes received but not yet read by users, as of the last sweep.
     pub buffered_bytes: usize,
-    /// Bytes received from the agent, HTTP/2 frames included.
+    /// Bytes received from the agent, including HTTP/2 frames.
     pub bytes_in: u64,
-    /// Bytes sent to the agent, HTTP/2 frames included.
+    /// Bytes sent to the agent, including HTTP/2 frames.
     pub bytes_out: u64,
-    /// Streams reset because their user did not read for too long.
+    /// Number of streams reset because their user did not read for too long.
     pub stalled_streams: u64,
-    /// Streams reset because the tunnel or the server held too many bytes.
+    /// Number of streams reset because the tunnel or the server buffered too many bytes.
     pub shed_streams: u64,
-    /// The last ping's time there and back.
+    /// Round-trip time of the last ping.
     pub round_trip: Option<Duration>,
 }
 
-/// Whether a tunnel takes requests.
+/// State of a tunnel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    /// Requests may be sent.
+    /// The tunnel accepts requests.
     Open,
-    /// No more requests are taken, because the agent asked for that or the tunnel is to be
-    /// renewed; those under way run on.
+    /// The tunnel accepts no more requests, because the agent shuts down or the tunnel is renewed.
+    /// Running requests continue.
     Draining,
-    /// The tunnel is gone.
+    /// The tunnel is closed.
     Closed(ClosedReason),
 }
 
 impl Tunnel {
-    /// Whether requests may be sent.
+    /// Returns the current state.
     pub fn state(&self) -> State {
         if let Some(reason) = &*self.shared.closed.borrow() {
             return State::Closed(reason.clone());
         }
-        if self.shared.spent.is_cancelled() {
+        if self.shared.exhausted.is_cancelled() {
             return State::Draining;
         }
         let mut context = Context::from_waker(std::task::Waker::noop());
@@ -113,12 +113,12 @@ impl Tunnel {
         }
     }
 
-    /// Resolves with the reason once the tunnel is gone.
+    /// Resolves with the reason when the tunnel closes.
     pub async fn closed(&self) -> ClosedReason {
         self.shared.closed_reason().await
     }
 
-    /// Closes the tunnel and everything on it, for `reason`, which its users will read.
+    /// Closes the tunnel and all its streams. Users receive `reason` in their error.
     pub fn close(&self, reason: impl Into<Arc<str>>) {
         self.shared.close.send_if_modified(|current| {
             let first = current.is_none();
@@ -129,7 +129,7 @@ impl Tunnel {
         });
     }
 
-    /// Counts since the tunnel opened.
+    /// Returns statistics since the tunnel opened.
     pub fn stats(&self) -> Stats {
         let shared = &self.shared;
         Stats {
@@ -143,10 +143,10 @@ impl Tunnel {
         }
     }
 
-    /// Asks the agent's end for a sign of life and returns the time there and back.
+    /// Pings the agent and returns the round-trip time.
     ///
-    /// Fails when the tunnel closes first. A lost ping closes the tunnel after
-    /// [`Keepalive`](crate::Keepalive)'s interval and timeout, so this never waits longer.
+    /// Returns an error if the tunnel closes first. A lost ping closes the tunnel after the
+    /// interval and timeout of [`Keepalive`](crate::Keepalive), which limits the wait.
     pub async fn ping(&self) -> Result<Duration, ClosedReason> {
         let (answer, answered) = oneshot::channel();
         if self.shared.probes.send(answer).await.is_ok()
@@ -187,7 +187,7 @@ where
     type Error = SendError;
     type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, SendError>> + Send>>;
 
-    /// Always ready: a tunnel that can take no more refuses in the future's answer.
+    /// Always ready. A tunnel at its limit returns the error from the future.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), SendError>> {
         Poll::Ready(Ok(()))
     }

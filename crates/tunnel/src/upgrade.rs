@@ -6,9 +6,10 @@
 //!             API server ◄──POST, Upgrade: SPDY/3.1 (HTTP/1.1 of its own)──────────┘
 //! ```
 //!
-//! The upstream's 101 travels as a 200 marked with [`SWITCHED_HEADER`] and becomes a 101
-//! again; any other answer is relayed as it is, body included, because clients decide by it
-//! what to try next. After the switch the bytes are copied both ways and never parsed.
+//! The upstream's 101 response becomes a 200 with [`SWITCHED_HEADER`] inside the tunnel and a 101
+//! again on the server. Other responses are relayed unchanged with their bodies, because clients
+//! choose their next protocol by them. After the switch, the bytes are copied in both directions
+//! without parsing.
 
 mod agent;
 mod server;

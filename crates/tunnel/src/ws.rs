@@ -1,8 +1,8 @@
 //! A WebSocket as a byte stream.
 //!
-//! Only what a tunnel needs of RFC 6455: binary messages of at most [`MAX_MESSAGE`] bytes
-//! (fragments allowed), ping, pong and close; text is refused. Message boundaries mean
-//! nothing: the payloads, one after the other, are the stream.
+//! Implements the part of RFC 6455 that a tunnel needs: binary messages of at most [`MAX_MESSAGE`]
+//! bytes (also fragmented), ping, pong and close. Text messages are rejected. Message boundaries
+//! have no meaning: the byte stream is the concatenation of the payloads.
 
 mod encode;
 mod frame;

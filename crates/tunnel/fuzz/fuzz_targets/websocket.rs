@@ -1,5 +1,5 @@
-//! Whatever arrives decodes the same however the network cut it, and never to more bytes
-//! than came.
+//! The decoder returns the same payload for each split of the input, and never more bytes than the
+//! input.
 #![no_main]
 
 use drover_tunnel::ws::{Decoder, FrameError, Role};

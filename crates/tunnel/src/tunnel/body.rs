@@ -1,4 +1,4 @@
-//! A response's body as it comes out of the tunnel.
+//! Response body of a request through the tunnel.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,7 +11,8 @@ use http_body::{Frame, SizeHint};
 use super::error::BodyError;
 use super::stream::Stream;
 
-/// A response's body. Dropping it before its end resets the stream, so the agent cancels.
+/// Response body. Dropping it before its end resets the stream, so that the agent cancels the
+/// request.
 #[derive(Default)]
 pub struct Body {
     stream: Option<Arc<Stream>>,

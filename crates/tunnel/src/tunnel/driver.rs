@@ -1,4 +1,4 @@
-//! What keeps a tunnel moving, and says how it ended.
+//! Task that drives a tunnel and reports the reason of its end.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use super::Shared;
 use super::error::ClosedReason;
 use super::keepalive::Prober;
 
-/// How long requests under way may take to end before the tunnel is renewed. The agent dials
-/// again only afterwards, and may be the cluster's only replica.
+/// Maximum time that running requests may continue before the tunnel is renewed. The agent
+/// reconnects only afterwards and may be the only replica of the cluster.
 const DRAIN: Duration = Duration::from_secs(10);
-/// How often is looked whether they have.
-const DRAIN_LOOK: Duration = Duration::from_millis(100);
+/// Interval of the checks for running requests during a drain.
+const DRAIN_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A tunnel's engine: spawn it. It resolves with the reason when the tunnel is gone.
+/// Future that drives a tunnel; spawn it. Resolves with the reason when the tunnel closes.
 #[must_use = "a tunnel moves only while its driver is polled"]
 pub struct Driver(Pin<Box<dyn Future<Output = ClosedReason> + Send>>);
 
@@ -74,35 +74,35 @@ where
         biased;
         ended = &mut connection => match ended {
             Err(error) => ClosedReason::of(error),
-            // The driver's are the only hands left: everyone else let go.
+            // Only the driver still has references: all handles and streams were dropped.
             Ok(()) if Arc::strong_count(&shared) <= 2 => ClosedReason::Dropped,
             Ok(()) => ClosedReason::ByAgent,
         },
         Ok(reason) = close.wait_for(Option::is_some) => {
             reason.clone().map_or(ClosedReason::Dropped, ClosedReason::ByServer)
         }
-        () = spent(&shared) => ClosedReason::ByServer(
-            "the tunnel has numbered as many requests as it can; the agent dials again".into(),
+        () = exhausted(&shared) => ClosedReason::ByServer(
+            "the tunnel reached its maximum number of requests; the agent reconnects".into(),
         ),
         reason = prober.run() => reason,
         () = sweep(&shared, sweep_every) => ClosedReason::Dropped,
     }
 }
 
-/// Resolves when the tunnel can number no more requests and those under way have ended, or had
-/// [`DRAIN`] to end. Whatever remains then would not end by itself, as watches do not.
-async fn spent(shared: &Shared) {
-    shared.spent.cancelled().await;
+/// Resolves when the tunnel has used all stream numbers and the running requests have ended or
+/// [`DRAIN`] has passed. Requests that remain, such as watches, do not end by themselves.
+async fn exhausted(shared: &Shared) {
+    shared.exhausted.cancelled().await;
     let ended = async {
         while shared.budget.streams() > 0 {
-            tokio::time::sleep(DRAIN_LOOK).await;
+            tokio::time::sleep(DRAIN_CHECK_INTERVAL).await;
         }
     };
-    // Over either way.
+    // The tunnel closes after the drain with or without running requests.
     let _ = tokio::time::timeout(DRAIN, ended).await;
 }
 
-/// Never ends.
+/// Runs the periodic sweep forever.
 async fn sweep(shared: &Shared, every: Duration) {
     let mut ticks = tokio::time::interval(every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -112,7 +112,7 @@ async fn sweep(shared: &Shared, every: Duration) {
     }
 }
 
-/// Whatever ends the driver, even being dropped, closes the tunnel for its handles.
+/// Closes the tunnel for its handles when the driver ends or is dropped.
 struct Guard(Arc<Shared>);
 
 impl Guard {

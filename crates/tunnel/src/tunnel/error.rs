@@ -1,4 +1,4 @@
-//! What can go wrong on the server's end, and whether trying again is safe.
+//! Errors of the server side, and whether a retry is safe.
 
 use std::io;
 use std::sync::Arc;
@@ -6,31 +6,31 @@ use std::time::Duration;
 
 use crate::budget::Budget;
 
-/// Why a tunnel is gone.
+/// Reason for which a tunnel closed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClosedReason {
-    /// The agent closed it, after a GOAWAY or without.
+    /// The agent closed the tunnel, with or without GOAWAY.
     #[error("the agent closed the tunnel")]
     ByAgent,
-    /// The agent was silent for too long.
-    #[error("the agent gave no sign of life in time")]
+    /// The agent did not answer a keepalive ping.
+    #[error("the agent did not answer a keepalive ping in time")]
     KeepaliveTimeout,
-    /// The connection broke.
-    #[error("the tunnel's connection broke: {detail}")]
+    /// The connection failed.
+    #[error("the connection of the tunnel failed: {detail}")]
     Broken {
-        /// What the network said.
+        /// Kind of the I/O error.
         kind: io::ErrorKind,
-        /// The same in words.
+        /// Message of the I/O error.
         detail: Arc<str>,
     },
-    /// One end broke HTTP/2's rules or exceeded a bound, as the other saw it.
-    #[error("the tunnel broke the rules of HTTP/2: {0}")]
+    /// One end violated the HTTP/2 protocol or exceeded a limit.
+    #[error("the tunnel violated the HTTP/2 protocol: {0}")]
     Protocol(Arc<str>),
-    /// [`Tunnel::close`](super::Tunnel::close), with what was given there.
+    /// The server called [`Tunnel::close`](super::Tunnel::close) with this reason.
     #[error("{0}")]
     ByServer(Arc<str>),
-    /// The driver was dropped, or all handles were and no request was left.
-    #[error("the server let the tunnel go")]
+    /// The driver was dropped, or all handles were dropped and no request was running.
+    #[error("the server dropped the tunnel")]
     Dropped,
 }
 
@@ -45,7 +45,7 @@ impl ClosedReason {
         let detail: Arc<str> = error.to_string().into();
         let io = error.into_io();
         match io.as_ref().map(io::Error::kind) {
-            // A broken WebSocket frame: the agent's fault, not the network's.
+            // InvalidData is an invalid WebSocket frame of the agent, not a network failure.
             Some(io::ErrorKind::InvalidData) => Self::Protocol(detail),
             Some(kind) => Self::Broken { kind, detail },
             None => Self::Broken {
@@ -56,52 +56,52 @@ impl ClosedReason {
     }
 }
 
-/// Why no tunnel came of a connection.
+/// Error of opening a tunnel.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The other end did not finish HTTP/2's opening in time.
-    #[error("the agent did not open HTTP/2 within {0:?}")]
+    /// The agent did not complete the HTTP/2 handshake in time.
+    #[error("the agent did not complete the HTTP/2 handshake within {0:?}")]
     Timeout(Duration),
-    /// The connection ended or broke HTTP/2's rules while opening.
-    #[error("the agent's connection closed while the tunnel was opened: {0}")]
+    /// The connection closed or violated HTTP/2 during the handshake.
+    #[error("the agent's connection closed during the HTTP/2 handshake: {0}")]
     Closed(#[source] ClosedReason),
-    /// The other end cannot carry exec, attach and port-forward.
-    #[error("the agent does not allow extended CONNECT, which exec and port-forward need")]
+    /// The agent does not support extended CONNECT, which exec, attach and port-forward need.
+    #[error("the agent does not support extended CONNECT, which exec and port-forward need")]
     NoExtendedConnect,
 }
 
-/// Why a request got no response.
+/// Error of a request without a response.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
-    /// The tunnel was gone before the request was sent.
+    /// The tunnel closed before the request was sent.
     #[error("the tunnel to the cluster is closed: {0}")]
     Closed(#[source] ClosedReason),
-    /// No more requests are taken on this tunnel.
-    #[error("the tunnel to the cluster is about to close and takes no more requests")]
+    /// The tunnel accepts no more requests.
+    #[error("the tunnel to the cluster is closing and accepts no more requests")]
     Draining,
-    /// The request would have exceeded a budget.
-    #[error("the request was refused: {0}")]
+    /// The request exceeds a limit.
+    #[error("the request exceeds a limit: {0}")]
     BudgetExceeded(#[from] Budget),
-    /// The agent refused the request unseen.
-    #[error("the cluster's agent refused the request before looking at it")]
+    /// The agent rejected the request without processing it.
+    #[error("the cluster's agent rejected the request without processing it")]
     RefusedByAgent,
-    /// The request cannot be expressed in HTTP/2.
-    #[error("the request cannot be sent through the tunnel: {0}")]
+    /// The request is not valid in HTTP/2.
+    #[error("cannot send the request through the tunnel: {0}")]
     Request(String),
     /// The tunnel closed after the request was sent.
-    #[error("the tunnel closed before the response came: {0}")]
+    #[error("the tunnel closed before the response arrived: {0}")]
     Lost(#[source] ClosedReason),
-    /// The agent gave the request up after it was sent.
-    #[error("the cluster's agent gave the request up ({0})")]
+    /// The agent reset the stream after the request was sent.
+    #[error("the cluster's agent reset the request ({0})")]
     Reset(h2::Reason),
-    /// No response in the time that [`HeadTimeout`](super::HeadTimeout) allowed.
-    #[error("the cluster did not answer within {0:?}")]
+    /// No response head arrived within the [`HeadTimeout`](super::HeadTimeout).
+    #[error("the cluster did not respond within {0:?}")]
     HeadTimeout(Duration),
 }
 
 impl SendError {
-    /// Whether the agent cannot have acted on the request, so that the same request may be
-    /// sent on another tunnel of the same cluster.
+    /// Returns true if the agent cannot have processed the request. The same request may then be
+    /// sent on another tunnel of the cluster.
     pub const fn retry_is_safe(&self) -> bool {
         match self {
             Self::Closed(_) | Self::Draining | Self::RefusedByAgent => true,
@@ -113,28 +113,28 @@ impl SendError {
     }
 }
 
-/// Why the tunnel reset a stream on its own account.
+/// Reason for which the server reset a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AbortReason {
-    /// Bytes waited for the user all this time.
-    #[error("nothing was read for {0:?} though bytes were waiting")]
+    /// The user did not read available bytes for this time.
+    #[error("the client did not read available bytes for {0:?}")]
     Stalled(Duration),
-    /// The stream held the most unread bytes of a tunnel or server that held too many.
-    #[error("its unread bytes were too many: {0}")]
+    /// The stream had the most unread bytes when the tunnel or the server exceeded a limit.
+    #[error("too many unread bytes: {0}")]
     Shed(Budget),
 }
 
-/// Why a response's body, or an upgraded stream, broke off.
+/// Error in the middle of a response body or an upgraded stream.
 #[derive(Debug, thiserror::Error)]
 pub enum BodyError {
-    /// The agent gave it up.
-    #[error("the cluster's agent gave the response up ({0})")]
+    /// The agent reset the stream.
+    #[error("the cluster's agent reset the response ({0})")]
     Reset(h2::Reason),
-    /// The tunnel closed.
+    /// The tunnel closed in the middle of the stream.
     #[error("the tunnel closed in the middle of the response")]
     Lost(#[source] h2::Error),
-    /// The tunnel reset the stream.
-    #[error("the server gave the response up: {0}")]
+    /// The server reset the stream.
+    #[error("the server reset the response: {0}")]
     Aborted(#[from] AbortReason),
 }
 

@@ -1,4 +1,4 @@
-//! Signs of life: pings after silence and on demand.
+//! Keepalive pings, after silence and on request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use super::error::ClosedReason;
 use super::meter::Traffic;
 use crate::Keepalive;
 
-/// Who asks for a ping gets its time there and back.
+/// Sender for the round-trip time of a requested ping.
 pub(super) type Probe = oneshot::Sender<Duration>;
 
-/// Pings an agent that was silent for an interval, and whenever someone asks.
+/// Pings an agent after an interval without received bytes, and on request.
 pub(super) struct Prober {
     pub(super) ping_pong: PingPong,
     pub(super) options: Keepalive,
@@ -25,26 +25,26 @@ pub(super) struct Prober {
 }
 
 impl Prober {
-    /// Runs until the agent stays silent or the connection ends.
+    /// Runs until the agent does not answer a ping or the connection ends.
     pub(super) async fn run(mut self) -> ClosedReason {
         loop {
-            let heard = self.traffic.bytes_in();
+            let received = self.traffic.bytes_in();
             let asked = timeout(self.options.interval, self.probes.recv()).await;
-            let in_vain = match &asked {
+            let skip = match &asked {
                 Ok(probe) => probe.as_ref().is_some_and(oneshot::Sender::is_closed),
-                Err(_) => self.traffic.bytes_in() != heard,
+                Err(_) => self.traffic.bytes_in() != received,
             };
-            if in_vain {
+            if skip {
                 continue;
             }
-            // One that was asked for may come right after the last sign of life: it does not
-            // shorten the silence that a tunnel survives.
-            let patience = match asked {
+            // A requested ping may follow directly after received bytes. Its timeout includes the
+            // interval, so that a request does not shorten the allowed silence.
+            let limit = match asked {
                 Ok(_) => self.options.interval + self.options.timeout,
                 Err(_) => self.options.timeout,
             };
             let started = Instant::now();
-            match timeout(patience, self.ping_pong.ping(Ping::opaque())).await {
+            match timeout(limit, self.ping_pong.ping(Ping::opaque())).await {
                 Err(_) => return ClosedReason::KeepaliveTimeout,
                 Ok(Err(error)) => return ClosedReason::of(error),
                 Ok(Ok(_)) => {}
@@ -52,7 +52,7 @@ impl Prober {
             let round_trip = started.elapsed();
             *self.last_round_trip.lock() = Some(round_trip);
             if let Ok(Some(probe)) = asked {
-                // Nobody waiting any more is fine.
+                // The caller may have stopped waiting.
                 let _ = probe.send(round_trip);
             }
         }

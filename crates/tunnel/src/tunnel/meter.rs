@@ -1,4 +1,4 @@
-//! Counting what passes, where it passes.
+//! Byte counters of a connection.
 
 use std::io;
 use std::pin::Pin;
@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Bytes that passed a connection, seen from its reader and writer.
+/// Byte counts and end states of a connection.
 #[derive(Debug, Default)]
 pub struct Traffic {
     bytes_in: AtomicU64,
@@ -18,28 +18,28 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Bytes read.
+    /// Number of bytes read.
     pub fn bytes_in(&self) -> u64 {
         self.bytes_in.load(Ordering::Relaxed)
     }
 
-    /// Bytes written.
+    /// Number of bytes written.
     pub fn bytes_out(&self) -> u64 {
         self.bytes_out.load(Ordering::Relaxed)
     }
 
-    /// Whether the end was read.
+    /// Returns true after the end of the stream was read.
     pub(crate) fn read_ended(&self) -> bool {
         self.read_ended.load(Ordering::Relaxed)
     }
 
-    /// Whether reading or writing failed.
+    /// Returns true after a read or write failed.
     pub(crate) fn broken(&self) -> bool {
         self.broken.load(Ordering::Relaxed)
     }
 }
 
-/// A stream that counts.
+/// Stream wrapper that counts bytes.
 pub(crate) struct Metered<S> {
     inner: S,
     traffic: Arc<Traffic>,
@@ -50,16 +50,16 @@ impl<S> Metered<S> {
         Self { inner, traffic }
     }
 
-    fn wrote(&self, result: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    fn record_write(&self, result: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if let Poll::Ready(Ok(n)) = &result {
             self.traffic
                 .bytes_out
                 .fetch_add(*n as u64, Ordering::Relaxed);
         }
-        self.did(result)
+        self.record_error(result)
     }
 
-    fn did<T>(&self, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn record_error<T>(&self, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if matches!(result, Poll::Ready(Err(_))) {
             self.traffic.broken.store(true, Ordering::Relaxed);
         }
@@ -80,7 +80,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
         if n == 0 && buf.remaining() > 0 && matches!(result, Poll::Ready(Ok(()))) {
             self.traffic.read_ended.store(true, Ordering::Relaxed);
         }
-        self.did(result)
+        self.record_error(result)
     }
 }
 
@@ -91,7 +91,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Metered<S> {
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
         let result = Pin::new(&mut self.inner).poll_write(cx, buf);
-        self.wrote(result)
+        self.record_write(result)
     }
 
     fn poll_write_vectored(
@@ -100,7 +100,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Metered<S> {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let result = Pin::new(&mut self.inner).poll_write_vectored(cx, bufs);
-        self.wrote(result)
+        self.record_write(result)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -109,11 +109,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Metered<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let result = Pin::new(&mut self.inner).poll_flush(cx);
-        self.did(result)
+        self.record_error(result)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let result = Pin::new(&mut self.inner).poll_shutdown(cx);
-        self.did(result)
+        self.record_error(result)
     }
 }

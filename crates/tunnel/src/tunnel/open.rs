@@ -1,4 +1,4 @@
-//! From a byte stream to a tunnel.
+//! Opening of a tunnel on a byte stream.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,34 +21,34 @@ use crate::budget::{Limits, ServerBudget, TunnelBudget};
 use crate::coalesce::Coalesce;
 use crate::{CONNECTION_WINDOW, Keepalive, MAX_FRAME, MAX_HEADER_LIST, STREAM_WINDOW};
 
-/// How many pings may wait to be sent; more askers wait their turn.
+/// Maximum number of queued ping requests; further callers wait.
 const PROBE_QUEUE: usize = 16;
-/// Bytes of answers' headers that are remembered for the next ones. Most of what API servers say
-/// there is different each time, and with what HTTP/2 begins with, an idle tunnel would hold several
-/// KiB of it.
+/// Size of the HPACK table for response headers in bytes. Most response headers of API servers
+/// differ each time, so a larger table would only cost memory per idle tunnel.
 const HEADER_TABLE: u32 = 512;
-/// How the server uses one tunnel.
+/// Options for opening a tunnel.
 #[derive(Debug, Clone)]
 pub struct OpenOptions {
-    /// When a silent agent is pinged and given up.
+    /// Pings to a silent agent.
     pub keepalive: Keepalive,
-    /// Most time for HTTP/2's opening.
+    /// Timeout of the HTTP/2 handshake. Default: 10 s.
     pub handshake_timeout: Duration,
-    /// How long bytes may wait for a user who does not read before the stream is reset.
+    /// Time that bytes may wait for a user who does not read before the stream is reset. Default:
+    /// 60 s.
     pub stall_after: Duration,
-    /// How often streams are looked at for stalls and budgets.
+    /// Interval of the checks for stalled streams and exceeded budgets. Default: 1 s.
     pub sweep_every: Duration,
-    /// Requests after which the tunnel takes no more and closes, so that the agent dials again.
-    /// HTTP/2 numbers at most 2³⁰ of them; the default stops a little short.
+    /// Number of requests after which the tunnel closes, so that the agent reconnects. HTTP/2 has
+    /// at most 2³⁰ stream numbers; the default is slightly lower.
     pub renew_after: u32,
-    /// This tunnel's bounds.
+    /// Limits of this tunnel.
     pub limits: Limits,
-    /// The bounds it shares with the server's other tunnels.
+    /// Limits shared with all tunnels of the server.
     pub server: Arc<ServerBudget>,
 }
 
 impl OpenOptions {
-    /// The defaults, within `server`'s budget.
+    /// Returns the default options with the given server budget.
     pub fn new(server: Arc<ServerBudget>) -> Self {
         Self {
             keepalive: Keepalive::default(),
@@ -63,10 +63,10 @@ impl OpenOptions {
 }
 
 impl Tunnel {
-    /// Opens HTTP/2 to the agent that serves the other end of `stream`.
+    /// Opens an HTTP/2 connection to the agent at the other end of `stream`.
     ///
-    /// Returns once the agent has answered a ping. Nothing moves unless the [`Driver`] is
-    /// polled: spawn it. Dropping it closes the tunnel.
+    /// Returns after the agent answered a ping. Spawn the [`Driver`]: the tunnel makes progress
+    /// only while the driver is polled. Dropping the driver closes the tunnel.
     pub async fn open<S>(stream: S, options: OpenOptions) -> Result<(Self, Driver), OpenError>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -78,14 +78,14 @@ impl Tunnel {
             tokio::time::timeout(limit, handshake(stream, builder(&options)))
                 .await
                 .map_err(|_| OpenError::Timeout(limit))??;
-        let (probes, asked) = mpsc::channel(PROBE_QUEUE);
+        let (probes, probe_requests) = mpsc::channel(PROBE_QUEUE);
         let last_round_trip = Arc::new(Mutex::new(None));
         let shared = Arc::new(Shared {
             budget: TunnelBudget::new(options.limits, options.server),
             traffic: Arc::clone(&traffic),
             registry: Arc::new(Registry::new(options.stall_after)),
             renew_after: options.renew_after,
-            spent: CancellationToken::new(),
+            exhausted: CancellationToken::new(),
             closed: watch::Sender::new(None),
             close: watch::Sender::new(None),
             probes,
@@ -97,7 +97,7 @@ impl Tunnel {
                 ping_pong,
                 options: options.keepalive,
                 traffic,
-                probes: asked,
+                probes: probe_requests,
                 last_round_trip,
             },
             sweep_every: options.sweep_every,
@@ -122,7 +122,7 @@ where
     let mut ping_pong = connection
         .ping_pong()
         .expect("a new connection's ping handle is taken only here");
-    // The agent's settings come before its pong.
+    // The agent sends its settings before the pong.
     tokio::select! {
         biased;
         ended = &mut connection => {
@@ -146,9 +146,9 @@ fn builder(options: &OpenOptions) -> Builder {
         .header_table_size(HEADER_TABLE)
         .max_send_buffer_size(STREAM_WINDOW as usize)
         .enable_push(false)
-        // Should unread small frames outrun the sweep, h2 ends this tunnel.
+        // h2 closes this tunnel if unread small frames grow faster than the sweep resets streams.
         .data_frame_budget(options.limits.buffered_bytes)
-        // Users cancel by the thousand; a cancelled request is no attack.
+        // Users cancel thousands of requests; cancelled requests are not an attack.
         .max_local_error_reset_streams(None)
         .max_concurrent_reset_streams(1000);
     builder

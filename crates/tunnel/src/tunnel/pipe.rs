@@ -1,4 +1,4 @@
-//! A request's body on its way to the agent.
+//! Sending of a request body to the agent.
 
 use std::pin::Pin;
 
@@ -11,16 +11,17 @@ use tokio::sync::oneshot;
 
 use crate::BoxError;
 
-/// Why a body was not sent to its end; the response, if one comes, says more.
+/// Reason for which a body was not sent completely. The response, if there is one, contains the
+/// details.
 enum Stopped {
-    /// The agent wants no more of it, or the tunnel closed.
+    /// The agent reset the stream, or the tunnel closed.
     ByPeer,
-    /// The body failed, or nobody waits for the response any more.
+    /// The body failed, or the caller dropped the response.
     ByUser,
 }
 
-/// Sends `body` on `half`, no faster than the agent reads. Once `cancel`'s other end is
-/// dropped, the stream is reset.
+/// Sends `body` on `half` at the speed at which the agent reads. Resets the stream when the sender
+/// of `cancel` is dropped.
 pub(super) async fn pipe<B>(
     body: Pin<Box<B>>,
     mut half: SendStream<Bytes>,
@@ -66,7 +67,7 @@ where
                 half.send_data(Bytes::new(), true)
                     .map_err(|_| Stopped::ByPeer)?;
             }
-            // See `SkipEmpty`: an empty frame that ends nothing must not be sent.
+            // An empty frame that does not end the stream must not be sent; see `SkipEmpty`.
             Ok(_) => continue,
             Err(Ok(trailers)) => {
                 return half.send_trailers(trailers).map_err(|_| Stopped::ByPeer);
@@ -79,7 +80,7 @@ where
     }
 }
 
-/// A frame in this module's types; a failed body's error goes no further than the log.
+/// Converts a frame to this module's types. The error of a failed body is only logged.
 fn readable<D: Buf, E: Into<BoxError>>(
     frame: Result<Frame<D>, E>,
 ) -> Result<Frame<Bytes>, Stopped> {
@@ -87,13 +88,14 @@ fn readable<D: Buf, E: Into<BoxError>>(
         Ok(frame) => Ok(frame.map_data(|mut data| data.copy_to_bytes(data.remaining()))),
         Err(error) => {
             let error: BoxError = error.into();
-            tracing::debug!(error, "a request's body broke off");
+            tracing::debug!(error, "request body failed");
             Err(Stopped::ByUser)
         }
     }
 }
 
-/// Waits until the agent allows at least a byte; h2 holds back what exceeds its window.
+/// Waits until the agent's window allows at least one byte; h2 buffers bytes that exceed the
+/// window.
 async fn window(half: &mut SendStream<Bytes>) -> Result<(), Stopped> {
     half.reserve_capacity(1);
     while half.capacity() == 0 {

@@ -1,4 +1,4 @@
-//! One request through the tunnel.
+//! Sending of one request through the tunnel.
 
 use std::pin::Pin;
 use std::task::Context;
@@ -23,18 +23,19 @@ use crate::BoxError;
 use crate::budget::StreamPermit;
 use crate::upgrade_headers::SWITCHED_HEADER;
 
-/// A request's extension: most time until the head of its response.
+/// Request extension with the timeout for the response head.
 ///
-/// Without it a request waits as long as the tunnel lives, as `logs -f` of a silent pod must.
+/// Without this extension, a request waits as long as the tunnel is open, as `logs -f` of a silent
+/// pod requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeadTimeout(pub Duration);
 
-/// What came of an extended CONNECT.
+/// Result of an extended CONNECT.
 #[derive(Debug)]
 pub enum Connected {
-    /// The other end switched protocols.
+    /// The upstream switched protocols.
     Open(Box<response::Parts>, TunnelStream),
-    /// It answered with a response instead.
+    /// The upstream returned a response instead.
     Refused(Response<Body>),
 }
 
@@ -46,11 +47,11 @@ struct Started {
 }
 
 impl Tunnel {
-    /// Sends a request and waits for the head of its response.
+    /// Sends a request and waits for the response head.
     ///
-    /// Dropping the future or the response's body resets the stream, and the agent cancels
-    /// its request. Headers that concern one connection only are left out. A URI without an
-    /// authority gets the `Host` header's.
+    /// Dropping the future or the response body resets the stream, and the agent cancels its
+    /// request. Hop-by-hop headers are removed. A URI without an authority receives the value of
+    /// the `Host` header.
     pub async fn send<B>(&self, request: Request<B>) -> Result<Response<Body>, SendError>
     where
         B: http_body::Body + Send + 'static,
@@ -80,9 +81,9 @@ impl Tunnel {
         Ok(self.shared.respond(response, sending, started.permit))
     }
 
-    /// Opens a duplex stream by extended CONNECT for `protocol` (RFC 8441), such as
-    /// `websocket` or `SPDY/3.1`. The request's method is ignored. The stream is open when
-    /// the response has [`SWITCHED_HEADER`].
+    /// Opens a duplex stream with extended CONNECT for `protocol` (RFC 8441), such as `websocket`
+    /// or `SPDY/3.1`. The method of the request is ignored. The stream is open if the response has
+    /// [`SWITCHED_HEADER`].
     pub async fn connect(
         &self,
         request: Request<()>,
@@ -121,7 +122,7 @@ impl Tunnel {
         if let Some(reason) = &*self.shared.closed.borrow() {
             return Err(SendError::Closed(reason.clone()));
         }
-        if self.shared.spent.is_cancelled() {
+        if self.shared.exhausted.is_cancelled() {
             return Err(SendError::Draining);
         }
         let mut h2 = self.h2.clone();
@@ -132,10 +133,10 @@ impl Tunnel {
         let request = Request::from_parts(head, ());
         let (response, send) = h2
             .send_request(request, end)
-            .map_err(|error| self.shared.unsent(error))?;
-        // The client's streams have the odd numbers.
+            .map_err(|error| self.shared.send_error(error))?;
+        // Streams of the client have odd numbers.
         if response.stream_id().as_u32() / 2 >= self.shared.renew_after {
-            self.shared.spent.cancel();
+            self.shared.exhausted.cancel();
         }
         Ok(Started {
             permit,
@@ -160,7 +161,7 @@ impl Shared {
         };
         match answered {
             Ok(response) => Ok(response),
-            Err(error) => Err(self.unanswered(error).await),
+            Err(error) => Err(self.response_error(error).await),
         }
     }
 
@@ -171,7 +172,7 @@ impl Shared {
         permit: StreamPermit,
     ) -> Response<Body> {
         response.map(|recv| {
-            // Its sender may still be at work: it is cancelled with `send`.
+            // Dropping `send` cancels a sender that is still running.
             if recv.is_end_stream() {
                 return Body::default();
             }
@@ -184,9 +185,9 @@ impl Shared {
         })
     }
 
-    /// For an error that came instead of sending.
-    fn unsent(&self, error: h2::Error) -> SendError {
-        if is_goodbye(&error) {
+    /// Maps an h2 error of sending a request.
+    fn send_error(&self, error: h2::Error) -> SendError {
+        if is_graceful_goaway(&error) {
             return SendError::Draining;
         }
         if error.is_io() || error.is_go_away() || error.is_reset() {
@@ -196,9 +197,9 @@ impl Shared {
         SendError::Request(error.to_string())
     }
 
-    /// For an error that came instead of a response.
-    async fn unanswered(&self, error: h2::Error) -> SendError {
-        if is_goodbye(&error) {
+    /// Maps an h2 error of waiting for a response.
+    async fn response_error(&self, error: h2::Error) -> SendError {
+        if is_graceful_goaway(&error) {
             return SendError::Draining;
         }
         if error.is_reset()
@@ -209,18 +210,19 @@ impl Shared {
                 other => SendError::Reset(other),
             };
         }
-        // The driver sees the same end, and knows better why; it is about to say so.
+        // The driver sees the same error and sets a more precise reason within this timeout.
         let known = tokio::time::timeout(Duration::from_secs(1), self.closed_reason()).await;
         SendError::Lost(known.unwrap_or_else(|_| ClosedReason::of(error)))
     }
 }
 
-/// A GOAWAY that says nothing is wrong: what it rejects was not looked at.
-fn is_goodbye(error: &h2::Error) -> bool {
+/// Reports whether the error is a GOAWAY with NO_ERROR. The agent has not processed the rejected
+/// requests.
+fn is_graceful_goaway(error: &h2::Error) -> bool {
     error.is_go_away() && error.is_remote() && error.reason() == Some(h2::Reason::NO_ERROR)
 }
 
-/// Most bodies are one chunk and are sent on the spot; only the others need a task.
+/// Polls the future once and spawns a task only if it is not done. Most bodies are one chunk.
 fn spawn_unless_done(mut sending: Pin<Box<impl Future<Output = ()> + Send + 'static>>) {
     let mut context = Context::from_waker(std::task::Waker::noop());
     if sending.as_mut().poll(&mut context).is_pending() {
@@ -228,7 +230,7 @@ fn spawn_unless_done(mut sending: Pin<Box<impl Future<Output = ()> + Send + 'sta
     }
 }
 
-/// HTTP/2 has no connection headers (RFC 9113 §8.2.2).
+/// Removes hop-by-hop headers, which HTTP/2 forbids (RFC 9113 §8.2.2).
 fn strip_connection_headers(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)
@@ -250,7 +252,7 @@ fn strip_connection_headers(headers: &mut HeaderMap) {
     }
 }
 
-/// HTTP/2 wants scheme and authority beside the path.
+/// Adds the scheme and the authority that HTTP/2 requires.
 fn complete_uri(head: &mut request::Parts) -> Result<(), SendError> {
     let host = head.headers.remove(HOST);
     if head.uri.authority().is_some() && head.uri.scheme().is_some() {
@@ -259,7 +261,7 @@ fn complete_uri(head: &mut request::Parts) -> Result<(), SendError> {
     let authority = match (head.uri.authority(), host) {
         (Some(authority), _) => authority.clone(),
         (None, Some(host)) => Authority::try_from(host.as_bytes())
-            .map_err(|_| SendError::Request("its Host header is not a host".to_owned()))?,
+            .map_err(|_| SendError::Request("the Host header is invalid".to_owned()))?,
         (None, None) => Authority::from_static("cluster"),
     };
     let mut parts = std::mem::take(&mut head.uri).into_parts();
@@ -269,6 +271,6 @@ fn complete_uri(head: &mut request::Parts) -> Result<(), SendError> {
         parts.path_and_query = Some(http::uri::PathAndQuery::from_static("/"));
     }
     head.uri = Uri::from_parts(parts)
-        .map_err(|error| SendError::Request(format!("its URI is not valid: {error}")))?;
+        .map_err(|error| SendError::Request(format!("the URI is invalid: {error}")))?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! One open stream: what its user and the tunnel's sweep share, and the duplex form of it.
+//! One open stream: the state shared by its user and the sweep, and the duplex stream type.
 
 use std::io;
 use std::pin::Pin;
@@ -18,27 +18,27 @@ use super::error::{AbortReason, BodyError};
 use super::sweep::Registry;
 use crate::budget::StreamPermit;
 
-/// Most bytes handed to HTTP/2 at once by a duplex stream.
+/// Maximum number of bytes per write to HTTP/2 by a duplex stream.
 const WRITE_CHUNK: usize = 64 * 1024;
-/// What h2 keeps in memory for a received frame beside its bytes (measured).
+/// Memory overhead of h2 per received frame in bytes (measured).
 const FRAME_OVERHEAD: usize = 320;
-/// Assumed of a stream of which nothing was read: the size of a short log line.
+/// Assumed frame size in bytes of a stream without reads: the size of a short log line.
 const UNKNOWN_FRAME_SIZE: u64 = 64;
 
-/// Who sends the request's half of a stream.
+/// Sender of the request half of a stream.
 pub(super) enum Sending {
-    /// Nobody: it had no body.
+    /// No sender: the request has no body.
     Done,
-    /// A task, which resets the stream when the sender of this channel is dropped.
+    /// A task that resets the stream when the sender of this channel is dropped.
     Pipe { _cancel: oneshot::Sender<()> },
-    /// The user of a duplex stream.
+    /// The user of a duplex stream sends.
     Own {
         half: SendStream<Bytes>,
         ended: bool,
     },
 }
 
-/// A stream's HTTP/2 halves and its place in the budgets.
+/// HTTP/2 halves and budget permit of a stream.
 pub(super) struct Live {
     pub(super) recv: RecvStream,
     pub(super) send: Sending,
@@ -51,13 +51,13 @@ enum Slot {
     Aborted(AbortReason),
 }
 
-/// A stream that has had its response's head.
+/// A stream whose response head has arrived.
 pub(super) struct Stream {
     id: u32,
     slot: Mutex<Slot>,
-    /// How often the user took something; the sweep compares.
+    /// Number of reads by the user, which the sweep compares.
     reads: AtomicU64,
-    /// How many bytes those were.
+    /// Number of bytes read by the user.
     read_bytes: AtomicU64,
     reader: AtomicWaker,
     writer: AtomicWaker,
@@ -85,8 +85,8 @@ impl Stream {
         self.reads.load(Ordering::Relaxed)
     }
 
-    /// Memory that what waits for the user takes: its bytes, and what h2 needs for each
-    /// frame, judged by the size of those read so far.
+    /// Returns the memory used by unread data: its bytes plus the overhead of h2 per frame. The
+    /// number of frames is estimated from the average size of the frames read so far.
     pub(super) fn unread(&self) -> usize {
         let bytes = match &mut *self.slot.lock() {
             Slot::Live(live) => live.recv.flow_control().used_capacity(),
@@ -101,7 +101,7 @@ impl Stream {
         bytes + frames * FRAME_OVERHEAD
     }
 
-    /// Resets the stream and lets go of everything it held; its user reads `reason`.
+    /// Resets the stream and frees its resources. The user receives `reason`.
     pub(super) fn abort(&self, reason: AbortReason) {
         let before = {
             let mut slot = self.slot.lock();
@@ -117,7 +117,7 @@ impl Stream {
         self.writer.wake();
     }
 
-    /// Ends the user's interest; an unfinished stream is reset with `reason`.
+    /// Ends the stream on behalf of the user. An unfinished stream is reset with `reason`.
     pub(super) fn finish(&self, reason: Reason) {
         let before = {
             let mut slot = self.slot.lock();
@@ -138,7 +138,7 @@ impl Stream {
         }
     }
 
-    /// The next bytes; never empty ones.
+    /// Polls the next chunk, which is never empty.
     pub(super) fn poll_chunk(
         &self,
         cx: &mut Context<'_>,
@@ -148,7 +148,7 @@ impl Stream {
                 return match ready!(recv.poll_data(cx)) {
                     Some(Ok(data)) if data.is_empty() => continue,
                     Some(Ok(data)) => {
-                        // Fails only for more than was received, which this is not.
+                        // Fails only for more bytes than received.
                         let _ = recv.flow_control().release_capacity(data.len());
                         self.read_bytes
                             .fetch_add(data.len() as u64, Ordering::Relaxed);
@@ -161,7 +161,7 @@ impl Stream {
         })
     }
 
-    /// The trailers, once the data is over.
+    /// Polls the trailers after the end of the data.
     pub(super) fn poll_trailers(
         &self,
         cx: &mut Context<'_>,
@@ -177,7 +177,7 @@ impl Stream {
         cx: &mut Context<'_>,
         poll: impl FnOnce(&mut RecvStream, &mut Context<'_>) -> Poll<Option<Result<T, BodyError>>>,
     ) -> Poll<Option<Result<T, BodyError>>> {
-        // Before the slot is looked at: an abort in between must find the waker.
+        // Register before the slot is read, so that a concurrent abort finds the waker.
         self.reader.register(cx.waker());
         let polled = match &mut *self.slot.lock() {
             Slot::Live(live) => poll(&mut live.recv, cx),
@@ -190,7 +190,7 @@ impl Stream {
         polled
     }
 
-    /// Hands some of `buf` to HTTP/2 as far as the agent's window allows.
+    /// Writes a part of `buf` to HTTP/2, limited by the agent's window.
     fn poll_write(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.writer.register(cx.waker());
         let mut slot = self.slot.lock();
@@ -219,7 +219,7 @@ impl Stream {
         Poll::Ready(Ok(n))
     }
 
-    /// Ends the user's half.
+    /// Ends the request half.
     fn shutdown(&self) -> io::Result<()> {
         match &mut *self.slot.lock() {
             Slot::Live(Live {
@@ -237,8 +237,8 @@ impl Stream {
     }
 }
 
-/// Lets go of a stream's halves. A duplex one is reset explicitly: the implicit reset says
-/// CANCEL, which the agent's end would take for an orderly end.
+/// Drops both halves of a stream. A duplex stream is reset explicitly: the implicit reset with
+/// CANCEL would look like a regular end to the agent.
 fn reset(slot: Slot, reason: Reason) {
     let Slot::Live(Live {
         recv,
@@ -255,9 +255,9 @@ fn reset(slot: Slot, reason: Reason) {
     }
 }
 
-/// An upgraded stream: bytes both ways, each of which can end by itself.
+/// An upgraded stream. Each direction ends independently.
 ///
-/// Dropping it before both ways have ended resets it, and the agent aborts its side.
+/// Dropping it before both directions have ended resets the stream, and the agent aborts its side.
 pub struct TunnelStream {
     stream: Arc<Stream>,
     chunk: Bytes,
@@ -273,7 +273,7 @@ impl TunnelStream {
         }
     }
 
-    /// Cancelled when the tunnel resets the stream on its own account, so that whoever waits
+    /// Returns a token that is cancelled when the server resets the stream, so that tasks that wait
     /// for the user can stop.
     pub fn aborted(&self) -> CancellationToken {
         self.stream.aborted.clone()
@@ -337,7 +337,7 @@ impl AsyncWrite for TunnelStream {
         self.stream.poll_write(cx, buf)
     }
 
-    /// What was written is on its way: the tunnel's driver sends it.
+    /// Does nothing: the tunnel's driver sends written data.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }

@@ -1,4 +1,4 @@
-//! The regular look at all streams of a tunnel: who holds how much, and who has stalled.
+//! Periodic check of all streams of a tunnel for buffered bytes and stalls.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use super::error::AbortReason;
 use super::stream::Stream;
 use crate::budget::TunnelBudget;
 
-/// The streams of a tunnel that have had their response's head.
+/// Streams of a tunnel whose response head has arrived.
 #[derive(Debug)]
 pub(super) struct Registry {
     streams: Mutex<BTreeMap<u32, Tracked>>,
@@ -22,8 +22,8 @@ pub(super) struct Registry {
     shed: AtomicU64,
 }
 
-/// A stream with how many bytes wait in it.
-type Holding = (usize, Arc<Stream>);
+/// A stream and the number of its unread bytes.
+type UnreadStream = (usize, Arc<Stream>);
 
 struct Tracked {
     stream: Weak<Stream>,
@@ -36,17 +36,17 @@ impl std::fmt::Debug for Tracked {
     }
 }
 
-/// What is known about a user's reading.
+/// Read progress of a user.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Progress {
     reads: u64,
-    /// When bytes were first seen waiting since the last read.
+    /// Time of the first check with unread bytes since the last read.
     unread_since: Option<Instant>,
 }
 
 impl Progress {
-    /// Takes in one look at a stream. Nothing waiting is not a stall, however long it is
-    /// quiet; neither is a user who reads now and then.
+    /// Records one check of a stream and returns true if the stream is stalled. A stream without
+    /// unread bytes is never stalled, nor is a stream whose user reads occasionally.
     fn observe(&mut self, now: Instant, reads: u64, unread: usize, stall_after: Duration) -> bool {
         let read_since = self.reads != reads;
         self.reads = reads;
@@ -92,19 +92,20 @@ impl Registry {
         self.shed.load(Ordering::Relaxed)
     }
 
-    /// Looks at every stream, notes what they hold, and resets those that must go.
+    /// Checks all streams, records their unread bytes, and resets stalled streams and streams above
+    /// the budget.
     pub(super) fn sweep(&self, budget: &TunnelBudget) {
-        let (stalled, mut holding) = self.look(Instant::now());
+        let (stalled, mut unread_streams) = self.check(Instant::now());
         for stream in stalled {
             self.stalled.fetch_add(1, Ordering::Relaxed);
             stream.abort(AbortReason::Stalled(self.stall_after));
         }
-        budget.set_buffered(holding.iter().map(|(unread, _)| unread).sum());
+        budget.set_buffered(unread_streams.iter().map(|(unread, _)| unread).sum());
         let Some((over, mut excess)) = budget.excess() else {
             return;
         };
-        holding.sort_by_key(|(unread, _)| Reverse(*unread));
-        for (unread, stream) in holding {
+        unread_streams.sort_by_key(|(unread, _)| Reverse(*unread));
+        for (unread, stream) in unread_streams {
             if excess == 0 {
                 break;
             }
@@ -115,9 +116,9 @@ impl Registry {
         }
     }
 
-    /// The stalled streams, and the others that hold something with how much.
-    fn look(&self, now: Instant) -> (Vec<Arc<Stream>>, Vec<Holding>) {
-        let (mut stalled, mut holding) = (Vec::new(), Vec::new());
+    /// Returns the stalled streams, and the other streams with unread bytes.
+    fn check(&self, now: Instant) -> (Vec<Arc<Stream>>, Vec<UnreadStream>) {
+        let (mut stalled, mut unread_streams) = (Vec::new(), Vec::new());
         for tracked in self.streams.lock().values_mut() {
             let Some(stream) = tracked.stream.upgrade() else {
                 continue;
@@ -129,10 +130,10 @@ impl Registry {
             {
                 stalled.push(stream);
             } else if unread > 0 {
-                holding.push((unread, stream));
+                unread_streams.push((unread, stream));
             }
         }
-        (stalled, holding)
+        (stalled, unread_streams)
     }
 }
 
@@ -144,22 +145,22 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_mins(1);
 
-    /// Looks at (second, reads so far, bytes waiting) in turn; the seconds of the stalls.
-    fn stalls(looks: &[(u64, u64, usize)]) -> Vec<u64> {
+    /// Runs checks with (second, reads so far, unread bytes). Returns the seconds with a stall.
+    fn stalls(checks: &[(u64, u64, usize)]) -> Vec<u64> {
         let start = Instant::now();
         let mut progress = Progress::default();
-        let look = |&&(second, reads, unread): &&(u64, u64, usize)| {
+        let check = |&&(second, reads, unread): &&(u64, u64, usize)| {
             progress.observe(start + Duration::from_secs(second), reads, unread, LIMIT)
         };
-        looks
+        checks
             .iter()
-            .filter(look)
+            .filter(check)
             .map(|(second, ..)| *second)
             .collect()
     }
 
     #[test]
-    fn unread_bytes_for_a_minute_are_a_stall() {
+    fn stream_with_unread_bytes_for_a_minute_is_stalled() {
         assert_eq!(
             stalls(&[(0, 1, 9), (30, 1, 9), (59, 1, 9), (60, 1, 9)]),
             [60]
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn quiet_watch_never_stalls() {
+    fn idle_watch_is_never_stalled() {
         assert_eq!(
             stalls(&[(0, 5, 0), (600, 5, 0), (601, 5, 7), (660, 5, 7)]),
             []
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_reader_is_not_stalled_as_long_as_it_reads() {
+    fn slow_reader_is_not_stalled_while_it_reads() {
         assert_eq!(
             stalls(&[(0, 0, 9), (50, 1, 9), (100, 2, 9), (150, 3, 9)]),
             []

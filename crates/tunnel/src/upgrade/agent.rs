@@ -1,4 +1,4 @@
-//! The agent's part: from extended CONNECT to an HTTP/1.1 upgrade of its own.
+//! The agent side of an upgrade: converts an extended CONNECT to an HTTP/1.1 upgrade.
 
 use std::sync::Arc;
 
@@ -16,32 +16,32 @@ use tokio_util::sync::CancellationToken;
 use super::splice::splice;
 use super::{METHOD_HEADER, STATUS_HEADER, SWITCHED_HEADER, TOKEN_HEADER, strip_private};
 
-/// Nothing after a switch; otherwise what the upstream answered.
+/// Response body: empty after a switch, otherwise the upstream's body.
 pub type RelayBody = Either<Empty<Bytes>, Incoming>;
 
-/// The tunnel's end of an upgrade, until the upstream has answered.
+/// Tunnel side of an upgrade that waits for the upstream's response.
 #[derive(Debug)]
 pub struct Tunneled(OnUpgrade);
 
-/// Why an upgrade got no answer from the upstream.
+/// Error of an upgrade without a response of the upstream.
 #[derive(Debug, thiserror::Error)]
 pub enum RelayError {
-    /// The server did not send what it must with an extended CONNECT; answer 400.
-    #[error("the tunnelled upgrade is incomplete: {0}")]
+    /// The server omitted a required header of an extended CONNECT. Respond with 400.
+    #[error("the upgrade request of the tunnel is incomplete: {0}")]
     Incomplete(&'static str),
-    /// HTTP failed on the upstream's connection; answer 502.
-    #[error("the API server's connection failed while upgrading")]
+    /// The HTTP exchange with the upstream failed. Respond with 502.
+    #[error("the connection to the API server failed during the upgrade")]
     Upstream(#[source] hyper::Error),
 }
 
-/// Whether a tunnelled request is an upgrade.
+/// Reports whether a request of the tunnel is an upgrade.
 pub fn is_upgrade<B>(request: &Request<B>) -> bool {
     request.method() == Method::CONNECT && request.extensions().get::<Protocol>().is_some()
 }
 
-/// The HTTP/1.1 request for the upstream that a tunnelled upgrade stands for.
+/// Builds the HTTP/1.1 request for the upstream from a tunnelled upgrade.
 ///
-/// Credentials and `Host` are the caller's to set before [`relay`].
+/// The caller sets the credentials and `Host` before [`relay`].
 pub fn upstream_request(
     request: Request<Incoming>,
 ) -> Result<(Request<Empty<Bytes>>, Tunneled), RelayError> {
@@ -50,16 +50,16 @@ pub fn upstream_request(
         .headers
         .get(METHOD_HEADER)
         .and_then(|method| Method::from_bytes(method.as_bytes()).ok())
-        .ok_or(RelayError::Incomplete("its method is missing"))?;
+        .ok_or(RelayError::Incomplete("the method is missing"))?;
     let token = head
         .headers
         .get(TOKEN_HEADER)
         .cloned()
-        .ok_or(RelayError::Incomplete("its Upgrade is missing"))?;
+        .ok_or(RelayError::Incomplete("the Upgrade token is missing"))?;
     let path = head
         .uri
         .path_and_query()
-        .ok_or(RelayError::Incomplete("its path is missing"))?;
+        .ok_or(RelayError::Incomplete("the path is missing"))?;
     head.uri = path.clone().into();
     strip_private(&mut head.headers);
     head.method = method;
@@ -73,10 +73,10 @@ pub fn upstream_request(
     Ok((request.map(|_| Empty::new()), tunneled))
 }
 
-/// Asks `upstream`, a fresh connection, for the upgrade and joins it to the tunnel.
+/// Sends the upgrade request to `upstream`, a new connection, and joins it with the tunnel.
 ///
-/// Returns what to answer through the tunnel. After a switch, a task copies both ways until
-/// both have ended, either breaks, or `cancel` is cancelled.
+/// Returns the response for the tunnel. After a switch, a task copies in both directions until both
+/// have ended, one fails, or `cancel` is cancelled.
 pub async fn relay<S>(
     request: Request<Empty<Bytes>>,
     upstream: S,
@@ -89,7 +89,7 @@ where
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(upstream))
         .await
         .map_err(RelayError::Upstream)?;
-    // Ends with the upgrade, or once the response's body has been read or dropped.
+    // The task ends with the upgrade, or when the response body was read or dropped.
     tokio::spawn(connection.with_upgrades());
     let mut response = sender
         .send_request(request)
@@ -97,7 +97,7 @@ where
         .map_err(RelayError::Upstream)?;
     strip_private(response.headers_mut());
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-        return Ok(refusal(response));
+        return Ok(rejection(response));
     }
     let upstream = hyper::upgrade::on(&mut response);
     tokio::spawn(join(tunneled.0, upstream, cancel));
@@ -105,7 +105,7 @@ where
     head.status = StatusCode::OK;
     head.version = http::Version::HTTP_2;
     head.headers.remove(CONNECTION);
-    // hyper answers no CONNECT that announces a length.
+    // hyper rejects CONNECT responses with a Content-Length.
     head.headers.remove(CONTENT_LENGTH);
     if let Some(token) = head.headers.remove(UPGRADE) {
         head.headers.insert(TOKEN_HEADER, token);
@@ -116,8 +116,8 @@ where
     Ok(Response::from_parts(head, Either::Left(Empty::new())))
 }
 
-/// The upstream's answer in a form that a CONNECT can be refused with.
-fn refusal(response: Response<Incoming>) -> Response<RelayBody> {
+/// Converts the upstream's response to a response that rejects the CONNECT.
+fn rejection(response: Response<Incoming>) -> Response<RelayBody> {
     let (mut head, body) = response.into_parts();
     if head.status.is_success() {
         head.headers
@@ -137,7 +137,7 @@ async fn join(tunneled: OnUpgrade, upstream: OnUpgrade, cancel: CancellationToke
         both = both => match both {
             Ok(both) => both,
             Err(error) => {
-                tracing::debug!(%error, "an upgrade was given up before it was joined");
+                tracing::debug!(%error, "upgrade failed before the connections were joined");
                 return;
             }
         },
@@ -145,5 +145,5 @@ async fn join(tunneled: OnUpgrade, upstream: OnUpgrade, cancel: CancellationToke
     };
     let (tunneled, upstream) = (TokioIo::new(tunneled), TokioIo::new(upstream));
     let end = splice(tunneled, upstream, &Arc::default(), &cancel).await;
-    tracing::debug!(?end, "an upgraded stream ended");
+    tracing::debug!(?end, "upgraded stream ended");
 }

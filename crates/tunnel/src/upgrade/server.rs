@@ -1,4 +1,5 @@
-//! The server's part: from the user's HTTP/1.1 upgrade to extended CONNECT and back.
+//! The server side of an upgrade: converts the user's HTTP/1.1 upgrade to extended CONNECT and the
+//! response back.
 
 use std::sync::Arc;
 
@@ -12,16 +13,16 @@ use super::splice::{SpliceEnd, splice};
 use super::{METHOD_HEADER, STATUS_HEADER, TOKEN_HEADER, strip_private};
 use crate::tunnel::{Body, Connected, SendError, Traffic, Tunnel, TunnelStream};
 
-/// What came of a user's upgrade.
+/// Result of forwarding an upgrade.
 #[derive(Debug)]
 pub enum Forwarded {
-    /// Answer with this 101 and run the splice beside it.
+    /// Send this 101 response and run the splice concurrently.
     Switched(Box<Response<()>>, Box<Splice>),
-    /// Answer with this: the upstream's own answer, unchanged.
+    /// Send this unchanged response of the upstream.
     Refused(Response<Body>),
 }
 
-/// An upgraded connection about to be joined to the tunnel.
+/// An upgraded connection that is ready to be joined with the tunnel.
 #[derive(Debug)]
 pub struct Splice {
     user: OnUpgrade,
@@ -29,49 +30,53 @@ pub struct Splice {
     traffic: Arc<Traffic>,
 }
 
-/// What a request wants to upgrade to, if its `Connection` header asks for an upgrade.
+/// Returns the upgrade token if the `Connection` header requests an upgrade.
 pub fn token(headers: &HeaderMap) -> Option<&HeaderValue> {
-    let asked = headers
+    let requested = headers
         .get_all(CONNECTION)
         .iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
         .any(|name| name.trim().eq_ignore_ascii_case("upgrade"));
-    if asked { headers.get(UPGRADE) } else { None }
+    if requested {
+        headers.get(UPGRADE)
+    } else {
+        None
+    }
 }
 
-/// Sends a user's upgrade through the tunnel.
+/// Forwards a user's upgrade request through the tunnel.
 ///
-/// `request` still has the method and the `Upgrade` and `Connection` headers it came with;
-/// `user` is its connection (`hyper::upgrade::on`), which the splice takes over.
+/// `request` has its original method and `Upgrade` and `Connection` headers. `user` is its
+/// connection (`hyper::upgrade::on`), which the splice takes over.
 pub async fn forward(
     tunnel: &Tunnel,
     mut request: Request<()>,
     user: OnUpgrade,
 ) -> Result<Forwarded, SendError> {
-    let Some(asked) = token(request.headers()).cloned() else {
+    let Some(requested) = token(request.headers()).cloned() else {
         return Err(SendError::Request(
-            "it does not ask for an upgrade".to_owned(),
+            "the request is not an upgrade".to_owned(),
         ));
     };
-    let Ok(protocol) = asked.to_str().map(ToOwned::to_owned) else {
+    let Ok(protocol) = requested.to_str().map(ToOwned::to_owned) else {
         return Err(SendError::Request(
-            "its Upgrade header is not text".to_owned(),
+            "the Upgrade header is not text".to_owned(),
         ));
     };
     let method = HeaderValue::from_str(request.method().as_str())
-        .map_err(|_| SendError::Request("its method is not text".to_owned()))?;
+        .map_err(|_| SendError::Request("the method is not text".to_owned()))?;
     let headers = request.headers_mut();
     strip_private(headers);
-    // A POST says that it has no body, `Content-Length: 0`. On a CONNECT that would be the length
-    // of what is sent after the switch, and HTTP/2 resets the stream at its first byte.
+    // A POST without a body has `Content-Length: 0`. On a CONNECT, this would be the length of
+    // the data after the switch, and HTTP/2 would reset the stream at the first byte.
     headers.remove(CONTENT_LENGTH);
     headers.remove(TRANSFER_ENCODING);
     headers.insert(METHOD_HEADER, method);
-    headers.insert(TOKEN_HEADER, asked.clone());
+    headers.insert(TOKEN_HEADER, requested.clone());
     match tunnel.connect(request, &protocol).await? {
         Connected::Open(mut head, stream) => {
-            let token = head.headers.remove(TOKEN_HEADER).unwrap_or(asked);
+            let token = head.headers.remove(TOKEN_HEADER).unwrap_or(requested);
             strip_private(&mut head.headers);
             head.status = StatusCode::SWITCHING_PROTOCOLS;
             head.version = http::Version::HTTP_11;
@@ -93,11 +98,11 @@ pub async fn forward(
 }
 
 fn restore_status(mut response: Response<Body>) -> Response<Body> {
-    let told = response
+    let sent_status = response
         .headers()
         .get(STATUS_HEADER)
         .map(HeaderValue::as_bytes);
-    if let Some(status) = told.and_then(|status| StatusCode::from_bytes(status).ok()) {
+    if let Some(status) = sent_status.and_then(|status| StatusCode::from_bytes(status).ok()) {
         *response.status_mut() = status;
     }
     strip_private(response.headers_mut());
@@ -105,15 +110,14 @@ fn restore_status(mut response: Response<Body>) -> Response<Body> {
 }
 
 impl Splice {
-    /// What has passed so far: in is from the user, out is to the user.
+    /// Returns the byte counters: bytes from the user are in, bytes to the user are out.
     pub fn traffic(&self) -> Arc<Traffic> {
         Arc::clone(&self.traffic)
     }
 
-    /// Copies both ways until both have ended, either breaks, or `cancel` is cancelled.
+    /// Copies in both directions until both have ended, one fails, or `cancel` is cancelled.
     ///
-    /// Starts when the 101 is out. The user's connection and the stream are closed when it
-    /// returns.
+    /// Starts after the 101 response was sent. Both connections are closed on return.
     pub async fn run(self, cancel: CancellationToken) -> SpliceEnd {
         let Self {
             user,

@@ -1,4 +1,4 @@
-//! Copying between two connections until both are done.
+//! Bidirectional copy between two connections.
 
 use std::io;
 use std::sync::Arc;
@@ -9,31 +9,32 @@ use tokio_util::sync::CancellationToken;
 
 use crate::tunnel::{Metered, Traffic};
 
-/// Bytes in hand in each direction.
+/// Buffer size per direction in bytes.
 const BUFFER: usize = 32 * 1024;
-/// How long the open half of a half-closed pair may be silent. A client that is gone looks
-/// like one that has only finished sending, so this cannot be endless.
+/// Maximum silence of a half-closed connection. A disconnected client looks like a client that only
+/// finished sending, so the limit must be finite.
 const HALF_CLOSED_SILENCE: Duration = Duration::from_mins(10);
 
-/// How a splice ended.
+/// Reason for the end of a splice.
 #[derive(Debug)]
 pub enum SpliceEnd {
-    /// Both sides sent all they had.
+    /// Both sides ended regularly.
     Done,
-    /// The user's side broke; the other was cut off too.
+    /// The user's connection failed, and the upstream was closed.
     UserBroken(io::Error),
-    /// The upstream's side broke, and the user was cut off.
+    /// The upstream's connection failed, and the user's was closed.
     UpstreamBroken(io::Error),
-    /// It was cancelled.
+    /// The splice was cancelled.
     Cancelled,
-    /// The tunnel reset the stream: its user stalled, or a budget was exceeded.
+    /// The tunnel reset the stream because its user stalled or a limit was exceeded.
     Aborted,
-    /// One side had ended and the other was silent for ten minutes.
+    /// One side ended and the other was silent for ten minutes.
     HalfClosedSilence,
 }
 
-/// Copies between `user` and `upstream` both ways. The end of one direction is passed on
-/// and does not touch the other. Counts in `traffic`: in is from the user, out to the user.
+/// Copies between `user` and `upstream` in both directions. The end of one direction is forwarded
+/// and does not end the other. `traffic` counts bytes from the user as in and bytes to the user as
+/// out.
 pub async fn splice<U, S>(
     user: U,
     upstream: S,
@@ -61,7 +62,7 @@ where
     }
 }
 
-/// Resolves when a half-closed pair has been silent for too long.
+/// Resolves when a half-closed connection was silent for too long.
 async fn silence(user: &Traffic, upstream: &Traffic) {
     loop {
         let before = (user.bytes_in(), upstream.bytes_in());

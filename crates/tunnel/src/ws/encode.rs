@@ -1,4 +1,4 @@
-//! WebSocket frames out, and the mask that both directions share.
+//! Encoding of WebSocket frames, and the mask for both directions.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -7,7 +7,7 @@ use bytes::{BufMut, BytesMut};
 
 use super::frame::{FIN, LENGTH_16, LENGTH_64, MASKED, MAX_HEADER, Role, header_len};
 
-/// A mask at a place in its four bytes; all zeros changes nothing.
+/// A masking key, rotated to the current offset; zero means no mask.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mask(u32);
 
@@ -24,7 +24,7 @@ impl Mask {
         Self(u32::from_le_bytes(key))
     }
 
-    /// Masks or unmasks the next bytes of a payload.
+    /// Masks or unmasks the next payload bytes.
     pub(super) fn apply(&mut self, bytes: &mut [u8]) {
         if self.0 == 0 {
             return;
@@ -38,16 +38,17 @@ impl Mask {
         for (byte, key) in rest.iter_mut().zip(key.iter().cycle()) {
             *byte ^= key;
         }
-        let turn = u32::try_from(rest.len() % 4).expect("less than four") * 8;
+        let turn = u32::try_from(rest.len() % 4).expect("the remainder is less than four") * 8;
         self.0 = self.0.rotate_right(turn);
     }
 }
 
-/// Writes frames; knows whether to mask and with what.
+/// Encoder of frames, with masking in the client role.
 #[derive(Debug)]
 pub(super) struct Encoder {
-    /// A keyed hash of a counter: unpredictable to the peer, as RFC 6455 §5.3 wants, and
-    /// cheaper than a system call for each frame. `None` for the server, which masks nothing.
+    /// Hash key and counter for masking keys: unpredictable for the peer, as RFC 6455 §5.3
+    /// requires, and cheaper than a system call per frame. `None` for the server, which does not
+    /// mask.
     keys: Option<(RandomState, u64)>,
 }
 
@@ -58,7 +59,8 @@ impl Encoder {
         }
     }
 
-    /// Appends one whole frame whose payload is `slices`, which together hold `length` bytes.
+    /// Appends one complete frame. Its payload is the concatenation of `slices` with `length`
+    /// bytes.
     pub(super) fn frame<'a>(
         &mut self,
         opcode: u8,

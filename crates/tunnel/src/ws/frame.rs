@@ -1,22 +1,22 @@
-//! WebSocket framing without I/O: what arrives, in place.
+//! Decoding of WebSocket frames in place, without I/O.
 
 use super::encode::Mask;
 
-/// Most payload bytes in one message, both ways. Larger messages would delay pings.
+/// Maximum payload of one message in bytes for both directions. Larger messages would delay pings.
 pub const MAX_MESSAGE: usize = 64 * 1024;
 
-/// Most payload bytes in a control frame (RFC 6455 §5.5).
+/// Maximum payload of a control frame in bytes (RFC 6455 §5.5).
 const MAX_CONTROL: usize = 125;
-/// The longest header: two bytes, eight of length, four of mask.
+/// Maximum header length: two bytes, eight length bytes, four mask bytes.
 pub(super) const MAX_HEADER: usize = 14;
 
 pub(super) const FIN: u8 = 0x80;
 const RESERVED: u8 = 0x70;
 pub(super) const MASKED: u8 = 0x80;
 
-/// In a header's length: the next two bytes have it.
+/// Value of the length field if the next two bytes contain the length.
 pub(super) const LENGTH_16: u8 = 0x7E;
-/// In a header's length: the next eight bytes have it.
+/// Value of the length field if the next eight bytes contain the length.
 pub(super) const LENGTH_64: u8 = 0x7F;
 
 const CONTINUATION: u8 = 0x0;
@@ -26,56 +26,56 @@ pub(super) const CLOSE: u8 = 0x8;
 const PING: u8 = 0x9;
 pub(super) const PONG: u8 = 0xA;
 
-/// Which end of the WebSocket this is. The client masks what it sends; the server does not.
+/// Role of this end of the WebSocket. Only the client masks its frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Dialled.
+    /// The end that opened the connection.
     Client,
-    /// Was dialled.
+    /// The end that accepted the connection.
     Server,
 }
 
-/// The peer broke the framing; the connection cannot be used further.
+/// Protocol error of the peer. The connection is unusable afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// Reserved bits are for extensions, and none was agreed on.
-    #[error("a frame has reserved bits set though no extension was agreed on")]
+    /// A frame has reserved bits, which only extensions use.
+    #[error("a frame has reserved bits, but no extension was negotiated")]
     ReservedBits,
-    /// An opcode RFC 6455 does not define.
+    /// A frame has an opcode that RFC 6455 does not define.
     #[error("a frame has the unknown opcode {0:#x}")]
     UnknownOpcode(u8),
-    /// A tunnel carries binary messages only.
-    #[error("a text message arrived on a tunnel, which carries binary messages only")]
+    /// A text message arrived; a tunnel supports only binary messages.
+    #[error("the tunnel received a text message; it supports only binary messages")]
     Text,
-    /// The client did not mask, or the server did.
-    #[error("a frame's masking does not fit its sender")]
+    /// The client did not mask a frame, or the server masked one.
+    #[error("a client frame is not masked, or a server frame is masked")]
     Masking,
-    /// A length in more bytes than it needs, or beyond 63 bits.
-    #[error("a frame's length is not in its shortest form")]
+    /// A length is not in its shortest form or exceeds 63 bits.
+    #[error("the length of a frame is not in its shortest form")]
     LengthForm,
-    /// A message above [`MAX_MESSAGE`].
-    #[error("a message of {0} bytes is larger than the {MAX_MESSAGE} a tunnel allows")]
+    /// A message is larger than [`MAX_MESSAGE`].
+    #[error("a message of {0} bytes exceeds the maximum of {MAX_MESSAGE} bytes")]
     TooLarge(u64),
-    /// A control frame that is fragmented or above 125 bytes.
+    /// A control frame is fragmented or longer than 125 bytes.
     #[error("a control frame is fragmented or too long")]
     Control,
-    /// A continuation without a start, or a start inside another message.
-    #[error("a message's fragments are out of order")]
+    /// A continuation without a first fragment, or a new message inside another.
+    #[error("the fragments of a message are out of order")]
     Fragments,
 }
 
-/// What one call of [`Decoder::decode`] found.
+/// Result of one call of [`Decoder::decode`].
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Decoded {
-    /// How many payload bytes now stand at the front of the buffer.
+    /// Number of payload bytes at the start of the buffer.
     pub payload: usize,
-    /// The payload of the latest ping, which wants a pong.
+    /// Payload of the latest ping, which requires a pong.
     pub ping: Option<Control>,
-    /// The peer closed; nothing after its close frame was looked at.
+    /// True after a close frame of the peer; later bytes are ignored.
     pub closed: bool,
 }
 
-/// The payload of a control frame.
+/// Payload of a control frame.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Control {
     bytes: [u8; MAX_CONTROL],
@@ -88,7 +88,7 @@ impl Control {
         len: 0,
     };
 
-    /// The payload.
+    /// Returns the payload bytes.
     pub fn as_slice(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
@@ -96,7 +96,7 @@ impl Control {
     fn push(&mut self, bytes: &[u8]) {
         let start = usize::from(self.len);
         self.bytes[start..start + bytes.len()].copy_from_slice(bytes);
-        self.len += u8::try_from(bytes.len()).expect("a control frame holds at most 125 bytes");
+        self.len += u8::try_from(bytes.len()).expect("a control frame has at most 125 bytes");
     }
 }
 
@@ -132,17 +132,17 @@ impl State {
     };
 }
 
-/// Takes frames apart wherever the network cut them, inside the caller's buffer.
+/// Incremental decoder that decodes frames in the caller's buffer. Frames may be split at any byte.
 #[derive(Debug)]
 pub struct Decoder {
     role: Role,
     state: State,
-    /// Payload bytes of the unfinished message, if one was begun.
+    /// Payload bytes of the incomplete message, if there is one.
     message: Option<u64>,
 }
 
 impl Decoder {
-    /// A decoder for what the end in `role` receives.
+    /// Creates a decoder for the end with this role.
     pub const fn new(role: Role) -> Self {
         Self {
             role,
@@ -151,7 +151,7 @@ impl Decoder {
         }
     }
 
-    /// Whether the last byte decoded was the last of a frame.
+    /// Returns true if the last decoded byte was the end of a frame.
     pub fn at_boundary(&self) -> bool {
         matches!(self.state, State::Header { have: 0, .. } | State::Closed)
     }
@@ -204,7 +204,7 @@ impl Decoder {
         Ok(found)
     }
 
-    /// Acts on a control frame once its payload is whole.
+    /// Processes a control frame after its payload is complete.
     fn finish_control(&mut self, found: &mut Decoded) {
         let State::Control {
             opcode,
@@ -227,7 +227,7 @@ impl Decoder {
         self.state = next;
     }
 
-    /// The state after a complete header.
+    /// Returns the state after a complete header.
     fn begin(&mut self, header: &[u8; MAX_HEADER]) -> Result<State, FrameError> {
         let [first, second, ..] = *header;
         let (fin, opcode) = (first & FIN != 0, first & 0x0F);
@@ -280,12 +280,12 @@ impl Decoder {
     }
 }
 
-/// Lengths are checked against [`MAX_MESSAGE`] before they are used.
+/// Converts a length that was checked against [`MAX_MESSAGE`].
 fn to_usize(length: u64) -> usize {
-    usize::try_from(length).expect("at most 64 KiB")
+    usize::try_from(length).expect("the length is at most 64 KiB")
 }
 
-/// The whole header's length, as its second byte tells.
+/// Returns the length of the header, given its second byte.
 pub(super) fn header_len(second: u8) -> usize {
     let length = match second & !MASKED {
         LENGTH_16 => 2,

@@ -1,4 +1,4 @@
-//! The HTTP/1.1 exchange that turns a connection into a WebSocket, both ends.
+//! The HTTP/1.1 handshake of a WebSocket for client and server.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -19,13 +19,13 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::{ByteStream, Role};
 
-/// Most bytes kept of the body of a refusal.
+/// Maximum number of bytes read from the body of an error response.
 const MAX_REFUSAL: usize = 16 * 1024;
 
-/// How [`dial`] asks for the WebSocket.
+/// Options for [`dial`].
 #[derive(Debug, Clone)]
 pub struct DialOptions {
-    /// Most time for the whole exchange.
+    /// Timeout of the handshake. Default: 10 s.
     pub timeout: Duration,
 }
 
@@ -37,48 +37,47 @@ impl Default for DialOptions {
     }
 }
 
-/// A dialled tunnel connection, ready for [`serve`](crate::serve::serve).
+/// An open client connection, ready for [`serve`](crate::serve::serve).
 #[derive(Debug)]
 pub struct Dialed<S> {
-    /// The byte stream inside the WebSocket.
+    /// Byte stream inside the WebSocket.
     pub stream: ByteStream<Prefixed<S>>,
-    /// The headers of the server's answer; the protocol version among them.
+    /// Headers of the server's response, including the protocol version.
     pub headers: HeaderMap,
 }
 
-/// Why no WebSocket came of a connection.
+/// Error of opening a WebSocket.
 #[derive(Debug, thiserror::Error)]
 pub enum DialError {
-    /// The server answered with something other than 101. The body says why, as far as it
-    /// is text and at most 16 KiB.
-    #[error("the server answered {status} instead of opening the tunnel: {body}")]
+    /// The server returned another status than 101. The body is text of at most 16 KiB.
+    #[error("the server returned {status} instead of opening the tunnel: {body}")]
     Refused {
-        /// The answer's status.
+        /// Status of the response.
         status: StatusCode,
-        /// The answer's headers.
+        /// Headers of the response.
         headers: Box<HeaderMap>,
-        /// The answer's body.
+        /// Body of the response.
         body: String,
     },
-    /// A 101 that does not prove the server understood the WebSocket request.
-    #[error("the server's 101 answer is not a WebSocket's: {0}")]
+    /// The 101 response is not a valid WebSocket handshake.
+    #[error("the server's 101 response is not a WebSocket handshake: {0}")]
     NotWebSocket(&'static str),
-    /// The request cannot be sent as it is.
-    #[error("the request for the tunnel cannot be sent: {0}")]
+    /// The request is invalid.
+    #[error("cannot send the tunnel request: {0}")]
     Request(&'static str),
-    /// HTTP failed on the connection.
-    #[error("the HTTP exchange that opens the tunnel failed")]
+    /// The HTTP exchange failed.
+    #[error("cannot open the tunnel: the HTTP exchange failed")]
     Http(#[source] hyper::Error),
-    /// Nothing came in time.
-    #[error("the server did not answer the request for the tunnel within {0:?}")]
+    /// The server did not respond in time.
+    #[error("the server did not respond to the tunnel request within {0:?}")]
     Timeout(Duration),
 }
 
-/// Asks the server at the other end of `stream` for a WebSocket.
+/// Requests a WebSocket from the server at the other end of `stream`.
 ///
-/// `request` is a GET whose URI has the path, with a `Host` header or an authority in its
-/// URI, and whatever else the server wants to know (authentication, protocol versions);
-/// the WebSocket's own headers are added here.
+/// `request` is a GET request with the path, a `Host` header or an authority in its URI, and
+/// further headers such as credentials and protocol versions. This function adds the WebSocket
+/// headers.
 pub async fn dial<S>(
     stream: S,
     request: http::Request<()>,
@@ -102,14 +101,14 @@ where
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
         .await
         .map_err(DialError::Http)?;
-    // Ends by itself: with the upgrade, or once `sender` is gone.
+    // The task ends with the upgrade, or when `sender` is dropped.
     tokio::spawn(connection.with_upgrades());
     let mut response = sender
         .send_request(request)
         .await
         .map_err(DialError::Http)?;
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-        return Err(refusal(response).await);
+        return Err(refused_error(response).await);
     }
     check_switch(response.headers(), &key)?;
     let headers = std::mem::take(response.headers_mut());
@@ -118,7 +117,7 @@ where
         .map_err(DialError::Http)?;
     let parts = upgraded
         .downcast::<TokioIo<S>>()
-        .map_err(|_| DialError::NotWebSocket("the connection was exchanged below"))?;
+        .map_err(|_| DialError::NotWebSocket("the connection has another type"))?;
     let stream = Prefixed {
         prefix: parts.read_buf,
         inner: parts.io.into_inner(),
@@ -137,17 +136,18 @@ fn dial_request(
     head.method = Method::GET;
     if !head.headers.contains_key(HOST) {
         let authority = head.uri.authority().ok_or(DialError::Request(
-            "it has neither a Host header nor an authority in its URI; set one",
+            "the request has neither a Host header nor an authority in its URI; set one",
         ))?;
         let host = HeaderValue::from_str(authority.as_str())
-            .map_err(|_| DialError::Request("its authority is not a valid Host"))?;
+            .map_err(|_| DialError::Request("the authority is not a valid Host header"))?;
         head.headers.insert(HOST, host);
     }
     head.uri = head.uri.path_and_query().map_or_else(
         || http::Uri::from_static("/"),
         |path| http::Uri::from(path.clone()),
     );
-    let key = HeaderValue::from_str(key).map_err(|_| DialError::Request("its key is not text"))?;
+    let key = HeaderValue::from_str(key)
+        .map_err(|_| DialError::Request("the WebSocket key is not text"))?;
     head.headers
         .insert(CONNECTION, HeaderValue::from_static("Upgrade"));
     head.headers
@@ -158,10 +158,10 @@ fn dial_request(
     Ok(http::Request::from_parts(head, Empty::new()))
 }
 
-async fn refusal(response: http::Response<hyper::body::Incoming>) -> DialError {
+async fn refused_error(response: http::Response<hyper::body::Incoming>) -> DialError {
     let (head, body) = response.into_parts();
     let body = Limited::new(body, MAX_REFUSAL).collect().await.map_or_else(
-        |_| "(its body could not be read)".to_owned(),
+        |_| "(cannot read the response body)".to_owned(),
         |body| String::from_utf8_lossy(&body.to_bytes()).trim().to_owned(),
     );
     DialError::Refused {
@@ -174,19 +174,19 @@ async fn refusal(response: http::Response<hyper::body::Incoming>) -> DialError {
 fn check_switch(headers: &HeaderMap, key: &str) -> Result<(), DialError> {
     if !names(headers, &UPGRADE, "websocket") {
         return Err(DialError::NotWebSocket(
-            "its Upgrade header is not \"websocket\"",
+            "the Upgrade header is not \"websocket\"",
         ));
     }
     let accept = headers.get(SEC_WEBSOCKET_ACCEPT).map(HeaderValue::as_bytes);
     if accept != Some(derive_accept_key(key.as_bytes()).as_bytes()) {
         return Err(DialError::NotWebSocket(
-            "its Sec-WebSocket-Accept does not fit the key",
+            "the Sec-WebSocket-Accept header does not match the key",
         ));
     }
     Ok(())
 }
 
-/// Whether one of the comma-separated values of `header` is `token`, in any case.
+/// Reports whether `header` contains `token` in its comma-separated values, ignoring case.
 fn names(headers: &HeaderMap, header: &HeaderName, token: &str) -> bool {
     headers
         .get_all(header)
@@ -196,42 +196,44 @@ fn names(headers: &HeaderMap, header: &HeaderName, token: &str) -> bool {
         .any(|value| value.trim().eq_ignore_ascii_case(token))
 }
 
-/// Why a request cannot be answered with a WebSocket, or no connection came of the answer.
+/// Error of accepting a WebSocket.
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptError {
-    /// The request is not RFC 6455's opening handshake; answer 400 (or 426).
-    #[error("the request does not open a WebSocket: {0}")]
+    /// The request is not an RFC 6455 opening handshake. Respond with 400 or 426.
+    #[error("the request is not a WebSocket handshake: {0}")]
     Request(&'static str),
-    /// The connection ended before it was handed over.
-    #[error("the connection ended before it became a WebSocket")]
+    /// The connection ended before the upgrade.
+    #[error("the connection ended before the WebSocket upgrade")]
     Upgrade(#[source] hyper::Error),
 }
 
-/// The 101 answer to a request that opens a WebSocket.
+/// Builds the 101 response to a WebSocket handshake.
 ///
-/// Answer with it, after authentication, having taken the request's
-/// [`OnUpgrade`] (`hyper::upgrade::on`) for [`accept`].
+/// Send it after authentication, and take the request's [`OnUpgrade`] (`hyper::upgrade::on`) for
+/// [`accept`] first.
 pub fn accept_response<B>(request: &http::Request<B>) -> Result<http::Response<()>, AcceptError> {
     let headers = request.headers();
     if request.method() != Method::GET {
-        return Err(AcceptError::Request("its method is not GET"));
+        return Err(AcceptError::Request("the method is not GET"));
     }
     if !names(headers, &CONNECTION, "upgrade") || !names(headers, &UPGRADE, "websocket") {
         return Err(AcceptError::Request(
-            "it lacks \"Connection: Upgrade, Upgrade: websocket\"",
+            "\"Connection: Upgrade\" or \"Upgrade: websocket\" is missing",
         ));
     }
     if headers
         .get(SEC_WEBSOCKET_VERSION)
         .is_none_or(|version| version != "13")
     {
-        return Err(AcceptError::Request("its Sec-WebSocket-Version is not 13"));
+        return Err(AcceptError::Request(
+            "the Sec-WebSocket-Version header is not 13",
+        ));
     }
-    let key = headers
-        .get(SEC_WEBSOCKET_KEY)
-        .ok_or(AcceptError::Request("it has no Sec-WebSocket-Key"))?;
+    let key = headers.get(SEC_WEBSOCKET_KEY).ok_or(AcceptError::Request(
+        "the Sec-WebSocket-Key header is missing",
+    ))?;
     let accept = HeaderValue::from_str(&derive_accept_key(key.as_bytes()))
-        .map_err(|_| AcceptError::Request("its Sec-WebSocket-Key is not text"))?;
+        .map_err(|_| AcceptError::Request("the Sec-WebSocket-Key header is not text"))?;
     let mut response = http::Response::new(());
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
     let answer = response.headers_mut();
@@ -241,20 +243,20 @@ pub fn accept_response<B>(request: &http::Request<B>) -> Result<http::Response<(
     Ok(response)
 }
 
-/// Takes the connection over once the 101 of [`accept_response`] is out.
+/// Takes over the connection after the 101 response of [`accept_response`] was sent.
 pub async fn accept(upgrade: OnUpgrade) -> Result<ByteStream<TokioIo<Upgraded>>, AcceptError> {
     let upgraded = upgrade.await.map_err(AcceptError::Upgrade)?;
     Ok(ByteStream::new(TokioIo::new(upgraded), Role::Server))
 }
 
-/// A stream some of whose bytes were already read.
+/// A stream with a prefix of bytes that were already read.
 pub struct Prefixed<S> {
     prefix: Bytes,
     inner: S,
 }
 
 impl<S> Prefixed<S> {
-    /// Puts `prefix`, which was read from `inner`, before what is still to be read.
+    /// Prepends `prefix`, which was read from `inner`, to the remaining bytes.
     pub const fn new(prefix: Bytes, inner: S) -> Self {
         Self { prefix, inner }
     }
@@ -279,7 +281,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Prefixed<S> {
         buf.put_slice(&self.prefix[..n]);
         self.prefix.advance(n);
         if self.prefix.is_empty() {
-            // Lets go of the buffer the prefix was a part of.
+            // Frees the shared buffer of the prefix.
             self.prefix = Bytes::new();
         }
         Poll::Ready(Ok(()))

@@ -1,4 +1,4 @@
-//! The byte stream itself: frames out of one buffer, payloads straight into the reader's.
+//! The byte stream over a WebSocket.
 
 use std::io;
 use std::pin::Pin;
@@ -12,49 +12,51 @@ use tokio::time::Sleep;
 use super::encode::Encoder;
 use super::frame::{self, Control, Decoder, MAX_MESSAGE, Role};
 
-/// Writes are held back above this many bytes not yet taken by the network.
+/// Writes wait while the buffer has at least this many unsent bytes.
 const HIGH_WATER: usize = MAX_MESSAGE;
-/// A drained buffer above this size is given back, so that an idle tunnel holds little.
-const KEEP: usize = 4 * 1024;
+/// Maximum capacity in bytes of an empty buffer that is kept, so that an idle tunnel needs little
+/// memory.
+const MAX_IDLE_CAPACITY: usize = 4 * 1024;
 
-/// How long a shutdown waits for the peer's end.
+/// Maximum time that a shutdown waits for the peer's close.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// A WebSocket over `S` as a stream of bytes.
+/// A WebSocket over `S` as a byte stream.
 ///
-/// Small writes are gathered until a flush or until 64 KiB wait. Reading answers pings.
-/// A broken frame is an [`io::ErrorKind::InvalidData`] whose source is a
-/// [`FrameError`](super::FrameError); the end of `S` inside a frame is
-/// [`io::ErrorKind::UnexpectedEof`]. Shutdown sends a close frame and waits up to two seconds
-/// for the peer's.
+/// Small writes are buffered until a flush or until 64 KiB are buffered. Reads send_control_frames pings. An
+/// invalid frame returns [`io::ErrorKind::InvalidData`] with the source
+/// [`FrameError`](super::FrameError). The end of `S` inside a frame returns
+/// [`io::ErrorKind::UnexpectedEof`]. A shutdown sends a close frame and waits up to two seconds for
+/// the peer's.
 #[derive(Debug)]
 pub struct ByteStream<S> {
     inner: S,
     decoder: Decoder,
     encoder: Encoder,
     out: BytesMut,
-    /// A ping that found the write buffer full; the latest is answered, as RFC 6455 allows.
+    /// Latest unanswered ping. Pings that arrive while the write buffer is full replace it, as RFC
+    /// 6455 allows.
     pong: Option<Control>,
-    /// A writer waits for `inner` and its waker is registered there.
+    /// True if a writer waits for `inner` and has registered its waker.
     writer_waits: bool,
     close: Close,
-    /// Nothing more will be read.
+    /// True if no more bytes can be read.
     ended: bool,
-    /// How long a shutdown still waits for the peer's end.
+    /// Timer of the shutdown that waits for the peer's close.
     linger: Option<Pin<Box<Sleep>>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Close {
     Open,
-    /// The close frame is on its way out.
+    /// The close frame is queued.
     Sent,
-    /// It is out, and so is the end of `inner`.
+    /// The close frame was sent, and `inner` was shut down.
     Done,
 }
 
 impl<S> ByteStream<S> {
-    /// Wraps a connection on which the WebSocket handshake is done.
+    /// Wraps a connection after the WebSocket handshake.
     pub fn new(inner: S, role: Role) -> Self {
         Self {
             inner,
@@ -69,7 +71,7 @@ impl<S> ByteStream<S> {
         }
     }
 
-    /// The connection below.
+    /// Returns the underlying connection.
     pub const fn get_ref(&self) -> &S {
         &self.inner
     }
@@ -95,19 +97,19 @@ impl<S> ByteStream<S> {
     fn queue_close(&mut self) {
         if self.close == Close::Open {
             self.close = Close::Sent;
-            // 1000: normal closure.
+            // Status code 1000 means normal closure.
             self.queue(frame::CLOSE, &1000_u16.to_be_bytes());
         }
     }
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> ByteStream<S> {
-    /// Writes out the buffer. Does not flush `inner`.
+    /// Writes the buffer to `inner` without a flush.
     fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
             self.queue_pong();
             if self.out.is_empty() {
-                if self.out.capacity() > KEEP {
+                if self.out.capacity() > MAX_IDLE_CAPACITY {
                     self.out = BytesMut::new();
                 }
                 return Poll::Ready(Ok(()));
@@ -120,16 +122,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ByteStream<S> {
         }
     }
 
-    /// As [`Self::poll_drain`] for a writer: remembers that it waits.
+    /// Writes the buffer like [`Self::poll_drain`] and records whether the writer waits.
     fn poll_drain_writer(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let drained = self.poll_drain(cx);
         self.writer_waits = drained.is_pending();
         drained
     }
 
-    /// Sends what reading gave rise to (pongs, the answer to a close) unless a writer waits
-    /// for the network: it will send it, and its waker must not be replaced by the reader's.
-    fn answer(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+    /// Sends pongs and the close response. Does nothing while a writer waits for the network: the
+    /// writer sends them, and the reader must not replace its waker.
+    fn send_control_frames(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         if self.writer_waits {
             return Ok(());
         }
@@ -142,8 +144,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ByteStream<S> {
         Ok(())
     }
 
-    /// Reads on until the peer ends too, or for [`LINGER`]: closing while the peer still
-    /// writes would make the network throw away what the peer has not read yet.
+    /// Reads until the peer closes, or for [`LINGER`]: closing while the peer writes would discard
+    /// data that the peer has not read.
     fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let linger = self
             .linger
@@ -151,9 +153,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ByteStream<S> {
         if linger.as_mut().poll(cx).is_ready() {
             return Poll::Ready(());
         }
-        let mut waste = [0; 4096];
+        let mut discarded = [0; 4096];
         while !self.ended {
-            let mut buf = ReadBuf::new(&mut waste);
+            let mut buf = ReadBuf::new(&mut discarded);
             match ready!(Pin::new(&mut self.inner).poll_read(cx, &mut buf)) {
                 Ok(()) if buf.filled().is_empty() => break,
                 Err(_) => break,
@@ -230,7 +232,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for ByteStream<S> {
                 this.queue_close();
             }
             if this.pong.is_some() || found.closed {
-                this.answer(cx)?;
+                this.send_control_frames(cx)?;
             }
             if found.payload > 0 {
                 break;

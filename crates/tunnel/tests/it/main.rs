@@ -14,8 +14,8 @@ mod raw;
 mod renewal;
 #[cfg(test)]
 mod requests;
+mod response_budget;
 #[cfg(test)]
 mod upgrades;
-mod waiting;
 #[cfg(test)]
 mod websocket;

@@ -271,7 +271,7 @@ async fn refused_dial_tells_what_the_server_said() {
     .await;
     assert_eq!(
         error.to_string(),
-        "the server answered 403 Forbidden instead of opening the tunnel: the token was used already"
+        "the server returned 403 Forbidden instead of opening the tunnel: the token was used already"
     );
     let DialError::Refused {
         status, headers, ..

@@ -1,8 +1,9 @@
-//! Bytes of responses that wait in an agent until its tunnel has taken them.
+//! Limit for buffered response bytes in an agent.
 //!
-//! A byte counts from when the response's body yields it until HTTP/2 has written it. While the budget is
-//! full, bodies are not read on, so that the bytes wait in the API server; responses that hold nothing
-//! go first, and new requests get 503. The server resets streams that are not read for a minute.
+//! A byte counts from when the response body yields it until HTTP/2 has written it. While the
+//! budget is full, bodies are not polled, so that the bytes stay in the API server. Responses
+//! without buffered bytes continue first, and new requests receive 503. The server resets streams
+//! that are not read for a minute.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use futures::task::AtomicWaker;
 use http_body::{Body, Frame, SizeHint};
 use parking_lot::Mutex;
 
-/// What all responses of an agent may hold.
+/// Shared limit for the buffered bytes of all responses of an agent.
 #[derive(Debug)]
 pub struct ResponseBudget {
     limit: usize,
@@ -23,14 +24,14 @@ pub struct ResponseBudget {
 
 #[derive(Debug, Default)]
 struct State {
-    waiting: usize,
-    /// Responses that wait for room.
-    asleep: Vec<Waker>,
+    buffered: usize,
+    /// Wakers of responses that wait for free budget.
+    wakers: Vec<Waker>,
 }
 
 impl ResponseBudget {
-    /// A budget of so many bytes. Responses that hold nothing may use as much again, so that readers
-    /// that keep up go on beside those that do not.
+    /// Creates a budget with this limit in bytes. Responses without buffered bytes may use the same
+    /// amount again, so that fast readers continue beside slow readers.
     pub fn new(limit: usize) -> Arc<Self> {
         Arc::new(Self {
             limit,
@@ -38,83 +39,83 @@ impl ResponseBudget {
         })
     }
 
-    /// Bytes that wait now.
-    pub fn waiting(&self) -> usize {
-        self.state.lock().waiting
+    /// Returns the number of buffered bytes.
+    pub fn buffered(&self) -> usize {
+        self.state.lock().buffered
     }
 
-    /// Whether new requests are to be refused.
+    /// Returns true if new requests must be rejected.
     pub fn is_full(&self) -> bool {
-        self.waiting() >= self.limit
+        self.buffered() >= self.limit
     }
 
-    fn poll_room(&self, own: &Own, cx: &Context<'_>) -> Poll<()> {
-        own.waker.register(cx.waker());
+    fn poll_capacity(&self, usage: &Usage, cx: &Context<'_>) -> Poll<()> {
+        usage.waker.register(cx.waker());
         let mut state = self.state.lock();
-        let most = match own.bytes.load(Ordering::Acquire) {
+        let limit = match usage.bytes.load(Ordering::Acquire) {
             0 => self.limit.saturating_mul(2),
             _ => self.limit,
         };
-        if state.waiting < most {
+        if state.buffered < limit {
             return Poll::Ready(());
         }
-        if !state.asleep.iter().any(|waker| waker.will_wake(cx.waker())) {
-            state.asleep.push(cx.waker().clone());
+        if !state.wakers.iter().any(|waker| waker.will_wake(cx.waker())) {
+            state.wakers.push(cx.waker().clone());
         }
         Poll::Pending
     }
 
-    fn take(&self, own: &Own, bytes: usize) {
-        own.bytes.fetch_add(bytes, Ordering::AcqRel);
-        self.state.lock().waiting += bytes;
+    fn acquire(&self, usage: &Usage, bytes: usize) {
+        usage.bytes.fetch_add(bytes, Ordering::AcqRel);
+        self.state.lock().buffered += bytes;
     }
 
-    fn give_back(&self, own: &Own, bytes: usize) {
-        let left = own.bytes.fetch_sub(bytes, Ordering::AcqRel) - bytes;
-        let awake = {
+    fn release(&self, usage: &Usage, bytes: usize) {
+        let left = usage.bytes.fetch_sub(bytes, Ordering::AcqRel) - bytes;
+        let ready = {
             let mut state = self.state.lock();
-            state.waiting -= bytes;
-            if state.waiting < self.limit {
-                std::mem::take(&mut state.asleep)
+            state.buffered -= bytes;
+            if state.buffered < self.limit {
+                std::mem::take(&mut state.wakers)
             } else {
                 Vec::new()
             }
         };
-        for waker in awake {
+        for waker in ready {
             waker.wake();
         }
         if left == 0 {
-            own.waker.wake();
+            usage.waker.wake();
         }
     }
 }
 
-/// What one response holds.
+/// Buffered bytes of one response.
 #[derive(Debug, Default)]
-struct Own {
+struct Usage {
     bytes: AtomicUsize,
     waker: AtomicWaker,
 }
 
-/// A response's body within a budget, if there is one; without body where the request was refused.
+/// Response body with an optional budget. `inner` is `None` for a rejected request.
 pub(crate) struct Budgeted<B> {
     inner: Option<Pin<Box<B>>>,
-    held: Option<Held>,
+    share: Option<Share>,
 }
 
 #[derive(Clone)]
-struct Held {
+struct Share {
     budget: Arc<ResponseBudget>,
-    own: Arc<Own>,
+    usage: Arc<Usage>,
 }
 
 impl<B> Budgeted<B> {
     pub(crate) fn new(inner: B, budget: Option<Arc<ResponseBudget>>) -> Self {
         Self {
             inner: Some(Box::pin(inner)),
-            held: budget.map(|budget| Held {
+            share: budget.map(|budget| Share {
                 budget,
-                own: Arc::default(),
+                usage: Arc::default(),
             }),
         }
     }
@@ -122,7 +123,7 @@ impl<B> Budgeted<B> {
     pub(crate) fn empty() -> Self {
         Self {
             inner: None,
-            held: None,
+            share: None,
         }
     }
 }
@@ -139,14 +140,14 @@ impl<B: Body> Body for Budgeted<B> {
         let Some(inner) = &mut this.inner else {
             return Poll::Ready(None);
         };
-        if let Some(held) = &this.held {
-            ready!(held.budget.poll_room(&held.own, cx));
+        if let Some(share) = &this.share {
+            ready!(share.budget.poll_capacity(&share.usage, cx));
         }
         let frame = ready!(inner.as_mut().poll_frame(cx));
-        let held = &this.held;
+        let share = &this.share;
         Poll::Ready(
             frame.map(|frame| {
-                frame.map(|frame| frame.map_data(|data| Piece::new(data, held.clone())))
+                frame.map(|frame| frame.map_data(|data| Piece::new(data, share.clone())))
             }),
         )
     }
@@ -163,18 +164,18 @@ impl<B: Body> Body for Budgeted<B> {
     }
 }
 
-/// Data that counts until it is dropped.
+/// Data that counts against the budget until it is dropped.
 pub(crate) struct Piece<D> {
     data: D,
-    counted: Option<(Held, usize)>,
+    counted: Option<(Share, usize)>,
 }
 
 impl<D: Buf> Piece<D> {
-    fn new(data: D, held: Option<Held>) -> Self {
+    fn new(data: D, share: Option<Share>) -> Self {
         let bytes = data.remaining();
-        let counted = held.map(|held| {
-            held.budget.take(&held.own, bytes);
-            (held, bytes)
+        let counted = share.map(|share| {
+            share.budget.acquire(&share.usage, bytes);
+            (share, bytes)
         });
         Self { data, counted }
     }
@@ -200,8 +201,8 @@ impl<D: Buf> Buf for Piece<D> {
 
 impl<D> Drop for Piece<D> {
     fn drop(&mut self) {
-        if let Some((held, bytes)) = self.counted.take() {
-            held.budget.give_back(&held.own, bytes);
+        if let Some((share, bytes)) = self.counted.take() {
+            share.budget.release(&share.usage, bytes);
         }
     }
 }
@@ -228,13 +229,13 @@ mod tests {
         polled.map(
             |frame| match frame.map(|frame| frame.map(Frame::into_data)) {
                 Some(Ok(Ok(data))) => data,
-                _ => unreachable!("the body is endless and holds data only"),
+                _ => unreachable!("the body is endless and has only data frames"),
             },
         )
     }
 
     #[test]
-    fn full_budget_stops_bodies_that_hold_bytes_and_lets_others_go_on() {
+    fn full_budget_pauses_bodies_with_buffered_bytes_only() {
         let budget = ResponseBudget::new(300);
         let (mut stalled, mut prompt) = (body(&budget), body(&budget));
         let mut unread = Vec::new();
@@ -243,32 +244,32 @@ mod tests {
                 unread.push(piece);
             }
         }
-        assert_eq!((unread.len(), budget.waiting()), (3, 300));
+        assert_eq!((unread.len(), budget.buffered()), (3, 300));
         assert!(budget.is_full());
         for _ in 0..10 {
             let Poll::Ready(piece) = next(&mut prompt) else {
-                unreachable!("a reader that keeps up waits for nobody");
+                unreachable!("a fast reader never waits");
             };
-            assert_eq!(budget.waiting(), 400);
+            assert_eq!(budget.buffered(), 400);
             drop(piece);
         }
         unread.pop();
         assert!(!budget.is_full());
         assert!(next(&mut stalled).is_ready());
         drop(unread);
-        assert_eq!(budget.waiting(), 0);
+        assert_eq!(budget.buffered(), 0);
     }
 
     #[tokio::test]
-    async fn waiting_body_goes_on_when_bytes_were_written() {
+    async fn paused_body_continues_after_bytes_are_written() {
         let budget = ResponseBudget::new(100);
         let mut one = body(&budget);
-        let held = next(&mut one);
+        let share = next(&mut one);
         let reading = tokio::spawn(async move { one.frame().await.is_some() });
         tokio::task::yield_now().await;
         assert!(!reading.is_finished());
-        drop(held);
+        drop(share);
         assert!(reading.await.unwrap());
-        assert_eq!(budget.waiting(), 0);
+        assert_eq!(budget.buffered(), 0);
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use drover_testkit::tunnel::{TunnelPair, open_options};
 use drover_tunnel::ServeOptions;
-use drover_tunnel::waiting::ResponseBudget;
+use drover_tunnel::response_budget::ResponseBudget;
 use futures::stream;
 use http::{Request, Response};
 use http_body::Frame;
@@ -55,9 +55,9 @@ async fn responses_that_nobody_reads_fill_no_more_than_the_agents_budget() {
     };
     assert_eq!(refused.headers()["retry-after"], "1");
     assert!(
-        budget.waiting() <= 2 * LIMIT + CHUNK,
+        budget.buffered() <= 2 * LIMIT + CHUNK,
         "{}",
-        budget.waiting()
+        budget.buffered()
     );
     let read = tokio::time::timeout(SOON, prompt.into_body().collect());
     let read = read.await.expect("a reader that keeps up goes on").unwrap();
