@@ -153,7 +153,10 @@ mod tests {
         let mut selection = Selection::default();
         selection.set_all(&order(), true);
         assert!(selection.retain(|key| key < "c"));
-        assert!(!selection.retain(|key| key < "c"), "no row is removed twice");
+        assert!(
+            !selection.retain(|key| key < "c"),
+            "no row is removed twice"
+        );
         assert_eq!((chosen(&selection).as_str(), selection.len()), ("ba", 2));
         selection.clear();
         assert!(selection.is_empty());

@@ -1,4 +1,4 @@
-//! What must hold for any bytes; run by the fuzzer and, over the corpus, by `cargo test`.
+//! Properties for arbitrary bytes, run by the fuzzer and, on the corpus, by `cargo test`.
 
 use drover_providers::code_flow::Pending;
 use drover_providers::github::link;
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use secrecy::ExposeSecret as _;
 use url::{Url, form_urlencoded};
 
-/// A list goes on below its own API only, where somebody's token may be shown.
+/// The next page is always below the API that may receive the user's token.
 pub(crate) fn link(data: &[u8]) {
     let Ok(value) = std::str::from_utf8(data) else {
         return;
@@ -15,7 +15,7 @@ pub(crate) fn link(data: &[u8]) {
         "https://api.github.com/",
         "https://git.acme.example:8443/api/v3/",
     ] {
-        let base = Url::parse(api).expect("both are URLs");
+        let base = Url::parse(api).expect("the API addresses are URLs");
         if let Ok(Some(next)) = link::next(value, &base) {
             assert!(next.as_str().starts_with(api), "{next}");
             assert!(!next.path().split('/').any(|part| part == ".."));
@@ -23,7 +23,7 @@ pub(crate) fn link(data: &[u8]) {
     }
 }
 
-/// An organization that is named is there in digits.
+/// Each returned organization ID is contained in the header.
 pub(crate) fn withheld(data: &[u8]) {
     let Ok(value) = std::str::from_utf8(data) else {
         return;
@@ -33,15 +33,15 @@ pub(crate) fn withheld(data: &[u8]) {
     }
 }
 
-/// A code is taken only from the end of the sign-in that was begun, which names it once. An `S` in the
-/// data stands for the state, which the fuzzer cannot know.
+/// Only a callback of the sign-in with exactly one code returns a code. An `S` in the data is
+/// replaced with the state, which the fuzzer cannot guess.
 pub(crate) fn callback(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
     let now = Timestamp::UNIX_EPOCH;
     let pending = Pending::begin("https://drover.test/back", now);
-    let issuer = Url::parse("https://github.com").expect("it is a URL");
+    let issuer = Url::parse("https://github.com").expect("the issuer is a URL");
     let with = |state: &str| pending.code(&text.replace('S', state), &issuer.origin(), now);
     assert!(with("S").is_err(), "without the state");
     let state = pending.state().expose_secret();

@@ -1,11 +1,11 @@
-//! What must hold for any bytes; run by the fuzzer and, over the corpus, by `cargo test`.
+//! Properties for arbitrary bytes, run by the fuzzer and, on the corpus, by `cargo test`.
 
 use drover_providers::ldap::wire::filter::Filter;
 use drover_providers::ldap::wire::message::{
     self, Answer, MAX_MESSAGE_BYTES, Message, Query, Scope,
 };
 
-/// Whatever a directory sends is read to its end or refused, and nothing of it is longer than it.
+/// Each message is parsed completely or rejected, and no part is longer than the message.
 pub(crate) fn message(data: &[u8]) {
     let Ok(Some(length)) = message::length(data) else {
         return;
@@ -14,7 +14,7 @@ pub(crate) fn message(data: &[u8]) {
     let Some(bytes) = data.get(..length) else {
         return;
     };
-    // A message and more is not one message.
+    // A message with trailing bytes is rejected.
     assert!(length == data.len() || Message::parse(data).is_err());
     let Ok(message) = Message::parse(bytes) else {
         return;
@@ -28,7 +28,7 @@ pub(crate) fn message(data: &[u8]) {
     }
 }
 
-/// A filter that was read is sent as one element, however it is written.
+/// A parsed filter is encoded as one element.
 pub(crate) fn filter(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

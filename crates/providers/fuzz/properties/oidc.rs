@@ -1,4 +1,4 @@
-//! What must hold for any bytes; run by the fuzzer and, over the corpus, by `cargo test`.
+//! Properties for arbitrary bytes, run by the fuzzer and, on the corpus, by `cargo test`.
 
 use drover_providers::oidc::Pending;
 use drover_providers::oidc::claims::{ClaimMapping, ClaimPath};
@@ -11,11 +11,10 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 const ISSUER: &str = "https://id.example.com";
-/// Public halves of keys whose private ones were thrown away.
+/// Public keys whose private keys were discarded.
 const KEYS: &str = include_str!("keys.json");
 
-/// No code is taken from an answer that does not name this sign-in once, or that names another
-/// issuer.
+/// A callback without exactly one matching state, or of another issuer, returns no code.
 pub(crate) fn callback(data: &[u8]) {
     let Ok(query) = std::str::from_utf8(data) else {
         return;
@@ -24,31 +23,31 @@ pub(crate) fn callback(data: &[u8]) {
         "issuer": ISSUER, "state": "a-state", "nonce": "n", "verifier": "v",
         "redirectUri": "https://drover.example.com/", "issuedAt": Timestamp::UNIX_EPOCH,
     });
-    let pending: Pending = serde_json::from_value(pending).expect("it is one");
+    let pending: Pending = serde_json::from_value(pending).expect("the JSON is a pending sign-in");
     let values = |wanted: &str| -> Vec<String> {
         url::form_urlencoded::parse(data)
             .filter(|(name, _)| name == wanted)
             .map(|(_, value)| value.into_owned())
             .collect()
     };
-    for names_itself in [false, true] {
-        let read = Callback::read(query, &pending, ISSUER, names_itself, Timestamp::UNIX_EPOCH);
+    for sends_iss in [false, true] {
+        let read = Callback::read(query, &pending, ISSUER, sends_iss, Timestamp::UNIX_EPOCH);
         if read.is_err() {
             continue;
         }
         assert_eq!(values("state"), ["a-state"]);
         let issuers = values("iss");
-        assert!(issuers == [ISSUER] || (issuers.is_empty() && !names_itself));
+        assert!(issuers == [ISSUER] || (issuers.is_empty() && !sends_iss));
         assert_ne!(values("code").len(), values("error").len());
     }
 }
 
-/// Nobody can make a token that is believed without a private key.
+/// Without a private key, no token is accepted.
 pub(crate) fn id_token(data: &[u8]) {
     let Ok(token) = std::str::from_utf8(data) else {
         return;
     };
-    let keys = KeySet::parse(KEYS.as_bytes()).expect("it is one");
+    let keys = KeySet::parse(KEYS.as_bytes()).expect("the file is a key set");
     assert_eq!(keys.len(), 3);
     let expected = Expected {
         issuer: ISSUER,
@@ -59,13 +58,13 @@ pub(crate) fn id_token(data: &[u8]) {
     assert!(verify(token, &keys, &expected, Timestamp::UNIX_EPOCH).is_err());
 }
 
-/// A document that is believed is the issuer's own, and nothing is sent anywhere without TLS.
+/// An accepted document belongs to the issuer, and all its URLs use TLS.
 pub(crate) fn metadata(data: &[u8]) {
-    let issuer = Issuer::parse(ISSUER).expect("it is one");
+    let issuer = Issuer::parse(ISSUER).expect("the constant is an issuer");
     let Ok(metadata) = Metadata::parse(&issuer, data) else {
         return;
     };
-    // Members that nobody asked for need not be text.
+    // Unknown members need not be strings.
     if let Ok(document) = serde_json::from_slice::<Value>(data) {
         assert_eq!(document["issuer"], ISSUER);
     }
@@ -78,7 +77,7 @@ pub(crate) fn metadata(data: &[u8]) {
     }
 }
 
-/// No set has secrets, or more keys than are kept.
+/// A parsed key set has no symmetric keys and at most 100 keys.
 pub(crate) fn keys(data: &[u8]) {
     let Some(keys) = KeySet::parse(data) else {
         return;
@@ -87,18 +86,20 @@ pub(crate) fn keys(data: &[u8]) {
     let Ok(document) = serde_json::from_slice::<Value>(data) else {
         return;
     };
-    let published = document["keys"].as_array().expect("it was read");
+    let published = document["keys"]
+        .as_array()
+        .expect("the parsed document has keys");
     let public = published.iter().filter(|key| key["kty"] != "oct").count();
     assert!(keys.len() <= public);
 }
 
-/// Whatever claims say, a person is who the token is about, and each group can stand in a name.
+/// The user always has the subject of the token, and each group ID fits into a name.
 pub(crate) fn claims(data: &[u8]) {
     let Ok(claims) = serde_json::from_slice::<Map<String, Value>>(data) else {
         return;
     };
     for groups in ["groups", "realm_access.roles"] {
-        let path = |field, text| ClaimPath::parse(field, text).expect("it is one");
+        let path = |field, text| ClaimPath::parse(field, text).expect("the text is a claim path");
         let meaning = ClaimMapping {
             groups: path("oidc.groupsClaim", groups),
             login: path("oidc.loginClaim", "preferred_username"),

@@ -1,4 +1,4 @@
-//! Active Directory as Samba is it: a domain of its own, made and started by the test.
+//! Tests against Samba as an Active Directory domain controller.
 
 #![expect(
     clippy::panic,
@@ -17,7 +17,7 @@ use drover_providers::{Person, ProviderError};
 use samba::{Samba, USERS};
 use secrecy::SecretString;
 
-/// A password for anybody, as the domain's rules want it.
+/// Password of all users, valid under the domain's rules.
 const PASSWORD: &str = "Right horse 1";
 
 fn secret(text: &str) -> SecretString {
@@ -68,16 +68,16 @@ fn entries() -> String {
     entries += &user("disabled", "").replace("Control: 512", "Control: 514");
     entries += &user("expired", "accountExpires: 132539328000000000\n");
     entries += &user("must-change", "pwdLastSet: 0\n");
-    // Deeper than Drover would follow by itself, with a circle at the end.
+    // Deeper than Drover's own limit, with a cycle at the end.
     entries += &group("level01", &["jane"]);
     for level in 2..=20 {
         let below = format!("level{:02}", level - 1);
         entries += &group(&format!("level{level:02}"), &[&below]);
     }
-    entries += &group("circle", &["level20"]);
+    entries += &group("cycle", &["level20"]);
     write!(
         entries,
-        "dn: CN=level01,{USERS}\nchangetype: modify\nadd: member\nmember: CN=circle,{USERS}\n\n"
+        "dn: CN=level01,{USERS}\nchangetype: modify\nadd: member\nmember: CN=cycle,{USERS}\n\n"
     )
     .unwrap();
     entries += &group("others", &["john"]);
@@ -90,7 +90,7 @@ fn entries() -> String {
 fn refusal(answer: Result<Person, ProviderError>) -> Refusal {
     match answer {
         Err(ProviderError::Refused(refusal)) => refusal,
-        other => panic!("it should say no: {other:?}"),
+        other => panic!("expected a refusal: {other:?}"),
     }
 }
 
@@ -102,29 +102,30 @@ fn names(person: &Person) -> Vec<&str> {
         .collect()
 }
 
-/// One test, for a domain takes a quarter of a minute to make; its parts do not need each other.
+/// Runs all cases in one test, because creating a domain takes 15 seconds. The cases are
+/// independent.
 #[tokio::test]
-async fn people_of_active_directory_are_who_it_says_they_are() {
+async fn active_directory_users_sign_in_and_refresh() {
     let samba = Samba::start();
     samba.change(&entries());
     let directory = Directory::new(&spec(&samba, samba.ldaps()), secret(PASSWORD)).unwrap();
-    groups_of_groups_and_the_primary_group_count(&samba, &directory).await;
-    what_the_filter_leaves_out_is_still_a_way_to_what_counts(&samba).await;
-    groups_come_in_pages(&directory).await;
-    an_account_that_is_disabled_is_told_to_its_right_password_only(&directory).await;
-    nothing_that_is_typed_is_part_of_a_filter_or_another_kind(&directory).await;
-    a_trial_works_and_a_wrong_service_account_does_not(&samba, &directory).await;
-    whoever_is_renamed_stays_and_whoever_comes_again_is_new(&samba, &directory).await;
-    whoever_is_disabled_later_is_refused(&samba, &directory).await;
+    nested_groups_and_the_primary_group_count(&samba, &directory).await;
+    parents_of_excluded_groups_count(&samba).await;
+    group_search_returns_all_pages(&directory).await;
+    only_the_correct_password_reveals_the_disabled_account(&directory).await;
+    login_name_cannot_inject_a_filter_or_name_a_group(&directory).await;
+    connection_test_passes_and_wrong_service_account_fails(&samba, &directory).await;
+    renamed_user_keeps_the_id_and_recreated_user_does_not(&samba, &directory).await;
+    user_disabled_after_the_sign_in_is_rejected(&samba, &directory).await;
 }
 
-async fn groups_of_groups_and_the_primary_group_count(samba: &Samba, directory: &Directory) {
+async fn nested_groups_and_the_primary_group_count(samba: &Samba, directory: &Directory) {
     let jane = directory.sign_in("jane", &secret(PASSWORD)).await.unwrap();
     assert_eq!(jane.display_name.as_deref(), Some("jane of the tests"));
     assert_eq!(jane.id.len(), 36);
     let mut expected: Vec<String> = (1..=20).map(|level| format!("level{level:02}")).collect();
-    // The primary group, and what it is in.
-    expected.extend(["circle", "Domain Users", "Users"].map(str::to_owned));
+    // The primary group and its parent groups.
+    expected.extend(["cycle", "Domain Users", "Users"].map(str::to_owned));
     expected.sort();
     let mut found = names(&jane);
     found.sort_unstable();
@@ -135,8 +136,8 @@ async fn groups_of_groups_and_the_primary_group_count(samba: &Samba, directory: 
     assert_eq!(by_starttls.refresh(&jane.id).await.unwrap(), jane);
 }
 
-/// As in a directory where Drover goes from group to group itself.
-async fn what_the_filter_leaves_out_is_still_a_way_to_what_counts(samba: &Samba) {
+/// Covers the search in which Drover follows the groups itself.
+async fn parents_of_excluded_groups_count(samba: &Samba) {
     let mut spec = spec(samba, samba.ldaps());
     let counted = "(|(cn=level20)(cn=Users)(cn=others))";
     spec.groups.as_mut().unwrap().filter = Some(counted.to_owned());
@@ -147,7 +148,7 @@ async fn what_the_filter_leaves_out_is_still_a_way_to_what_counts(samba: &Samba)
     assert_eq!(found, ["Users", "level20"]);
 }
 
-async fn groups_come_in_pages(directory: &Directory) {
+async fn group_search_returns_all_pages(directory: &Directory) {
     let joan = directory.sign_in("joan", &secret(PASSWORD)).await.unwrap();
     let many = names(&joan)
         .iter()
@@ -156,7 +157,7 @@ async fn groups_come_in_pages(directory: &Directory) {
     assert_eq!(many, 600);
 }
 
-async fn an_account_that_is_disabled_is_told_to_its_right_password_only(directory: &Directory) {
+async fn only_the_correct_password_reveals_the_disabled_account(directory: &Directory) {
     for login in ["disabled", "expired", "must-change"] {
         let right = directory.sign_in(login, &secret(PASSWORD)).await;
         let wrong = directory.sign_in(login, &secret("Wrong horse 1")).await;
@@ -165,7 +166,7 @@ async fn an_account_that_is_disabled_is_told_to_its_right_password_only(director
     }
 }
 
-async fn nothing_that_is_typed_is_part_of_a_filter_or_another_kind(directory: &Directory) {
+async fn login_name_cannot_inject_a_filter_or_name_a_group(directory: &Directory) {
     for login in [
         "*",
         "j*",
@@ -178,17 +179,20 @@ async fn nothing_that_is_typed_is_part_of_a_filter_or_another_kind(directory: &D
         let answer = directory.sign_in(login, &secret(PASSWORD)).await;
         assert_eq!(refusal(answer), Refusal::Credentials, "{login:?}");
     }
-    // A group, which has the login attribute too.
+    // Groups also have the login attribute.
     let group = directory.sign_in("Domain Users", &secret(PASSWORD)).await;
     assert_eq!(refusal(group), Refusal::Credentials);
     let empty = directory.sign_in("jane", &secret("")).await;
     assert_eq!(refusal(empty), Refusal::Credentials);
 }
 
-async fn a_trial_works_and_a_wrong_service_account_does_not(samba: &Samba, directory: &Directory) {
+async fn connection_test_passes_and_wrong_service_account_fails(
+    samba: &Samba,
+    directory: &Directory,
+) {
     let password = secret(PASSWORD);
-    let trial = directory.check(Some(("jane", &password))).await;
-    assert!(trial.works() && trial.person.is_some(), "{trial:?}");
+    let test = directory.check(Some(("jane", &password))).await;
+    assert!(test.works() && test.person.is_some(), "{test:?}");
 
     let wrong = Directory::new(&spec(samba, samba.ldaps()), secret("Wrong horse 1")).unwrap();
     let answer = wrong.sign_in("jane", &password).await;
@@ -204,7 +208,7 @@ async fn a_trial_works_and_a_wrong_service_account_does_not(samba: &Samba, direc
     );
 }
 
-async fn whoever_is_renamed_stays_and_whoever_comes_again_is_new(
+async fn renamed_user_keeps_the_id_and_recreated_user_does_not(
     samba: &Samba,
     directory: &Directory,
 ) {
@@ -228,7 +232,7 @@ async fn whoever_is_renamed_stays_and_whoever_comes_again_is_new(
     assert_eq!(refusal(directory.refresh(&before.id).await), Refusal::Gone);
 }
 
-async fn whoever_is_disabled_later_is_refused(samba: &Samba, directory: &Directory) {
+async fn user_disabled_after_the_sign_in_is_rejected(samba: &Samba, directory: &Directory) {
     let jane = directory.sign_in("jane", &secret(PASSWORD)).await.unwrap();
     samba.change(&format!(
         "dn: CN=jane,{USERS}\nchangetype: modify\nreplace: userAccountControl\n\

@@ -1,4 +1,5 @@
-//! Debian's Samba as a domain controller, of which only LDAP runs, on a loopback address of its own.
+//! Debian's Samba as a domain controller with only its LDAP service, on a separate loopback
+//! address.
 
 use std::io::Write as _;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -13,7 +14,7 @@ use tempfile::TempDir;
 
 use drover_testkit::authority::Authority;
 
-/// Where accounts and most groups are.
+/// Container of users and most groups.
 pub(crate) const USERS: &str = "CN=Users,DC=dir,DC=test";
 
 const SAMBA: &str = "/usr/sbin/samba";
@@ -23,7 +24,7 @@ const LDAPMODIFY: &str = "/usr/bin/ldapmodify";
 const ADMINISTRATOR_PASSWORD: &str = "Of the domain 1";
 const START_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// A domain that runs until it is dropped.
+/// A domain controller that runs until it is dropped.
 pub(crate) struct Samba {
     folder: TempDir,
     authority: Authority,
@@ -32,7 +33,7 @@ pub(crate) struct Samba {
 }
 
 impl Samba {
-    /// Makes a domain, and starts its LDAP.
+    /// Creates a domain and starts its LDAP service.
     pub(crate) fn start() -> Self {
         for (program, package) in [
             (SAMBA, "samba"),
@@ -46,7 +47,7 @@ impl Samba {
         }
         assert!(
             rustix::process::geteuid().is_root(),
-            "a domain controller listens on port 389: run this test as root"
+            "a domain controller listens on port 389, which requires root: run this test as root"
         );
         let address = free_address();
         let authority = Authority::new();
@@ -62,7 +63,7 @@ impl Samba {
         write("authority.pem", &authority.pem());
         provision(folder.path(), address);
         let log = std::fs::File::create(folder.path().join("samba.log")).unwrap();
-        // It does not outlive the test, whatever becomes of that.
+        // The kernel stops Samba with the test process.
         let process = Command::new(SETPRIV)
             .args(["--pdeathsig", "KILL", SAMBA])
             .args(["--foreground", "--no-process-group", "--model=single"])
@@ -111,7 +112,7 @@ impl Samba {
         format!("ldap://{}", self.address)
     }
 
-    /// Makes changes, LDIF, as the domain's administrator.
+    /// Applies changes, as LDIF, as administrator of the domain.
     pub(crate) fn change(&self, changes: &str) {
         let mut process = Command::new(LDAPMODIFY)
             .args(["-x", "-H", &self.ldaps()])
@@ -134,13 +135,13 @@ impl Samba {
 
 impl Drop for Samba {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// An address of this machine on which nobody has LDAP's port; all of 127.0.0.0/8 are.
+/// Returns a loopback address in 127.0.0.0/8 with a free LDAP port.
 fn free_address() -> Ipv4Addr {
     let [.., high, low] = std::process::id().to_be_bytes();
     let address = (64..=254).map(|part| Ipv4Addr::new(127, part, high, low.clamp(1, 254)));
@@ -166,7 +167,7 @@ fn provision(folder: &Path, address: Ipv4Addr) {
     command.arg(format!("--host-ip={address}"));
     for option in [
         "server services=ldap".to_owned(),
-        // Nothing of it outlives the test.
+        // The data need not survive the test.
         "ldb:nosync=yes".to_owned(),
         "bind interfaces only=yes".to_owned(),
         format!("interfaces={address}/8"),
@@ -184,7 +185,7 @@ fn provision(folder: &Path, address: Ipv4Addr) {
     assert!(output.status.success(), "samba-tool: {said}");
 }
 
-/// A password as `unicodePwd` takes it: in quotes, UTF-16 (MS-ADTS §3.1.1.3.1.5.1).
+/// Encodes a password for `unicodePwd`: in quotes, UTF-16 (MS-ADTS §3.1.1.3.1.5.1).
 pub(crate) fn unicode_password(password: &str) -> String {
     let quoted = format!("\"{password}\"");
     let bytes: Vec<u8> = quoted.encode_utf16().flat_map(u16::to_le_bytes).collect();

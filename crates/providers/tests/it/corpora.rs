@@ -1,4 +1,4 @@
-//! The fuzzers' corpora, as ordinary tests.
+//! Runs the properties of the fuzz targets on their corpora.
 
 #[path = "../../fuzz/properties/github.rs"]
 mod github;
@@ -20,20 +20,20 @@ fn replay(target: &str, property: fn(&[u8])) {
 }
 
 #[test]
-fn corpora_of_github_hold() {
+fn github_fuzz_corpora_satisfy_their_properties() {
     replay("link", github::link);
     replay("withheld", github::withheld);
     replay("callback", github::callback);
 }
 
 #[test]
-fn corpora_of_directories_hold() {
+fn ldap_fuzz_corpora_satisfy_their_properties() {
     replay("ldap_message", ldap::message);
     replay("ldap_filter", ldap::filter);
 }
 
 #[test]
-fn corpora_of_openid_connect_hold() {
+fn openid_connect_fuzz_corpora_satisfy_their_properties() {
     replay("oidc_callback", oidc::callback);
     replay("oidc_id_token", oidc::id_token);
     replay("oidc_metadata", oidc::metadata);

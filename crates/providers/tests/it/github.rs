@@ -1,4 +1,4 @@
-//! GitHub, against a faithful fake of it.
+//! Tests of the GitHub client against a faithful fake.
 
 mod checks;
 mod faults;
@@ -35,7 +35,7 @@ fn spec(fake: &Fake) -> GithubSpec {
     }
 }
 
-/// Where it is.
+/// Returns the endpoints of the fake.
 fn endpoints(fake: &Fake) -> Endpoints {
     Endpoints {
         api: fake.api(),
@@ -43,8 +43,8 @@ fn endpoints(fake: &Fake) -> Endpoints {
     }
 }
 
-/// Long enough for any machine, except where nothing will ever come.
-fn patience() -> Timeouts {
+/// Timeouts that are long enough for slow machines.
+fn timeouts() -> Timeouts {
     Timeouts {
         request: Duration::from_mins(1),
         operation: Duration::from_mins(2),
@@ -52,16 +52,16 @@ fn patience() -> Timeouts {
 }
 
 fn github(fake: &Fake) -> Github {
-    hurried(fake, patience())
+    github_with(fake, timeouts())
 }
 
-/// With less time for each answer.
-fn hurried(fake: &Fake, patience: Timeouts) -> Github {
+/// Returns a client with these timeouts.
+fn github_with(fake: &Fake, timeouts: Timeouts) -> Github {
     let secret = SecretString::from(SECRET);
-    Github::at(endpoints(fake), &spec(fake), secret, patience).unwrap()
+    Github::at(endpoints(fake), &spec(fake), secret, timeouts).unwrap()
 }
 
-/// Begins a sign-in that the account allows: with what the browser comes back.
+/// Starts a sign-in and gives consent as the account. Returns the callback query.
 fn allowed(fake: &Fake, github: &Github, account: u64) -> (String, Pending) {
     let (page, pending) = github.authorize(&BACK.parse().unwrap(), now());
     let query = fake.world().allow(&page, account);
@@ -73,20 +73,20 @@ async fn sign_in(fake: &Fake, github: &Github, account: u64) -> Result<SignedIn,
     github.redeem(&query, &pending, now()).await
 }
 
-/// Ids and names of somebody's groups.
+/// Returns the IDs and names of a user's groups.
 fn groups(person: &drover_providers::Person) -> Vec<(&str, &str)> {
     let groups = person.groups.iter();
     groups.map(|group| (&*group.id, &*group.name)).collect()
 }
 
-/// What an error says, with all that is below it.
-fn words(error: &(dyn Error + 'static)) -> String {
+/// Formats an error with all its sources.
+fn message(error: &(dyn Error + 'static)) -> String {
     let below = std::iter::successors(Some(error), |&error| error.source());
-    let words: Vec<_> = below.map(ToString::to_string).collect();
-    words.join(": ")
+    let message: Vec<_> = below.map(ToString::to_string).collect();
+    message.join(": ")
 }
 
-/// What becomes of somebody's access by an error.
+/// Short name of an error variant.
 fn outcome(error: &ProviderError) -> &'static str {
     match error {
         ProviderError::Refused(_) => "refused",

@@ -1,4 +1,4 @@
-//! Directories: Debian's slapd, and servers that answer as no directory should.
+//! Tests of the LDAP client against Debian's slapd and against misbehaving servers.
 
 mod configuration;
 mod fake;
@@ -20,7 +20,7 @@ fn secret(text: &str) -> SecretString {
     SecretString::from(text)
 }
 
-/// A configuration for people in `ou=people` and groups in `ou=groups`.
+/// Returns a configuration with users in `ou=people` and groups in `ou=groups`.
 fn spec(servers: &[String], ca_bundle: &str) -> LdapSpec {
     LdapSpec {
         servers: servers.to_vec(),
@@ -38,7 +38,7 @@ fn spec(servers: &[String], ca_bundle: &str) -> LdapSpec {
     }
 }
 
-/// A configuration that reaches a directory.
+/// Returns a configuration for this directory.
 fn reaching(slapd: &Slapd) -> LdapSpec {
     spec(&[slapd.ldaps()], &slapd.authority().pem())
 }
@@ -47,7 +47,7 @@ fn directory(spec: &LdapSpec) -> Directory {
     Directory::new(spec, secret(DROVER_PASSWORD)).unwrap()
 }
 
-/// The names of somebody's groups, sorted.
+/// Returns the sorted names of a user's groups.
 fn groups_of(person: &Person) -> Vec<&str> {
     let groups = person.groups.iter();
     let mut names: Vec<&str> = groups.map(|group| group.name.as_str()).collect();
@@ -58,18 +58,18 @@ fn groups_of(person: &Person) -> Vec<&str> {
 fn refusal<T: std::fmt::Debug>(answer: Result<T, ProviderError>) -> Refusal {
     match answer {
         Err(ProviderError::Refused(refusal)) => refusal,
-        other => panic!("it should say no: {other:?}"),
+        other => panic!("expected a refusal: {other:?}"),
     }
 }
 
 fn field<T: std::fmt::Debug>(answer: Result<T, ProviderError>) -> (&'static str, String) {
     match answer {
         Err(ProviderError::Misconfigured { field, problem }) => (field, problem),
-        other => panic!("it should name a field: {other:?}"),
+        other => panic!("expected a configuration error: {other:?}"),
     }
 }
 
-/// Asserts that nobody was refused, because nobody could be asked; the reasons in one line.
+/// Asserts that the result is `Unavailable`. Returns the error with its sources in one line.
 fn unavailable<T: std::fmt::Debug>(answer: Result<T, ProviderError>) -> String {
     match answer {
         Err(error @ ProviderError::Unavailable { .. }) => {
@@ -81,6 +81,6 @@ fn unavailable<T: std::fmt::Debug>(answer: Result<T, ProviderError>) -> String {
             }
             text
         }
-        other => panic!("it should be out of reach: {other:?}"),
+        other => panic!("expected an unavailable directory: {other:?}"),
     }
 }

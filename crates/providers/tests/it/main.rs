@@ -1,4 +1,4 @@
-//! Providers as they are: real ones where they can be had, and faithful fakes.
+//! Tests against real identity providers where available, and against faithful fakes.
 
 #![expect(
     clippy::panic,

@@ -1,4 +1,4 @@
-//! OpenID Connect: what is believed (pure), a hostile issuer, and a certified one.
+//! Tests of OpenID Connect: pure validation, a hostile issuer, and a certified provider.
 
 mod callbacks;
 mod certified;
@@ -17,7 +17,7 @@ use drover_testkit::openid::{CLIENT, SECRET};
 use jiff::Timestamp;
 use serde_json::json;
 
-/// The time at which a test believes to be.
+/// Current time of the tests, in seconds since 1970.
 const NOW: i64 = 1_700_000_000;
 
 fn now() -> Timestamp {
@@ -28,7 +28,7 @@ fn after(seconds: i64) -> Timestamp {
     Timestamp::from_second(NOW + seconds).unwrap()
 }
 
-/// A client with a secret.
+/// Returns the spec of a client with a secret.
 fn spec(issuer: &str, ca: &str) -> OidcSpec {
     let spec = json!({"issuer": issuer, "clientId": CLIENT, "caBundle": ca});
     OidcSpec {
@@ -40,7 +40,7 @@ fn spec(issuer: &str, ca: &str) -> OidcSpec {
     }
 }
 
-/// A renewal as a sign-in, where nothing of it is looked at when it fails.
+/// Converts a refresh result to a sign-in result, without the tokens of a failed refresh.
 fn as_sign_in(renewed: Renewed) -> Result<SignedIn, ProviderError> {
     renewed.outcome.map(|person| SignedIn {
         person,
@@ -49,10 +49,10 @@ fn as_sign_in(renewed: Renewed) -> Result<SignedIn, ProviderError> {
     })
 }
 
-/// What became of something, in one word, to compare.
+/// Result variant without its data, for comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    Good,
+    Accepted,
     Refused(Refusal),
     Unavailable,
     Misconfigured(&'static str),
@@ -61,7 +61,7 @@ enum Verdict {
 
 fn verdict<T>(result: &Result<T, ProviderError>) -> Verdict {
     match result {
-        Ok(_) => Verdict::Good,
+        Ok(_) => Verdict::Accepted,
         Err(ProviderError::Refused(refusal)) => Verdict::Refused(*refusal),
         Err(ProviderError::Unavailable { .. }) => Verdict::Unavailable,
         Err(ProviderError::Misconfigured { field, .. }) => Verdict::Misconfigured(field),
@@ -69,12 +69,12 @@ fn verdict<T>(result: &Result<T, ProviderError>) -> Verdict {
     }
 }
 
-/// An error with everything below it, as a log would have it, and its `Debug`.
+/// Formats an error with its sources and its `Debug` output.
 fn shown<T>(result: Result<T, ProviderError>) -> String {
     let Err(error) = result else {
         return String::new();
     };
-    let below = std::iter::successors(Some(&error as &dyn std::error::Error), |e| e.source());
-    let below: Vec<String> = below.map(ToString::to_string).collect();
-    format!("{}: {error:?}", below.join(": "))
+    let messages = std::iter::successors(Some(&error as &dyn std::error::Error), |e| e.source());
+    let messages: Vec<String> = messages.map(ToString::to_string).collect();
+    format!("{}: {error:?}", messages.join(": "))
 }

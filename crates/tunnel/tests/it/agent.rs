@@ -1,4 +1,4 @@
-//! What the agents of these tests answer.
+//! Request handlers of the agents in these tests.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -29,7 +29,7 @@ pub(crate) fn get(path: &str) -> Request<Empty<Bytes>> {
         .unwrap()
 }
 
-/// A service whose answers are `answer`'s.
+/// Returns a service that responds with `answer`.
 pub(crate) fn agent<F, Fut>(
     answer: F,
 ) -> impl Service<Request<Incoming>, Response = Response<AnyBody>, Error = Infallible, Future: Send>

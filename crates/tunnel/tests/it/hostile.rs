@@ -1,5 +1,5 @@
-//! An agent that was taken over. It may end its own tunnel; it must not do more: memory stays
-//! within the tunnel's budget, its users get an error, and another cluster notices nothing.
+//! Tests with a compromised agent. It may close its own tunnel, but memory stays within the
+//! tunnel's budget, its users receive errors, and other clusters are not affected.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::raw::{
     RawAgent, SETTINGS, STATUS_200, Victim, WINDOW_UPDATE, frame, victim,
 };
 
-/// The hostile agent's tunnel and an honest one, in one server's budget.
+/// The tunnel of a hostile agent and of an honest agent, with a shared server budget.
 struct Scene {
     hostile: Victim,
     honest: TunnelPair,
@@ -48,13 +48,13 @@ impl Scene {
         }
     }
 
-    /// The honest cluster still answers.
+    /// Asserts that the honest cluster still responds.
     async fn assert_honest_unhurt(&self) {
         let response = self.honest.tunnel.send(get("/")).await.unwrap();
         assert_eq!(text(response).await, "honest");
     }
 
-    /// A user's request, which the agent has seen, and its stream.
+    /// Sends a user request. Returns its task and its stream after the agent received it.
     async fn request(&mut self) -> (JoinHandle<Answer>, u32) {
         let tunnel = self.hostile.tunnel.clone();
         let user = tokio::spawn(async move { tunnel.send(get("/")).await });
@@ -62,7 +62,7 @@ impl Scene {
         (user, stream)
     }
 
-    /// A user's request to which the agent has sent a status and headers, and its stream.
+    /// Sends a user request, and a response head from the agent. Returns the task and the stream.
     async fn answered_request(&mut self) -> (JoinHandle<Answer>, u32) {
         let (user, stream) = self.request().await;
         let agent = &mut self.hostile.agent;
@@ -73,7 +73,7 @@ impl Scene {
         (user, stream)
     }
 
-    /// The hostile tunnel ends by itself, for breaking the rules, and nothing else does.
+    /// Asserts that only the hostile tunnel closes, with a protocol error.
     async fn assert_only_hostile_closed(mut self) {
         let mut driver = self.hostile.driver;
         let ended = async {
@@ -101,17 +101,19 @@ const ROOMY: Limits = Limits {
     buffered_bytes: 2 << 20,
 };
 
-/// Opens a scene, lets `attack` send what it likes, and expects the tunnel to be closed.
+/// Opens a scene, runs `attack` and asserts that the hostile tunnel closes.
 async fn closes(attack: impl AsyncFnOnce(&mut RawAgent) -> std::io::Result<()>) {
     let mut scene = Scene::open(ROOMY).await;
-    // What the tunnel does not read any more cannot be written either.
+    // Writes can block or fail after the tunnel stops reading.
     let attacked = attack(&mut scene.hostile.agent);
     let _ = tokio::time::timeout(Duration::from_mins(1), attacked).await;
     scene.assert_only_hostile_closed().await;
 }
 
-/// As [`closes`], with a request whose response's head has been sent.
-async fn closes_in_answer(attack: impl AsyncFnOnce(&mut RawAgent, u32) -> std::io::Result<()>) {
+/// Like [`closes`], with a request whose response head was sent.
+async fn closes_during_response(
+    attack: impl AsyncFnOnce(&mut RawAgent, u32) -> std::io::Result<()>,
+) {
     let mut scene = Scene::open(ROOMY).await;
     let (user, stream) = scene.answered_request().await;
     let body = user.await.unwrap().unwrap().into_body();
@@ -120,7 +122,7 @@ async fn closes_in_answer(attack: impl AsyncFnOnce(&mut RawAgent, u32) -> std::i
     scene.assert_only_hostile_closed().await;
     assert!(
         body.collect().await.is_err(),
-        "the user must not take it for a whole response"
+        "the user must not receive a truncated response as complete"
     );
 }
 
@@ -135,17 +137,17 @@ async fn oversized_frame_closes_only_its_tunnel() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reset_of_a_stream_that_was_never_opened_closes_only_its_tunnel() {
+async fn reset_of_unopened_stream_closes_only_its_tunnel() {
     closes(async |agent| agent.send(RST_STREAM, 0, 0x7fff_ffff, &[0; 4]).await).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn data_on_a_stream_that_was_never_opened_closes_only_its_tunnel() {
+async fn data_on_unopened_stream_closes_only_its_tunnel() {
     closes(async |agent| agent.send(DATA, 0, 9, b"x").await).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn request_of_the_agents_own_closes_only_its_tunnel() {
+async fn request_sent_by_agent_closes_only_its_tunnel() {
     closes(async |agent| {
         agent
             .send(HEADERS, END_HEADERS | END_STREAM, 2, &[0x82, 0x84])
@@ -156,7 +158,7 @@ async fn request_of_the_agents_own_closes_only_its_tunnel() {
 
 #[tokio::test(start_paused = true)]
 async fn pushed_response_closes_only_its_tunnel() {
-    closes_in_answer(async |agent, stream| {
+    closes_during_response(async |agent, stream| {
         agent
             .send(PUSH_PROMISE, END_HEADERS, stream, &[0, 0, 0, 2, 0x82, 0x84])
             .await
@@ -165,7 +167,7 @@ async fn pushed_response_closes_only_its_tunnel() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn overflow_of_the_servers_window_closes_only_its_tunnel() {
+async fn overflow_of_server_window_closes_only_its_tunnel() {
     closes(async |agent| {
         agent
             .send(WINDOW_UPDATE, 0, 0, &0x7fff_ffff_u32.to_be_bytes())
@@ -175,9 +177,9 @@ async fn overflow_of_the_servers_window_closes_only_its_tunnel() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn headers_without_end_close_only_their_tunnel() {
-    closes_in_answer(async |agent, stream| {
-        // A literal header whose value is announced and never finished.
+async fn endless_headers_close_only_their_tunnel() {
+    closes_during_response(async |agent, stream| {
+        // A literal header with an incomplete value.
         agent
             .send(
                 HEADERS,
@@ -195,8 +197,8 @@ async fn headers_without_end_close_only_their_tunnel() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn empty_frames_without_end_close_only_their_tunnel() {
-    closes_in_answer(async |agent, stream| {
+async fn endless_empty_frames_close_only_their_tunnel() {
+    closes_during_response(async |agent, stream| {
         for _ in 0..100_000 {
             agent.send(DATA, 0, stream, &[]).await?;
         }
@@ -216,7 +218,7 @@ async fn tiny_unread_frames_close_only_their_tunnel() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn data_after_the_end_of_a_response_does_not_reach_the_user() {
+async fn data_after_the_end_of_a_response_is_not_delivered() {
     let mut scene = Scene::open(ROOMY).await;
     let (user, stream) = scene.answered_request().await;
     let agent = &mut scene.hostile.agent;
@@ -226,7 +228,7 @@ async fn data_after_the_end_of_a_response_does_not_reach_the_user() {
         .unwrap();
     agent.send(DATA, 0, stream, b" and more").await.unwrap();
     let response = user.await.unwrap();
-    // The tunnel may be closed for it before the user has read; more must never arrive.
+    // The tunnel may close before the user has read the body, but no extra data may arrive.
     if let Ok(response) = response
         && let Ok(body) = response.into_body().collect().await
     {
@@ -236,7 +238,7 @@ async fn data_after_the_end_of_a_response_does_not_reach_the_user() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn agent_that_exceeds_a_streams_window_gets_no_further_than_the_window() {
+async fn agent_cannot_send_more_than_the_stream_window() {
     let mut scene = Scene::open(ROOMY).await;
     let (user, stream) = scene.answered_request().await;
     let body = user.await.unwrap().unwrap().into_body();
@@ -261,7 +263,7 @@ async fn agent_that_exceeds_a_streams_window_gets_no_further_than_the_window() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn body_that_nobody_reads_is_bounded_and_reset_after_a_minute() {
+async fn unread_body_is_bounded_and_reset_after_a_minute() {
     let mut scene = Scene::open(ROOMY).await;
     let (user, stream) = scene.answered_request().await;
     let mut body = user.await.unwrap().unwrap().into_body();
@@ -282,7 +284,7 @@ async fn body_that_nobody_reads_is_bounded_and_reset_after_a_minute() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn unread_bodies_above_the_budget_are_shed_and_requests_refused_until_they_are() {
+async fn unread_bodies_above_the_budget_are_shed_and_new_requests_rejected() {
     let mut scene = Scene::open(ROOMY).await;
     let mut unread = Vec::new();
     for _ in 0..8 {
@@ -312,7 +314,7 @@ async fn unread_bodies_above_the_budget_are_shed_and_requests_refused_until_they
 }
 
 #[tokio::test(start_paused = true)]
-async fn streams_never_answered_run_into_the_limit_and_their_timeout() {
+async fn unanswered_streams_reach_the_limit_and_time_out() {
     let mut scene = Scene::open(Limits {
         streams: 10,
         ..ROOMY
@@ -348,7 +350,7 @@ async fn streams_never_answered_run_into_the_limit_and_their_timeout() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reset_storm_ends_requests_and_nothing_else() {
+async fn reset_storm_ends_only_requests() {
     let mut scene = Scene::open(ROOMY).await;
     for _ in 0..2_000 {
         let (user, stream) = scene.request().await;
@@ -365,7 +367,7 @@ async fn reset_storm_ends_requests_and_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn flood_of_pings_that_never_reads_its_answers_is_cut_off() {
+async fn ping_flood_without_reading_pongs_closes_the_tunnel() {
     let scene = Scene::open(ROOMY).await;
     let Scene {
         hostile: Victim {
@@ -391,7 +393,7 @@ async fn flood_of_pings_that_never_reads_its_answers_is_cut_off() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn refused_stream_may_be_tried_elsewhere() {
+async fn refused_stream_error_allows_a_retry() {
     let mut scene = Scene::open(ROOMY).await;
     let (user, stream) = scene.request().await;
     scene
@@ -408,7 +410,7 @@ async fn refused_stream_may_be_tried_elsewhere() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn agent_that_allows_no_streams_refuses_requests_at_once() {
+async fn agent_without_allowed_streams_rejects_requests_immediately() {
     let mut scene = Scene::open(ROOMY).await;
     // MAX_CONCURRENT_STREAMS = 0
     scene
@@ -417,7 +419,7 @@ async fn agent_that_allows_no_streams_refuses_requests_at_once() {
         .send(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 0])
         .await
         .unwrap();
-    while scene.hostile.agent.polite().await.unwrap().flags & ACK == 0 {}
+    while scene.hostile.agent.next_acknowledged().await.unwrap().flags & ACK == 0 {}
     let refused = scene.hostile.tunnel.send(get("/")).await.unwrap_err();
     assert!(
         matches!(refused, SendError::BudgetExceeded(Budget::AgentStreams)),
@@ -426,14 +428,14 @@ async fn agent_that_allows_no_streams_refuses_requests_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn agent_that_never_opens_http2_is_given_up() {
+async fn agent_without_http2_handshake_times_out() {
     let (_silent, server) = drover_testkit::tunnel::websocket_pair();
     let error = Tunnel::open(server, open_options()).await.unwrap_err();
     assert!(matches!(error, OpenError::Timeout(_)), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn agent_that_answers_with_http1_is_told_apart() {
+async fn http1_response_of_agent_fails_the_handshake() {
     let (mut agent, server) = drover_testkit::tunnel::websocket_pair();
     agent
         .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")

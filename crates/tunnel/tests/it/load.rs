@@ -1,4 +1,4 @@
-//! Many streams at once, most of them behaving badly.
+//! Tests with many concurrent streams, most of which stall or are cancelled.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -19,24 +19,24 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{AnyBody, agent, full, get, text};
 use crate::raw::{END_HEADERS, END_STREAM, HEADERS, RST_STREAM, RawAgent, SETTINGS, frame};
 
-/// Generous: none of these tests is about speed, only about not standing still.
-const PATIENCE: Duration = Duration::from_mins(3);
+/// Generous timeout: these tests check progress, not speed.
+const TIMEOUT: Duration = Duration::from_mins(3);
 
-/// A body that never ends, in frames of this size.
+/// Returns an endless body with frames of this size.
 fn endless(frame: usize) -> AnyBody {
     let data = Bytes::from(vec![b'x'; frame]);
     let frames = stream::repeat_with(move || Ok(Frame::data(data.clone())));
     StreamBody::new(frames).boxed_unsync()
 }
 
-/// `/endless/SIZE` never ends, `/never` never answers, `/sink` reads all, `/ignore` neither
-/// reads nor ends, and anything else answers at once.
+/// Handles test paths: `/endless/SIZE` never ends, `/never` never responds, `/sink` reads the whole
+/// body, `/ignore` neither reads nor ends, and other paths respond immediately.
 async fn answer(request: Request<hyper::body::Incoming>) -> Response<AnyBody> {
     let path = request.uri().path().to_owned();
     let body = match path.split('/').collect::<Vec<_>>()[..] {
         ["", "endless", size] => endless(size.parse().unwrap()),
         ["", "ignore"] => {
-            // Held, unread, as long as the response lives.
+            // The unread body is kept until the response is dropped.
             let unread = Arc::new(request);
             let frames = stream::repeat_with(move || {
                 let _held = &unread;
@@ -57,17 +57,17 @@ async fn answer(request: Request<hyper::body::Incoming>) -> Response<AnyBody> {
 
 async fn pair() -> TunnelPair {
     let mut options = open_options();
-    // Stalling is what these tests do, for as long as a slow machine needs.
+    // The tests stall streams on purpose, possibly for a long time on a slow machine.
     options.stall_after = Duration::from_hours(1);
     TunnelPair::open_with(agent(answer), options, ServeOptions::default()).await
 }
 
-/// The tunnel answers another request, and how soon.
+/// Sends a request through the tunnel and returns the response time.
 async fn probe(tunnel: &Tunnel) -> Duration {
     let started = std::time::Instant::now();
-    let answered = timeout(PATIENCE, tunnel.send(get("/probe")))
+    let answered = timeout(TIMEOUT, tunnel.send(get("/probe")))
         .await
-        .expect("it stands still");
+        .expect("the tunnel responds in time");
     assert_eq!(text(answered.unwrap()).await, "here");
     started.elapsed()
 }
@@ -92,14 +92,14 @@ async fn stall(tunnel: &Tunnel, readers: usize, frame: usize) -> Vec<Response<Bo
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
-    timeout(PATIENCE, filled)
+    timeout(TIMEOUT, filled)
         .await
         .expect("the readers' windows fill up");
     held
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_hundred_stalled_readers_of_small_frames_delay_nobody() {
+async fn stalled_readers_of_small_frames_do_not_delay_other_requests() {
     let pair = pair().await;
     let held = stall(&pair.tunnel, 200, 64).await;
     for _ in 0..100 {
@@ -114,7 +114,7 @@ async fn two_hundred_stalled_readers_of_small_frames_delay_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_hundred_stalled_readers_of_large_frames_delay_nobody() {
+async fn stalled_readers_of_large_frames_do_not_delay_other_requests() {
     let pair = pair().await;
     let held = stall(&pair.tunnel, 200, 16 * 1024).await;
     for _ in 0..100 {
@@ -129,11 +129,11 @@ async fn two_hundred_stalled_readers_of_large_frames_delay_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_stalled_reader_of_64_byte_frames_does_not_kill_the_tunnel() {
+async fn stalled_reader_of_64_byte_frames_does_not_close_the_tunnel() {
     let pair = pair().await;
     let mut held = stall(&pair.tunnel, 1, 64).await;
     probe(&pair.tunnel).await;
-    // And the reader, when it reads on, finds everything there.
+    // The reader receives all data when it continues.
     let mut body = held.remove(0).into_body();
     for _ in 0..10_000 {
         assert_eq!(
@@ -150,14 +150,14 @@ async fn one_stalled_reader_of_64_byte_frames_does_not_kill_the_tunnel() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ten_thousand_requests_cancelled_at_once_leave_the_tunnel_alive() {
+async fn ten_thousand_cancelled_requests_do_not_close_the_tunnel() {
     let pair = pair().await;
     let unanswered: FuturesUnordered<_> = (0..9_990)
         .map(|_| pair.tunnel.send(get("/never")))
         .collect();
     let mut unanswered = unanswered;
     let all = timeout(Duration::from_secs(2), unanswered.next()).await;
-    assert!(all.is_err(), "nothing answers /never");
+    assert!(all.is_err(), "/never does not respond");
     assert_eq!(pair.tunnel.stats().open_streams, 9_990);
     drop(unanswered);
     assert_eq!(pair.tunnel.stats().open_streams, 0);
@@ -165,7 +165,7 @@ async fn ten_thousand_requests_cancelled_at_once_leave_the_tunnel_alive() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ten_thousand_bodies_dropped_in_flight_leave_the_tunnel_alive() {
+async fn ten_thousand_dropped_response_bodies_do_not_close_the_tunnel() {
     let pair = pair().await;
     for _ in 0..100 {
         let sends = (0..100).map(|_| pair.tunnel.send(get("/endless/1024")));
@@ -176,7 +176,7 @@ async fn ten_thousand_bodies_dropped_in_flight_leave_the_tunnel_alive() {
     assert_eq!(pair.tunnel.stats().open_streams, 0);
 }
 
-/// An upload that never ends; counts what was taken.
+/// Returns an endless upload body and counts the sent bytes.
 fn upload(
     path: &str,
     taken: &Arc<AtomicU64>,
@@ -191,7 +191,7 @@ fn upload(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn both_directions_full_with_stalled_pairs_keep_moving() {
+async fn stalled_uploads_and_downloads_do_not_block_other_requests() {
     let pair = pair().await;
     let (down, up) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let mut tasks = tokio::task::JoinSet::new();
@@ -213,7 +213,7 @@ async fn both_directions_full_with_stalled_pairs_keep_moving() {
     }
     let mut stalled = Vec::new();
     for _ in 0..30 {
-        // Neither side of these reads, though both send.
+        // Both sides of these streams send but do not read.
         let ignored = Arc::default();
         stalled.push(pair.tunnel.send(upload("/ignore", &ignored)).await.unwrap());
         let before = (down.load(Ordering::Relaxed), up.load(Ordering::Relaxed));
@@ -224,16 +224,16 @@ async fn both_directions_full_with_stalled_pairs_keep_moving() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        timeout(PATIENCE, moving)
+        timeout(TIMEOUT, moving)
             .await
-            .expect("both directions keep moving");
+            .expect("other requests progress in both directions");
         probe(&pair.tunnel).await;
     }
     assert_eq!(pair.tunnel.stats().open_streams, 8 + 8 + stalled.len());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hundreds_of_requests_at_once_all_get_their_own_answer() {
+async fn concurrent_requests_receive_their_own_responses() {
     let pair = TunnelPair::open(agent(|request| async move {
         Response::new(full(request.uri().path().to_owned()))
     }))
@@ -253,10 +253,10 @@ async fn hundreds_of_requests_at_once_all_get_their_own_answer() {
     assert_eq!(wrong.into_inner(), 0);
 }
 
-/// Request and cancel arrive together, so the agent has no time to look at the request; HTTP/2
-/// libraries count these and by default give up at the 21st.
+/// Each request arrives together with its reset, so that the agent cannot process it. HTTP/2
+/// libraries count such resets and by default close the connection at the 21st.
 #[tokio::test]
-async fn ten_thousand_requests_cancelled_before_they_were_looked_at_leave_the_agent_serving() {
+async fn ten_thousand_requests_with_immediate_reset_do_not_stop_the_agent() {
     let (agent_end, server_end) = websocket_pair();
     let stop = CancellationToken::new();
     tokio::spawn(serve(
@@ -268,7 +268,7 @@ async fn ten_thousand_requests_cancelled_before_they_were_looked_at_leave_the_ag
     let mut server = RawAgent::on(server_end);
     let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
     bytes.extend(frame(SETTINGS, 0, 0, &[]));
-    // GET / over http, by HPACK's static table.
+    // GET / with the http scheme, encoded with HPACK's static table.
     let get = [0x82, 0x84, 0x86];
     for n in 0..10_000 {
         bytes.extend(frame(HEADERS, END_HEADERS | END_STREAM, 2 * n + 1, &get));
@@ -277,7 +277,7 @@ async fn ten_thousand_requests_cancelled_before_they_were_looked_at_leave_the_ag
     bytes.extend(frame(HEADERS, END_HEADERS | END_STREAM, 20_001, &get));
     server.bytes(&bytes).await.unwrap();
     let answered = async { while server.request().await != 20_001 {} };
-    timeout(PATIENCE, answered)
+    timeout(TIMEOUT, answered)
         .await
-        .expect("the last request is answered");
+        .expect("the last request receives a response");
 }

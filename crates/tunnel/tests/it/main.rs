@@ -1,4 +1,4 @@
-//! The tunnel's two ends against each other, and each against a hostile other.
+//! Tests of both tunnel ends against each other and against hostile peers.
 
 #[cfg(test)]
 mod agent;

@@ -1,5 +1,5 @@
-//! Networks that fail, in virtual time: both ends over a simulated TCP, with the real opening
-//! handshake between them.
+//! Network failures in virtual time: both ends run over a simulated TCP network with the real
+//! handshake.
 
 use std::cell::RefCell;
 use std::net::{IpAddr, Ipv4Addr};
@@ -26,7 +26,7 @@ use crate::agent::{agent, full, get, text};
 type Tunnels = mpsc::UnboundedSender<Tunnel>;
 type Served = Rc<RefCell<Vec<Result<(), ServeError>>>>;
 
-/// Accepts tunnels for ever and hands them on.
+/// Accepts tunnels and sends them to the channel.
 async fn server(tunnels: Tunnels) -> turmoil::Result {
     let listener = TcpListener::bind((IpAddr::from(Ipv4Addr::UNSPECIFIED), 8443)).await?;
     loop {
@@ -61,7 +61,7 @@ fn connect(
     Ok(response.map(|()| Empty::new()))
 }
 
-/// One tunnel from dial to end.
+/// Connects and serves one tunnel until it ends.
 async fn connect_once(session: &mut Session<'_>) -> Result<(), ServeError> {
     let dialed = async {
         let stream = TcpStream::connect("server:8443").await.ok()?;
@@ -94,7 +94,7 @@ async fn connect_once(session: &mut Session<'_>) -> Result<(), ServeError> {
     .await
 }
 
-/// The loop that the agent runs, with chance taken out.
+/// Runs the reconnect loop of the agent with a fixed random value.
 async fn agent_host(served: Served) -> turmoil::Result {
     let mut sessions = Sessions::new(Policy::default(), CancellationToken::new());
     while let Some(mut session) = sessions.next(0.5).await {
@@ -104,8 +104,8 @@ async fn agent_host(served: Served) -> turmoil::Result {
     Ok(())
 }
 
-/// Runs `test` beside a server and an agent, with the tunnels as they open and how the
-/// agent's sessions ended.
+/// Runs `test` with a server and an agent. `test` receives the opened tunnels and the results of
+/// the agent's sessions.
 fn simulate<F>(test: impl FnOnce(mpsc::UnboundedReceiver<Tunnel>, Served) -> F + 'static)
 where
     F: Future<Output = turmoil::Result> + 'static,
@@ -129,7 +129,7 @@ async fn assert_alive(tunnel: &Tunnel) {
 }
 
 #[test]
-fn partition_closes_both_ends_in_time_and_the_agent_comes_back() {
+fn partition_closes_both_ends_in_time_and_the_agent_reconnects() {
     simulate(async |mut tunnels, served| {
         let tunnel = tunnels.recv().await.unwrap();
         assert_alive(&tunnel).await;
@@ -146,7 +146,10 @@ fn partition_closes_both_ends_in_time_and_the_agent_comes_back() {
             "{:?}",
             cut.elapsed()
         );
-        assert!(waiting.await.unwrap().is_err(), "its users are told");
+        assert!(
+            waiting.await.unwrap().is_err(),
+            "its users receive an error"
+        );
         tokio::time::sleep(Duration::from_secs(20)).await;
         assert!(
             matches!(served.borrow()[0], Err(ServeError::KeepaliveTimeout(_))),
@@ -166,11 +169,11 @@ fn partition_closes_both_ends_in_time_and_the_agent_comes_back() {
 }
 
 #[test]
-fn half_open_link_is_noticed_by_the_end_that_hears_nothing() {
+fn one_way_partition_closes_the_end_without_incoming_data() {
     simulate(async |mut tunnels, _| {
         let tunnel = tunnels.recv().await.unwrap();
         assert_alive(&tunnel).await;
-        // What the agent sends no longer arrives; what the server sends still does.
+        // Data of the agent is lost; data of the server still arrives.
         turmoil::partition_oneway("agent", "server");
         let cut = Instant::now();
         assert_eq!(tunnel.closed().await, ClosedReason::KeepaliveTimeout);
@@ -186,7 +189,7 @@ fn half_open_link_is_noticed_by_the_end_that_hears_nothing() {
 }
 
 #[test]
-fn quiet_tunnel_stays_open_for_minutes() {
+fn idle_tunnel_stays_open_for_minutes() {
     simulate(async |mut tunnels, served| {
         let tunnel = tunnels.recv().await.unwrap();
         tokio::time::sleep(Duration::from_mins(5)).await;
@@ -198,12 +201,12 @@ fn quiet_tunnel_stays_open_for_minutes() {
 }
 
 #[test]
-fn agent_whose_tunnel_the_server_closes_dials_again() {
+fn agent_reconnects_after_the_server_closes_the_tunnel() {
     simulate(async |mut tunnels, _| {
         for _ in 0..3 {
             let tunnel = tunnels.recv().await.unwrap();
             assert_alive(&tunnel).await;
-            tunnel.close("the agent is to move elsewhere");
+            tunnel.close("the agent must move to another server");
         }
         let lost = Instant::now();
         assert_alive(&tunnels.recv().await.unwrap()).await;

@@ -1,4 +1,4 @@
-//! An agent that speaks HTTP/2 frame by frame, as no library would.
+//! A test agent that sends single HTTP/2 frames, including invalid ones.
 
 use drover_testkit::tunnel::websocket_pair;
 use drover_tunnel::tunnel::{ClosedReason, OpenOptions, Tunnel};
@@ -36,7 +36,7 @@ pub(crate) struct RawFrame {
     pub(crate) payload: Vec<u8>,
 }
 
-/// A tunnel whose agent is raw, and the task that is its driver.
+/// A tunnel with a raw agent, and the task of its driver.
 pub(crate) struct Victim {
     pub(crate) tunnel: Tunnel,
     pub(crate) driver: JoinHandle<ClosedReason>,
@@ -52,9 +52,12 @@ pub(crate) async fn victim(options: OpenOptions) -> Victim {
     assert_eq!(&preface, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
     agent.send(SETTINGS, 0, 0, &SETTINGS_CONNECT).await.unwrap();
     while !opening.is_finished() {
-        if tokio::time::timeout(std::time::Duration::from_millis(50), agent.polite())
-            .await
-            .is_err()
+        if tokio::time::timeout(
+            std::time::Duration::from_millis(50),
+            agent.next_acknowledged(),
+        )
+        .await
+        .is_err()
         {
             tokio::task::yield_now().await;
         }
@@ -77,7 +80,7 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
 }
 
 impl RawAgent {
-    /// Any end, speaking for itself from here on.
+    /// Wraps a byte stream of either end.
     pub(crate) const fn on(stream: ByteStream<DuplexStream>) -> Self {
         Self { stream }
     }
@@ -112,8 +115,8 @@ impl RawAgent {
         })
     }
 
-    /// The next frame, having answered it if it is a ping or settings.
-    pub(crate) async fn polite(&mut self) -> std::io::Result<RawFrame> {
+    /// Reads the next frame and acknowledges pings and settings.
+    pub(crate) async fn next_acknowledged(&mut self) -> std::io::Result<RawFrame> {
         let frame = self.next().await?;
         match (frame.kind, frame.flags & ACK) {
             (SETTINGS, 0) => self.send(SETTINGS, ACK, 0, &[]).await?,
@@ -126,15 +129,15 @@ impl RawAgent {
     /// Waits for the next request and returns its stream.
     pub(crate) async fn request(&mut self) -> u32 {
         loop {
-            let frame = self.polite().await.unwrap();
+            let frame = self.next_acknowledged().await.unwrap();
             if frame.kind == HEADERS {
                 return frame.stream;
             }
         }
     }
 
-    /// Answers politely until the connection ends.
+    /// Acknowledges pings and settings until the connection ends.
     pub(crate) async fn idle(&mut self) {
-        while self.polite().await.is_ok() {}
+        while self.next_acknowledged().await.is_ok() {}
     }
 }

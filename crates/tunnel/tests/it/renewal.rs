@@ -1,4 +1,4 @@
-//! A tunnel whose numbers run out.
+//! Renewal of a tunnel that has used all stream numbers.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::agent::{agent, full, get, text};
 
 #[tokio::test(start_paused = true)]
-async fn tunnel_about_to_run_out_of_stream_numbers_lets_requests_end_before_it_closes() {
+async fn exhausted_tunnel_finishes_running_requests_before_it_closes() {
     let mut options = open_options();
     options.renew_after = 2;
     let served = agent(|request| async move {
@@ -47,7 +47,7 @@ async fn tunnel_about_to_run_out_of_stream_numbers_lets_requests_end_before_it_c
     assert_eq!(
         waited.as_secs(),
         10,
-        "a watch does not keep it open: {waited:?}"
+        "a watch does not keep the tunnel open: {waited:?}"
     );
     assert!(watch.frame().await.unwrap().is_err());
 }

@@ -48,7 +48,7 @@ async fn request_and_response_pass_unchanged() {
 }
 
 #[tokio::test]
-async fn trailers_pass_both_ways() {
+async fn trailers_pass_in_both_directions() {
     let pair = TunnelPair::open(agent(|request| async move {
         let sent = request.into_body().collect().await.unwrap();
         let trailers = sent.trailers().cloned().unwrap_or_default();
@@ -69,7 +69,7 @@ async fn trailers_pass_both_ways() {
     assert_eq!(got.to_bytes(), "body");
 }
 
-/// Says over the channel when it is dropped.
+/// Sends a message when it is dropped.
 struct Dropped(mpsc::UnboundedSender<&'static str>, &'static str);
 
 impl Drop for Dropped {
@@ -116,7 +116,7 @@ async fn cancelled_request_is_cancelled_at_the_agent() {
 }
 
 #[tokio::test]
-async fn request_body_that_breaks_off_resets_the_request_at_the_agent() {
+async fn failed_request_body_resets_the_request_at_the_agent() {
     let (seen, mut saw) = mpsc::unbounded_channel();
     let pair = TunnelPair::open(agent(move |request| {
         let seen = seen.clone();
@@ -136,12 +136,12 @@ async fn request_body_that_breaks_off_resets_the_request_at_the_agent() {
     assert_eq!(
         saw.recv().await,
         Some(true),
-        "half a body must not look whole"
+        "a truncated body must not look complete"
     );
 }
 
 #[tokio::test]
-async fn empty_data_frames_do_not_use_the_tunnel_up() {
+async fn empty_data_frames_do_not_close_the_tunnel() {
     let pair = TunnelPair::open(agent(|request| async move {
         let got = request.into_body().collect().await.unwrap().to_bytes();
         Response::new(StreamBody::new(stream::iter(mostly_empty(got))).boxed_unsync())
@@ -168,7 +168,7 @@ fn mostly_empty(data: Bytes) -> Vec<Result<Frame<Bytes>, hyper::Error>> {
 }
 
 #[tokio::test]
-async fn expectation_of_100_continue_does_not_hold_the_body_back() {
+async fn expect_100_continue_does_not_delay_the_body() {
     let pair = TunnelPair::open(agent(|request| async move {
         assert_eq!(request.headers()["expect"], "100-continue");
         Response::new(full(
@@ -184,7 +184,7 @@ async fn expectation_of_100_continue_does_not_hold_the_body_back() {
 }
 
 #[tokio::test]
-async fn connection_headers_stay_on_their_connection() {
+async fn hop_by_hop_headers_are_not_forwarded() {
     let pair = TunnelPair::open(agent(|request| async move {
         let names: Vec<_> = request.headers().keys().map(HeaderName::as_str).collect();
         Response::new(full(names.join(",")))
@@ -206,7 +206,7 @@ async fn connection_headers_stay_on_their_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn request_without_an_answer_ends_at_its_head_timeout() {
+async fn unanswered_request_ends_at_its_head_timeout() {
     let pair = TunnelPair::open(agent(|_| std::future::pending())).await;
     let mut request = get("/");
     let limit = Duration::from_secs(30);
@@ -221,7 +221,7 @@ async fn request_without_an_answer_ends_at_its_head_timeout() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn draining_agent_finishes_what_it_has_and_takes_no_more() {
+async fn draining_agent_finishes_running_requests_and_rejects_new_ones() {
     let (release, released) = tokio::sync::watch::channel(false);
     let pair = TunnelPair::open(agent(move |_| {
         let mut released = released.clone();
@@ -247,7 +247,7 @@ async fn draining_agent_finishes_what_it_has_and_takes_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn drain_does_not_wait_for_a_watch_for_ever() {
+async fn drain_of_a_watch_times_out() {
     let pair = TunnelPair::open(agent(|_| std::future::pending())).await;
     let tunnel = pair.tunnel.clone();
     let watch = tokio::spawn(async move { tunnel.send(get("/watch")).await });
@@ -262,7 +262,7 @@ async fn drain_does_not_wait_for_a_watch_for_ever() {
 }
 
 #[tokio::test]
-async fn closed_tunnel_says_why_to_everyone_on_it() {
+async fn closed_tunnel_returns_its_reason_to_all_users() {
     let pair = TunnelPair::open(agent(|request| async move {
         if request.uri().path() == "/never" {
             return std::future::pending().await;
@@ -294,7 +294,7 @@ async fn closed_tunnel_says_why_to_everyone_on_it() {
 }
 
 #[tokio::test]
-async fn tunnel_nobody_holds_closes() {
+async fn tunnel_without_handles_closes() {
     let TunnelPair {
         tunnel,
         driver,
@@ -307,7 +307,7 @@ async fn tunnel_nobody_holds_closes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reader_that_stalls_is_reset_and_a_quiet_watch_is_not() {
+async fn stalled_reader_is_reset_and_idle_watch_is_not() {
     let (dropped, mut drops) = mpsc::unbounded_channel();
     let pair = TunnelPair::open(agent(move |request| {
         let dropped = dropped.clone();
@@ -354,9 +354,9 @@ async fn reader_that_stalls_is_reset_and_a_quiet_watch_is_not() {
     assert_eq!(
         drops.recv().await,
         Some("logs"),
-        "the log's agent side ended"
+        "the agent ended the log stream"
     );
-    assert!(drops.try_recv().is_err(), "the watch's did not");
+    assert!(drops.try_recv().is_err(), "the agent did not end the watch");
     assert_eq!(
         watch.frame().await.unwrap().unwrap().into_data().unwrap(),
         "event"
@@ -364,7 +364,7 @@ async fn reader_that_stalls_is_reset_and_a_quiet_watch_is_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn asking_for_a_sign_of_life_does_not_shorten_the_silence_that_a_tunnel_survives() {
+async fn requested_ping_does_not_shorten_the_keepalive_timeout() {
     let pair = TunnelPair::open(agent(|_| async { Response::new(full("served")) })).await;
     pair.frozen.send_replace(true);
     let silence = Duration::from_secs(20);
@@ -380,7 +380,7 @@ async fn asking_for_a_sign_of_life_does_not_shorten_the_silence_that_a_tunnel_su
 }
 
 #[tokio::test]
-async fn tower_client_runs_on_the_tunnel() {
+async fn tower_client_sends_requests_through_the_tunnel() {
     let pair = TunnelPair::open(agent(|_| async { Response::new(full("served")) })).await;
     let response = pair.tunnel.clone().oneshot(get("/version")).await.unwrap();
     assert_eq!(text(response).await, "served");

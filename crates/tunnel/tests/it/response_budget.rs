@@ -1,4 +1,4 @@
-//! Responses and requests that wait in an agent.
+//! Tests of the agent's limit for buffered response bytes.
 
 use std::time::Duration;
 
@@ -17,7 +17,8 @@ const CHUNK: usize = 16 << 10;
 const LIMIT: usize = 1 << 20;
 const SOON: Duration = Duration::from_mins(1);
 
-/// `/endless` never ends, `/large` has 4 MiB, and anything else answers at once.
+/// Handles test paths: `/endless` never ends, `/large` returns 4 MiB, and other paths respond
+/// immediately.
 async fn answer(request: Request<hyper::body::Incoming>) -> Response<AnyBody> {
     let chunk = Bytes::from(vec![b'x'; CHUNK]);
     let chunks = move || Ok(Frame::data(chunk.clone()));
@@ -33,7 +34,7 @@ async fn answer(request: Request<hyper::body::Incoming>) -> Response<AnyBody> {
 }
 
 #[tokio::test]
-async fn responses_that_nobody_reads_fill_no_more_than_the_agents_budget() {
+async fn unread_responses_do_not_exceed_the_agents_budget() {
     let budget = ResponseBudget::new(LIMIT);
     let mut options = open_options();
     options.stall_after = Duration::from_hours(1);
@@ -42,7 +43,7 @@ async fn responses_that_nobody_reads_fill_no_more_than_the_agents_budget() {
         ..ServeOptions::default()
     };
     let pair = TunnelPair::open_with(agent(answer), options, serve).await;
-    // Begun before the budget is full, and read only when it is.
+    // This response starts before the budget is full and is read afterwards.
     let prompt = pair.tunnel.send(get("/large")).await.unwrap();
     let mut unread = Vec::new();
     let refused = loop {
@@ -51,7 +52,7 @@ async fn responses_that_nobody_reads_fill_no_more_than_the_agents_budget() {
             break response;
         }
         unread.push(response);
-        assert!(unread.len() < 10_000, "the budget is never full");
+        assert!(unread.len() < 10_000, "the budget becomes full");
     };
     assert_eq!(refused.headers()["retry-after"], "1");
     assert!(
@@ -60,7 +61,7 @@ async fn responses_that_nobody_reads_fill_no_more_than_the_agents_budget() {
         budget.buffered()
     );
     let read = tokio::time::timeout(SOON, prompt.into_body().collect());
-    let read = read.await.expect("a reader that keeps up goes on").unwrap();
+    let read = read.await.expect("a fast reader continues").unwrap();
     assert_eq!(read.to_bytes().len(), 4 << 20);
     drop((unread, refused));
     let served = async {
@@ -70,5 +71,5 @@ async fn responses_that_nobody_reads_fill_no_more_than_the_agents_budget() {
     };
     tokio::time::timeout(SOON, served)
         .await
-        .expect("room again");
+        .expect("the budget has free capacity again");
 }

@@ -1,5 +1,5 @@
-//! exec, attach and port-forward: a user's HTTP/1.1 upgrade through both ends to an upstream
-//! written by hand, so that every byte on both sides is known.
+//! Tests of exec, attach and port-forward: a user's HTTP/1.1 upgrade passes both ends to a
+//! handwritten upstream, so that all bytes on both sides are known.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{AnyBody, agent, full};
 
-/// As kubectl writes it: a POST without a body says so with a length.
+/// Request as kubectl sends it: a POST without a body has a Content-Length header.
 const EXEC: &str = "POST /api/v1/namespaces/n/pods/p/exec?command=sh HTTP/1.1\r\n\
     Host: cluster\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\
     Content-Length: 0\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n";
@@ -29,20 +29,20 @@ const EXEC: &str = "POST /api/v1/namespaces/n/pods/p/exec?command=sh HTTP/1.1\r\
 const SWITCH: &str = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n\
     Upgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n";
 
-/// A user's connection to a server whose tunnel leads to an agent whose upstream is a pipe.
-struct Road {
-    /// The user's end of its connection to the server.
+/// A user connection to a server with a tunnel to an agent whose upstream is a pipe.
+struct Route {
+    /// The user's end of the connection to the server.
     user: DuplexStream,
-    /// The API server's ends of the agent's connections, as they are made.
+    /// The API server's ends of the agent's connections, in order of creation.
     upstreams: mpsc::UnboundedReceiver<DuplexStream>,
-    /// How each splice on the server ended.
+    /// Result of each splice on the server.
     ends: mpsc::UnboundedReceiver<(SpliceEnd, Arc<Traffic>)>,
-    /// Cancels what runs on the server.
+    /// Cancels the tasks on the server.
     revoke: CancellationToken,
     pair: TunnelPair,
 }
 
-impl Road {
+impl Route {
     async fn open() -> Self {
         let (dialed, upstreams) = mpsc::unbounded_channel();
         let (ended, ends) = mpsc::unbounded_channel();
@@ -68,7 +68,7 @@ impl Road {
         }
     }
 
-    /// Upgrades and returns the API server's end.
+    /// Performs the upgrade and returns the API server's end.
     async fn switch(&mut self) -> DuplexStream {
         self.user.write_all(EXEC.as_bytes()).await.unwrap();
         let mut upstream = self.upstreams.recv().await.unwrap();
@@ -123,7 +123,7 @@ async fn forward(
     }
 }
 
-/// Reads up to and with the empty line that ends a head.
+/// Reads a head including the empty line at its end.
 async fn read_head(stream: &mut DuplexStream) -> String {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -136,10 +136,10 @@ async fn read_head(stream: &mut DuplexStream) -> String {
 }
 
 #[tokio::test]
-async fn upgrade_reaches_the_upstream_as_it_was_asked_and_switches_back() {
-    let mut road = Road::open().await;
-    road.user.write_all(EXEC.as_bytes()).await.unwrap();
-    let mut upstream = road.upstreams.recv().await.unwrap();
+async fn upgrade_reaches_the_upstream_unchanged_and_returns_101() {
+    let mut route = Route::open().await;
+    route.user.write_all(EXEC.as_bytes()).await.unwrap();
+    let mut upstream = route.upstreams.recv().await.unwrap();
     let head = read_head(&mut upstream).await;
     assert!(
         head.starts_with("post /api/v1/namespaces/n/pods/p/exec?command=sh "),
@@ -152,12 +152,12 @@ async fn upgrade_reaches_the_upstream_as_it_was_asked_and_switches_back() {
         "{head}"
     );
     assert!(!head.contains("drover-"), "{head}");
-    // The first bytes come in the same packet as the 101 and must not be lost.
+    // The first bytes arrive in the same packet as the 101 and must not be lost.
     upstream
         .write_all(format!("{SWITCH}early").as_bytes())
         .await
         .unwrap();
-    let head = read_head(&mut road.user).await;
+    let head = read_head(&mut route.user).await;
     assert!(head.starts_with("HTTP/1.1 101 "), "{head}");
     assert!(head.contains("upgrade: spdy/3.1\r\n"), "{head}");
     assert!(
@@ -166,9 +166,10 @@ async fn upgrade_reaches_the_upstream_as_it_was_asked_and_switches_back() {
     );
     assert!(!head.contains("drover-"), "{head}");
     let mut early = [0; 5];
-    road.user.read_exact(&mut early).await.unwrap();
+    route.user.read_exact(&mut early).await.unwrap();
     assert_eq!(&early, b"early");
-    road.user
+    route
+        .user
         .write_all(b"\x00\xff\r\nnot parsed")
         .await
         .unwrap();
@@ -178,54 +179,54 @@ async fn upgrade_reaches_the_upstream_as_it_was_asked_and_switches_back() {
 }
 
 #[tokio::test]
-async fn each_direction_ends_by_itself() {
-    let mut road = Road::open().await;
-    let mut upstream = road.switch().await;
-    road.user.write_all(b"question").await.unwrap();
-    road.user.shutdown().await.unwrap();
+async fn each_direction_of_an_upgrade_ends_independently() {
+    let mut route = Route::open().await;
+    let mut upstream = route.switch().await;
+    route.user.write_all(b"question").await.unwrap();
+    route.user.shutdown().await.unwrap();
     let mut question = String::new();
     upstream.read_to_string(&mut question).await.unwrap();
     assert_eq!(question, "question");
     upstream.write_all(b"answer").await.unwrap();
     upstream.shutdown().await.unwrap();
     let mut answer = String::new();
-    road.user.read_to_string(&mut answer).await.unwrap();
+    route.user.read_to_string(&mut answer).await.unwrap();
     assert_eq!(answer, "answer");
-    let (end, traffic) = road.ends.recv().await.unwrap();
+    let (end, traffic) = route.ends.recv().await.unwrap();
     assert!(matches!(end, SpliceEnd::Done), "{end:?}");
     assert_eq!((traffic.bytes_in(), traffic.bytes_out()), (8, 6));
-    assert_eq!(road.pair.tunnel.stats().open_streams, 0);
+    assert_eq!(route.pair.tunnel.stats().open_streams, 0);
 }
 
 #[tokio::test]
-async fn upstream_that_ends_first_still_reads_the_user_out() {
-    let mut road = Road::open().await;
-    let mut upstream = road.switch().await;
+async fn upstream_with_ended_half_still_receives_user_data() {
+    let mut route = Route::open().await;
+    let mut upstream = route.switch().await;
     upstream.shutdown().await.unwrap();
-    assert_eq!(road.user.read(&mut [0; 1]).await.unwrap(), 0);
-    road.user.write_all(b"last words").await.unwrap();
-    road.user.shutdown().await.unwrap();
+    assert_eq!(route.user.read(&mut [0; 1]).await.unwrap(), 0);
+    route.user.write_all(b"last words").await.unwrap();
+    route.user.shutdown().await.unwrap();
     let mut words = String::new();
     upstream.read_to_string(&mut words).await.unwrap();
     assert_eq!(words, "last words");
 }
 
-/// What the user reads when the upstream answers an upgrade with `answer`.
+/// Returns the bytes that the user receives when the upstream responds with `answer`.
 async fn refused_with(answer: &str) -> String {
-    let mut road = Road::open().await;
-    road.user.write_all(EXEC.as_bytes()).await.unwrap();
-    let mut upstream = road.upstreams.recv().await.unwrap();
+    let mut route = Route::open().await;
+    route.user.write_all(EXEC.as_bytes()).await.unwrap();
+    let mut upstream = route.upstreams.recv().await.unwrap();
     read_head(&mut upstream).await;
     upstream.write_all(answer.as_bytes()).await.unwrap();
-    let mut head = read_head(&mut road.user).await;
+    let mut head = read_head(&mut route.user).await;
     let mut body = [0; 12];
-    road.user.read_exact(&mut body).await.unwrap();
+    route.user.read_exact(&mut body).await.unwrap();
     head.push_str(&String::from_utf8_lossy(&body));
     head
 }
 
 #[tokio::test]
-async fn refusal_of_an_upgrade_is_relayed_unchanged() {
+async fn rejected_upgrade_is_relayed_unchanged() {
     let answer = "HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\n\
         Content-Length: 12\r\n\r\n{\"code\":403}";
     let seen = refused_with(answer).await;
@@ -238,7 +239,7 @@ async fn refusal_of_an_upgrade_is_relayed_unchanged() {
 }
 
 #[tokio::test]
-async fn answer_200_to_an_upgrade_opens_nothing() {
+async fn response_200_to_an_upgrade_does_not_open_a_stream() {
     let answer = "HTTP/1.1 200 OK\r\nDrover-Upgrade-Switched: 1\r\nDrover-Upgrade-Status: 101\r\n\
         Content-Length: 12\r\n\r\n{\"code\":200}GET /next HTTP/1.1\r\n\r\n";
     let seen = refused_with(answer).await;
@@ -248,14 +249,14 @@ async fn answer_200_to_an_upgrade_opens_nothing() {
 }
 
 #[tokio::test]
-async fn revoked_splice_is_cut_on_both_sides() {
-    let mut road = Road::open().await;
-    let mut upstream = road.switch().await;
-    road.revoke.cancel();
-    assert_eq!(road.user.read(&mut [0; 1]).await.unwrap(), 0);
-    let (end, _) = road.ends.recv().await.unwrap();
+async fn cancelled_splice_closes_both_sides() {
+    let mut route = Route::open().await;
+    let mut upstream = route.switch().await;
+    route.revoke.cancel();
+    assert_eq!(route.user.read(&mut [0; 1]).await.unwrap(), 0);
+    let (end, _) = route.ends.recv().await.unwrap();
     assert!(matches!(end, SpliceEnd::Cancelled), "{end:?}");
-    // Cut, not half-closed: the agent drops the connection, so writing fails in the end.
+    // The agent drops the connection instead of half-closing it, so writing eventually fails.
     assert_eq!(upstream.read(&mut [0; 1]).await.unwrap(), 0);
     let broken = async { while upstream.write_all(b"more").await.is_ok() {} };
     tokio::time::timeout(Duration::from_secs(10), broken)
@@ -264,7 +265,7 @@ async fn revoked_splice_is_cut_on_both_sides() {
 }
 
 #[tokio::test]
-async fn request_that_asks_for_no_upgrade_is_not_forwarded_as_one() {
+async fn request_without_upgrade_header_is_not_forwarded_as_upgrade() {
     let pair = TunnelPair::open(agent(|_| async { Response::new(full("")) })).await;
     let mut request = Request::get("/exec")
         .header("upgrade", "websocket")

@@ -1,5 +1,4 @@
-//! The WebSocket as a byte stream: against itself, against another implementation, and
-//! against broken input.
+//! Tests of the WebSocket byte stream against itself, another implementation and invalid input.
 
 use std::io;
 use std::time::Duration;
@@ -16,7 +15,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::Role as OtherRole;
 
-/// Decodes `bytes` in pieces of these sizes, over and over.
+/// Decodes `bytes` in pieces with these sizes, repeated.
 fn decode(bytes: &[u8], sizes: &[usize]) -> (Vec<u8>, Result<bool, FrameError>) {
     let mut decoder = Decoder::new(Role::Server);
     let (mut payload, mut rest, mut closed) = (Vec::new(), bytes, false);
@@ -39,7 +38,7 @@ fn decode(bytes: &[u8], sizes: &[usize]) -> (Vec<u8>, Result<bool, FrameError>) 
 }
 
 #[test]
-fn corpus_of_the_fuzz_target_decodes_the_same_in_one_piece_and_in_many() {
+fn fuzz_corpus_decodes_equally_for_each_split() {
     let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/websocket");
     let mut seen = 0;
     for entry in std::fs::read_dir(corpus).unwrap() {
@@ -49,25 +48,25 @@ fn corpus_of_the_fuzz_target_decodes_the_same_in_one_piece_and_in_many() {
         assert_eq!(whole, single);
         seen += 1;
     }
-    assert!(seen >= 10, "the corpus is there: {seen}");
+    assert!(seen >= 10, "the corpus has only {seen} entries");
 }
 
 proptest! {
     #[test]
-    fn any_input_decodes_the_same_however_it_is_cut(
+    fn decoded_payload_is_independent_of_the_split(
         bytes in prop::collection::vec(any::<u8>(), 0..600),
         sizes in prop::collection::vec(1_usize..40, 1..8),
     ) {
         let (whole, ends_whole) = decode(&bytes, &[usize::MAX]);
         let (cut, ends_cut) = decode(&bytes, &sizes);
         prop_assert_eq!(&ends_whole, &ends_cut);
-        // On an error, pieces before the broken one have been handed out already.
+        // On an error, the payload before the invalid piece was already returned.
         let agree = if ends_whole.is_ok() { whole == cut } else { cut.starts_with(&whole) };
         prop_assert!(agree);
     }
 }
 
-/// What reading gives when these raw bytes arrive at the server's end.
+/// Returns the result of reading when these raw bytes arrive at the server.
 async fn read_raw(raw: &[u8]) -> io::Result<Vec<u8>> {
     let (mut near, far) = duplex(1 << 20);
     near.write_all(raw).await.unwrap();
@@ -89,7 +88,7 @@ fn reason(error: &io::Error) -> FrameError {
 }
 
 #[tokio::test]
-async fn broken_frames_are_errors_that_say_what_is_wrong() {
+async fn invalid_frames_return_specific_errors() {
     let long = |opcode: u8, length: u64| {
         [&[0x80 | opcode, 0xFF][..], &length.to_be_bytes(), &[0; 4]].concat()
     };
@@ -125,7 +124,7 @@ async fn broken_frames_are_errors_that_say_what_is_wrong() {
 }
 
 #[tokio::test]
-async fn fragments_above_the_cap_are_refused_though_each_is_small() {
+async fn fragmented_message_above_the_limit_is_rejected() {
     let mut raw = vec![0x02, 0xFE, 0xFF, 0xFF, 0, 0, 0, 0];
     raw.extend(vec![b'a'; 0xFFFF]);
     raw.extend([0x80, 0x82, 0, 0, 0, 0, b'b', b'b']);
@@ -134,7 +133,7 @@ async fn fragments_above_the_cap_are_refused_though_each_is_small() {
 }
 
 #[tokio::test]
-async fn stream_cut_inside_a_frame_is_an_error_and_between_frames_an_end() {
+async fn truncated_frame_is_an_error_and_end_between_frames_is_eof() {
     let frame = [0x82, 0x83, 1, 2, 3, 4, b'a' ^ 1, b'b' ^ 2, b'c' ^ 3];
     assert_eq!(read_raw(&frame).await.unwrap(), b"abc");
     for cut in 1..frame.len() {
@@ -144,7 +143,7 @@ async fn stream_cut_inside_a_frame_is_an_error_and_between_frames_an_end() {
 }
 
 #[tokio::test]
-async fn megabytes_pass_both_ways_at_once() {
+async fn megabytes_pass_in_both_directions_concurrently() {
     let (mut client, mut server) = websocket_pair();
     let pattern: Vec<u8> = (0..3_000_001_u32).map(|n| (n % 251) as u8).collect();
     let (sent_up, sent_down) = (pattern.clone(), pattern.clone());
@@ -176,7 +175,7 @@ async fn megabytes_pass_both_ways_at_once() {
 }
 
 #[tokio::test]
-async fn another_implementation_understands_every_frame_and_is_understood() {
+async fn frames_interoperate_with_another_implementation() {
     for (role, other) in [
         (Role::Client, OtherRole::Server),
         (Role::Server, OtherRole::Client),
@@ -216,7 +215,7 @@ async fn another_implementation_understands_every_frame_and_is_understood() {
 }
 
 #[tokio::test]
-async fn peer_that_closes_is_answered_and_ends_the_stream() {
+async fn close_frame_is_answered_and_ends_the_stream() {
     let (near, far) = duplex(1 << 16);
     let mut ours = ByteStream::new(near, Role::Client);
     let mut theirs = WebSocketStream::from_raw_socket(far, OtherRole::Server, None).await;
@@ -231,20 +230,20 @@ async fn peer_that_closes_is_answered_and_ends_the_stream() {
 }
 
 #[tokio::test]
-async fn small_writes_leave_together() {
+async fn small_writes_are_sent_together_after_a_flush() {
     let (near, mut far) = duplex(1 << 16);
     let mut ours = ByteStream::new(near, Role::Server);
     for _ in 0..100 {
         ours.write_all(b"small").await.unwrap();
     }
     let early = tokio::time::timeout(Duration::from_millis(20), far.read_u8()).await;
-    assert!(early.is_err(), "nothing leaves before the flush");
+    assert!(early.is_err(), "no bytes are sent before the flush");
     ours.flush().await.unwrap();
     let mut all = vec![0; 700];
     far.read_exact(&mut all).await.unwrap();
 }
 
-/// What a dial finds when the server answers with these bytes.
+/// Returns the error of dialling a server that responds with these bytes.
 async fn dial_answered(answer: &'static str) -> DialError {
     let (near, mut far) = duplex(1 << 16);
     tokio::spawn(async move {
@@ -264,7 +263,7 @@ async fn dial_answered(answer: &'static str) -> DialError {
 }
 
 #[tokio::test(start_paused = true)]
-async fn refused_dial_tells_what_the_server_said() {
+async fn rejected_dial_returns_the_server_response() {
     let error = dial_answered(
         "HTTP/1.1 403 Forbidden\r\nContent-Length: 27\r\nDrover-Protocol-Known: 1, 2\r\n\r\nthe token was used already\n",
     )
@@ -286,7 +285,7 @@ async fn refused_dial_tells_what_the_server_said() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn dial_wants_proof_that_the_other_end_is_a_websocket() {
+async fn dial_requires_a_valid_websocket_accept_header() {
     let error = dial_answered(
         "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
          Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n",
@@ -309,10 +308,10 @@ fn opening(change: impl FnOnce(&mut HeaderMap)) -> Request<()> {
 }
 
 #[test]
-fn opening_is_answered_as_rfc_6455_says() {
+fn handshake_response_matches_rfc_6455() {
     let response = ws::accept_response(&opening(|_| ())).unwrap();
     assert_eq!(response.status(), StatusCode::SWITCHING_PROTOCOLS);
-    // The example of RFC 6455 §1.3.
+    // Example of RFC 6455 §1.3.
     assert_eq!(
         response.headers()["sec-websocket-accept"],
         "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
@@ -320,7 +319,7 @@ fn opening_is_answered_as_rfc_6455_says() {
 }
 
 #[test]
-fn openings_that_are_not_a_websockets_are_refused() {
+fn invalid_websocket_handshakes_are_rejected() {
     for missing in [
         "connection",
         "upgrade",
@@ -331,7 +330,7 @@ fn openings_that_are_not_a_websockets_are_refused() {
         let refused = ws::accept_response(&request);
         assert!(
             matches!(refused, Err(AcceptError::Request(_))),
-            "without {missing}"
+            "handshake without {missing}"
         );
     }
 }

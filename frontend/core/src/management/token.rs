@@ -170,7 +170,11 @@ mod tests {
         let at = |second| Timestamp::from_second(second).unwrap();
         assert_eq!(relative(at(100), at(40)), "in 60s");
         assert_eq!(relative(at(40), at(100)), "60s ago");
-        assert_eq!(ago(at(100), at(40)), "0s ago", "a time in the future is 0s ago");
+        assert_eq!(
+            ago(at(100), at(40)),
+            "0s ago",
+            "a time in the future is 0s ago"
+        );
     }
 
     #[test]

@@ -104,7 +104,11 @@ mod tests {
         assert_eq!(step(3, None, true), Some(0));
         assert_eq!(step(3, Some(2), true), Some(0));
         assert_eq!(step(3, Some(0), false), Some(2));
-        assert_eq!(step(3, Some(9), false), Some(2), "a position above the number of matches is clamped");
+        assert_eq!(
+            step(3, Some(9), false),
+            Some(2),
+            "a position above the number of matches is clamped"
+        );
     }
 
     proptest! {

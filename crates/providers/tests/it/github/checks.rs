@@ -1,11 +1,11 @@
-//! What is tried before a GitHub is enabled, and what is seen without asking it.
+//! Tests of the connection test, and of validation without requests.
 
 use drover_api::kinds::auth_provider::{AuthProviderSpec, GithubSpec};
 use drover_providers::ProviderError;
 use drover_providers::github::{Check, Github};
 use secrecy::SecretString;
 
-use super::{BACK, github, now, outcome, spec, words};
+use super::{BACK, github, message, now, outcome, spec};
 use drover_testkit::github::world::{CLIENT, SECRET};
 use drover_testkit::github::{Fake, Fault};
 
@@ -17,7 +17,7 @@ fn outcomes(checks: &[Check]) -> Vec<&'static str> {
 }
 
 #[tokio::test]
-async fn a_right_configuration_passes_without_anybody_signing_in() {
+async fn valid_configuration_passes_the_connection_test_without_a_sign_in() {
     let fake = Fake::start().await;
     let checks = github(&fake).check(now()).await;
     assert_eq!(outcomes(&checks), ["right", "right"], "{checks:?}");
@@ -35,28 +35,28 @@ async fn a_right_configuration_passes_without_anybody_signing_in() {
 }
 
 #[tokio::test]
-async fn a_wrong_client_is_found_before_anybody_signs_in() {
+async fn connection_test_reports_a_wrong_client() {
     let fake = Fake::start().await;
     let try_with = async |client_id: &str, secret: &str| {
         let mut spec = spec(&fake);
         client_id.clone_into(&mut spec.client_id);
         let secret = SecretString::from(secret);
-        let github = Github::at(super::endpoints(&fake), &spec, secret, super::patience()).unwrap();
+        let github = Github::at(super::endpoints(&fake), &spec, secret, super::timeouts()).unwrap();
         let checks = github.check(now()).await;
         assert_eq!(outcomes(&checks), ["misconfigured", "misconfigured"]);
-        words(checks[0].outcome.as_ref().unwrap_err())
+        message(checks[0].outcome.as_ref().unwrap_err())
     };
-    let said = try_with(CLIENT, "another-secret").await;
+    let error = try_with(CLIENT, "another-secret").await;
     assert!(
-        said.starts_with("github.clientSecret: ") && !said.contains("another-secret"),
-        "{said}"
+        error.starts_with("github.clientSecret: ") && !error.contains("another-secret"),
+        "{error}"
     );
-    let said = try_with("Ov23liAnotherClient1", SECRET).await;
-    assert!(said.starts_with("github.clientId: "), "{said}");
+    let error = try_with("Ov23liAnotherClient1", SECRET).await;
+    assert!(error.starts_with("github.clientId: "), "{error}");
 }
 
 #[tokio::test]
-async fn each_half_is_tried_for_itself() {
+async fn connection_test_checks_pages_and_api_independently() {
     let fake = Fake::start().await;
     let github = github(&fake);
     let fault = |status| Fault::Says(status, vec![], "<html>".to_owned());
@@ -77,20 +77,20 @@ async fn each_half_is_tried_for_itself() {
         );
         fake.mend();
     }
-    // Something that gives everybody a token is no GitHub.
+    // A server that issues a token for an invalid code is not GitHub.
     let token = r#"{"access_token":"A","token_type":"bearer","scope":"read:org"}"#;
     fake.break_at("/login", Fault::Says(200, vec![], token.to_owned()));
     let checks = github.check(now()).await;
     assert_eq!(outcomes(&checks), ["invalid_response", "right"]);
     fake.mend();
-    // A page that answers anything with success is no API.
+    // A server that returns 200 for each request is not the REST API.
     fake.break_at("/api", fault(200));
     let checks = github.check(now()).await;
     assert_eq!(outcomes(&checks), ["right", "invalid_response"]);
 }
 
 #[tokio::test]
-async fn a_certificate_of_an_unknown_authority_says_where_to_put_the_authority() {
+async fn unknown_certificate_authority_error_names_the_ca_bundle_field() {
     let fake = Fake::start().await;
     let other = Fake::start().await;
     let secret = SecretString::from(SECRET);
@@ -98,23 +98,23 @@ async fn a_certificate_of_an_unknown_authority_says_where_to_put_the_authority()
         super::endpoints(&fake),
         &spec(&other),
         secret,
-        super::patience(),
+        super::timeouts(),
     )
     .unwrap();
     let checks = github.check(now()).await;
     assert_eq!(outcomes(&checks), ["misconfigured", "misconfigured"]);
     for check in checks {
-        let said = check.outcome.unwrap_err().to_string();
+        let error = check.outcome.unwrap_err().to_string();
         assert!(
-            said.starts_with("github.caBundle: the certificate of https://127.0.0.1"),
-            "{said}"
+            error.starts_with("github.caBundle: the certificate of https://127.0.0.1"),
+            "{error}"
         );
     }
     assert!(fake.asked().is_empty());
 }
 
 #[tokio::test]
-async fn what_cannot_be_right_is_said_before_anything_is_asked() {
+async fn invalid_configuration_is_rejected_without_a_request() {
     let fake = Fake::start().await;
     let right = GithubSpec {
         url: Some(super::endpoints(&fake).web.to_string()),
@@ -159,7 +159,7 @@ async fn what_cannot_be_right_is_said_before_anything_is_asked() {
 }
 
 #[tokio::test]
-async fn the_documentations_example_is_understood_to_its_last_field() {
+async fn example_in_the_documentation_is_parsed_completely() {
     let page = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../docs/identity-providers.md"

@@ -1,5 +1,4 @@
-//! A GitHub that says no is never taken for one that is down, nor the other way round; and what a
-//! broken one says is not believed.
+//! Tests that distinguish rejections from outages, and that reject invalid responses.
 
 use std::time::Duration;
 
@@ -10,11 +9,11 @@ use jiff::Timestamp;
 use secrecy::SecretString;
 use tokio::net::TcpListener;
 
-use super::{allowed, github, hurried, now, outcome, sign_in, spec, words};
+use super::{allowed, github, github_with, message, now, outcome, sign_in, spec};
 use drover_testkit::github::world::SECRET;
 use drover_testkit::github::{Fake, Fault};
 
-/// Everything that is read of a person.
+/// All resources that are read for a user.
 pub(super) const READ: [&str; 4] = [
     "/api/v3/user",
     "/api/v3/user/memberships/orgs",
@@ -23,7 +22,7 @@ pub(super) const READ: [&str; 4] = [
 ];
 pub(super) const TOKEN: &str = "/login/oauth/access_token";
 
-/// Somebody of whom all of that is read.
+/// Adds a user with an organization and a team.
 pub(super) fn people(fake: &Fake) {
     let mut world = fake.world();
     world.account(1, "alice");
@@ -32,11 +31,11 @@ pub(super) fn people(fake: &Fake) {
     world.team(20, "platform", 10, Some(19), &[1]);
 }
 
-/// So short that nothing comes in it, and so long that everything else does.
-pub(super) fn impatient() -> Timeouts {
+/// Timeouts that a stalled response exceeds and a normal response meets.
+pub(super) fn short_timeouts() -> Timeouts {
     Timeouts {
         request: Duration::from_millis(400),
-        ..super::patience()
+        ..super::timeouts()
     }
 }
 
@@ -78,7 +77,7 @@ pub(super) fn down() -> Vec<Fault> {
 }
 
 #[tokio::test]
-async fn one_that_is_down_or_asked_too_often_refuses_nobody() {
+async fn outages_and_rate_limits_are_unavailable() {
     let fake = Fake::start().await;
     people(&fake);
     let github = github(&fake);
@@ -90,14 +89,19 @@ async fn one_that_is_down_or_asked_too_often_refuses_nobody() {
                 .refresh(&alice.access_token, "1", now())
                 .await
                 .unwrap_err();
-            assert_eq!(outcome(&error), "unavailable", "{path}: {}", words(&error));
+            assert_eq!(
+                outcome(&error),
+                "unavailable",
+                "{path}: {}",
+                message(&error)
+            );
             fake.mend();
         }
     }
     for fault in down() {
         fake.break_at(TOKEN, fault);
         let error = sign_in(&fake, &github, 1).await.unwrap_err();
-        assert_eq!(outcome(&error), "unavailable", "{}", words(&error));
+        assert_eq!(outcome(&error), "unavailable", "{}", message(&error));
         fake.mend();
     }
     assert!(
@@ -109,59 +113,64 @@ async fn one_that_is_down_or_asked_too_often_refuses_nobody() {
 }
 
 #[tokio::test]
-async fn one_that_answers_too_slowly_refuses_nobody() {
+async fn slow_responses_are_unavailable() {
     let fake = Fake::start().await;
     people(&fake);
     let alice = sign_in(&fake, &github(&fake), 1).await.unwrap();
-    let hurried = hurried(&fake, impatient());
+    let github_with = github_with(&fake, short_timeouts());
     for path in [READ[0], READ[2]] {
         for fault in [Fault::Silence, Fault::Stalls] {
             fake.break_at(path, fault);
-            let error = hurried
+            let error = github_with
                 .refresh(&alice.access_token, "1", now())
                 .await
                 .unwrap_err();
-            assert_eq!(outcome(&error), "unavailable", "{path}: {}", words(&error));
+            assert_eq!(
+                outcome(&error),
+                "unavailable",
+                "{path}: {}",
+                message(&error)
+            );
             fake.mend();
         }
     }
     fake.break_at(TOKEN, Fault::Stalls);
-    let error = sign_in(&fake, &hurried, 1).await.unwrap_err();
-    assert_eq!(outcome(&error), "unavailable", "{}", words(&error));
+    let error = sign_in(&fake, &github_with, 1).await.unwrap_err();
+    assert_eq!(outcome(&error), "unavailable", "{}", message(&error));
 }
 
 #[tokio::test]
-async fn many_answers_together_have_a_limit_of_time_too() {
+async fn many_pages_together_have_a_timeout() {
     let fake = Fake::start().await;
     people(&fake);
     let alice = sign_in(&fake, &github(&fake), 1).await.unwrap();
-    let patience = Timeouts {
+    let timeouts = Timeouts {
         operation: Duration::from_millis(400),
-        ..super::patience()
+        ..super::timeouts()
     };
     fake.break_at(READ[2], Fault::Silence);
-    let hurried = hurried(&fake, patience);
-    let error = hurried
+    let github_with = github_with(&fake, timeouts);
+    let error = github_with
         .refresh(&alice.access_token, "1", now())
         .await
         .unwrap_err();
     let ProviderError::Unavailable { source, .. } = &error else {
-        panic!("{}", words(&error));
+        panic!("{}", message(&error));
     };
     assert!(
         source.is::<tokio::time::error::Elapsed>(),
         "{}",
-        words(&error)
+        message(&error)
     );
 }
 
 #[tokio::test]
-async fn one_that_cannot_be_reached_or_believed_refuses_nobody() {
+async fn unreachable_and_untrusted_servers_are_unavailable() {
     let fake = Fake::start().await;
     people(&fake);
     let secret = || SecretString::from(SECRET);
     let token = SecretString::from("gho_00000001");
-    // Nothing listens there any more.
+    // The port is closed.
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let web = format!("https://{}/", listener.local_addr().unwrap());
     drop(listener);
@@ -169,33 +178,30 @@ async fn one_that_cannot_be_reached_or_believed_refuses_nobody() {
         api: format!("{web}api/v3/").parse().unwrap(),
         web: web.parse().unwrap(),
     };
-    let gone = Github::at(gone, &spec(&fake), secret(), super::patience()).unwrap();
-    // Somebody in between, whose certificate another authority signed.
+    let gone = Github::at(gone, &spec(&fake), secret(), super::timeouts()).unwrap();
+    // An attacker on the network with a certificate of another authority.
     let other = Fake::start().await;
     let between = Github::at(
         super::endpoints(&fake),
         &spec(&other),
         secret(),
-        super::patience(),
+        super::timeouts(),
     )
     .unwrap();
     for github in [gone, between] {
         let error = github.refresh(&token, "1", now()).await.unwrap_err();
-        assert_eq!(outcome(&error), "unavailable", "{}", words(&error));
+        assert_eq!(outcome(&error), "unavailable", "{}", message(&error));
         let (query, pending) = allowed(&fake, &github, 1);
         let error = github.redeem(&query, &pending, now()).await.unwrap_err();
-        assert_eq!(outcome(&error), "unavailable", "{}", words(&error));
+        assert_eq!(outcome(&error), "unavailable", "{}", message(&error));
         let error = github.revoke(&token, now()).await.unwrap_err();
-        assert_eq!(outcome(&error), "unavailable", "{}", words(&error));
+        assert_eq!(outcome(&error), "unavailable", "{}", message(&error));
     }
-    assert!(
-        fake.asked().is_empty(),
-        "nothing was told to who is in between"
-    );
+    assert!(fake.asked().is_empty(), "the attacker received no request");
 }
 
 #[tokio::test]
-async fn one_that_says_when_to_ask_again_is_heard() {
+async fn rate_limit_headers_set_the_retry_time() {
     let fake = Fake::start().await;
     people(&fake);
     let github = github(&fake);
@@ -225,16 +231,16 @@ async fn one_that_says_when_to_ask_again_is_heard() {
             Some(until)
         );
         assert!(
-            words(&error).contains(&until.to_string()),
+            message(&error).contains(&until.to_string()),
             "{}",
-            words(&error)
+            message(&error)
         );
         fake.mend();
     }
 }
 
 #[tokio::test]
-async fn one_that_says_no_is_believed_at_once_whatever_it_is_asked() {
+async fn rejection_on_each_resource_is_immediate() {
     let fake = Fake::start().await;
     people(&fake);
     let github = github(&fake);
@@ -278,7 +284,7 @@ async fn one_that_says_no_is_believed_at_once_whatever_it_is_asked() {
 }
 
 #[tokio::test]
-async fn what_no_github_says_is_neither_believed_nor_a_no() {
+async fn invalid_responses_are_not_rejections() {
     let fake = Fake::start().await;
     people(&fake);
     let github = github(&fake);
@@ -306,12 +312,12 @@ async fn what_no_github_says_is_neither_believed_nor_a_no() {
                 outcome(&error),
                 "invalid_response",
                 "{path}: {}",
-                words(&error)
+                message(&error)
             );
             fake.mend();
         }
     }
-    // A list that is not there is not one of nothing.
+    // A missing list is not an empty list.
     for path in &READ[..3] {
         fake.break_at(path, says(404, &[], "Not Found"));
         let error = github
@@ -322,7 +328,7 @@ async fn what_no_github_says_is_neither_believed_nor_a_no() {
             outcome(&error),
             "invalid_response",
             "{path}: {}",
-            words(&error)
+            message(&error)
         );
         fake.mend();
     }
@@ -331,9 +337,9 @@ async fn what_no_github_says_is_neither_believed_nor_a_no() {
         .refresh(&alice.access_token, "1", now())
         .await
         .unwrap_err();
-    assert_eq!(outcome(&error), "invalid_response", "{}", words(&error));
+    assert_eq!(outcome(&error), "invalid_response", "{}", message(&error));
     fake.mend();
     fake.break_at(TOKEN, Fault::Endless);
     let error = sign_in(&fake, &github, 1).await.unwrap_err();
-    assert_eq!(outcome(&error), "invalid_response", "{}", words(&error));
+    assert_eq!(outcome(&error), "invalid_response", "{}", message(&error));
 }

@@ -1,16 +1,16 @@
-//! A GitHub, or somebody in its place, that wants what is not its own.
+//! Tests with a hostile GitHub server.
 
 use secrecy::ExposeSecret as _;
 
-use super::faults::{READ, TOKEN, down, impatient, people, says};
-use super::{allowed, github, hurried, now, outcome, sign_in, words};
+use super::faults::{READ, TOKEN, down, people, says, short_timeouts};
+use super::{allowed, github, github_with, message, now, outcome, sign_in};
 use drover_testkit::github::world::SECRET;
 use drover_testkit::github::{Fake, Fault, Identity};
 
 #[tokio::test]
-async fn a_token_goes_nowhere_but_to_its_github() {
-    // Nobody can tell the two apart by their certificate, so that only Drover's own care keeps
-    // anything from the other.
+async fn token_is_sent_only_to_its_github_server() {
+    // Both servers have the same certificate, so that only Drover's checks keep the token from
+    // the other server.
     let identity = Identity::new();
     let fake = Fake::start_as(&identity).await;
     let evil = Fake::start_as(&identity).await;
@@ -30,7 +30,7 @@ async fn a_token_goes_nowhere_but_to_its_github() {
             outcome(&error),
             "invalid_response",
             "{path}: {}",
-            words(&error)
+            message(&error)
         );
         fake.mend();
     }
@@ -44,7 +44,7 @@ async fn a_token_goes_nowhere_but_to_its_github() {
         .refresh(&alice.access_token, "1", now())
         .await
         .unwrap_err();
-    assert_eq!(outcome(&error), "invalid_response", "{}", words(&error));
+    assert_eq!(outcome(&error), "invalid_response", "{}", message(&error));
     assert!(
         fake.asked()
             .iter()
@@ -63,21 +63,25 @@ async fn a_token_goes_nowhere_but_to_its_github() {
                 outcome(&error),
                 "invalid_response",
                 "{path}: {}",
-                words(&error)
+                message(&error)
             );
-            assert!(words(&error).contains("github.url"), "{}", words(&error));
+            assert!(
+                message(&error).contains("github.url"),
+                "{}",
+                message(&error)
+            );
             fake.mend();
         }
         let to = vec![("location", elsewhere("login/oauth/access_token"))];
         fake.break_at(TOKEN, Fault::Says(status, to.clone(), String::new()));
         let error = sign_in(&fake, &github, 1).await.unwrap_err();
-        assert_eq!(outcome(&error), "invalid_response", "{}", words(&error));
+        assert_eq!(outcome(&error), "invalid_response", "{}", message(&error));
         fake.break_at(
             "/api/v3/applications/",
             Fault::Says(status, to, String::new()),
         );
         let error = github.revoke(&alice.access_token, now()).await.unwrap_err();
-        assert_eq!(outcome(&error), "invalid_response", "{}", words(&error));
+        assert_eq!(outcome(&error), "invalid_response", "{}", message(&error));
         fake.mend();
     }
     let asked = evil.asked();
@@ -85,7 +89,7 @@ async fn a_token_goes_nowhere_but_to_its_github() {
 }
 
 #[tokio::test]
-async fn a_list_without_an_end_is_left() {
+async fn endless_list_is_rejected() {
     let fake = Fake::start().await;
     people(&fake);
     let github = github(&fake);
@@ -103,7 +107,7 @@ async fn a_list_without_an_end_is_left() {
         .refresh(&alice.access_token, "1", now())
         .await
         .unwrap_err();
-    assert_eq!(outcome(&error), "invalid_response", "{}", words(&error));
+    assert_eq!(outcome(&error), "invalid_response", "{}", message(&error));
     assert_eq!(fake.asked().len(), 100);
     fake.mend();
     fake.break_at(READ[2], Fault::Header("link", "<https://[".to_owned()));
@@ -111,11 +115,11 @@ async fn a_list_without_an_end_is_left() {
         .refresh(&alice.access_token, "1", now())
         .await
         .unwrap_err();
-    assert_eq!(outcome(&error), "invalid_response", "{}", words(&error));
+    assert_eq!(outcome(&error), "invalid_response", "{}", message(&error));
 }
 
 #[tokio::test]
-async fn an_answer_without_an_end_is_left() {
+async fn endless_response_is_rejected() {
     let fake = Fake::start().await;
     people(&fake);
     let github = github(&fake);
@@ -131,22 +135,22 @@ async fn an_answer_without_an_end_is_left() {
             outcome(&error),
             "invalid_response",
             "{path}: {}",
-            words(&error)
+            message(&error)
         );
         let sent = fake.sent_bytes() - before;
-        // One is read; the buffers of two systems and of TLS hold some more.
+        // Drover reads 1 MiB; the buffers of both systems and of TLS contain more.
         assert!(sent < 64 * 1024 * 1024, "{path}: {sent} bytes");
         fake.mend();
     }
 }
 
 #[tokio::test]
-async fn no_error_holds_a_secret() {
+async fn errors_contain_no_secret() {
     let fake = Fake::start().await;
     people(&fake);
-    let patient = github(&fake);
-    let hurried = hurried(&fake, impatient());
-    let alice = sign_in(&fake, &patient, 1).await.unwrap();
+    let normal = github(&fake);
+    let github_with = github_with(&fake, short_timeouts());
+    let alice = sign_in(&fake, &normal, 1).await.unwrap();
     let token = alice.access_token.expose_secret().to_owned();
     let mut secrets = vec![SECRET.to_owned(), token.clone()];
     let mut errors = Vec::new();
@@ -176,8 +180,8 @@ async fn no_error_holds_a_secret() {
         Fault::Header("link", format!("<https://evil.example/{token}>; rel=next")),
         says(401, &[], &token),
     ]);
-    let faults = faults.into_iter().map(|fault| (fault, &patient));
-    for (fault, github) in faults.chain([(Fault::Stalls, &hurried)]) {
+    let faults = faults.into_iter().map(|fault| (fault, &normal));
+    for (fault, github) in faults.chain([(Fault::Stalls, &github_with)]) {
         for path in [READ[0], READ[2], TOKEN, "/api/v3/applications/"] {
             fake.break_at(path, fault.clone());
             let (query, pending) = allowed(&fake, github, 1);
@@ -189,17 +193,17 @@ async fn no_error_holds_a_secret() {
             errors.extend(github.revoke(&alice.access_token, now()).await.err());
             fake.mend();
             secrets.extend(fake.world().tokens.keys().cloned());
-            // What was ended is alive again for the next fault.
+            // Restore the revoked token for the next fault.
             fake.world().tokens.insert(token.clone(), 1);
         }
     }
     assert!(errors.len() > 90, "{}", errors.len());
-    let mut shown: Vec<_> = errors
+    let mut output: Vec<_> = errors
         .iter()
-        .map(|it| format!("{} {it:?}", words(it)))
+        .map(|it| format!("{} {it:?}", message(it)))
         .collect();
-    shown.push(format!("{patient:?} {alice:?}"));
-    for text in shown {
+    output.push(format!("{normal:?} {alice:?}"));
+    for text in output {
         for secret in &secrets {
             assert!(!text.contains(secret.as_str()), "{secret}: {text}");
         }

@@ -1,4 +1,4 @@
-//! Who somebody is and stays, whatever they are called.
+//! Tests of the identity and the groups of users.
 
 use drover_providers::ProviderError;
 
@@ -6,7 +6,7 @@ use super::{github, groups, now, outcome, sign_in};
 use drover_testkit::github::{Fake, Fault};
 
 #[tokio::test]
-async fn a_renamed_account_stays_the_same_person() {
+async fn renamed_account_keeps_its_user_id() {
     let fake = Fake::start().await;
     fake.world().account(1, "alice");
     let github = github(&fake);
@@ -25,7 +25,7 @@ async fn a_renamed_account_stays_the_same_person() {
 }
 
 #[tokio::test]
-async fn who_takes_a_login_over_is_somebody_else() {
+async fn account_with_a_reused_login_has_another_user_id() {
     let fake = Fake::start().await;
     fake.world().account(1, "alice");
     let github = github(&fake);
@@ -43,7 +43,7 @@ async fn who_takes_a_login_over_is_somebody_else() {
 }
 
 #[tokio::test]
-async fn logins_that_differ_in_case_are_one_persons_or_two_by_their_number() {
+async fn logins_that_differ_in_case_are_distinguished_by_user_id() {
     let fake = Fake::start().await;
     fake.world().account(1, "Alice");
     let github = github(&fake);
@@ -57,7 +57,7 @@ async fn logins_that_differ_in_case_are_one_persons_or_two_by_their_number() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_another_persons_now_is_not_believed() {
+async fn token_of_another_user_is_rejected() {
     let fake = Fake::start().await;
     fake.world().account(1, "alice");
     fake.world().account(12, "alice");
@@ -77,7 +77,7 @@ async fn a_token_that_is_another_persons_now_is_not_believed() {
 }
 
 #[tokio::test]
-async fn a_renamed_organization_or_team_is_the_same_group_and_one_that_took_the_name_is_not() {
+async fn renamed_organizations_and_teams_keep_their_group_ids() {
     let fake = Fake::start().await;
     fake.world().account(1, "alice");
     fake.world().organization(10, "acme", 1);
@@ -92,7 +92,7 @@ async fn a_renamed_organization_or_team_is_the_same_group_and_one_that_took_the_
         let mut world = fake.world();
         world.organization(10, "acme-corp", 1);
         world.team(20, "infra", 10, None, &[1]);
-        // Anybody can register the name that is free now.
+        // Another user can register the released name.
         world.account(666, "mallory");
         world.organization(11, "acme", 666);
         world.team(21, "platform", 11, None, &[666]);
@@ -113,7 +113,7 @@ async fn a_renamed_organization_or_team_is_the_same_group_and_one_that_took_the_
 }
 
 #[tokio::test]
-async fn who_is_only_invited_is_in_no_group() {
+async fn invited_user_has_no_groups() {
     let fake = Fake::start().await;
     {
         let mut world = fake.world();
@@ -140,7 +140,7 @@ async fn who_is_only_invited_is_in_no_group() {
 }
 
 #[tokio::test]
-async fn members_of_a_team_are_in_every_team_above_it() {
+async fn team_members_are_also_members_of_all_parent_teams() {
     let fake = Fake::start().await;
     {
         let mut world = fake.world();
@@ -164,9 +164,9 @@ async fn members_of_a_team_are_in_every_team_above_it() {
     assert_eq!(groups(&alice.person), teams);
     let above = fake.asked().into_iter();
     let above = above.filter(|asked| asked.path.contains("/organizations/"));
-    assert_eq!(above.count(), 2, "each team above is read once");
+    assert_eq!(above.count(), 2, "each parent team is read once");
 
-    // What they may not see is as far as it goes; a circle has an end.
+    // Invisible parent teams end the search, and cycles terminate.
     fake.world().teams.get_mut(&21).unwrap().visible = false;
     let seen = github
         .refresh(&alice.access_token, "1", now())
@@ -184,7 +184,7 @@ async fn members_of_a_team_are_in_every_team_above_it() {
 }
 
 #[tokio::test]
-async fn an_organization_that_asks_for_its_own_sign_on_does_not_count_and_is_named() {
+async fn organization_with_required_sso_is_withheld_and_named() {
     let fake = Fake::start().await;
     {
         let mut world = fake.world();
@@ -206,7 +206,7 @@ async fn an_organization_that_asks_for_its_own_sign_on_does_not_count_and_is_nam
 }
 
 #[tokio::test]
-async fn an_organization_that_keeps_a_list_back_does_not_end_the_sign_in() {
+async fn withheld_list_does_not_fail_the_sign_in() {
     let required = "required; url=https://github.com/orgs/acme/sso?authorization_request=A";
     let restricted = "Although you appear to have the correct authorization credentials, the `acme` \
                       organization has enabled OAuth App access restrictions, meaning that data \
@@ -250,7 +250,7 @@ async fn an_organization_that_keeps_a_list_back_does_not_end_the_sign_in() {
 }
 
 #[tokio::test]
-async fn more_groups_than_are_taken_in_is_an_error_and_not_a_part_of_them() {
+async fn too_many_groups_return_an_error() {
     let fake = Fake::start().await;
     fake.world().account(1, "alice");
     let github = github(&fake);

@@ -1,4 +1,4 @@
-//! From the button to the person.
+//! Tests of the sign-in with GitHub.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use drover_providers::github::Github;
 use jiff::SignedDuration;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::{BACK, allowed, github, groups, now, outcome, sign_in, spec, words};
+use super::{BACK, allowed, github, groups, message, now, outcome, sign_in, spec};
 use drover_testkit::github::Fake;
 use drover_testkit::github::world::{CLIENT, SECRET, World};
 
@@ -20,7 +20,7 @@ async fn with_octocat() -> (Fake, Github) {
 }
 
 #[tokio::test]
-async fn somebody_signs_in_with_all_their_organizations_and_teams() {
+async fn sign_in_returns_all_organizations_and_teams() {
     let (fake, github) = with_octocat().await;
     {
         let mut world = fake.world();
@@ -52,7 +52,7 @@ async fn somebody_signs_in_with_all_their_organizations_and_teams() {
 }
 
 #[tokio::test]
-async fn a_browser_is_sent_with_a_challenge_for_the_least_that_is_needed() {
+async fn authorization_url_requests_the_minimal_scope_with_pkce() {
     let (fake, github) = with_octocat().await;
     let (page, pending) = github.authorize(&BACK.parse().unwrap(), now());
     assert_eq!(page.origin(), super::endpoints(&fake).web.origin());
@@ -75,7 +75,7 @@ async fn a_browser_is_sent_with_a_challenge_for_the_least_that_is_needed() {
 }
 
 #[tokio::test]
-async fn a_code_is_redeemed_once() {
+async fn second_use_of_a_code_is_rejected() {
     let (fake, github) = with_octocat().await;
     let (query, pending) = allowed(&fake, &github, 583_231);
     github.redeem(&query, &pending, now()).await.unwrap();
@@ -87,7 +87,7 @@ async fn a_code_is_redeemed_once() {
 }
 
 #[tokio::test]
-async fn a_stolen_code_is_worth_nothing_in_another_sign_in() {
+async fn stolen_code_is_rejected_in_another_sign_in() {
     let (fake, github) = with_octocat().await;
     let (stolen, _) = allowed(&fake, &github, 583_231);
     let (own, pending) = allowed(&fake, &github, 583_231);
@@ -96,7 +96,7 @@ async fn a_stolen_code_is_worth_nothing_in_another_sign_in() {
         let found = pairs.into_owned().find(|(found, _)| found == name);
         found.unwrap().1
     };
-    // The thief puts the stolen code beside the state of a sign-in of their own.
+    // The attacker combines the stolen code with the state of another sign-in.
     let mixed = format!("code={}&state={}", of(&stolen, "code"), of(&own, "state"));
     let result = github.redeem(&mixed, &pending, now()).await;
     assert!(
@@ -106,7 +106,7 @@ async fn a_stolen_code_is_worth_nothing_in_another_sign_in() {
 }
 
 #[tokio::test]
-async fn a_return_that_nobody_here_began_is_not_even_shown_to_github() {
+async fn forged_callback_causes_no_request_to_github() {
     let (fake, github) = with_octocat().await;
     let (query, pending) = allowed(&fake, &github, 583_231);
     let (others, _) = allowed(&fake, &github, 583_231);
@@ -135,7 +135,7 @@ async fn a_return_that_nobody_here_began_is_not_even_shown_to_github() {
 }
 
 #[tokio::test]
-async fn who_says_no_at_github_is_not_signed_in() {
+async fn denied_consent_returns_denied() {
     let (fake, github) = with_octocat().await;
     let (page, pending) = github.authorize(&BACK.parse().unwrap(), now());
     let result = github.redeem(&World::deny(&page), &pending, now()).await;
@@ -147,7 +147,7 @@ async fn who_says_no_at_github_is_not_signed_in() {
 }
 
 #[tokio::test]
-async fn what_github_says_of_the_app_is_for_the_administrator() {
+async fn app_errors_of_github_name_the_setting() {
     let (_fake, github) = with_octocat().await;
     let (_, pending) = github.authorize(&BACK.parse().unwrap(), now());
     let state = pending.state().expose_secret();
@@ -160,12 +160,12 @@ async fn what_github_says_of_the_app_is_for_the_administrator() {
         let query = format!("error={word}&state={state}");
         let error = github.redeem(&query, &pending, now()).await.unwrap_err();
         assert_eq!(outcome(&error), expected);
-        assert!(words(&error).contains(says), "{}", words(&error));
+        assert!(message(&error).contains(says), "{}", message(&error));
     }
 }
 
 #[tokio::test]
-async fn an_app_with_another_callback_says_what_to_put_there() {
+async fn wrong_callback_url_error_contains_the_expected_url() {
     let (fake, github) = with_octocat().await;
     fake.world().callback = "https://old.example/".to_owned();
     let error = sign_in(&fake, &github, 583_231).await.unwrap_err();
@@ -174,7 +174,7 @@ async fn an_app_with_another_callback_says_what_to_put_there() {
 }
 
 #[tokio::test]
-async fn a_smaller_grant_is_not_mistaken_for_somebody_without_organizations() {
+async fn missing_scope_is_an_error_not_an_empty_group_list() {
     let (fake, github) = with_octocat().await;
     for (scope, named) in [
         ("", "grants no scope"),
@@ -184,16 +184,16 @@ async fn a_smaller_grant_is_not_mistaken_for_somebody_without_organizations() {
         fake.asked();
         let error = sign_in(&fake, &github, 583_231).await.unwrap_err();
         assert_eq!(outcome(&error), "misconfigured");
-        let said = error.to_string();
-        assert!(said.contains("read:org") && said.contains(named), "{said}");
-        assert_eq!(fake.asked().len(), 1, "nobody is asked for with it");
+        let text = error.to_string();
+        assert!(text.contains("read:org") && text.contains(named), "{text}");
+        assert_eq!(fake.asked().len(), 1, "only the token request is sent");
     }
     fake.world().scope = "admin:org,repo".to_owned();
     assert!(sign_in(&fake, &github, 583_231).await.is_ok());
 }
 
 #[tokio::test]
-async fn a_wrong_client_is_the_administrators_to_mend_and_says_which_field() {
+async fn wrong_client_error_names_the_setting() {
     let fake = Fake::start().await;
     fake.world().account(1, "octocat");
     let right = github(&fake);
@@ -201,7 +201,7 @@ async fn a_wrong_client_is_the_administrators_to_mend_and_says_which_field() {
         let mut spec = spec(&fake);
         client_id.clone_into(&mut spec.client_id);
         let secret = SecretString::from(secret);
-        Github::at(super::endpoints(&fake), &spec, secret, super::patience()).unwrap()
+        Github::at(super::endpoints(&fake), &spec, secret, super::timeouts()).unwrap()
     };
     for (github, field) in [
         (other(CLIENT, "another-secret"), "github.clientSecret"),

@@ -1,4 +1,4 @@
-//! How the token of somebody who signed in ends.
+//! Tests of the end of access tokens.
 
 use drover_providers::ProviderError;
 use drover_providers::error::Refusal;
@@ -17,7 +17,7 @@ async fn with_alice() -> (Fake, Github) {
 }
 
 #[tokio::test]
-async fn a_withdrawn_token_ends_access() {
+async fn refresh_with_revoked_token_returns_withdrawn() {
     let (fake, github) = with_alice().await;
     let alice = sign_in(&fake, &github, 1).await.unwrap();
     fake.world().tokens.clear();
@@ -29,7 +29,7 @@ async fn a_withdrawn_token_ends_access() {
 }
 
 #[tokio::test]
-async fn a_deleted_account_ends_access() {
+async fn refresh_of_deleted_account_returns_withdrawn() {
     let (fake, github) = with_alice().await;
     let alice = sign_in(&fake, &github, 1).await.unwrap();
     fake.world().accounts.clear();
@@ -41,7 +41,7 @@ async fn a_deleted_account_ends_access() {
 }
 
 #[tokio::test]
-async fn a_suspended_account_ends_access_until_it_is_not() {
+async fn suspended_account_is_rejected_until_it_is_reactivated() {
     let (fake, github) = with_alice().await;
     let alice = sign_in(&fake, &github, 1).await.unwrap();
     fake.world().accounts.get_mut(&1).unwrap().suspended = true;
@@ -63,7 +63,7 @@ async fn a_suspended_account_ends_access_until_it_is_not() {
 }
 
 #[tokio::test]
-async fn signing_out_ends_one_token_and_no_other() {
+async fn revoke_ends_only_the_given_token() {
     let (fake, github) = with_alice().await;
     let desk = sign_in(&fake, &github, 1).await.unwrap().access_token;
     let phone = sign_in(&fake, &github, 1).await.unwrap().access_token;
@@ -74,7 +74,7 @@ async fn signing_out_ends_one_token_and_no_other() {
         Err(ProviderError::Refused(Refusal::Withdrawn))
     ));
     assert!(github.refresh(&phone, "1", now()).await.is_ok());
-    // It has ended, which is all that was wanted.
+    // Revoking a revoked token is not an error.
     github.revoke(&desk, now()).await.unwrap();
     let asked = fake.asked();
     let (method, path) = ("DELETE", format!("/api/v3/applications/{CLIENT}/token"));
@@ -82,12 +82,12 @@ async fn signing_out_ends_one_token_and_no_other() {
         .iter()
         .filter(|it| it.method == method && it.path == path);
     assert_eq!(ends.count(), 2);
-    // What the person allowed the app is not theirs to allow again.
+    // The user's authorization of the app stays.
     assert!(!asked.iter().any(|it| it.path.ends_with("/grant")));
 }
 
 #[tokio::test]
-async fn a_token_that_could_not_be_ended_is_not_said_to_have_ended() {
+async fn failed_revocation_returns_an_error() {
     let (fake, github) = with_alice().await;
     let alice = sign_in(&fake, &github, 1).await.unwrap();
     for (status, expected) in [
@@ -107,7 +107,7 @@ async fn a_token_that_could_not_be_ended_is_not_said_to_have_ended() {
         super::endpoints(&fake),
         &spec(&fake),
         secret,
-        super::patience(),
+        super::timeouts(),
     )
     .unwrap();
     let error = wrong.revoke(&alice.access_token, now()).await.unwrap_err();
@@ -121,7 +121,7 @@ async fn a_token_that_could_not_be_ended_is_not_said_to_have_ended() {
 }
 
 #[tokio::test]
-async fn the_clients_secret_and_peoples_tokens_are_shown_where_they_belong() {
+async fn client_secret_and_access_token_are_sent_only_to_their_endpoints() {
     let (fake, github) = with_alice().await;
     let alice = sign_in(&fake, &github, 1).await.unwrap();
     github.revoke(&alice.access_token, now()).await.unwrap();

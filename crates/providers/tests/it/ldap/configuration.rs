@@ -1,4 +1,4 @@
-//! What a configuration must be, apart from its schema.
+//! Tests of the validation of the configuration.
 
 use drover_api::kinds::LdapSpec;
 use drover_providers::ldap::Directory;
@@ -6,11 +6,11 @@ use drover_providers::ldap::Directory;
 use super::{field, secret, spec};
 use drover_testkit::authority::Authority;
 
-/// The field that is to be named, and what makes it wrong.
+/// Expected field of the error, and the invalid change.
 type Wrong = (&'static str, fn(&mut LdapSpec));
 
 #[test]
-fn a_configuration_that_cannot_work_names_the_field() {
+fn invalid_ldap_configuration_error_names_the_field() {
     let wrong: &[Wrong] = &[
         ("ldap.servers", |spec| spec.servers.clear()),
         ("ldap.servers", |spec| spec.servers[0] = "directory".into()),
@@ -92,7 +92,7 @@ fn a_configuration_that_cannot_work_names_the_field() {
 }
 
 #[test]
-fn servers_have_ports_and_addresses_of_both_kinds() {
+fn server_urls_have_default_ports_and_ip_addresses() {
     let authority = Authority::new().pem();
     for (server, shown) in [
         ("ldaps://directory.example", "ldaps://directory.example:636"),

@@ -1,5 +1,4 @@
-//! What stands in a directory's place: relays that write down, and servers that answer as they are
-//! told.
+//! Relays that count connections, and fake servers with prepared responses.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,26 +14,26 @@ use tokio_rustls::TlsAcceptor;
 use drover_testkit::authority::Authority;
 
 pub(crate) const HOST: &str = "127.0.0.1";
-/// Ids of the requests of a connection: after StartTLS, or where it would be, comes the bind.
+/// Message IDs of a connection: StartTLS, if used, is followed by the bind.
 pub(crate) const START_TLS_ID: u8 = 1;
 pub(crate) const BIND_ID: u8 = 2;
 pub(crate) const SEARCH_ID: u8 = 3;
 
-/// Tags of answers (RFC 4511 §4).
+/// Tags of responses (RFC 4511 §4).
 pub(crate) const BOUND: u8 = 0x61;
 pub(crate) const DONE: u8 = 0x65;
 pub(crate) const EXTENDED: u8 = 0x78;
 
-/// An answer with a result code.
+/// Encodes a response with a result code.
 pub(crate) fn answer(id: u8, tag: u8, code: u8) -> Vec<u8> {
     vec![0x30, 12, 2, 1, id, tag, 7, 0x0a, 1, code, 4, 0, 4, 0]
 }
 
-/// An entry that was found, short enough for lengths of one byte.
+/// Encodes a search result entry that is short enough for one-byte lengths.
 pub(crate) fn entry(id: u8, name: &str, attributes: &[(&str, &str)]) -> Vec<u8> {
     let element = |tag: u8, content: &[u8]| {
         let length = u8::try_from(content.len()).unwrap();
-        // From 128 on, one byte of length follows the byte that says so.
+        // Lengths from 128 need an additional length byte.
         let header = if length < 128 {
             vec![tag, length]
         } else {
@@ -51,7 +50,7 @@ pub(crate) fn entry(id: u8, name: &str, attributes: &[(&str, &str)]) -> Vec<u8> 
     element(0x30, &[&[2, 1, id][..], &found].concat())
 }
 
-/// Passes everything on, and counts connections.
+/// Relay that forwards all bytes and counts connections.
 pub(crate) struct Relay {
     port: u16,
     connections: Arc<AtomicUsize>,
@@ -70,7 +69,7 @@ impl Relay {
                 connections.fetch_add(1, Ordering::SeqCst);
                 tokio::spawn(async move {
                     let mut far = TcpStream::connect((HOST, port)).await.unwrap();
-                    // Either side may go away without a word.
+                    // Either side may disconnect at any time.
                     let _ = copy_bidirectional(&mut near, &mut far).await;
                 });
             }
@@ -87,20 +86,20 @@ impl Relay {
     }
 }
 
-/// Answers each request of a connection with the next of some bytes, and then ends it; keeps what
-/// was sent to it.
+/// Fake server that answers each request with the next prepared response, then closes the
+/// connection and records the received bytes.
 pub(crate) struct Fake {
     port: u16,
-    heard: Arc<Mutex<Vec<u8>>>,
+    received: Arc<Mutex<Vec<u8>>>,
 }
 
 impl Fake {
-    /// Speaks without TLS, whatever it says.
+    /// Starts a server without TLS.
     pub(crate) async fn in_clear(answers: Vec<Vec<u8>>) -> Self {
         Self::start(None, answers).await
     }
 
-    /// Speaks under TLS, with a certificate of the authority.
+    /// Starts a server with TLS and a certificate of the authority.
     pub(crate) async fn under_tls(authority: &Authority, answers: Vec<Vec<u8>>) -> Self {
         let certified = authority.certify(HOST);
         let certificate = CertificateDer::from_pem_slice(certified.certificate.as_bytes());
@@ -118,20 +117,20 @@ impl Fake {
         let listener = TcpListener::bind((HOST, 0)).await.unwrap();
         let fake = Self {
             port: listener.local_addr().unwrap().port(),
-            heard: Arc::default(),
+            received: Arc::default(),
         };
-        let heard = fake.heard.clone();
+        let received = fake.received.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (answers, heard, tls) = (answers.clone(), heard.clone(), tls.clone());
+                let (answers, received, tls) = (answers.clone(), received.clone(), tls.clone());
                 tokio::spawn(async move {
                     match tls {
                         Some(tls) => {
                             if let Ok(stream) = tls.accept(stream).await {
-                                converse(stream, &answers, &heard).await;
+                                converse(stream, &answers, &received).await;
                             }
                         }
-                        None => converse(stream, &answers, &heard).await,
+                        None => converse(stream, &answers, &received).await,
                     }
                 });
             }
@@ -143,24 +142,24 @@ impl Fake {
         format!("{scheme}://{HOST}:{}", self.port)
     }
 
-    /// All bytes that were sent to it; under TLS, what they say.
-    pub(crate) fn heard(&self) -> Vec<u8> {
-        self.heard.lock().unwrap().clone()
+    /// Returns all received bytes, decrypted with TLS.
+    pub(crate) fn received(&self) -> Vec<u8> {
+        self.received.lock().unwrap().clone()
     }
 }
 
-/// Each read is a request: they are small, and the next comes only after an answer.
+/// Treats each read as one request: requests are small, and clients wait for the response.
 async fn converse(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     answers: &[Vec<u8>],
-    heard: &Mutex<Vec<u8>>,
+    received: &Mutex<Vec<u8>>,
 ) {
     let mut bytes = vec![0; 64 * 1024];
     let mut answers = answers.iter();
     while let Ok(count @ 1..) = stream.read(&mut bytes).await {
-        heard.lock().unwrap().extend_from_slice(&bytes[..count]);
+        received.lock().unwrap().extend_from_slice(&bytes[..count]);
         match answers.next() {
-            // The other side may have gone already.
+            // The client may have disconnected.
             Some(answer) => {
                 let _ = stream.write_all(answer).await;
             }

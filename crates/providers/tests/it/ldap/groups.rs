@@ -1,4 +1,4 @@
-//! Which groups somebody is in.
+//! Tests of group memberships.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ fn named(name: &str) -> String {
     format!("cn={name},ou=groups,dc=example,dc=org")
 }
 
-/// Groups of which each is in the next, the first holding Jane.
+/// Returns nested groups; the first contains Jane.
 fn chain(count: usize) -> String {
     let mut entries = person("jane", "");
     let mut member = JANE.to_owned();
@@ -35,7 +35,7 @@ async fn jane_in(
 }
 
 #[tokio::test]
-async fn posix_groups_list_logins() {
+async fn posix_groups_contain_login_names() {
     let posix = |name: &str, number: u32, members: &str| {
         format!(
             "\ndn: {}\nobjectClass: posixGroup\ncn: {name}\ngidNumber: {number}\n{members}\n",
@@ -53,23 +53,23 @@ async fn posix_groups_list_logins() {
 }
 
 #[tokio::test]
-async fn groups_of_groups_count_where_they_are_asked_for_and_circles_end() {
-    // inner ⊂ middle ⊂ outer ⊂ inner, and middle ⊂ beside.
+async fn nested_groups_count_if_enabled_and_cycles_terminate() {
+    // inner ⊂ middle ⊂ outer ⊂ inner, and middle ⊂ sibling.
     let entries = person("jane", "")
         + &group("inner", &[JANE, &named("outer")])
         + &group("middle", &[&named("inner")])
         + &group("outer", &[&named("middle"), &named("outer")])
-        + &group("beside", &[&named("middle")])
+        + &group("sibling", &[&named("middle")])
         + &group("unrelated", &["cn=nobody"]);
     let slapd = Slapd::with(&entries);
     let nested = jane_in(&slapd, |groups| groups.nested = true).await;
     assert_eq!(
         groups_of(&nested.unwrap()),
-        ["beside", "inner", "middle", "outer"]
+        ["inner", "middle", "outer", "sibling"]
     );
     let direct = jane_in(&slapd, |_| ()).await;
     assert_eq!(groups_of(&direct.unwrap()), ["inner"]);
-    // What the filter leaves out does not count, and is still a way to what does.
+    // Groups that the filter excludes do not count, but their parent groups can.
     let some = jane_in(&slapd, |groups| {
         groups.nested = true;
         groups.filter = Some("(|(cn=outer)(cn=unrelated))".to_owned());
@@ -78,7 +78,7 @@ async fn groups_of_groups_count_where_they_are_asked_for_and_circles_end() {
 }
 
 #[tokio::test]
-async fn groups_nested_too_deep_are_an_error_and_not_a_part_of_them() {
+async fn too_deeply_nested_groups_return_an_error() {
     let slapd = Slapd::with(&chain(15));
     let jane = jane_in(&slapd, |groups| groups.nested = true).await;
     assert_eq!(jane.unwrap().groups.len(), 15);
@@ -88,7 +88,7 @@ async fn groups_nested_too_deep_are_an_error_and_not_a_part_of_them() {
     let (field, problem) = field(answer);
     assert_eq!(field, "ldap.groups.nested");
     assert!(problem.contains("more than 15 nesting levels"), "{problem}");
-    // Without them she has what she is in herself.
+    // Without nesting, only direct memberships count.
     let direct = jane_in(&slapd, |_| ()).await;
     assert_eq!(groups_of(&direct.unwrap()), ["level01"]);
 }
@@ -102,7 +102,7 @@ fn many(count: usize) -> String {
 }
 
 #[tokio::test]
-async fn groups_come_in_pages_and_none_is_left_out() {
+async fn paged_group_search_returns_all_groups() {
     let slapd = Slapd::with(&many(1_200));
     let jane = jane_in(&slapd, |_| ()).await.unwrap();
     let names = groups_of(&jane);
@@ -117,7 +117,7 @@ async fn groups_come_in_pages_and_none_is_left_out() {
 }
 
 #[tokio::test]
-async fn more_groups_than_anybody_can_have_are_an_error() {
+async fn more_groups_than_the_limit_return_an_error() {
     let slapd = Slapd::with(&many(5_001));
     let (field, problem) = field(jane_in(&slapd, |_| ()).await);
     assert_eq!(field, "ldap.groups.filter");
@@ -125,7 +125,7 @@ async fn more_groups_than_anybody_can_have_are_an_error() {
 }
 
 #[tokio::test]
-async fn a_directory_that_gives_only_some_groups_gives_none() {
+async fn truncated_group_search_returns_an_error() {
     let slapd = Slapd::limited(&many(700), "size.prtotal=600");
     let (field, problem) = field(jane_in(&slapd, |_| ()).await);
     assert_eq!(field, "ldap.groups.filter");
@@ -133,7 +133,7 @@ async fn a_directory_that_gives_only_some_groups_gives_none() {
 }
 
 #[tokio::test]
-async fn groups_that_the_filter_does_not_match_are_not_there() {
+async fn groups_excluded_by_the_filter_are_omitted() {
     let entries = person("jane", "")
         + &group("admins", &[JANE])
         + &group("team", &[JANE]).replace("cn: team", "cn: team\ndescription: drover");
@@ -145,7 +145,7 @@ async fn groups_that_the_filter_does_not_match_are_not_there() {
 }
 
 #[tokio::test]
-async fn nobody_is_in_groups_where_there_are_none() {
+async fn configuration_without_groups_returns_no_groups() {
     let slapd = Slapd::with(&(person("jane", "") + &group("admins", &[JANE])));
     let mut spec = super::reaching(&slapd);
     spec.groups = None;

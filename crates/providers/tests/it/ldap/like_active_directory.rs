@@ -1,4 +1,4 @@
-//! The schema of Active Directory in a directory that is none: everything but its matching rule.
+//! Tests with the schema of Active Directory in slapd, which lacks only its matching rule.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -60,7 +60,7 @@ fn active(slapd: &Slapd) -> LdapSpec {
 }
 
 #[tokio::test]
-async fn people_have_the_usual_text_of_their_guid_and_their_primary_group() {
+async fn user_has_guid_text_as_id_and_the_primary_group() {
     let entries = user("jane", 0x33, 512, NEVER)
         + &group("Domain Users", 13, &[])
         + &group(
@@ -101,7 +101,7 @@ async fn people_have_the_usual_text_of_their_guid_and_their_primary_group() {
 }
 
 #[tokio::test]
-async fn accounts_that_are_disabled_or_have_expired_are_refused() {
+async fn disabled_and_expired_accounts_are_rejected() {
     // 2021-01-01.
     let past = 132_539_328_000_000_000;
     let entries = [
@@ -143,7 +143,7 @@ async fn accounts_that_are_disabled_or_have_expired_are_refused() {
 }
 
 #[tokio::test]
-async fn whether_somebody_is_disabled_must_be_readable() {
+async fn unreadable_account_control_is_a_configuration_error() {
     let unreadable = user("jane", 1, 512, NEVER).replace("userAccountControl: 512\n", "");
     let slapd = Slapd::with(&unreadable);
     let directory = directory(&active(&slapd));
@@ -154,7 +154,7 @@ async fn whether_somebody_is_disabled_must_be_readable() {
 }
 
 #[tokio::test]
-async fn groups_and_computers_are_nobody() {
+async fn groups_and_computers_cannot_sign_in() {
     let password = "\nuserPassword: password of jane\n";
     let computer = user("host$", 2, 512, NEVER).replace("Class: user", "Class: computer");
     let team = group("team", 3, &[]).trim_end().to_owned() + "\nsAMAccountName: team" + password;

@@ -1,4 +1,4 @@
-//! What has become of somebody who signed in before.
+//! Tests of refreshes.
 
 use drover_providers::error::Refusal;
 use drover_providers::ldap::Directory;
@@ -9,7 +9,7 @@ use drover_testkit::slapd::{Slapd, group, person};
 const JANE: &str = "uid=jane,ou=people,dc=example,dc=org";
 
 #[tokio::test]
-async fn somebody_who_is_renamed_and_moved_stays_who_they_are() {
+async fn renamed_and_moved_user_keeps_the_id() {
     let slapd = Slapd::with(&(person("jane", "") + &group("admins", &[JANE])));
     let directory = directory(&super::reaching(&slapd));
     let before = directory.sign_in("jane", &secret("password of jane")).await;
@@ -30,7 +30,7 @@ async fn somebody_who_is_renamed_and_moved_stays_who_they_are() {
 }
 
 #[tokio::test]
-async fn somebody_new_of_the_same_name_is_somebody_else() {
+async fn recreated_user_has_another_id() {
     let slapd = Slapd::with(&["jane", "john"].map(|login| person(login, "")).concat());
     let directory = directory(&super::reaching(&slapd));
     let password = secret("password of jane");
@@ -49,7 +49,7 @@ async fn somebody_new_of_the_same_name_is_somebody_else() {
 }
 
 #[tokio::test]
-async fn whoever_is_disabled_expires_or_leaves_the_filter_is_refused_at_once() {
+async fn disabled_expired_and_excluded_users_are_rejected_immediately() {
     let entries = ["jane", "john", "joan", "judy"].map(|login| person(login, "title: staff"));
     let slapd = Slapd::with(&entries.concat());
     let mut spec = super::reaching(&slapd);
@@ -78,7 +78,7 @@ async fn whoever_is_disabled_expires_or_leaves_the_filter_is_refused_at_once() {
         ));
         assert_eq!(refusal(directory.refresh(&id).await), expected, "{login}");
     }
-    // A lock after wrong guesses is no word about the account.
+    // A temporary lock after wrong passwords does not reject the user.
     let id = directory.sign_in("judy", &secret("password of judy")).await;
     let id = id.unwrap().id;
     let lock = "add: pwdAccountLockedTime\npwdAccountLockedTime: 20261122000000Z";
@@ -87,7 +87,7 @@ async fn whoever_is_disabled_expires_or_leaves_the_filter_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn a_group_that_was_lost_is_lost_with_the_next_look() {
+async fn removed_membership_is_missing_after_the_next_refresh() {
     let slapd = Slapd::with(&(person("jane", "") + &group("admins", &[JANE, "cn=x"])));
     let directory = directory(&super::reaching(&slapd));
     let jane = directory.sign_in("jane", &secret("password of jane")).await;
@@ -101,7 +101,7 @@ async fn a_group_that_was_lost_is_lost_with_the_next_look() {
 }
 
 #[tokio::test]
-async fn an_id_that_nobody_can_have_is_gone() {
+async fn refresh_of_invalid_id_returns_gone() {
     let slapd = Slapd::with(&person("jane", ""));
     let directory = directory(&super::reaching(&slapd));
     for id in [
@@ -116,7 +116,7 @@ async fn an_id_that_nobody_can_have_is_gone() {
 }
 
 #[tokio::test]
-async fn a_configuration_that_fails_refuses_nobody_and_names_the_field() {
+async fn failing_configuration_rejects_no_user_and_names_the_field() {
     let slapd = Slapd::with(&person("jane", ""));
     let id = directory(&super::reaching(&slapd))
         .sign_in("jane", &secret("password of jane"))
@@ -131,7 +131,7 @@ async fn a_configuration_that_fails_refuses_nobody_and_names_the_field() {
     let answer = directory(&spec).refresh(&id).await;
     assert_eq!(field(answer).0, "ldap.users.base");
 
-    // Jane's own account is taken, and may see nothing: that is no word about her.
+    // Jane's own account can bind but not read entries, which does not reject Jane.
     let mut spec = super::reaching(&slapd);
     spec.bind_dn = JANE.to_owned();
     let blind = Directory::new(&spec, secret("password of jane")).unwrap();
@@ -143,7 +143,7 @@ async fn a_configuration_that_fails_refuses_nobody_and_names_the_field() {
         .sign_in("jane", &secret("password of jane"))
         .await;
     assert_eq!(field(answer).0, "ldap.users.idAttribute");
-    // Nobody has it, so that nobody is found by it says nothing about anybody.
+    // No user has the attribute, so an empty result does not mean that the user was deleted.
     let answer = directory(&spec).refresh(&id).await;
     assert_eq!(field(answer).0, "ldap.users.idAttribute");
     let mut spec = super::reaching(&slapd);

@@ -1,4 +1,4 @@
-//! Who somebody is, by what they typed.
+//! Tests of sign-ins with login name and password.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,7 +13,7 @@ use drover_testkit::slapd::{Slapd, group, person};
 const JANE: &str = "uid=jane,ou=people,dc=example,dc=org";
 
 #[tokio::test]
-async fn somebody_is_known_by_an_id_of_the_directory_over_ldaps_and_starttls() {
+async fn sign_in_returns_the_directory_id_over_ldaps_and_starttls() {
     let entries = person("jane", "displayName: Jane Doe") + &group("admins", &[JANE]);
     let slapd = Slapd::with(&entries);
     let mut ids = Vec::new();
@@ -35,7 +35,7 @@ async fn somebody_is_known_by_an_id_of_the_directory_over_ldaps_and_starttls() {
 }
 
 #[tokio::test]
-async fn a_wrong_password_and_an_unknown_name_have_one_answer_after_the_same_conversation() {
+async fn wrong_password_and_unknown_login_are_indistinguishable() {
     let slapd = Slapd::with(&person("jane", ""));
     let mut conversations = Vec::new();
     for (login, password) in [
@@ -54,7 +54,7 @@ async fn a_wrong_password_and_an_unknown_name_have_one_answer_after_the_same_con
 }
 
 #[tokio::test]
-async fn an_empty_password_is_refused_before_anything_is_sent() {
+async fn empty_password_is_rejected_without_a_request() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let server = format!("ldap://{}", listener.local_addr().unwrap());
     let authority = drover_testkit::authority::Authority::new();
@@ -66,7 +66,7 @@ async fn an_empty_password_is_refused_before_anything_is_sent() {
         ("jane", "password of jane\0"),
         ("jane", long.as_str()),
         ("", "password of jane"),
-        // What follows the zero byte is not compared by every directory.
+        // Some directories ignore the text after a zero byte.
         ("jane\0", "password of jane"),
         ("jane\n", "password of jane"),
         ("  ", "password of jane"),
@@ -84,7 +84,7 @@ async fn an_empty_password_is_refused_before_anything_is_sent() {
 }
 
 #[tokio::test]
-async fn an_empty_password_of_the_service_account_is_no_configuration() {
+async fn empty_service_account_password_is_a_configuration_error() {
     let authority = drover_testkit::authority::Authority::new();
     let spec = super::spec(&["ldaps://localhost".to_owned()], &authority.pem());
     let (field, _) = field(Directory::new(&spec, secret("")));
@@ -92,7 +92,7 @@ async fn an_empty_password_of_the_service_account_is_no_configuration() {
 }
 
 #[tokio::test]
-async fn nothing_that_is_typed_is_part_of_a_filter() {
+async fn login_name_cannot_inject_a_filter() {
     let odd = [
         "star*",
         "(paren)",
@@ -149,7 +149,7 @@ async fn nothing_that_is_typed_is_part_of_a_filter() {
 }
 
 #[tokio::test]
-async fn a_login_that_several_people_have_lets_none_of_them_in() {
+async fn ambiguous_login_name_is_a_configuration_error() {
     let twin = person("jane", "").replace("uid=jane,", "cn=jane of the tests,");
     let slapd = Slapd::with(&(person("jane", "") + &twin));
     let answer = directory(&super::reaching(&slapd))
@@ -161,7 +161,7 @@ async fn a_login_that_several_people_have_lets_none_of_them_in() {
 }
 
 #[tokio::test]
-async fn whom_the_filter_does_not_match_cannot_sign_in() {
+async fn user_excluded_by_the_filter_cannot_sign_in() {
     let entries = person("jane", "employeeType: staff") + &person("john", "");
     let slapd = Slapd::with(&entries);
     let mut spec = super::reaching(&slapd);
@@ -174,8 +174,8 @@ async fn whom_the_filter_does_not_match_cannot_sign_in() {
 }
 
 #[tokio::test]
-async fn a_disabled_account_is_told_to_its_right_password_only() {
-    // Slapd checks passwords, and leaves these to whoever asks.
+async fn correct_password_reveals_a_disabled_account() {
+    // slapd checks the password but not shadowExpire.
     let slapd = Slapd::with(&person("jane", "shadowExpire: 1"));
     let directory = directory(&super::reaching(&slapd));
     let right = directory.sign_in("jane", &secret("password of jane")).await;
@@ -185,11 +185,11 @@ async fn a_disabled_account_is_told_to_its_right_password_only() {
 }
 
 #[tokio::test]
-async fn a_locked_account_cannot_sign_in() {
+async fn locked_account_cannot_sign_in() {
     let locked = "pwdAccountLockedTime: 000001010000Z";
     let slapd = Slapd::with(&(person("jane", locked) + &person("john", "")));
     let directory = directory(&super::reaching(&slapd));
-    // Slapd does not say why it does not take the password.
+    // slapd does not return the reason of the rejection.
     let jane = directory.sign_in("jane", &secret("password of jane")).await;
     let john = directory.sign_in("john", &secret("password of john")).await;
     assert_eq!(refusal(jane), Refusal::Credentials);
@@ -197,7 +197,7 @@ async fn a_locked_account_cannot_sign_in() {
 }
 
 #[tokio::test]
-async fn no_password_is_in_what_can_be_printed() {
+async fn errors_and_debug_output_contain_no_password() {
     let slapd = Slapd::with(&person("jane", ""));
     let mut spec = super::reaching(&slapd);
     let good = directory(&spec);

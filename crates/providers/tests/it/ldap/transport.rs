@@ -1,4 +1,4 @@
-//! What is said to whom: TLS first, and nothing believed without it.
+//! Tests of TLS, StartTLS and invalid responses.
 
 use drover_providers::ProviderError;
 use drover_providers::error::Refusal;
@@ -11,7 +11,7 @@ use super::{DROVER, DROVER_PASSWORD, directory, field, refusal, secret, spec, un
 use drover_testkit::authority::Authority;
 use drover_testkit::slapd::{Slapd, person};
 
-/// The request that may be sent without TLS (RFC 4511 §4.14.1).
+/// Encodes StartTLS, the only request that may be sent without TLS (RFC 4511 §4.14.1).
 fn start_tls() -> Vec<u8> {
     let name = b"1.3.6.1.4.1.1466.20037";
     [
@@ -28,7 +28,7 @@ fn contains(bytes: &[u8], part: &str) -> bool {
 }
 
 #[tokio::test]
-async fn a_server_or_a_man_in_the_middle_that_strips_starttls_hears_no_bind() {
+async fn server_that_strips_starttls_receives_no_bind() {
     let success = answer(START_TLS_ID, EXTENDED, 0);
     let authority = Authority::new();
     for (what, answers) in [
@@ -38,24 +38,33 @@ async fn a_server_or_a_man_in_the_middle_that_strips_starttls_hears_no_bind() {
             vec![answer(START_TLS_ID, EXTENDED, 53)],
         ),
         ("unavailable", vec![answer(START_TLS_ID, EXTENDED, 52)]),
-        ("it closes", vec![]),
+        ("closed connection", vec![]),
         (
-            "it goes on in clear",
+            "plaintext after StartTLS",
             vec![success.clone(), answer(BIND_ID, BOUND, 0)],
         ),
         (
-            "it answers the bind before it is sent",
+            "bind response before the request",
             vec![[success.clone(), answer(BIND_ID, BOUND, 0)].concat()],
         ),
-        ("another answer", vec![answer(START_TLS_ID, BOUND, 0)]),
-        ("an answer to another", vec![answer(BIND_ID, EXTENDED, 0)]),
-        ("a notice of disconnection", vec![answer(0, EXTENDED, 52)]),
-        ("what ends ldap3", vec![vec![0x30, 0]]),
         (
-            "no LDAP",
+            "another response type",
+            vec![answer(START_TLS_ID, BOUND, 0)],
+        ),
+        (
+            "response to another request",
+            vec![answer(BIND_ID, EXTENDED, 0)],
+        ),
+        ("a notice of disconnection", vec![answer(0, EXTENDED, 52)]),
+        ("bytes that abort ldap3", vec![vec![0x30, 0]]),
+        (
+            "not LDAP",
             vec![b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()],
         ),
-        ("no end", vec![vec![0x30, 0x84, 0x7f, 0xff, 0xff, 0xff]]),
+        (
+            "endless message",
+            vec![vec![0x30, 0x84, 0x7f, 0xff, 0xff, 0xff]],
+        ),
     ] {
         let first: &[u8] = answers.first().map_or(&[], Vec::as_slice);
         let agreed = first.starts_with(&success);
@@ -69,12 +78,12 @@ async fn a_server_or_a_man_in_the_middle_that_strips_starttls_hears_no_bind() {
                 .await,
         );
 
-        let heard = fake.heard();
+        let received = fake.received();
         for secret in [DROVER, DROVER_PASSWORD, "jane"] {
-            assert!(!contains(&heard, secret), "{what}: {secret} was sent");
+            assert!(!contains(&received, secret), "{what}: {secret} was sent");
         }
-        // Only where StartTLS is said to be spoken, the first record of TLS follows.
-        let rest = heard.strip_prefix(start_tls().as_slice()).unwrap();
+        // A TLS record follows only after a successful StartTLS.
+        let rest = received.strip_prefix(start_tls().as_slice()).unwrap();
         let next = if agreed {
             &[0x16, 3, 1]
         } else {
@@ -85,7 +94,7 @@ async fn a_server_or_a_man_in_the_middle_that_strips_starttls_hears_no_bind() {
 }
 
 #[tokio::test]
-async fn a_certificate_of_another_authority_or_for_another_host_is_not_believed() {
+async fn certificate_of_another_authority_or_host_is_rejected() {
     let slapd = Slapd::with(&person("jane", ""));
     let port = slapd.ldaps().rsplit_once(':').unwrap().1.to_owned();
     let others = Authority::new().pem();
@@ -102,7 +111,7 @@ async fn a_certificate_of_another_authority_or_for_another_host_is_not_believed(
 }
 
 #[tokio::test]
-async fn the_next_server_is_asked_when_one_is_down_and_all_down_refuse_nobody() {
+async fn next_server_is_used_and_unreachable_servers_reject_no_user() {
     let mut slapd = Slapd::with(&person("jane", ""));
     let listener = TcpListener::bind((HOST, 0)).await.unwrap();
     let closed = format!("ldaps://{}", listener.local_addr().unwrap());
@@ -132,7 +141,7 @@ async fn the_next_server_is_asked_when_one_is_down_and_all_down_refuse_nobody() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_says_nothing_is_down() {
+async fn silent_server_is_unavailable() {
     let listener = TcpListener::bind((HOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     let authority = Authority::new();
@@ -145,12 +154,12 @@ async fn a_server_that_says_nothing_is_down() {
 }
 
 #[tokio::test]
-async fn what_a_server_says_under_tls_decides_who_is_down_and_who_is_wrong() {
+async fn responses_are_classified_as_outage_or_invalid() {
     let authority = Authority::new();
     let bound = answer(BIND_ID, BOUND, 0);
     let search = |code| vec![bound.clone(), answer(SEARCH_ID, DONE, code)];
     let entry = entry(SEARCH_ID, "uid=jane", &[]);
-    // A reference of almost as much as an answer may have.
+    // A reference of nearly the maximum response size.
     let mut reference = vec![
         0x30, 0x83, 0x0f, 0, 8, 2, 1, SEARCH_ID, 0x73, 0x83, 0x0f, 0, 0,
     ];
@@ -186,7 +195,7 @@ async fn what_a_server_says_under_tls_decides_who_is_down_and_who_is_wrong() {
             vec![bound.clone(), reference.repeat(40)],
             "invalid_response",
         ),
-        // The base that it says is there has no entry: nobody is gone because of it.
+        // The base entry is missing in the result, which does not mean that the user was deleted.
         (
             vec![bound.clone(), answer(3, DONE, 0), answer(4, DONE, 0)],
             "ldap.users.base",
@@ -211,7 +220,7 @@ async fn what_a_server_says_under_tls_decides_who_is_down_and_who_is_wrong() {
 }
 
 #[tokio::test]
-async fn references_to_other_servers_are_not_followed() {
+async fn search_references_are_not_followed() {
     let authority = Authority::new();
     let elsewhere = Fake::in_clear(Vec::new()).await;
     let url = elsewhere.url("ldap");
@@ -234,11 +243,11 @@ async fn references_to_other_servers_are_not_followed() {
     let directory = directory(&spec(&[fake.url("ldaps")], &authority.pem()));
     let answer = directory.sign_in("jane", &secret("password of jane")).await;
     assert_eq!(field(answer).0, "ldap.users.base");
-    assert!(elsewhere.heard().is_empty());
+    assert!(elsewhere.received().is_empty());
 }
 
 #[tokio::test]
-async fn an_answer_about_somebody_else_is_not_believed() {
+async fn entry_of_another_user_is_rejected() {
     let authority = Authority::new();
     let ids = [
         "b0e1b1f4-7b4c-103e-8f0a-6d2b1c1e3a55",

@@ -1,4 +1,4 @@
-//! "Test before enabling".
+//! Tests of the connection test.
 
 use drover_api::kinds::LdapSpec;
 use drover_providers::ProviderError;
@@ -8,15 +8,15 @@ use super::{DROVER_PASSWORD, directory, secret};
 use drover_testkit::authority::Authority;
 use drover_testkit::slapd::{Slapd, group, person};
 
-/// The only check that went wrong, with its field.
-fn only_wrong(trial: &ConnectionTest) -> (&CheckKind, &'static str) {
-    let wrong: Vec<_> = trial
+/// Asserts that exactly one step failed. Returns the step and its field.
+fn only_failure(test: &ConnectionTest) -> (&CheckKind, &'static str) {
+    let wrong: Vec<_> = test
         .checks
         .iter()
         .filter(|check| check.outcome.is_err())
         .collect();
-    assert!(!trial.works(), "{trial:?}");
-    assert_eq!(wrong.len(), 1, "{trial:?}");
+    assert!(!test.works(), "{test:?}");
+    assert_eq!(wrong.len(), 1, "{test:?}");
     match &wrong[0].outcome {
         Err(ProviderError::Misconfigured { field, .. }) => (&wrong[0].what, field),
         Err(ProviderError::Unavailable { .. }) => (&wrong[0].what, "down"),
@@ -25,17 +25,17 @@ fn only_wrong(trial: &ConnectionTest) -> (&CheckKind, &'static str) {
 }
 
 #[tokio::test]
-async fn a_configuration_that_works_says_what_it_found() {
+async fn valid_configuration_reports_the_found_users_and_groups() {
     let jane = "uid=jane,ou=people,dc=example,dc=org";
     let entries = person("jane", "") + &person("john", "") + &group("admins", &[jane]);
     let slapd = Slapd::with(&entries);
     let password = secret("password of jane");
-    let trial = directory(&super::reaching(&slapd))
+    let test = directory(&super::reaching(&slapd))
         .check(Some(("jane", &password)))
         .await;
-    assert!(trial.works(), "{trial:?}");
-    let sentences: Vec<String> = trial.checks.iter().map(Check::sentence).collect();
-    let person = trial.person.unwrap();
+    assert!(test.works(), "{test:?}");
+    let sentences: Vec<String> = test.checks.iter().map(Check::sentence).collect();
+    let person = test.person.unwrap();
     assert_eq!(
         sentences,
         [
@@ -50,7 +50,7 @@ async fn a_configuration_that_works_says_what_it_found() {
 }
 
 #[tokio::test]
-async fn what_does_not_work_is_named_with_its_field() {
+async fn failed_step_names_the_spec_field() {
     let slapd = Slapd::with(&(person("jane", "") + &person("john", "employeeNumber: 1")));
     let people = |change: fn(&mut LdapSpec)| {
         let mut spec = super::reaching(&slapd);
@@ -91,33 +91,33 @@ async fn what_does_not_work_is_named_with_its_field() {
             "down",
         ),
     ] {
-        let trial = directory(&spec).check(None).await;
-        assert_eq!(only_wrong(&trial), (&what, field));
+        let test = directory(&spec).check(None).await;
+        assert_eq!(only_failure(&test), (&what, field));
     }
 }
 
 #[tokio::test]
-async fn a_server_that_is_down_beside_one_that_is_up_is_shown_and_does_no_harm() {
+async fn one_reachable_server_is_sufficient() {
     let slapd = Slapd::with(&person("jane", ""));
     let mut spec = super::reaching(&slapd);
     spec.servers.insert(0, "ldaps://127.0.0.1:1".to_owned());
-    let trial = Directory::new(&spec, secret(DROVER_PASSWORD))
+    let test = Directory::new(&spec, secret(DROVER_PASSWORD))
         .unwrap()
         .check(None)
         .await;
-    assert!(trial.works(), "{trial:?}");
-    assert!(trial.checks[0].outcome.is_err() && trial.checks[1].outcome.is_ok());
+    assert!(test.works(), "{test:?}");
+    assert!(test.checks[0].outcome.is_err() && test.checks[1].outcome.is_ok());
 }
 
 #[tokio::test]
-async fn a_trial_with_a_wrong_password_says_so() {
+async fn connection_test_reports_a_wrong_password() {
     let slapd = Slapd::with(&person("jane", ""));
     let password = secret("wrong");
-    let trial = directory(&super::reaching(&slapd))
+    let test = directory(&super::reaching(&slapd))
         .check(Some(("jane", &password)))
         .await;
-    let last = trial.checks.last().unwrap();
+    let last = test.checks.last().unwrap();
     assert_eq!(last.what, CheckKind::SignIn);
     assert_eq!(last.sentence(), "wrong user name or password");
-    assert!(!trial.works() && trial.person.is_none());
+    assert!(!test.works() && test.person.is_none());
 }

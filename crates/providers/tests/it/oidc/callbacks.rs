@@ -1,4 +1,4 @@
-//! What the browser brings back, read alone.
+//! Tests of the parsing of callbacks.
 
 use drover_providers::oidc::pending::{Callback, CallbackError};
 use serde_json::json;
@@ -7,8 +7,8 @@ use super::{after, now};
 
 const ISSUER: &str = "https://id.example.com";
 
-fn read(query: &str, names_itself: bool) -> Result<Callback, CallbackError> {
-    Callback::read(query, &pending(), ISSUER, names_itself, now())
+fn read(query: &str, sends_iss: bool) -> Result<Callback, CallbackError> {
+    Callback::read(query, &pending(), ISSUER, sends_iss, now())
 }
 
 fn pending() -> drover_providers::oidc::Pending {
@@ -21,7 +21,7 @@ fn pending() -> drover_providers::oidc::Pending {
 }
 
 #[test]
-fn an_answer_is_read_as_forms_are_encoded() {
+fn callback_query_is_form_decoded() {
     for query in [
         "code=a%2Bc+d&state=a-state",
         "state=a%2Dstate&code=a%2Bc%20d",
@@ -34,14 +34,14 @@ fn an_answer_is_read_as_forms_are_encoded() {
 }
 
 #[test]
-fn a_code_is_not_shown() {
+fn debug_output_hides_the_code() {
     let read = read("code=the-code&state=a-state", false).unwrap();
     assert!(!format!("{read:?}").contains("the-code"));
 }
 
 #[test]
-fn an_answer_is_refused_for_its_own_reason() {
-    for (query, names_itself, wanted) in [
+fn invalid_callback_returns_its_specific_error() {
+    for (query, sends_iss, expected) in [
         ("code=c&state=b-state", false, CallbackError::State),
         ("code=c&state=a-state%00", false, CallbackError::State),
         ("code=c&STATE=a-state", false, CallbackError::State),
@@ -67,18 +67,18 @@ fn an_answer_is_refused_for_its_own_reason() {
             CallbackError::Malformed,
         ),
     ] {
-        assert_eq!(read(query, names_itself).err(), Some(wanted), "{query}");
+        assert_eq!(read(query, sends_iss).err(), Some(expected), "{query}");
     }
 }
 
 #[test]
-fn a_sign_in_ends_within_ten_minutes_where_it_was_begun() {
+fn callback_is_valid_for_ten_minutes_at_the_same_issuer() {
     let query = "code=c&state=a-state";
     let at = |seconds| Callback::read(query, &pending(), ISSUER, false, after(seconds)).err();
     assert_eq!(at(595), None);
     assert_eq!(at(596), Some(CallbackError::Late));
     assert_eq!(at(-65), None);
     assert_eq!(at(-66), Some(CallbackError::Late));
-    let elsewhere = Callback::read(query, &pending(), "https://other", false, now()).err();
-    assert_eq!(elsewhere, Some(CallbackError::OtherProvider));
+    let other_issuer = Callback::read(query, &pending(), "https://other", false, now()).err();
+    assert_eq!(other_issuer, Some(CallbackError::OtherProvider));
 }

@@ -1,4 +1,4 @@
-//! The certified `oidc-provider` of npm, on Node: another's reading of the specifications.
+//! Tests against the certified npm package `oidc-provider` on Node, an independent implementation.
 
 use drover_providers::error::Refusal;
 use drover_providers::oidc::{Oidc, Pending, SignedIn};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{SECRET, Verdict, as_sign_in, shown, spec, verdict};
 
-/// Drover, as a client of a provider.
+/// Returns Drover's client of a provider.
 fn drover(provider: &Provider, settings: &Settings) -> Oidc {
     let mut spec = spec(&provider.issuer, &provider.authority);
     spec.scopes = ["profile", "email", "groups", "offline_access"]
@@ -24,7 +24,7 @@ fn drover(provider: &Provider, settings: &Settings) -> Oidc {
     Oidc::new(&spec, secret).unwrap()
 }
 
-/// A provider and Drover, with what most providers do.
+/// Starts a provider with common settings, and Drover's client.
 async fn started() -> (Provider, Oidc) {
     let settings = Settings::default();
     let provider = Provider::start(&settings).await;
@@ -36,7 +36,7 @@ fn back() -> Url {
     Settings::default().back.parse().unwrap()
 }
 
-/// Signs somebody in, in a browser of their own.
+/// Signs in a user in a new browser.
 async fn sign_in(oidc: &Oidc, provider: &Provider, login: &str) -> SignedIn {
     let mut browser = provider.browser();
     let (url, pending) = oidc.authorize(&back(), Timestamp::now()).await.unwrap();
@@ -57,18 +57,18 @@ fn groups(signed_in: &SignedIn) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn somebody_signs_in_and_their_groups_are_renewed_with_tokens_that_serve_once() {
+async fn refresh_with_rotating_tokens_updates_the_groups() {
     let (mut provider, oidc) = started().await;
     let ann = sign_in(&oidc, &provider, "ann").await;
     assert_eq!(ann.person.id, "ann");
     assert_eq!(ann.person.login, "ann");
     assert_eq!(ann.person.display_name.as_deref(), Some("Ann"));
     assert_eq!(ann.person.email.as_deref(), Some("ann@example.com"));
-    let wanted = [("Team%20B", "Team B"), ("team-a", "team-a")].map(|(id, name)| Group {
+    let expected = [("Team%20B", "Team B"), ("team-a", "team-a")].map(|(id, name)| Group {
         id: id.to_owned(),
         name: name.to_owned(),
     });
-    assert_eq!(ann.person.groups, wanted);
+    assert_eq!(ann.person.groups, expected);
 
     provider.change("ann", &json!({"groups": ["team-c"]})).await;
     let first = ann.refresh_token.unwrap();
@@ -79,18 +79,18 @@ async fn somebody_signs_in_and_their_groups_are_renewed_with_tokens_that_serve_o
     let again = refresh(&oidc, &second, "ann").await.unwrap();
     let third = again.refresh_token.unwrap();
 
-    // Not hers to the provider, so not hers here.
+    // The token belongs to another user.
     let result = refresh(&oidc, &third, "bob").await;
     assert_eq!(verdict(&result), Verdict::InvalidResponse);
 
-    // One that was used before was stolen: the provider ends what it belongs to.
+    // The provider revokes all tokens when a refresh token is used twice.
     let withdrawn = Verdict::Refused(Refusal::Withdrawn);
     assert_eq!(verdict(&refresh(&oidc, &first, "ann").await), withdrawn);
     assert_eq!(verdict(&refresh(&oidc, &third, "ann").await), withdrawn);
 }
 
 #[tokio::test]
-async fn what_a_provider_ends_is_refused_and_what_it_cannot_say_is_not() {
+async fn revoked_tokens_are_rejected_and_outages_are_unavailable() {
     let (mut provider, oidc) = started().await;
     let withdrawn = Verdict::Refused(Refusal::Withdrawn);
 
@@ -116,7 +116,7 @@ async fn what_a_provider_ends_is_refused_and_what_it_cannot_say_is_not() {
 }
 
 #[tokio::test]
-async fn who_says_no_at_the_provider_is_refused() {
+async fn denied_consent_is_refused() {
     let (provider, oidc) = started().await;
     let (url, pending) = oidc.authorize(&back(), Timestamp::now()).await.unwrap();
     let came_back = provider.browser().say_no(url).await;
@@ -126,28 +126,28 @@ async fn who_says_no_at_the_provider_is_refused() {
 }
 
 #[tokio::test]
-async fn a_code_serves_only_who_began() {
+async fn code_is_valid_only_for_the_sign_in_that_started_it() {
     let (provider, oidc) = started().await;
     let mut browser = provider.browser();
     let (url, pending) = oidc.authorize(&back(), Timestamp::now()).await.unwrap();
     let came_back = browser.sign_in(url, "ann").await;
     let query = came_back.query().unwrap();
 
-    // The thief of a code has no verifier of it, even if they have all the rest.
+    // An attacker with a stolen code does not have its verifier.
     let mut stolen: Value = serde_json::to_value(&pending).unwrap();
     stolen["verifier"] = "a".repeat(43).into();
     let stolen: Pending = serde_json::from_value(stolen).unwrap();
     let result = oidc.redeem(query, &stolen, Timestamp::now()).await;
     assert_eq!(verdict(&result), Verdict::Refused(Refusal::Withdrawn));
 
-    // And a sign-in in another browser does not take it.
+    // A sign-in of another browser rejects the code.
     let (_, other) = oidc.authorize(&back(), Timestamp::now()).await.unwrap();
     let result = oidc.redeem(query, &other, Timestamp::now()).await;
     assert_eq!(verdict(&result), Verdict::InvalidResponse);
 }
 
 #[tokio::test]
-async fn new_keys_of_a_provider_are_found() {
+async fn rotated_keys_of_a_provider_are_fetched() {
     let (mut provider, oidc) = started().await;
     let ann = sign_in(&oidc, &provider, "ann").await;
     provider.rotate().await;
@@ -158,7 +158,7 @@ async fn new_keys_of_a_provider_are_found() {
 }
 
 #[tokio::test]
-async fn who_signs_out_is_signed_out_at_the_provider_and_comes_home() {
+async fn logout_ends_the_provider_session_and_redirects_back() {
     let (provider, oidc) = started().await;
     let mut browser = provider.browser();
     let (url, pending) = oidc.authorize(&back(), Timestamp::now()).await.unwrap();
@@ -176,13 +176,13 @@ async fn who_signs_out_is_signed_out_at_the_provider_and_comes_home() {
     let fields = oidc.end_session_fields(&hint, &home);
     let fields = fields.each_ref();
     let fields = fields.map(|(name, value)| (*name, value.expose_secret()));
-    let came_home = browser.sign_out(url, &fields).await;
-    assert_eq!(came_home, home);
+    let redirected_to = browser.sign_out(url, &fields).await;
+    assert_eq!(redirected_to, home);
     assert!(!browser.is_signed_in(&provider.issuer).await);
 }
 
 #[tokio::test]
-async fn a_provider_with_other_habits_is_understood() {
+async fn providers_with_other_settings_are_supported() {
     for settings in [
         Settings {
             authentication: "client_secret_post",
@@ -212,7 +212,7 @@ async fn a_provider_with_other_habits_is_understood() {
 }
 
 #[tokio::test]
-async fn a_test_before_enabling_finds_a_wrong_secret() {
+async fn connection_test_reports_a_wrong_secret() {
     let (provider, oidc) = started().await;
     for check in oidc.check(&back(), Timestamp::now()).await {
         assert!(check.found.is_ok(), "{}: {:?}", check.what, check.found);
@@ -221,6 +221,6 @@ async fn a_test_before_enabling_finds_a_wrong_secret() {
     let wrong = Oidc::new(&spec, Some("another secret".into())).unwrap();
     let checks = wrong.check(&back(), Timestamp::now()).await;
     let client = checks.iter().find(|check| check.what == "Client").unwrap();
-    let wanted = Verdict::Misconfigured("oidc.clientSecret");
-    assert_eq!(verdict(&client.found), wanted);
+    let expected = Verdict::Misconfigured("oidc.clientSecret");
+    assert_eq!(verdict(&client.found), expected);
 }

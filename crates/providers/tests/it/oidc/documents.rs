@@ -1,4 +1,4 @@
-//! What a provider may say of itself, and what an administrator may write of it.
+//! Tests of discovery documents, key sets and the configuration.
 
 use drover_providers::ProviderError;
 use drover_providers::oidc::Oidc;
@@ -31,7 +31,7 @@ fn read(document: &Value) -> Result<Metadata, ProviderError> {
 }
 
 #[test]
-fn a_provider_that_says_the_least_is_taken_as_the_specification_says() {
+fn minimal_discovery_document_uses_the_defaults_of_the_specification() {
     let metadata = read(&document(&json!({}))).unwrap();
     assert_eq!(metadata.algorithms, [Algorithm::RS256]);
     let basic = Some(ClientAuthentication::Basic);
@@ -42,9 +42,9 @@ fn a_provider_that_says_the_least_is_taken_as_the_specification_says() {
 }
 
 #[test]
-fn a_provider_is_used_only_as_itself_over_tls_by_code_with_pkce_and_signatures() {
+fn discovery_document_with_unsupported_values_is_rejected() {
     let issuer = Verdict::Misconfigured("oidc.issuer");
-    for (change, wanted) in [
+    for (change, expected) in [
         (json!({"issuer": "https://id.example.com/realms/b"}), issuer),
         (
             json!({"issuer": "https://id.example.com/realms/a/"}),
@@ -108,7 +108,7 @@ fn a_provider_is_used_only_as_itself_over_tls_by_code_with_pkce_and_signatures()
         ),
         (json!({"token_endpoint": 7}), Verdict::InvalidResponse),
     ] {
-        assert_eq!(verdict(&read(&document(&change))), wanted, "{change}");
+        assert_eq!(verdict(&read(&document(&change))), expected, "{change}");
     }
     for text in ["", "[]", "<html>", "{\"issuer\":\"a\",\"issuer\":\"b\"}"] {
         let issuer = Issuer::parse(ISSUER).unwrap();
@@ -118,7 +118,7 @@ fn a_provider_is_used_only_as_itself_over_tls_by_code_with_pkce_and_signatures()
 }
 
 #[test]
-fn a_providers_words_in_an_error_are_short_and_harmless() {
+fn provider_text_in_errors_is_truncated_and_escaped() {
     let name = format!("https://x/\u{1b}[2J\n{}", "y".repeat(5000));
     let text = read(&document(&json!({ "issuer": name })))
         .unwrap_err()
@@ -130,8 +130,8 @@ fn a_providers_words_in_an_error_are_short_and_harmless() {
 }
 
 #[test]
-fn an_issuer_is_an_address_that_hides_nothing() {
-    for (text, wanted) in [
+fn issuer_must_be_an_https_url_without_user_info_query_or_fragment() {
+    for (text, expected) in [
         ("https://id.example.com", true),
         ("https://id.example.com/", true),
         ("https://id.example.com:8443/realms/a", true),
@@ -150,15 +150,15 @@ fn an_issuer_is_an_address_that_hides_nothing() {
         ("file:///etc/passwd", false),
         ("", false),
     ] {
-        assert_eq!(Issuer::parse(text).is_ok(), wanted, "{text}");
+        assert_eq!(Issuer::parse(text).is_ok(), expected, "{text}");
     }
     let long = format!("https://id.example.com/{}", "a".repeat(2048));
     assert!(Issuer::parse(&long).is_err());
 }
 
 #[test]
-fn a_document_lies_below_the_issuer_whatever_slash_it_ends_with() {
-    for (text, wanted) in [
+fn discovery_url_ignores_trailing_slashes_of_the_issuer() {
+    for (text, expected) in [
         (
             "https://a.example",
             "https://a.example/.well-known/openid-configuration",
@@ -173,13 +173,13 @@ fn a_document_lies_below_the_issuer_whatever_slash_it_ends_with() {
         ),
     ] {
         let issuer = Issuer::parse(text).unwrap();
-        assert_eq!(issuer.discovery().as_str(), wanted);
+        assert_eq!(issuer.discovery().as_str(), expected);
         assert_eq!(issuer.as_str(), text);
     }
 }
 
 #[test]
-fn a_configuration_that_cannot_be_names_its_field() {
+fn invalid_configuration_error_names_the_field() {
     let new = |change: Value, secret: Option<&str>| {
         let mut value = serde_json::to_value(spec(ISSUER, "")).unwrap();
         value.as_object_mut().unwrap().remove("caBundle");
@@ -224,7 +224,7 @@ fn a_configuration_that_cannot_be_names_its_field() {
 }
 
 #[test]
-fn keys_that_are_not_understood_are_left_out_and_the_others_stay() {
+fn unsupported_keys_are_dropped_from_a_key_set() {
     let good = super::signer::Signer::new("one", Algorithm::ES256).published();
     let set = json!({"keys": [
         good,

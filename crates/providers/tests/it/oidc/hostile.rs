@@ -1,4 +1,4 @@
-//! What becomes of people when an issuer is wrong, hostile or down.
+//! Tests with a misconfigured, hostile or unavailable issuer.
 
 mod forged;
 mod refusals;
@@ -32,18 +32,18 @@ fn client(issuer: &Issuer) -> Oidc {
     Oidc::new(&spec(&issuer.url, &issuer.authority), Some(secret())).unwrap()
 }
 
-/// The parameters of a URL's query.
+/// Returns the query parameters of a URL.
 fn parameters(url: &Url) -> HashMap<String, String> {
     url.query_pairs().into_owned().collect()
 }
 
-/// A sign-in that waits for the browser to come back.
-struct Begun {
+/// A sign-in that waits for the callback.
+struct StartedSignIn {
     pending: Pending,
     sent: HashMap<String, String>,
 }
 
-impl Begun {
+impl StartedSignIn {
     async fn at(oidc: &Oidc) -> Self {
         let (url, pending) = oidc.authorize(&back(), now()).await.unwrap();
         Self {
@@ -56,14 +56,14 @@ impl Begun {
         &self.sent["nonce"]
     }
 
-    /// The browser comes back with a code.
-    async fn ends(&self, oidc: &Oidc) -> Result<SignedIn, ProviderError> {
+    /// Completes the sign-in with a code.
+    async fn complete(&self, oidc: &Oidc) -> Result<SignedIn, ProviderError> {
         let query = format!("code=a-code&state={}", self.sent["state"]);
         oidc.redeem(&query, &self.pending, now()).await
     }
 }
 
-/// An issuer that signs people in with one key, and a client of it.
+/// An issuer with one signing key, and its client.
 struct World {
     issuer: Issuer,
     oidc: Oidc,
@@ -86,23 +86,23 @@ impl World {
         claims(&self.issuer.url, nonce)
     }
 
-    fn gives(&self, claims: &Value) {
-        self.gives_token(&self.signer.sign(claims));
+    fn sends_claims(&self, claims: &Value) {
+        self.sends_token(&self.signer.sign(claims));
     }
 
-    fn gives_token(&self, id_token: &str) {
+    fn sends_token(&self, id_token: &str) {
         let tokens = json!({"access_token": "an-access-token", "token_type": "bearer", "id_token": id_token, "refresh_token": "refresh-2", "expires_in": 300});
         self.issuer.says("/token", Answer::Json(200, tokens));
     }
 
-    /// Signs Ann in, whatever her token says.
+    /// Signs in user `ann-1` with this ID token.
     async fn sign_in_with(
         &self,
         token: impl FnOnce(&str) -> String,
     ) -> Result<SignedIn, ProviderError> {
-        let begun = Begun::at(&self.oidc).await;
-        self.gives_token(&token(begun.nonce()));
-        begun.ends(&self.oidc).await
+        let started = StartedSignIn::at(&self.oidc).await;
+        self.sends_token(&token(started.nonce()));
+        started.complete(&self.oidc).await
     }
 
     async fn sign_in(&self) -> Result<SignedIn, ProviderError> {
@@ -116,8 +116,8 @@ impl World {
     }
 }
 
-/// Signs Ann in, with groups in userinfo, while one path answers something else.
-async fn sign_in_to_the_end(
+/// Signs in user `ann-1` with groups in userinfo, while one path returns another response.
+async fn sign_in_with_response(
     world: &World,
     path: &str,
     answer: Answer,
@@ -126,13 +126,13 @@ async fn sign_in_to_the_end(
     world.issuer.says(DISCOVERY, Answer::Json(200, document));
     if path == DISCOVERY {
         world.issuer.says(path, answer);
-        let begun = world.oidc.authorize(&back(), now()).await;
-        return Err(begun.expect_err("it described itself"));
+        let started = world.oidc.authorize(&back(), now()).await;
+        return Err(started.expect_err("the discovery document is invalid"));
     }
-    let begun = Begun::at(&world.oidc).await;
-    let mut claims = world.claims(begun.nonce());
+    let started = StartedSignIn::at(&world.oidc).await;
+    let mut claims = world.claims(started.nonce());
     claims.as_object_mut().unwrap().remove("groups");
-    world.gives(&claims);
+    world.sends_claims(&claims);
     world.issuer.says(path, answer);
-    begun.ends(&world.oidc).await
+    started.complete(&world.oidc).await
 }

@@ -1,4 +1,4 @@
-//! An issuer over TLS that answers what a test wants it to.
+//! A test issuer over TLS with configurable responses.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -21,14 +21,14 @@ use tokio::sync::Notify;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// An authority, and what a server on this machine needs to be believed by those that know it.
+/// A certificate authority, and a server certificate with its key.
 pub(super) struct Certified {
     pub(super) authority: String,
     pub(super) certificate: rcgen::Certificate,
     pub(super) key: KeyPair,
 }
 
-/// Makes them for 127.0.0.1.
+/// Creates an authority and a certificate for 127.0.0.1.
 pub(super) fn certified() -> Certified {
     let authority_key = KeyPair::generate().unwrap();
     let mut authority = CertificateParams::new(Vec::new()).unwrap();
@@ -44,21 +44,21 @@ pub(super) fn certified() -> Certified {
     }
 }
 
-/// What is answered.
+/// Response to a path.
 #[derive(Clone)]
 pub(super) enum Answer {
     Json(u16, Value),
     /// Status, media type, body.
     Raw(u16, &'static str, Vec<u8>),
-    /// Sends whoever asks to another path of the same issuer.
+    /// Redirect to another path of the same issuer.
     Redirect(&'static str),
-    /// The head of an answer and nothing more, for ever.
+    /// A response head without a body or an end.
     Stalled,
-    /// A body without an end.
+    /// An endless body.
     Endless,
 }
 
-/// What somebody asked.
+/// A received request.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     pub(super) path: String,
@@ -73,7 +73,7 @@ struct Script {
     asked: Vec<Asked>,
 }
 
-/// The issuer; it ends with the test.
+/// A running test issuer, which stops when it is dropped.
 pub(super) struct Issuer {
     pub(super) url: String,
     pub(super) authority: String,
@@ -88,7 +88,7 @@ impl Drop for Issuer {
 }
 
 impl Issuer {
-    /// Starts one that has a discovery document and nothing else.
+    /// Starts an issuer with only a discovery document.
     pub(super) async fn start() -> Self {
         let certified = certified();
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
@@ -118,7 +118,7 @@ impl Issuer {
         issuer
     }
 
-    /// What a good issuer says of itself.
+    /// Returns a valid discovery document.
     pub(super) fn document(&self) -> Value {
         let at = |path: &str| format!("{}{path}", self.url);
         json!({
@@ -134,14 +134,14 @@ impl Issuer {
         })
     }
 
-    /// Answers a path from now on.
+    /// Sets the response to a path.
     pub(super) fn says(&self, path: &str, answer: Answer) {
         let mut script = self.script.lock().unwrap();
         script.answers.insert(path.to_owned(), answer);
     }
 
-    /// The discovery document with these members instead.
-    pub(super) fn describes_itself_with(&self, change: &Value) {
+    /// Changes members of the discovery document.
+    pub(super) fn changes_document(&self, change: &Value) {
         let mut document = self.document();
         for (name, value) in change.as_object().unwrap() {
             document[name] = value.clone();
@@ -149,13 +149,13 @@ impl Issuer {
         self.says(DISCOVERY, Answer::Json(200, document));
     }
 
-    /// Waits until an answer stalls.
+    /// Waits until a response stalls.
     pub(super) async fn stalls(&self) {
         let stalled = self.script.lock().unwrap().stalled.clone();
         stalled.notified().await;
     }
 
-    /// What was asked of a path so far.
+    /// Returns the received requests to a path.
     pub(super) fn asked(&self, path: &str) -> Vec<Asked> {
         let script = self.script.lock().unwrap();
         let asked = script.asked.iter().filter(|asked| asked.path == path);
@@ -188,7 +188,7 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, request: Request) -> R
             .unwrap()
     };
     match answer {
-        None => response(404, "text/plain", "nothing here".into()),
+        None => response(404, "text/plain", "not found".into()),
         Some(Answer::Json(status, body)) => response(
             status,
             "application/json; charset=utf-8",
@@ -226,7 +226,7 @@ impl axum::serve::Listener for Listener {
         loop {
             let (stream, address) = self.tcp.accept().await.unwrap();
             let handshake = self.tls.accept(stream);
-            // Who does not believe the certificate goes away.
+            // Clients that do not trust the certificate disconnect.
             let handshake = tokio::time::timeout(Duration::from_secs(10), handshake).await;
             if let Ok(Ok(stream)) = handshake {
                 return (stream, address);

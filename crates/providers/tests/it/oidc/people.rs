@@ -1,4 +1,4 @@
-//! Who claims are about.
+//! Tests of the mapping of claims to users and groups.
 
 use drover_providers::oidc::claims::{ClaimMapping, ClaimPath};
 use drover_providers::{Group, Person, ProviderError};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Verdict, verdict};
 
-fn meaning(groups: &str) -> ClaimMapping {
+fn mapping(groups: &str) -> ClaimMapping {
     ClaimMapping {
         groups: ClaimPath::parse("oidc.groupsClaim", groups).unwrap(),
         login: ClaimPath::parse("oidc.loginClaim", "preferred_username").unwrap(),
@@ -17,36 +17,36 @@ fn object(value: &Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-fn person(groups: &str, token: &Value, beside: &Value) -> Result<Person, ProviderError> {
-    meaning(groups).person("ann-1", &object(token), &object(beside))
+fn person(groups: &str, token: &Value, userinfo: &Value) -> Result<Person, ProviderError> {
+    mapping(groups).person("ann-1", &object(token), &object(userinfo))
 }
 
-/// The ids of the groups.
+/// Returns the group IDs.
 fn groups(claim: &str, token: &Value) -> Vec<String> {
     let person = person(claim, token, &json!({})).unwrap();
     person.groups.into_iter().map(|group| group.id).collect()
 }
 
 #[test]
-fn a_person_is_who_the_id_token_says_and_then_who_userinfo_says() {
+fn claims_of_the_id_token_take_precedence_over_userinfo() {
     let token = json!({"preferred_username": "ann", "groups": ["b", "a", "b"]});
-    let beside = json!({"preferred_username": "eve", "groups": ["root"], "name": "Ann", "email": "ann@example.com"});
+    let userinfo = json!({"preferred_username": "eve", "groups": ["root"], "name": "Ann", "email": "ann@example.com"});
     let group = |id: &str| Group {
         id: id.to_owned(),
         name: id.to_owned(),
     };
-    let wanted = Person {
+    let expected = Person {
         id: "ann-1".to_owned(),
         login: "ann".to_owned(),
         display_name: Some("Ann".to_owned()),
         email: Some("ann@example.com".to_owned()),
         groups: vec![group("a"), group("b")],
     };
-    assert_eq!(person("groups", &token, &beside).unwrap(), wanted);
+    assert_eq!(person("groups", &token, &userinfo).unwrap(), expected);
 }
 
 #[test]
-fn who_has_no_login_has_their_id() {
+fn user_without_valid_login_claim_has_the_subject_as_login() {
     for token in [
         json!({}),
         json!({"preferred_username": null}),
@@ -63,7 +63,7 @@ fn who_has_no_login_has_their_id() {
 }
 
 #[test]
-fn an_address_that_the_provider_doubts_is_left_out() {
+fn unverified_email_address_is_omitted() {
     let with = |verified: Value| json!({"email": "ann@example.com", "email_verified": verified});
     let email = |token: &Value| person("groups", token, &json!({})).unwrap().email;
     assert!(email(&with(true.into())).is_some());
@@ -72,8 +72,8 @@ fn an_address_that_the_provider_doubts_is_left_out() {
 }
 
 #[test]
-fn groups_are_found_where_the_claim_says() {
-    for (claim, token, wanted) in [
+fn groups_are_read_from_the_configured_claim_path() {
+    for (claim, token, expected) in [
         ("groups", json!({"groups": ["b", "a"]}), vec!["a", "b"]),
         ("groups", json!({"groups": "one"}), vec!["one"]),
         ("groups", json!({"groups": []}), vec![]),
@@ -87,7 +87,7 @@ fn groups_are_found_where_the_claim_says() {
         ("a.b.c", json!({"a": {"b": {"c": "x"}}}), vec!["x"]),
         ("a.b.c", json!({"a": {"b": "x"}}), vec![]),
         ("a.b", json!({"a": ["b"]}), vec![]),
-        // A claim's own name may have dots, and goes first.
+        // A claim name with dots takes precedence over a path.
         (
             "https://example.com/groups",
             json!({"https://example.com/groups": ["a"]}),
@@ -95,12 +95,12 @@ fn groups_are_found_where_the_claim_says() {
         ),
         ("a.b", json!({"a.b": ["x"], "a": {"b": ["y"]}}), vec!["x"]),
     ] {
-        assert_eq!(groups(claim, &token), wanted, "{claim} in {token}");
+        assert_eq!(groups(claim, &token), expected, "{claim} in {token}");
     }
 }
 
 #[test]
-fn no_two_groups_become_one_and_each_can_stand_in_a_name() {
+fn group_ids_are_encoded_uniquely_and_fit_into_names() {
     let token = json!({"groups": ["Domain Admins", "Domain%20Admins", "größe", "a:b", "/team/x", "a\nb", "", "x".repeat(253), "x".repeat(254), "ü".repeat(85)]});
     let person = person("groups", &token, &json!({})).unwrap();
     let found: Vec<(&str, &str)> = person
@@ -109,7 +109,7 @@ fn no_two_groups_become_one_and_each_can_stand_in_a_name() {
         .map(|group| (group.id.as_str(), group.name.as_str()))
         .collect();
     let long = "x".repeat(253);
-    let wanted = [
+    let expected = [
         ("/team/x", "/team/x"),
         ("Domain%20Admins", "Domain Admins"),
         ("Domain%2520Admins", "Domain%20Admins"),
@@ -118,11 +118,11 @@ fn no_two_groups_become_one_and_each_can_stand_in_a_name() {
         ("gr%C3%B6%C3%9Fe", "größe"),
         (long.as_str(), long.as_str()),
     ];
-    assert_eq!(found, wanted);
+    assert_eq!(found, expected);
 }
 
 #[test]
-fn groups_that_are_no_groups_are_an_error_and_not_a_part_of_them() {
+fn invalid_groups_claim_returns_an_error() {
     let many: Vec<String> = (0..1001).map(|number| format!("g{number}")).collect();
     let thousand = &many[..1000];
     assert_eq!(groups("groups", &json!({"groups": thousand})).len(), 1000);
@@ -132,7 +132,7 @@ fn groups_that_are_no_groups_are_an_error_and_not_a_part_of_them() {
         json!({"groups": 7}),
         json!({"groups": ["a", 7]}),
         json!({"groups": ["a", ["b"]]}),
-        // What Entra ID says instead of more than 200.
+        // Entra ID sends this for more than 200 groups.
         json!({"_claim_names": {"groups": "src1"}, "_claim_sources": {"src1": {"endpoint": "https://x"}}}),
     ] {
         let result = person("groups", &token, &json!({}));
@@ -145,7 +145,7 @@ fn groups_that_are_no_groups_are_an_error_and_not_a_part_of_them() {
 }
 
 #[test]
-fn a_path_with_an_empty_name_is_none() {
+fn claim_path_with_an_empty_segment_is_rejected() {
     for text in ["", ".", "a.", ".a", "a..b"] {
         let result = ClaimPath::parse("oidc.groupsClaim", text);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Keys of issuers, and tokens that they sign; what signs is not what verifies.
+//! Signing keys of issuers and their tokens. The signing code is independent of the verifying code.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{CLIENT, NOW};
 
-/// A key with its id.
+/// A signing key with its ID.
 pub(super) struct Signer {
     pub(super) id: &'static str,
     pub(super) algorithm: Algorithm,
@@ -22,7 +22,7 @@ pub(super) struct Signer {
 }
 
 impl Signer {
-    /// Makes one; RSA keys, which take long, are made once for all tests.
+    /// Creates a key. All tests share one RSA key, because creating RSA keys is slow.
     pub(super) fn new(id: &'static str, algorithm: Algorithm) -> Self {
         let pem = |kind: &'static SignatureAlgorithm| {
             KeyPair::generate_for(kind).unwrap().serialize_pem()
@@ -35,7 +35,7 @@ impl Signer {
                 EncodingKey::from_ec_pem(pem(&rcgen::PKCS_ECDSA_P384_SHA384).as_bytes())
             }
             Algorithm::EdDSA => {
-                // The only form that jsonwebtoken finds the public half of.
+                // jsonwebtoken derives the public key only from this form.
                 let key = Ed25519KeyPair::generate_pkcs8v1(&SystemRandom::new()).unwrap();
                 Ok(EncodingKey::from_ed_der(key.as_ref()))
             }
@@ -48,7 +48,7 @@ impl Signer {
         }
     }
 
-    /// Its public half, as an issuer publishes it.
+    /// Returns the public key as a JWK.
     pub(super) fn published(&self) -> Value {
         let jwk = Jwk::from_encoding_key(&self.key, self.algorithm).unwrap();
         let mut jwk = serde_json::to_value(jwk).unwrap();
@@ -57,13 +57,13 @@ impl Signer {
         jwk
     }
 
-    /// Signs claims.
+    /// Signs claims with the default header.
     pub(super) fn sign(&self, claims: &Value) -> String {
         let header = json!({"alg": format!("{:?}", self.algorithm), "kid": self.id});
         self.sign_with(&header, claims)
     }
 
-    /// Signs claims under any header.
+    /// Signs claims with this header.
     pub(super) fn sign_with(&self, header: &Value, claims: &Value) -> String {
         let message = format!("{}.{}", encoded(header), encoded(claims));
         let signature = jsonwebtoken::crypto::sign(message.as_bytes(), &self.key, self.algorithm);
@@ -76,7 +76,7 @@ static RSA: LazyLock<String> = LazyLock::new(|| {
     key.serialize_pem()
 });
 
-/// A token with an HMAC, whose key is whatever is not secret.
+/// Creates a token with an HMAC and this key.
 pub(super) fn hmac(header: &Value, claims: &Value, key: &[u8]) -> String {
     let message = format!("{}.{}", encoded(header), encoded(claims));
     let key = EncodingKey::from_secret(key);
@@ -97,7 +97,7 @@ pub(super) fn set(keys: &[Value]) -> KeySet {
     KeySet::parse(document(keys).to_string().as_bytes()).unwrap()
 }
 
-/// What an ID token says that is believed.
+/// Returns the claims of a valid ID token.
 pub(super) fn claims(issuer: &str, nonce: &str) -> Value {
     json!({
         "iss": issuer, "sub": "ann-1", "aud": CLIENT, "nonce": nonce,

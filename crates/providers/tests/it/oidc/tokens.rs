@@ -1,4 +1,4 @@
-//! Which ID tokens are believed.
+//! Tests of ID token validation.
 
 mod signatures;
 
@@ -35,12 +35,12 @@ fn expected() -> Expected<'static> {
     }
 }
 
-fn believed(token: &str, keys: &KeySet) -> Result<Claims, TokenError> {
+fn validate(token: &str, keys: &KeySet) -> Result<Claims, TokenError> {
     verify(token, keys, &expected(), now())
 }
 
-/// The claims with these members instead; `null` removes one.
-fn but(change: &Value) -> Value {
+/// Returns valid claims with these changes; `null` removes a claim.
+fn claims_with(change: &Value) -> Value {
     let mut claims = claims(ISSUER, NONCE);
     for (name, value) in change.as_object().unwrap() {
         match value {
@@ -54,17 +54,17 @@ fn but(change: &Value) -> Value {
 }
 
 #[test]
-fn a_token_is_believed_with_each_algorithm_of_the_list() {
+fn valid_token_is_accepted_with_each_algorithm() {
     for algorithm in ALL {
         let signer = Signer::new("one", algorithm);
-        let token = signer.sign(&but(&json!({})));
-        let claims = believed(&token, &set(&[signer.published()])).unwrap();
+        let token = signer.sign(&claims_with(&json!({})));
+        let claims = validate(&token, &set(&[signer.published()])).unwrap();
         assert_eq!(claims.subject, "ann-1", "{algorithm:?}");
     }
 }
 
 #[test]
-fn both_names_of_ed25519_are_one() {
+fn eddsa_and_ed25519_name_the_same_algorithm() {
     let signer = Signer::new("one", Algorithm::EdDSA);
     for (alg, published) in [
         ("EdDSA", "Ed25519"),
@@ -74,16 +74,16 @@ fn both_names_of_ed25519_are_one() {
         let mut key = signer.published();
         key["alg"] = published.into();
         let header = json!({"alg": alg, "kid": "one"});
-        let token = signer.sign_with(&header, &but(&json!({})));
-        assert!(believed(&token, &set(&[key])).is_ok(), "{alg} {published}");
+        let token = signer.sign_with(&header, &claims_with(&json!({})));
+        assert!(validate(&token, &set(&[key])).is_ok(), "{alg} {published}");
     }
 }
 
 #[test]
-fn a_token_that_says_something_wrong_is_not_believed() {
+fn token_with_a_wrong_claim_is_rejected() {
     let signer = Signer::new("one", Algorithm::ES256);
     let keys = set(&[signer.published()]);
-    for (change, wanted) in [
+    for (change, expected_error) in [
         (
             json!({"iss": "https://evil.example.com"}),
             TokenError::Issuer,
@@ -132,13 +132,13 @@ fn a_token_that_says_something_wrong_is_not_believed() {
         (json!({"sub": 7}), TokenError::Subject),
         (json!({"sub": null}), TokenError::Subject),
     ] {
-        let result = believed(&signer.sign(&but(&change)), &keys);
-        assert_eq!(result, Err(wanted), "{change}");
+        let result = validate(&signer.sign(&claims_with(&change)), &keys);
+        assert_eq!(result, Err(expected_error), "{change}");
     }
 }
 
 #[test]
-fn a_token_at_the_edge_of_what_is_right_is_believed() {
+fn token_with_boundary_values_is_accepted() {
     let signer = Signer::new("one", Algorithm::ES256);
     let keys = set(&[signer.published()]);
     for change in [
@@ -152,14 +152,14 @@ fn a_token_at_the_edge_of_what_is_right_is_believed() {
         json!({"sub": "a".repeat(253)}),
         json!({"sub": "auth0|5f7c8ec7c33c6c004bbafe82"}),
     ] {
-        let result = believed(&signer.sign(&but(&change)), &keys);
+        let result = validate(&signer.sign(&claims_with(&change)), &keys);
         assert!(result.is_ok(), "{change}: {result:?}");
     }
 }
 
 #[test]
-fn a_token_belongs_to_the_access_token_whose_hash_it_holds() {
-    // The left half of SHA-256, SHA-384 and SHA-512 of "an-access-token".
+fn at_hash_must_match_the_access_token() {
+    // Left halves of SHA-256, SHA-384 and SHA-512 of "an-access-token".
     for (algorithm, length) in [
         (Algorithm::ES256, 16),
         (Algorithm::ES384, 24),
@@ -175,8 +175,8 @@ fn a_token_belongs_to_the_access_token_whose_hash_it_holds() {
         let half = URL_SAFE_NO_PAD.encode(&digest.as_ref()[..length]);
         let signer = Signer::new("one", algorithm);
         let keys = set(&[signer.published()]);
-        let token = signer.sign(&but(&json!({"at_hash": half})));
-        assert!(believed(&token, &keys).is_ok(), "{algorithm:?}");
+        let token = signer.sign(&claims_with(&json!({"at_hash": half})));
+        assert!(validate(&token, &keys).is_ok(), "{algorithm:?}");
         let other = Expected {
             access_token: "another-access-token",
             ..expected()
@@ -187,10 +187,10 @@ fn a_token_belongs_to_the_access_token_whose_hash_it_holds() {
 }
 
 #[test]
-fn a_token_of_another_shape_is_not_believed() {
+fn malformed_token_is_rejected() {
     let signer = Signer::new("one", Algorithm::ES256);
     let keys = set(&[signer.published()]);
-    let good = signer.sign(&but(&json!({})));
+    let good = signer.sign(&claims_with(&json!({})));
     let parts: Vec<&str> = good.split('.').collect();
     for token in [
         String::new(),
@@ -205,20 +205,20 @@ fn a_token_of_another_shape_is_not_believed() {
         signer.sign(&json!("text")),
         "A".repeat(70_000),
     ] {
-        let result = believed(&token, &keys);
+        let result = validate(&token, &keys);
         assert!(result.is_err(), "{token:.80}");
     }
 }
 
 #[test]
-fn a_renewed_token_needs_no_nonce() {
+fn refreshed_token_needs_no_nonce() {
     let signer = Signer::new("one", Algorithm::ES256);
     let keys = set(&[signer.published()]);
     let renewed = Expected {
         nonce: None,
         ..expected()
     };
-    let token = signer.sign(&but(&json!({"nonce": null})));
+    let token = signer.sign(&claims_with(&json!({"nonce": null})));
     assert!(verify(&token, &keys, &renewed, now()).is_ok());
     assert_eq!(
         verify(&token, &keys, &renewed, after(360)),
@@ -230,7 +230,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn no_changed_token_is_believed(
+    fn modified_token_is_rejected(
         algorithm in prop::sample::select(vec![Algorithm::RS256, Algorithm::PS256, Algorithm::ES256, Algorithm::EdDSA]),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
         cut in any::<Option<prop::sample::Index>>(),
@@ -240,7 +240,7 @@ proptest! {
         }
         let (good, keys) = GOOD.with_borrow_mut(|made| made.entry(algorithm).or_insert_with(|| {
             let signer = Signer::new("one", algorithm);
-            (signer.sign(&but(&json!({}))), set(&[signer.published()]))
+            (signer.sign(&claims_with(&json!({}))), set(&[signer.published()]))
         }).clone());
         let mut bytes = good.clone().into_bytes();
         for (place, byte) in changes {
@@ -252,6 +252,6 @@ proptest! {
         }
         let token = String::from_utf8_lossy(&bytes);
         prop_assume!(token != good);
-        prop_assert!(believed(&token, &keys).is_err());
+        prop_assert!(validate(&token, &keys).is_err());
     }
 }

@@ -90,7 +90,10 @@ impl Beside<'_> {
             Ok(Ok((views, false))) => (views, None),
             Ok(Ok((views, true))) => (views, Some("there are very many of them".to_owned())),
             Ok(Err(error)) => unknown(error.to_string()),
-            Err(_) => unknown(format!("it gave no response within {} s", PATIENCE.as_secs())),
+            Err(_) => unknown(format!(
+                "it gave no response within {} s",
+                PATIENCE.as_secs()
+            )),
         }
     }
 

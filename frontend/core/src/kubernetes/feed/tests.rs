@@ -115,7 +115,11 @@ fn relisted_items_are_shown_after_the_last_page() {
     let gone = Problem::new(ProblemKind::Expired, "too old");
     feed.refused(&gone);
     feed.replace(&page(&["x"], Some(("next", 1)))).unwrap();
-    assert_eq!(colors(&feed), ["red", "blue"], "the old items are shown until the list is complete");
+    assert_eq!(
+        colors(&feed),
+        ["red", "blue"],
+        "the old items are shown until the list is complete"
+    );
     // Continue tokens can expire, too.
     feed.refused(&gone);
     assert_eq!(feed.ask(), Ask::List);

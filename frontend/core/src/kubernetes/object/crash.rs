@@ -181,7 +181,11 @@ mod tests {
             assert_eq!(crashes(&pod(&state, &last, ready, 1)), []);
         }
         let restarted = crashes(&pod(&running(), &failed(1), false, 1));
-        assert_eq!(restarted.len(), 1, "a restarted container that is not ready counts as crashed");
+        assert_eq!(
+            restarted.len(),
+            1,
+            "a restarted container that is not ready counts as crashed"
+        );
     }
 
     #[test]

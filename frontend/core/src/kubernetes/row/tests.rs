@@ -125,7 +125,11 @@ fn rows_of_other_kinds_have_a_severity() {
 fn relative_times_in_cells_advance() {
     let pod = row(&pods(), &["web", "1/1", "Running", "3 (5m ago)", "16m"]);
     assert_eq!(pod.text(4, at(1_000)), "16m");
-    assert_eq!(pod.text(4, at(4_000)), "66m", "the age advances from the creation time");
+    assert_eq!(
+        pod.text(4, at(4_000)),
+        "66m",
+        "the age advances from the creation time"
+    );
     assert_eq!(pod.text(3, at(1_000)), "3 (5m ago)");
     assert_eq!(pod.text(3, at(1_600)), "3 (15m ago)");
     assert_eq!(pod.text(9, at(0)), "", "a missing cell is empty");

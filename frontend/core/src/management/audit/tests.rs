@@ -46,7 +46,10 @@ fn audit_request_selects_changes_by_default() {
     assert_eq!(all.question(None), "/v1/audit?limit=200");
     assert_eq!(all.command(now()), "drover audit");
     assert!(all.is_empty() && !bare.is_empty());
-    assert!(all.parts().contains(&("verb", ANY)), "the URL contains the verb");
+    assert!(
+        all.parts().contains(&("verb", ANY)),
+        "the URL contains the verb"
+    );
 }
 
 #[test]

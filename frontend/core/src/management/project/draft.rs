@@ -369,7 +369,10 @@ mod tests {
             further: "services".to_owned(),
             ..draft()
         };
-        assert!(!half.is_whole(), "a resource that is typed but not added is an error");
+        assert!(
+            !half.is_whole(),
+            "a resource that is typed but not added is an error"
+        );
         assert!(!Draft::new().is_whole(), "name and cluster are required");
     }
 

@@ -78,7 +78,11 @@ fn provider_edit_keeps_unknown_fields() {
         },
     });
     let mut draft = Draft::of(&base).unwrap();
-    assert_eq!(draft.spec(&base), base, "an unchanged draft gives the same spec");
+    assert_eq!(
+        draft.spec(&base),
+        base,
+        "an unchanged draft gives the same spec"
+    );
     assert_eq!(draft.groups, "org:1\nteam:2");
     draft.sign_out_there = true;
     assert!(read(&draft.spec(&base)).sign_out_there);
@@ -127,7 +131,10 @@ fn server_types_parse_every_spec_of_the_form() {
 fn id_attributes_of_a_saved_provider_cannot_change() {
     let groups = field(Protocol::Ldap, "spec.ldap.groups.idAttribute");
     let without = Draft::new(Protocol::Ldap);
-    assert!(!without.stays(groups), "without groups, the attribute can change");
+    assert!(
+        !without.stays(groups),
+        "without groups, the attribute can change"
+    );
     let with = typed(Protocol::Ldap, &[("spec.ldap.groups.base", "OU=Groups")]);
     assert!(with.stays(groups));
     let client = field(Protocol::Github, "spec.github.clientId");

@@ -1,4 +1,4 @@
-//! What is not the own issuer's answer to the own sign-in.
+//! Tests with forged callbacks and responses.
 
 use drover_providers::oidc::keys::Algorithm;
 use serde_json::{Value, json};
@@ -6,15 +6,15 @@ use serde_json::{Value, json};
 use super::super::issuer::{Answer, DISCOVERY};
 use super::super::signer::Signer;
 use super::super::{NOW, Verdict, after, now, shown, verdict};
-use super::{Begun, World, client, sign_in_to_the_end};
+use super::{StartedSignIn, World, client, sign_in_with_response};
 
 #[tokio::test]
-async fn only_the_own_answer_ends_a_sign_in() {
+async fn only_the_callback_of_the_sign_in_completes_it() {
     let world = World::start().await;
-    let begun = Begun::at(&world.oidc).await;
-    world.gives(&world.claims(begun.nonce()));
-    let state = &begun.sent["state"];
-    let other = Begun::at(&world.oidc).await;
+    let started = StartedSignIn::at(&world.oidc).await;
+    world.sends_claims(&world.claims(started.nonce()));
+    let state = &started.sent["state"];
+    let other = StartedSignIn::at(&world.oidc).await;
     for query in [
         String::new(),
         "code=a-code".to_owned(),
@@ -32,70 +32,76 @@ async fn only_the_own_answer_ends_a_sign_in() {
         "error=access_denied".to_owned(),
         format!("code={}&state={state}", "c".repeat(20_000)),
     ] {
-        let result = world.oidc.redeem(&query, &begun.pending, now()).await;
+        let result = world.oidc.redeem(&query, &started.pending, now()).await;
         assert_eq!(verdict(&result), Verdict::InvalidResponse, "{query:.200}");
         let text = shown(result);
         assert!(!text.contains(state.as_str()), "{text}");
     }
     let good = format!("code=a-code&state={state}&iss={}", world.issuer.url);
     for late in [601, -61] {
-        let result = world.oidc.redeem(&good, &begun.pending, after(late)).await;
+        let result = world
+            .oidc
+            .redeem(&good, &started.pending, after(late))
+            .await;
         assert_eq!(verdict(&result), Verdict::InvalidResponse, "{late} s");
     }
     assert!(world.issuer.asked("/token").is_empty(), "no code was sent");
-    let result = world.oidc.redeem(&good, &begun.pending, after(300)).await;
-    assert_eq!(verdict(&result), Verdict::Good);
+    let result = world.oidc.redeem(&good, &started.pending, after(300)).await;
+    assert_eq!(verdict(&result), Verdict::Accepted);
 }
 
 #[tokio::test]
-async fn one_providers_answer_is_no_answer_of_another() {
+async fn callback_of_another_provider_is_rejected() {
     let (world, evil) = (World::start().await, World::start().await);
-    let begun = Begun::at(&world.oidc).await;
-    world.gives(&world.claims(begun.nonce()));
-    evil.gives(&evil.claims(begun.nonce()));
-    // The same state and the same nonce, at the other.
-    let result = begun.ends(&evil.oidc).await;
+    let started = StartedSignIn::at(&world.oidc).await;
+    world.sends_claims(&world.claims(started.nonce()));
+    evil.sends_claims(&evil.claims(started.nonce()));
+    // The other provider receives the same state and nonce.
+    let result = started.complete(&evil.oidc).await;
     assert_eq!(verdict(&result), Verdict::InvalidResponse);
-    assert!(evil.issuer.asked("/token").is_empty(), "it got the code");
+    assert!(
+        evil.issuer.asked("/token").is_empty(),
+        "the other provider received the code"
+    );
 
-    // One that says that it names itself must.
+    // A provider that declares `iss` must send it.
     let says = json!({"authorization_response_iss_parameter_supported": true});
-    world.issuer.describes_itself_with(&says);
+    world.issuer.changes_document(&says);
     let oidc = client(&world.issuer);
-    let result = begun.ends(&oidc).await;
+    let result = started.complete(&oidc).await;
     assert_eq!(verdict(&result), Verdict::InvalidResponse);
     let named = format!(
         "code=c&state={}&iss={}",
-        begun.sent["state"], world.issuer.url
+        started.sent["state"], world.issuer.url
     );
-    let result = oidc.redeem(&named, &begun.pending, now()).await;
-    assert_eq!(verdict(&result), Verdict::Good);
+    let result = oidc.redeem(&named, &started.pending, now()).await;
+    assert_eq!(verdict(&result), Verdict::Accepted);
 }
 
 #[tokio::test]
-async fn no_redirect_is_followed_anywhere() {
+async fn redirects_are_not_followed() {
     for path in [DISCOVERY, "/keys", "/token", "/me"] {
         let world = World::start().await;
         world
             .issuer
             .says("/elsewhere", Answer::Json(200, json!({})));
-        let result = sign_in_to_the_end(&world, path, Answer::Redirect("/elsewhere")).await;
+        let result = sign_in_with_response(&world, path, Answer::Redirect("/elsewhere")).await;
         assert_eq!(verdict(&result), Verdict::InvalidResponse, "{path}");
         assert!(world.issuer.asked("/elsewhere").is_empty(), "{path}");
     }
 }
 
 #[tokio::test]
-async fn an_answer_without_an_end_is_not_read_to_its_end() {
+async fn endless_response_is_not_read_completely() {
     for path in [DISCOVERY, "/keys", "/token", "/me"] {
         let world = World::start().await;
-        let result = sign_in_to_the_end(&world, path, Answer::Endless).await;
+        let result = sign_in_with_response(&world, path, Answer::Endless).await;
         assert_eq!(verdict(&result), Verdict::InvalidResponse, "{path}");
     }
 }
 
 #[tokio::test]
-async fn a_token_for_somebody_or_something_else_signs_nobody_in() {
+async fn token_for_another_client_issuer_or_sign_in_is_rejected() {
     let world = World::start().await;
     let forger = Signer::new("one", Algorithm::ES256);
     let change = |nonce: &str, name: &str, value: Value| {
@@ -105,7 +111,7 @@ async fn a_token_for_somebody_or_something_else_signs_nobody_in() {
     };
     for (what, result) in [
         (
-            "of another key",
+            "signed with another key",
             world
                 .sign_in_with(|nonce| forger.sign(&world.claims(nonce)))
                 .await,
@@ -117,7 +123,7 @@ async fn a_token_for_somebody_or_something_else_signs_nobody_in() {
                 .await,
         ),
         (
-            "of another issuer",
+            "from another issuer",
             world
                 .sign_in_with(|nonce| {
                     world
@@ -127,22 +133,22 @@ async fn a_token_for_somebody_or_something_else_signs_nobody_in() {
                 .await,
         ),
         (
-            "of another sign-in",
+            "with the nonce of another sign-in",
             world
                 .sign_in_with(|_| world.signer.sign(&world.claims("another-nonce")))
                 .await,
         ),
         (
-            "that is over",
+            "expired",
             world
                 .sign_in_with(|nonce| world.signer.sign(&change(nonce, "exp", (NOW - 100).into())))
                 .await,
         ),
-        ("that is none", world.sign_in_with(|_| String::new()).await),
+        ("empty", world.sign_in_with(|_| String::new()).await),
     ] {
         assert_eq!(verdict(&result), Verdict::InvalidResponse, "{what}");
         let text = shown(result);
-        assert!(!text.contains("eyJ"), "a token is in the error: {text}");
+        assert!(!text.contains("eyJ"), "the error contains a token: {text}");
     }
-    assert_eq!(verdict(&world.sign_in().await), Verdict::Good);
+    assert_eq!(verdict(&world.sign_in().await), Verdict::Accepted);
 }

@@ -1,4 +1,4 @@
-//! The difference between a provider's no and its silence.
+//! Tests that distinguish rejections from outages.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use serde_json::json;
 
 use super::super::issuer::{Answer, DISCOVERY, Issuer, certified};
 use super::super::{Verdict, after, as_sign_in, now, shown, spec, verdict};
-use super::{Begun, World, back, secret, sign_in_to_the_end};
+use super::{StartedSignIn, World, back, secret, sign_in_with_response};
 
 #[tokio::test]
-async fn only_a_persons_own_no_is_a_refusal_of_the_sign_in() {
+async fn only_denied_consent_is_a_refused_sign_in() {
     let world = World::start().await;
-    for (error, wanted) in [
+    for (error, expected) in [
         ("access_denied", Verdict::Refused(Refusal::Denied)),
         ("temporarily_unavailable", Verdict::Unavailable),
         ("server_error", Verdict::Unavailable),
@@ -31,26 +31,26 @@ async fn only_a_persons_own_no_is_a_refusal_of_the_sign_in() {
         ("", Verdict::InvalidResponse),
         ("Access_Denied", Verdict::InvalidResponse),
     ] {
-        let begun = Begun::at(&world.oidc).await;
-        let query = format!("error={error}&state={}", begun.sent["state"]);
-        let result = world.oidc.redeem(&query, &begun.pending, now()).await;
-        assert_eq!(verdict(&result), wanted, "{error}");
+        let started = StartedSignIn::at(&world.oidc).await;
+        let query = format!("error={error}&state={}", started.sent["state"]);
+        let result = world.oidc.redeem(&query, &started.pending, now()).await;
+        assert_eq!(verdict(&result), expected, "{error}");
     }
 }
 
 #[tokio::test]
-async fn only_a_providers_own_no_is_a_refusal_of_a_renewal() {
+async fn only_rejected_grants_are_a_refused_refresh() {
     let world = World::start().await;
     let error = |status: u16, error: &str| Answer::Json(status, json!({ "error": error }));
     let page = |status: u16| Answer::Raw(status, "text/html", b"<h1>no</h1>".to_vec());
     let withdrawn = Verdict::Refused(Refusal::Withdrawn);
-    for (answer, wanted) in [
+    for (answer, expected) in [
         (error(400, "invalid_grant"), withdrawn),
         (error(401, "invalid_grant"), withdrawn),
         (error(403, "invalid_grant"), withdrawn),
         (error(400, "interaction_required"), withdrawn),
         (error(400, "login_required"), withdrawn),
-        // Down, whatever the body says.
+        // A 5xx response is an outage with any body.
         (error(500, "invalid_grant"), Verdict::Unavailable),
         (error(502, "access_denied"), Verdict::Unavailable),
         (error(503, "invalid_grant"), Verdict::Unavailable),
@@ -61,7 +61,7 @@ async fn only_a_providers_own_no_is_a_refusal_of_a_renewal() {
         (page(500), Verdict::Unavailable),
         (page(504), Verdict::Unavailable),
         (page(429), Verdict::Unavailable),
-        // Ours to put right.
+        // Configuration errors.
         (
             error(401, "invalid_client"),
             Verdict::Misconfigured("oidc.clientSecret"),
@@ -83,7 +83,7 @@ async fn only_a_providers_own_no_is_a_refusal_of_a_renewal() {
             error(400, "invalid_scope"),
             Verdict::Misconfigured("oidc.scopes"),
         ),
-        // Anything else says nothing of the person.
+        // Other responses are invalid and do not reject the user.
         (error(400, "invalid_request"), Verdict::InvalidResponse),
         (error(400, "INVALID_GRANT"), Verdict::InvalidResponse),
         (page(400), Verdict::InvalidResponse),
@@ -101,14 +101,14 @@ async fn only_a_providers_own_no_is_a_refusal_of_a_renewal() {
         ),
         (Answer::Redirect("/keys"), Verdict::InvalidResponse),
     ] {
-        let said = match &answer {
+        let response = match &answer {
             Answer::Json(status, body) => format!("{status} {body}"),
             Answer::Raw(status, ..) => format!("{status}"),
             _ => "a redirect".to_owned(),
         };
         world.issuer.says("/token", answer);
         let result = world.refresh().await;
-        assert_eq!(verdict(&result), wanted, "{said}");
+        assert_eq!(verdict(&result), expected, "{response}");
         let text = shown(result);
         assert!(
             !text.contains("refresh-1") && !text.contains("s:e/c"),
@@ -118,13 +118,13 @@ async fn only_a_providers_own_no_is_a_refusal_of_a_renewal() {
 }
 
 #[tokio::test]
-async fn an_issuer_that_is_down_refuses_nobody() {
+async fn unavailable_issuer_rejects_no_user() {
     let world = World::start().await;
     let (url, authority) = (world.issuer.url.clone(), world.issuer.authority.clone());
     world.sign_in().await.unwrap();
     drop(world.issuer);
     let token = SecretString::from("refresh-1");
-    // What was learnt of it is still known, and then no more.
+    // The metadata is cached first and expires later.
     for later in [0, 7200] {
         let result = as_sign_in(world.oidc.refresh(&token, "ann-1", after(later)).await);
         assert_eq!(verdict(&result), Verdict::Unavailable, "after {later} s");
@@ -135,7 +135,7 @@ async fn an_issuer_that_is_down_refuses_nobody() {
 }
 
 #[tokio::test]
-async fn an_impostor_with_another_certificate_refuses_nobody() {
+async fn impostor_with_another_certificate_rejects_no_user() {
     let issuer = Issuer::start().await;
     issuer.says(
         "/token",
@@ -151,7 +151,7 @@ async fn an_impostor_with_another_certificate_refuses_nobody() {
 }
 
 #[tokio::test]
-async fn an_answer_that_never_comes_is_not_waited_for() {
+async fn missing_response_times_out() {
     for path in [DISCOVERY, "/keys", "/token", "/me"] {
         let world = World::start().await;
         let later = async {
@@ -159,23 +159,23 @@ async fn an_answer_that_never_comes_is_not_waited_for() {
             tokio::time::pause();
             tokio::time::advance(Duration::from_secs(10)).await;
         };
-        let sign_in = sign_in_to_the_end(&world, path, Answer::Stalled);
-        // With the clock that is stopped, an hour is over as soon as nothing else happens.
+        let sign_in = sign_in_with_response(&world, path, Answer::Stalled);
+        // With the paused clock, an hour passes as soon as all tasks are idle.
         let sign_in = tokio::time::timeout(Duration::from_hours(1), sign_in);
         let (result, ()) = futures::future::join(sign_in, later).await;
-        let result = result.expect("an end to the waiting");
+        let result = result.expect("the request times out");
         tokio::time::resume();
         assert_eq!(verdict(&result), Verdict::Unavailable, "{path}");
     }
 }
 
 #[tokio::test]
-async fn an_issuer_that_fails_half_way_refuses_nobody() {
+async fn issuer_that_fails_during_the_sign_in_is_unavailable() {
     for path in [DISCOVERY, "/keys", "/token", "/me"] {
         for status in [500, 503, 429] {
             let world = World::start().await;
             let answer = Answer::Json(status, json!({"error": "access_denied"}));
-            let result = sign_in_to_the_end(&world, path, answer).await;
+            let result = sign_in_with_response(&world, path, answer).await;
             assert_eq!(verdict(&result), Verdict::Unavailable, "{path} {status}");
         }
     }

@@ -1,4 +1,4 @@
-//! Sign-ins and renewals, and what is sent for them.
+//! Tests of sign-ins and refreshes, and of their requests.
 
 use std::collections::HashMap;
 
@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 
 use super::super::issuer::{Answer, Issuer};
 use super::super::{CLIENT, Verdict, as_sign_in, now, spec, verdict};
-use super::{BACK, Begun, World, back, client, secret};
+use super::{BACK, StartedSignIn, World, back, client, secret};
 
 #[tokio::test]
-async fn a_person_signs_in_by_code_with_pkce_and_a_secret_that_survives_the_header() {
+async fn sign_in_uses_code_flow_with_pkce_and_encoded_client_secret() {
     let world = World::start().await;
-    let begun = Begun::at(&world.oidc).await;
-    let sent = &begun.sent;
+    let started = StartedSignIn::at(&world.oidc).await;
+    let sent = &started.sent;
     assert_eq!(sent["response_type"], "code");
     assert_eq!(sent["client_id"], CLIENT);
     assert_eq!(sent["redirect_uri"], BACK);
@@ -28,8 +28,8 @@ async fn a_person_signs_in_by_code_with_pkce_and_a_secret_that_survives_the_head
     for name in ["state", "nonce", "code_challenge"] {
         assert_eq!(sent[name].len(), 43, "256 bits: {name}");
     }
-    world.gives(&world.claims(begun.nonce()));
-    let signed_in = begun.ends(&world.oidc).await.unwrap();
+    world.sends_claims(&world.claims(started.nonce()));
+    let signed_in = started.complete(&world.oidc).await.unwrap();
     assert_eq!(signed_in.person.id, "ann-1");
     assert_eq!(signed_in.person.login, "ann");
     let refresh = signed_in.refresh_token.unwrap();
@@ -49,7 +49,7 @@ async fn a_person_signs_in_by_code_with_pkce_and_a_secret_that_survives_the_head
     let hash =
         aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, form["code_verifier"].as_bytes());
     assert_eq!(base64url(hash.as_ref()), sent["code_challenge"]);
-    assert!(world.issuer.asked("/me").is_empty(), "nothing was missing");
+    assert!(world.issuer.asked("/me").is_empty(), "no claim was missing");
 }
 
 fn basic_header(text: &str) -> String {
@@ -62,16 +62,16 @@ fn base64url(bytes: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn a_client_proves_itself_as_the_provider_takes_it() {
+async fn client_authentication_follows_the_provider_metadata() {
     let world = World::start().await;
     let methods = |list: Value| {
         let change = json!({ "token_endpoint_auth_methods_supported": list });
-        world.issuer.describes_itself_with(&change);
+        world.issuer.changes_document(&change);
     };
     methods(json!(["private_key_jwt", "client_secret_post"]));
-    let begun = Begun::at(&world.oidc).await;
-    world.gives(&world.claims(begun.nonce()));
-    begun.ends(&world.oidc).await.unwrap();
+    let started = StartedSignIn::at(&world.oidc).await;
+    world.sends_claims(&world.claims(started.nonce()));
+    started.complete(&world.oidc).await.unwrap();
     let asked = &world.issuer.asked("/token")[0];
     assert_eq!(asked.authorization, None);
     let secret = "client_id=drover&client_secret=s%3Ae%2Fc%2Br+e%25t%26%3D%7E";
@@ -79,7 +79,7 @@ async fn a_client_proves_itself_as_the_provider_takes_it() {
 
     methods(json!(["private_key_jwt"]));
     let oidc = client(&world.issuer);
-    let result = Begun::at(&oidc).await.ends(&oidc).await;
+    let result = StartedSignIn::at(&oidc).await.complete(&oidc).await;
     assert_eq!(
         verdict(&result),
         Verdict::Misconfigured("oidc.clientSecret")
@@ -90,41 +90,44 @@ async fn a_client_proves_itself_as_the_provider_takes_it() {
         ..spec(&world.issuer.url, &world.issuer.authority)
     };
     let oidc = Oidc::new(&public, None).unwrap();
-    let begun = Begun::at(&oidc).await;
-    world.gives(&world.claims(begun.nonce()));
-    begun.ends(&oidc).await.unwrap();
+    let started = StartedSignIn::at(&oidc).await;
+    world.sends_claims(&world.claims(started.nonce()));
+    started.complete(&oidc).await.unwrap();
     let asked = world.issuer.asked("/token").pop().unwrap();
     assert_eq!(asked.authorization, None);
     assert!(asked.body.ends_with("&client_id=drover"), "{}", asked.body);
 }
 
 #[tokio::test]
-async fn an_address_keeps_its_own_query_and_offline_access_asks_for_consent() {
+async fn authorization_url_keeps_its_query_and_offline_access_requests_consent() {
     let issuer = Issuer::start().await;
     let at = format!("{}/authorize?tenant=a%26b", issuer.url);
-    issuer.describes_itself_with(&json!({ "authorization_endpoint": at }));
+    issuer.changes_document(&json!({ "authorization_endpoint": at }));
     let mut spec = spec(&issuer.url, &issuer.authority);
     spec.scopes = ["openid", "offline_access", "groups"]
         .map(str::to_owned)
         .to_vec();
     let oidc = Oidc::new(&spec, Some(secret())).unwrap();
-    let sent = Begun::at(&oidc).await.sent;
+    let sent = StartedSignIn::at(&oidc).await.sent;
     assert_eq!(sent["tenant"], "a&b");
     assert_eq!(sent["scope"], "openid offline_access groups");
     assert_eq!(sent["prompt"], "consent");
 }
 
 #[tokio::test]
-async fn each_sign_in_has_secrets_of_its_own() {
+async fn sign_ins_have_distinct_secrets() {
     let issuer = Issuer::start().await;
     let oidc = client(&issuer);
-    let (one, two) = (Begun::at(&oidc).await, Begun::at(&oidc).await);
+    let (one, two) = (
+        StartedSignIn::at(&oidc).await,
+        StartedSignIn::at(&oidc).await,
+    );
     for name in ["state", "nonce", "code_challenge"] {
         assert_ne!(one.sent[name], two.sent[name], "{name}");
     }
     let shown = format!("{:?}", one.pending);
     assert!(!shown.contains(&one.sent["state"]) && !shown.contains(one.nonce()));
-    // What was sealed ends the sign-in as well as what was not.
+    // A deserialized sign-in can be completed too.
     let sealed = serde_json::to_string(&one.pending).unwrap();
     let opened: Pending = serde_json::from_str(&sealed).unwrap();
     let query = format!("error=access_denied&state={}", one.sent["state"]);
@@ -133,7 +136,7 @@ async fn each_sign_in_has_secrets_of_its_own() {
 }
 
 #[tokio::test]
-async fn groups_come_from_userinfo_if_the_token_has_none_and_only_of_the_same_person() {
+async fn missing_groups_are_read_from_userinfo_of_the_same_user() {
     let world = World::start().await;
     let without_groups = |nonce: &str| {
         let mut claims = world.claims(nonce);
@@ -144,7 +147,7 @@ async fn groups_come_from_userinfo_if_the_token_has_none_and_only_of_the_same_pe
     world.issuer.says("/me", Answer::Json(200, me("ann-1")));
     let person = world.sign_in_with(without_groups).await.unwrap().person;
     assert_eq!(person.groups[0].id, "team-b");
-    assert_eq!(person.login, "ann", "the token goes first");
+    assert_eq!(person.login, "ann", "the token takes precedence");
     let asked = &world.issuer.asked("/me")[0];
     assert_eq!(
         asked.authorization.as_deref(),
@@ -153,12 +156,18 @@ async fn groups_come_from_userinfo_if_the_token_has_none_and_only_of_the_same_pe
 
     let raw = |media| Answer::Raw(200, media, me("ann-1").to_string().into_bytes());
     for (what, answer) in [
-        ("somebody else", Answer::Json(200, me("eve-1"))),
-        ("somebody like her", Answer::Json(200, me("ANN-1"))),
-        ("nobody", Answer::Json(200, json!({"groups": ["team-b"]}))),
-        ("no object", Answer::Json(200, json!(["team-b"]))),
+        ("another user", Answer::Json(200, me("eve-1"))),
+        ("another case", Answer::Json(200, me("ANN-1"))),
+        (
+            "no subject",
+            Answer::Json(200, json!({"groups": ["team-b"]})),
+        ),
+        ("not an object", Answer::Json(200, json!(["team-b"]))),
         ("another media type", raw("application/jwt")),
-        ("no", Answer::Json(401, json!({"error": "invalid_token"}))),
+        (
+            "unauthorized",
+            Answer::Json(401, json!({"error": "invalid_token"})),
+        ),
         (
             "forbidden",
             Answer::Json(403, json!({"error": "insufficient_scope"})),
@@ -171,12 +180,12 @@ async fn groups_come_from_userinfo_if_the_token_has_none_and_only_of_the_same_pe
 }
 
 #[tokio::test]
-async fn a_renewal_is_about_the_same_person_or_not_believed() {
+async fn refresh_of_another_user_is_rejected() {
     let world = World::start().await;
     let mut ann = world.claims("");
     ann.as_object_mut().unwrap().remove("nonce");
     ann["groups"] = json!(["team-c"]);
-    world.gives(&ann);
+    world.sends_claims(&ann);
     let renewed = world.refresh().await.unwrap();
     assert_eq!(renewed.person.groups[0].id, "team-c");
     let asked = &world.issuer.asked("/token")[0];
@@ -192,20 +201,20 @@ async fn a_renewal_is_about_the_same_person_or_not_believed() {
     ] {
         let mut other = ann.clone();
         other[name] = value.into();
-        world.gives(&other);
+        world.sends_claims(&other);
         let result = world.refresh().await;
         assert_eq!(verdict(&result), Verdict::InvalidResponse, "{name}");
     }
 }
 
 #[tokio::test]
-async fn a_token_that_renewed_a_sign_in_is_kept_though_the_rest_of_the_renewal_fails() {
+async fn new_refresh_token_is_returned_if_the_refresh_fails_afterwards() {
     let world = World::start().await;
     let tokens = json!({
         "access_token": "an-access-token", "token_type": "Bearer", "refresh_token": "refresh-2",
     });
     world.issuer.says("/token", Answer::Json(200, tokens));
-    for (answer, wanted) in [
+    for (answer, expected) in [
         (Answer::Json(503, json!({})), Verdict::Unavailable),
         (
             Answer::Json(200, json!({"sub": "eve-1"})),
@@ -215,17 +224,17 @@ async fn a_token_that_renewed_a_sign_in_is_kept_though_the_rest_of_the_renewal_f
         world.issuer.says("/me", answer);
         let token = SecretString::from("refresh-1");
         let renewed = world.oidc.refresh(&token, "ann-1", now()).await;
-        let kept = renewed
+        let returned_token = renewed
             .refresh_token
             .as_ref()
             .map(SecretString::expose_secret);
-        assert_eq!(kept, Some("refresh-2"));
-        assert_eq!(verdict(&as_sign_in(renewed)), wanted);
+        assert_eq!(returned_token, Some("refresh-2"));
+        assert_eq!(verdict(&as_sign_in(renewed)), expected);
     }
 }
 
 #[tokio::test]
-async fn a_renewal_without_an_id_token_is_believed_if_userinfo_says_whose_it_is() {
+async fn refresh_without_id_token_is_confirmed_by_userinfo() {
     let world = World::start().await;
     let tokens = json!({"access_token": "an-access-token", "token_type": "Bearer"});
     world.issuer.says("/token", Answer::Json(200, tokens));
@@ -238,7 +247,7 @@ async fn a_renewal_without_an_id_token_is_believed_if_userinfo_says_whose_it_is(
     assert_eq!(verdict(&world.refresh().await), Verdict::InvalidResponse);
 
     let silent = json!({"userinfo_endpoint": null});
-    world.issuer.describes_itself_with(&silent);
+    world.issuer.changes_document(&silent);
     let oidc = client(&world.issuer);
     let token = SecretString::from("refresh-1");
     let result = as_sign_in(oidc.refresh(&token, "ann-1", now()).await);
@@ -246,7 +255,7 @@ async fn a_renewal_without_an_id_token_is_believed_if_userinfo_says_whose_it_is(
 }
 
 #[tokio::test]
-async fn signing_out_there_too_is_offered_where_there_is_an_address() {
+async fn logout_url_is_returned_if_the_provider_has_one() {
     let issuer = Issuer::start().await;
     let oidc = client(&issuer);
     let hint = SecretString::from("an-id-token");
@@ -256,22 +265,22 @@ async fn signing_out_there_too_is_offered_where_there_is_an_address() {
     let fields = oidc.end_session_fields(&hint, &home);
     let fields = fields.each_ref();
     let sent = fields.map(|(name, value)| (*name, value.expose_secret()));
-    let wanted = [
+    let expected = [
         ("id_token_hint", "an-id-token"),
         ("client_id", CLIENT),
         ("post_logout_redirect_uri", home.as_str()),
     ];
-    assert_eq!(sent, wanted);
-    issuer.describes_itself_with(&json!({"end_session_endpoint": null}));
+    assert_eq!(sent, expected);
+    issuer.changes_document(&json!({"end_session_endpoint": null}));
     let url = client(&issuer).end_session(now()).await;
     assert_eq!(url.unwrap(), None);
 }
 
 #[tokio::test]
-async fn a_test_before_enabling_says_what_was_found_and_what_is_wrong() {
+async fn connection_test_reports_results_and_errors() {
     let world = World::start().await;
     let error = |error: &str| Answer::Json(400, json!({ "error": error }));
-    let words = async |oidc: &Oidc| -> Vec<(&str, Verdict)> {
+    let results = async |oidc: &Oidc| -> Vec<(&str, Verdict)> {
         let checks = oidc.check(&back(), now()).await;
         checks
             .iter()
@@ -279,7 +288,7 @@ async fn a_test_before_enabling_says_what_was_found_and_what_is_wrong() {
             .collect()
     };
     world.issuer.says("/token", error("invalid_grant"));
-    let checks = words(&world.oidc).await;
+    let checks = results(&world.oidc).await;
     let all = [
         "Discovery",
         "Sign-in",
@@ -288,12 +297,12 @@ async fn a_test_before_enabling_says_what_was_found_and_what_is_wrong() {
         "Refresh",
         "Sign-out",
     ];
-    assert_eq!(checks, all.map(|what| (what, Verdict::Good)));
+    assert_eq!(checks, all.map(|what| (what, Verdict::Accepted)));
     assert_eq!(world.issuer.asked("/keys").len(), 1);
 
     world.issuer.says("/token", error("invalid_client"));
     world.issuer.says("/keys", Answer::Json(500, json!({})));
-    let checks = words(&world.oidc).await;
+    let checks = results(&world.oidc).await;
     assert_eq!(checks[2], ("Keys", Verdict::Unavailable));
     assert_eq!(
         checks[3],
@@ -301,12 +310,12 @@ async fn a_test_before_enabling_says_what_was_found_and_what_is_wrong() {
     );
 
     world.issuer.says("/token", error("invalid_request"));
-    assert_eq!(words(&world.oidc).await[3], ("Client", Verdict::Good));
+    assert_eq!(results(&world.oidc).await[3], ("Client", Verdict::Accepted));
 
     world
         .issuer
-        .describes_itself_with(&json!({"issuer": "https://other.example.com"}));
-    let checks = words(&world.oidc).await;
+        .changes_document(&json!({"issuer": "https://other.example.com"}));
+    let checks = results(&world.oidc).await;
     assert_eq!(
         checks,
         [("Discovery", Verdict::Misconfigured("oidc.issuer"))]

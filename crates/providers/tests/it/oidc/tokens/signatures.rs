@@ -1,4 +1,4 @@
-//! Which signatures are believed, and of which keys.
+//! Tests of signature validation and key selection.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -7,13 +7,13 @@ use drover_providers::oidc::keys::Algorithm;
 use serde_json::{Value, json};
 
 use super::super::signer::{Signer, encoded, hmac, set};
-use super::{believed, but};
+use super::{claims_with, validate};
 
 #[test]
-fn a_token_that_nobody_signed_is_not_believed() {
+fn unsigned_token_is_rejected() {
     let rsa = Signer::new("one", Algorithm::RS256);
     let keys = set(&[rsa.published()]);
-    let claims = but(&json!({}));
+    let claims = claims_with(&json!({}));
     let good = rsa.sign(&claims);
     let signature = good.rsplit('.').next().unwrap();
     for name in [
@@ -22,22 +22,22 @@ fn a_token_that_nobody_signed_is_not_believed() {
         let header = json!({"alg": name, "kid": "one"});
         for signature in ["", signature] {
             let token = format!("{}.{}.{signature}", encoded(&header), encoded(&claims));
-            let result = believed(&token, &keys);
+            let result = validate(&token, &keys);
             assert_eq!(result, Err(TokenError::Algorithm), "{name:?}");
         }
     }
 }
 
 #[test]
-fn a_public_key_is_no_shared_secret() {
+fn hmac_with_a_public_key_is_rejected() {
     let rsa = Signer::new("one", Algorithm::RS256);
     let published = rsa.published();
     let modulus = published["n"].as_str().unwrap();
-    let claims = but(&json!({}));
+    let claims = claims_with(&json!({}));
     let secret =
         json!({"kty": "oct", "kid": "two", "k": URL_SAFE_NO_PAD.encode("secret"), "alg": "HS256"});
     let keys = set(&[published.clone(), secret]);
-    assert_eq!(keys.len(), 1, "a secret is no key to check with");
+    assert_eq!(keys.len(), 1, "symmetric keys are ignored");
     for key in [
         modulus.as_bytes(),
         &URL_SAFE_NO_PAD.decode(modulus).unwrap(),
@@ -47,32 +47,32 @@ fn a_public_key_is_no_shared_secret() {
     ] {
         for id in ["one", "two"] {
             let token = hmac(&json!({"alg": "HS256", "kid": id}), &claims, key);
-            assert_eq!(believed(&token, &keys), Err(TokenError::Algorithm));
-            // The header lies of what signed it.
+            assert_eq!(validate(&token, &keys), Err(TokenError::Algorithm));
+            // The header names another algorithm than the one used.
             let token = hmac(&json!({"alg": "RS256", "kid": "one"}), &claims, key);
-            assert_eq!(believed(&token, &keys), Err(TokenError::Signature));
+            assert_eq!(validate(&token, &keys), Err(TokenError::Signature));
         }
     }
 }
 
 #[test]
-fn a_key_signs_only_what_it_is_for() {
+fn key_verifies_only_its_algorithm_and_use() {
     let signer = Signer::new("one", Algorithm::ES256);
-    let token = signer.sign(&but(&json!({})));
+    let token = signer.sign(&claims_with(&json!({})));
     let other = Signer::new("one", Algorithm::ES256);
     let change = |name: &str, value: Value| {
         let mut key = signer.published();
         key[name] = value;
         set(&[key])
     };
-    for (what, keys, wanted) in [
+    for (what, keys, expected_error) in [
         (
-            "another key of the same id",
+            "another key with the same ID",
             set(&[other.published()]),
             TokenError::Signature,
         ),
         (
-            "another id",
+            "another ID",
             change("kid", "two".into()),
             TokenError::UnknownKey,
         ),
@@ -82,7 +82,7 @@ fn a_key_signs_only_what_it_is_for() {
             TokenError::UnknownKey,
         ),
         (
-            "for something unknown",
+            "for an unknown use",
             change("use", "x".into()),
             TokenError::UnknownKey,
         ),
@@ -102,59 +102,59 @@ fn a_key_signs_only_what_it_is_for() {
             TokenError::UnsuitableKey,
         ),
         (
-            "of another curve",
+            "with another curve",
             change("crv", "P-384".into()),
             TokenError::UnsuitableKey,
         ),
         (
-            "of another kind",
+            "with another key type",
             set(&[Signer::new("one", Algorithm::RS256).published()]),
             TokenError::UnsuitableKey,
         ),
         (
-            "no point of the curve",
+            "not on the curve",
             change("x", URL_SAFE_NO_PAD.encode([1; 32]).into()),
             TokenError::Signature,
         ),
         ("too short", change("x", "AQ".into()), TokenError::Signature),
-        ("none at all", set(&[]), TokenError::UnknownKey),
+        ("no keys", set(&[]), TokenError::UnknownKey),
     ] {
-        assert_eq!(believed(&token, &keys), Err(wanted), "{what}");
+        assert_eq!(validate(&token, &keys), Err(expected_error), "{what}");
     }
     let verifies = change("key_ops", json!(["sign", "verify"]));
-    assert!(believed(&token, &verifies).is_ok());
+    assert!(validate(&token, &verifies).is_ok());
 }
 
 #[test]
-fn a_token_that_names_no_key_is_believed_if_only_one_can_have_signed_it() {
+fn token_without_key_id_is_accepted_if_one_key_matches() {
     let (one, two) = (
         Signer::new("one", Algorithm::ES256),
         Signer::new("two", Algorithm::ES256),
     );
     let other = Signer::new("three", Algorithm::EdDSA);
-    let token = one.sign_with(&json!({"alg": "ES256"}), &but(&json!({})));
+    let token = one.sign_with(&json!({"alg": "ES256"}), &claims_with(&json!({})));
     let keys = set(&[other.published(), one.published()]);
-    assert!(believed(&token, &keys).is_ok());
+    assert!(validate(&token, &keys).is_ok());
     let keys = set(&[one.published(), two.published()]);
-    assert_eq!(believed(&token, &keys), Err(TokenError::AmbiguousKey));
-    // They may have been replaced since they were fetched.
+    assert_eq!(validate(&token, &keys), Err(TokenError::AmbiguousKey));
+    // The provider may have replaced its keys since the fetch.
     for keys in [set(&[two.published()]), set(&[other.published()])] {
-        assert_eq!(believed(&token, &keys), Err(TokenError::UnknownKey));
+        assert_eq!(validate(&token, &keys), Err(TokenError::UnknownKey));
     }
 }
 
 #[test]
-fn a_header_brings_no_key_and_no_extension() {
+fn keys_and_critical_extensions_in_the_header_are_ignored_or_rejected() {
     let signer = Signer::new("one", Algorithm::ES256);
     let forger = Signer::new("one", Algorithm::ES256);
     let keys = set(&[signer.published()]);
-    let claims = but(&json!({}));
+    let claims = claims_with(&json!({}));
     let own = json!({"alg": "ES256", "kid": "one", "jwk": forger.published(), "jku": "https://evil.example.com", "x5u": "https://evil.example.com"});
     assert_eq!(
-        believed(&forger.sign_with(&own, &claims), &keys),
+        validate(&forger.sign_with(&own, &claims), &keys),
         Err(TokenError::Signature)
     );
-    for (header, wanted) in [
+    for (header, expected_error) in [
         (
             json!({"alg": "ES256", "kid": "one", "crit": ["b64"], "b64": false}),
             TokenError::Critical,
@@ -173,11 +173,11 @@ fn a_header_brings_no_key_and_no_extension() {
         (json!(["ES256", "one", null, null]), TokenError::Shape),
     ] {
         assert_eq!(
-            believed(&signer.sign_with(&header, &claims), &keys),
-            Err(wanted),
+            validate(&signer.sign_with(&header, &claims), &keys),
+            Err(expected_error),
             "{header}"
         );
     }
     let named = json!({"alg": "ES256", "kid": "one", "typ": "JWT"});
-    assert!(believed(&signer.sign_with(&named, &claims), &keys).is_ok());
+    assert!(validate(&signer.sign_with(&named, &claims), &keys).is_ok());
 }
