@@ -158,10 +158,10 @@ async fn check_detects_inconsistent_data() {
             "UPDATE log SET rev = 99 WHERE rev = 6",
             "in the history after the last",
         ),
-        ("UPDATE cur SET rev = 3", "not what the history says"),
-        ("DELETE FROM cur", "is gone"),
+        ("UPDATE cur SET rev = 3", "differs from the last change"),
+        ("DELETE FROM cur", "does not exist"),
         ("DELETE FROM log WHERE rev = 3", "gap in its history"),
-        ("UPDATE log SET deleted = 0 WHERE rev = 6", "is gone"),
+        ("UPDATE log SET deleted = 0 WHERE rev = 6", "does not exist"),
         (
             "UPDATE cur SET splice = 7",
             "value of /core/things/ns/a is damaged",
@@ -170,7 +170,7 @@ async fn check_detects_inconsistent_data() {
             "UPDATE cur SET value = CAST('{' AS BLOB)",
             "value of /core/things/ns/a is damaged",
         ),
-        ("UPDATE floors SET rev = 99", "begins after"),
+        ("UPDATE floors SET rev = 99", "is after the last revision"),
     ] {
         std::fs::write(&path, &pristine).unwrap();
         rusqlite::Connection::open(&path)
