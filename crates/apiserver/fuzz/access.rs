@@ -14,9 +14,9 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
 /// An object store in which every object exists.
-struct Anything;
+struct AllObjects;
 
-impl Objects for Anything {
+impl Objects for AllObjects {
     fn find<'a>(
         &'a self,
         _group: &'a str,
@@ -30,7 +30,7 @@ impl Objects for Anything {
 
 static TOKENS: LazyLock<Tokens> = LazyLock::new(|| {
     let keys = Keys::generate().expect("the system's random number generator works");
-    Tokens::new(TokensOptions::default(), keys, Arc::new(Anything))
+    Tokens::new(TokensOptions::default(), keys, Arc::new(AllObjects))
 });
 
 /// Checks that arbitrary bytes do not authenticate as a token, except tokens that the test signed.

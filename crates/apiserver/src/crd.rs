@@ -1,11 +1,11 @@
 //! CustomResourceDefinitions: conversion to [`Resource`]s, and validation.
 
 mod names;
-mod parts;
 mod rules;
 mod schemas;
 mod served;
 mod structural;
+mod subresources;
 mod validation;
 mod versions;
 
@@ -19,8 +19,8 @@ use crate::json::{field, flag, list, text, texts};
 use crate::resource::{GroupVersion, Origin, Resource, Scope};
 use crate::schema::{Definition, Node, Reader, Shape, cel};
 pub use names::{Names, accept};
-use parts::{columns, scale};
 pub(crate) use served::{is_readable, served_names};
+use subresources::{columns, scale};
 pub(crate) use validation::{validate, validate_update};
 
 /// The reason why a CRD cannot be converted to resources. Validation rejects such a CRD before it

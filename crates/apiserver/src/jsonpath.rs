@@ -59,7 +59,7 @@ enum Operator {
 struct Visits(usize);
 
 impl Visits {
-    fn pay(&mut self, count: usize) -> Option<()> {
+    fn charge(&mut self, count: usize) -> Option<()> {
         self.0 = self.0.checked_sub(count)?;
         Some(())
     }
@@ -103,7 +103,7 @@ impl Visits {
             }
             _ => {}
         }
-        self.pay(found.len() - before + 1)
+        self.charge(found.len() - before + 1)
     }
 
     fn descend<'a>(
@@ -112,7 +112,7 @@ impl Visits {
         name: &str,
         found: &mut Vec<&'a Value>,
     ) -> Option<()> {
-        self.pay(1)?;
+        self.charge(1)?;
         found.extend(value.get(name));
         match value {
             Value::Array(items) => items
@@ -131,7 +131,7 @@ impl Visits {
         path: &[Step],
         operator: Option<&(Operator, Value)>,
     ) -> Option<bool> {
-        self.pay(1)?;
+        self.charge(1)?;
         let found = self.follow(path, item)?;
         let (Some(left), Some((operator, right))) = (found.first(), operator) else {
             return Some(!found.is_empty() && operator.is_none());

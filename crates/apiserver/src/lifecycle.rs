@@ -6,6 +6,7 @@
 
 mod account_secrets;
 mod aggregation;
+mod catalog;
 mod collector;
 mod definitions;
 mod expiry;
@@ -13,9 +14,8 @@ mod feed;
 mod namespace_defaults;
 mod namespaces;
 mod observe;
-mod rights;
+mod rbac_index;
 mod run;
-mod served;
 mod start;
 mod writes;
 
@@ -32,12 +32,12 @@ use crate::access::{Clock, Tokens};
 use crate::resource::{Catalog, GroupResource};
 use crate::status::ApiError;
 
+pub use catalog::CatalogUpdater;
 pub use definitions::next_status;
 pub(crate) use definitions::{CLEANUP as DEFINITION_CLEANUP, marked_for_deletion};
 pub use feed::{Metadata, Observed, ObservedObject, OwnerReference};
 pub use observe::observe;
-pub use rights::Rights;
-pub use served::Served;
+pub use rbac_index::RbacIndexUpdater;
 pub use start::{StartError, prepare};
 
 use run::Controllers;

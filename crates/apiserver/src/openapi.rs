@@ -33,12 +33,12 @@ pub struct Documents {
     catalog: Arc<Catalog>,
     index: OnceLock<Value>,
     made: BTreeMap<String, OnceLock<Option<Document>>>,
-    whole: OnceLock<Whole>,
+    v2: OnceLock<OpenApiV2>,
 }
 
 /// The OpenAPI v2 document, which contains all groups.
 #[derive(Debug)]
-pub struct Whole {
+pub struct OpenApiV2 {
     /// The document as JSON.
     pub json: Bytes,
     /// The document as Protobuf.
@@ -55,14 +55,14 @@ impl From<Arc<Catalog>> for Documents {
             catalog,
             index: OnceLock::new(),
             made,
-            whole: OnceLock::new(),
+            v2: OnceLock::new(),
         }
     }
 }
 
 impl Documents {
     /// Reports whether the index (`None`) or the document of a path is already built.
-    pub fn is_made(&self, path: Option<&str>) -> bool {
+    pub fn is_built(&self, path: Option<&str>) -> bool {
         match path {
             None => self.index.get().is_some(),
             Some(path) => self.made.get(path).is_none_or(|one| one.get().is_some()),
@@ -70,16 +70,16 @@ impl Documents {
     }
 
     /// Reports whether the OpenAPI v2 document is already built.
-    pub fn is_whole_made(&self) -> bool {
-        self.whole.get().is_some()
+    pub fn is_v2_built(&self) -> bool {
+        self.v2.get().is_some()
     }
 
     /// The OpenAPI v2 document at `/openapi/v2`.
-    pub fn whole(&self) -> &Whole {
-        self.whole.get_or_init(|| {
+    pub fn v2(&self) -> &OpenApiV2 {
+        self.v2.get_or_init(|| {
             let document = v2::document(self);
             let json = document.to_string().into_bytes();
-            Whole {
+            OpenApiV2 {
                 hash: hash(&json),
                 protobuf: gnostic::document(&document).into(),
                 json: json.into(),
@@ -342,9 +342,9 @@ mod tests {
     fn openapi_documents_are_built_once_per_catalog() {
         let (catalog, cache) = (Arc::new(all()), CatalogCache::<Documents>::default());
         let documents = cache.get(&catalog);
-        assert!(!documents.is_made(None) && !documents.is_made(Some("apis/example.com/v1")));
+        assert!(!documents.is_built(None) && !documents.is_built(Some("apis/example.com/v1")));
         let index = documents.index();
-        assert!(documents.is_made(None) && documents.is_made(Some("apis/example.com/v1")));
+        assert!(documents.is_built(None) && documents.is_built(Some("apis/example.com/v1")));
         let again = cache.get(&catalog);
         assert!(std::ptr::eq(again.index(), index));
         let (one, two) = (documents.document("api/v1"), again.document("api/v1"));
@@ -381,13 +381,13 @@ mod tests {
     #[test]
     fn openapi_v2_contains_all_served_kinds() {
         let documents = Documents::from(Arc::new(all()));
-        let whole = documents.whole();
-        let document: Value = serde_json::from_slice(&whole.json).unwrap();
+        let v2 = documents.v2();
+        let document: Value = serde_json::from_slice(&v2.json).unwrap();
         let definitions = &document["definitions"];
         for name in ["io.k8s.api.core.v1.Pod", "com.example.v1.Widget"] {
             assert_eq!(definitions[name]["type"], "object", "{name}");
         }
-        let text = String::from_utf8_lossy(&whole.json);
+        let text = String::from_utf8_lossy(&v2.json);
         for (at, start) in text.match_indices("#/definitions/") {
             let name = text[at + start.len()..].split('"').next().unwrap();
             assert!(definitions.get(name).is_some(), "{name}");
@@ -395,7 +395,7 @@ mod tests {
         let path = "/apis/example.com/v1/namespaces/{namespace}/widgets/{name}";
         let get = &document["paths"][path]["get"];
         assert_eq!(get["x-kubernetes-group-version-kind"]["kind"], "Widget");
-        assert!(whole.protobuf.len() > 100_000);
+        assert!(v2.protobuf.len() > 100_000);
     }
 
     #[test]

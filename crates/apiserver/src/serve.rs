@@ -56,7 +56,9 @@ pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Body>) -> Respo
         Err(error) => Err(error),
     };
     let response = routed.unwrap_or_else(|error| answer::refusal(&exchange.headers, &error));
-    let mut response = shared.sending.guard(&exchange.caller.name, response);
+    let mut response = shared
+        .response_memory
+        .guard(&exchange.caller.name, response);
     finish(&exchange, &mut response);
     response
 }

@@ -17,18 +17,18 @@ use crate::builtin::{self, Kinds};
 use crate::lifecycle::{self, LifecycleOptions};
 use crate::resource::CatalogCache;
 use crate::resource::{Catalog, Resource};
-use crate::serve::audit::{Audit, Silent};
+use crate::serve::audit::{Audit, NoAudit};
 use crate::serve::limits::fair::{Bounds, Fair};
 use crate::serve::limits::heavy::Heavy;
-use crate::serve::limits::sending::Sending;
-pub use crate::serve::limits::sending::{ByteLimit, MemoryBounds};
+use crate::serve::limits::memory::MemoryLimiter;
+pub use crate::serve::limits::memory::{ByteLimit, MemoryBounds};
 use crate::serve::metrics::Metrics;
 use crate::serve::shared::{LiveObjects, Shared};
 use crate::serve::write::definitions::Definitions;
 use crate::serve::{Connect, Version, answer};
 use crate::store::{OpenError, Store, StoreOptions};
 
-mod follow;
+mod index_updates;
 mod keys;
 mod own;
 mod unserved;
@@ -36,7 +36,7 @@ mod unserved;
 pub use keys::KeysError;
 pub use unserved::UnservedError;
 
-use own::OwnHub;
+use own::ServerHub;
 
 /// Options of an API server.
 pub struct Options {
@@ -81,7 +81,7 @@ impl Options {
             authenticators: Vec::new(),
             authorizer: None,
             admission: Arc::new(AdmitAll),
-            audit: Arc::new(Silent),
+            audit: Arc::new(NoAudit),
             connect: None,
             kinds: Kinds::default(),
             answered: Vec::new(),
@@ -176,9 +176,9 @@ impl ApiServer {
             fair: Fair::new(options.bounds),
             heavy: Heavy::default(),
             reads: Heavy::default(),
-            sending: Sending::new(options.memory.answers),
-            watching: Sending::new(options.memory.watches),
-            bodies: Sending::new(options.memory.bodies),
+            response_memory: MemoryLimiter::new(options.memory.answers),
+            watching: MemoryLimiter::new(options.memory.watches),
+            bodies: MemoryLimiter::new(options.memory.bodies),
             openapi: CatalogCache::default(),
             discovery: CatalogCache::default(),
             definitions: Definitions::new(undefined),
@@ -190,8 +190,8 @@ impl ApiServer {
         };
         let shared = Arc::new(shared);
         let end = shared.shutdown.clone().drop_guard();
-        lifecycle::prepare(&OwnHub(Arc::clone(&shared))).await?;
-        follow::start(&shared).await;
+        lifecycle::prepare(&ServerHub(Arc::clone(&shared))).await?;
+        index_updates::start(&shared).await;
         let inner = Inner {
             shared,
             lifecycle: options.lifecycle,
@@ -204,7 +204,7 @@ impl ApiServer {
 
     /// Runs the controllers until `shutdown`, then ends all watches.
     pub async fn run(&self, shutdown: CancellationToken) {
-        let hub = Arc::new(OwnHub(Arc::clone(&self.inner.shared)));
+        let hub = Arc::new(ServerHub(Arc::clone(&self.inner.shared)));
         let shared = &self.inner.shared;
         let tokens = Arc::clone(&shared.tokens);
         let options = self.inner.lifecycle.clone();

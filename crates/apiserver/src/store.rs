@@ -37,7 +37,7 @@ use tokio_util::sync::{CancellationToken, DropGuard, WaitForCancellationFutureOw
 
 pub use change::{Change, Expect, Require, Write};
 pub use check::Report;
-pub use copy::Over;
+pub use copy::Overwrite;
 pub use error::{CommitError, CopyError, ListError, OpenError, StoreError, WatchEnd, WatchError};
 pub use event::{Batch, Event, Notice};
 pub use options::{Durability, StoreOptions};
@@ -51,9 +51,9 @@ use layout::{Floors, Role};
 use lock::Lock;
 use pins::{Pin, Pins};
 use threads::Threads;
-use writer::checkpoint::Growth;
+use writer::checkpoint::WriterCheckpoints;
 use writer::order::{Order, Waiting};
-use writer::room::Room;
+use writer::size_limit::SizeLimit;
 use writer::{Tasks, Writer};
 
 /// Maximum size in KiB of the changes that wait for the writer.
@@ -139,9 +139,9 @@ impl Store {
             floors: Arc::clone(&floors),
             retention,
             history,
-            growth: Growth::new(checkpoints),
+            growth: WriterCheckpoints::new(checkpoints),
             tasks: Tasks::new(Instant::now()),
-            room: Room::new(options.max_bytes),
+            size_limit: SizeLimit::new(options.max_bytes),
             reopen: {
                 let (path, options) = (path.to_owned(), options.clone());
                 Box::new(move || options.connect(&path, Role::Write))
@@ -359,10 +359,10 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// See [`CopyError`], for example if the store at `to` is open, or exists and `over` does not
+    /// See [`CopyError`], for example if the store at `to` is open, or exists and `overwrite` does not
     /// allow its replacement. All files then stay unchanged.
-    pub fn restore(from: &Path, to: &Path, over: Over) -> Result<u64, CopyError> {
-        copy::restore(from, to, over)
+    pub fn restore(from: &Path, to: &Path, overwrite: Overwrite) -> Result<u64, CopyError> {
+        copy::restore(from, to, overwrite)
     }
 
     /// Checks an open or closed store, or a backup. Reads the whole file and blocks.

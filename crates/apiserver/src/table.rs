@@ -38,7 +38,7 @@ pub fn columns(resource: &Resource) -> Vec<Column> {
         return columns.clone();
     }
     let mut created = column("Created At", "date", "");
-    created.description = metadata_says("creationTimestamp");
+    created.description = metadata_description("creationTimestamp");
     vec![name_column(), created]
 }
 
@@ -181,7 +181,7 @@ fn column(name: &str, kind: &str, format: &str) -> Column {
         name: name.to_owned(),
         kind: kind.to_owned(),
         format: format.to_owned(),
-        description: metadata_says("creationTimestamp"),
+        description: metadata_description("creationTimestamp"),
         priority: 0,
         path: None,
     }
@@ -189,12 +189,12 @@ fn column(name: &str, kind: &str, format: &str) -> Column {
 
 fn name_column() -> Column {
     let mut column = column("Name", "string", "name");
-    column.description = metadata_says("name");
+    column.description = metadata_description("name");
     column
 }
 
 /// Returns the documentation of an `ObjectMeta` field, which built-in columns repeat.
-fn metadata_says(name: &str) -> String {
+fn metadata_description(name: &str) -> String {
     let wanted = if name == "name" { "Name" } else { "Age" };
     PRINTERS
         .get("ServiceAccount")

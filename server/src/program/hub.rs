@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use drover_apiserver::store::{CopyError, OpenError, Over, Report, Store};
+use drover_apiserver::store::{CopyError, OpenError, Overwrite, Report, Store};
 use drover_cli::args::Format;
 use drover_cli::{Failure, Page, describe, notice, one, print};
 use jiff::Timestamp;
@@ -79,9 +79,9 @@ fn restore(args: &HubRestore) -> Result<(), Failure> {
     let data_dir = data_dir(&args.data)?;
     let hub = data_dir.prepare().map_err(Failure::command)?;
     let over = if args.replace {
-        Over::Existing
+        Overwrite::Replace
     } else {
-        Over::Nothing
+        Overwrite::Deny
     };
     Store::restore(&backup, &hub, over).map_err(|error| match error {
         CopyError::Exists(path) => Failure::Other(format!(

@@ -10,8 +10,8 @@
 //! The disk can also run out of space. It can fail syncs as Linux does: the pages of a failed sync
 //! count as clean afterwards, although they are not written.
 
+mod state;
 mod vfs;
-mod world;
 
 use std::ffi::CString;
 use std::fs;
@@ -20,15 +20,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use world::World;
+use state::DiskState;
 
-pub use world::Random;
+pub use state::Random;
 
 /// A simulated disk, registered with SQLite under a name until the process ends.
 #[derive(Debug, Clone)]
 pub struct Disk {
     name: Arc<str>,
-    world: Arc<Mutex<World>>,
+    state: Arc<Mutex<DiskState>>,
 }
 
 impl Disk {
@@ -38,11 +38,11 @@ impl Disk {
     ///
     /// Fails if the name contains NUL, or if SQLite rejects it.
     pub fn register(name: &str) -> io::Result<Self> {
-        let world = Arc::new(Mutex::new(World::default()));
-        vfs::register(CString::new(name)?, Arc::clone(&world))?;
+        let state = Arc::new(Mutex::new(DiskState::default()));
+        vfs::register(CString::new(name)?, Arc::clone(&state))?;
         Ok(Self {
             name: name.into(),
-            world,
+            state,
         })
     }
 
@@ -54,27 +54,27 @@ impl Disk {
     /// Cuts the power in the middle of the n-th write, truncation, sync or deletion after this
     /// call.
     pub fn cut_after(&self, operations: u64) {
-        self.world.lock().cut_after(operations);
+        self.state.lock().cut_after(operations);
     }
 
     /// Reports whether the power is off, so that all operations fail.
     pub fn is_off(&self) -> bool {
-        self.world.lock().is_off()
+        self.state.lock().is_off()
     }
 
     /// Limits the total growth of files to a number of bytes; `None` removes the limit.
     pub fn set_space(&self, bytes: Option<u64>) {
-        self.world.lock().set_space(bytes);
+        self.state.lock().set_space(bytes);
     }
 
     /// Fails the next `count` syncs, and discards the data that they should have made durable.
     pub fn fail_syncs(&self, count: u32) {
-        self.world.lock().fail_syncs(count);
+        self.state.lock().fail_syncs(count);
     }
 
     /// The number of syncs so far.
     pub fn syncs(&self) -> u64 {
-        self.world.lock().syncs()
+        self.state.lock().syncs()
     }
 
     /// Rewrites the real files to a possible state after a power failure, and switches the power
@@ -84,11 +84,11 @@ impl Disk {
     ///
     /// Fails if a file is open or cannot be written.
     pub fn crash(&self, random: &mut Random) -> io::Result<()> {
-        let mut world = self.world.lock();
-        if world.open_files() > 0 {
+        let mut state = self.state.lock();
+        if state.open_files() > 0 {
             return Err(io::Error::other("a file is still open"));
         }
-        for (path, content) in world.crash(random) {
+        for (path, content) in state.crash(random) {
             match content {
                 Some(content) => fs::write(&path, content)?,
                 None => remove(&path)?,

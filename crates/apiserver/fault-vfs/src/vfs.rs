@@ -1,4 +1,4 @@
-//! The C interface: a `sqlite3_vfs` that wraps the default VFS, and calls [`World`] before each
+//! The C interface: a `sqlite3_vfs` that wraps the default VFS, and calls [`DiskState`] before each
 //! change.
 #![expect(
     unsafe_code,
@@ -19,12 +19,12 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rusqlite::ffi;
 
-use crate::world::{Refusal, World};
+use crate::state::{DiskState, Refusal};
 
 /// The value that `pAppData` points to. Its memory is never freed.
 struct App {
     base: *mut ffi::sqlite3_vfs,
-    world: Arc<Mutex<World>>,
+    state: Arc<Mutex<DiskState>>,
 }
 
 /// The header of a file that SQLite opened. The file of the default VFS follows in the same
@@ -33,7 +33,7 @@ struct App {
 struct Shadow {
     methods: *const ffi::sqlite3_io_methods,
     app: *const App,
-    /// The state of the file in [`World`]. Null for temporary files, which do not survive a power
+    /// The state of the file in [`DiskState`]. Null for temporary files, which do not survive a power
     /// failure.
     tracked: *mut Tracked,
 }
@@ -46,7 +46,7 @@ struct Tracked {
 }
 
 /// Registers a VFS permanently.
-pub(crate) fn register(name: CString, world: Arc<Mutex<World>>) -> io::Result<()> {
+pub(crate) fn register(name: CString, state: Arc<Mutex<DiskState>>) -> io::Result<()> {
     // SAFETY: null selects the default VFS, which lives as long as the process.
     let base = unsafe { ffi::sqlite3_vfs_find(ptr::null()) };
     if base.is_null() {
@@ -60,7 +60,7 @@ pub(crate) fn register(name: CString, world: Arc<Mutex<World>>) -> io::Result<()
     vfs.szOsFile += shadow;
     vfs.pNext = ptr::null_mut();
     vfs.zName = name.into_raw();
-    vfs.pAppData = Box::into_raw(Box::new(App { base, world })).cast();
+    vfs.pAppData = Box::into_raw(Box::new(App { base, state })).cast();
     vfs.xOpen = Some(open);
     vfs.xDelete = Some(delete);
     vfs.xAccess = Some(access);
@@ -102,16 +102,18 @@ unsafe fn inner(file: *mut ffi::sqlite3_file) -> *mut ffi::sqlite3_file {
     unsafe { file.cast::<Shadow>().add(1).cast() }
 }
 
-/// Returns the [`World`] and the tracked file; `None` for temporary files.
+/// Returns the [`DiskState`] and the tracked file; `None` for temporary files.
 ///
 /// # Safety
 ///
 /// `file` was opened by [`open`].
-unsafe fn tracked<'a>(file: *mut ffi::sqlite3_file) -> Option<(&'a Mutex<World>, &'a mut Tracked)> {
+unsafe fn tracked<'a>(
+    file: *mut ffi::sqlite3_file,
+) -> Option<(&'a Mutex<DiskState>, &'a mut Tracked)> {
     // SAFETY: `file` was opened by `open`; SQLite calls a file's methods from one thread at a time.
     unsafe {
         let shadow = shadow(file);
-        Some((&(*shadow.app).world, shadow.tracked.as_mut()?))
+        Some((&(*shadow.app).state, shadow.tracked.as_mut()?))
     }
 }
 
@@ -129,13 +131,13 @@ macro_rules! pass {
     }};
 }
 
-/// Checks an operation on a tracked file with [`World`]; returns an SQLite error code if the
+/// Checks an operation on a tracked file with [`DiskState`]; returns an SQLite error code if the
 /// operation must fail.
 macro_rules! ask {
-    ($file:expr, $code:expr, |$world:ident, $tracked:ident| $question:expr) => {
+    ($file:expr, $code:expr, |$state:ident, $tracked:ident| $question:expr) => {
         // SAFETY: SQLite calls methods on open files only.
-        if let Some((world, $tracked)) = unsafe { tracked($file) } {
-            let mut $world = world.lock();
+        if let Some((state, $tracked)) = unsafe { tracked($file) } {
+            let mut $state = state.lock();
             match $question {
                 Ok(()) => {}
                 Err(Refusal::Full) => return ffi::SQLITE_FULL,
@@ -161,13 +163,13 @@ unsafe extern "C" fn open(
         (*shadow).methods = ptr::null();
         let temporary = name.is_null() || flags & ffi::SQLITE_OPEN_DELETEONCLOSE != 0;
         let path = (!temporary).then(|| path_of(name));
-        let mut world = app.world.lock();
-        if world.check().is_err() {
+        let mut state = app.state.lock();
+        if state.check().is_err() {
             return ffi::SQLITE_CANTOPEN;
         }
         // The content is read before SQLite opens the file: closing a second handle later would
         // drop SQLite's locks.
-        let unknown = path.as_deref().filter(|path| !world.knows(path));
+        let unknown = path.as_deref().filter(|path| !state.is_tracked(path));
         let content = unknown.and_then(|path| std::fs::read(path).ok());
         let Some(base_open) = (*app.base).xOpen else {
             return ffi::SQLITE_CANTOPEN;
@@ -178,7 +180,7 @@ unsafe extern "C" fn open(
         }
         let syncs_folder = flags & LOGS != 0 && flags & ffi::SQLITE_OPEN_CREATE != 0;
         let tracked = path.map(|path| {
-            world.opened(&path, content);
+            state.opened(&path, content);
             Box::into_raw(Box::new(Tracked { path, syncs_folder }))
         });
         (*shadow).app = app;
@@ -207,7 +209,7 @@ unsafe extern "C" fn delete(
     // SAFETY: SQLite passes the registered VFS, and a C string.
     unsafe {
         let app = app(vfs);
-        let refused = app.world.lock().delete(&path_of(name), folder != 0);
+        let refused = app.state.lock().delete(&path_of(name), folder != 0);
         match (refused, (*app.base).xDelete) {
             (Ok(()), Some(delete)) => delete(app.base, name, 0),
             _ => ffi::SQLITE_IOERR_DELETE,
@@ -276,7 +278,7 @@ unsafe extern "C" fn close(file: *mut ffi::sqlite3_file) -> c_int {
         let shadow = shadow(file);
         if !shadow.tracked.is_null() {
             drop(Box::from_raw(shadow.tracked));
-            (*shadow.app).world.lock().closed();
+            (*shadow.app).state.lock().closed();
         }
     }
     pass!(file, xClose)
@@ -289,7 +291,7 @@ unsafe extern "C" fn read(
     offset: i64,
 ) -> c_int {
     // SAFETY: SQLite calls methods on open files only.
-    let off = unsafe { tracked(file) }.is_some_and(|(world, _)| world.lock().check().is_err());
+    let off = unsafe { tracked(file) }.is_some_and(|(state, _)| state.lock().check().is_err());
     if off {
         return ffi::SQLITE_IOERR_READ;
     }
@@ -306,23 +308,23 @@ unsafe extern "C" fn write(
     let data = unsafe {
         std::slice::from_raw_parts(buffer.cast::<u8>(), usize::try_from(amount).unwrap_or(0))
     };
-    ask!(file, ffi::SQLITE_IOERR_WRITE, |world, tracked| {
-        world.write(&tracked.path, offset.cast_unsigned(), data)
+    ask!(file, ffi::SQLITE_IOERR_WRITE, |state, tracked| {
+        state.write(&tracked.path, offset.cast_unsigned(), data)
     });
     pass!(file, xWrite, buffer, amount, offset)
 }
 
 unsafe extern "C" fn truncate(file: *mut ffi::sqlite3_file, size: i64) -> c_int {
-    ask!(file, ffi::SQLITE_IOERR_TRUNCATE, |world, tracked| {
-        world.truncate(&tracked.path, size.cast_unsigned())
+    ask!(file, ffi::SQLITE_IOERR_TRUNCATE, |state, tracked| {
+        state.truncate(&tracked.path, size.cast_unsigned())
     });
     pass!(file, xTruncate, size)
 }
 
 unsafe extern "C" fn sync(file: *mut ffi::sqlite3_file, _flags: c_int) -> c_int {
     // The real disk is not synced, because only the simulated power fails.
-    ask!(file, ffi::SQLITE_IOERR_FSYNC, |world, tracked| {
-        let synced = world.sync(&tracked.path, tracked.syncs_folder);
+    ask!(file, ffi::SQLITE_IOERR_FSYNC, |state, tracked| {
+        let synced = state.sync(&tracked.path, tracked.syncs_folder);
         tracked.syncs_folder &= synced.is_err();
         synced
     });

@@ -176,7 +176,7 @@ impl Keys {
         let oldest = Timestamp::from_second(now.as_second().saturating_sub(keep));
         let next = self.rotate(now)?;
         Ok(Some(match oldest {
-            Ok(oldest) => next.forget_retired_before(oldest),
+            Ok(oldest) => next.remove_retired_before(oldest),
             Err(_) => next,
         }))
     }
@@ -184,7 +184,7 @@ impl Keys {
     /// Removes keys that were replaced before `moment`. All tokens of these keys have expired if
     /// `moment` is at least the maximum token lifetime ago.
     #[must_use]
-    pub fn forget_retired_before(mut self, moment: Timestamp) -> Self {
+    pub fn remove_retired_before(mut self, moment: Timestamp) -> Self {
         self.previous.retain(|old| old.since >= moment);
         self
     }
@@ -292,7 +292,7 @@ mod tests {
         assert_ne!(first.id(), second.id());
         assert!(ids(&second).contains(&first.id()));
         let later = Timestamp::from_second(1).unwrap();
-        let third = second.forget_retired_before(later);
+        let third = second.remove_retired_before(later);
         assert_eq!(ids(&third), [third.id()]);
     }
 

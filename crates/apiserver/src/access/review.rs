@@ -68,8 +68,8 @@ impl Reviews<'_> {
         request: &Value,
     ) -> Result<Value, ApiError> {
         match kind {
-            ReviewKind::Token => self.whose_token(request).await,
-            ReviewKind::SelfSubject => Ok(self.who_am_i(caller)),
+            ReviewKind::Token => self.token_review(request).await,
+            ReviewKind::SelfSubject => Ok(self.self_subject_review(caller)),
             ReviewKind::SubjectAccess => {
                 validate_subject(request)?;
                 Ok(self.may(&subject(&request["spec"]), request))
@@ -87,11 +87,11 @@ impl Reviews<'_> {
                 validate_self(request)?;
                 Ok(self.may(caller, request))
             }
-            ReviewKind::SelfSubjectRules => self.what_may_i(caller, request),
+            ReviewKind::SelfSubjectRules => self.self_subject_rules_review(caller, request),
         }
     }
 
-    async fn whose_token(&self, request: &Value) -> Result<Value, ApiError> {
+    async fn token_review(&self, request: &Value) -> Result<Value, ApiError> {
         let token = text(&request["spec"]["token"]);
         if token.is_empty() {
             let why = "token is required for TokenReview in authentication";
@@ -118,7 +118,7 @@ impl Reviews<'_> {
         Ok(answer)
     }
 
-    fn who_am_i(&self, caller: &Caller) -> Value {
+    fn self_subject_review(&self, caller: &Caller) -> Value {
         json!({
             "kind": "SelfSubjectReview", "apiVersion": "authentication.k8s.io/v1",
             "metadata": { "creationTimestamp": seconds_only(self.now.as_second()) },
@@ -164,7 +164,11 @@ impl Reviews<'_> {
         answer
     }
 
-    fn what_may_i(&self, caller: &Caller, request: &Value) -> Result<Value, ApiError> {
+    fn self_subject_rules_review(
+        &self,
+        caller: &Caller,
+        request: &Value,
+    ) -> Result<Value, ApiError> {
         let namespace = text(&request["spec"]["namespace"]);
         if namespace.is_empty() {
             return Err(ApiError::bad_request("no namespace on request"));

@@ -36,7 +36,7 @@ pub(crate) fn only_conditions(new: &mut Value, old: &Value) {
 
 /// Reverts changes of the conditions `Approved` and `Denied`, and sets the times of other changed
 /// conditions.
-pub(crate) fn keep_verdicts(new: &mut Value, old: &Value) {
+pub(crate) fn revert_approvals(new: &mut Value, old: &Value) {
     for kind in APPROVAL_CONDITIONS {
         let kept: Vec<Value> = of_kind(old, kind).cloned().collect();
         if of_kind(new, kind).count() != kept.len() {
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(messages(&new, &old, WriteTarget::Approval), [""; 0]);
         let mut reported = new.clone();
         reported["status"]["conditions"][0]["reason"] = "other".into();
-        keep_verdicts(&mut reported, &new);
+        revert_approvals(&mut reported, &new);
         assert_eq!(reported, new);
         let removed = messages(&old, &new, WriteTarget::Approval);
         assert!(removed[0].contains("may not remove"), "{removed:?}");

@@ -24,7 +24,7 @@ impl Names {
 
 /// Accepts the names that no other CRD of the same group uses. `others` may contain the CRD itself.
 pub fn accept<'a>(crd: &Value, others: impl IntoIterator<Item = &'a Value>) -> Names {
-    let taken = Taken::by(crd, others);
+    let taken = NamesInUse::by(crd, others);
     let requested = field(field(crd, "spec"), "names");
     let before = field(field(crd, "status"), "acceptedNames");
     let mut accepted = before.as_object().cloned().unwrap_or_default();
@@ -72,12 +72,12 @@ pub fn accept<'a>(crd: &Value, others: impl IntoIterator<Item = &'a Value>) -> N
     }
 }
 
-struct Taken {
+struct NamesInUse {
     resources: BTreeSet<String>,
     kinds: BTreeSet<String>,
 }
 
-impl Taken {
+impl NamesInUse {
     fn by<'a>(crd: &Value, others: impl IntoIterator<Item = &'a Value>) -> Self {
         let group = text(field(crd, "spec"), "group");
         let name = text(field(crd, "metadata"), "name");

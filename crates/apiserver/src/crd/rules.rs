@@ -97,14 +97,14 @@ fn is_path(schema: &Value, path: &str) -> bool {
 }
 
 /// The context in which the rules of a schema are compiled.
-pub(super) struct About<'a> {
+pub(super) struct CompileContext<'a> {
     pub(super) node: &'a Node,
     pub(super) root: bool,
     /// The outer list whose items have no `oldSelf`, because they have no merge keys.
     pub(super) uncorrelated: Option<&'a Path<'a>>,
 }
 
-impl<'a> About<'a> {
+impl<'a> CompileContext<'a> {
     fn inside(&self, node: &'a Node) -> Self {
         Self {
             node,
@@ -115,7 +115,12 @@ impl<'a> About<'a> {
 }
 
 /// Compiles all rules of a schema.
-pub(super) fn compile_all(schema: &Value, about: &About<'_>, at: &Path<'_>, found: &mut Findings) {
+pub(super) fn compile_all(
+    schema: &Value,
+    about: &CompileContext<'_>,
+    at: &Path<'_>,
+    found: &mut Findings,
+) {
     let under = at.child(RULES);
     for (index, rule) in list(schema, RULES).iter().enumerate() {
         one_rule(rule, about, &under.index(index), found);
@@ -137,7 +142,7 @@ pub(super) fn compile_all(schema: &Value, about: &About<'_>, at: &Path<'_>, foun
     }
     if let (Some(inner), Some(node)) = (schema.get("items"), about.node.items()) {
         let lost = (text(schema, LIST_TYPE) != "map").then_some(at);
-        let about = About {
+        let about = CompileContext {
             uncorrelated: about.uncorrelated.or(lost),
             ..about.inside(node)
         };
@@ -145,7 +150,7 @@ pub(super) fn compile_all(schema: &Value, about: &About<'_>, at: &Path<'_>, foun
     }
 }
 
-fn one_rule(rule: &Value, about: &About<'_>, at: &Path<'_>, found: &mut Findings) {
+fn one_rule(rule: &Value, about: &CompileContext<'_>, at: &Path<'_>, found: &mut Findings) {
     let expression = text(rule, "rule");
     compiled(rule, "rule", about, at, found);
     if !text(rule, "messageExpression").is_empty() {
@@ -164,7 +169,13 @@ fn one_rule(rule: &Value, about: &About<'_>, at: &Path<'_>, found: &mut Findings
     }
 }
 
-fn compiled(rule: &Value, name: &str, about: &About<'_>, at: &Path<'_>, found: &mut Findings) {
+fn compiled(
+    rule: &Value,
+    name: &str,
+    about: &CompileContext<'_>,
+    at: &Path<'_>,
+    found: &mut Findings,
+) {
     let gives = match name {
         "rule" => ResultType::Bool,
         _ => ResultType::Text,

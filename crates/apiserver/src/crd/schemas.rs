@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::rules::{self, About};
+use super::rules::{self, CompileContext};
 use super::structural;
 use crate::json::{field, flag, list, object, text, texts};
 use crate::schema::findings::Findings;
@@ -46,7 +46,7 @@ pub(super) fn check(version: &Value, at: &Path<'_>, found: &mut Findings) {
         && is_structural
         && before == found.0.len()
     {
-        let about = About {
+        let about = CompileContext {
             node,
             root: true,
             uncorrelated: None,

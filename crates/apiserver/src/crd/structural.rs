@@ -96,11 +96,11 @@ fn invariants(schema: &Value, level: Level, at: &Path<'_>, found: &mut Findings)
         }
     }
     value_validation(schema, true, at, found);
-    type_said(schema, level, at, found);
+    check_type(schema, level, at, found);
     of_every_object(schema, level, at, found);
 }
 
-fn type_said(schema: &Value, level: Level, at: &Path<'_>, found: &mut Findings) {
+fn check_type(schema: &Value, level: Level, at: &Path<'_>, found: &mut Findings) {
     let kind = text(schema, "type");
     let under = at.child("type");
     if flag(schema, EMBEDDED) && kind != "object" {

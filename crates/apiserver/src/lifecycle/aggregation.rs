@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
-use super::feed::{Known, Observed};
+use super::feed::{ObjectCache, Observed};
 use super::run::{Controller, Next, ReconcileError};
 use super::{Act, Hub, ObjectPath};
 use crate::access::{RbacKind, Rule};
@@ -19,7 +19,7 @@ const MANAGER: &str = "clusterrole-aggregation-controller";
 /// The controller of aggregated ClusterRoles.
 pub(super) struct Aggregation {
     hub: Arc<dyn Hub>,
-    roles: Mutex<Known<Role>>,
+    roles: Mutex<ObjectCache<Role>>,
 }
 
 /// The properties of a ClusterRole that aggregation uses.
@@ -123,7 +123,7 @@ impl Controller for Aggregation {
         let mut roles = self.roles.lock();
         let (seen, gone) = match observed {
             Observed::Restart => {
-                *roles = Known::default();
+                *roles = ObjectCache::default();
                 return Vec::new();
             }
             Observed::Synced => {

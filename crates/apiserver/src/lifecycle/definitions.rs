@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 pub use self::status::next_status;
 pub(crate) use self::status::{CLEANUP, INSTALLING, marked_for_deletion};
-use self::status::{Cleanup, holds, terminating};
-use super::feed::{Known, Metadata, Observed};
+use self::status::{Cleanup, is_true, terminating};
+use super::feed::{Metadata, ObjectCache, Observed};
 use super::run::{Controller, Next, ReconcileError};
 use super::{Hub, ObjectPath};
 use crate::access::Clock;
@@ -34,7 +34,7 @@ pub(super) struct Definitions {
     hub: Arc<dyn Hub>,
     clock: Clock,
     /// Group and names of all CRDs, without their schemas.
-    known: Mutex<Known<Value>>,
+    known: Mutex<ObjectCache<Value>>,
 }
 
 impl Definitions {
@@ -69,7 +69,7 @@ impl Definitions {
         let Some(status) = next_status(&object, &others, (self.clock)()) else {
             return Ok(None);
         };
-        let established = |status| holds(status, "Established");
+        let established = |status| is_true(status, "Established");
         let becomes = established(&status) && !established(&object["status"]);
         if becomes && !self.is_served(&object) {
             return Ok(Some(SERVING_PAUSE));
@@ -98,7 +98,7 @@ impl Definitions {
             // Requests in progress receive time to finish their creates.
             return Ok(Some(CLEANUP_PAUSE));
         }
-        let outcome = if holds(&object["status"], "Established") {
+        let outcome = if is_true(&object["status"], "Established") {
             let resource = GroupResource {
                 group: text(&object["spec"]["group"]).to_owned(),
                 resource: text(&object["spec"]["names"]["plural"]).to_owned(),
@@ -186,7 +186,7 @@ impl Controller for Definitions {
         let mut known = self.known.lock();
         let (seen, gone) = match observed {
             Observed::Restart => {
-                *known = Known::default();
+                *known = ObjectCache::default();
                 return Vec::new();
             }
             Observed::Synced => {

@@ -22,13 +22,13 @@ pub enum Observed {
 
 /// A controller's objects by name, since the start of the feed.
 #[derive(Debug)]
-pub(super) struct Known<T> {
+pub(super) struct ObjectCache<T> {
     pub(super) all: BTreeMap<String, T>,
     /// True if the initial list is complete. Before, an absent object may exist.
     pub(super) complete: bool,
 }
 
-impl<T> Default for Known<T> {
+impl<T> Default for ObjectCache<T> {
     fn default() -> Self {
         Self {
             all: BTreeMap::new(),

@@ -142,7 +142,7 @@ impl Controllers {
     pub(super) fn add<C: Controller>(&mut self, controller: C) {
         let controller = Arc::new(controller);
         let trigger = Trigger::new(options(C::NAME), &self.metrics);
-        let reconciler = Fed {
+        let reconciler = FeedReconciler {
             controller: Arc::clone(&controller),
             trigger: trigger.clone(),
         };
@@ -164,7 +164,7 @@ impl Controllers {
     /// Starts a periodic task.
     pub(super) fn sweep<S: Sweep>(&mut self, sweep: S) {
         let trigger = Trigger::new(options(S::NAME), &self.metrics);
-        let controller = drover_reconcile::Controller::new(trigger, Swept(sweep));
+        let controller = drover_reconcile::Controller::new(trigger, SweepReconciler(sweep));
         self.start(controller.at_start(|| vec![()]));
     }
 
@@ -204,12 +204,12 @@ fn options(name: &'static str) -> Options {
 }
 
 /// Adapts a controller of the server, with its keys from the feed, to the shared runtime.
-struct Fed<C: Controller> {
+struct FeedReconciler<C: Controller> {
     controller: Arc<C>,
     trigger: Trigger<C::Key>,
 }
 
-impl<C: Controller> Reconciler for Fed<C> {
+impl<C: Controller> Reconciler for FeedReconciler<C> {
     type Key = C::Key;
     type Error = ReconcileError;
 
@@ -229,9 +229,9 @@ impl<C: Controller> Reconciler for Fed<C> {
 }
 
 /// A periodic task as a controller with a single key.
-struct Swept<S>(S);
+struct SweepReconciler<S>(S);
 
-impl<S: Sweep> Reconciler for Swept<S> {
+impl<S: Sweep> Reconciler for SweepReconciler<S> {
     type Key = ();
     type Error = ReconcileError;
 

@@ -143,7 +143,7 @@ impl Compiled {
         expressions.map(|one| one.depth).max().unwrap_or(0)
     }
 
-    fn said(&self) -> &str {
+    fn text(&self) -> &str {
         match self.rule.message.as_deref() {
             Some(message) if !message.is_empty() => message.trim(),
             _ => self.rule.rule.trim(),
@@ -253,12 +253,17 @@ impl Run {
         Ok(())
     }
 
-    fn pay(&mut self, cost: u64, compiled: &Compiled, at: &Path<'_>) -> Result<(), BudgetExceeded> {
-        let said = if cost > MAX_RULE_COST {
+    fn charge(
+        &mut self,
+        cost: u64,
+        compiled: &Compiled,
+        at: &Path<'_>,
+    ) -> Result<(), BudgetExceeded> {
+        let message_text = if cost > MAX_RULE_COST {
             format!(
                 "'operation cancelled: actual cost limit exceeded': no further validation rules \
                  will be run due to call cost exceeds limit for rule: {}",
-                compiled.said()
+                compiled.text()
             )
         } else if cost > self.left {
             "validation failed due to running out of cost budget, no further validation rules \
@@ -268,7 +273,7 @@ impl Run {
             self.left -= cost;
             return Ok(());
         };
-        self.add(FieldErrorKind::Invalid, at.to_string(), None, said);
+        self.add(FieldErrorKind::Invalid, at.to_string(), None, message_text);
         Err(BudgetExceeded)
     }
 
@@ -283,22 +288,22 @@ impl Run {
         let program = match &compiled.expression {
             Ok(expression) => &expression.program,
             Err(error) => {
-                let said = format!("rule compile error: {error}");
-                self.add(FieldErrorKind::Invalid, at.to_string(), None, said);
+                let message_text = format!("rule compile error: {error}");
+                self.add(FieldErrorKind::Invalid, at.to_string(), None, message_text);
                 return Ok(());
             }
         };
-        self.pay(bound(program.expression(), Some(scope)).cost, compiled, at)?;
+        self.charge(bound(program.expression(), Some(scope)).cost, compiled, at)?;
         match program.execute(context) {
             Ok(Cel::Bool(true)) => {}
             Ok(_) => {
-                let said = self.message(compiled, context, scope);
-                self.failed(compiled, value, at, said);
+                let message_text = self.message(compiled, context, scope);
+                self.failed(compiled, value, at, message_text);
             }
             Err(error) => {
                 let error = shortened(error.to_string());
-                let said = format!("{error} evaluating rule: {}", compiled.said());
-                self.add(FieldErrorKind::Invalid, at.to_string(), None, said);
+                let message_text = format!("{error} evaluating rule: {}", compiled.text());
+                self.add(FieldErrorKind::Invalid, at.to_string(), None, message_text);
             }
         }
         Ok(())
@@ -323,12 +328,14 @@ impl Run {
         let written = compiled.rule.message.as_deref();
         match made.filter(is_fit) {
             Some(text) => text,
-            None if written.is_some_and(|said| !said.is_empty()) => compiled.said().to_owned(),
-            None => format!("failed rule: {}", compiled.said()),
+            None if written.is_some_and(|message_text| !message_text.is_empty()) => {
+                compiled.text().to_owned()
+            }
+            None => format!("failed rule: {}", compiled.text()),
         }
     }
 
-    fn failed(&mut self, compiled: &Compiled, value: &Value, at: &Path<'_>, said: String) {
+    fn failed(&mut self, compiled: &Compiled, value: &Value, at: &Path<'_>, message_text: String) {
         let field = compiled
             .rule
             .field_path
@@ -348,11 +355,11 @@ impl Run {
             _ => FieldErrorKind::Invalid,
         };
         let shown = (!value.is_object() && !value.is_array()).then(|| value.clone());
-        let said = match kind {
+        let message_text = match kind {
             FieldErrorKind::Duplicate => String::new(),
-            _ => said,
+            _ => message_text,
         };
-        self.add(kind, path, shown, said);
+        self.add(kind, path, shown, message_text);
     }
 
     fn add(&mut self, kind: FieldErrorKind, path: String, value: Option<Value>, detail: String) {

@@ -140,7 +140,7 @@ impl Definition {
         }
     }
 
-    pub(super) fn adds_nothing(&self) -> bool {
+    pub(super) fn only_refers(&self) -> bool {
         self.default.as_ref().is_none_or(is_zero)
             && !self.nullable
             && self.map_type.is_none()

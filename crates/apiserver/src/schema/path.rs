@@ -7,11 +7,11 @@ use std::fmt;
 #[derive(Debug, Clone, Copy)]
 pub struct Path<'a> {
     parent: Option<&'a Self>,
-    part: Part<'a>,
+    part: Segment<'a>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Part<'a> {
+enum Segment<'a> {
     Nothing,
     Child(&'a str),
     Index(usize),
@@ -22,14 +22,14 @@ impl<'a> Path<'a> {
     /// The root path, which prints as an empty text.
     pub const ROOT: Path<'static> = Path {
         parent: None,
-        part: Part::Nothing,
+        part: Segment::Nothing,
     };
 
     /// Creates a path that starts with `text`, such as `spec`.
     pub const fn new(text: &'a str) -> Self {
         Self {
             parent: None,
-            part: Part::Child(text),
+            part: Segment::Child(text),
         }
     }
 
@@ -38,7 +38,7 @@ impl<'a> Path<'a> {
     pub const fn child(&'a self, name: &'a str) -> Self {
         Self {
             parent: Some(self),
-            part: Part::Child(name),
+            part: Segment::Child(name),
         }
     }
 
@@ -47,7 +47,7 @@ impl<'a> Path<'a> {
     pub const fn index(&'a self, index: usize) -> Self {
         Self {
             parent: Some(self),
-            part: Part::Index(index),
+            part: Segment::Index(index),
         }
     }
 
@@ -56,13 +56,13 @@ impl<'a> Path<'a> {
     pub const fn key(&'a self, key: &'a str) -> Self {
         Self {
             parent: Some(self),
-            part: Part::Key(key),
+            part: Segment::Key(key),
         }
     }
 
     /// Reports whether this is the root path.
     pub fn is_root(&self) -> bool {
-        matches!(self.part, Part::Nothing) && self.parent.is_none_or(Path::is_root)
+        matches!(self.part, Segment::Nothing) && self.parent.is_none_or(Path::is_root)
     }
 }
 
@@ -72,11 +72,11 @@ impl fmt::Display for Path<'_> {
             parent.fmt(f)?;
         }
         match self.part {
-            Part::Nothing => Ok(()),
-            Part::Child(name) if self.parent.is_none_or(Path::is_root) => f.write_str(name),
-            Part::Child(name) => write!(f, ".{name}"),
-            Part::Index(index) => write!(f, "[{index}]"),
-            Part::Key(key) => write!(f, "[{key}]"),
+            Segment::Nothing => Ok(()),
+            Segment::Child(name) if self.parent.is_none_or(Path::is_root) => f.write_str(name),
+            Segment::Child(name) => write!(f, ".{name}"),
+            Segment::Index(index) => write!(f, "[{index}]"),
+            Segment::Key(key) => write!(f, "[{key}]"),
         }
     }
 }

@@ -117,7 +117,7 @@ impl Reader {
 
     fn shared(&mut self, definition: &Definition) -> Arc<Node> {
         match definition.target() {
-            Some(name) if definition.adds_nothing() => self.named(name),
+            Some(name) if definition.only_refers() => self.named(name),
             _ => Arc::new(self.node(definition)),
         }
     }

@@ -45,8 +45,8 @@ pub trait Audit: Send + Sync {
 
 /// An audit hook that drops all records.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Silent;
+pub struct NoAudit;
 
-impl Audit for Silent {
+impl Audit for NoAudit {
     fn record(&self, _record: &Record<'_>) {}
 }

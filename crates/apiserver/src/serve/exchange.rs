@@ -16,7 +16,7 @@ use crate::serve::input::body;
 use crate::serve::input::negotiate::header;
 use crate::serve::input::query::Query;
 use crate::serve::input::request::{self, RequestInfo};
-use crate::serve::limits::sending::Held;
+use crate::serve::limits::memory::CountedBytes;
 use crate::serve::shared::Shared;
 use crate::status::ApiError;
 
@@ -37,7 +37,7 @@ pub(crate) struct Exchange {
     pub(crate) received: Instant,
     body: Mutex<Option<Body>>,
     /// The memory that the body occupies after it was read.
-    held: Mutex<Option<Held>>,
+    held: Mutex<Option<CountedBytes>>,
     warnings: Mutex<Vec<String>>,
 }
 

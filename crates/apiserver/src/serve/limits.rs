@@ -2,4 +2,4 @@
 
 pub mod fair;
 pub(crate) mod heavy;
-pub(crate) mod sending;
+pub(crate) mod memory;

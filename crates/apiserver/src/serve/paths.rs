@@ -41,7 +41,7 @@ pub(crate) async fn route(exchange: &Exchange) -> Result<Response, ApiError> {
             Ok(answer)
         }
         [""] => Ok(root(exchange)),
-        ["openapi", "v2"] => whole(exchange).await,
+        ["openapi", "v2"] => openapi_v2(exchange).await,
         ["openapi", "v3", rest @ ..] => schema(exchange, &rest.join("/")).await,
         [".well-known", "openid-configuration"] | ["openid", "v1", "jwks"] => {
             openid(exchange, path)
@@ -178,22 +178,22 @@ async fn schema(exchange: &Exchange, path: &str) -> Result<Response, ApiError> {
 
 /// Subtypes of `application` for the OpenAPI v2 document; the boolean is true for Protobuf. The
 /// first is an invalid media type that old clients request.
-const OF_WHOLE: [(&str, bool); 3] = [
+const V2_MEDIA_SUBTYPES: [(&str, bool); 3] = [
     ("json", false),
     ("com.github.proto-openapi.spec.v2@v1.0+protobuf", true),
     ("com.github.proto-openapi.spec.v2.v1.0+protobuf", true),
 ];
-const WHOLE_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 /// Responds with the OpenAPI v2 document.
-async fn whole(exchange: &Exchange) -> Result<Response, ApiError> {
+async fn openapi_v2(exchange: &Exchange) -> Result<Response, ApiError> {
     let accepted = header(&exchange.headers, &ACCEPT);
     let accepted = if accepted.is_empty() { "*/*" } else { accepted };
     let wanted = clauses(accepted).into_iter().find_map(|clause| {
         if clause.kind != "*" && clause.kind != "application" {
             return None;
         }
-        let known = OF_WHOLE
+        let known = V2_MEDIA_SUBTYPES
             .iter()
             .find(|(subtype, _)| [*subtype, "*"].contains(&clause.subtype));
         known.map(|(_, protobuf)| *protobuf)
@@ -206,27 +206,27 @@ async fn whole(exchange: &Exchange) -> Result<Response, ApiError> {
     };
     let shared = &exchange.shared;
     let documents = shared.openapi.get(&shared.catalog.load_full());
-    let weight = if documents.is_whole_made() {
+    let weight = if documents.is_v2_built() {
         Weight::Light
     } else {
         Weight::Heavy
     };
     let work = || {
-        documents.whole();
+        documents.v2();
     };
     shared.heavy.run(weight, work).await;
-    let whole = documents.whole();
-    let quoted = format!("\"{}\"", whole.hash);
+    let v2 = documents.v2();
+    let quoted = format!("\"{}\"", v2.hash);
     let is_known = header(&exchange.headers, &IF_NONE_MATCH) == quoted;
     let mut response = match (is_known, protobuf) {
         (true, _) => answer::bytes(StatusCode::NOT_MODIFIED, "application/json", ""),
-        (false, true) => answer::bytes(StatusCode::OK, WHOLE_PROTOBUF, whole.protobuf.clone()),
+        (false, true) => answer::bytes(StatusCode::OK, V2_PROTOBUF, v2.protobuf.clone()),
         (false, false) => {
             answer::json(
                 &shared.reads,
                 StatusCode::OK,
                 &exchange.headers,
-                whole.json.to_vec(),
+                v2.json.to_vec(),
             )
             .await
         }
@@ -249,7 +249,7 @@ fn vary(response: &mut Response) {
 async fn documents_of(exchange: &Exchange, path: Option<&str>) -> Arc<Documents> {
     let shared = &exchange.shared;
     let documents = shared.openapi.get(&shared.catalog.load_full());
-    let weight = if documents.is_made(path) {
+    let weight = if documents.is_built(path) {
         Weight::Light
     } else {
         Weight::Heavy

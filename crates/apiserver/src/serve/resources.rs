@@ -42,7 +42,7 @@ pub(crate) async fn route(
     }
     check_verb(exchange, &target)?;
     if exchange.shared.answered.contains(&target.group_resource()) {
-        return subresource::elsewhere(exchange, &target, &path).await;
+        return subresource::forward(exchange, &target, &path).await;
     }
     if let Some(kind) = ReviewKind::of_resource(target.group(), &target.resource.plural) {
         return subresource::review(exchange, &target, kind).await;

@@ -23,7 +23,7 @@ use crate::serve::events;
 use crate::serve::input::request::ResourcePath;
 use crate::serve::limits::fair::Fair;
 use crate::serve::limits::heavy::Heavy;
-use crate::serve::limits::sending::Sending;
+use crate::serve::limits::memory::MemoryLimiter;
 use crate::serve::metadata;
 use crate::serve::metrics::Metrics;
 use crate::serve::write::definitions::Definitions;
@@ -49,11 +49,11 @@ pub(crate) struct Shared {
     /// Limits heavy work of reads, separately from writes, so that long lists do not delay writes.
     pub(crate) reads: Heavy,
     /// Limits the memory of responses.
-    pub(crate) sending: Sending,
+    pub(crate) response_memory: MemoryLimiter,
     /// Limits the memory of watches.
-    pub(crate) watching: Sending,
+    pub(crate) watching: MemoryLimiter,
     /// Limits the memory of request bodies.
-    pub(crate) bodies: Sending,
+    pub(crate) bodies: MemoryLimiter,
     pub(crate) openapi: CatalogCache<openapi::Documents>,
     pub(crate) discovery: CatalogCache<discovery::Documents>,
     pub(crate) definitions: Definitions,

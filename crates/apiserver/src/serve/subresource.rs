@@ -75,7 +75,7 @@ pub(crate) async fn route(
             _ => {}
         }
     }
-    elsewhere(exchange, target, path).await
+    forward(exchange, target, path).await
 }
 
 /// Checks that the caller has the verb `approve` for the signer of a certificate request, by name
@@ -131,7 +131,7 @@ async fn admit(
 }
 
 /// Forwards a request to the embedding program; returns 404 if the program does not handle it.
-pub(crate) async fn elsewhere(
+pub(crate) async fn forward(
     exchange: &Arc<Exchange>,
     target: &Target,
     path: &ResourcePath,
@@ -200,7 +200,7 @@ async fn token(exchange: &Exchange, target: &Target) -> Result<Response, ApiErro
     let mut request = incoming::decode(format, &bytes, "TokenRequest")?.value;
     let options = WriteOptions::of(WriteVerb::Create, &exchange.query, &exchange.headers)?;
     let weight = Weight::of_bytes(bytes.len());
-    let work = || note_owner(&options, &mut request);
+    let work = || add_managed_fields(&options, &mut request);
     exchange.shared.heavy.run(weight, work).await?;
     let asked = Some(&request);
     admit(exchange, target, Operation::Create, asked, options.dry_run).await?;
@@ -222,7 +222,7 @@ async fn token(exchange: &Exchange, target: &Target) -> Result<Response, ApiErro
 const TOKEN_SECONDS: u32 = 3_600;
 
 /// Adds managed fields to a token request, as for stored objects.
-fn note_owner(options: &WriteOptions, request: &mut Value) -> Result<(), ApiError> {
+fn add_managed_fields(options: &WriteOptions, request: &mut Value) -> Result<(), ApiError> {
     let (group, version, kind) = ("authentication.k8s.io", "v1", "TokenRequest");
     let api_version = format!("{group}/{version}");
     let mut owned = request.clone();

@@ -17,7 +17,7 @@ use crate::resource::{Catalog, GroupResource, Resource, key, prefix};
 use crate::serve::limits::heavy::Weight;
 use crate::serve::options::{DeleteOptions, Propagation};
 use crate::serve::shared::{Shared, object_at};
-use crate::serve::write::own::{Own, OwnWrite};
+use crate::serve::write::own::{ControllerWrite, ControllerWriteKind};
 use crate::status::ApiError;
 use crate::store::{At, List, Rest, Stored};
 
@@ -25,9 +25,9 @@ use crate::store::{At, List, Rest, Stored};
 const PAGE: usize = 500;
 
 /// Implements the controllers' [`Hub`] on the server.
-pub(super) struct OwnHub(pub(super) Arc<Shared>);
+pub(super) struct ServerHub(pub(super) Arc<Shared>);
 
-impl OwnHub {
+impl ServerHub {
     async fn resource(&self, wanted: &GroupResource) -> Result<Arc<Resource>, ApiError> {
         if let Some(served) = self.served(wanted) {
             return Ok(served);
@@ -66,7 +66,7 @@ impl OwnHub {
         path: &ObjectPath,
         act: Act,
     ) -> Result<(), ApiError> {
-        let own = Own {
+        let own = ControllerWrite {
             shared: &self.0,
             caller: Caller::privileged("system:apiserver"),
             manager,
@@ -75,17 +75,17 @@ impl OwnHub {
             name: &path.name,
         };
         let write = match act {
-            Act::Create(object) => OwnWrite::Create(object),
+            Act::Create(object) => ControllerWriteKind::Create(object),
             Act::Update {
                 object,
                 subresource,
-            } => OwnWrite::Update(object, subresource),
-            Act::Apply(object) => OwnWrite::Apply(object),
+            } => ControllerWriteKind::Update(object, subresource),
+            Act::Apply(object) => ControllerWriteKind::Apply(object),
             Act::Delete {
                 uid,
                 resource_version,
                 propagation,
-            } => OwnWrite::Delete(DeleteOptions {
+            } => ControllerWriteKind::Delete(DeleteOptions {
                 uid: Some(uid),
                 resource_version,
                 propagation: Some(match propagation {
@@ -100,7 +100,7 @@ impl OwnHub {
     }
 }
 
-impl Hub for OwnHub {
+impl Hub for ServerHub {
     fn catalog(&self) -> Arc<Catalog> {
         self.0.catalog.load_full()
     }

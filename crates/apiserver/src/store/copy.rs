@@ -10,7 +10,7 @@ use rusqlite::{Connection, ffi};
 use super::check::check;
 use super::error::{CopyError, OpenError};
 use super::layout::{self, Role};
-use super::lock::{self, Lock, beside};
+use super::lock::{self, Lock, companion_path};
 
 /// The distance between a restored store's revision and the last known one. The number of revisions
 /// after the backup is unknown; the distance covers a day with ten thousand changes per second.
@@ -18,12 +18,12 @@ const GAP: u64 = 1_000_000_000;
 
 /// The behaviour if the target of a restore exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Over {
+pub enum Overwrite {
     /// The restore fails.
-    Nothing,
+    Deny,
     /// The restore replaces the existing store. The old store stays with the suffix `-replaced`,
     /// and a number if that name exists.
-    Existing,
+    Replace,
 }
 
 /// Copies the store at `from`, which may be open, to a new file; returns the revision.
@@ -43,10 +43,10 @@ pub(super) fn backup(from: &Path, vfs: Option<&str>, to: &Path) -> Result<u64, C
 }
 
 /// Restores a backup to `to`; returns the revision.
-pub(super) fn restore(from: &Path, to: &Path, over: Over) -> Result<u64, CopyError> {
+pub(super) fn restore(from: &Path, to: &Path, overwrite: Overwrite) -> Result<u64, CopyError> {
     let _lock = Lock::take(to)?;
     let exists = to.exists();
-    if exists && over == Over::Nothing {
+    if exists && overwrite == Overwrite::Deny {
         return Err(CopyError::Exists(to.to_owned()));
     }
     let report = check(from)?;
@@ -58,7 +58,7 @@ pub(super) fn restore(from: &Path, to: &Path, over: Over) -> Result<u64, CopyErr
     }
     let partial = Partial::new(to, "restoring")?;
     partial.fill(from, None)?;
-    let old = if exists { keep_replaced(to)? } else { (0, 0) };
+    let old = if exists { link_replaced(to)? } else { (0, 0) };
     let revision = report.revision.max(old.0) + GAP;
     let epoch = report.epoch.max(old.1) + 1;
     layout::migrate(&mut partial.open()?, &partial.path)?;
@@ -79,7 +79,7 @@ fn clear_history(conn: &Connection, revision: u64, epoch: u64) -> rusqlite::Resu
 
 /// Links the replaced store under another name, and returns its revision and epoch if readable. The
 /// original name remains until the new file replaces it atomically.
-fn keep_replaced(path: &Path) -> Result<(u64, u64), CopyError> {
+fn link_replaced(path: &Path) -> Result<(u64, u64), CopyError> {
     let known = settle(path).unwrap_or_else(|error| {
         tracing::warn!(%error, "failed to read the replaced store");
         (0, 0)
@@ -93,18 +93,18 @@ fn keep_replaced(path: &Path) -> Result<(u64, u64), CopyError> {
     // A log exists only if it could not be read. With the new file, the log would cause corruption.
     let mut log = replaced.clone().into_os_string();
     log.push("-wal");
-    match fs::rename(beside(path, "wal"), &log) {
+    match fs::rename(companion_path(path, "wal"), &log) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
         _ => {}
     }
-    remove(&beside(path, "shm")).map_err(failed)?;
+    remove(&companion_path(path, "shm")).map_err(failed)?;
     Ok(known)
 }
 
 /// Returns an unused name next to a file, so that earlier replaced stores stay.
 fn unused_name(path: &Path, suffix: &str) -> PathBuf {
-    let first = beside(path, suffix);
-    let more = (2..).map(|number: u32| beside(path, &format!("{suffix}-{number}")));
+    let first = companion_path(path, suffix);
+    let more = (2..).map(|number: u32| companion_path(path, &format!("{suffix}-{number}")));
     let mut names = std::iter::once(first.clone()).chain(more);
     names.find(|name| !name.exists()).unwrap_or(first)
 }
@@ -129,7 +129,7 @@ struct Partial {
 impl Partial {
     fn new(to: &Path, suffix: &str) -> Result<Self, CopyError> {
         let partial = Self {
-            path: beside(to, suffix),
+            path: companion_path(to, suffix),
         };
         partial.remove_all()?;
         lock::create_private(&partial.path)?;
@@ -139,9 +139,9 @@ impl Partial {
     fn remove_all(&self) -> Result<(), CopyError> {
         for path in [
             self.path.clone(),
-            beside(&self.path, "wal"),
-            beside(&self.path, "shm"),
-            beside(&self.path, "journal"),
+            companion_path(&self.path, "wal"),
+            companion_path(&self.path, "shm"),
+            companion_path(&self.path, "journal"),
         ] {
             remove(&path).map_err(|source| CopyError::File { path, source })?;
         }

@@ -26,7 +26,7 @@ impl Drop for Lock {
 impl Lock {
     /// Locks the store at `path`; fails if the lock is taken.
     pub(super) fn take(path: &Path) -> Result<Self, OpenError> {
-        let lock_path = beside(path, "lock");
+        let lock_path = companion_path(path, "lock");
         let failed = |source| OpenError::File {
             path: lock_path.clone(),
             source,
@@ -53,7 +53,7 @@ impl Lock {
 }
 
 /// Returns the path of a companion file, as SQLite names it: `store.db` → `store.db-lock`.
-pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn companion_path(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("-");
     name.push(suffix);

@@ -10,10 +10,10 @@ use parking_lot::Mutex;
 
 /// All pins of a store. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Pins(Arc<Mutex<Held>>);
+pub(super) struct Pins(Arc<Mutex<PinnedRevisions>>);
 
 #[derive(Debug, Default)]
-struct Held {
+struct PinnedRevisions {
     next: u64,
     /// The revision after which changes are needed, by pin ID.
     after: BTreeMap<u64, u64>,

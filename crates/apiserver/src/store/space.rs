@@ -12,7 +12,7 @@ use rusqlite::{Connection, params};
 
 use super::error::OpenError;
 use super::layout::{self, Role};
-use super::lock::{self, beside};
+use super::lock::{self, companion_path};
 
 /// The value of `PRAGMA auto_vacuum` for incremental vacuum.
 const INCREMENTAL: i64 = 2;
@@ -54,7 +54,7 @@ pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
 /// Converts the file to incremental vacuum if necessary. Returns true if the connection must be
 /// reopened. After a failed conversion, the store works but does not shrink.
 pub(super) fn convert(conn: &mut Connection, path: &Path, vfs: Option<&str>) -> bool {
-    let copy = beside(path, COPY);
+    let copy = companion_path(path, COPY);
     let result = try_convert(conn, &copy, vfs);
     // This also removes the copy of an interrupted start.
     remove(&copy);
@@ -72,7 +72,7 @@ pub(super) fn convert(conn: &mut Connection, path: &Path, vfs: Option<&str>) -> 
 }
 
 fn remove(copy: &Path) {
-    for path in [copy.to_owned(), beside(copy, "journal")] {
+    for path in [copy.to_owned(), companion_path(copy, "journal")] {
         match fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 tracing::warn!(path = %path.display(), %error, "failed to remove the copy of a conversion");

@@ -21,8 +21,8 @@ pub struct Watch {
     scans: Arc<Lane>,
     subscription: Subscription,
     /// The revision up to which all changes are delivered.
-    told: u64,
-    /// Retains the history after `told`.
+    delivered: u64,
+    /// Retains the history after `delivered`.
     pin: Option<Pin>,
     progress_every: Duration,
     next_progress: Instant,
@@ -43,7 +43,7 @@ impl Watch {
             feed,
             scans,
             subscription,
-            told: from,
+            delivered: from,
             pin,
             progress_every,
             next_progress: Instant::now() + progress_every,
@@ -53,7 +53,7 @@ impl Watch {
     /// Returns the revision up to which all changes are delivered. A watch that starts there
     /// continues this watch.
     pub fn revision(&self) -> u64 {
-        self.told
+        self.delivered
     }
 
     /// Waits for events. Returns progress without events on an idle watch. Cancel-safe.
@@ -62,7 +62,7 @@ impl Watch {
     ///
     /// See [`WatchEnd`]; the error ends the watch.
     pub async fn next(&mut self) -> Result<Batch, WatchEnd> {
-        while self.told < self.subscription.from {
+        while self.delivered < self.subscription.from {
             if let Some(batch) = self.past().await? {
                 return Ok(batch);
             }
@@ -87,7 +87,7 @@ impl Watch {
     /// Returns the events or progress that are available without waiting, for a last bookmark.
     /// `None` if there is no progress, or if past events are not read yet.
     pub fn progress(&mut self) -> Option<Batch> {
-        if self.told < self.subscription.from {
+        if self.delivered < self.subscription.from {
             return None;
         }
         self.next_progress = Instant::now() + self.progress_every;
@@ -95,8 +95,8 @@ impl Watch {
         let dispatched = self.feed.dispatched();
         match self.subscription.waiting() {
             Ok(round) => self.take(&round),
-            Err(TryRecvError::Empty) if dispatched > self.told => {
-                self.tell(dispatched);
+            Err(TryRecvError::Empty) if dispatched > self.delivered => {
+                self.record_delivered(dispatched);
                 Some(Batch {
                     events: Vec::new(),
                     revision: dispatched,
@@ -113,7 +113,7 @@ impl Watch {
     ///
     /// See [`WatchEnd`]; the error ends the watch.
     pub async fn pending(&mut self) -> Result<Option<Batch>, WatchEnd> {
-        while self.told < self.subscription.from {
+        while self.delivered < self.subscription.from {
             if let Some(batch) = self.past().await? {
                 return Ok(Some(batch));
             }
@@ -124,8 +124,8 @@ impl Watch {
         }
     }
 
-    fn tell(&mut self, revision: u64) {
-        self.told = revision;
+    fn record_delivered(&mut self, revision: u64) {
+        self.delivered = revision;
         if let Some(pin) = &self.pin {
             pin.raise(revision);
         }
@@ -135,11 +135,11 @@ impl Watch {
     /// events.
     async fn past(&mut self) -> Result<Option<Batch>, WatchEnd> {
         let until = self.subscription.from;
-        let recent = self.feed.recent(&self.prefix, self.told, until);
+        let recent = self.feed.recent(&self.prefix, self.delivered, until);
         let (events, until) = if let Some(events) = recent {
             (events, until)
         } else {
-            let (prefix, range) = (Arc::clone(&self.prefix), self.told..=until);
+            let (prefix, range) = (Arc::clone(&self.prefix), self.delivered..=until);
             let counted = self.feed.counted();
             let replayed = self
                 .scans
@@ -147,7 +147,7 @@ impl Watch {
                 .await?;
             (replayed.events, replayed.until)
         };
-        self.tell(until);
+        self.record_delivered(until);
         Ok((!events.is_empty()).then_some(Batch {
             events,
             revision: until,
@@ -158,11 +158,11 @@ impl Watch {
         // A watch may start at a revision that is durable but not distributed yet.
         let events: Vec<_> = round
             .iter()
-            .filter(|event| event.revision() > self.told)
+            .filter(|event| event.revision() > self.delivered)
             .cloned()
             .collect();
         let revision = events.last()?.revision();
-        self.tell(revision);
+        self.record_delivered(revision);
         self.next_progress = Instant::now() + self.progress_every;
         Some(Batch { events, revision })
     }

@@ -7,8 +7,8 @@
 pub(super) mod checkpoint;
 pub(super) mod compact;
 pub(super) mod order;
-pub(super) mod room;
 pub(super) mod schedule;
+pub(super) mod size_limit;
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
@@ -18,11 +18,11 @@ use parking_lot::RwLock;
 use rusqlite::{Connection, TransactionBehavior, ffi};
 use tokio::sync::oneshot;
 
-use self::checkpoint::Growth;
+use self::checkpoint::WriterCheckpoints;
 use self::compact::{Retention, Step};
 use self::order::{Order, Waiting};
-use self::room::{Need, Room, is_full};
 use self::schedule::CompactionSchedule;
+use self::size_limit::{SizeLimit, SpaceUse, is_full};
 use super::change::Outcome;
 use super::error::CommitError;
 use super::event::Event;
@@ -56,9 +56,9 @@ pub(super) struct Writer {
     pub(super) retention: Retention,
     /// The size of the history in bytes.
     pub(super) history: u64,
-    pub(super) growth: Growth,
+    pub(super) growth: WriterCheckpoints,
     pub(super) tasks: Tasks,
-    pub(super) room: Room,
+    pub(super) size_limit: SizeLimit,
 }
 
 /// The work of the writer that is pending in addition to changes.
@@ -117,7 +117,7 @@ impl Writer {
                 Err(RecvTimeoutError::Disconnected) => return self.conn,
             }
             self.answer_forced();
-            self.growth.tend(&self.conn);
+            self.growth.run_pending(&self.conn);
         }
     }
 
@@ -169,14 +169,14 @@ impl Writer {
         self.tasks.schedule.changing(Instant::now());
         match self.attempt(&batch) {
             Ok(written) => self.answer(batch, written),
-            Err(error) if is_full(&error) => self.commit_what_fits(batch),
-            Err(error) => refuse(batch, &CommitError::Broken(self.doubt(error))),
+            Err(error) if is_full(&error) => self.commit_separately(batch),
+            Err(error) => refuse(batch, &CommitError::Broken(self.record_uncertain(error))),
         }
     }
 
     /// Commits the changes one at a time. Retries each change while compaction can free space for
     /// it.
-    fn commit_what_fits(&mut self, batch: Vec<Waiting>) {
+    fn commit_separately(&mut self, batch: Vec<Waiting>) {
         for waiting in batch {
             let one = vec![waiting];
             let mut result = self.attempt(&one);
@@ -189,7 +189,7 @@ impl Writer {
             match result {
                 Ok(written) => self.answer(one, written),
                 Err(error) if is_full(&error) => refuse(one, &CommitError::Full),
-                Err(error) => refuse(one, &CommitError::Broken(self.doubt(error))),
+                Err(error) => refuse(one, &CommitError::Broken(self.record_uncertain(error))),
             }
         }
     }
@@ -201,8 +201,12 @@ impl Writer {
         let now = compact::now_ms();
         let floors = self.floors.read().clone();
         let shrinks = batch.iter().all(|waiting| waiting.change.deletes());
-        let need = if shrinks { Need::Shrink } else { Need::Grow };
-        self.room.limit(&self.conn, need)?;
+        let need = if shrinks {
+            SpaceUse::Shrink
+        } else {
+            SpaceUse::Grow
+        };
+        self.size_limit.limit(&self.conn, need)?;
         let transaction = self
             .conn
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -299,7 +303,7 @@ impl Writer {
         if self.ensure_certain().is_err() {
             return self.tasks.schedule.failed(now);
         }
-        self.tasks.schedule.woke(now);
+        self.tasks.schedule.wait_ended(now);
         if self.tasks.schedule.is_due() {
             self.step();
         }
@@ -317,7 +321,7 @@ impl Writer {
                 if is_full(&error) {
                     tracing::warn!("cannot compact the history: no disk space");
                 } else {
-                    self.doubt(error);
+                    self.record_uncertain(error);
                 }
                 false
             }
@@ -362,7 +366,7 @@ impl Writer {
         made
     }
 
-    fn doubt(&mut self, error: rusqlite::Error) -> Arc<rusqlite::Error> {
+    fn record_uncertain(&mut self, error: rusqlite::Error) -> Arc<rusqlite::Error> {
         tracing::error!(%error, "failed to write the store");
         let error = Arc::new(error);
         self.tasks.uncertain = Some((Instant::now(), Arc::clone(&error)));
@@ -378,7 +382,7 @@ impl Writer {
             return Err(CommitError::Broken(Arc::clone(error)));
         }
         if let Err(error) = self.recover() {
-            return Err(CommitError::Broken(self.doubt(error)));
+            return Err(CommitError::Broken(self.record_uncertain(error)));
         }
         self.tasks.uncertain = None;
         tracing::info!("store is writable again");
@@ -404,7 +408,7 @@ impl Writer {
         })?;
         self.history = compact::bytes(&conn)?;
         self.conn = conn;
-        self.room.reset();
+        self.size_limit.reset();
         *self.floors.write() = header.floors;
         self.publish(missed, header.revision);
         Ok(())

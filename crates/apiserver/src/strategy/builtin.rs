@@ -156,7 +156,7 @@ pub(super) fn prepare_update(
             keep(new, "spec");
             match group_kind(resource) {
                 ("apps", "Deployment") => keep_metadata(new, old, "labels"),
-                ("certificates.k8s.io", _) => certificates::keep_verdicts(new, old),
+                ("certificates.k8s.io", _) => certificates::revert_approvals(new, old),
                 ("", "Pod") => {
                     keep_metadata(new, old, "ownerReferences");
                     pod::keep_quality(new, old);

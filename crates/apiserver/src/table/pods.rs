@@ -10,7 +10,7 @@ use crate::json::{field, flag, list, text};
 
 pub(super) fn pod(view: &View<'_>) -> Vec<Value> {
     let (spec, status) = (view.spec(), view.status());
-    let mut shown = Shown::of(status, list(spec, "containers").len());
+    let mut shown = PodSummary::of(status, list(spec, "containers").len());
     shown.init_containers(spec, status);
     shown.containers(status);
     let phase = text(status, "phase");
@@ -41,7 +41,7 @@ pub(super) fn pod(view: &View<'_>) -> Vec<Value> {
     ]
 }
 
-struct Shown {
+struct PodSummary {
     reason: String,
     ready: usize,
     total: usize,
@@ -53,7 +53,7 @@ struct Shown {
     initializing: bool,
 }
 
-impl Shown {
+impl PodSummary {
     fn of(status: &Value, total: usize) -> Self {
         let phase = text(status, "phase");
         let mut reason = or(text(status, "reason"), phase).to_owned();

@@ -108,7 +108,7 @@ async fn reconcile(
 ) -> Result<Action, FinalizerError<kube::Error>> {
     let shops: Api<Shop> = Api::default_namespaced(context.client.clone());
     finalizer(&shops, FINALIZER, shop, async |event| match event {
-        Event::Apply(shop) => put_up(&shop, &context.client).await,
+        Event::Apply(shop) => create_sign(&shop, &context.client).await,
         Event::Cleanup(shop) => {
             context.taken_down.lock().unwrap().push(shop.name_any());
             Ok(Action::await_change())
@@ -117,7 +117,7 @@ async fn reconcile(
     .await
 }
 
-async fn put_up(shop: &Shop, client: &Client) -> Result<Action, kube::Error> {
+async fn create_sign(shop: &Shop, client: &Client) -> Result<Action, kube::Error> {
     let signs: Api<ConfigMap> = Api::default_namespaced(client.clone());
     let shops: Api<Shop> = Api::default_namespaced(client.clone());
     let name = shop.name_any();

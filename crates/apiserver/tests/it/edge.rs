@@ -346,9 +346,9 @@ async fn health_endpoints_list_their_checks() {
 }
 
 #[derive(Default)]
-struct Noted(Mutex<Vec<(String, String, Option<u16>)>>);
+struct RecordedAudit(Mutex<Vec<(String, String, Option<u16>)>>);
 
-impl Audit for Noted {
+impl Audit for RecordedAudit {
     fn record(&self, record: &Record<'_>) {
         let code = match record.stage {
             Stage::Received => None,
@@ -364,7 +364,7 @@ impl Audit for Noted {
 
 #[tokio::test]
 async fn audit_records_contain_received_and_completed_requests() {
-    let noted = Arc::new(Noted::default());
+    let noted = Arc::new(RecordedAudit::default());
     let hub = Hub::with(|options| options.audit = Arc::clone(&noted) as _).await;
     hub.get(&format!("{MAPS}/a")).await.expect(404);
     let record = |code| ("admin".to_owned(), "get".to_owned(), code);

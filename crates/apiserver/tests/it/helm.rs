@@ -1,8 +1,8 @@
 //! Checks that the output of Helm 3 is the same as with kube-apiserver.
 
-use crate::transcript::holds;
+use crate::transcript::check_transcript;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn helm_install_upgrade_rollback_and_uninstall_output_matches_kube_apiserver() {
-    holds("helm", "release").await;
+    check_transcript("helm", "release").await;
 }

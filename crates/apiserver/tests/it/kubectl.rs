@@ -7,46 +7,46 @@ use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::process::{ChildStdout, Command};
 
 use crate::served::{Served, tool};
-use crate::transcript::holds;
+use crate::transcript::check_transcript;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kubectl_apply_output_matches_kube_apiserver() {
-    holds("kubectl", "apply").await;
+    check_transcript("kubectl", "apply").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kubectl_edit_label_patch_and_replace_output_matches_kube_apiserver() {
-    holds("kubectl", "change").await;
+    check_transcript("kubectl", "change").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kubectl_get_explain_and_describe_output_matches_kube_apiserver() {
-    holds("kubectl", "show").await;
+    check_transcript("kubectl", "show").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kubectl_output_for_custom_resources_matches_kube_apiserver() {
-    holds("kubectl", "custom").await;
+    check_transcript("kubectl", "custom").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kubectl_auth_output_matches_kube_apiserver() {
-    holds("kubectl", "access").await;
+    check_transcript("kubectl", "access").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kubectl_rollout_output_matches_kube_apiserver() {
-    holds("kubectl", "rollout").await;
+    check_transcript("kubectl", "rollout").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kubectl_delete_output_matches_kube_apiserver() {
-    holds("kubectl", "delete").await;
+    check_transcript("kubectl", "delete").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kubectl_taint_cordon_and_drain_output_matches_kube_apiserver() {
-    holds("kubectl", "nodes").await;
+    check_transcript("kubectl", "nodes").await;
 }
 
 async fn next(lines: &mut Lines<BufReader<ChildStdout>>) -> String {

@@ -43,7 +43,7 @@ static NAMES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
 });
 
 /// Runs the transcript of a folder, and compares the output.
-pub(crate) async fn holds(folder: &str, name: &str) {
+pub(crate) async fn check_transcript(folder: &str, name: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/it")
         .join(folder);

@@ -26,10 +26,10 @@ pub(crate) fn write(folder: &Path, seed: u64) {
         // The parent has verified the store, so its content is the initial state.
         let ledger = Arc::new(Mutex::new(Ledger::default()));
         adopt(&store, &ledger).await;
-        say("ready");
+        print_line("ready");
         let writers = (0..WRITERS).map(|writer| {
             let random = Random::new(random.number());
-            write_and_say(&store, Arc::clone(&ledger), writer, random)
+            write_and_report(&store, Arc::clone(&ledger), writer, random)
         });
         futures::future::join_all(writers).await;
     });
@@ -52,23 +52,28 @@ async fn adopt(store: &Store, ledger: &Mutex<Ledger>) {
     }
 }
 
-async fn write_and_say(store: &Store, ledger: Arc<Mutex<Ledger>>, writer: u64, mut random: Random) {
+async fn write_and_report(
+    store: &Store,
+    ledger: Arc<Mutex<Ledger>>,
+    writer: u64,
+    mut random: Random,
+) {
     loop {
         let (wanted, key) = choose(&ledger.lock().unwrap(), writer, &mut random);
         let value = value_of(&wanted);
         match &value {
-            Some(value) => say(&format!("begin {key} {value}")),
-            None => say(&format!("delete {key}")),
+            Some(value) => print_line(&format!("begin {key} {value}")),
+            None => print_line(&format!("delete {key}")),
         }
         ledger.lock().unwrap().begin(&key, value);
         let revision = store.commit(wanted).await.unwrap();
         ledger.lock().unwrap().acknowledge(&key, revision);
-        say(&format!("done {key} {revision}"));
+        print_line(&format!("done {key} {revision}"));
     }
 }
 
 /// Prints and flushes one line.
-fn say(line: &str) {
+fn print_line(line: &str) {
     let mut out = std::io::stdout().lock();
     // The reader may have ended.
     writeln!(out, "{line}").and_then(|()| out.flush()).ok();

@@ -17,7 +17,7 @@ const OBJECTS: u64 = 6;
 pub(crate) struct Ledger {
     objects: BTreeMap<String, Entry>,
     /// The highest revision that the store has returned to any caller.
-    pub(crate) told: u64,
+    pub(crate) highest_seen: u64,
     /// The number of acknowledged changes.
     pub(crate) acknowledged: u64,
 }
@@ -52,7 +52,7 @@ impl Ledger {
             None => panic!("an unknown change of {key} was acknowledged"),
         };
         assert!(revision > 0);
-        self.told = self.told.max(revision);
+        self.highest_seen = self.highest_seen.max(revision);
         self.acknowledged += 1;
     }
 
@@ -69,12 +69,12 @@ impl Ledger {
     /// Verifies that each object has an acknowledged or possible state, and records this state.
     pub(crate) fn verify(&mut self, store: &Store, page: &Page) {
         assert!(
-            store.revision() >= self.told,
+            store.revision() >= self.highest_seen,
             "the revision decreased from {} to {}",
-            self.told,
+            self.highest_seen,
             store.revision()
         );
-        self.told = store.revision();
+        self.highest_seen = store.revision();
         assert_eq!(page.revision, store.revision());
         let mut found: BTreeMap<String, (u64, String)> = page
             .items
@@ -86,11 +86,11 @@ impl Ledger {
             .collect();
         for (key, entry) in &mut self.objects {
             let there = found.remove(key);
-            let wish = there.as_ref().map_or(PendingChange::Nothing, |(_, value)| {
+            let change = there.as_ref().map_or(PendingChange::Nothing, |(_, value)| {
                 PendingChange::Value(value.clone())
             });
             let known = there == entry.known;
-            let made = entry.pending.as_ref() == Some(&wish);
+            let made = entry.pending.as_ref() == Some(&change);
             assert!(
                 known || made,
                 "the store contains {there:?} for {key}, but the ledger contains {entry:?}"

@@ -77,7 +77,7 @@ pub(crate) fn power_fails(random: &mut Random, rounds: u64) {
                 write_all(&store, &machine.ledger, random, 300).await;
                 while let Some(batch) = watch.progress() {
                     let mut ledger = machine.ledger.lock().unwrap();
-                    ledger.told = ledger.told.max(batch.revision);
+                    ledger.highest_seen = ledger.highest_seen.max(batch.revision);
                 }
                 // The power failure may also interrupt closing.
             }

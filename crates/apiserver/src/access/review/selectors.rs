@@ -142,7 +142,7 @@ fn ignored(kind: Kind, selector: &Value) -> Option<&'static str> {
     }
     let understood = requirements
         .iter()
-        .filter(|requirement| understandable(kind, requirement))
+        .filter(|requirement| is_supported(kind, requirement))
         .count();
     if understood == requirements.len() {
         None
@@ -153,7 +153,7 @@ fn ignored(kind: Kind, selector: &Value) -> Option<&'static str> {
     }
 }
 
-fn understandable(kind: Kind, requirement: &Value) -> bool {
+fn is_supported(kind: Kind, requirement: &Value) -> bool {
     let values = strings(&requirement["values"]);
     let operator = text(&requirement["operator"]);
     if kind == Kind::Field {

@@ -72,7 +72,7 @@ impl Graph {
             self.ending.insert(uid.clone());
             look.insert(uid.clone(), path.clone());
             if waits && !waited {
-                self.look_at_dependents(uid, &mut look);
+                self.check_dependents(uid, &mut look);
             }
         }
         let owners = &metadata.owner_references;
@@ -104,13 +104,13 @@ impl Graph {
             owners: metadata.owner_references.clone(),
             waits: false,
         });
-        self.look_at_dependents(&metadata.uid, &mut look);
+        self.check_dependents(&metadata.uid, &mut look);
         if let Some(dependents) = self.dependents.get_mut(&metadata.uid) {
             dependents.verified.clear();
             dependents.ownerless = true;
         }
         for owner in &former.owners {
-            self.look_at_waiting(&owner.uid, &mut look);
+            self.check_waiting(&owner.uid, &mut look);
         }
         items(look)
     }
@@ -208,18 +208,18 @@ impl Graph {
                 .iter()
                 .any(|own| own.uid == reference.uid && blocks(own));
             if !still {
-                self.look_at_waiting(&reference.uid, look);
+                self.check_waiting(&reference.uid, look);
             }
         }
     }
 
-    fn look_at_waiting(&self, uid: &str, look: &mut BTreeMap<String, ObjectPath>) {
+    fn check_waiting(&self, uid: &str, look: &mut BTreeMap<String, ObjectPath>) {
         if let Some(node) = self.nodes.get(uid).filter(|node| node.waits) {
             look.insert(uid.to_owned(), node.path.clone());
         }
     }
 
-    fn look_at_dependents(&self, owner: &str, look: &mut BTreeMap<String, ObjectPath>) {
+    fn check_dependents(&self, owner: &str, look: &mut BTreeMap<String, ObjectPath>) {
         for dependent in self.dependents(owner) {
             look.insert(dependent.item.uid, dependent.item.path);
         }

@@ -32,7 +32,7 @@ pub fn next_status(object: &Value, others: &[Value], now: Timestamp) -> Option<V
     let names = crd::accept(object, others);
     let mut status = object["status"].clone();
     let accepted = names.all_accepted();
-    let was_accepted = holds(&status, "NamesAccepted");
+    let was_accepted = is_true(&status, "NamesAccepted");
     let part = |key: &str| names.condition[key].as_str().unwrap_or_default();
     let said = (part("status"), part("reason"), part("message"));
     set(&mut status, "NamesAccepted", said, now);
@@ -41,7 +41,7 @@ pub fn next_status(object: &Value, others: &[Value], now: Timestamp) -> Option<V
     if fresh {
         status["acceptedNames"] = given;
     }
-    if !holds(&status, "Established") {
+    if !is_true(&status, "Established") {
         let said = match (accepted, fresh) {
             (true, true) => ("False", INSTALLING, "the initial names have been accepted"),
             (true, false) => (
@@ -79,8 +79,8 @@ pub(super) fn terminating(object: &Value, cleanup: &Cleanup, now: Timestamp) -> 
     let mut status = object["status"].clone();
     // A reported failure stays until the next result, because each status update would trigger
     // another attempt.
-    let pending = says(&status, "Terminating", "InstanceDeletionPending");
-    if *cleanup == Cleanup::Running && holds(&status, "Terminating") && !pending {
+    let pending = has_reason(&status, "Terminating", "InstanceDeletionPending");
+    if *cleanup == Cleanup::Running && is_true(&status, "Terminating") && !pending {
         return None;
     }
     set(&mut status, "Terminating", said, now);
@@ -109,13 +109,13 @@ fn without_empty(names: &Value) -> Value {
 }
 
 /// Reports whether a condition is true.
-pub(super) fn holds(status: &Value, kind: &str) -> bool {
+pub(super) fn is_true(status: &Value, kind: &str) -> bool {
     let conditions = status["conditions"].as_array();
     let mut conditions = conditions.into_iter().flatten();
     conditions.any(|own| own["type"] == kind && own["status"] == "True")
 }
 
-fn says(status: &Value, kind: &str, reason: &str) -> bool {
+fn has_reason(status: &Value, kind: &str, reason: &str) -> bool {
     let conditions = status["conditions"].as_array();
     let mut conditions = conditions.into_iter().flatten();
     conditions.any(|own| own["type"] == kind && own["reason"] == reason)
@@ -124,7 +124,7 @@ fn says(status: &Value, kind: &str, reason: &str) -> bool {
 fn set(
     status: &mut Value,
     kind: &str,
-    (holds, reason, message): ConditionText<'_>,
+    (is_true, reason, message): ConditionText<'_>,
     now: Timestamp,
 ) {
     if !status["conditions"].is_array() {
@@ -136,14 +136,14 @@ fn set(
     let now = seconds_only(now.as_second());
     match conditions.iter_mut().find(|own| own["type"] == kind) {
         None => conditions.push(json!({
-            "type": kind, "status": holds, "lastTransitionTime": now,
+            "type": kind, "status": is_true, "lastTransitionTime": now,
             "reason": reason, "message": message,
         })),
         Some(own) => {
-            if own["status"] != holds {
+            if own["status"] != is_true {
                 own["lastTransitionTime"] = now.into();
             }
-            own["status"] = holds.into();
+            own["status"] = is_true.into();
             own["reason"] = reason.into();
             own["message"] = message.into();
         }
@@ -177,7 +177,7 @@ mod tests {
         let mut object = fresh();
         object["spec"]["names"] = json!({"plural": "widgets", "kind": "Widget"});
         while step(&mut object, &[]) {}
-        assert!(holds(&object["status"], "Established"));
+        assert!(is_true(&object["status"], "Established"));
         assert_eq!(object["status"]["acceptedNames"], object["spec"]["names"]);
     }
 
@@ -231,7 +231,7 @@ mod tests {
         assert!(!step(&mut object, &[other]));
         assert!(step(&mut object, &[]));
         assert!(step(&mut object, &[]));
-        assert!(holds(&object["status"], "Established"));
+        assert!(is_true(&object["status"], "Established"));
     }
 
     #[test]
@@ -242,8 +242,8 @@ mod tests {
                            "status": {"acceptedNames": {"plural": "taken"}}});
         object["spec"]["names"]["shortNames"] = json!(["taken"]);
         assert!(step(&mut object, &[other]));
-        assert!(holds(&object["status"], "Established"));
-        assert!(!holds(&object["status"], "NamesAccepted"));
+        assert!(is_true(&object["status"], "Established"));
+        assert!(!is_true(&object["status"], "NamesAccepted"));
     }
 
     #[test]

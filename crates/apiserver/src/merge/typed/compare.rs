@@ -54,7 +54,7 @@ struct Walk {
 
 /// The granularity at which two values were compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Seen {
+enum Granularity {
     Whole,
     Inside,
 }
@@ -73,7 +73,7 @@ impl Walk {
                 self.form(after, old, new)
             }
         };
-        if seen == Seen::Inside {
+        if seen == Granularity::Inside {
             match (old, new) {
                 (None, _) => self.comparison.added.insert_at(&self.path),
                 (_, None) => self.comparison.removed.insert_at(&self.path),
@@ -82,7 +82,7 @@ impl Walk {
         }
     }
 
-    fn form(&mut self, atom: Atom<'_>, old: Option<&Value>, new: Option<&Value>) -> Seen {
+    fn form(&mut self, atom: Atom<'_>, old: Option<&Value>, new: Option<&Value>) -> Granularity {
         match atom.form() {
             Form::Map(map) => self.map(map, old, new),
             Form::List(list) => self.list(list, old, new),
@@ -92,14 +92,14 @@ impl Walk {
                 if let (Some(before), Some(after)) = (misfit(old), misfit(new)) {
                     self.misfits.add(&self.path, format!("lhs: {before}"));
                     self.misfits.add(&self.path, format!("rhs: {after}"));
-                    return Seen::Inside;
+                    return Granularity::Inside;
                 }
                 self.whole(old, new)
             }
         }
     }
 
-    fn whole(&mut self, old: Option<&Value>, new: Option<&Value>) -> Seen {
+    fn whole(&mut self, old: Option<&Value>, new: Option<&Value>) -> Granularity {
         match (old, new) {
             (None, _) => self.comparison.added.insert_at(&self.path),
             (_, None) => self.comparison.removed.insert_at(&self.path),
@@ -109,10 +109,10 @@ impl Walk {
                 }
             }
         }
-        Seen::Whole
+        Granularity::Whole
     }
 
-    fn map(&mut self, map: MapAtom<'_>, old: Option<&Value>, new: Option<&Value>) -> Seen {
+    fn map(&mut self, map: MapAtom<'_>, old: Option<&Value>, new: Option<&Value>) -> Granularity {
         let (before, after) = (entries(old), entries(new));
         let empty = before.is_none_or(serde_json::Map::is_empty)
             && after.is_none_or(serde_json::Map::is_empty);
@@ -127,7 +127,7 @@ impl Walk {
                 self.field(map, key, None, Some(item));
             }
         }
-        Seen::Inside
+        Granularity::Inside
     }
 
     fn field(&mut self, map: MapAtom<'_>, key: &str, old: Option<&Value>, new: Option<&Value>) {
@@ -144,7 +144,12 @@ impl Walk {
         self.path.pop();
     }
 
-    fn list(&mut self, list: ListAtom<'_>, old: Option<&Value>, new: Option<&Value>) -> Seen {
+    fn list(
+        &mut self,
+        list: ListAtom<'_>,
+        old: Option<&Value>,
+        new: Option<&Value>,
+    ) -> Granularity {
         let (before, after) = (items(old), items(new));
         if list.kind == ListKind::Atomic || (before.is_empty() && after.is_empty()) {
             return self.whole(old, new);
@@ -163,7 +168,7 @@ impl Walk {
         for (element, [before, after]) in groups {
             self.items(list, element, &before, &after);
         }
-        Seen::Inside
+        Granularity::Inside
     }
 
     /// Compares the items of one key. Items with duplicate keys are compared as a group.

@@ -101,7 +101,7 @@ fn nesting_depth_counts_expanded_macros() {
 }
 
 /// Returns the errors of a rule for a list of this length.
-fn told(rule: &Value, length: u32) -> Vec<String> {
+fn rule_errors(rule: &Value, length: u32) -> Vec<String> {
     let schema = spec(
         &json!([rule]),
         &json!({"l": {"type": "array", "items": {"type": "integer"}}, "s": {"type": "string"}}),
@@ -123,7 +123,7 @@ fn rule_cost_is_bounded_before_evaluation() {
         "self.l.all(a, self.s.replace('', self.l.map(b, 'x').join('y')) != '')".to_owned(),
         "self.l.all(a, self.s.matches(self.s + string(a)))".to_owned(),
     ] {
-        let found = told(&json!({"rule": rule}), 2000);
+        let found = rule_errors(&json!({"rule": rule}), 2000);
         assert_eq!(found.len(), 1, "{rule}");
         assert!(
             found[0].contains("cost limit exceeded"),
@@ -136,7 +136,7 @@ fn rule_cost_is_bounded_before_evaluation() {
         "lists.range(3).all(a, self.l[a] == a)",
     ] {
         assert_eq!(
-            told(&json!({"rule": rule}), 40),
+            rule_errors(&json!({"rule": rule}), 40),
             Vec::<String>::new(),
             "{rule}"
         );
@@ -147,20 +147,20 @@ fn rule_cost_is_bounded_before_evaluation() {
 fn message_expressions_share_the_cost_limit_of_rules() {
     let costly = "self.l.map(a, self.l.map(b, string(b)).join(',')).join(',')";
     let rule = json!({"rule": "self.l == []", "message": "no list", "messageExpression": costly});
-    let found = told(&rule, 2000);
+    let found = rule_errors(&rule, 2000);
     assert_eq!(found, ["spec: Invalid value: no list"]);
-    let found = told(&rule, 2);
+    let found = rule_errors(&rule, 2);
     assert_eq!(found, ["spec: Invalid value: 0,1,0,1"]);
 }
 
 #[test]
 fn cel_range_above_the_limit_is_rejected() {
-    let found = told(
+    let found = rule_errors(
         &json!({"rule": "lists.range(self.l[1] * 1000000000).size() > 0"}),
         2,
     );
     assert!(found[0].contains("may not have more than"), "{found:?}");
-    let found = told(&json!({"rule": "lists.range(1000000000).size() > 0"}), 2);
+    let found = rule_errors(&json!({"rule": "lists.range(1000000000).size() > 0"}), 2);
     assert!(found[0].contains("may not have more than"), "{found:?}");
 }
 
@@ -172,17 +172,17 @@ fn unsupported_cel_expressions_are_rejected() {
         "'%.70000f'.format([1.0]) == ''",
         "quantity('1e2147483647').sign() == 1",
     ] {
-        let found = told(&json!({"rule": rule}), 1);
+        let found = rule_errors(&json!({"rule": rule}), 1);
         assert!(found[0].contains("too large"), "{found:?}");
     }
     let far = "[timestamp('9999-01-01T00:00:00Z') - timestamp('0001-01-01T00:00:00Z')]".to_owned()
         + &".map(x, x + x)".repeat(5)
         + ".all(x, timestamp('2000-01-01T00:00:00Z') + x != timestamp('2000-01-01T00:00:00Z'))";
-    let found = told(&json!({"rule": far}), 1);
+    let found = rule_errors(&json!({"rule": far}), 1);
     assert!(found[0].contains("cost limit exceeded"), "{found:?}");
     let near =
         "timestamp('2000-01-01T00:00:00Z') + duration('1h') > timestamp('2000-01-01T00:00:00Z')";
-    assert_eq!(told(&json!({"rule": near}), 1), Vec::<String>::new());
+    assert_eq!(rule_errors(&json!({"rule": near}), 1), Vec::<String>::new());
 }
 
 #[test]
@@ -197,9 +197,15 @@ fn expression_depth_is_limited() {
     ] {
         assert!(compile(&deep).is_err(), "{}", &deep[..10]);
     }
-    assert_eq!(told(&json!({"rule": chain(90)}), 1), Vec::<String>::new());
+    assert_eq!(
+        rule_errors(&json!({"rule": chain(90)}), 1),
+        Vec::<String>::new()
+    );
     let nested = format!("{}1{} != []", "[".repeat(60), "]".repeat(60));
-    assert_eq!(told(&json!({"rule": nested}), 1), Vec::<String>::new());
+    assert_eq!(
+        rule_errors(&json!({"rule": nested}), 1),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
@@ -220,7 +226,7 @@ fn cel_type_of_value_can_be_compared() {
 }
 
 /// Returns the compilation error of a rule on a schema with fields of all types.
-fn said(rule: &str) -> String {
+fn compile_error(rule: &str) -> String {
     let schema = json!({"type": "object", "properties": {
         "int": {"type": "integer"}, "ratio": {"type": "number"}, "text": {"type": "string"},
         "on": {"type": "boolean"}, "when": {"type": "string", "format": "date-time"},
@@ -259,7 +265,7 @@ fn cel_rules_with_matching_types_are_accepted() {
         "(self.on ? {'a': 1} : {'b': 2}).all(k, k != '')",
         "dyn(self.text) == 1 || dyn(self.int).anything == 'a'",
     ] {
-        assert_eq!(said(rule), "", "{rule}");
+        assert_eq!(compile_error(rule), "", "{rule}");
     }
 }
 
@@ -293,6 +299,10 @@ fn cel_rules_with_type_errors_are_rejected() {
         ("elf.int == 1", "undeclared reference to 'elf'"),
         ("self.int + 1", "must evaluate to a bool"),
     ] {
-        assert!(said(rule).contains(why), "{rule}: {}", said(rule));
+        assert!(
+            compile_error(rule).contains(why),
+            "{rule}: {}",
+            compile_error(rule)
+        );
     }
 }

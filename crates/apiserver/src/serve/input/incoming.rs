@@ -64,7 +64,7 @@ fn complete(
     (decoded, bytes): (Decoded, &[u8]),
     validation: FieldValidation,
 ) -> Result<Value, ApiError> {
-    let mut told = match validation {
+    let mut findings = match validation {
         FieldValidation::Ignore => Vec::new(),
         FieldValidation::Strict => decoded.strict_errors(),
         FieldValidation::Warn => decoded.duplicates,
@@ -80,17 +80,17 @@ fn complete(
     let unknown = resource.read(&mut value);
     let unknown = unknown.map_err(|error| cannot(&error.to_string()))?;
     match validation {
-        FieldValidation::Ignore => told.clear(),
-        FieldValidation::Strict | FieldValidation::Warn => told.extend(unknown),
+        FieldValidation::Ignore => findings.clear(),
+        FieldValidation::Strict | FieldValidation::Warn => findings.extend(unknown),
     }
     if resource.origin == Origin::BuiltIn && !yaml {
-        body::sort_findings(bytes, &mut told);
+        body::sort_findings(bytes, &mut findings);
     }
-    if validation == FieldValidation::Strict && !told.is_empty() {
-        let all = told.join(", ");
+    if validation == FieldValidation::Strict && !findings.is_empty() {
+        let all = findings.join(", ");
         return Err(cannot(&format!("strict decoding error: {all}")));
     }
-    for text in &told {
+    for text in &findings {
         exchange.warn(text);
     }
     resource.fill(&mut value);

@@ -97,7 +97,7 @@ impl Clause<'_> {
             .map_or("", |(_, value)| *value)
     }
 
-    fn takes(&self, subtype: &str) -> bool {
+    fn accepts(&self, subtype: &str) -> bool {
         (self.kind == "application" && (self.subtype == subtype || self.subtype == "*"))
             || (self.kind == "*" && self.subtype == "*")
     }
@@ -179,7 +179,9 @@ fn choose(header: &str, transforms: Transforms, types: &[&str]) -> Option<Accept
     clauses.iter().find_map(|clause| {
         types.iter().find_map(|media_type| {
             let subtype = media_type.strip_prefix("application/")?;
-            let shape = clause.takes(subtype).then(|| shape(clause, transforms))??;
+            let shape = clause
+                .accepts(subtype)
+                .then(|| shape(clause, transforms))??;
             let format = if subtype == "json" {
                 Format::Json
             } else {

@@ -139,9 +139,9 @@ impl Fair {
     ///
     /// Returns 429 if too many requests of the caller wait, or after the timeout.
     pub async fn enter(&self, caller: &str, priority: Priority) -> Result<Slot, ApiError> {
-        let turn = match self.seat_or_queue(caller, priority)? {
+        let turn = match self.slot_or_queue(caller, priority)? {
             Entry::Slot(slot) => return Ok(slot),
-            Entry::QueueKey(turn) => turn,
+            Entry::Waiting(turn) => turn,
         };
         // The sender always sends, unless the whole state is dropped.
         match tokio::time::timeout(self.bounds.max_wait, turn).await {
@@ -150,7 +150,7 @@ impl Fair {
         }
     }
 
-    fn seat_or_queue(&self, caller: &str, priority: Priority) -> Result<Entry, ApiError> {
+    fn slot_or_queue(&self, caller: &str, priority: Priority) -> Result<Entry, ApiError> {
         let mut state = self.state.lock();
         let turn = QueueKey {
             priority,
@@ -167,7 +167,7 @@ impl Fair {
         }
         let (sender, slot) = oneshot::channel();
         state.queue(turn, sender);
-        Ok(Entry::QueueKey(slot))
+        Ok(Entry::Waiting(slot))
     }
 
     fn slot(&self, state: &mut State, caller: Arc<str>) -> Slot {
@@ -227,7 +227,7 @@ impl Fair {
 
 enum Entry {
     Slot(Slot),
-    QueueKey(oneshot::Receiver<Slot>),
+    Waiting(oneshot::Receiver<Slot>),
 }
 
 impl State {

@@ -24,7 +24,7 @@ pub(crate) async fn get(exchange: &Exchange, target: &Target) -> Result<Response
     let accepted = accepted(&exchange.headers, Transforms::Allowed)?;
     let version = parse_resource_version(&exchange.query.text("resourceVersion"))
         .map_err(|why| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why))?;
-    check_seen(exchange, version)?;
+    check_not_future(exchange, version)?;
     let store = &exchange.shared.store;
     let stored = store.get(&target.key()).await.map_err(ApiError::internal)?;
     let stored = stored.ok_or_else(|| target.not_found())?;
@@ -46,7 +46,7 @@ pub(crate) async fn get(exchange: &Exchange, target: &Target) -> Result<Response
 }
 
 /// Rejects a revision in the future, because a write may never reach it.
-fn check_seen(exchange: &Exchange, version: u64) -> Result<(), ApiError> {
+fn check_not_future(exchange: &Exchange, version: u64) -> Result<(), ApiError> {
     let current = exchange.shared.store.revision();
     if version > current {
         return Err(ApiError::too_large_resource_version(version, current));
@@ -121,7 +121,7 @@ impl Start {
             None => options.limit.is_some() && version > 0,
         };
         if !exact {
-            check_seen(exchange, version)?;
+            check_not_future(exchange, version)?;
         }
         Ok(Self {
             at: if exact {
@@ -223,7 +223,7 @@ impl Filtering<'_> {
         let last = page.items.last().map(|last| last.key.to_string());
         for stored in page.items {
             left -= 1;
-            if everything || self.selection.takes(&stored)? {
+            if everything || self.selection.matches(&stored)? {
                 self.items.push(stored);
             }
             if self.limit.is_some_and(|limit| self.items.len() >= limit) {
@@ -248,7 +248,7 @@ async fn one(
     let stored = store.get(key).await.map_err(ApiError::internal)?;
     let mut items = Vec::new();
     if let Some(stored) = stored
-        && selection.takes(&stored)?
+        && selection.matches(&stored)?
     {
         items.push(stored);
     }

@@ -93,19 +93,19 @@ impl Selection {
     /// # Errors
     ///
     /// Fails if the stored bytes are malformed.
-    pub(crate) fn takes(&self, stored: &Stored) -> Result<bool, ApiError> {
+    pub(crate) fn matches(&self, stored: &Stored) -> Result<bool, ApiError> {
         if self.only.as_ref().is_some_and(|key| **key != *stored.key) {
             return Ok(false);
         }
         if self.fields.is_everything() {
-            return self.takes_labels(stored);
+            return self.matches_labels(stored);
         }
         let object = stored.object().map_err(ApiError::internal)?;
-        Ok(self.labels.matches_object(&object) && self.takes_fields(&object))
+        Ok(self.labels.matches_object(&object) && self.matches_fields(&object))
     }
 
     /// Reports whether the labels match the selector, without parsing the whole object.
-    fn takes_labels(&self, stored: &Stored) -> Result<bool, ApiError> {
+    fn matches_labels(&self, stored: &Stored) -> Result<bool, ApiError> {
         if self.labels.is_everything() {
             return Ok(true);
         }
@@ -114,7 +114,7 @@ impl Selection {
         Ok(self.labels.matches(&labels))
     }
 
-    fn takes_fields(&self, object: &Value) -> bool {
+    fn matches_fields(&self, object: &Value) -> bool {
         self.fields.matches(|path| {
             let path = path.trim_start_matches('.');
             Some(selected_field(&self.resource, object, path).into())

@@ -18,7 +18,7 @@ use crate::serve::input::negotiate::{Shape, accepted_stream};
 use crate::serve::input::options::{ListOptions, VersionMatch};
 use crate::serve::input::query::parse_resource_version;
 use crate::serve::limits::fair::WatchSlot;
-use crate::serve::limits::sending::Held;
+use crate::serve::limits::memory::CountedBytes;
 use crate::serve::read::list::find;
 use crate::serve::read::selection::Selection;
 use crate::serve::shared::Target;
@@ -126,7 +126,7 @@ struct Watching {
     /// Bytes of the objects in `waiting`.
     first_bytes: usize,
     /// The counted memory of the watch: `first_bytes`, and the last sent lines.
-    held: Held,
+    held: CountedBytes,
     next_bookmark: Instant,
     last_bookmark: Option<Instant>,
     deadline: Instant,

@@ -98,7 +98,7 @@ pub(crate) async fn ready(
         ));
     }
     metadata::remove(&mut object, "resourceVersion");
-    note_requester(exchange, target, &mut object);
+    set_requester(exchange, target, &mut object);
     let withheld = accounts::admit(exchange, target, &mut object).await?;
     let clashes = addresses::assign(exchange, target, &mut object).await?;
     let weight = Weight::of_values(&target.resource, &[&object]);
@@ -126,7 +126,7 @@ pub(crate) async fn ready(
 }
 
 /// Sets the fields of a CertificateSigningRequest that contain the requesting user.
-fn note_requester(exchange: &Exchange, target: &Target, object: &mut Value) {
+fn set_requester(exchange: &Exchange, target: &Target, object: &mut Value) {
     if !target.is("certificates.k8s.io", "certificatesigningrequests") {
         return;
     }

@@ -16,13 +16,13 @@ const MAX_CACHED: usize = 1024;
 /// A cache of CRD states by revision, because CRDs can be large and each can have many objects.
 #[derive(Debug)]
 pub(crate) struct Definitions {
-    known: Mutex<BTreeMap<String, Known>>,
+    known: Mutex<BTreeMap<String, CachedDefinition>>,
     /// The resources of the embedding program, which have no CRD.
     undefined: BTreeSet<GroupResource>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Known {
+struct CachedDefinition {
     revision: u64,
     /// True if the CRD waits for deletion of its objects.
     terminating: bool,
@@ -65,7 +65,7 @@ impl Definitions {
         Ok(Some(Require { key, revision }))
     }
 
-    async fn find(&self, store: &Store, key: &str) -> Result<Option<Known>, ApiError> {
+    async fn find(&self, store: &Store, key: &str) -> Result<Option<CachedDefinition>, ApiError> {
         let latest = store.revision_of(key).await.map_err(ApiError::internal)?;
         let known = self.known.lock().get(key).copied();
         if known.map(|known| known.revision) == latest {
@@ -76,7 +76,7 @@ impl Definitions {
             return Ok(None);
         };
         let metadata = Metadata::read(&stored.value);
-        let known = Known {
+        let known = CachedDefinition {
             revision: stored.revision,
             terminating: metadata
                 .is_some_and(|own| own.is_deleting() && own.has_finalizer(DEFINITION_CLEANUP)),
@@ -107,13 +107,13 @@ mod tests {
         assert_eq!(definitions.find(&store, KEY).await.unwrap(), None);
         let value = json!({"metadata": {"name": "widgets.example.com"}});
         let first = store.commit(Change::create(KEY, value.to_string())).await;
-        let first = Known {
+        let first = CachedDefinition {
             revision: first.unwrap(),
             terminating: false,
         };
         assert_eq!(definitions.find(&store, KEY).await.unwrap(), Some(first));
         // A cached value that differs from the stored one.
-        let marked = Known {
+        let marked = CachedDefinition {
             terminating: true,
             ..first
         };
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(definitions.find(&store, KEY).await.unwrap(), Some(marked));
         let value = json!({"metadata": {"name": "widgets.example.com", "labels": {"a": "b"}}});
         let update = Change::update(KEY, first.revision, value.to_string());
-        let second = Known {
+        let second = CachedDefinition {
             revision: store.commit(update).await.unwrap(),
             terminating: false,
         };

@@ -63,7 +63,7 @@ pub(crate) struct Deleted {
 impl Delete<'_> {
     /// Runs the delete.
     pub(crate) async fn run(&self) -> Result<Deleted, ApiError> {
-        namespace::check_mortal(self.target)?;
+        namespace::check_deletable(self.target)?;
         let dry_run = self.options.dry_run.unwrap_or(DryRun::No);
         let store = &self.exchange.shared.store;
         let written = commit::run(store, self.target, dry_run, self).await?;
@@ -200,7 +200,7 @@ impl Delete<'_> {
         if rules::dependents(&self.target.resource) == Dependents::Unsupported {
             return all.into_iter().map(str::to_owned).collect();
         }
-        let (orphan, foreground) = self.wish(&all);
+        let (orphan, foreground) = self.effective_propagation(&all);
         let mut finalizers: Vec<String> = all
             .into_iter()
             .filter(|name| !matches!(*name, ORPHAN | FOREGROUND))
@@ -216,7 +216,7 @@ impl Delete<'_> {
     }
 
     /// Returns whether dependents are orphaned, and whether they are deleted before the object.
-    fn wish(&self, finalizers: &[&str]) -> (bool, bool) {
+    fn effective_propagation(&self, finalizers: &[&str]) -> (bool, bool) {
         if let Some(orphan) = self.options.orphan_dependents {
             return (orphan, false);
         }

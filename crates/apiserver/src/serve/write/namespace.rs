@@ -7,7 +7,7 @@ use crate::status::{ApiError, Cause};
 use crate::store::{Require, Stored};
 
 /// The namespaces that cannot be deleted.
-const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
+const SYSTEM_NAMESPACES: [&str; 3] = ["default", "kube-public", "kube-system"];
 
 /// Rejects a create in a missing or terminating namespace; returns the namespace's revision as a
 /// requirement.
@@ -55,8 +55,8 @@ async fn find(exchange: &Exchange, target: &Target) -> Result<Option<Stored>, Ap
 }
 
 /// Rejects the deletion of system namespaces.
-pub(crate) fn check_mortal(target: &Target) -> Result<(), ApiError> {
-    if target.is("", "namespaces") && IMMORTAL.contains(&target.name.as_str()) {
+pub(crate) fn check_deletable(target: &Target) -> Result<(), ApiError> {
+    if target.is("", "namespaces") && SYSTEM_NAMESPACES.contains(&target.name.as_str()) {
         return Err(target.forbidden("this namespace may not be deleted"));
     }
     Ok(())

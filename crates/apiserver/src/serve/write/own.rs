@@ -18,7 +18,7 @@ use crate::serve::write::replace::{Replace, Source};
 use crate::status::ApiError;
 
 /// The target and the manager of a write.
-pub(crate) struct Own<'o> {
+pub(crate) struct ControllerWrite<'o> {
     pub(crate) shared: &'o Arc<Shared>,
     pub(crate) caller: Caller,
     /// The field manager of the write.
@@ -29,19 +29,19 @@ pub(crate) struct Own<'o> {
 }
 
 /// The type of write.
-pub(crate) enum OwnWrite {
+pub(crate) enum ControllerWriteKind {
     Create(Value),
     Update(Value, &'static str),
     Apply(Value),
     Delete(DeleteOptions),
 }
 
-impl Own<'_> {
+impl ControllerWrite<'_> {
     /// Runs the write with the options of `request`.
     pub(crate) async fn write(
         self,
         request: Request<Body>,
-        write: OwnWrite,
+        write: ControllerWriteKind,
     ) -> Result<(), ApiError> {
         let mut exchange = Exchange::of(self.shared, request);
         exchange.set_requestor(self.caller.clone());
@@ -52,18 +52,18 @@ impl Own<'_> {
             force: true,
         };
         let subresource = match &write {
-            OwnWrite::Update(_, subresource) => subresource,
+            ControllerWriteKind::Update(_, subresource) => subresource,
             _ => "",
         };
         let target = self.target(subresource);
         let source = match write {
-            OwnWrite::Create(object) => {
+            ControllerWriteKind::Create(object) => {
                 let object = self.complete(object)?;
                 return create::create(&exchange, &target, &options, object)
                     .await
                     .map(drop);
             }
-            OwnWrite::Delete(options) => {
+            ControllerWriteKind::Delete(options) => {
                 let delete = Delete {
                     exchange: &exchange,
                     target: &target,
@@ -71,8 +71,8 @@ impl Own<'_> {
                 };
                 return delete.run().await.map(drop);
             }
-            OwnWrite::Update(object, _) => Source::Object(self.complete(object)?),
-            OwnWrite::Apply(object) => Source::Patch(Patch::of_apply(object)),
+            ControllerWriteKind::Update(object, _) => Source::Object(self.complete(object)?),
+            ControllerWriteKind::Apply(object) => Source::Patch(Patch::of_apply(object)),
         };
         let replace = Replace {
             exchange: &exchange,

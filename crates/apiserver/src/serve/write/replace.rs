@@ -74,7 +74,7 @@ impl Replace<'_> {
             ..self.review(Operation::Update)
         };
         self.exchange.shared.admission.admit(review).await?;
-        if rules::goes_with_update(self.target, &object, &live.object) {
+        if rules::is_removed_by_update(self.target, &object, &live.object) {
             return Ok(Next::Remove(object));
         }
         Ok(Next::Put(object))

@@ -118,7 +118,7 @@ pub(crate) fn grace_period(target: &Target, object: &Value, asked: Option<i64>) 
 }
 
 /// Reports whether an update without remaining finalizers may delete the object.
-pub(crate) fn may_go(target: &Target, object: &Value) -> bool {
+pub(crate) fn may_be_removed(target: &Target, object: &Value) -> bool {
     // A namespace has additional finalizers in its spec.
     !target.is("", "namespaces")
         || object["spec"]["finalizers"]
@@ -127,9 +127,9 @@ pub(crate) fn may_go(target: &Target, object: &Value) -> bool {
 }
 
 /// Reports whether an update deletes an object whose deletion has started.
-pub(crate) fn goes_with_update(target: &Target, object: &Value, old: &Value) -> bool {
+pub(crate) fn is_removed_by_update(target: &Target, object: &Value, old: &Value) -> bool {
     metadata::finalizers(object).is_empty()
         && metadata::is_deleting(old)
         && metadata::integer(old, "deletionGracePeriodSeconds").unwrap_or(0) == 0
-        && may_go(target, object)
+        && may_be_removed(target, object)
 }

@@ -36,13 +36,13 @@ enum State {
 
 /// The checkpoint state of the writer.
 #[derive(Debug)]
-pub(in crate::store) struct Growth {
+pub(in crate::store) struct WriterCheckpoints {
     checkpoints: Arc<Checkpoints>,
     /// The approximate number of pages in the log.
     pages: u64,
 }
 
-impl Growth {
+impl WriterCheckpoints {
     /// Creates the state. The initial size of the log is unknown; an early checkpoint is harmless.
     pub(in crate::store) fn new(checkpoints: Arc<Checkpoints>) -> Self {
         Self {
@@ -63,7 +63,7 @@ impl Growth {
     }
 
     /// Runs the writer's step of a checkpoint if one is pending. Must run between transactions.
-    pub(in crate::store) fn tend(&mut self, conn: &Connection) {
+    pub(in crate::store) fn run_pending(&mut self, conn: &Connection) {
         let mut state = self.checkpoints.state.lock();
         match *state {
             State::Idle if self.pages >= PAGES => {

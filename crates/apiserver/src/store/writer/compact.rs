@@ -49,13 +49,13 @@ pub(in crate::store) struct Step {
 }
 
 impl Step {
-    fn look_after(&mut self, pause: Duration) {
+    fn schedule(&mut self, pause: Duration) {
         self.next = Some(self.next.map_or(pause, |next| next.min(pause)));
     }
 }
 
 /// A row at the start of the history.
-struct Old {
+struct HistoryRow {
     revision: u64,
     at_ms: i64,
     short_lived: bool,
@@ -71,14 +71,14 @@ struct Class<'a> {
 }
 
 impl Class<'_> {
-    fn is_old(&self, row: &Old) -> bool {
+    fn is_old(&self, row: &HistoryRow) -> bool {
         row.at_ms < self.now.saturating_sub(ms(self.keep))
     }
 
     /// Returns the time until a row is old enough for a separate step. The time is later than the
     /// maximum age, so that one step deletes rows of similar age. It is limited in case the system
     /// clock was set back.
-    fn ripens(&self, row: &Old) -> Duration {
+    fn time_until_due(&self, row: &HistoryRow) -> Duration {
         let longest = self.keep + self.keep / AGE_SLACK_FRACTION;
         let at = row.at_ms.saturating_add(ms(longest)).saturating_add(1);
         let after = Duration::from_millis(at.saturating_sub(self.now).try_into().unwrap_or(0));
@@ -199,7 +199,7 @@ impl Retention {
         class: &Class<'_>,
         rows: usize,
         deadline: Instant,
-        too_old: impl Fn(&Old) -> bool,
+        too_old: impl Fn(&HistoryRow) -> bool,
     ) -> rusqlite::Result<()> {
         let all = class.name.is_empty();
         let start = step.floors.exactly("").max(step.floors.exactly(class.name));
@@ -223,7 +223,7 @@ impl Retention {
         match self.after(conn, end)? {
             // There may be more rows of the same age.
             Some(next) if cut_short || too_old(&next) => step.more = true,
-            Some(next) => step.look_after(class.ripens(&next)),
+            Some(next) => step.schedule(class.time_until_due(&next)),
             None => {}
         }
         if end > start {
@@ -241,8 +241,8 @@ impl Retention {
         conn: &Connection,
         after: u64,
         rows: usize,
-        too_old: impl Fn(&Old) -> bool,
-    ) -> rusqlite::Result<Vec<Old>> {
+        too_old: impl Fn(&HistoryRow) -> bool,
+    ) -> rusqlite::Result<Vec<HistoryRow>> {
         let mut statement = conn.prepare_cached(OLDEST)?;
         let limit = i64::try_from(rows).unwrap_or(i64::MAX);
         // The query stops at the first row that stays, which is often the very first.
@@ -252,16 +252,16 @@ impl Retention {
     }
 
     /// Reads the first row after a revision.
-    fn after(&self, conn: &Connection, after: u64) -> rusqlite::Result<Option<Old>> {
+    fn after(&self, conn: &Connection, after: u64) -> rusqlite::Result<Option<HistoryRow>> {
         let mut statement = conn.prepare_cached(OLDEST)?;
         statement
             .query_row(params![after.cast_signed(), 1], |row| self.old(row))
             .optional()
     }
 
-    fn old(&self, row: &Row<'_>) -> rusqlite::Result<Old> {
+    fn old(&self, row: &Row<'_>) -> rusqlite::Result<HistoryRow> {
         let key = row.get_ref(2)?.as_str()?;
-        Ok(Old {
+        Ok(HistoryRow {
             revision: row.get::<_, i64>(0)?.cast_unsigned(),
             at_ms: row.get(1)?,
             bytes: row.get::<_, i64>(3)?.cast_unsigned(),

@@ -46,7 +46,7 @@ impl CompactionSchedule {
     }
 
     /// Records that a wait has ended.
-    pub(in crate::store) fn woke(&mut self, now: Instant) {
+    pub(in crate::store) fn wait_ended(&mut self, now: Instant) {
         self.due |= self.next.is_some_and(|next| now >= next);
     }
 
@@ -101,7 +101,7 @@ mod tests {
                 break;
             }
             count += 1;
-            schedule.woke(now);
+            schedule.wait_ended(now);
             if schedule.is_due() {
                 let (more, next) = step(now);
                 schedule.stepped(now, more, next);
@@ -147,7 +147,7 @@ mod tests {
         let mut steps = 0;
         for number in 0..600_u32 {
             let now = start + EVERY / 10 * number;
-            schedule.woke(now);
+            schedule.wait_ended(now);
             schedule.changing(now);
             if schedule.is_due() {
                 steps += 1;

@@ -303,7 +303,7 @@ async fn token_is_valid_after_key_rotation_until_its_key_is_removed() {
     let newer = world.token(json!({})).await;
     let kept = Keys::from_stored(&stored).unwrap();
     let later = Timestamp::from_second(now.as_second() + 1).unwrap();
-    world.tokens.replace_keys(kept.forget_retired_before(later));
+    world.tokens.replace_keys(kept.remove_retired_before(later));
     world.prove(&newer).await.unwrap();
     let error = world.prove(&token).await.unwrap_err();
     assert_eq!(error, "invalid signature, no keys found");

@@ -327,7 +327,7 @@ fn strategic_patches_match_go() {
         "{applied} {}",
         others.len()
     );
-    said_there(&others);
+    check_reference_errors(&others);
 }
 
 /// Number of repeated runs of the Go program per case.
@@ -335,7 +335,7 @@ const TIMES: usize = 40;
 
 /// Checks that our errors are among those of repeated Go runs, because Go reports a random one of
 /// several errors.
-fn said_there(refused: &[(&Value, String, String)]) {
+fn check_reference_errors(refused: &[(&Value, String, String)]) {
     let doubtful: Vec<_> = refused
         .iter()
         .filter(|(_, ours, theirs)| ours != theirs)

@@ -1,6 +1,6 @@
 //! Tests of backup, restore and check.
 
-use drover_apiserver::store::{CopyError, Over};
+use drover_apiserver::store::{CopyError, Overwrite};
 
 use super::*;
 
@@ -31,7 +31,7 @@ async fn backup_is_a_consistent_snapshot_during_writes() {
     for number in 0..5 {
         let from = fixture.folder.path().join(format!("backup-{number}"));
         let to = fixture.folder.path().join(format!("restored-{number}"));
-        Store::restore(&from, &to, Over::Nothing).unwrap();
+        Store::restore(&from, &to, Overwrite::Deny).unwrap();
         let store = Store::open(&to, StoreOptions::default()).unwrap();
         // The read and write versions of the file format are those of WAL mode (SQLite file format,
         // section 1.3): long reads do not block writes.
@@ -56,7 +56,7 @@ async fn restored_store_does_not_reuse_revisions() {
     assert_eq!(fixture.store.backup(&backup).await.unwrap(), kept);
     let unseen = fixture.update("a", kept, "lost").await;
     // Restore fails while the store is open.
-    let error = Store::restore(&backup, &path, Over::Existing).unwrap_err();
+    let error = Store::restore(&backup, &path, Overwrite::Replace).unwrap_err();
     assert!(
         matches!(error, CopyError::Open(OpenError::Locked { .. })),
         "{error:?}"
@@ -64,9 +64,9 @@ async fn restored_store_does_not_reuse_revisions() {
     let folder = fixture.folder;
     drop(fixture.store);
     // Restore fails without permission to overwrite.
-    let error = Store::restore(&backup, &path, Over::Nothing).unwrap_err();
+    let error = Store::restore(&backup, &path, Overwrite::Deny).unwrap_err();
     assert!(matches!(error, CopyError::Exists(_)), "{error:?}");
-    let revision = Store::restore(&backup, &path, Over::Existing).unwrap();
+    let revision = Store::restore(&backup, &path, Overwrite::Replace).unwrap();
     let store = open(folder.path(), StoreOptions::default());
     assert_eq!((store.revision(), store.epoch()), (revision, 2));
     assert!(revision > unseen + 1_000_000);
@@ -132,9 +132,9 @@ async fn damaged_store_can_be_replaced_but_not_restored_from() {
         "{unsound:?}"
     );
     let elsewhere = folder.path().join("elsewhere.db");
-    assert!(Store::restore(&path, &elsewhere, Over::Nothing).is_err());
+    assert!(Store::restore(&path, &elsewhere, Overwrite::Deny).is_err());
     assert!(!elsewhere.exists());
-    Store::restore(&backup, &path, Over::Existing).unwrap();
+    Store::restore(&backup, &path, Overwrite::Replace).unwrap();
     let store = open(folder.path(), StoreOptions::default());
     assert_eq!(store.list(List::all("/")).await.unwrap().items.len(), 300);
     assert_eq!(Store::check(&path).unwrap().problems, Vec::<String>::new());

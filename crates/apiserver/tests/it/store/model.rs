@@ -102,8 +102,8 @@ impl Model {
     }
 
     /// Returns the events that a watch must deliver: key, new value, old value.
-    fn told(&self, prefix: &str, revision: u64) -> Vec<ModelEvent> {
-        let mut told = Vec::new();
+    fn expected_events(&self, prefix: &str, revision: u64) -> Vec<ModelEvent> {
+        let mut expected_events = Vec::new();
         for pair in self.states.windows(2) {
             let (before, (revision_now, after)) = (&pair[0].1, &pair[1]);
             let keys = before
@@ -111,7 +111,7 @@ impl Model {
                 .chain(after.keys().filter(|key| !before.contains_key(*key)));
             for key in keys.filter(|key| before.get(*key) != after.get(*key)) {
                 if *revision_now > revision && key.starts_with(prefix) {
-                    told.push((
+                    expected_events.push((
                         *revision_now,
                         key.clone(),
                         after.get(key).map(|(_, value)| value.clone()),
@@ -120,13 +120,13 @@ impl Model {
                 }
             }
         }
-        told
+        expected_events
     }
 }
 
 type ModelEvent = (u64, String, Option<Vec<u8>>, Option<(u64, Vec<u8>)>);
 
-fn told(event: &Event) -> ModelEvent {
+fn expected_events(event: &Event) -> ModelEvent {
     let (now, before) = match event {
         Event::Put { stored, previous } => (Some(stored.value.to_vec()), previous.as_ref()),
         Event::Delete { stored, .. } => (None, Some(stored)),
@@ -195,12 +195,12 @@ async fn watch(store: &Store, model: &Model, number: u8) {
         assert!(matches!(watch, Err(WatchError::Compacted { floor }) if floor == model.floor));
         return;
     }
-    let expected = model.told(prefix, from);
+    let expected = model.expected_events(prefix, from);
     let mut watch = watch.unwrap();
     let mut seen = Vec::new();
     while seen.len() < expected.len() {
         let batch = next(&mut watch).await.unwrap();
-        seen.extend(batch.events.iter().map(|event| told(event)));
+        seen.extend(batch.events.iter().map(|event| expected_events(event)));
     }
     assert_eq!(seen, expected);
 }
@@ -282,9 +282,9 @@ async fn run(steps: Vec<Step>, options: StoreOptions) {
             Step::Reopen => {
                 drop(store);
                 while let Ok(batch) = next(&mut live).await {
-                    seen.extend(batch.events.iter().map(|event| told(event)));
+                    seen.extend(batch.events.iter().map(|event| expected_events(event)));
                 }
-                assert_eq!(seen, model.told("", live_from));
+                assert_eq!(seen, model.expected_events("", live_from));
                 store = open(folder.path(), options.clone());
                 live_from = store.revision();
                 live = store.watch("", live_from).unwrap();

@@ -132,13 +132,13 @@ impl<'i, I: Iterator<Item = Result<(Event<'i>, Span), ScanError>>> Reader<I> {
             _ => return Err(at_line(span, "did not find expected node content")),
         };
         if anchor != 0 {
-            self.pay(made.weight)?;
+            self.charge(made.weight)?;
             self.anchors.insert(anchor, made.clone());
         }
         Ok(made)
     }
 
-    fn pay(&mut self, weight: usize) -> Result<(), String> {
+    fn charge(&mut self, weight: usize) -> Result<(), String> {
         self.aliased = self.aliased.saturating_add(weight);
         if self.aliased > MAX_ALIASED_BYTES {
             return Err(TOO_MANY_ALIASES.to_owned());
@@ -148,7 +148,7 @@ impl<'i, I: Iterator<Item = Result<(Event<'i>, Span), ScanError>>> Reader<I> {
 
     fn alias(&mut self, id: usize) -> Result<Weighed, String> {
         let weight = self.anchors.get(&id).map(|found| found.weight);
-        self.pay(weight.unwrap_or_default())?;
+        self.charge(weight.unwrap_or_default())?;
         let found = self.anchors.get(&id).cloned();
         found.ok_or_else(|| "yaml: anchor value contains itself".to_owned())
     }

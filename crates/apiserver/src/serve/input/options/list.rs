@@ -58,7 +58,7 @@ impl ListOptions {
             initial = Some(true);
             "NotOlderThan".clone_into(&mut version_match);
         }
-        let asked = Asked {
+        let asked = RequestedVersion {
             watch,
             version_match: &version_match,
             resource_version: &resource_version,
@@ -87,7 +87,7 @@ impl ListOptions {
     }
 }
 
-struct Asked<'a> {
+struct RequestedVersion<'a> {
     watch: bool,
     version_match: &'a str,
     resource_version: &'a str,
@@ -97,7 +97,7 @@ struct Asked<'a> {
 
 const MATCH: &str = "resourceVersionMatch";
 
-impl Asked<'_> {
+impl RequestedVersion<'_> {
     fn faults(&self) -> Vec<FieldError> {
         if self.watch {
             self.watch_faults()

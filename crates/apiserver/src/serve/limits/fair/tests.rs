@@ -198,9 +198,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 type Requests = Vec<(QueueKey, Entry)>;
 
 /// Receives the slots of admitted requests.
-fn take_seats(requests: &mut Requests) {
+fn take_slots(requests: &mut Requests) {
     for (_, entry) in requests {
-        if let Entry::QueueKey(turn) = entry
+        if let Entry::Waiting(turn) = entry
             && let Ok(slot) = turn.try_recv()
         {
             *entry = Entry::Slot(slot);
@@ -222,7 +222,7 @@ fn check(requests: &Requests, bounds: Bounds) {
     for (turn, entry) in requests {
         let own = count(requests, |other, runs| runs && other.caller == turn.caller);
         assert!(own <= bounds.running_of_one);
-        if matches!(entry, Entry::QueueKey(_)) && own < bounds.running_of_one {
+        if matches!(entry, Entry::Waiting(_)) && own < bounds.running_of_one {
             let room = turn.priority.room(bounds);
             assert!(
                 running >= room,
@@ -242,7 +242,7 @@ proptest! {
             match step {
                 Step::Enter(caller, priority) => {
                     let name = caller.to_string();
-                    let entry = fair.seat_or_queue(&name, priority).unwrap();
+                    let entry = fair.slot_or_queue(&name, priority).unwrap();
                     requests.push((QueueKey { priority, caller: name.into() }, entry));
                 }
                 Step::End(number) if !requests.is_empty() => {
@@ -250,7 +250,7 @@ proptest! {
                 }
                 Step::End(_) => {}
             }
-            take_seats(&mut requests);
+            take_slots(&mut requests);
             check(&requests, bounds);
         }
         requests.clear();

@@ -80,11 +80,11 @@ impl Encoder {
             out.extend_from_slice(&notice.frame());
             return true;
         }
-        let takes = |stored: &Stored| self.selection.takes(stored).unwrap_or(false);
+        let matches = |stored: &Stored| self.selection.matches(stored).unwrap_or(false);
         let (kind, shown) = match &**notice {
             Event::Put { stored, previous } => {
-                let before = previous.as_ref().filter(|previous| takes(previous));
-                match (takes(stored), before) {
+                let before = previous.as_ref().filter(|previous| matches(previous));
+                match (matches(stored), before) {
                     (true, Some(_)) => ("MODIFIED", stored.clone()),
                     (true, None) => ("ADDED", stored.clone()),
                     // The object no longer matches the selector: send its old state with the
@@ -93,7 +93,7 @@ impl Encoder {
                     (false, None) => return false,
                 }
             }
-            Event::Delete { stored, revision } if takes(stored) => {
+            Event::Delete { stored, revision } if matches(stored) => {
                 ("DELETED", stored.at_revision(*revision))
             }
             Event::Delete { .. } => return false,

@@ -55,7 +55,7 @@ impl Default for MemoryBounds {
 
 /// Counts the bytes of one type of memory. Clones share the counters.
 #[derive(Debug, Clone)]
-pub(crate) struct Sending(Arc<Mutex<State>>);
+pub(crate) struct MemoryLimiter(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
@@ -66,13 +66,13 @@ struct State {
 
 /// Counted bytes of a caller, released on drop.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct CountedBytes {
     state: Arc<Mutex<State>>,
     caller: Arc<str>,
     bytes: usize,
 }
 
-impl Sending {
+impl MemoryLimiter {
     pub(crate) fn new(limit: ByteLimit) -> Self {
         Self(Arc::new(Mutex::new(State {
             limit,
@@ -87,8 +87,8 @@ impl Sending {
     ///
     /// Returns 429 if the limit is exceeded. The first response of a caller without counted bytes may
     /// exceed the limit.
-    pub(crate) fn hold(&self, caller: &str, bytes: usize) -> Result<Held, ApiError> {
-        let mut held = Held {
+    pub(crate) fn hold(&self, caller: &str, bytes: usize) -> Result<CountedBytes, ApiError> {
+        let mut held = CountedBytes {
             state: Arc::clone(&self.0),
             caller: caller.into(),
             bytes: 0,
@@ -119,7 +119,7 @@ impl Sending {
     }
 }
 
-impl Held {
+impl CountedBytes {
     /// Changes the number of counted bytes.
     ///
     /// # Errors
@@ -183,7 +183,7 @@ impl State {
     }
 }
 
-impl Drop for Held {
+impl Drop for CountedBytes {
     fn drop(&mut self) {
         self.state.lock().release(&self.caller, self.bytes);
     }
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn caller_with_many_unread_responses_receives_429() {
-        let sending = Sending::new(LIMIT);
+        let sending = MemoryLimiter::new(LIMIT);
         let one = sending.guard("greedy", large());
         let two = sending.guard("greedy", large());
         assert_eq!(
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn single_large_response_is_sent_despite_memory_limit() {
-        let sending = Sending::new(LIMIT);
+        let sending = MemoryLimiter::new(LIMIT);
         let alone = sending.hold("a", 2 * LIMIT.of_all).unwrap();
         assert!(sending.hold("b", 1).is_err());
         drop(alone);
@@ -234,7 +234,7 @@ mod tests {
     }
     #[test]
     fn resized_bytes_are_counted_once_and_growth_is_limited() {
-        let sending = Sending::new(LIMIT);
+        let sending = MemoryLimiter::new(LIMIT);
         let mut one = sending.hold("a", 100 << 10).unwrap();
         let mut two = sending.hold("a", 100 << 10).unwrap();
         one.resize(200 << 10).unwrap_err();

@@ -30,7 +30,7 @@ impl Random {
         self.number() % end.max(1)
     }
 
-    fn coin(&mut self) -> bool {
+    fn flip(&mut self) -> bool {
         self.below(2) == 0
     }
 }
@@ -48,7 +48,7 @@ pub(crate) enum Refusal {
 
 /// The files of a simulated disk, and its injected faults.
 #[derive(Debug, Default)]
-pub(crate) struct World {
+pub(crate) struct DiskState {
     files: BTreeMap<PathBuf, File>,
     /// Deleted files with their durable content; the deletion itself is not durable yet.
     deleted: BTreeMap<PathBuf, Vec<u8>>,
@@ -77,13 +77,13 @@ enum Pending {
 
 /// The effect of a power failure on a write that was not synced.
 #[derive(Debug, Clone, Copy)]
-enum Fate {
+enum CrashEffect {
     Lost,
-    Kept,
-    Partly,
+    Durable,
+    Partial,
 }
 
-impl World {
+impl DiskState {
     pub(crate) fn cut_after(&mut self, operations: u64) {
         self.countdown = Some(operations);
     }
@@ -108,7 +108,7 @@ impl World {
         self.open
     }
 
-    pub(crate) fn knows(&self, path: &Path) -> bool {
+    pub(crate) fn is_tracked(&self, path: &Path) -> bool {
         self.files.contains_key(path)
     }
 
@@ -224,16 +224,16 @@ impl World {
     /// Computes the content of each file after a power failure, and switches the power on.
     pub(crate) fn crash(&mut self, random: &mut Random) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
         let fate = match random.below(4) {
-            0 => Fate::Lost,
-            1 => Fate::Kept,
-            _ => Fate::Partly,
+            0 => CrashEffect::Lost,
+            1 => CrashEffect::Durable,
+            _ => CrashEffect::Partial,
         };
         let mut left = BTreeMap::new();
         for (path, durable) in std::mem::take(&mut self.deleted) {
-            left.insert(path, random.coin().then_some(durable));
+            left.insert(path, random.flip().then_some(durable));
         }
         for (path, file) in std::mem::take(&mut self.files) {
-            if file.named || random.coin() {
+            if file.named || random.flip() {
                 left.insert(path, Some(file.after(fate, random)));
             } else {
                 left.entry(path).or_insert(None);
@@ -248,13 +248,13 @@ impl World {
 }
 
 impl File {
-    fn after(self, fate: Fate, random: &mut Random) -> Vec<u8> {
+    fn after(self, fate: CrashEffect, random: &mut Random) -> Vec<u8> {
         let mut content = self.durable;
         for pending in self.pending {
             match fate {
-                Fate::Lost => {}
-                Fate::Kept => pending.apply(&mut content),
-                Fate::Partly => match random.below(3) {
+                CrashEffect::Lost => {}
+                CrashEffect::Durable => pending.apply(&mut content),
+                CrashEffect::Partial => match random.below(3) {
                     0 => {}
                     1 => pending.apply(&mut content),
                     _ => pending.apply_partly(&mut content, random),
@@ -277,7 +277,7 @@ impl Pending {
         match self {
             Self::Write { offset, data } => {
                 for (number, sector) in data.chunks(SECTOR).enumerate() {
-                    if random.coin() {
+                    if random.flip() {
                         put(content, offset + number * SECTOR, sector);
                     }
                 }
@@ -303,7 +303,7 @@ fn to_usize(number: u64) -> usize {
 mod tests {
     use super::*;
 
-    fn fates(world: impl Fn() -> World) -> Vec<Option<Vec<u8>>> {
+    fn fates(world: impl Fn() -> DiskState) -> Vec<Option<Vec<u8>>> {
         let mut all: Vec<_> = (0..200)
             .map(|seed| {
                 let mut left = world().crash(&mut Random::new(seed));
@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn synced_data_survives_power_failure_and_unsynced_data_may_be_lost() {
         let all = fates(|| {
-            let mut world = World::default();
+            let mut world = DiskState::default();
             let path = Path::new("a");
             world.opened(path, Some(b"old".to_vec()));
             world.write(path, 0, b"new").unwrap();
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn file_name_is_durable_after_sync_of_its_folder() {
         let world = |folder| {
-            let mut world = World::default();
+            let mut world = DiskState::default();
             world.opened(Path::new("a"), None);
             world.write(Path::new("a"), 0, b"x").unwrap();
             world.sync(Path::new("a"), folder).unwrap();
@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn deleted_file_may_reappear_until_folder_sync() {
         let world = |folder| {
-            let mut world = World::default();
+            let mut world = DiskState::default();
             world.opened(Path::new("a"), Some(b"old".to_vec()));
             world.delete(Path::new("a"), folder).unwrap();
             world
@@ -357,7 +357,7 @@ mod tests {
     #[test]
     fn power_failure_after_failed_sync_loses_unsynced_data() {
         let all = fates(|| {
-            let mut world = World::default();
+            let mut world = DiskState::default();
             world.opened(Path::new("a"), Some(b"old".to_vec()));
             world.write(Path::new("a"), 0, b"new").unwrap();
             world.fail_syncs(1);
@@ -370,7 +370,7 @@ mod tests {
 
     #[test]
     fn power_failure_may_leave_interrupted_write_partial() {
-        let mut world = World::default();
+        let mut world = DiskState::default();
         let path = Path::new("a");
         world.opened(path, Some(Vec::new()));
         world.cut_after(2);

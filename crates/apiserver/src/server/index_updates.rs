@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::StreamExt;
 use tokio::sync::oneshot;
 
-use crate::lifecycle::{Observed, Rights, Served, observe};
+use crate::lifecycle::{CatalogUpdater, Observed, RbacIndexUpdater, observe};
 use crate::serve::shared::Shared;
 
 const RIGHTS: &str = "/rbac.authorization.k8s.io/";
@@ -13,9 +13,9 @@ const DEFINITIONS: &str = "/apiextensions.k8s.io/customresourcedefinitions/";
 
 /// Starts to read the store's feed until the server ends; returns after the initial objects.
 pub(super) async fn start(shared: &Arc<Shared>) {
-    let mut rights = Rights::new(Arc::clone(&shared.rbac));
+    let mut rights = RbacIndexUpdater::new(Arc::clone(&shared.rbac));
     let rights = follow(shared, RIGHTS, move |observed| rights.observe(&observed));
-    let mut served = Served::new(Arc::clone(&shared.catalog));
+    let mut served = CatalogUpdater::new(Arc::clone(&shared.catalog));
     // A reference to `shared` would keep the server alive.
     let changed = shared.catalog_changed.clone();
     let definitions = follow(shared, DEFINITIONS, move |observed| {

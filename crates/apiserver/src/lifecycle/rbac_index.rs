@@ -9,14 +9,14 @@ use crate::access::{Rbac, RbacKind};
 
 /// Updates an index from one feed.
 #[derive(Debug)]
-pub struct Rights {
+pub struct RbacIndexUpdater {
     rbac: Arc<Rbac>,
     /// The roles and bindings since a restart, until the initial list is complete. Meanwhile, the
     /// index stays unchanged.
     pending: Option<Vec<(RbacKind, Value)>>,
 }
 
-impl Rights {
+impl RbacIndexUpdater {
     /// Creates a handler that updates this index.
     pub fn new(rbac: Arc<Rbac>) -> Self {
         Self {
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn rbac_index_is_replaced_after_the_initial_list() {
         let rbac = Arc::new(Rbac::new());
-        let mut feed = Rights::new(Arc::clone(&rbac));
+        let mut feed = RbacIndexUpdater::new(Arc::clone(&rbac));
         let first = [
             Observed::Restart,
             Observed::Put(binding()),
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn later_rbac_changes_apply_immediately() {
         let rbac = Arc::new(Rbac::new());
-        let mut feed = Rights::new(Arc::clone(&rbac));
+        let mut feed = RbacIndexUpdater::new(Arc::clone(&rbac));
         feed.observe(&Observed::Put(role()));
         feed.observe(&Observed::Put(binding()));
         assert_eq!(rights(&rbac), 1);

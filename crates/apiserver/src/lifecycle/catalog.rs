@@ -14,25 +14,25 @@ use crate::resource::{Catalog, Resource};
 
 /// Updates a catalog from one feed.
 #[derive(Debug)]
-pub struct Served {
+pub struct CatalogUpdater {
     catalog: Arc<ArcSwap<Catalog>>,
     /// The catalog of built-in resources, which CRDs do not change.
     built_in: Arc<Catalog>,
-    defined: BTreeMap<String, Defined>,
+    defined: BTreeMap<String, AcceptedDefinition>,
     /// True if the initial list is complete. Before, the catalog stays unchanged.
     complete: bool,
 }
 
 /// An accepted CRD.
 #[derive(Debug)]
-struct Defined {
+struct AcceptedDefinition {
     /// A digest of the spec and accepted names. It avoids parsing schemas on updates of the status,
     /// which are most updates.
-    made_of: [u8; 32],
+    digest: [u8; 32],
     resources: Vec<Arc<Resource>>,
 }
 
-impl Served {
+impl CatalogUpdater {
     /// Updates this catalog, which contains built-in resources only.
     pub fn new(catalog: Arc<ArcSwap<Catalog>>) -> Self {
         Self {
@@ -70,21 +70,21 @@ impl Served {
         let Ok(definition) = serde_json::from_slice::<Value>(value) else {
             return false;
         };
-        if !is_in_force(&definition) {
+        if !has_accepted_names(&definition) {
             return self.defined.remove(name).is_some();
         }
-        let made_of = digest_of(&definition);
+        let digest = digest_of(&definition);
         if self
             .defined
             .get(name)
-            .is_some_and(|own| own.made_of == made_of)
+            .is_some_and(|own| own.digest == digest)
         {
             return false;
         }
         match crd::resources(&definition) {
             Ok(resources) => {
                 let resources = resources.into_iter().map(Arc::new).collect();
-                let defined = Defined { made_of, resources };
+                let defined = AcceptedDefinition { digest, resources };
                 self.defined.insert(name.to_owned(), defined);
                 true
             }
@@ -114,9 +114,9 @@ fn digest_of(definition: &Value) -> [u8; 32] {
     for part in parts {
         context.update(part.to_string().as_bytes());
     }
-    let mut made_of = [0; 32];
-    made_of.copy_from_slice(context.finish().as_ref());
-    made_of
+    let mut digest = [0; 32];
+    digest.copy_from_slice(context.finish().as_ref());
+    digest
 }
 
 fn is_definition(seen: &super::ObservedObject) -> bool {
@@ -126,7 +126,7 @@ fn is_definition(seen: &super::ObservedObject) -> bool {
 
 /// Reports whether the names of the CRD are accepted. A CRD is served before it is marked as
 /// established, so that clients can use it when they observe the condition.
-fn is_in_force(definition: &Value) -> bool {
+fn has_accepted_names(definition: &Value) -> bool {
     let conditions = definition["status"]["conditions"].as_array();
     let mut conditions = conditions.into_iter().flatten();
     conditions.any(|own| {
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn crd_is_served_in_all_versions_while_its_names_are_accepted() {
         let catalog = Arc::new(ArcSwap::from_pointee(Catalog::default()));
-        let mut served = Served::new(Arc::clone(&catalog));
+        let mut served = CatalogUpdater::new(Arc::clone(&catalog));
         served.observe(&Observed::Synced);
         served.observe(&definition("False", "NotAccepted", &["v1"]));
         assert!(!serves(&catalog, "v1"));
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn catalog_is_unchanged_during_a_feed_restart() {
         let catalog = Arc::new(ArcSwap::from_pointee(Catalog::default()));
-        let mut served = Served::new(Arc::clone(&catalog));
+        let mut served = CatalogUpdater::new(Arc::clone(&catalog));
         served.observe(&definition("True", "InitialNamesAccepted", &["v1"]));
         assert!(!serves(&catalog, "v1"));
         served.observe(&Observed::Synced);

@@ -4,7 +4,7 @@ use rusqlite::{Connection, ErrorCode, ffi};
 
 /// The space that a transaction may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::store) enum Need {
+pub(in crate::store) enum SpaceUse {
     /// The transaction adds data.
     Grow,
     /// The transaction deletes data, so it may use the reserve. A deletion first needs space for
@@ -14,12 +14,12 @@ pub(in crate::store) enum Need {
 
 /// A limit in bytes. An eighth of it is reserved for deletions and compaction.
 #[derive(Debug)]
-pub(in crate::store) struct Room {
+pub(in crate::store) struct SizeLimit {
     max_bytes: Option<u64>,
-    set: Option<Need>,
+    set: Option<SpaceUse>,
 }
 
-impl Room {
+impl SizeLimit {
     pub(in crate::store) fn new(max_bytes: Option<u64>) -> Self {
         Self {
             max_bytes,
@@ -36,14 +36,14 @@ impl Room {
     pub(in crate::store) fn limit(
         &mut self,
         conn: &Connection,
-        need: Need,
+        need: SpaceUse,
     ) -> rusqlite::Result<()> {
         let Some(max_bytes) = self.max_bytes.filter(|_| self.set != Some(need)) else {
             return Ok(());
         };
         let bytes = match need {
-            Need::Grow => max_bytes - max_bytes / 8,
-            Need::Shrink => max_bytes,
+            SpaceUse::Grow => max_bytes - max_bytes / 8,
+            SpaceUse::Shrink => max_bytes,
         };
         let page: i64 = conn.pragma_query_value(None, "page_size", |row| row.get(0))?;
         let pages = bytes / page.cast_unsigned().max(1);
