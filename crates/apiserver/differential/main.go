@@ -1,5 +1,5 @@
-// The differential reference: answers cases with the Go libraries that kube-apiserver itself is
-// built on. Reads one JSON case a line, writes one JSON answer a line.
+// The reference of the differential tests: runs cases with the Go libraries of kube-apiserver. It
+// reads one JSON case per line, and writes one JSON answer per line.
 package main
 
 import (
@@ -9,12 +9,12 @@ import (
 	"os"
 )
 
-// A case names what is asked for; the rest is the asked one's own.
+// A case contains the name of its type; the other fields depend on the type.
 type header struct {
 	Ask string `json:"ask"`
 }
 
-// An answer is a result, or the error's text.
+// An answer is a result, or the message of an error.
 type answer struct {
 	Result any    `json:"result,omitempty"`
 	Error  string `json:"error,omitempty"`
@@ -42,11 +42,11 @@ func main() {
 		if len(line) > 0 {
 			encoded, err := json.Marshal(respond(line))
 			if err != nil {
-				encoded = []byte(`{"error":"answer cannot be encoded"}`)
+				encoded = []byte(`{"error":"cannot encode the answer"}`)
 			}
 			out.Write(encoded)
 			out.WriteByte('\n')
-			// Nobody waits for a batch to fill.
+			// Flush, so that the test does not wait for a full batch.
 			if in.Buffered() == 0 {
 				out.Flush()
 			}
@@ -57,7 +57,7 @@ func main() {
 	}
 }
 
-// respond answers one case; a panic is what kube-apiserver would answer with 500.
+// respond runs one case. kube-apiserver would respond to a panic with 500.
 func respond(line []byte) (result answer) {
 	defer func() {
 		if reason := recover(); reason != nil {

@@ -14,20 +14,20 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// ownersCase is a life of one object: writes, one after the other.
+// ownersCase is a sequence of writes to one object.
 type ownersCase struct {
 	// Schemas by version.
 	Schemas map[string]json.RawMessage `json:"schemas"`
 	Group   string                     `json:"group"`
 	Kind    string                     `json:"kind"`
-	// Fields that the endpoint resets.
+	// The fields that the endpoint resets.
 	Reset []string        `json:"reset"`
 	Start json.RawMessage `json:"start"`
 	Steps []step          `json:"steps"`
 }
 
 type step struct {
-	// "apply" or "update".
+	// The type of the write: "apply" or "update".
 	How         string          `json:"how"`
 	Version     string          `json:"version"`
 	Manager     string          `json:"manager"`
@@ -36,17 +36,17 @@ type step struct {
 	Object      json.RawMessage `json:"object"`
 }
 
-// stepAnswer is the object after a step; with an error, it stays what it was.
+// stepAnswer is the object after a step; an error leaves the object unchanged.
 type stepAnswer struct {
 	Object map[string]any `json:"object,omitempty"`
 	Error  string         `json:"error,omitempty"`
 	Causes []string       `json:"causes,omitempty"`
 }
 
-// versions converts as a CRD without webhooks does: only the version's name changes.
+// versions converts as a CRD without conversion webhooks does: only the version name changes.
 type versions struct{ known map[schema.GroupVersion]bool }
 
-func (v versions) Convert(in, out, context any) error { return fmt.Errorf("not asked for") }
+func (v versions) Convert(in, out, context any) error { return fmt.Errorf("not implemented, because no case needs it") }
 
 func (v versions) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) (runtime.Object, error) {
 	kind := in.GetObjectKind().GroupVersionKind()
@@ -65,7 +65,7 @@ func (v versions) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner)
 }
 
 func (v versions) ConvertFieldLabel(schema.GroupVersionKind, string, string) (string, string, error) {
-	return "", "", fmt.Errorf("not asked for")
+	return "", "", fmt.Errorf("not implemented, because no case needs it")
 }
 
 type nothing struct{}
@@ -113,7 +113,7 @@ func owners(line []byte) (any, error) {
 			answers = append(answers, refused(err))
 			continue
 		}
-		// Storage gives every object its UID.
+		// The storage sets the UID of each object.
 		if next.GetUID() == "" {
 			next.SetUID("1")
 		}

@@ -15,7 +15,7 @@ type patchCase struct {
 	Patch json.RawMessage `json:"patch"`
 }
 
-// Item is an element of a list that merges by name.
+// Item is an element of a list that merges by the field `name`.
 type Item struct {
 	Name    string            `json:"name"`
 	Size    int64             `json:"size,omitempty"`
@@ -27,20 +27,20 @@ type Item struct {
 	Replace []Part            `json:"replace,omitempty"`
 }
 
-// Part is an element of a list that merges by number.
+// Part is an element of a list that merges by the number field `id`.
 type Part struct {
 	ID   int64  `json:"id"`
 	Text string `json:"text,omitempty"`
 }
 
-// Choice keeps only what a patch says it keeps.
+// Choice is a struct with the patch strategy `retainKeys`.
 type Choice struct {
 	Kind string `json:"kind,omitempty"`
 	A    *Part  `json:"a,omitempty"`
 	B    *Part  `json:"b,omitempty"`
 }
 
-// Subject has one of everything that strategic merge patches know.
+// Subject has a field for each feature of strategic merge patches.
 type Subject struct {
 	Items  []Item            `json:"items,omitempty" patchStrategy:"merge,retainKeys" patchMergeKey:"name"`
 	Words  []string          `json:"words,omitempty" patchStrategy:"merge"`
@@ -64,13 +64,13 @@ func strategic(line []byte) (any, error) {
 	if err := utiljson.Unmarshal(asked.Patch, &patch); err != nil {
 		return nil, err
 	}
-	// As converted from a structure: lists with no room to spare.
+	// The lists have no spare capacity, as after the conversion from a struct.
 	live = runtime.DeepCopyJSON(live)
 	merged, err := strategicpatch.StrategicMergeMapPatch(live, patch, &Subject{})
 	return map[string]any(merged), err
 }
 
-// operation is what kube-apiserver decodes strictly.
+// operation is the JSON patch operation that kube-apiserver decodes strictly.
 type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
@@ -78,7 +78,7 @@ type operation struct {
 	Value any    `json:"value"`
 }
 
-// operationFields reports what strict decoding finds in a JSON patch.
+// operationFields reports the strict decoding errors of a JSON patch.
 func operationFields(line []byte) (any, error) {
 	var asked patchCase
 	if err := json.Unmarshal(line, &asked); err != nil {

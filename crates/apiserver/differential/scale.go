@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// scaleManagers carries owners to a scale, and those of the case's scale back.
+// scaleManagers converts field owners to a scale, and the owners of the scale back.
 func scaleManagers(line []byte) (any, error) {
 	var asked struct {
 		Object  []metav1.ManagedFieldsEntry `json:"object"`

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// refused is an error as a step's answer, with the causes of a conflict.
+// refused converts an error to the answer of a step, with the causes of a conflict.
 func refused(err error) stepAnswer {
 	answer := stepAnswer{Error: err.Error()}
 	var status apierrors.APIStatus
@@ -21,7 +21,7 @@ func refused(err error) stepAnswer {
 	return answer
 }
 
-// fieldSets reads sets and writes them, and what the set operations make of two of them.
+// fieldSets parses two sets, and returns their serialized form and the results of set operations.
 func fieldSets(line []byte) (any, error) {
 	var asked struct {
 		Left  string `json:"left"`

@@ -1,4 +1,4 @@
-//! Users, including those of service accounts.
+//! Users and service accounts as callers of the API.
 
 use std::collections::BTreeMap;
 use std::fmt;

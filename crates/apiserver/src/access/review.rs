@@ -59,7 +59,7 @@ impl ReviewKind {
 }
 
 impl Reviews<'_> {
-    /// Answers a review. `namespace` comes from the request path, `request` is the decoded body.
+    /// Responds to a review. `namespace` comes from the request path, `request` is the decoded body.
     pub async fn answer(
         &self,
         kind: ReviewKind,

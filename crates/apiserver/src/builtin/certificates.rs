@@ -23,7 +23,7 @@ pub(crate) fn prepare_create(request: &mut Value) {
     put(request, "status", Some(json!({})));
 }
 
-/// Reverts all changes except those of conditions.
+/// Reverts all changes except changes of conditions.
 pub(crate) fn only_conditions(new: &mut Value, old: &Value) {
     put(new, "spec", old.get("spec").cloned());
     let conditions = field(field(new, "status"), "conditions").clone();

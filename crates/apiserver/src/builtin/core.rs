@@ -174,7 +174,7 @@ pub(crate) fn fill_node(node: &mut Value) {
     }
 }
 
-/// Keeps `podCIDR` equal to the first of `podCIDRs`; `podCIDR` wins.
+/// Makes `podCIDR` equal to the first entry of `podCIDRs`; `podCIDR` has precedence.
 fn one_range(spec: &mut Value) {
     let ranges = list(spec, "podCIDRs").first().cloned();
     let range = text(spec, "podCIDR").to_owned();

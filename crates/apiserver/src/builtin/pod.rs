@@ -303,7 +303,7 @@ pub(crate) fn keep_quality(new: &mut Value, old: &Value) {
     }
 }
 
-/// Reverts all changes except those of ephemeral containers.
+/// Reverts all changes except changes of ephemeral containers.
 pub(crate) fn only_ephemeral(new: &mut Value, old: &Value) {
     let wanted = field(field(new, "spec"), "ephemeralContainers").clone();
     let metadata = field(new, "metadata").clone();
@@ -317,7 +317,7 @@ pub(crate) fn only_ephemeral(new: &mut Value, old: &Value) {
     }
 }
 
-/// Reverts all changes except those of container resources. Validation rejects added or removed
+/// Reverts all changes except changes of container resources. Validation rejects added or removed
 /// containers.
 pub(crate) fn only_resources(new: &mut Value, old: &Value) {
     const LISTS: [&str; 2] = ["containers", "initContainers"];

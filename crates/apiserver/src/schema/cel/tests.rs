@@ -220,8 +220,8 @@ fn cel_type_of_value_can_be_compared() {
         (json!("http"), true),
         (json!("x"), false),
     ] {
-        let said = broken(&schema, &json!({"port": port}), None);
-        assert_eq!(said.is_empty(), fits, "{port}: {said:?}");
+        let errors = broken(&schema, &json!({"port": port}), None);
+        assert_eq!(errors.is_empty(), fits, "{port}: {errors:?}");
     }
 }
 
