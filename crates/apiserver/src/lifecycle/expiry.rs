@@ -22,7 +22,7 @@ pub(super) struct Expiry {
     clock: Clock,
     /// The earliest time at which an event can expire. Events that are newer than the last run
     /// expire later.
-    next_expiry: Mutex<Timestamp>,
+    earliest_end: Mutex<Timestamp>,
 }
 
 impl Expiry {
@@ -31,19 +31,19 @@ impl Expiry {
             hub,
             event_ttl_seconds,
             clock,
-            next_expiry: Mutex::new(Timestamp::MIN),
+            earliest_end: Mutex::new(Timestamp::MIN),
         }
     }
 
     async fn expire(&self) -> Result<(), ReconcileError> {
         let now = (self.clock)();
-        let until = *self.next_expiry.lock();
+        let until = *self.earliest_end.lock();
         // The time may be beyond the lifetime of a new event if the clock was ahead when it was
         // set.
         let too_late = self.end_after(now).is_some_and(|latest| until > latest);
         if until <= now || too_late {
             let next = self.expire_events(now).await?;
-            *self.next_expiry.lock() = next;
+            *self.earliest_end.lock() = next;
         }
         self.sweep_list("secrets", Some("kube-system"), now, token_end)
             .await?;
